@@ -53,7 +53,9 @@ class Plant {
  private:
   /// Chunks that are on a wire of such a latency while the link sends without a gap.
   std::size_t under_way(std::uint64_t latency) const {
-    const std::uint64_t chunk_ns = smallest_ * 1000 / bytes_per_us(params_.swarmx.link_gbps);
+    const double fastest =
+        std::max(params_.swarmx.link_gbps.value(), params_.swarmx.tree_gbps.value());
+    const std::uint64_t chunk_ns = smallest_ * 1000 / bytes_per_us(fastest);
     return latency / std::max<std::uint64_t>(chunk_ns, 1) + 4;
   }
 
@@ -65,7 +67,7 @@ class Plant {
     return *wires_.back();
   }
 
-  SwarmLink& link();
+  SwarmLink& link(unsigned level);
   void add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers);
   void add_wafer(SwarmLink& above, unsigned index);
   void grow();
@@ -85,16 +87,18 @@ class Plant {
   std::vector<std::unique_ptr<Wire>> wires_;
 };
 
-SwarmLink& Plant::link() {
+/// A link with so many levels of nodes below it; without one it is that of a wafer's system.
+SwarmLink& Plant::link(unsigned level) {
   const std::string name = fmt::format("link{}", links_.size());
-  links_.push_back(std::make_unique<SwarmLink>(
-      name.c_str(), clock_, bytes_per_us(params_.swarmx.link_gbps), edge_.half_duplex));
+  const double gbps = level == 0 ? params_.swarmx.link_gbps : params_.swarmx.tree_gbps;
+  links_.push_back(
+      std::make_unique<SwarmLink>(name.c_str(), clock_, bytes_per_us(gbps), edge_.half_duplex));
   clock_.add(*links_.back(), name);
   return *links_.back();
 }
 
 void Plant::grow() {
-  SwarmLink& first = link();
+  SwarmLink& first = link(params_.levels());
   Wire& down = wire(1, 2);
   Wire& up = wire(1, 2);
   store_.down_out.bind(down);
@@ -124,7 +128,7 @@ void Plant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned 
   unsigned each = 1;  // wafers below a child, if it is full
   for (unsigned i = 1; i < level; ++i) each *= params_.swarmx.fanout;
   for (unsigned at = 0; at < wafers; at += each) {
-    SwarmLink& below = link();
+    SwarmLink& below = link(level - 1);
     Wire& down = wire(latency, under_way(latency));
     Wire& up = wire(1, 4);
     node.down_out.bind(down);
@@ -280,7 +284,8 @@ WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferE
 
 std::uint64_t least_ns(const WaferSystemParams& params, const WaferEdge& edge,
                        const WaferPass& pass) {
-  const double rate = std::min(params.memoryx.read_gbps.value(), params.swarmx.link_gbps.value());
+  double rate = std::min(params.memoryx.read_gbps.value(), params.swarmx.link_gbps.value());
+  if (params.levels() > 0) rate = std::min(rate, params.swarmx.tree_gbps.value());
   const std::uint64_t link = pass.down_bytes * 1000 / bytes_per_us(rate);
   const std::uint64_t work = *std::max_element(pass.ns.begin(), pass.ns.end());
   return std::max(link, work) + std::uint64_t{params.levels()} * params.swarmx.level_latency_ns +

@@ -39,9 +39,11 @@ struct SwarmXParams : ParameterSet {
       param(this, "fanout", 8U, range(2U, 1024U), "links", "Children of a node. Assumed.");
   Param<unsigned> level_latency_ns = param(this, "level_latency_ns", 500U, range(1U, 1000000U),
                                            "ns", "Latency of a level of the tree. Assumed.");
-  Param<double> link_gbps =
-      param(this, "link_gbps", 150.0, range(0.001, 1e5), "GB/s",
-            "A link, 10^9 bytes: published of a system's (12 x 100 Gb/s), assumed in the tree.");
+  Param<double> link_gbps = param(this, "link_gbps", 150.0, range(0.001, 1e5), "GB/s",
+                                  "The link of a wafer's system, 10^9 bytes: 12 x 100 Gb/s.");
+  Param<double> tree_gbps =
+      param(this, "tree_gbps", 150.0, range(0.001, 1e5), "GB/s",
+            "The store's link to the tree, and links between its nodes. Assumed, as a system's.");
   Param<double> pj_bit = param(this, "pj_bit", 8.0, range(0.0, 1e4), "pJ/bit",
                                "Energy of a bit on a link. Assumed, as of links between machines.");
   Param<double> node_w = param(this, "node_w", 0.0, range(0.0, 1e6), "W",

@@ -8,6 +8,7 @@
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/engine/tasks/relay_sweep.hpp"
 #include "models/wse/engine/tasks/shift_sweep.hpp"
+#include "models/wse/engine/tasks/task_mesh.hpp"
 #include "models/wse/engine/tasks/task_modules.hpp"
 #include "models/wse/engine/tasks/turn_sweep.hpp"
 #include "sim/kernel/sim_context.hpp"

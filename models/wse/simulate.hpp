@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "models/wse/wafer.hpp"
 
 namespace lacuna::wse {

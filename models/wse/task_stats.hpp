@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/wse/limit_stats.hpp"
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace lacuna::wse {

@@ -11,12 +11,11 @@
 #include "models/wse/engine/agenda.hpp"
 #include "models/wse/engine/tasks/task_mesh.hpp"
 #include "models/wse/pe/task_core.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
-
-struct TaskOutcome;
 
 /// A rectangle of cores that run tasks. Its units are numbered row by row, router then core of
 /// each column. It ends when no core has anything to do and no word is under way.
@@ -57,23 +56,5 @@ class TaskWafer : public sc_core::sc_module, private RowWaker {
   TaskCores cores_;
   std::vector<std::unique_ptr<Row>> rows_;
 };
-
-/// What a run of tasks gave, by core, row-major.
-struct TaskOutcome {
-  Cycle cycles = 0;  // from the start to the last thing that happened
-  std::vector<TaskCounters> cores;
-  std::vector<RouterCounters> routers;
-  std::vector<Event> events;                      // sorted by cycle, unit, kind and argument
-  bool events_left_out = false;                   // there were more than its scope has
-  std::vector<std::vector<std::uint8_t>> memory;  // at the end; with values only
-  std::vector<std::vector<Cycle>> stamps;         // when each core took its stamps
-
-  /// From the first issue slot of any core to the end of the last.
-  Cycle span() const;
-};
-
-/// Runs `program` on a wafer of its own, whose rows step their routers and cores one by one.
-TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
-                          const RunOptions& options);
 
 }  // namespace lacuna::wse

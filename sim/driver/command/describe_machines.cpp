@@ -158,6 +158,12 @@ std::string systems_text(const MachineTable& table, const Options& options) {
 
 }  // namespace
 
+std::string systems_page(const MachineTable& table, const Options& options) {
+  return title("Systems", "Presets of chips joined by links, and by a tree to a store of weights.",
+               options) +
+         systems_text(table, options);
+}
+
 std::string machines_text(const MachineTable& table, const Options& options) {
   TextTable list;
   list.column("name", "", Align::left);

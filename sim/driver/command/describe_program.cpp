@@ -98,9 +98,9 @@ std::string manual_of(const CLI::App& verb, const std::string& above) {
 using Words = std::vector<std::string>;
 
 Words subjects() {
-  return {"machines", "parameters", "layouts",    "statistics", "patterns", "formats",
-          "models",   "energy",     "area",       "trust",      "fit",      "index",
-          "groups",   "words",      "completion", "manual"};
+  return {"machines", "systems", "parameters", "layouts",    "statistics", "patterns",
+          "formats",  "models",  "energy",     "area",       "trust",      "fit",
+          "index",    "groups",  "words",      "completion", "manual"};
 }
 
 template <class Things>
@@ -268,9 +268,9 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
     if (kind.find(part) == std::string::npos) return;
     table.row({kind, fmt::format("{}", fmt::join(names, " "))});
   };
-  row("subjects",
-      {"machines", "parameters", "layouts", "statistics", "patterns", "formats", "models", "energy",
-       "area", "trust", "fit", "index", "groups", "words", "completion", "manual"});
+  row("subjects", {"machines", "systems", "parameters", "layouts", "statistics", "patterns",
+                   "formats", "models", "energy", "area", "trust", "fit", "index", "groups",
+                   "words", "completion", "manual"});
   row("machines", preset_names());
   row("systems", system_names());
   std::vector<std::string> names;

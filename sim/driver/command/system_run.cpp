@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "sim/base/error.hpp"
@@ -26,7 +27,10 @@
 #include "sim/driver/system/scaling.hpp"
 #include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/training.hpp"
+#include "sim/driver/system/tree_training.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/machines/system/parameters_of.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "sim/report/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "sim/report/view_page.hpp"
@@ -94,28 +98,29 @@ std::string page_title(const SystemMachine& machine, const std::string& file) {
   return fmt::format("{} on {}", fs::path(file).stem().string(), machine.name);
 }
 
+/// What a result folder of a system has beside what every one has.
+struct SystemFiles {
+  std::vector<std::pair<std::string, std::string>> files;
+  std::vector<Figure> figures;
+  std::vector<ParameterValue> parameters;  // of the system
+};
+
 void write_folder(ResultFolder& folder, const Options& options, const std::string& file,
-                  const SystemMachine& machine, const system::TrainingParams& training,
-                  const TrainingResult& result) {
+                  const system::TrainingParams& training, SystemFiles written) {
   folder.begin();
   std::vector<std::pair<std::string, std::string>> tables;
-  for (const auto& [name, text] : system_files(machine, training, result)) {
+  for (const auto& [name, text] : written.files) {
     folder.write(name, text);
     if (fs::path(name).extension() == ".csv") tables.emplace_back(fs::path(name).stem(), text);
   }
   folder.write("result.json", result_text(header_of(options, file), {}));
-  if (options.view) {
-    const std::string page = training_page(page_title(machine, file), training, result);
-    folder.write("view.html", view_page_of_first("Lacuna: " + page_title(machine, file), {&page}));
-  }
-  draw_figures(system_figures(machine, training, result),
-               (folder.temporary() / "figures").string());
-  std::vector<ParameterValue> parameters = values_of(machine.params);
+  draw_figures(written.figures, (folder.temporary() / "figures").string());
   for (ParameterValue value : values_of(training)) {
     value.path = "training." + value.path;
-    parameters.push_back(value);
+    written.parameters.push_back(value);
   }
-  folder.write("report.html", report_page(folder, header_of(options, file), tables, parameters));
+  folder.write("report.html",
+               report_page(folder, header_of(options, file), tables, written.parameters));
   folder.commit();
 }
 
@@ -152,8 +157,21 @@ namespace {
 struct SystemRequest {
   std::string file;
   system::TrainingParams training;
-  SystemMachine machine;
+  SystemMachine machine;          // if its chips are joined by links
+  std::unique_ptr<Machine> tree;  // else
 };
+
+/// A system whose chips share a store; what is said of the training is not the system's.
+std::unique_ptr<Machine> make_tree(const MachineTable& kinds, const std::string& name,
+                                   const std::vector<std::string>& settings) {
+  std::vector<std::string> own;
+  for (const std::string& text : settings) {
+    if (text.rfind("training.", 0) != 0) own.push_back(text);
+  }
+  return std::move(make_machines(kinds, {name}, own)[0]);
+}
+
+bool is_tree(const std::string& name) { return is_system(name) && !is_linked_system(name); }
 
 /// The rows of a trace on each chip of the system, once, unless training.* says otherwise.
 SystemRequest request_of_trace(const Options& options, const std::string& name) {
@@ -173,7 +191,7 @@ SystemRequest request_of_trace(const Options& options, const std::string& name) 
   return request;
 }
 
-SystemRequest read_request(const Options& options) {
+SystemRequest read_request(const Options& options, const MachineTable& kinds) {
   SystemRequest request;
   if (options.trace && !options.system_config)
     return request_of_trace(options, options.machines.at(0));
@@ -192,14 +210,24 @@ SystemRequest read_request(const Options& options) {
   if (name.empty()) {
     throw RequestError("--machine: say which system, or have " + request.file + " say it");
   }
-  request.machine = make_system(name, options.settings);
+  if (is_tree(name)) {
+    request.tree = make_tree(kinds, name, options.settings);
+  } else {
+    request.machine = make_system(name, options.settings);
+  }
   return request;
 }
 
 }  // namespace
 
 int describe_fit(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  const SystemRequest request = read_request(options);
+  const SystemRequest request = read_request(options, kinds);
+  if (request.tree != nullptr) {
+    throw RequestError(fmt::format(
+        "describe fit lays a model out over chips joined by links; each chip of {} does the whole "
+        "model, and lacuna run says what that needs",
+        request.tree->name()));
+  }
   if (!request.training.rows.value().empty()) {
     throw RequestError(fmt::format("describe fit is of models; {} has rows = '{}'", request.file,
                                    request.training.rows.value()));
@@ -245,12 +273,28 @@ struct SystemRuns {
     return row;
   }
 
+  void refuse_view(const std::string& name) const {
+    if (!options.view) return;
+    throw RequestError(fmt::format(
+        "--view does not go with {} beside other systems: lacuna run --trace has its page", name));
+  }
+
+  /// A batch of which each chip of a system with a store does its part.
+  ScalingRow tree(const std::string& name, const system::TrainingParams& training,
+                  bool alone) const {
+    const std::unique_ptr<Machine> machine = make_tree(kinds, name, options.settings);
+    system::TrainingParams cut =
+        spread_over_tree(training, as_store_system(*machine)->own().wafers);
+    refuse_view(name);
+    if (alone) refuse_layout_on_tree(training, name);
+    return tree_scaling_row(
+        *machine, cut,
+        train_on_tree({*machine, pricing, times, cut, settings.execution.engine, settings.seed}));
+  }
+
   /// The rows of a trace on each chip of a system with a store.
   ScalingRow with_store(const std::string& name) const {
-    if (options.view) {
-      throw RequestError(fmt::format(
-          "--view does not go with {} beside other systems: lacuna run has its page", name));
-    }
+    refuse_view(name);
     const auto machines = make_machines(kinds, {name}, options.settings);
     if (!has_weight_store(*machines[0])) {
       throw RequestError(name + ": is no system of chips, and the others of this request are");
@@ -268,7 +312,7 @@ struct SystemRuns {
       throw UnsupportedError(name + ": " + record.total.reason);
     }
     return scaling_row(point.machine->name(),
-                       run_wafer_system(*point.machine, point.workload, record,
+                       run_wafer_system(*point.machine, point.workload, work_of(record),
                                         settings.execution.engine, pricing));
   }
 };
@@ -289,13 +333,18 @@ Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::st
     }
     return scaling;
   }
-  const SystemRequest request = read_request(options);
+  const SystemRequest request = read_request(options, runs.kinds);
+  const bool trees = std::all_of(options.machines.begin(), options.machines.end(), is_tree);
   Scaling scaling{"scaling",
                   {name, fmt::format("a batch of {} sequences on several systems",
                                      request.training.global_batch())},
                   "sequence",
                   {}};
   for (const std::string& each : options.machines) {
+    if (is_tree(each)) {
+      scaling.rows.push_back(runs.tree(each, request.training, trees));
+      continue;
+    }
     const SystemMachine machine = make_system(each, options.settings);
     scaling.rows.push_back(
         runs.linked(machine, spread_over(request.training, machine.params.chips())));
@@ -321,7 +370,8 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   const auto linked = std::find_if(options.machines.begin(), options.machines.end(),
                                    [](const auto& name) { return is_linked_system(name); });
   const bool rows = options.trace && !options.system_config && linked != options.machines.end();
-  const SystemRequest request = rows ? request_of_trace(options, *linked) : read_request(options);
+  const SystemRequest request =
+      rows ? request_of_trace(options, *linked) : read_request(options, kinds);
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
@@ -346,9 +396,41 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   return kDone;
 }
 
+namespace {
+
+/// A training step where chips share a store of weights.
+int run_tree(const Options& options, const RunSettings& settings, const SystemRequest& request,
+             const Streams& streams) {
+  if (options.view) {
+    throw RequestError(fmt::format(
+        "--view of a training step is of chips joined by links; {} has --view with --trace",
+        request.tree->name()));
+  }
+  std::optional<ResultFolder> folder;
+  if (options.out) folder.emplace(*options.out);
+  const Pricing pricing = make_pricing(options, streams);
+  PartCache cache = open_part_cache(options.no_cache);
+  ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
+  const system::TrainingParams& training = request.training;
+  refuse_layout_on_tree(training, request.tree->name());
+  const TreeTraining trained = train_on_tree(
+      {*request.tree, pricing, times, training, settings.execution.engine, settings.seed});
+  if (folder) {
+    write_folder(*folder, options, request.file, training,
+                 {tree_files(training, trained), {}, parameter_values(*request.tree)});
+  }
+  streams.out << (options.json ? metrics_json(tree_metrics(training, trained))
+                               : tree_text(*request.tree, fs::path(request.file).filename(),
+                                           training, trained));
+  return kDone;
+}
+
+}  // namespace
+
 int run_system(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
-  const SystemRequest request = read_request(options);
+  const SystemRequest request = read_request(options, kinds);
+  if (request.tree != nullptr) return run_tree(options, settings, request, streams);
   const std::string& file = request.file;
   const system::TrainingParams& training = request.training;
   const SystemMachine& machine = request.machine;
@@ -361,7 +443,16 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   execution.engine = settings.execution.engine;
   execution.event_log = options.out.has_value();
   const TrainingResult result = run_training({kinds, pricing, times, machine, training, execution});
-  if (folder) write_folder(*folder, options, file, machine, training, result);
+  if (folder) {
+    SystemFiles written = {system_files(machine, training, result),
+                           system_figures(machine, training, result), values_of(machine.params)};
+    if (options.view) {
+      const std::string title = page_title(machine, file);
+      const std::string page = training_page(title, training, result);
+      written.files.emplace_back("view.html", view_page_of_first("Lacuna: " + title, {&page}));
+    }
+    write_folder(*folder, options, file, training, std::move(written));
+  }
   if (options.json) {
     streams.out << metrics_json(system_metrics(machine, training, result));
   } else {

@@ -388,8 +388,8 @@ std::string name_text(const MachineTable& table, const Options& options) {
   }
   Names names;
   for (const char* const subject :
-       {"machines", "parameters", "layouts", "statistics", "patterns", "formats", "fit", "area",
-        "trust", "models", "index", "groups", "words", "completion", "manual"}) {
+       {"machines", "systems", "parameters", "layouts", "statistics", "patterns", "formats", "fit",
+        "area", "trust", "models", "index", "groups", "words", "completion", "manual"}) {
     names.add(subject, "");
   }
   for (const std::string& preset : machine_names()) {
@@ -428,6 +428,7 @@ std::string name_text(const MachineTable& table, const Options& options) {
 std::string page_of(const Options& options, const MachineTable& kinds) {
   const std::string& subject = options.subjects.front();
   if (subject == "machines") return machines_text(kinds, options);
+  if (subject == "systems") return systems_page(kinds, options);
   if (subject == "layouts") return layouts_text(kinds, options);
   if (subject == "parameters") return parameters_text(kinds, options);
   if (subject == "statistics") return statistics_text(kinds, options);
@@ -467,7 +468,7 @@ int describe_verb(const Options& given, const MachineTable& kinds, const Streams
   if (subject == "fit") return describe_fit(options, kinds, streams);
   if (options.system_config) throw RequestError("--system-config: goes with fit alone");
   if (!options.settings.empty()) throw RequestError("--set: goes with fit alone");
-  for (const char* const whole : {"machines", "patterns", "formats"}) {
+  for (const char* const whole : {"machines", "systems", "patterns", "formats"}) {
     if (subject != whole || options.machines.empty()) continue;
     throw RequestError(fmt::format("--machine: {} are the same for every machine", subject));
   }

@@ -304,7 +304,7 @@ namespace {
 std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunRecord& record,
                                                Engine engine, const Pricing& pricing) {
   if (!has_weight_store(*point.machine) || record.total.status != Status::ok) return std::nullopt;
-  return run_wafer_system(*point.machine, point.workload, record, engine, pricing);
+  return run_wafer_system(*point.machine, point.workload, work_of(record), engine, pricing);
 }
 
 /// The same of all runs of a comparison, if all of them have such a store.

@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/driver/run/invariants.hpp"
+#include "sim/driver/run/relations.hpp"
 #include "sim/driver/run/unit_view.hpp"
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
@@ -122,6 +123,15 @@ std::string text_of(const OperandSource& source) {
 
 }  // namespace
 
+std::string relations_text(const LayerOp& op) {
+  std::string text;
+  for (const OperandSource& source : op.sources) text += text_of(source);
+  const ChipShare& share = op.share;
+  return text + fmt::format(" {} {}{}{} {}", word(op.residency), share.beside,
+                            share.may_stay ? 's' : ' ', share.result_taken ? 't' : ' ',
+                            share.reason);
+}
+
 std::string operation_content(const LayerOp& op, const Mask* mask, std::uint64_t run_seed,
                               const Execution& execution) {
   // numbers of their own are asked for, or events by the name of the operation
@@ -129,10 +139,7 @@ std::string operation_content(const LayerOp& op, const Mask* mask, std::uint64_t
   const bool drawn = op.x_pattern != "dense" || op.op == "embed" || op.op == "repattern";
   std::string args;
   for (const auto& [key, value] : op.args) args += fmt::format("{}={};", key, value);
-  for (const OperandSource& source : op.sources) args += text_of(source);
-  const ChipShare& share = op.share;
-  args += fmt::format(" {} {}{}{} {}", word(op.residency), share.beside, share.may_stay ? 's' : ' ',
-                      share.result_taken ? 't' : ' ', share.reason);
+  args += relations_text(op);
   return fmt::format("{} {} {} {}x{}x{} {} {} {} {} {} {} {} {} {} {}", own ? op.id : "", op.op,
                      word(op.phase), op.m, op.k, op.n, op.batch, word(op.dtype), word(op.partials),
                      word(op.mode), op.fn, args, op.x_pattern + op.x_file,

@@ -41,6 +41,9 @@ namespace {
 
 const std::string kTrainingPrefix = "training.";
 
+/// How long a barrier of the tiles of a chip takes.
+constexpr const char* kBarrier = "sync.chip_ns";
+
 bool begins(const std::string& text, const std::string& with) {
   return text.compare(0, with.size(), with) == 0;
 }
@@ -62,31 +65,6 @@ double number(const Machine& machine, const char* path) {
                                    machine.name(), path));
   }
   return std::stod(parameter->value_text());
-}
-
-WorkloadTrace model_trace(const TrainingParams& training) {
-  Pairs settings = {{"part", "training"},
-                    {"layers", "1"},
-                    {"embedding", "1"},
-                    {"heads", "1"},
-                    {"sequences", fmt::format("{}", training.micro_batch.value())},
-                    {"tokens", fmt::format("{}", training.tokens.value())},
-                    {"recipe", training.recipe},
-                    {"optimizer", training.optimizer},
-                    {"dtype", training.dtype}};
-  if (training.predictions > 0) {
-    settings.emplace_back("predictions", fmt::format("{}", training.predictions.value()));
-  }
-  if (!training.pattern.value().empty()) {
-    settings.emplace_back("pattern", training.pattern);
-    settings.emplace_back("mode", training.mode);
-  }
-  WorkloadTrace trace = generate_workload(training.model, settings);
-  for (LayerOp& op : trace.ops) {
-    const bool product = op.op == "gemm" || op.op == "bmm";
-    if (product && op.pattern.name == "dense") op.partials = training.partials;
-  }
-  return trace;
 }
 
 /// Bytes of an optimizer's state for a weight, in FP32.
@@ -313,13 +291,21 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
   const Preset loaded = load_preset(name);
   if (network_of(loaded) != kLinksNetwork) {
     throw RequestError(
-        fmt::format("'{}' has chips that share a store of weights: it runs --trace, --gemm and "
-                    "--matrix; models "
-                    "(--model) and training steps (--system-config) run on systems joined by links",
+        fmt::format("'{}' has chips that share a store of weights, which all go through the link "
+                    "of each chip for every token that --model makes; a chip by itself holds them "
+                    "(--machine wse2), as do systems joined by links. A model is trained there "
+                    "with --system-config",
                     name));
   }
   made.name = loaded.name;
+  std::string chip_file;
   const auto take = [&](const Setting& setting) {
+    const std::string file = setting.origin.substr(0, setting.origin.find(':'));
+    if (setting.path == "chip") {
+      chip_file = file;
+      made.own_barrier = false;
+    }
+    if (setting.path == kBarrier) made.own_barrier = file == "--set" || file == chip_file;
     if (setting.path == kNetworkKey && setting.origin != "--set") return;
     if (begins(setting.path, kChipPrefix)) {
       made.chip_settings.push_back(setting.path.substr(std::strlen(kChipPrefix)) + "=" +
@@ -366,6 +352,32 @@ unsigned layers_of(const TrainingParams& training) {
   return training.model_layers > 0 ? training.model_layers.value() : own;
 }
 
+WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool recompute) {
+  Pairs settings = {{"part", "training"},
+                    {"layers", fmt::format("{}", layers)},
+                    {"embedding", "1"},
+                    {"heads", "1"},
+                    {"sequences", fmt::format("{}", training.micro_batch.value())},
+                    {"tokens", fmt::format("{}", training.tokens.value())},
+                    {"recipe", training.recipe},
+                    {"optimizer", training.optimizer},
+                    {"dtype", training.dtype}};
+  if (training.predictions > 0) {
+    settings.emplace_back("predictions", fmt::format("{}", training.predictions.value()));
+  }
+  if (recompute) settings.emplace_back("recompute", "1");
+  if (!training.pattern.value().empty()) {
+    settings.emplace_back("pattern", training.pattern);
+    settings.emplace_back("mode", training.mode);
+  }
+  WorkloadTrace trace = generate_workload(training.model, settings);
+  for (LayerOp& op : trace.ops) {
+    const bool product = op.op == "gemm" || op.op == "bmm";
+    if (product && op.pattern.name == "dense") op.partials = training.partials;
+  }
+  return trace;
+}
+
 std::string misfit(const TrainingResult& result) {
   const system::MemoryAccount* worst = nullptr;
   for (const system::MemoryAccount& account : result.memory) {
@@ -399,7 +411,8 @@ system::PartCuts cuts_of(const TrainingParams& training) {
 struct Layout {
   explicit Layout(const TrainingJob& job)
       : layers(layers_of(job.training)),
-        model(system::model_parts(model_trace(job.training), layers, cuts_of(job.training))) {}
+        model(system::model_parts(model_trace(job.training, 1, false), layers,
+                                  cuts_of(job.training))) {}
 
   unsigned layers;
   ModelParts model;
@@ -460,6 +473,13 @@ TrainingResult run_rows(const TrainingJob& job) {
   const WorkloadTrace trace = rows_of(training);
   ChipMachines machines(job);
   const Machine& chip = machines.of(0);
+  if (chip.kind() != std::string("ipu") && !job.system.own_barrier) {
+    throw RequestError(fmt::format(
+        "{}: {} = {} is the barrier of the tiles of an IPU; say how long all cores of {} take to "
+        "meet, which is not published: --set {}=NS",
+        job.system.name, kBarrier, job.system.params.sync.chip_ns.value(),
+        job.system.params.chip.value(), kBarrier));
+  }
   TrainingResult result;
   result.clock_ghz = number(chip, "clock");
   std::vector<ChipCost> costs;

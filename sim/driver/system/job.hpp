@@ -33,6 +33,7 @@ struct SystemMachine {
   std::string name;
   system::SystemParams params;
   std::vector<std::string> chip_settings;  // "path=value"
+  bool own_barrier = false;                // sync.chip_ns is of its chips: said where they are
 };
 SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings);
 
@@ -48,6 +49,10 @@ std::vector<std::string> shipped_trainings();
 
 /// The layers of the model that is trained.
 unsigned layers_of(const system::TrainingParams& training);
+
+/// The rows of a weight update of the model on one chip, with so many of its layers; `recompute`:
+/// with those that are done again before the backward pass.
+WorkloadTrace model_trace(const system::TrainingParams& training, unsigned layers, bool recompute);
 
 /// What one weight update came to.
 struct TrainingResult {

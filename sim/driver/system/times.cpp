@@ -9,7 +9,9 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/run/relations.hpp"
 #include "sim/machines/measure.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -33,6 +35,7 @@ std::string content(const LayerOp& op, const WorkloadTrace& trace) {
   text += fmt::format(" {} {} {}{}", word(op.residency), op.x_pattern,
                       op.x_density ? op.x_density->text() : "", hash_of_file(op.x_file));
   if (op.seed) text += fmt::format(" seed={}", *op.seed);
+  text += ' ' + relations_text(op);
   if (op.pattern.name == "dense") return text + " " + word(op.mode);
   // a mask depends on the row that it belongs to, and on what that row refers to
   text += fmt::format(" {} {} {}", word(op.mode), op.id, op.pattern.name);
@@ -111,8 +114,9 @@ OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const Workl
 
 std::string ChipTimes::key(const Machine& chip, const LayerOp& op,
                            const WorkloadTrace& trace) const {
-  return fmt::format("{}seed {} engine {}\n{}", settings_text(chip.parameters()), seed_,
-                     engine_name(engine_), content(op, trace));
+  const char* const fed = as_store_system(chip) == nullptr ? "" : "from a store ";
+  return fmt::format("{}seed {} engine {}\n{}{}", settings_text(chip.parameters()), seed_,
+                     engine_name(engine_), fed, content(op, trace));
 }
 
 OpResult ChipTimes::seen(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
@@ -133,8 +137,9 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   const std::string key = this->key(chip, op, trace);
   const auto known = known_.find(key);
   if (known != known_.end()) {
-    units_ = known->second.second;
-    return known->second.first;
+    units_ = known->second.units;
+    density_ = known->second.density;
+    return known->second.cost;
   }
   std::optional<OpRecord> record = kept(key);
   if (!record) {
@@ -154,7 +159,8 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
   cost.tile_bytes = bytes_of_tile(result);
   units_ = result.units;
-  known_.emplace(key, std::pair(cost, units_));
+  density_ = record->row.density.value_or(1);
+  known_.emplace(key, Known{cost, units_, density_});
   return cost;
 }
 

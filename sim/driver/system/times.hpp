@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/run/experiment.hpp"
@@ -30,6 +29,9 @@ class ChipTimes {
   /// Tiles or cores of the chip whose row was asked for last; 0 if none was.
   std::uint64_t units() const { return units_; }
 
+  /// The part of its weights that the mask of that row keeps; 1 if it has none.
+  double density() const { return density_; }
+
   /// All that the cost of a row depends on: rows of one key are alike.
   std::string key(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) const;
 
@@ -50,8 +52,14 @@ class ChipTimes {
   Engine engine_;
   MaskStore masks_;
   PartCache* cache_;
-  std::map<std::string, std::pair<system::ChipCost, std::uint64_t>> known_;  // with its units
+  struct Known {
+    system::ChipCost cost;
+    std::uint64_t units = 0;
+    double density = 1;
+  };
+  std::map<std::string, Known> known_;
   std::uint64_t units_ = 0;
+  double density_ = 1;
   std::size_t simulated_ = 0;
   std::size_t from_cache_ = 0;
 };

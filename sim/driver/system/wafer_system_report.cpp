@@ -12,6 +12,7 @@
 #include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/times.hpp"
 #include "sim/machines/system/store_system.hpp"
+#include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
@@ -80,6 +81,7 @@ system::StoreAccount account_of(const system::WaferSystemParams& params,
   for (std::size_t i = 0; i < workload.ops.size(); ++i) {
     const LayerOp& op = workload.ops[i];
     others += left_to_update(op, sent);
+    if (system::is_done_again(op)) continue;
     if (makes_gradients(op)) {
       trained += gradients(op, densities[i]);
     } else if (streams_weights(op)) {
@@ -90,33 +92,55 @@ system::StoreAccount account_of(const system::WaferSystemParams& params,
                                trained + others);
 }
 
-std::vector<double> densities_of(const RunRecord& record) {
+/// What a wafer has to hold of one step's rows: weights that stay, what the backward pass needs of
+/// the forward pass, and the most that is there beside it. Streamed weights and gradients of
+/// weights pass through. OutOfMemoryError with the bytes of each if that is more than it has.
+WaferAccount account_of_chip(const StoreSystem& system, const WorkloadTrace& workload,
+                             const std::vector<double>& densities) {
+  WaferAccount account;
+  for (std::size_t i = 0; i < workload.ops.size(); ++i) {
+    const LayerOp& op = workload.ops[i];
+    const bool weights = (op.op == "gemm" || op.op == "spmm") && !streams_weights(op);
+    if (!weights || op.phase != Phase::fwd || system::is_done_again(op)) continue;
+    account.weights += kept_weights(op, densities[i]) / op.repeat * bytes_of(op.dtype);
+  }
+  const system::LiveBytes live = system::live_bytes(workload.ops);
+  account.activations = live.kept;
+  account.working = std::max(live.forward, live.backward) - live.kept;
+  account.capacity = system.chip_bytes();
+  if (account.total() > account.capacity) {
+    throw OutOfMemoryError(fmt::format(
+        "each wafer of {} needs {} B and has {} B (chip.mem.kib of each core): weights {}, kept "
+        "for the backward pass {}, at work {}; fewer sequences at once need less, and "
+        "activations = recomputed (trace make --recompute) keeps less",
+        system.name(), account.total(), account.capacity, account.weights, account.activations,
+        account.working));
+  }
+  return account;
+}
+
+std::vector<double> densities_of(const WaferWork& work) {
   std::vector<double> densities;
-  for (const OpRecord& op : record.ops) densities.push_back(op.row.density.value_or(1));
+  for (const WaferRow& row : work.rows) densities.push_back(row.density);
   return densities;
 }
 
-/// A result that tells how many units were simulated: that of the first row that a chip runs.
-const OpResult& result_of_chip(const RunRecord& record) {
-  for (const OpRecord& op : record.ops) {
-    if (op.result.cycles > 0) return op.result;
-  }
-  throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
-}
-
-EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine, const RunRecord& record,
+EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine,
+                        const WorkloadTrace& workload, const WaferWork& work,
                         const Pricing& pricing) {
   EnergyAccount energy;
   const double times = static_cast<double>(run.params.wafers) * run.params.steps;
-  for (const OpRecord& op : record.ops) {
-    if (op.row.op == "optim" || !op.row.energy_j) continue;
-    energy.range.low += op.row.energy_j->low * times;
-    energy.range.nominal += op.row.energy_j->nominal * times;
-    energy.range.high += op.row.energy_j->high * times;
+  for (std::size_t i = 0; i < work.rows.size(); ++i) {
+    if (workload.ops[i].op == "optim") continue;
+    energy.range.low += work.rows[i].joules.low * times;
+    energy.range.nominal += work.rows[i].joules.nominal * times;
+    energy.range.high += work.rows[i].joules.high * times;
   }
   energy.work = {"work", "operations on wafers", energy.range};
-  const OpResult& first = result_of_chip(record);
-  const JouleRange idle = idle_watts(machine, pricing, first.units, first.clock_ghz);
+  if (work.units == 0) {
+    throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
+  }
+  const JouleRange idle = idle_watts(machine, pricing, work.units, work.clock_ghz);
   JouleRange waiting;
   for (const system::WaferTimes& wafer : run.result.wafers) {
     const std::uint64_t waits = run.result.ns - wafer[0];
@@ -154,7 +178,7 @@ namespace {
 
 /// The pass of a row of the trace. What an optimizer does, the store does: of the numbers whose
 /// gradients no row has sent, biases and the like, it takes those in a pass without work.
-system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const OpRecord& done,
+system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const WaferRow& done,
                           const Sent& sent) {
   const system::WaferSystemParams& params = run.params;
   if (op.op == "optim") {
@@ -164,22 +188,25 @@ system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const Op
     pass.parameters = numbers;
     return pass;
   }
-  const double density = done.row.density.value_or(1);
+  const double density = done.density;
   const bool gradient = makes_gradients(op);
   const bool indexed = streams_weights(op) || (gradient && op.op == "sddmm");
   const std::uint64_t made = gradient ? gradients(op, density) : 0;
   system::WaferPass pass = system::make_wafer_pass(
       params, op.id, indexed ? kept_weights(op, density) * params.weight_bytes : 0,
-      made * params.grad_bytes, {nanoseconds(done.result)});
+      made * params.grad_bytes, {done.ns});
   pass.parameters = made;
   return pass;
 }
 
 /// A collective of the trace, as often as it is repeated: the vectors of all wafers are added up on
-/// their way to the store, and the sum goes back to all. Where a wafer keeps a part of the sum it
-/// takes all of it; what it gathers is the sum of vectors that are 0 but for the part of each.
+/// their way to the store, and the sum goes back to all. Where a wafer keeps a part of the sum, or
+/// one wafer keeps it, all take all of it; what is gathered or broadcast is the sum of vectors that
+/// are 0 but for the part of each, or of one. What all send to all others is gathered whole: the
+/// vector has what every wafer sends, and each of them sees all of it.
 void add_collective(WaferSystemRun& run, const LayerOp& op) {
-  const std::uint64_t bytes = system::bytes_moved(op);
+  const std::uint64_t senders = op.op == "alltoall" ? run.params.wafers.value() : 1;
+  const std::uint64_t bytes = system::bytes_moved(op) * senders;
   for (std::uint32_t time = 0; time < op.repeat; ++time) {
     const auto up = static_cast<std::uint32_t>(run.passes.size());
     run.passes.push_back(system::make_wafer_pass(run.params, op.id + " up", 0, bytes, {0}));
@@ -189,22 +216,18 @@ void add_collective(WaferSystemRun& run, const LayerOp& op) {
 }
 
 /// The passes of all steps. A weight's next forward pass waits for its update.
-void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const RunRecord& record) {
+void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const WaferWork& work) {
   const Sent sent = sent_layers(workload);
   std::map<std::string, std::uint32_t> updates;  // by the row of a weight: the pass of its gradient
   for (unsigned step = 0; step < run.params.steps; ++step) {
-    for (std::size_t i = 0; i < record.ops.size(); ++i) {
+    for (std::size_t i = 0; i < work.rows.size(); ++i) {
       const LayerOp& op = workload.ops[i];
-      const OpRecord& done = record.ops[i];
-      if (done.result.status != Status::ok) {
-        throw UnsupportedError(fmt::format("{}: not simulated, so the system is not", op.id));
-      }
       if (op.op == "optim" && left_to_update(op, sent) == 0) continue;
       if (system::is_between_chips(op)) {
         add_collective(run, op);
         continue;
       }
-      system::WaferPass pass = pass_of(run, op, done, sent);
+      system::WaferPass pass = pass_of(run, op, work.rows[i], sent);
       const auto update = updates.find(op.id);
       if (update != updates.end() && streams_weights(op)) pass.waits_for = update->second;
       if (makes_gradients(op) && pass.parameters > 0) {
@@ -227,21 +250,48 @@ void check_weight_store(const Point& point, const RunSettings& common, MaskStore
     const Mask* const mask = masks.mask(op, point.workload, point.settings_or(common).seed);
     densities.push_back(mask == nullptr ? 1 : mask->density());
   }
-  account_of(system->own(), point.workload, densities);
+  check_wafer_accounts(machine, point.workload, densities);
+}
+
+void check_wafer_accounts(const Machine& system, const WorkloadTrace& workload,
+                          const std::vector<double>& densities) {
+  const StoreSystem& store = *as_store_system(system);
+  account_of(store.own(), workload, densities);
+  account_of_chip(store, workload, densities);
+}
+
+WaferWork work_of(const RunRecord& record) {
+  WaferWork work;
+  for (const OpRecord& op : record.ops) {
+    const OpResult& result = op.result;
+    if (result.status != Status::ok) {
+      throw UnsupportedError(fmt::format("{}: not simulated, so the system is not", op.row.op_id));
+    }
+    WaferRow row;
+    row.ns = nanoseconds(result);
+    row.density = op.row.density.value_or(1);
+    if (op.row.energy_j) row.joules = *op.row.energy_j;
+    work.rows.push_back(row);
+    if (work.units != 0 || result.cycles == 0) continue;
+    work.units = result.units;
+    work.clock_ghz = result.clock_ghz;
+  }
+  return work;
 }
 
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
-                                const RunRecord& record, Engine engine, const Pricing& pricing) {
+                                const WaferWork& work, Engine engine, const Pricing& pricing) {
   const StoreSystem& system = *as_store_system(machine);
   WaferSystemRun run;
   run.params = system.own();
   run.edge = system.edge();
-  run.store = account_of(run.params, workload, densities_of(record));
-  add_passes(run, workload, record);
+  run.store = account_of(run.params, workload, densities_of(work));
+  run.wafer = account_of_chip(system, workload, densities_of(work));
+  add_passes(run, workload, work);
   system::WaferSystemExecution execution;
   execution.engine = engine;
   run.result = system::run_wafer_system(run.params, run.edge, run.passes, execution);
-  run.energy = energy_of(run, machine, record, pricing);
+  run.energy = energy_of(run, machine, workload, work, pricing);
   return run;
 }
 
@@ -281,34 +331,53 @@ std::string store_text(const system::StoreAccount& store) {
       four_digits(static_cast<double>(store.capacity) / 1e12));
 }
 
+std::string in_us(std::uint64_t ns) { return four_digits(static_cast<double>(ns) / 1000); }
+
+std::string chip_text(const WaferAccount& wafer) {
+  const auto mb = [](std::uint64_t bytes) { return four_digits(static_cast<double>(bytes) / 1e6); };
+  return fmt::format(
+      "Each wafer holds {} MB of weights, {} that the backward pass needs and {} at work: {:.3g} % "
+      "of its {} GB.\n",
+      mb(wafer.weights), mb(wafer.activations), mb(wafer.working),
+      100 * static_cast<double>(wafer.total()) / static_cast<double>(wafer.capacity),
+      four_digits(static_cast<double>(wafer.capacity) / 1e9));
+}
+
 }  // namespace
 
-std::string wafer_system_text(const WaferSystemRun& run) {
-  const system::WaferSystemResult& result = run.result;
-  std::string text = fmt::format(
-      "{} wafer{} and a store of weights, {} level{} of SwarmX between them, {} step{}\n\n",
-      run.params.wafers.value(), run.params.wafers == 1 ? "" : "s", run.params.levels(),
-      run.params.levels() == 1 ? "" : "s", run.params.steps.value(),
-      run.params.steps == 1 ? "" : "s");
+namespace {
+
+std::string passes_text(const WaferSystemRun& run) {
   TextTable passes;
   passes.column("pass", "", TextTable::Align::left);
   for (const char* const title : {"down", "up"}) passes.column(title, "MB");
   for (const char* const title : {"work", "begins", "ends", "updated", "least alone"}) {
     passes.column(title, "us");
   }
-  const auto us = [](std::uint64_t ns) { return four_digits(static_cast<double>(ns) / 1000); };
   const auto mb = [](std::uint64_t bytes) { return four_digits(static_cast<double>(bytes) / 1e6); };
-  std::uint64_t work = 0;
   for (std::size_t i = 0; i < run.passes.size(); ++i) {
     const system::WaferPass& pass = run.passes[i];
-    const system::WaferPassTimes& times = result.passes[i];
-    work += pass.ns[0];
+    const system::WaferPassTimes& times = run.result.passes[i];
     passes.row({pass.name, mb(pass.down_bytes), pass.up_bytes == 0 ? "" : mb(pass.up_bytes),
-                us(pass.ns[0]), us(times.begin), us(times.end),
-                times.updated == kNever ? "" : us(times.updated),
-                us(least_ns(run.params, run.edge, pass))});
+                in_us(pass.ns[0]), in_us(times.begin), in_us(times.end),
+                times.updated == kNever ? "" : in_us(times.updated),
+                in_us(least_ns(run.params, run.edge, pass))});
   }
-  text += passes.text();
+  return passes.text();
+}
+
+}  // namespace
+
+std::string wafer_system_text(const WaferSystemRun& run, bool with_passes) {
+  const system::WaferSystemResult& result = run.result;
+  std::string text = fmt::format(
+      "{} wafer{} and a store of weights, {} level{} of SwarmX between them, {} step{}\n\n",
+      run.params.wafers.value(), run.params.wafers == 1 ? "" : "s", run.params.levels(),
+      run.params.levels() == 1 ? "" : "s", run.params.steps.value(),
+      run.params.steps == 1 ? "" : "s");
+  if (with_passes) text += passes_text(run) + "\n";
+  std::uint64_t work = 0;
+  for (const system::WaferPass& pass : run.passes) work += pass.ns[0];
   const system::WaferTimes& wafer = result.wafers[0];
   constexpr std::array<const char*, system::kWaferUses> kUseNames = {
       "work", "waits for weights", "waits for room for gradients", "nothing left to do"};
@@ -317,20 +386,20 @@ std::string wafer_system_text(const WaferSystemRun& run) {
   stack.column("us", "");
   stack.column("part", "%");
   for (std::size_t i = 0; i < wafer.size(); ++i) {
-    stack.row({kUseNames.at(i), us(wafer.at(i)),
+    stack.row({kUseNames.at(i), in_us(wafer.at(i)),
                fmt::format("{:.1f}", 100.0 * static_cast<double>(wafer.at(i)) /
                                          static_cast<double>(result.ns))});
   }
   stack.rule();
-  stack.row({"all", us(result.ns), "100.0"});
-  text += "\n" + stack.text();
+  stack.row({"all", in_us(result.ns), "100.0"});
+  text += stack.text();
   text += fmt::format(
       "\nThe wafers' own work takes {} us; the store's link was busy for {} us, updates took {} "
       "us, "
       "and the store waited {} us for one.\n",
-      us(work), us(result.link_busy_ns[0]), us(result.update_ns), us(result.wait_ns));
+      in_us(work), in_us(result.link_busy_ns[0]), in_us(result.update_ns), in_us(result.wait_ns));
   return text + "\n" + energy_text("energy of the system", run.energy) + standing_text(run.params) +
-         "\n" + store_text(run.store);
+         "\n" + store_text(run.store) + chip_text(run.wafer);
 }
 
 namespace {
@@ -360,7 +429,42 @@ NamedTable times_table(const WaferSystemRun& run) {
   return time_stack_table("system_times", {"work", "weights", "gradients", "idle"}, ns);
 }
 
-std::vector<SystemMetric> metrics_of(const WaferSystemRun& run) {
+NamedTable memory_of(const WaferSystemRun& run) {
+  const system::StoreAccount& store = run.store;
+  const WaferAccount& wafer = run.wafer;
+  return memory_table("system_memory", {{"0",
+                                         "store",
+                                         {{"weights", store.weights},
+                                          {"gradients", store.gradients},
+                                          {"state", store.state},
+                                          {"activations", 0},
+                                          {"working", 0}},
+                                         store.capacity},
+                                        {"0",
+                                         "wafer",
+                                         {{"weights", wafer.weights},
+                                          {"gradients", 0},
+                                          {"state", 0},
+                                          {"activations", wafer.activations},
+                                          {"working", wafer.working}},
+                                         wafer.capacity}});
+}
+
+/// The passes of the first wafer, and from the end of what goes up until it is in the store.
+std::string timeline_of(const WaferSystemRun& run) {
+  std::vector<TimelineBar> bars;
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    const system::WaferPassTimes& times = run.result.passes[i];
+    const auto& [begin, end] = run.result.first_wafer[i];
+    bars.push_back({run.passes[i].name, 0, begin, end});
+    if (times.updated != kNever) bars.push_back({run.passes[i].name, 1, end, times.updated});
+  }
+  return timeline_json("system", {"first wafer", "on the way to the store"}, bars);
+}
+
+}  // namespace
+
+std::vector<SystemMetric> wafer_system_metrics(const WaferSystemRun& run) {
   const JouleRange all = run.energy.total();
   const double steps = run.params.steps;
   std::vector<SystemMetric> metrics = {
@@ -378,33 +482,9 @@ std::vector<SystemMetric> metrics_of(const WaferSystemRun& run) {
   return metrics;
 }
 
-NamedTable memory_of(const WaferSystemRun& run) {
-  const system::StoreAccount& store = run.store;
-  return memory_table(
-      "system_memory",
-      {{"0",
-        "store",
-        {{"weights", store.weights}, {"gradients", store.gradients}, {"state", store.state}},
-        store.capacity}});
-}
-
-/// The passes of the first wafer, and from the end of what goes up until it is in the store.
-std::string timeline_of(const WaferSystemRun& run) {
-  std::vector<TimelineBar> bars;
-  for (std::size_t i = 0; i < run.passes.size(); ++i) {
-    const system::WaferPassTimes& times = run.result.passes[i];
-    const auto& [begin, end] = run.result.first_wafer[i];
-    bars.push_back({run.passes[i].name, 0, begin, end});
-    if (times.updated != kNever) bars.push_back({run.passes[i].name, 1, end, times.updated});
-  }
-  return timeline_json("system", {"first wafer", "on the way to the store"}, bars);
-}
-
-}  // namespace
-
 std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run) {
-  return {passes_table(run), times_table(run), metrics_table("system_metrics", metrics_of(run)),
-          memory_of(run)};
+  return {passes_table(run), times_table(run),
+          metrics_table("system_metrics", wafer_system_metrics(run)), memory_of(run)};
 }
 
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {

@@ -52,16 +52,23 @@ system::WaferEdge StoreSystem::edge() const {
 
 OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                           const Execution& execution) const {
-  if (!system::is_between_chips(op)) return chip_->run(op, mask, seed, execution);
-  if (op.op != "allreduce" && op.op != "reducescatter" && op.op != "allgather") {
+  if (!system::is_between_chips(op) && !is_of_store(op)) {
+    return chip_->run(op, mask, seed, execution);
+  }
+  if (op.op == "p2p") {
     throw UnsupportedError(fmt::format(
-        "{} '{}' between chips: a tree adds up what comes from all and gives all the same, so that "
-        "allreduce, reducescatter and allgather go; no words go from one chip to another",
-        op.op, op.id));
+        "p2p '{}' between chips: the row does not say from which chip to which, and what goes from "
+        "one to another over a tree goes to all; a broadcast of so many bytes takes as long",
+        op.id));
+  }
+  OpResult result;
+  if (execution.values) result.values.emplace();  // none is made here
+  result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
+  if (is_of_store(op)) {
+    result.remarks.push_back("the store does it, when the gradients are there");
+    return result;
   }
   system::check_ranks(op, own_.wafers, "wafers");
-  OpResult result;
-  result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
   result.remarks.push_back("its time is that of two passes of the system, up and down");
   return result;
 }

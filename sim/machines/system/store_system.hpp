@@ -36,6 +36,9 @@ class StoreSystem final : public Machine, public LaysOutRows {
   /// What joins its chips, as their edges have it.
   system::WaferEdge edge() const;
 
+  /// Bytes that a chip has for operands and results.
+  std::uint64_t chip_bytes() const { return takes_->memory_bytes(); }
+
   /// Puts another machine in place of the chip, made of it.
   void replace_chip(
       const std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine>)>& replace) {
@@ -56,7 +59,9 @@ class StoreSystem final : public Machine, public LaysOutRows {
   std::string describe_unit(const std::string& name) const override {
     return chip_->describe_unit(name);
   }
-  std::string no_room(const LayerOp& op) const override { return chip_->no_room(op); }
+  std::string no_room(const LayerOp& op) const override {
+    return is_of_store(op) ? "" : chip_->no_room(op);
+  }
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     return chip_->least_cycles(op, mask);
   }
@@ -71,8 +76,9 @@ class StoreSystem final : public Machine, public LaysOutRows {
     chip_->relate(workload, mask_of, seed);
   }
   void place_operands(WorkloadTrace& workload) const override { chip_->place_operands(workload); }
-  /// A collective between the chips takes no cycles of a chip; its time is the system's.
-  /// UnsupportedError if a tree that adds up and broadcasts cannot make it.
+  /// A collective between the chips takes no cycles of a chip, nor does what an optimizer does;
+  /// their time is the system's.
+  /// UnsupportedError of words from one chip to another.
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
   std::string layouts_of(const LayerOp& op) const override;
@@ -85,6 +91,9 @@ class StoreSystem final : public Machine, public LaysOutRows {
   };
 
   void make_chip();
+
+  /// Weights are updated where they are.
+  static bool is_of_store(const LayerOp& op) { return op.op == "optim"; }
 
   std::string name_;
   MakeChip make_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+
 namespace lacuna {
 
 /// What a machine adds whose weights can come from a store outside while it works.
@@ -13,6 +15,9 @@ class TakesStreams {
 
   /// Whether words go out at the edge of the chip while others come in.
   virtual bool takes_while_it_gives() const = 0;
+
+  /// Bytes of all cores together beside what the program itself takes.
+  virtual std::uint64_t memory_bytes() const = 0;
 };
 
 }  // namespace lacuna

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "sim/report/explanation.hpp"
 
 namespace lacuna {

@@ -50,6 +50,10 @@ class WseMachine final : public Machine, public MovesOperands, public TakesStrea
   Mode default_mode() const override { return Mode::streamed; }
   void feed_from_store() override { params_.fed_from_store = true; }
   bool takes_while_it_gives() const override { return params_.io.duplex == wse::IoDuplex::full; }
+  std::uint64_t memory_bytes() const override {
+    const unsigned kib = params_.mem.kib - std::min(params_.mem.code_kib, params_.mem.kib);
+    return std::uint64_t{1024} * kib * params_.wafer.columns * params_.wafer.rows;
+  }
 
   void check() const override {
     const unsigned words = params_.core.fabric_words_per_issue;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "sim/report/critical_path.hpp"

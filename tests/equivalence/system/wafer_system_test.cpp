@@ -30,6 +30,7 @@ Case random_case(std::uint64_t seed) {
   params.swarmx.fanout = static_cast<unsigned>(pick(2, 4));
   params.swarmx.level_latency_ns = static_cast<unsigned>(pick(1, 60));
   params.swarmx.link_gbps = static_cast<double>(pick(3, 200));
+  params.swarmx.tree_gbps = static_cast<double>(pick(3, 200));
   params.memoryx.read_gbps = static_cast<double>(pick(3, 200));
   params.memoryx.write_gbps = static_cast<double>(pick(3, 200));
   params.memoryx.update_ns_per_1k = static_cast<double>(pick(0, 2000));

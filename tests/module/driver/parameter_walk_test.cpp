@@ -393,6 +393,7 @@ const std::vector<StoreStep>& store_steps() {
       {"sys:swarmx.fanout", "2", "store"},
       {"sys:swarmx.level_latency_ns", "5000", "store"},
       {"sys:swarmx.link_gbps", "1", "store"},
+      {"sys:swarmx.tree_gbps", "1", "store"},
       {"sys:swarmx.pj_bit", "40", "store"},
       {"sys:swarmx.node_w", "100", "store"},
   };
@@ -494,7 +495,7 @@ std::string system_of(const Case& what, const std::vector<std::string>& settings
     if (!has_weight_store(*point.machine)) return;
     const Pricing pricing(config_folder());
     const WaferSystemRun run =
-        run_wafer_system(*point.machine, point.workload, record, Engine::event, pricing);
+        run_wafer_system(*point.machine, point.workload, work_of(record), Engine::event, pricing);
     for (const auto& [name, content] : wafer_system_files(run)) text += content;
   });
   return text;

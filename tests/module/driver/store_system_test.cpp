@@ -60,6 +60,27 @@ TEST(SystemTrace, ATreeAddsUpWhatIsBetweenChipsAndGivesItBack) {
   }
 }
 
+// What each of two wafers sends to all, 64 numbers of FP16, is in a vector of both: 256 B. What one
+// has, or one takes, is a vector as any: 128 B.
+TEST(SystemTrace, ATreeCarriesWhatGoesToOthersByGivingAllOfItToAll) {
+  const ProgramBench bench;
+  for (const auto& [op, bytes] :
+       {std::pair("alltoall", 256), std::pair("broadcast", 128), std::pair("reduce", 128)}) {
+    const std::string trace = bench.file(
+        "rows.csv", fmt::format("# lacuna-trace v1\nid,op,m,k,n,dtype,args\nmul,gemm,8,8,8,fp16,\n"
+                                "s,{},64,,,fp16,ranks=2;between=chips\n",
+                                op));
+    const Ran ran = run_real(fmt::format(
+        "run --quiet --machine cs2x2 --set chip.wafer.columns=4 --set chip.wafer.rows=4 --trace {} "
+        "--out {}",
+        trace, bench.path(op)));
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const std::string passes = bench.read(op + std::string("/system_passes.csv"));
+    EXPECT_EQ(of_pass(passes, "s up", "up_bytes"), bytes) << op;
+    EXPECT_EQ(of_pass(passes, "s down", "down_bytes"), bytes) << op;
+  }
+}
+
 TEST(SystemTrace, ATreeRefusesWhatItCannotCarry) {
   const ProgramBench bench;
   const auto refused = [&](const std::string& row) {
@@ -71,8 +92,8 @@ TEST(SystemTrace, ATreeRefusesWhatItCannotCarry) {
     EXPECT_NE(ran.status, 0) << row;
     return ran.out + ran.err;
   };
-  EXPECT_THAT(refused("s,alltoall,64,,,ranks=2;between=chips"),
-              HasSubstr("no words go from one chip to another"));
+  EXPECT_THAT(refused("s,p2p,64,,,ranks=2;between=chips"),
+              HasSubstr("does not say from which chip to which"));
   EXPECT_THAT(refused("s,allreduce,64,,,ranks=4;between=chips"),
               HasSubstr("ranks=4, and 2 chips run these rows (wafers)"));
 }
@@ -116,7 +137,7 @@ TEST(SystemTrace, ChipsOfAPodMayBeWafers) {
         bench.file("rows.csv", "# lacuna-trace v1\nid,op,m,k,n,args\nmul,gemm,64,64,64,\n" + rows);
     const Ran ran = run_real(
         "run --machine pod4 --json --set training.replicas=2 --set chip=wse2 --set "
-        "chip.wafer.columns=8 --set chip.wafer.rows=8 --trace " +
+        "sync.chip_ns=100 --set chip.wafer.columns=8 --set chip.wafer.rows=8 --trace " +
         trace);
     EXPECT_EQ(ran.status, 0) << ran.err;
     const std::string key = "\"step_time\": ";
@@ -124,6 +145,21 @@ TEST(SystemTrace, ChipsOfAPodMayBeWafers) {
   };
   EXPECT_NEAR(seconds("sum,allreduce,1048576,,,ranks=2\n") - seconds(""), 2 * 1048576 / 54.4e9,
               0.6e-6);
+}
+
+// How long a barrier of the tiles takes is the IPU's: of another chip it is said.
+TEST(SystemTrace, TheBarrierOfAChipThatIsNoIpuIsAskedFor) {
+  const ProgramBench bench;
+  const std::string trace =
+      bench.file("rows.csv", "# lacuna-trace v1\nid,op,m,k,n\na,gemm,8,8,8\n");
+  const std::string own = bench.file("own.yaml", "base: pod4\nchip: wse2\nsync:\n  chip_ns: 90\n");
+  const std::string small =
+      " --set chip.wafer.columns=4 --set chip.wafer.rows=4 --quiet --trace " + trace;
+  const Ran ran = run_real("run --machine pod4 --set chip=wse2" + small);
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("sync.chip_ns = 113 is the barrier of the tiles of an IPU"));
+  EXPECT_EQ(run_real("run --machine pod4 --set chip=wse2 --set sync.chip_ns=90" + small).status, 0);
+  EXPECT_EQ(run_real("run --machine " + own + small).status, 0);
 }
 
 // One trace on systems of either kind, beside each other: what each takes by itself.

@@ -198,8 +198,8 @@ TEST(SystemRun, NamesWhatIsMeantWhereANameIsWrongOrAnOptionHasNoPlace) {
   refused("run --system-config bert_larg_phase1_pod4", {"did you mean 'bert_large_phase1_pod4'?"});
   refused(run_line(file) + " --machine pod5",
           {"'pod5' is no system", "did you mean 'pod4' or 'bow_pod4'?"});
-  refused(run_line(file) + " --machine cs2x4",
-          {"'cs2x4' has chips that share a store of weights", "joined by links"});
+  refused("run --machine cs2x4 --system-config " + file.path(),
+          {"training.pipeline: found '2' on cs2x4", "--set training.pipeline=1"});
   refused(run_line(file) + " --gemm 64x64x64", {"--gemm is for machines of one chip"});
   refused("describe fit --system-config kge_biokg_4_chips", {"describe fit is of models"});
   refused("run --set chip=wse2 --system-config " + file.path(), {"found chip = 'wse2'", "an IPU"});
@@ -305,7 +305,8 @@ TEST(WaferSystemRun, OperandsMoveBetweenLayoutsAsOnOneWafer) {
 
 // 128 of 256 weights are kept, each 4 bytes in the stream, of its gradient, and 8 of its state; 16
 // numbers of a bias likewise. The store updates both: the wafer has no pass for the weights'
-// update.
+// update. It keeps the 16 x 8 results of FP16, and has as many gradients beside them, in 16 cores
+// of 48 KiB less 8 of code.
 TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   const TrainingFile file;  // for its folder
   const std::string trace = file.path() + ".csv";
@@ -329,8 +330,9 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
   EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
   EXPECT_THAT(file_text(file.out() + "/system_memory.csv"),
-              HasSubstr("phase,chip,weights,gradients,state,total,capacity\n"
-                        "0,store,576,576,1152,2304,4000000000000\n"));
+              HasSubstr("phase,chip,weights,gradients,state,activations,working,total,capacity\n"
+                        "0,store,576,576,1152,0,0,2304,4000000000000\n"
+                        "0,wafer,0,0,0,256,256,512,655360\n"));
   EXPECT_NEAR(quantities(file.out() + "/system_metrics.csv").at("energy_work"),
               joules_without(file.out() + "/summary.csv", "optim"), 1e-12);
 }

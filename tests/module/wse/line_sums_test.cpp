@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/wse/pe/vector_unit.hpp"
 #include "tests/support/wse/task_bench.hpp"
 
 namespace lacuna::wse {

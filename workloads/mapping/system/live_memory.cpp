@@ -34,6 +34,9 @@ std::string forward_id(const std::string& id) {
   return base;
 }
 
+/// What the id of a forward row that is done again before the backward pass ends with.
+constexpr const char* kAgain = "_again";
+
 class LiveRows {
  public:
   LiveRows(const PartRows& rows, std::uint64_t input_bytes, std::uint64_t gradient_bytes)
@@ -59,10 +62,37 @@ class LiveRows {
   std::size_t input() const { return rows_.size(); }
   std::size_t gradient() const { return rows_.size() + 1; }
 
+  /// Where the forward row of that id is done for row `i`: again, if it is; the number of rows if
+  /// nowhere before it.
+  std::size_t forward_place(const std::string& id, std::size_t i) const {
+    const std::string again = "bwd" + id.substr(std::min(id.find('.'), id.size())) + kAgain;
+    for (const std::string& each : {again, id}) {
+      const auto found = place_.find(each);
+      if (found != place_.end() && found->second < i) return found->second;
+    }
+    return rows_.size();
+  }
+
+  /// What a row that is done again reads: what it read the first time, as far as that is done again
+  /// the new.
+  std::vector<std::size_t> operands_again(std::size_t i) const {
+    const std::string& id = rows_[i]->id;
+    const std::size_t ending = std::string(kAgain).size();
+    const auto first = place_.find(forward_id(id.substr(0, id.size() - ending)));
+    std::vector<std::size_t> reads;
+    if (first == place_.end()) return reads;
+    for (const std::string& each : rows_[first->second]->depends_on) {
+      const std::size_t place = forward_place(each, i);
+      reads.push_back(place < rows_.size() ? place : input());
+    }
+    return reads;
+  }
+
   /// The places of the values a row reads; what is made elsewhere is the input, or the gradient
   /// that comes in.
   std::vector<std::size_t> operands(std::size_t i) const {
     const LayerOp& op = *rows_[i];
+    if (i >= forward_ && ends_with(op.id, kAgain)) return operands_again(i);
     std::vector<std::size_t> reads;
     for (const std::string& id : op.depends_on) {
       const auto found = place_.find(id);
@@ -70,14 +100,14 @@ class LiveRows {
       reads.push_back(here ? found->second : (i < forward_ ? input() : gradient()));
     }
     if (i < forward_) return reads;
-    const auto found = place_.find(forward_id(op.id));
-    if (found == place_.end() || found->second >= forward_) return reads;
-    const std::vector<std::size_t>& saved = reads_[found->second];
+    const std::size_t saved_row = forward_place(forward_id(op.id), i);
+    if (saved_row == rows_.size()) return reads;
+    const std::vector<std::size_t>& saved = reads_[saved_row];
     const bool nonlinear = op.op == "eltwise" && !is_linear(op.fn);
     if (is_weight_gradient(op) || op.op == "bmm" || is_norm(op) || nonlinear) {
       reads.insert(reads.end(), saved.begin(), saved.end());
     } else if (op.op == "softmax") {
-      reads.push_back(found->second);
+      reads.push_back(saved_row);
     }
     return reads;
   }
@@ -184,6 +214,18 @@ class LiveRows {
 LiveBytes live_bytes(const PartRows& rows, std::uint64_t input_bytes,
                      std::uint64_t gradient_bytes) {
   return LiveRows(rows, input_bytes, gradient_bytes).live();
+}
+
+bool is_done_again(const LayerOp& op) { return ends_with(op.id, kAgain); }
+
+LiveBytes live_bytes(const std::vector<LayerOp>& step) {
+  PartRows rows;
+  for (const LayerOp& op : step) {
+    if (op.phase == Phase::upd) continue;
+    const bool backward = op.phase == Phase::bwd || is_done_again(op) || !rows.backward.empty();
+    (backward ? rows.backward : rows.forward).push_back(op);
+  }
+  return live_bytes(rows, 0, 0);
 }
 
 }  // namespace lacuna::system

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "workloads/mapping/system/chip_cost.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
@@ -18,5 +19,12 @@ namespace lacuna::system {
 /// `input_bytes` is what this chip holds of the block's input, which is not counted;
 /// `gradient_bytes` of the gradient of its result, which is.
 LiveBytes live_bytes(const PartRows& rows, std::uint64_t input_bytes, std::uint64_t gradient_bytes);
+
+/// True if the row is a forward row that is done again before its backward pass.
+bool is_done_again(const LayerOp& op);
+
+/// The same of a chip that does all rows of a trace, one micro-batch of a step: forward, then
+/// backward, for which rows may be done again (`*_again`). Rows of an optimizer have no results.
+LiveBytes live_bytes(const std::vector<LayerOp>& step);
 
 }  // namespace lacuna::system

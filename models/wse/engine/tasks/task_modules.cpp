@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/wse/engine/place_row.hpp"
+#include "models/wse/engine/tasks/task_mesh.hpp"
 #include "models/wse/fabric/linked_module.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/sim_context.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 
 namespace lacuna::wse {
 

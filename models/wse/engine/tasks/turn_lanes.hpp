@@ -16,7 +16,7 @@
 #include "models/wse/lanes.hpp"
 #include "models/wse/pe/issue.hpp"
 #include "models/wse/pe/task_control.hpp"
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 
 // Cores that send along their lines in turn, as lanes of small integers. What every cycle does is
 // in turn_sweep.cpp, what a core does where something changes in turn_control.cpp.

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "models/wse/engine/tasks/turn_program.hpp"
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 
 namespace lacuna::wse {
 

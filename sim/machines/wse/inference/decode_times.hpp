@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "sim/machines/wse/inference/decode_sparsity.hpp"
 #include "sim/machines/wse/inference/inference_runs.hpp"
 #include "sim/machines/wse/params.hpp"

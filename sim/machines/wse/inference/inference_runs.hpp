@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/machines/wse/params.hpp"

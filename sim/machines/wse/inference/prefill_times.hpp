@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "sim/machines/wse/inference/decode_times.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/generate/model_shape.hpp"

@@ -8,7 +8,7 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/row_marks.hpp"
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/report/unit_series.hpp"
 #include "workloads/mapping/wse/streaming.hpp"

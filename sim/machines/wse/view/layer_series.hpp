@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/machines/wse/view/core_series.hpp"
 #include "sim/report/unit_series.hpp"

@@ -5,7 +5,7 @@
 
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
-#include "models/wse/task_wafer.hpp"
+#include "models/wse/task_outcome.hpp"
 
 namespace lacuna::wse::oracle {
 

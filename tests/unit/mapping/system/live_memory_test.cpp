@@ -84,5 +84,60 @@ TEST(LiveMemory, PartsOfTheTokensHaveTheirLogitsOneAfterTheOther) {
   EXPECT_EQ(parts.kept, kA + kLogits / 4);
 }
 
+/// 8 x 8 numbers of FP16.
+constexpr std::uint64_t kB = 128;
+
+LayerOp row(const std::string& id, const std::string& op, const std::string& fn, Phase phase,
+            const std::vector<std::string>& depends_on) {
+  LayerOp made;
+  made.id = id;
+  made.op = op;
+  made.fn = fn;
+  made.phase = phase;
+  made.m = made.k = made.n = 8;
+  made.batch = 1;
+  made.depends_on = depends_on;
+  return made;
+}
+
+/// Two layers of a product and an activation function, B each; `again`: done again.
+std::vector<LayerOp> two_layers(bool again) {
+  std::vector<LayerOp> rows = {row("fwd.l0.a", "gemm", "", Phase::fwd, {}),
+                               row("fwd.l0.f", "eltwise", "gelu", Phase::fwd, {"fwd.l0.a"}),
+                               row("fwd.l1.a", "gemm", "", Phase::fwd, {"fwd.l0.f"}),
+                               row("fwd.l1.f", "eltwise", "gelu", Phase::fwd, {"fwd.l1.a"})};
+  const auto add_again = [&](const std::string& layer) {
+    if (!again) return;
+    rows.push_back(row("bwd." + layer + ".a_again", "gemm", "", Phase::fwd, {rows.back().id}));
+    rows.push_back(row("bwd." + layer + ".f_again", "eltwise", "gelu", Phase::fwd,
+                       {"bwd." + layer + ".a_again"}));
+  };
+  add_again("l1");
+  rows.push_back(row("bwd.l1.f", "eltwise", "gelu", Phase::bwd, {}));
+  rows.push_back(row("bwd.l1.a_dx", "gemm", "", Phase::bwd, {"bwd.l1.f"}));
+  rows.push_back(row("bwd.l1.a_dw", "sddmm", "", Phase::bwd, {"bwd.l1.f"}));
+  add_again("l0");
+  rows.push_back(row("bwd.l0.f", "eltwise", "gelu", Phase::bwd, {"bwd.l1.a_dx"}));
+  rows.push_back(row("bwd.l0.a_dw", "sddmm", "", Phase::bwd, {"bwd.l0.f"}));
+  return rows;
+}
+
+// Kept: what both functions were made of, and the operand of the second product. The fullest
+// moment is that of the second layer's last result, and again that of its operand's gradient.
+TEST(LiveMemory, ATraceKeepsWhatItsBackwardRowsRead) {
+  const LiveBytes live = system::live_bytes(two_layers(false));
+  EXPECT_EQ(live.kept, 3 * kB);
+  EXPECT_EQ(live.backward, 4 * kB);
+}
+
+// Done again, the second layer needs its input alone, and the first nothing that is made here. At
+// the fullest a layer's input, the product done again, and what is made of one of them.
+TEST(LiveMemory, ATraceThatIsDoneAgainKeepsTheInputsOfItsLayers) {
+  const LiveBytes live = system::live_bytes(two_layers(true));
+  EXPECT_EQ(live.forward, 2 * kB);
+  EXPECT_EQ(live.kept, 1 * kB);
+  EXPECT_EQ(live.backward, 3 * kB);
+}
+
 }  // namespace
 }  // namespace lacuna

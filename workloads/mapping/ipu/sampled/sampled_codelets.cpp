@@ -56,10 +56,32 @@ struct AmpForm {
   std::uint64_t more;
 };
 
-constexpr std::uint64_t kAmpEntry = 5;  // bundles of a worker
-constexpr Cycle kAmpRun = 8;            // clocks of the supervisor for a pass
-constexpr Cycle kEntry = 75;            // 37 at the entry, 38 before the first launch
-constexpr Cycle kSearch = 26;           // for each sub-group looked at
+// Clocks of the supervisor, each as the estimate named in the header has it.
+constexpr Cycle kEntry = 37 + 38;     // at the entry, and before the first launch
+constexpr Cycle kSearch = 26;         // for each sub-group looked at
+constexpr Cycle kAmpPiece = 23;       // what the AMP is set up with, and the workers' entry
+constexpr Cycle kAmpRow = 32;         // for a row,
+constexpr Cycle kAmpNextRow = 8;      // further, for one after the first,
+constexpr Cycle kAmpNextBlock = 10;   // and for a block after the first of a row
+constexpr Cycle kAmpBlock = 15;       // for a block beside its passes
+constexpr Cycle kAmpNextPass = 4;     // between two passes of one
+constexpr Cycle kAmpRun = 8;          // from the weights of a pass until it runs
+constexpr Cycle kTransposeCall = 18;  // for the vertex that transposes
+// Bundles of a worker, likewise.
+constexpr std::uint64_t kAmpEntry = 5;
+constexpr std::uint64_t kTransposeEntry = 34;
+constexpr std::uint64_t kTransposeBlock = 3;  // for a block beside its steps
+constexpr std::uint64_t kTransposeStep = 3;   // for a step beside what it moves
+
+/// Bundles in which a step of a transposition moves its grains, of a row of 8 bytes each.
+std::uint64_t transpose_moves(const Types& types, unsigned block) {
+  return types.half() ? 23 * block / 4 : 12 * block / 2;
+}
+
+/// Clocks of the supervisor before the blocks of a row.
+Cycle amp_row_clocks(bool first, std::uint64_t blocks) {
+  return (first ? 0 : kAmpNextRow) + kAmpRow + kAmpNextBlock * (blocks - 1);
+}
 
 AmpForm amp_form(const Types& types, unsigned block) {
   if (types.half()) {
@@ -126,17 +148,19 @@ Cycle sampled_amp_clocks(const Target& target, const Types& types, unsigned bloc
   const AmpForm f = amp_form_of(target, types, block);
   const std::uint64_t passes = depth / f.depth;
   if (rows == 0) return 0;
-  const Cycle supervisor = 23 + 8 * (rows - 1) + 32 * rows + 10 * (blocks - rows) +
-                           blocks * (15 + 4 * (passes - 1) + passes * (kAmpRun + f.weights));
+  const Cycle of_rows = kAmpNextRow * (rows - 1) + kAmpRow * rows + kAmpNextBlock * (blocks - rows);
+  const Cycle of_block = kAmpBlock + kAmpNextPass * (passes - 1) + passes * (kAmpRun + f.weights);
+  const Cycle supervisor = kAmpPiece + of_rows + blocks * of_block;
   return supervisor + target.worker_clocks(kAmpEntry + blocks * (f.first + (passes - 1) * f.more));
 }
 
 Cycle sampled_transpose_clocks(const Target& target, const Types& types, unsigned block,
                                std::uint64_t blocks, std::uint64_t depth) {
   const std::uint64_t steps = depth / (types.half() ? 16 : 8);
-  const std::uint64_t step = types.half() ? 23 * block / 4 : 12 * block / 2;
-  return 18 +
-         target.worker_clocks(34 + ceil_div(blocks, target.workers) * (3 + steps * (3 + step)));
+  const std::uint64_t of_block =
+      kTransposeBlock + steps * (kTransposeStep + transpose_moves(types, block));
+  return kTransposeCall +
+         target.worker_clocks(kTransposeEntry + ceil_div(blocks, target.workers) * of_block);
 }
 
 SampledCodelets::SampledCodelets(ProgramBuilder& builder, const Target& target, const Types& types,
@@ -275,20 +299,20 @@ void SampledCodelets::add_amp_sets(std::vector<std::uint32_t>& sets) {
     }
   }
   const std::uint64_t passes = depth_ / f.depth;
-  // A block: 15 beside its passes, 4 between them; in each the weights, then 8 until it runs.
-  amp_block_ = builder_.codelet(
-      {loop(9, 0, 0), issue(overhead_, 15), issue(weights_, count(f.weights)),
-       issue(overhead_, kAmpRun), run(1), loop(4, count(passes - 1)), issue(overhead_, 4),
-       issue(weights_, count(f.weights)), issue(overhead_, kAmpRun), run(2)});
+  amp_block_ =
+      builder_.codelet({loop(9, 0, 0), issue(overhead_, kAmpBlock),
+                        issue(weights_, count(f.weights)), issue(overhead_, kAmpRun), run(1),
+                        loop(4, count(passes - 1)), issue(overhead_, kAmpNextPass),
+                        issue(weights_, count(f.weights)), issue(overhead_, kAmpRun), run(2)});
 }
 
 void SampledCodelets::add_amp_piece(const std::vector<std::uint32_t>& rows,
                                     std::vector<Call>& supervisor) {
-  supervisor.push_back({clocks(23), {}});
+  supervisor.push_back({clocks(kAmpPiece), {}});
   supervisor.push_back({start_, {}});
   bool first = true;
   for (const std::uint32_t blocks : rows) {
-    supervisor.push_back({clocks((first ? 0 : 8) + 32 + 10 * (std::uint64_t{blocks} - 1)), {}});
+    supervisor.push_back({clocks(amp_row_clocks(first, blocks)), {}});
     supervisor.push_back({amp_block_, {blocks, 0, 0}});
     first = false;
   }
@@ -305,14 +329,15 @@ std::uint32_t SampledCodelets::transpose_vertex(std::uint64_t blocks) {
   for (unsigned w = 0; w < target_.workers; ++w) {
     const std::uint64_t mine = std::min(share, blocks - std::min(blocks, w * share));
     const Cycle alone =
-        sampled_transpose_clocks(target_, types_, block_, mine * target_.workers, depth_) - 18;
+        sampled_transpose_clocks(target_, types_, block_, mine * target_.workers, depth_) -
+        kTransposeCall;
     const std::uint64_t all = alone / target_.slots();
     const std::uint64_t moves = std::min(mine * vectors, all);
     set.push_back(builder_.worker(
         {{builder_.codelet({issue(overhead_, count(all - moves)), issue(move, count(moves))}),
           {}}}));
   }
-  return transposes_[blocks] = builder_.vertex({{clocks(18), {}}, {start_, {}}}, set);
+  return transposes_[blocks] = builder_.vertex({{clocks(kTransposeCall), {}}, {start_, {}}}, set);
 }
 
 }  // namespace lacuna::ipu

@@ -10,6 +10,12 @@
 namespace lacuna::ipu {
 namespace {
 
+// Of the clocks of the supervisor for a block, BlockCost::block, as StaticSparseDenseMatMulBlock
+// has them.
+constexpr Cycle kBeforeWeights = 2;
+constexpr Cycle kBlockLaunch = 6;
+constexpr Cycle kSyncAndNext = 6 + 2;
+
 /// Bundles of AMP work for one column of one block, and the products of each.
 struct AmpColumn {
   unsigned bundles;
@@ -167,8 +173,7 @@ void StaticCodelets::make_block_bundles() {
   amp_only_ = amp("static amp only", 0, 0, 0);
 }
 
-// Worker sets: 0 at the entry, 1 for the first block of a row, 2 for the others. Of the 16 clocks
-// of a block two are before the weights, 6 are the launch, 6 the sync and 2 are after it.
+// Worker sets: 0 at the entry, 1 for the first block of a row, 2 for the others.
 void StaticCodelets::make_block_supervisor() {
   const BlockCost cost = block_cost(target_, types_, block_);
   block_entry_ = builder_.codelet({issue(overhead_, count(cost.entry)), run(0)});
@@ -176,11 +181,12 @@ void StaticCodelets::make_block_supervisor() {
   const unsigned passes = block_passes(target_, types_, block_);
   const auto add_block = [&](std::uint32_t set) {
     row.push_back(loop(5, count(passes)));
-    row.push_back(issue(overhead_, 2));
+    row.push_back(issue(overhead_, kBeforeWeights));
     row.push_back(issue(weights_, count(cost.loads / passes)));
-    row.push_back(issue(overhead_, count(6 + cost.weights / passes - cost.loads / passes)));
+    row.push_back(
+        issue(overhead_, count(kBlockLaunch + cost.weights / passes - cost.loads / passes)));
     row.push_back(run(set));
-    row.push_back(issue(overhead_, 8));
+    row.push_back(issue(overhead_, kSyncAndNext));
   };
   add_block(1);
   row.push_back(loop(6, -1, 0));

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/wse/params.hpp"
+#include "models/wse/program/task_program.hpp"
+#include "models/wse/task_counters.hpp"
+#include "models/wse/wafer.hpp"
+
+namespace lacuna::wse {
+
+/// What a run of tasks gave, by core, row-major.
+struct TaskOutcome {
+  Cycle cycles = 0;  // from the start to the last thing that happened
+  std::vector<TaskCounters> cores;
+  std::vector<RouterCounters> routers;
+  std::vector<Event> events;                      // sorted by cycle, unit, kind and argument
+  bool events_left_out = false;                   // there were more than its scope has
+  std::vector<std::vector<std::uint8_t>> memory;  // at the end; with values only
+  std::vector<std::vector<Cycle>> stamps;         // when each core took its stamps
+
+  /// From the first issue slot of any core to the end of the last.
+  Cycle span() const;
+};
+
+/// Runs `program` on a wafer of its own, whose rows step their routers and cores one by one.
+TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
+                          const RunOptions& options);
+
+}  // namespace lacuna::wse

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system/tree_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/base/error.hpp"
+#include "sim/machines/system/store_system.hpp"
+#include "sim/report/tables/text_table.hpp"
+#include "workloads/mapping/system/live_memory.hpp"
+#include "workloads/mapping/system/model_parts.hpp"
+
+namespace lacuna {
+
+using system::TrainingParams;
+
+namespace {
+
+/// The words of a description that say what is trained, and on how much at once; all others say
+/// how chips joined by links share it.
+const std::set<std::string>& words_of_trees() {
+  static const std::set<std::string> words = {"system",
+                                              "source",
+                                              "published_system",
+                                              "published_workload",
+                                              "model",
+                                              "model_layers",
+                                              "tokens",
+                                              "packing",
+                                              "predictions",
+                                              "pattern",
+                                              "mode",
+                                              "dtype",
+                                              "partials",
+                                              "recipe",
+                                              "optimizer",
+                                              "train_steps",
+                                              "rows",
+                                              "micro_batch",
+                                              "replicas",
+                                              "accumulation",
+                                              "activations",
+                                              "state",
+                                              "code_kib",
+                                              "buffer_kib"};
+  return words;
+}
+
+/// What of a description says what is trained, the rest as if it were not said.
+TrainingParams on_tree_alone(const TrainingParams& training) {
+  TrainingParams alone;
+  training.for_each([&](const std::string& path, const ParamBase& each) {
+    if (words_of_trees().count(path) != 0) alone.set(path, each.value_text());
+  });
+  return alone;
+}
+
+/// Refuses what has no meaning where weights stream through every chip.
+void check_tree(const TrainingParams& training, const std::string& system, unsigned chips) {
+  const auto refuse = [&](const char* word, const std::string& found, const char* why) {
+    throw RequestError(fmt::format("training.{}: found '{}' on {}; {}", word, found, system, why));
+  };
+  if (!training.rows.value().empty()) {
+    refuse("rows", training.rows, "rows of each chip of a tree are given with --trace");
+  }
+  if (training.mode.value() != "auto" && training.mode.value() != "streamed") {
+    refuse("mode", training.mode, "weights come from the store: auto, or streamed");
+  }
+  if (training.activations == system::Activations::offloaded) {
+    refuse("activations", training.activations.value_text(),
+           "the store has no place for activations: stored or recomputed");
+  }
+  if (training.accumulation > 1) {
+    refuse("accumulation", training.accumulation.value_text(),
+           "the store updates a layer when its gradients are there: what a chip does before an "
+           "update it does at once, as micro_batch");
+  }
+  if (training.replicas != chips) {
+    throw RequestError(
+        fmt::format("training.replicas = {}: {} has {} chips, each of which is a replica; --set "
+                    "training.replicas={}, with micro_batch sequences on each",
+                    training.replicas.value(), system, chips, chips));
+  }
+}
+
+/// The rows of one chip in a step, related as they follow each other on it.
+WorkloadTrace rows_on_tree(const TreeJob& job, MaskStore& masks) {
+  const TrainingParams& training = job.training;
+  const bool again = training.activations == system::Activations::recomputed;
+  WorkloadTrace trace = model_trace(training, layers_of(training), again);
+  trace.name = training.model;
+  job.system.relate(
+      trace, [&](const LayerOp& op) { return masks.mask(op, trace, job.seed); }, job.seed);
+  return trace;
+}
+
+/// What a chip takes for them. Rows of an optimizer are the store's.
+WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, std::uint64_t& flop) {
+  WaferWork work;
+  work.clock_ghz = std::stod(job.system.parameters().find("clock")->value_text());
+  for (const LayerOp& op : trace.ops) {
+    WaferRow row;
+    row.density = system::kept_share(op, trace);
+    if (op.op != "optim") {
+      const system::ChipCost cost = job.times.cost(job.system, op, trace);
+      const double cycles = static_cast<double>(cost.cycles * op.repeat);
+      row.ns = static_cast<std::uint64_t>(std::ceil(cycles / work.clock_ghz));
+      row.density = job.times.density();
+      row.joules = {cost.joules.low * op.repeat, cost.joules.nominal * op.repeat,
+                    cost.joules.high * op.repeat};
+      if (!system::is_done_again(op)) flop += cost.flop * op.repeat;
+      work.units = std::max(work.units, job.times.units());
+    }
+    work.rows.push_back(row);
+  }
+  return work;
+}
+
+}  // namespace
+
+TrainingParams spread_over_tree(const TrainingParams& training, unsigned chips) {
+  const std::uint64_t batch =
+      std::uint64_t{training.micro_batch} * training.accumulation * training.replicas;
+  if (batch % chips != 0) {
+    throw RequestError(
+        fmt::format("a batch of {} sequences does not come out even over {} chips", batch, chips));
+  }
+  TrainingParams spread = on_tree_alone(training);
+  spread.replicas = chips;
+  spread.accumulation = 1;
+  spread.micro_batch = static_cast<unsigned>(batch / chips);
+  return spread;
+}
+
+void refuse_layout_on_tree(const TrainingParams& training, const std::string& system) {
+  training.for_each([&](const std::string& path, const ParamBase& each) {
+    if (words_of_trees().count(path) != 0 || each.value_text() == each.initial_text()) return;
+    throw RequestError(fmt::format(
+        "training.{}: found '{}' on {}, whose chips each do the whole model on their part of the "
+        "batch while weights stream through: how chips share a model has no meaning there; --set "
+        "training.{}={}",
+        path, each.value_text(), system, path,
+        each.initial_text().empty() ? "''" : each.initial_text()));
+  });
+}
+
+TreeTraining train_on_tree(const TreeJob& job) {
+  const StoreSystem& system = *as_store_system(job.system);
+  check_tree(job.training, system.name(), system.own().wafers);
+  MaskStore masks(job.seed);
+  const WorkloadTrace trace = rows_on_tree(job, masks);
+  std::vector<double> densities;
+  for (const LayerOp& op : trace.ops) densities.push_back(system::kept_share(op, trace));
+  check_wafer_accounts(job.system, trace, densities);
+  TreeTraining trained;
+  const WaferWork work = work_on_chip(job, trace, trained.flop);
+  trained.flop *= system.own().wafers;
+  trained.run = run_wafer_system(job.system, trace, work, job.engine, job.pricing);
+  return trained;
+}
+
+std::vector<SystemMetric> tree_metrics(const TrainingParams& training,
+                                       const TreeTraining& trained) {
+  const double seconds = trained.run.seconds_per_step();
+  const double sequences = training.global_batch();
+  const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
+  const double tflops = static_cast<double>(trained.flop) / seconds * 1e-12;
+  std::vector<SystemMetric> metrics = wafer_system_metrics(trained.run);
+  const std::vector<SystemMetric> rates = {
+      {"global_batch", sequences, "sequences"},
+      {"sequences_per_s", sequences / seconds, "1/s"},
+      {"tokens_per_s", tokens / seconds, "1/s"},
+      {"tflops", tflops, "TFLOP/s"},
+      {"tflops_per_chip", tflops / trained.run.params.wafers, "TFLOP/s"}};
+  metrics.insert(metrics.begin() + 2, rates.begin(), rates.end());
+  const double joules = trained.run.energy.total().nominal / trained.run.params.steps;
+  metrics.push_back({"energy_per_sequence", joules / sequences, "J"});
+  if (training.train_steps > 0) {
+    metrics.push_back({"training_time", training.train_steps * seconds / 3600, "h"});
+  }
+  return metrics;
+}
+
+std::vector<std::pair<std::string, std::string>> tree_files(const TrainingParams& training,
+                                                            const TreeTraining& trained) {
+  std::vector<std::pair<std::string, std::string>> files = wafer_system_files(trained.run);
+  const NamedTable metrics = metrics_table("system_metrics", tree_metrics(training, trained));
+  for (auto& [name, text] : files) {
+    if (name == metrics.name + ".csv") text = csv_of(metrics);
+  }
+  return files;
+}
+
+ScalingRow tree_scaling_row(const Machine& machine, const TrainingParams& training,
+                            const TreeTraining& trained) {
+  ScalingRow row = scaling_row(machine.name(), trained.run);
+  row.each = training.global_batch();
+  row.replicas = training.replicas.value_text();
+  row.accumulation = training.accumulation.value_text();
+  return row;
+}
+
+std::string tree_text(const Machine& machine, const std::string& name,
+                      const TrainingParams& training, const TreeTraining& trained) {
+  std::string text = fmt::format(
+      "{} ({}), {}: one weight update\n\n{} on {} chips, {} sequences of {} tokens on each\n\n",
+      machine.name(), machine.extent(), name, training.model.value(), training.replicas.value(),
+      training.micro_batch.value(), training.tokens.value());
+  TextTable table;
+  table.column("quantity", "", TextTable::Align::left);
+  table.column("value", "");
+  table.column("unit", "", TextTable::Align::left);
+  for (const SystemMetric& metric : tree_metrics(training, trained)) {
+    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence";
+    if (!part) table.row({metric.name, four_digits(metric.value), metric.unit});
+  }
+  return text + table.text() + "step_time: not validated here: no training of such a system is\n" +
+         "\n" + wafer_system_text(trained.run, false);
+}
+
+}  // namespace lacuna

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/driver/system/job.hpp"
+#include "sim/driver/system/tables.hpp"
+#include "sim/driver/system/wafer_system_report.hpp"
+
+namespace lacuna {
+
+/// A weight update of a model on chips that share a store of weights: each chip is a replica with
+/// micro_batch sequences and sees every weight.
+struct TreeJob {
+  const Machine& system;  // a StoreSystem
+  const Pricing& pricing;
+  ChipTimes& times;
+  const system::TrainingParams& training;
+  Engine engine = Engine::event;
+  std::uint64_t seed = 1;
+};
+
+/// The same training with as many replicas as a system has chips and the same batch, each chip with
+/// its part of it; how chips joined by links share it is left out. RequestError if the batch does
+/// not come out even.
+system::TrainingParams spread_over_tree(const system::TrainingParams& training, unsigned chips);
+
+/// What of a description is how chips joined by links share a model; a tree has nothing for it.
+/// RequestError names the first word whose value is not what it is without being said.
+void refuse_layout_on_tree(const system::TrainingParams& training, const std::string& system);
+
+struct TreeTraining {
+  WaferSystemRun run;
+  std::uint64_t flop = 0;  // useful, of all chips in a step, without what is done again
+};
+
+/// Simulates each distinct row on a chip, or takes it from the cache, and the passes on the system.
+/// OutOfMemoryError, before anything is simulated, if the store or a chip has no room.
+TreeTraining train_on_tree(const TreeJob& job);
+
+/// What it came to: that of all trainings (report.hpp), then that of all such systems.
+std::vector<SystemMetric> tree_metrics(const system::TrainingParams& training,
+                                       const TreeTraining& trained);
+
+/// Its row among systems on which the same batch is trained.
+ScalingRow tree_scaling_row(const Machine& machine, const system::TrainingParams& training,
+                            const TreeTraining& trained);
+
+/// The files of wafer_system_files(), with all metrics.
+std::vector<std::pair<std::string, std::string>> tree_files(const system::TrainingParams& training,
+                                                            const TreeTraining& trained);
+
+/// The same as tables.
+std::string tree_text(const Machine& machine, const std::string& name,
+                      const system::TrainingParams& training, const TreeTraining& trained);
+
+}  // namespace lacuna

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models that are trained on chips that share a store of weights.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/driver/program_bench.hpp"
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Two wafers of 16 x 64 cores with as much memory as a step of a tiny model needs.
+const std::string kWafers =
+    " --set chip.wafer.columns=16 --set chip.wafer.rows=64 --set chip.mem.kib=1024 --quiet";
+
+std::string tiny(const ProgramBench& bench, const std::string& more = "") {
+  return bench.file("tiny.yaml",
+                    "system: cs2x2\nmodel: bert-tiny\nmodel_layers: 1\ntokens: 16\n"
+                    "predictions: 2\nmicro_batch: 1\nreplicas: 2\nrecipe: plain\n"
+                    "optimizer: adam\n" +
+                        more);
+}
+
+/// The rows of a table that a run leaves, by their first cell.
+std::vector<std::string> first_cells(const std::string& csv) {
+  std::vector<std::string> cells;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);)
+    cells.push_back(line.substr(0, line.find(',')));
+  return cells;
+}
+
+std::string value_of(const std::string& csv, const std::string& quantity) {
+  const std::string key = "\n" + quantity + ",";
+  const std::size_t at = csv.find(key) + key.size();
+  return csv.substr(at, csv.find(',', at) - at);
+}
+
+// The same rows, made by hand, with --trace: the passes and what is held are the same, and so are
+// times but for look-ups, which rows of a model and of a trace draw from seeds of their own.
+TEST(TreeTraining, IsTheTraceThatTraceMakeMakesOfTheModel) {
+  const ProgramBench bench;
+  for (const std::string activations : {"stored", "recomputed"}) {
+    const std::string again = activations == "stored" ? "" : " --recompute";
+    const std::string trace = bench.path(activations + ".csv");
+    const Ran made = run_real(
+        "trace make bert-tiny --part training --layers 1 --embedding --heads --sequences 1 "
+        "--tokens 16 --predictions 2 --recipe plain --optimizer adam" +
+        again + " --out " + trace);
+    ASSERT_EQ(made.status, 0) << made.err;
+    const Ran rows = run_real("run --machine cs2x2 --trace " + trace + " --out " +
+                              bench.path("rows" + activations) + kWafers);
+    ASSERT_EQ(rows.status, 0) << rows.err;
+    const Ran model = run_real("run --system-config " + tiny(bench) +
+                               " --no-cache --set training.activations=" + activations + " --out " +
+                               bench.path("model" + activations) + kWafers);
+    ASSERT_EQ(model.status, 0) << model.err;
+    EXPECT_EQ(bench.read("model" + activations + "/system_memory.csv"),
+              bench.read("rows" + activations + "/system_memory.csv"));
+    EXPECT_EQ(first_cells(bench.read("model" + activations + "/system_passes.csv")),
+              first_cells(bench.read("rows" + activations + "/system_passes.csv")));
+    const auto step = [&](const std::string& out) {
+      return std::stod(
+          value_of(bench.read(out + activations + "/system_metrics.csv"), "step_time"));
+    };
+    EXPECT_NEAR(step("model"), step("rows"), 1e-6);
+    const std::vector<std::string> passes =
+        first_cells(bench.read("model" + activations + "/system_passes.csv"));
+    const bool done_again =
+        std::find(passes.begin(), passes.end(), "bwd.l0.q_again") != passes.end();
+    EXPECT_EQ(done_again, activations == "recomputed");
+    EXPECT_THAT(model.out, HasSubstr("bert-tiny on 2 chips, 1 sequences of 16 tokens on each"));
+  }
+}
+
+// Rows come from a cache the second time.
+TEST(TreeTraining, IsTheSameFromItsCache) {
+  const ProgramBench bench;
+  const std::string line = "run --json --system-config " + tiny(bench) + kWafers;
+  const Ran first = run_real(line);
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(run_real(line).out, first.out);
+  EXPECT_EQ(run_real(line + " --no-cache").out, first.out);
+}
+
+TEST(TreeTraining, RefusesByNameWhatHasNoMeaningThere) {
+  const ProgramBench bench;
+  const auto refused = [&](const std::string& settings) {
+    const Ran ran = run_real("run --system-config " + tiny(bench) + kWafers + settings);
+    EXPECT_EQ(ran.status, 2) << settings;
+    return ran.err;
+  };
+  EXPECT_THAT(refused(" --set training.tensor=2"),
+              HasSubstr("training.tensor: found '2' on cs2x2"));
+  EXPECT_THAT(refused(" --set training.io_tiles=64"), HasSubstr("training.io_tiles: found '64'"));
+  EXPECT_THAT(refused(" --set training.accumulation=4"), HasSubstr("micro_batch"));
+  EXPECT_THAT(refused(" --set training.replicas=4"), HasSubstr("cs2x2 has 2 chips"));
+  EXPECT_THAT(refused(" --set training.mode=static"), HasSubstr("weights come from the store"));
+  EXPECT_THAT(refused(" --set training.activations=offloaded"), HasSubstr("stored or recomputed"));
+  EXPECT_THAT(refused(" --set training.rows=kge"), HasSubstr("--trace"));
+  EXPECT_THAT(run_real("describe fit --system-config " + tiny(bench)).err,
+              HasSubstr("each chip of cs2x2 does the whole model"));
+  EXPECT_THAT(run_real("run --machine cs2x2 --model gpt3-xl --decode").err,
+              HasSubstr("all go through the link of each chip for every token"));
+}
+
+// 16 cores of 16 KiB less 8 of code hold 131,072 B.
+TEST(TreeTraining, WhatAWaferDoesNotHoldIsAnErrorWithItsBytes) {
+  const ProgramBench bench;
+  const Ran small = run_real(
+      "run --quiet --set chip.wafer.columns=4 --set chip.wafer.rows=4 --set chip.mem.kib=16 "
+      "--system-config " +
+      tiny(bench) + " --set training.tokens=128 --set training.micro_batch=8");
+  EXPECT_EQ(small.status, 1);
+  EXPECT_THAT(small.err, HasSubstr("each wafer of cs2x2 needs "));
+  EXPECT_THAT(small.err, HasSubstr(" B and has 131072 B"));
+}
+
+// Four sequences are 2 on each of 2 wafers, 1 on each of 4, and one after another on the 2 replicas
+// that a pod of 4 chips has of a model that 2 of them share.
+TEST(TreeTraining, ABatchIsCutOverSystemsOfBothKinds) {
+  const ProgramBench bench;
+  const std::string chips = "chip:\n  wafer: {columns: 16, rows: 64}\n  mem: {kib: 1024}\n";
+  const std::string two = bench.file("two.yaml", "base: cs2x1\nwafers: 2\n" + chips);
+  const std::string four = bench.file("four.yaml", "base: cs2x1\nwafers: 4\n" + chips);
+  const std::string pod = bench.file("pod.yaml", "base: pod4\nchip:\n  ipu: {tiles: 96}\n");
+  const std::string line = "compare --quiet --system-config " +
+                           tiny(bench, "accumulation: 2\ntensor: 2\n") + " --machine " + two +
+                           " --machine " + four;
+  const Ran both = run_real(line + " --machine " + pod + " --out " + bench.path("both"));
+  ASSERT_EQ(both.status, 0) << both.err;
+  const std::string csv = bench.read("both/scaling.csv");
+  for (const char* const row : {"\ntwo,2,2,1,", "\nfour,4,4,1,", "\npod,4,2,2,"}) {
+    EXPECT_THAT(csv, HasSubstr(row));
+  }
+  const Ran trees = run_real(line);
+  EXPECT_EQ(trees.status, 2);
+  EXPECT_THAT(trees.err, HasSubstr("training.tensor: found '2'"));
+  const Ran uneven = run_real(line + " --machine " + pod + " --set training.replicas=3");
+  EXPECT_THAT(uneven.err, HasSubstr("6 sequences does not come out even over 4 chips"));
+  const Ran alone = run_real("run --quiet --machine " + four + " --out " + bench.path("alone") +
+                             " --system-config " + tiny(bench, "") + " --set training.replicas=4");
+  ASSERT_EQ(alone.status, 0) << alone.err;
+  EXPECT_THAT(csv, HasSubstr("\nfour,4,4,1," +
+                             value_of(bench.read("alone/system_metrics.csv"), "step_time") + ","));
+}
+
+}  // namespace
+}  // namespace lacuna::test
