@@ -140,7 +140,7 @@ TEST(DescribeProgram, CompletionAndManualAreOfTheDeclaredOptions) {
   // an option of one verb, one of a verb below a verb, and all verbs
   for (const char* const word :
        {"--normalise", "--picture", "compare", "--palette) COMPREPLY=($(compgen -W 'colour grey'",
-        "' describe') words='machines parameters", "' trace make') words='gemm "}) {
+        "' describe') words='machines systems", "' trace make') words='gemm "}) {
     EXPECT_THAT(completion, HasSubstr(word));
   }
   EXPECT_THAT(manual, AllOf(HasSubstr(".TH LACUNA 1"), HasSubstr("\\-\\-normalise HOW"),
