@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
@@ -89,6 +90,14 @@ TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event, seed + 1})),
               "");
     const auto sweep = make_streaming_sweep(scenario.params, program);
+    if (scenario.copies && scenario.params.router.turn != 0) {
+      // the row that copies turns words out of the way down into its own
+      EXPECT_EQ(sweep, nullptr);
+      EXPECT_EQ(reason_against_own_time(program, scenario.params, {}),
+                "words take longer around a corner (router.turn)");
+      if (HasFailure()) return;
+      continue;
+    }
     ASSERT_NE(sweep, nullptr);
     const std::optional<SweepOutcome> folded = sweep->run();
     ASSERT_TRUE(folded);
