@@ -88,10 +88,8 @@ void check_stream(std::uint64_t seed, std::string_view statistic, Checked& tally
   std::string where = difference(definition, simulate(scenario.params, program, RunOptions()));
   const auto sweep = make_streaming_sweep(scenario.params, program);
   if (where.empty() && sweep != nullptr) {
-    const std::optional<SweepOutcome> swept = sweep->run();
-    where = !swept ? "the sweep does not end"
-                   : difference(definition,
-                                unfold(swept->kept, swept->fold, program, scenario.params.router));
+    const SweepOutcome swept = sweep->run();
+    where = difference(definition, unfold(swept.kept, swept.fold, program, scenario.params.router));
   }
   if (!where.empty()) tally.complain(fmt::format("stream {}: {}", seed, where));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/edge/lane_injectors.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace lacuna::wse {
@@ -190,6 +192,19 @@ void LaneInjectors<Number>::flush() {
     counters_[lane].closed += static_cast<std::uint64_t>(closed_[lane]);
     no_token_[lane] = closed_[lane] = 0;
   }
+}
+
+template <class Number>
+std::string LaneInjectors<Number>::deadlock(Cycle since, std::size_t rows, std::size_t all) const {
+  std::uint64_t words = 0;
+  for (std::size_t lane = 0; lane < rest_.size(); ++lane) {
+    words += rest_[lane] + static_cast<std::uint64_t>(left_[lane]);
+  }
+  return fmt::format(
+      "deadlock: work is pending, and nothing has moved since cycle {}\n"
+      "  rows of cores: {} of {} are not done\n"
+      "  injectors: {} words are not sent, so many as io.gbit and io.share let in",
+      since, rows, all, words);
 }
 
 template <class Number>

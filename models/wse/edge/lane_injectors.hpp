@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "models/wse/counters.hpp"
@@ -42,6 +43,9 @@ class LaneInjectors {
 
   /// The lane of a column.
   std::size_t lane_of(std::size_t column) const { return lane_of_[column]; }
+
+  /// What DeadlockError says if nothing has moved since `since`: `rows` of `all` are not done.
+  std::string deadlock(Cycle since, std::size_t rows, std::size_t all) const;
 
   /// By column, of a run that ended at `end`.
   std::vector<InjectorCounters> counters(Cycle end);

@@ -14,6 +14,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/gradient_drain.hpp"
+#include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
@@ -35,23 +36,25 @@ class Sweep final : public GradientSweep {
     for (auto& entry : edge_) entry = GradientEntry<Number>{};
   }
 
-  std::optional<WaferOutcome> run() override {
+  WaferOutcome run() override {
     Cycle last_move = 0;
     for (Cycle now = 0;; ++now) {
       bool moved = injectors_.moved();
-      bool finished = true;
+      std::size_t pending = 0;
       arrive_at_edge();
       for (std::size_t r = rows_.size(); r-- != 0;) {
         rows_[r].step(now, r + 1 == rows_.size() ? edge_ : rows_[r + 1].entries());
         moved = moved || rows_[r].moved();
-        finished = finished && rows_[r].finished();
+        pending += rows_[r].finished() ? 0 : 1;
       }
       injectors_.tokens().fill();
       moved = take_exits(now) || moved;
-      if (finished && expected_ == 0) return outcome(now + 1);
+      if (pending == 0 && expected_ == 0) return outcome(now + 1);
       rows_[0].arrive(injectors_.send_words(now, rows_[0].open()));
       if (moved) last_move = now;
-      if (now - last_move > ClockDomain::kWatchdog) return {};
+      if (now - last_move > ClockDomain::kWatchdog) {
+        throw DeadlockError(injectors_.deadlock(last_move, pending, rows_.size()));
+      }
     }
   }
 
@@ -205,9 +208,7 @@ std::optional<SweptGradient> sweep_gradient(const HardwareParams& params, const 
   if (std::optional<SweptGradient> folded = fold_gradient(params, program)) return folded;
   const std::unique_ptr<GradientSweep> sweep = make_gradient_sweep(params, program);
   if (sweep == nullptr) return {};
-  std::optional<WaferOutcome> outcome = sweep->run();
-  if (!outcome) return {};
-  return SweptGradient{std::move(*outcome), 0};
+  return SweptGradient{sweep->run(), 0};
 }
 
 }  // namespace lacuna::wse

@@ -21,9 +21,9 @@ class GradientSweep {
   GradientSweep& operator=(const GradientSweep&) = delete;
   virtual ~GradientSweep() = default;
 
-  /// The outcome of `program`, equal to simulate()'s without event log and values; nothing if
-  /// nothing moves any more.
-  virtual std::optional<WaferOutcome> run() = 0;
+  /// The outcome of `program`, equal to simulate()'s without event log and values. Throws
+  /// DeadlockError.
+  virtual WaferOutcome run() = 0;
 };
 
 /// Null if the program or the hardware is not of the kind that can be swept.

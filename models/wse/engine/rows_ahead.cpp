@@ -16,6 +16,7 @@
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
@@ -44,7 +45,7 @@ class RowsAhead {
     for (Place& place : places_) place.under_way.assign(lanes(program), 0);
   }
 
-  std::optional<WaferOutcome> run() {
+  WaferOutcome run() {
     for (std::size_t first = 0; first != places_.size();) {
       bool moved = false;
       for (std::size_t r = first; r < places_.size(); ++r) {
@@ -52,7 +53,10 @@ class RowsAhead {
         moved = advance(r) || moved;
       }
       while (first != places_.size() && places_[first].over) ++first;
-      if (!moved || stuck_) return std::nullopt;
+      if (!moved || stuck_) {
+        throw DeadlockError(
+            injectors_.deadlock(last_move_, places_.size() - first, places_.size()));
+      }
     }
     for (CoreCounters& core : outcome_.cores) core.cycles[kDone] = outcome_.cycles - core.end;
     outcome_.injectors = injectors_.counters(outcome_.cycles);
@@ -139,7 +143,7 @@ template <class Number, class Sums>
 bool RowsAhead<Number, Sums>::skip(std::size_t r) {
   Place& place = places_[r];
   const Place& above = places_[r - 1];
-  stuck_ = place.coming.empty() && above.over;
+  stuck_ = stuck_ || (place.coming.empty() && above.over);
   if (stuck_) return false;
   const Cycle next = place.coming.empty() ? above.now : place.coming.front().at;
   const bool later = next > place.now;
@@ -243,7 +247,7 @@ void RowsAhead<Number, Sums>::finish(std::size_t r) {
 }
 
 template <class Number>
-std::optional<WaferOutcome> run(const HardwareParams& params, const Program& program) {
+WaferOutcome run(const HardwareParams& params, const Program& program) {
   if (program.kernel.reduce.is_ring()) {
     return RowsAhead<Number, RingSums<Number>>(params, program).run();
   }

@@ -11,7 +11,7 @@ namespace lacuna::wse {
 /// each row in lanes and in its own time, as far ahead of the row behind as is known that this one
 /// takes its copies. A row that runs on for long stays in the caches of the host, and one whose
 /// words are few rests in most of its cycles. The outcome is simulate()'s; nothing if lanes cannot
-/// stand for the program or nothing moves any more.
+/// stand for the program. Throws DeadlockError.
 std::optional<WaferOutcome> simulate_rows_ahead(const HardwareParams& params,
                                                 const Program& program);
 

@@ -18,6 +18,7 @@
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
+#include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -28,6 +29,8 @@ namespace {
 struct RowClass {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
+
+  std::size_t count() const { return std::max(first, last) - std::min(first, last) + 1U; }
 };
 
 /// Neighbouring rows that have done the same so far, a hop later each.
@@ -106,7 +109,7 @@ class Sweep final : public StreamingSweep {
     }
   }
 
-  std::optional<SweepOutcome> run() override {
+  SweepOutcome run() override {
     Cycle last_move = 0;
     Cycle next_mark = mark_length_ == 0 ? kNever : mark_length_;
     for (Cycle now = 0;; ++now) {
@@ -125,21 +128,23 @@ class Sweep final : public StreamingSweep {
         top().step(now);
       }
       bool moved = sent;
-      bool finished = true;
+      std::size_t pending = 0;
       for (const Groups& way : ways_) {
         for (const RowGroup<Row>& group : way) {
           moved = moved || group.row->moved();
-          finished = finished && group.row->finished();
+          pending += group.row->finished() ? 0 : group.rows.count();
         }
       }
-      if (finished) return outcome();
+      if (pending == 0) return outcome();
       if (copies_) {
         copies_->arrive(injectors_.step(now, copies_->open()));
       } else {
         top().arrive(injectors_.step(now, top().open()));
       }
       if (moved) last_move = now;
-      if (now - last_move > ClockDomain::kWatchdog) return {};
+      if (now - last_move > ClockDomain::kWatchdog) {
+        throw DeadlockError(injectors_.deadlock(last_move, pending, program_.rows));
+      }
     }
   }
 

@@ -32,9 +32,9 @@ class StreamingSweep {
   StreamingSweep& operator=(const StreamingSweep&) = delete;
   virtual ~StreamingSweep() = default;
 
-  /// The outcome of `program`, which unfolds to simulate()'s in everything but the event log;
-  /// nothing if nothing moves any more.
-  virtual std::optional<SweepOutcome> run() = 0;
+  /// The outcome of `program`, which unfolds to simulate()'s in everything but the event log.
+  /// Throws DeadlockError.
+  virtual SweepOutcome run() = 0;
 };
 
 /// Whether lanes can stand for the cores of a streaming program, whatever they hold.

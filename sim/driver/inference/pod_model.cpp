@@ -299,7 +299,13 @@ void PodModel::refuse(const PassRequest& request, const PodCut& cut,
                         std::floor(positions));
     throw OutOfMemoryError(text);
   }
-  if (setup_.params.weights == Home::sram) {
+  const bool in_turn =
+      std::any_of(cut.layers.begin(), cut.layers.end(), [](unsigned layers) { return layers > 1; });
+  if (!in_turn) {
+    text +=
+        "; each chip has one layer at most, so that less of it takes more chips: a system "
+        "with inference.tensor";
+  } else if (setup_.params.weights == Home::sram) {
     text += "; inference.weights=streaming keeps those of a layer at a time";
   } else if (setup_.params.cache == Home::sram) {
     text += "; inference.cache=streaming keeps that of a layer at a time";

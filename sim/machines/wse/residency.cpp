@@ -210,6 +210,7 @@ class WeightsRun {
 
   void simulate(Place& place, bool only) const;
   void sample(Place& place) const;
+  void require_times(Residency place) const;
   std::string comparison(const Place& best, const Place& other) const;
 
   const WseParams& params_;
@@ -263,6 +264,18 @@ void WeightsRun::sample(Place& place) const {
   place.result = in(place.residency, enough ? execution_ : without_record(execution_), &rows);
   place.most = rows.fullest + (place.result->cycles - rows.cycles);  // and moves
   place.in_part = true;
+}
+
+/// Of all rows, which may take hours, only what asks for them by its residency is simulated.
+void WeightsRun::require_times(Residency place) const {
+  if (wants_times(execution_)) return;
+  const std::uint64_t cores = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
+  throw UnsupportedError(fmt::format(
+      "residency auto: weights {}, as a sample of rows says, and --fold off, --values, --interval, "
+      "--view and --event-log need all rows of {} cores that all differ, with {} tokens: minutes "
+      "to hours; residency {} simulates them all, residency {} the other way",
+      phrase(place), cores, std::uint64_t{op_.n} * op_.batch, word(place),
+      word(place == Residency::resident ? Residency::streamed : Residency::resident)));
 }
 
 void WeightsRun::simulate(Place& place, bool only) const {
@@ -322,8 +335,8 @@ OpResult WeightsRun::faster() const {
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
   const Place& other = best == &places[0] ? places.back() : places[0];
   const std::string against = comparison(*best, other);
-  const bool whole = best->in_part && !wants_times(execution_);
-  OpResult result = whole ? in(best->residency) : std::move(*best->result);
+  if (best->in_part) require_times(best->residency);
+  OpResult result = std::move(*best->result);
   result.remarks.push_back(fmt::format("weights {} (residency auto): {} cycles, {}{}",
                                        phrase(best->residency), result.cycles, against,
                                        held_text()));

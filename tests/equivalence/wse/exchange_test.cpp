@@ -99,14 +99,12 @@ TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
       continue;
     }
     ASSERT_NE(sweep, nullptr);
-    const std::optional<SweepOutcome> folded = sweep->run();
-    ASSERT_TRUE(folded);
+    const SweepOutcome folded = sweep->run();
     EXPECT_EQ(
-        difference(definition, unfold(folded->kept, folded->fold, program, scenario.params.router)),
+        difference(definition, unfold(folded.kept, folded.fold, program, scenario.params.router)),
         "");
-    const auto each = make_streaming_sweep(scenario.params, program, false)->run();
-    ASSERT_TRUE(each);
-    EXPECT_EQ(difference(definition, each->kept), "");
+    const SweepOutcome each = make_streaming_sweep(scenario.params, program, false)->run();
+    EXPECT_EQ(difference(definition, each.kept), "");
     if (HasFailure()) return;
   }
 }

@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
+#include "models/wse/engine/row_by_row.hpp"
+#include "models/wse/engine/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"
 #include "tests/support/wse/random_streaming.hpp"
@@ -77,19 +81,16 @@ TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
     if (seed % 3 == 0) share_stream(1 + static_cast<std::uint32_t>(seed % 5), program);
     const auto sweep = make_streaming_sweep(scenario.params, program);
     ASSERT_NE(sweep, nullptr);
-    const std::optional<SweepOutcome> outcome = sweep->run();
-    ASSERT_TRUE(outcome);
+    const SweepOutcome outcome = sweep->run();
     const WaferOutcome definition = simulate(scenario.params, program, {Engine::clocked});
-    EXPECT_EQ(difference(definition,
-                         unfold(outcome->kept, outcome->fold, program, scenario.params.router)),
-              "");
-    const std::optional<SweepOutcome> each =
-        make_streaming_sweep(scenario.params, program, false)->run();
-    ASSERT_TRUE(each);
-    EXPECT_EQ(each->groups, program.rows);
-    EXPECT_EQ(difference(definition, each->kept), "");
+    EXPECT_EQ(
+        difference(definition, unfold(outcome.kept, outcome.fold, program, scenario.params.router)),
+        "");
+    const SweepOutcome each = make_streaming_sweep(scenario.params, program, false)->run();
+    EXPECT_EQ(each.groups, program.rows);
+    EXPECT_EQ(difference(definition, each.kept), "");
     const bool metered = LinkRule(scenario.params.router).acts();
-    split += outcome->groups > outcome->fold.classes && !metered ? 1 : 0;
+    split += outcome.groups > outcome.fold.classes && !metered ? 1 : 0;
     if (HasFailure()) return;
   }
   // Rows that are alike never hold each other up, unless links are shut; slower ones below faster
@@ -118,6 +119,43 @@ INSTANTIATE_TEST_SUITE_P(
                       Batch{Rows::unequal, 55000, true, true, true},
                       Batch{Rows::random_blocks, 56000, false, false, true},
                       Batch{Rows::random_blocks, 57000, false, false, true}));
+
+std::string deadlock(const HardwareParams& params, const Program& program, Engine engine) {
+  RunOptions options;
+  options.engine = engine;
+  try {
+    // as the machine: lanes if they can, else the units
+    if (engine == Engine::event) {
+      if (sweep(params, program, options)) return "";
+      if (simulate_row_by_row(params, program, options)) return "";
+    }
+    simulate(params, program, options);
+  } catch (const DeadlockError& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find('\n'));
+  }
+  return "";
+}
+
+// A word may enter in a million cycles: none has after 100,000 and more, whoever simulates it.
+TEST(StandingStill, IsADeadlockInLanesAsInUnits) {
+  const char* const expected = "deadlock: work is pending, and nothing has moved since cycle 0";
+  for (const std::uint32_t held : {0U, 3U}) {
+    StreamingScenario scenario;
+    scenario.columns = 4;
+    scenario.tokens = {3, 3, 3};
+    scenario.counts = {1, 1, 1, 1};
+    scenario.final_column = {0};
+    scenario.rate = {1, 1'000'000};
+    scenario.held = held;
+    if (held != 0) scenario.form = StreamForm::indexed;
+    const Program program = make_program(scenario);
+    EXPECT_EQ(make_streaming_sweep(scenario.params, program) == nullptr, held != 0);
+    EXPECT_EQ(can_run_ahead(scenario.params, program), held != 0);
+    EXPECT_EQ(deadlock(scenario.params, program, Engine::event), expected) << held;
+    EXPECT_EQ(deadlock(scenario.params, program, Engine::clocked), expected) << held;
+  }
+}
 
 }  // namespace
 }  // namespace lacuna::wse

@@ -126,6 +126,12 @@ TEST(Residency, OfMoreThanCanBeSimulatedIsTheFasterByASampleOfRows) {
   EXPECT_EQ(sampled.residency, "resident");
   EXPECT_THAT(sampled.ran.out, HasSubstr("not exact: 26 of 128 rows of cores"));
   EXPECT_THAT(sampled.ran.out, HasSubstr("cycles if they are streamed"));
+  // A sample has no values and no record of all rows, and who did not ask for them waits for none.
+  for (const char* const wish : {"--fold off", "--values integer", "--interval 5000"}) {
+    EXPECT_THAT(run_real("run" + product + wish).out,
+                HasSubstr("need all rows of 16384 cores that all differ, with 513 tokens"))
+        << wish;
+  }
   const Measured all = measured(product + "--residency resident");
   EXPECT_THAT(all.ran.out, Not(HasSubstr("not exact")));
   EXPECT_NEAR(static_cast<double>(sampled.cycles) / static_cast<double>(all.cycles), 1, 0.002);
