@@ -162,7 +162,9 @@ std::string notes_of(const Page& page, const std::string& label) {
       "    axes.annotate(shown(note), (1, row), xycoords=('axes fraction', 'data'), va='center',\n"
       "                  **beside)\n"
       "empty = [row for row in range(len(data)) if not total[row] > 0 and notes[row]]\n"
-      "axes.plot([0] * len(empty), empty, 'o', color=ink, markerfacecolor='none', clip_on=False)\n",
+      "if empty:\n"
+      "    axes.plot([0] * len(empty), empty, 'o', color=ink, markerfacecolor='none', "
+      "clip_on=False)\n",
       literal(page.name + ".csv"), literal(label));
 }
 

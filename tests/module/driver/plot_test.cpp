@@ -109,7 +109,8 @@ TEST_F(PlotTest, AFigureBesideThoseOfTheRunsHasTheLookToo) {
   }
   std::ofstream(figures / "own.gp") << with_check("own", unchecked(script));
   // what draws it in Python stands beside it from the run on
-  std::ofstream(figures / "own.py") << "\nwidth = 3.35  # inches\nformats = 'svg'  # or eps\n";
+  std::ofstream(figures / "own.py")
+      << "\nwidth = 3.35  # inches\nformats = 'svg'  # or eps\nlabels = {}  # none\n";
   ASSERT_EQ(plot("--only own --width 5 --format svg --labels fake=mine --matplotlib").status, 0);
   EXPECT_THAT(lacuna.read("new/own.py"), HasSubstr("\nwidth = 5 "));
   EXPECT_THAT(lacuna.read("new/own.gp"),
