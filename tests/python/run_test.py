@@ -161,6 +161,21 @@ class ErrorTest(unittest.TestCase):
             if words != {"gemm": "16x16"}:  # sides are read before the program is asked
                 self.assertEqual(str(caught.exception), theirs)
 
+    def test_a_path_in_place_of_a_pattern_is_told_how_files_are_given(self):
+        for words in ({"pattern": "/tmp/h2/w.npy"}, {"x_pattern": "w.npy"},
+                      {"pattern": ["dense", "w.mtx"]}):
+            with self.assertRaises(lacuna.RequestError) as caught:
+                lacuna.compare("bow", gemm=(64, 64, 16), **words)
+            self.assertIn("allowed: lacuna.Mask('", str(caught.exception))
+
+    def test_models_and_systems_are_of_the_program(self):
+        for words in ({"model": "qwen3-0.6b"}, {"system_config": "bert_large_phase1_pod4"}):
+            word, name = next(iter(words.items()))
+            with self.assertRaises(lacuna.RequestError) as caught:
+                lacuna.run("pod4", **words)
+            self.assertIn(f"lacuna.command('run', {word}='{name}', out='FOLDER', ...) does it",
+                          str(caught.exception))
+
     def test_what_does_not_fit_raises_and_says_all(self):
         with self.assertRaises(lacuna.SimulationError) as caught:
             lacuna.run("bow", gemm=(65536, 65536, 16))

@@ -57,8 +57,22 @@ void read_ratio(const std::vector<std::string>& parts, std::size_t at, PatternSp
   spec.args.emplace_back("of", parts[at + 1]);
 }
 
+// Of a path in place of a pattern no part is a name, and what is said is how files are given.
+void refuse_path(const std::string& text, const std::string& option) {
+  const std::filesystem::path path(text);
+  const std::string kind = path.extension().string();
+  const bool is_path = text.find('/') != std::string::npos || kind == ".smtx" || kind == ".mtx" ||
+                       kind == ".npy" || kind == ".npz";
+  if (!is_path) return;
+  if (kind == ".npy" || kind == ".npz") {
+    fail(option, "E206", text, "file:PATH of a .smtx or .mtx file, or field=file:PATH of weights");
+  }
+  fail(option, "E206", text, "file:PATH of a .smtx or .mtx file", "file:" + text);
+}
+
 // NAME[BLOCK]: the longest name that `text` begins with, as no block begins with a letter.
 void read_name(const std::string& text, const std::string& option, PatternSpec& spec) {
+  refuse_path(text, option);
   const std::size_t digit = text.find_first_of("0123456789");
   spec.name = text.substr(0, digit);
   std::vector<std::string> names = pattern_names();

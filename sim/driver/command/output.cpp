@@ -177,6 +177,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
     data.references = reference_memories(read_off_chip());
     std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    const auto anew = static_cast<std::ptrdiff_t>(figures.size());  // which `plot` makes anew
     for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());
     if (is_interrupted(records)) mark_interrupted(figures);
@@ -185,6 +186,8 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
          draw_figures(figures, (folder_.temporary() / "figures").string(), older.string())) {
       streams.err << fmt::format("lacuna: figures/{} was changed by hand: drawn as it is\n", kept);
     }
+    write_matplotlib({figures.begin() + anew, figures.end()},
+                     (folder_.temporary() / "figures").string());
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them
   }

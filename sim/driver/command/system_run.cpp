@@ -115,6 +115,7 @@ void write_folder(ResultFolder& folder, const Options& options, const std::strin
   }
   folder.write("result.json", result_text(header_of(options, file), {}));
   draw_figures(written.figures, (folder.temporary() / "figures").string());
+  write_matplotlib(written.figures, (folder.temporary() / "figures").string());
   for (ParameterValue value : values_of(training)) {
     value.path = "training." + value.path;
     written.parameters.push_back(value);

@@ -173,7 +173,9 @@ std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Fig
     const fs::path data = fs::path(path).replace_extension(".csv");
     const std::string script = read_text(path, kLongestFigure);
     if (is_edited(script) || unchecked(script) == script || !fs::exists(data)) continue;
-    figures.push_back({path.stem().string(), read_text(data, kLongestFigure), script});
+    const fs::path python = fs::path(path).replace_extension(".py");
+    figures.push_back({path.stem().string(), read_text(data, kLongestFigure), script,
+                       fs::exists(python) ? read_text(python, kLongestFigure) : ""});
   }
   return figures;
 }

@@ -5,6 +5,7 @@
 
 #include "sim/driver/system/report.hpp"
 #include "sim/report/figures/figure_check.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
@@ -66,12 +67,14 @@ Figure pipeline_figure(const SystemMachine& machine, const system::TrainingParam
     csv += fmt::format("{},{},{:.6f},{:.6f}\n", bar.chip, use_name(bar.use),
                        static_cast<double>(bar.from) * 1e-6, static_cast<double>(bar.to) * 1e-6);
   }
+  PythonSpans python{"chip", "use", "from_ms", "to_ms", "", "ms", {}, {}};
   std::string body = fmt::format(
       "  unset grid\n  set xrange [0:{:.6f}]\n  set yrange [{}:-0.5]\n  set xlabel 'ms'\n"
       "  set ytics (",
       end, static_cast<double>(chips) - 0.5);
   for (std::size_t chip = 0; chip < chips; ++chip) {
     body += fmt::format("{}'chip {}' {}", chip == 0 ? "" : ", ", chip, chip);
+    python.tracks.push_back(fmt::format("chip {}", chip));
   }
   body += ")\n  of(use) = ";
   for (std::size_t use = 0; use < kUses; ++use) {
@@ -86,11 +89,12 @@ Figure pipeline_figure(const SystemMachine& machine, const system::TrainingParam
   for (std::size_t use = 0; use < kUses; ++use) {
     if (!present[use]) continue;
     page.legend.emplace_back(use_name(static_cast<Use>(use)));
+    python.kinds.emplace_back(page.legend.back(), colours()[use]);
     body += fmt::format(
         ", \\\n       NaN with boxes fillstyle solid 1.0 noborder linecolor '{}' title '{}'",
         colours()[use], page.legend.back());
   }
-  return {page.name, csv, figure_script(page, body + "\n")};
+  return {page.name, csv, figure_script(page, body + "\n"), python_of_spans(page, python)};
 }
 
 Figure memory_figure(const SystemMachine& machine, const system::TrainingParams& training,

@@ -15,7 +15,7 @@ import pandas as pd
 from . import _lacuna
 from ._machine import Machine, text_of
 from ._result import Result
-from ._workload import as_mask, workload_of
+from ._workload import as_mask, refuse_path, workload_of
 
 MachineLike = Union[str, Machine]
 
@@ -41,6 +41,7 @@ def _word(name: str, value: Any) -> list:
 
 
 def _pattern(name: str, value: Any, kept: list) -> list:
+    refuse_path(name, value)
     mask = as_mask(value)
     if mask is None:
         return _word(name, value)

@@ -62,8 +62,27 @@ def as_mask(matrix: Any) -> Optional[Mask]:
     return matrix if isinstance(matrix, Mask) else Mask(matrix)
 
 
+def refuse_path(name: str, word: Any) -> None:
+    """A pattern in words is no path: a file is an object, or said as one."""
+    kinds = (".npy", ".smtx", ".mtx")
+    if isinstance(word, str) and ":" not in word and word.lower().endswith(kinds):
+        raise _lacuna.RequestError(
+            f"{name}: found '{word}'; allowed: lacuna.Mask('{word}') of a file, an array, a SciPy "
+            "matrix, or a pattern in words, such as 'unstructured:0.1'")
+
+
+def _refuse_models(words: dict) -> None:
+    """Models and systems have results of their own, which are the program's."""
+    for word in ("model", "system_config"):
+        if words.get(word) is not None:
+            raise _lacuna.RequestError(
+                f"{word}: not for a call, whose result is of operations; "
+                f"lacuna.command('run', {word}='{words[word]}', out='FOLDER', ...) does it")
+
+
 def workload_of(words: dict, kept: list) -> _lacuna.Workload:
     """Takes gemm, trace or matrix with n out of `words`; masks that it needs go to `kept`."""
+    _refuse_models(words)
     given = [word for word in ("gemm", "trace", "matrix") if words.get(word) is not None]
     if len(given) != 1:
         many = "no workload is given" if not given else "more than one workload is given"

@@ -136,6 +136,12 @@ void mark_interrupted(std::vector<Figure>& figures) {
                 "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 center "
                 "rotate by 20 font ',11' textcolor rgb vermilion front\n");
     figure.script = with_check(figure.name, text);
+    const std::size_t saved = figure.python.find("for each in formats.split()");
+    if (saved == std::string::npos) continue;
+    figure.python.insert(saved,
+                         "figure.text(0.5, 0.5, 'interrupted: not all was simulated', "
+                         "rotation=20, color=vermilion,\n            fontsize=11, ha='center', "
+                         "va='center')\n");
   }
 }
 

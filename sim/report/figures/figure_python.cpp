@@ -152,6 +152,22 @@ std::string ticks_of(const char* axis, const std::vector<double>& marks) {
                      places, texts);
 }
 
+/// What stands beside each bar, and a ring for one that has no values.
+std::string notes_of(const Page& page, const std::string& label) {
+  return fmt::format(
+      "notes = pd.read_csv({}, dtype=str).note.fillna('')\n"
+      "beside = dict(xytext=(4, 0), textcoords='offset points', color=ink, annotation_clip=False)\n"
+      "axes.set_ylim(len(data) - 0.4, -1.4)\n"
+      "for row, note in enumerate([{}, *notes], -1):\n"
+      "    axes.annotate(shown(note), (1, row), xycoords=('axes fraction', 'data'), va='center',\n"
+      "                  **beside)\n"
+      "empty = [row for row in range(len(data)) if not total[row] > 0 and notes[row]]\n"
+      "if empty:\n"
+      "    axes.plot([0] * len(empty), empty, 'o', color=ink, markerfacecolor='none', "
+      "clip_on=False)\n",
+      literal(page.name + ".csv"), literal(label));
+}
+
 }  // namespace
 
 std::string python_of_lines(const Page& page, const std::string& x_label,
@@ -179,7 +195,8 @@ std::string python_of_lines(const Page& page, const std::string& x_label,
   return text + kLegend + tail_of(page);
 }
 
-std::string python_of_bars(const Page& page, const std::string& x_label, std::size_t first_part,
+std::string python_of_bars(const Page& page, const std::string& x_label,
+                           const std::string& note_label, std::size_t first_part,
                            const std::vector<std::pair<std::string, std::string>>& parts) {
   std::string text = head_of(page);
   text += fmt::format(
@@ -203,8 +220,12 @@ std::string python_of_bars(const Page& page, const std::string& x_label, std::si
       "    left = left + lengths\n"
       "axes.set_yticks(range(len(data)), [shown(bar) for bar in data.bar])\n"
       "axes.invert_yaxis()\n"
-      "axes.set_xlabel(axis.get(normalise, {}))\n",
+      "axes.set_xlabel(axis.get(normalise, {}))\n"
+      "if normalise == 'share':\n"
+      "    axes.set_xlim(0, 100)\n"
+      "    axes.xaxis.set_major_formatter('{{x:g}} %')\n",
       literal(x_label));
+  text += notes_of(page, note_label);
   return text + kLegend + tail_of(page);
 }
 
@@ -234,6 +255,73 @@ std::string python_of_map(const Page& page) {
          "bar.set_ticks([-3, -2, -1, 0, 1, 2, 3], labels=['1/8', '1/4', '1/2', '1', '2', '4', "
          "'8'])\n" +
          tail_of(page);
+}
+
+std::string python_of_load(const Page& page, const std::string& quantity, double most) {
+  std::string text = head_of(page);
+  text += fmt::format(
+      "import matplotlib.colors\nimport matplotlib.ticker\n\n"
+      "grid = data.pivot(index='row', columns='column', values={0})\n"
+      "# room for marks and names, and square cells\n"
+      "across = width - 0.95 * points / 7\n"
+      "tall = height or across * {1:.4g} + (0.55 + 0.13 * title_lines) * points / 7\n"
+      "figure, axes = plt.subplots(figsize=(width, tall), layout='constrained')\n"
+      "shades = matplotlib.colors.LinearSegmentedColormap.from_list(\n"
+      "    'shades', [(0, mist), (0.5, skyblue), (0.8, blue), (1, night)])\n"
+      "image = axes.imshow(grid.to_numpy(float), cmap=shades, vmin=0, vmax={2:.6g}, "
+      "aspect='auto')\n",
+      literal(quantity), page.aspect, most);
+  text +=
+      "for axis in (axes.xaxis, axes.yaxis):\n"
+      "    axis.set_major_locator(matplotlib.ticker.MaxNLocator(6, integer=True))\n";
+  // beside a low map there is no room for its name
+  if (page.aspect < kLowMap) {
+    text += fmt::format(
+        "axes.set(xlabel='Column; shades: ' + shown({}), ylabel='Row')\n"
+        "figure.colorbar(image)\n",
+        literal(quantity));
+  } else {
+    text += fmt::format(
+        "axes.set(xlabel='Column', ylabel='Row')\n"
+        "figure.colorbar(image, label=shown({}))\n",
+        literal(quantity));
+  }
+  return text + tail_of(page);
+}
+
+std::string python_of_spans(const Page& page, const PythonSpans& spans) {
+  std::string text = head_of(page);
+  text += "import matplotlib.colors\nimport numpy as np\n\n";
+  text += axes_of(page) + "colours = {";
+  for (const auto& [kind, colour] : spans.kinds) {
+    text += fmt::format("{}{}: {}", kind == spans.kinds.front().first ? "" : ", ", literal(kind),
+                        colour_of(colour));
+  }
+  text += fmt::format(
+      "}}\n"
+      "for kind, colour in colours.items():\n"
+      "    axes.barh(0, 0, color=colour, label=shown(kind))\n"
+      "full = np.array([matplotlib.colors.to_rgb(colours[kind]) for kind in data['{}']])\n"
+      "# a third of the colour where no unit worked; a later span is over an earlier one\n"
+      "share = (1 + 2 * {}) / 3\n"
+      "axes.barh(data['{}'], data['{}'] - data['{}'], left=data['{}'], height=0.8, linewidth=0,\n"
+      "          color=1 - (1 - full) * share)\n",
+      spans.kind,
+      spans.busy.empty() ? std::string("np.ones((len(data), 1))")
+                         : fmt::format("data['{}'].clip(0, 1).to_numpy()[:, None]", spans.busy),
+      spans.place, spans.to, spans.from, spans.from);
+  text += "tracks = [";
+  for (const std::string& track : spans.tracks) {
+    text += (&track == &spans.tracks.front() ? "" : ",\n          ") + literal(track);
+  }
+  text += fmt::format(
+      "]\n"
+      "axes.set_yticks(range(len(tracks)), [shown(track) for track in tracks])\n"
+      "axes.tick_params(axis='y', length=0)\n"
+      "axes.spines.left.set_visible(False)\n"
+      "axes.set(ylim=(len(tracks) - 0.4, -0.6), xlim=(0, data['{}'].max()), xlabel={})\n",
+      spans.to, literal(spans.x_label));
+  return text + kLegend + tail_of(page);
 }
 
 }  // namespace lacuna

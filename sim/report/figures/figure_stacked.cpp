@@ -178,7 +178,7 @@ void add_page(const StackedFigure& figure, std::vector<Figure>& figures) {
   for (const StackedPart& part : figure.parts) parts.emplace_back(part.name, part.colour);
   figures.push_back({figure.name, stacked_csv(figure),
                      figure_script(page, stacked_body(figure, places, page.left + page.right)),
-                     python_of_bars(page, figure.x_label, kFirstPart, parts)});
+                     python_of_bars(page, figure.x_label, figure.note_label, kFirstPart, parts)});
 }
 
 }  // namespace

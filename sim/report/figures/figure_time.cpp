@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sim/report/figures/figure_check.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -131,8 +132,7 @@ Figure draw_load_map(const LoadMap& map) {
       "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
       "  set ylabel 'Row'\n";
   // beside a low map there is no room for its name, nor for many numbers
-  constexpr double kLow = 0.6;
-  if (page.aspect < kLow) {
+  if (page.aspect < kLowMap) {
     body += fmt::format("  set cbtics {:.6g}\n  set xlabel {}\n", half_of(most > 0 ? most : 1),
                         quoted("Column; shades: " + map.quantity));
   } else {
@@ -145,7 +145,8 @@ Figure draw_load_map(const LoadMap& map) {
       "  if ({1}) {{\n    plot {0} skip 1 using 1:2:3 with image pixels notitle\n"
       "  }} else {{\n    plot {0} skip 1 using 1:2:3 with image notitle\n  }}\n",
       quoted(map.name + ".csv"), drawn);
-  return {map.name, load_csv(map), figure_script(page, body)};
+  return {map.name, load_csv(map), figure_script(page, body),
+          python_of_load(page, map.quantity, most > 0 ? most : 1)};
 }
 
 Figure draw_phases(const std::string& name, const std::vector<std::string>& title,
@@ -164,9 +165,14 @@ Figure draw_phases(const std::string& name, const std::vector<std::string>& titl
   page.data_height = 0.13 * static_cast<double>(tracks.size()) + 0.15;
   page.left = widest(tracks) + 0.12;
   page.right = 0.2;
-  for (const Layer layer : layers) page.legend.emplace_back(layer_name(layer));
+  PythonSpans python{"place", "layer", "from", "to", "busy", "Cycle", tracks, {}};
+  for (const Layer layer : layers) {
+    page.legend.emplace_back(layer_name(layer));
+    python.kinds.emplace_back(layer_name(layer), layer_colour(layer));
+  }
   return {name, phases_csv(spans, tracks),
-          figure_script(page, phases_body(name, tracks, layers, end))};
+          figure_script(page, phases_body(name, tracks, layers, end)),
+          python_of_spans(page, python)};
 }
 
 }  // namespace lacuna

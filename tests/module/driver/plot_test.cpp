@@ -108,7 +108,11 @@ TEST_F(PlotTest, AFigureBesideThoseOfTheRunsHasTheLookToo) {
     script.replace(at, 9, "'own.");
   }
   std::ofstream(figures / "own.gp") << with_check("own", unchecked(script));
-  ASSERT_EQ(plot("--only own --width 5 --format svg --labels fake=mine").status, 0);
+  // what draws it in Python stands beside it from the run on
+  std::ofstream(figures / "own.py")
+      << "\nwidth = 3.35  # inches\nformats = 'svg'  # or eps\nlabels = {}  # none\n";
+  ASSERT_EQ(plot("--only own --width 5 --format svg --labels fake=mine --matplotlib").status, 0);
+  EXPECT_THAT(lacuna.read("new/own.py"), HasSubstr("\nwidth = 5 "));
   EXPECT_THAT(lacuna.read("new/own.gp"),
               AllOf(HasSubstr("\nwidth = 5 "), HasSubstr("title 'mine unstructured'")));
   EXPECT_THAT(lacuna.read("new/own.svg"), HasSubstr("mine unstructured"));

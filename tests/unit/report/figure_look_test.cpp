@@ -48,6 +48,12 @@ TEST(FigureLook, IsVariablesAtTheHeadOfAScript) {
   EXPECT_EQ(figure.csv, made_up("throughput").csv);
 }
 
+TEST(FigureLook, NotesStandBesideTheBarsInPythonToo) {
+  const std::string python = made_up("cycle_stack").python;
+  EXPECT_THAT(python, HasSubstr("notes = pd.read_csv('cycle_stack.csv', dtype=str).note"));
+  EXPECT_THAT(python, HasSubstr("enumerate(['cycles', *notes], -1)"));
+}
+
 TEST(FigureLook, LayOutAndColoursFollowFromTheVariables) {
   const std::string script = made_up("throughput").script;
   const std::string body = script.substr(script.find("# the lay-out"));

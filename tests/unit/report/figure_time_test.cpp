@@ -21,6 +21,9 @@ TEST(LoadMap, PutsUnitsRowByRowFromTheTop) {
             "1,1,NaN\n");
   EXPECT_THAT(figure.script, HasSubstr("set yrange [1.5:-0.5]"));
   EXPECT_THAT(figure.script, HasSubstr("set cbrange [0:30]"));
+  // the same shades and the same scale in Python
+  EXPECT_THAT(figure.python, HasSubstr("values='Busy')"));
+  EXPECT_THAT(figure.python, HasSubstr("vmin=0, vmax=30,"));
 }
 
 TEST(Phases, StandOnTheirTracksInTheOrderOfAppearance) {
@@ -37,6 +40,10 @@ TEST(Phases, StandOnTheirTracksInTheOrderOfAppearance) {
               HasSubstr("of(layer) = layer eq 'compute' ? blue : layer eq 'exchange' ? skyblue"));
   EXPECT_THAT(figure.script, HasSubstr("set xrange [0:150]"));
   EXPECT_THAT(figure.script, HasSubstr("set xtics 50 "));  // 20 would be more than five marks
+  EXPECT_THAT(figure.python, HasSubstr("colours = {'compute': blue, 'exchange': skyblue}"));
+  EXPECT_THAT(figure.python, HasSubstr("barh(data['place'], data['to'] - data['from']"));
+  EXPECT_THAT(figure.python, HasSubstr("data['busy'].clip(0, 1)"));
+  EXPECT_THAT(figure.python, HasSubstr("tracks = ['tiles',\n          'exchange']"));
 }
 
 }  // namespace

@@ -54,6 +54,13 @@ TEST(Options, CombineToAPattern) {
   EXPECT_EQ(chosen({"nm", {}, {}, "1:4"}), "nm:1:4");
 }
 
+TEST(Options, APathIsNotCutAtItsFirstDigit) {
+  EXPECT_THAT(error_of({"/tmp/h2/w.smtx", {}, {}, {}}),
+              StrEq("--pattern /tmp/h2/w.smtx: error E206: found '/tmp/h2/w.smtx'; allowed: "
+                    "file:PATH of a .smtx or .mtx file; did you mean 'file:/tmp/h2/w.smtx'?"));
+  EXPECT_THAT(error_of({"w.npy", {}, {}, {}}), HasSubstr("field=file:PATH of weights"));
+}
+
 TEST(Options, AreRefusedWithTheirCode) {
   EXPECT_THAT(error_of({"block16:1.5", {}, {}, {}}),
               StrEq("--pattern block16:1.5: error E205: found '1.5'; allowed: a decimal number in "

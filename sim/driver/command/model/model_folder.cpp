@@ -49,6 +49,7 @@ void write_model_folder(ResultFolder& folder, const Options& options,
   }
   const std::string figures = (folder.temporary() / "figures").string();
   draw_figures(more.figures, figures);
+  write_matplotlib(more.figures, figures);
   HtmlReport page;
   page.version = header.version;
   page.command = "lacuna " + shell_line(header.command);
