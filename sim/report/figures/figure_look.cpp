@@ -129,7 +129,11 @@ Figure with_look(Figure figure, const FigureLook& look) {
   }
   if (!look.labels.empty()) text = relabelled(text, look.labels);
   figure.script = with_check(figure.name, text.substr(1));
-  if (!figure.python.empty()) apply_to_python(look, figure.python);
+  try {
+    if (!figure.python.empty()) apply_to_python(look, figure.python);
+  } catch (const InternalError&) {
+    figure.python.clear();  // one that was changed by hand, and has no such variable
+  }
   return figure;
 }
 

@@ -116,6 +116,8 @@ TEST_F(PlotTest, AFigureBesideThoseOfTheRunsHasTheLookToo) {
   EXPECT_THAT(lacuna.read("new/own.gp"),
               AllOf(HasSubstr("\nwidth = 5 "), HasSubstr("title 'mine unstructured'")));
   EXPECT_THAT(lacuna.read("new/own.svg"), HasSubstr("mine unstructured"));
+  EXPECT_THAT(plot("--only own --font Arial --format svg --matplotlib").err,
+              HasSubstr("drawn by gnuplot alone: own"));  // its script has no font
   // what was changed by hand is nobody's to restyle, and runs that are chosen have none beside them
   EXPECT_THAT(plot("--only own --run 0").err, HasSubstr("no figure is called 'own'"));
   std::ofstream(figures / "own.gp", std::ios::app) << "# mine\n";
