@@ -31,7 +31,7 @@
 #include "sim/driver/system/wafer_system_report.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
-#include "sim/report/html_report.hpp"
+#include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "sim/report/view_page.hpp"
 
