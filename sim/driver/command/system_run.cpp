@@ -417,8 +417,10 @@ int run_tree(const Options& options, const RunSettings& settings, const SystemRe
   const TreeTraining trained = train_on_tree(
       {*request.tree, pricing, times, training, settings.execution.engine, settings.seed});
   if (folder) {
+    const std::string title = fmt::format("{}, {}", request.tree->name(), training.model.value());
     write_folder(*folder, options, request.file, training,
-                 {tree_files(training, trained), {}, parameter_values(*request.tree)});
+                 {tree_files(training, trained), wafer_system_figures(trained.run, title),
+                  parameter_values(*request.tree)});
   }
   streams.out << (options.json ? metrics_json(tree_metrics(training, trained))
                                : tree_text(*request.tree, fs::path(request.file).filename(),
