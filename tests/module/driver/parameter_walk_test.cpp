@@ -108,8 +108,6 @@ TEST_P(ParameterWalk, MovesWhatItIsFor) {
       << path << " = " << step.value << " changes nothing of '" << step.what << "'";
 }
 
-void PrintTo(const Step& step, std::ostream* out) { *out << step.path << "=" << step.value; }
-
 INSTANTIATE_TEST_SUITE_P(Of, ParameterWalk, ::testing::ValuesIn(steps()));
 
 /// What the store, the tree and the wafers do in a run of the case.
@@ -136,8 +134,6 @@ TEST_P(StoreWalk, MovesWhatItIsFor) {
   EXPECT_NE(before, system_of(what, {path + "=" + step.value}))
       << path << " = " << step.value << " changes nothing of '" << step.what << "'";
 }
-
-void PrintTo(const StoreStep& step, std::ostream* out) { *out << step.path << "=" << step.value; }
 
 INSTANTIATE_TEST_SUITE_P(Of, StoreWalk, ::testing::ValuesIn(store_steps()));
 
@@ -172,8 +168,6 @@ TEST_P(ProbeWalk, MovesWhatItIsFor) {
   EXPECT_TRUE(after.status != Status::ok || before.simulated != after.simulated)
       << path << " = " << step.value << " changes nothing of '" << step.workload << "'";
 }
-
-void PrintTo(const ProbeStep& step, std::ostream* out) { *out << step.path << "=" << step.value; }
 
 INSTANTIATE_TEST_SUITE_P(Of, ProbeWalk, ::testing::ValuesIn(probe_steps()));
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -57,5 +58,14 @@ struct StoreStep {
 };
 
 const std::vector<StoreStep>& store_steps();
+
+/// For the names of tests.
+template <class Any>
+void print_step(const Any& step, std::ostream* out) {
+  *out << step.path << "=" << step.value;
+}
+inline void PrintTo(const Step& step, std::ostream* out) { print_step(step, out); }
+inline void PrintTo(const ProbeStep& step, std::ostream* out) { print_step(step, out); }
+inline void PrintTo(const StoreStep& step, std::ostream* out) { print_step(step, out); }
 
 }  // namespace lacuna::test
