@@ -24,14 +24,17 @@ struct LaneOp {
     wait,      // until the microthread is idle
     beats,     // `count` issue slots, each `extra` cycles longer than one
     take,      // `count` issue slots with a word each
-    activate,  // a task
+    tell,      // tasks, see below
     end,       // once all microthreads are idle
   };
   Kind kind = Kind::end;
   std::uint8_t context = 0;
   std::uint8_t extra = 0;
-  bool continues = false;  // the instruction of the op before
+  bool continues = false;  // what the op before began
   std::uint32_t count = 0;
+  TaskIndex activates = kNoTask;  // when it is over
+  TaskIndex unblocks = kNoTask;
+  bool ends = false;  // the words of a start are the last of their stream
 };
 
 /// `kContexts`, the main thread among them, of as many cores as there are lanes.
