@@ -75,6 +75,12 @@ struct Block {
   bool words = false;  // there are some in routers or queues: else nothing of them is stepped
   bool sent = false;   // some to others in the last cycle
 
+  // While nothing happens but beats of main threads, cycles are made up for later.
+  unsigned still = 0;   // more such cycles,
+  unsigned slept = 0;   // and those to be made up for,
+  Vector still_waits{};  // in which these lanes wait for words,
+  bool beats = false;   // and others have beats
+
   bool has_words() const { return any(streams[0].words() | streams[1].words()); }
 };
 
@@ -118,7 +124,12 @@ class TurnSweep {
     std::array<Vector, 2> up{};                   // out of output queues
     std::array<std::array<Vector, 3>, 2> copy{};  // of heads: to lower places, the core, higher
     std::array<Vector, 2> leaves{};
-    Issue issue;
+
+    Vector any() const {
+      Vector moved = up[0] | up[1];
+      for (const auto& ways : copy) moved |= ways[kLow] | ways[kOwn] | ways[kHigh];
+      return moved;
+    }
   };
 
   static Small& at(Vector& lanes, std::uint32_t lane) {
@@ -144,6 +155,9 @@ class TurnSweep {
 
   void prepare(std::uint32_t lane);
   bool step();
+  Vector step_block(Block& block, std::size_t index);
+  void fall_asleep(Block& block, std::size_t index, const Issue& issue);
+  void make_up(Block& block, std::size_t index);
   void choose_words(Block& block, std::size_t index, Moves& moves) const;
   void move_words(Block& block, std::size_t index, const Moves& moves);
   void control(std::uint32_t lane);
@@ -151,8 +165,8 @@ class TurnSweep {
   void mark(std::uint32_t lane, TaskIndex task, std::uint8_t set, std::uint8_t unset);
   void tell(std::uint32_t lane, const LaneOp& op);
   void begin_to_send(std::uint32_t lane, const LaneOp& op);
-  void choose_thread(Block& block, std::size_t index, Moves& moves);
-  void apply(Block& block, std::size_t index, const Moves& moves);
+  Issue choose_thread(Block& block, std::size_t index);
+  void apply(Block& block, std::size_t index, const Issue& issue);
   void move_switch(std::uint32_t lane, unsigned stream);
   void set_until(std::uint32_t lane, unsigned stream, std::uint32_t words);
   void rest(Block& block, std::size_t index);

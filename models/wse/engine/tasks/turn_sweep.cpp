@@ -98,11 +98,11 @@ void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) cons
   }
 }
 
-void TurnSweep::choose_thread(Block& block, std::size_t index, Moves& moves) {
+Issue TurnSweep::choose_thread(Block& block, std::size_t index) {
   const Stream& row = block.streams[kTurnRow];
   const Stream& column = block.streams[kTurnColumn];
   Tasks::Threads& threads = tasks_.threads[index];
-  Issue& issue = moves.issue = tasks_.begin_issue(index);
+  Issue issue = tasks_.begin_issue(index);
   issue.fed[kTurnMain] = ~threads.takes | column.in.has();
   issue.fed[kTurnTakeRow] = row.in.has();
   issue.fed[kTurnTakeColumn] = column.in.has();
@@ -122,6 +122,7 @@ void TurnSweep::choose_thread(Block& block, std::size_t index, Moves& moves) {
   }
   const Vector end = after + threads.extra;
   block.last = select(issue.issued[kTurnMain] & (block.last < end), end, block.last);
+  return issue;
 }
 
 void TurnSweep::move_words(Block& block, std::size_t index, const Moves& moves) {
@@ -145,9 +146,9 @@ void TurnSweep::move_words(Block& block, std::size_t index, const Moves& moves) 
 }
 
 /// Beats have been issued: words go into output queues and come out of input queues.
-void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
+void TurnSweep::apply(Block& block, std::size_t index, const Issue& issue) {
   const auto first = static_cast<std::uint32_t>(index * kWidth);
-  const auto& issued = moves.issue.issued;
+  const auto& issued = issue.issued;
   Stream& row = block.streams[kTurnRow];
   Stream& column = block.streams[kTurnColumn];
   row.in.pop(issued[kTurnTakeRow]);
@@ -166,7 +167,7 @@ void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
   const auto ops = [&](std::uint32_t lane) -> const std::vector<LaneOp>& {
     return turns_.task(*state_[lane].code, tasks_.lanes[lane].place.task).ops;
   };
-  tasks_.apply(index, moves.issue, now_, ops, [&](std::uint32_t lane, std::uint8_t context) {
+  tasks_.apply(index, issue, now_, ops, [&](std::uint32_t lane, std::uint8_t context) {
     if (context != kTurnMain) tell(lane, *state_[lane].under_way.at(context));
   });
 }
@@ -203,36 +204,75 @@ void TurnSweep::hand_over() {
   }
 }
 
+/// Falls asleep if in cycles like this one nothing happens but beats of one cycle each.
+void TurnSweep::fall_asleep(Block& block, std::size_t index, const Issue& issue) {
+  const Tasks::Threads& t = tasks_.threads[index];
+  const Vector main = t.left[kTurnMain] > Vector{};
+  const Vector busy = t.ask | block.full | (block.may_pick & block.ready) |
+                      t.left[kTurnSendRow] | t.left[kTurnSendColumn] | t.slot.left(0) |
+                      t.slot.left(1) | (main & (t.extra | ~issue.issued[kTurnMain]));
+  if (block.words || any(busy)) return;
+  block.beats = any(main);
+  block.still_waits = issue.waits.in;
+  block.still = kWindow;
+  for_each_lane<Small>(main, [&](unsigned lane) {
+    block.still = std::min(block.still, static_cast<unsigned>(t.left[kTurnMain][lane]) - 1);
+  });
+}
+
+void TurnSweep::make_up(Block& block, std::size_t index) {
+  if (block.slept == 0) return;
+  Vector& beats = tasks_.threads[index].left[kTurnMain];
+  const Vector main = beats > Vector{};
+  const Vector slept = all_lanes<Small>(block.slept);
+  beats -= slept & main;
+  block.wait_in += slept & block.still_waits;
+  block.last = select(main, all_lanes<Small>(window_), block.last);
+  block.slept = 0;
+}
+
+/// Returns the lanes in which something happened.
+Vector TurnSweep::step_block(Block& block, std::size_t index) {
+  Moves moves;
+  if (block.words) {
+    choose_words(block, index, moves);
+  } else {
+    rest(block, index);
+  }
+  block.delay += block.delay > 0;
+  const Vector due = block.no_task & block.full & (block.delay == 0);
+  const Vector words = turns_.by_tasks ? block.streams[kTurnColumn].in.has() : Vector{};
+  const Vector look = tasks_.threads[index].ask | due | (block.may_pick & (words | block.ready));
+  if (any(look)) {
+    const auto first = static_cast<std::uint32_t>(index * kWidth);
+    for_each_lane<Small>(look, [&](unsigned lane) { control(first + lane); });
+  }
+  const Issue issue = choose_thread(block, index);
+  if (block.words) move_words(block, index, moves);
+  apply(block, index, issue);
+  fall_asleep(block, index, issue);
+  Vector moved = look | moves.any();
+  for (const Vector& issued : issue.issued) moved |= issued;
+  return moved;
+}
+
 /// Returns whether anything happened.
 bool TurnSweep::step() {
   Vector moved{};
+  bool beats = false;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     Block& block = blocks_[b];
-    Moves moves;
-    if (block.words) {
-      choose_words(block, b, moves);
-    } else {
-      rest(block, b);
+    if (block.still != 0 && !block.words) {
+      --block.still;
+      ++block.slept;
+      beats = beats || block.beats;
+      continue;
     }
-    block.delay += block.delay > 0;
-    const Vector due = block.no_task & block.full & (block.delay == 0);
-    const Vector words = turns_.by_tasks ? block.streams[kTurnColumn].in.has() : Vector{};
-    const Vector look = tasks_.threads[b].ask | due | (block.may_pick & (words | block.ready));
-    if (any(look)) {
-      const auto first = static_cast<std::uint32_t>(b * kWidth);
-      for_each_lane<Small>(look, [&](unsigned lane) { control(first + lane); });
-      moved |= look;
-    }
-    choose_thread(block, b, moves);
-    if (block.words) move_words(block, b, moves);
-    apply(block, b, moves);
-    for (const Vector& issued : moves.issue.issued) moved |= issued;
-    for (unsigned s = 0; s < 2; ++s) {
-      moved |= moves.up[s];
-      for (const Vector& copy : moves.copy[s]) moved |= copy;
-    }
+    make_up(block, b);
+    block.still = 0;
+    moved |= step_block(block, b);
   }
-  const bool acted = any(moved) || tasks_.starts();
+  const bool acted = any(moved) || beats || tasks_.starts();
   tasks_.start_threads();
   hand_over();
   if (++window_ == kWindow) flush();
@@ -241,6 +281,7 @@ bool TurnSweep::step() {
 
 void TurnSweep::flush() {
   const Cycle begin = now_ + 1 - window_;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) make_up(blocks_[b], b);
   window_ = 0;
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     Block& block = block_of(lane);
