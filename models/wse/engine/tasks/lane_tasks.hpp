@@ -20,12 +20,12 @@ namespace lacuna::wse {
 /// the main thread, 0, and the microthreads that a program uses, in their order.
 struct LaneOp {
   enum class Kind : std::uint8_t {
-    start,     // a microthread that moves `count` words; waits until the microthread is idle
-    wait,      // until the microthread is idle
-    beats,     // `count` issue slots, each `extra` cycles longer than one
-    take,      // `count` issue slots with a word each
-    tell,      // tasks, see below
-    end,       // once all microthreads are idle
+    start,  // a microthread that moves `count` words; waits until the microthread is idle
+    wait,   // until the microthread is idle
+    beats,  // `count` issue slots, each `extra` cycles longer than one
+    take,   // `count` issue slots with a word each
+    tell,   // tasks, see below
+    end,    // once all microthreads are idle
   };
   Kind kind = Kind::end;
   std::uint8_t context = 0;

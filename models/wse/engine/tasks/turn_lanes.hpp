@@ -70,16 +70,16 @@ struct Block {
   Vector wait_in{};
   Vector wait_out{};
   Vector dispatch{};
-  Vector beside{};  // beats of microthreads in cycles of the main thread
-  Vector last{};    // in this window: after the last issue slot
+  Vector beside{};     // beats of microthreads in cycles of the main thread
+  Vector last{};       // in this window: after the last issue slot
   bool words = false;  // there are some in routers or queues: else nothing of them is stepped
   bool sent = false;   // some to others in the last cycle
 
   // While nothing happens but beats of main threads, cycles are made up for later.
-  unsigned still = 0;   // more such cycles,
-  unsigned slept = 0;   // and those to be made up for,
+  unsigned still = 0;    // more such cycles,
+  unsigned slept = 0;    // and those to be made up for,
   Vector still_waits{};  // in which these lanes wait for words,
-  bool beats = false;   // and others have beats
+  bool beats = false;    // and others have beats
 
   bool has_words() const { return any(streams[0].words() | streams[1].words()); }
 };

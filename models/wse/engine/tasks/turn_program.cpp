@@ -493,7 +493,7 @@ class Finder {
   const TaskParams& params_;
   const QueueShapes shapes_;
   const TaskProgram& program_;
-  std::vector<bool> used_;                                    // descriptions of cores
+  std::vector<bool> used_;                                   // descriptions of cores
   std::map<const Task*, std::uint32_t, TaskOrder> numbers_;  // of tasks
 };
 

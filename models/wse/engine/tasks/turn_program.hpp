@@ -63,9 +63,9 @@ struct TurnProgram {
   std::uint32_t columns = 0;
   std::vector<TurnTask> tasks;  // those that differ
   std::vector<TurnCode> codes;
-  std::vector<std::uint32_t> code_of;                     // by core
-  std::array<Color, 2> color{};                           // by stream
-  std::array<unsigned, 2> out_depth{};                    // of queues
+  std::vector<std::uint32_t> code_of;   // by core
+  std::array<Color, 2> color{};         // by stream
+  std::array<unsigned, 2> out_depth{};  // of queues
   std::array<unsigned, 2> in_depth{};
   std::array<bool, 2> to_itself{};                        // what a core sends comes to it, too
   bool by_tasks = false;                                  // words of the column begin tasks

@@ -208,9 +208,9 @@ void TurnSweep::hand_over() {
 void TurnSweep::fall_asleep(Block& block, std::size_t index, const Issue& issue) {
   const Tasks::Threads& t = tasks_.threads[index];
   const Vector main = t.left[kTurnMain] > Vector{};
-  const Vector busy = t.ask | block.full | (block.may_pick & block.ready) |
-                      t.left[kTurnSendRow] | t.left[kTurnSendColumn] | t.slot.left(0) |
-                      t.slot.left(1) | (main & (t.extra | ~issue.issued[kTurnMain]));
+  const Vector busy = t.ask | block.full | (block.may_pick & block.ready) | t.left[kTurnSendRow] |
+                      t.left[kTurnSendColumn] | t.slot.left(0) | t.slot.left(1) |
+                      (main & (t.extra | ~issue.issued[kTurnMain]));
   if (block.words || any(busy)) return;
   block.beats = any(main);
   block.still_waits = issue.waits.in;
@@ -320,9 +320,8 @@ bool TurnSweep::is_over() const {
     for (const Vector& left : threads.left) busy |= left;
     if (any(busy)) return false;
   }
-  return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
-    return !any(block.full) && !block.has_words();
-  });
+  return std::all_of(blocks_.begin(), blocks_.end(),
+                     [](const Block& block) { return !any(block.full) && !block.has_words(); });
 }
 
 bool TurnSweep::run() {
