@@ -28,6 +28,7 @@ MECHANISMS = {
     "router port by port, switches": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
     "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
     "what words at the edge pay with": ("edge/tokens.hpp", "class TokenBucket", []),
+    "what injectors wait for": ("edge/injector_control.hpp", "struct InjectorControl", []),
     "task dispatch": ("pe/dispatch.hpp", "class Dispatch", ["core.dispatch", "core.cmd_cycles", "core.dispatch_overlap"]),
     "who has the issue slot": ("pe/issue.hpp", "struct IssueRule", ["core.sched", "core.slots"]),
     "control of a core that streams": ("pe/stream_control.hpp", "class StreamControl", []),
@@ -42,7 +43,6 @@ MECHANISMS = {
 SEVERAL = {
     "where words go": ["fabric/router.cpp", "fabric/lane_router.hpp"],
     "closed forms": ["engine/tasks/relay_sweep.cpp", "pe/gradient_drain.cpp"],
-    "injectors": ["edge/injector.cpp", "edge/lane_injectors.cpp"],
 }
 
 

@@ -9,6 +9,11 @@
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {
+namespace {
+
+int as_flag(bool whether) { return whether ? -1 : 0; }
+
+}  // namespace
 
 InjectorBank::InjectorBank(const RouterParams& router, const Program& program,
                            std::vector<LinkId> links, UnitId first_unit, std::size_t row,
@@ -87,10 +92,10 @@ bool InjectorBank::step_row_stream(Cycle now, bool& short_of_tokens) {
       count(c, now, 1);
       continue;
     }
-    column.hold = sent_all(column, c)      ? Hold::done
-                  : column.stored == 0     ? Hold::no_token
-                  : !can_send(column, now) ? Hold::closed
-                                           : Hold::none;
+    const bool left = !sent_all(column, c);
+    const Control control = Control::of_fifos(as_flag(left), as_flag(column.stored != 0),
+                                              left ? as_flag(can_send(column, now)) : 0);
+    column.hold = hold_of(control, left);
     count(c, now, 1);
     if (column.hold == Hold::none) send(column, c, now);
     moved = moved || column.hold == Hold::none;
@@ -167,12 +172,20 @@ void InjectorBank::scan(Column& column, std::size_t index, Cycle from) const {
 }
 
 InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {
-  if (sent_all(column, index)) return Hold::done;
-  if (now < column.found) return Hold::scanning;
-  if (!can_send(column, now)) return Hold::closed;
+  const bool left = !sent_all(column, index);
+  const Control control = Control::of_streams(as_flag(left), as_flag(now >= column.found),
+                                              left ? as_flag(can_send(column, now)) : 0);
+  if (control.asks == 0) return hold_of(control, left);
   if (!tokens_.in().buy()) return Hold::no_token;
   send(column, index, now);
   return Hold::none;
+}
+
+InjectorBank::Hold InjectorBank::hold_of(const Control& control, bool left) {
+  if (!left) return Hold::done;
+  if (control.scanning != 0) return Hold::scanning;
+  if (control.closed != 0) return Hold::closed;
+  return control.no_token != 0 ? Hold::no_token : Hold::none;
 }
 
 Wavelet InjectorBank::next_word(std::size_t index) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/edge/injector_control.hpp"
 #include "models/wse/edge/tokens.hpp"
 #include "models/wse/engine/pe_row.hpp"
 #include "models/wse/engine/row_stream.hpp"
@@ -60,6 +61,8 @@ class InjectorBank : public Clocked {
   bool step_row_stream(Cycle now, bool& short_of_tokens);
 
   enum class Hold : std::uint8_t { none, no_token, closed, scanning, done };
+  using Control = InjectorControl<int>;
+  static Hold hold_of(const Control& control, bool left);
 
   struct Column {
     LinkId link = kNoLink;

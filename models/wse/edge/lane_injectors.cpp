@@ -59,8 +59,6 @@ void LaneInjectors<Number>::scan() {
   for (std::size_t lane = 0; lane < column_of_.size(); ++lane) {
     if (scan_left_[lane] > 0) --scan_left_[lane];
     found_[lane] = scan_left_[lane] == 0 ? Number{-1} : Number{0};
-    const bool waits = scan_left_[lane] != 0 && left_[lane] > 0;
-    if (waits) ++counters_[lane].scanning;
   }
 }
 
@@ -96,12 +94,11 @@ template <class Number>
 const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
                                                               const std::vector<Number>& open) {
   for (std::size_t i = 0; i < left_.size(); i += kWidth) {
-    const Vector has = load(&left_[i]) > 0;
-    const Vector there = load(&stored_[i]) > 0;
-    const Vector room = load(&open[i]);
-    store(&candidates_[i], there & room);
-    store(&closed_[i], load(&closed_[i]) - (there & ~room));
-    store(&no_token_[i], load(&no_token_[i]) - (has & ~there));
+    const Control control =
+        Control::of_fifos(load(&left_[i]) > 0, load(&stored_[i]) > 0, load(&open[i]));
+    store(&candidates_[i], control.asks);
+    store(&closed_[i], load(&closed_[i]) - control.closed);
+    store(&no_token_[i], load(&no_token_[i]) - control.no_token);
   }
   const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[lane_of_[c]]; };
   const std::uint64_t put = stream_.advance(
@@ -125,12 +122,14 @@ std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& 
     const std::size_t last = std::min(left_.size(), first + kBlocksSummed * kWidth);
     Vector sum{};
     for (std::size_t i = first; i < last; i += kWidth) {
-      Vector has = load(&left_[i]) > 0;
-      if (!found_.empty()) has &= load(&found_[i]);
-      const Vector room = load(&open[i]);
-      store(&candidates_[i], has & room);
-      store(&closed_[i], load(&closed_[i]) - (has & ~room));
-      sum -= has & room;
+      const Vector there = found_.empty() ? ~Vector{} : load(&found_[i]);
+      const Control control = Control::of_streams(load(&left_[i]) > 0, there, load(&open[i]));
+      store(&candidates_[i], control.asks);
+      store(&closed_[i], load(&closed_[i]) - control.closed);
+      sum -= control.asks;
+      if (found_.empty()) continue;
+      for_each_lane<Number>(control.scanning,
+                            [&](unsigned lane) { ++counters_[i + lane].scanning; });
     }
     for (unsigned lane = 0; lane < kWidth; ++lane) found += static_cast<std::uint64_t>(sum[lane]);
   }

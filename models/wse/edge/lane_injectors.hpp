@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/edge/injector_control.hpp"
 #include "models/wse/edge/tokens.hpp"
 #include "models/wse/engine/row_stream.hpp"
 #include "models/wse/fabric/link_rule.hpp"
@@ -52,6 +53,7 @@ class LaneInjectors {
 
  private:
   using Vector = Lanes<Number>;
+  using Control = InjectorControl<Vector>;
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
   static constexpr std::uint32_t kChunk = 100;  // words a lane counts down by itself
 

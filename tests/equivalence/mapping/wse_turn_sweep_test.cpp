@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "models/wse/engine/tasks/turn_program.hpp"
 #include "models/wse/engine/tasks/turn_sweep.hpp"
@@ -11,6 +13,7 @@
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"
+#include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna::wse {
@@ -27,11 +30,8 @@ unsigned in(Random& random, unsigned least, unsigned most) {
   return least + static_cast<unsigned>(random.bounded(most - least + 1));
 }
 
-Product random_product(Random& random) {
-  Product product;
-  product.setup.wafer.columns = in(random, 2, 8);
-  product.setup.wafer.rows = in(random, 2, 8);
-  TaskParams& hardware = product.setup.hardware;
+/// Whatever hardware lanes stand for.
+void draw_hardware(Random& random, TaskParams& hardware) {
   hardware.router.ramp = in(random, 1, 7);
   hardware.router.hop = in(random, 1, 3);
   hardware.router.entries = in(random, 1, 4);
@@ -46,6 +46,21 @@ Product random_product(Random& random) {
   hardware.core.dispatch_overlap = in(random, 0, 3) != 0;
   constexpr Sched kScheds[] = {Sched::ut_first, Sched::main_first, Sched::round_robin};
   hardware.core.sched = kScheds[in(random, 0, 2)];
+}
+
+/// What is drawn from streams of its own.
+void draw_more(std::uint64_t seed, TaskParams& hardware) {
+  draw_link_rule(seed, hardware.router);
+  draw_slots(seed, hardware.core);
+  Random completion(stream_seed(seed, "completion"));
+  hardware.task.completion = in(completion, 0, 1) * 5;
+}
+
+Product random_product(Random& random) {
+  Product product;
+  product.setup.wafer.columns = in(random, 2, 8);
+  product.setup.wafer.rows = in(random, 2, 8);
+  draw_hardware(random, product.setup.hardware);
   product.setup.scalar.loop = in(random, 0, 6);
   product.setup.scalar.load = in(random, 0, 3);
   product.setup.scalar.imul = in(random, 0, 8);
@@ -70,14 +85,22 @@ Product random_product(Random& random) {
   return product;
 }
 
+/// Units are stepped one by one, in any order.
+void compare_with_units(const TaskOutcome& fast, const TaskParams& hardware,
+                        const TaskProgram& program, std::uint64_t seed) {
+  RunOptions options;
+  options.shuffle = seed + 1;
+  for (const Engine engine : {Engine::clocked, Engine::event}) {
+    options.engine = engine;
+    EXPECT_EQ(difference(fast, simulate(hardware, program, options)), "");
+  }
+}
+
 /// Compares all stages of one random product; returns how many of them could be swept.
 unsigned compare_one(std::uint64_t seed) {
   Random random(stream_seed(seed, "turns"));
   Product product = random_product(random);
-  draw_link_rule(seed, product.setup.hardware.router);
-  draw_slots(seed, product.setup.hardware.core);
-  Random completion(stream_seed(seed, "completion"));
-  product.setup.hardware.task.completion = in(completion, 0, 1) * 5;
+  draw_more(seed, product.setup.hardware);
   SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, product.op.m, product.op.k,
                            product.op.n, product.setup.wafer.columns.value(),
                            product.setup.wafer.rows.value()));
@@ -88,12 +111,7 @@ unsigned compare_one(std::uint64_t seed) {
       const auto fast = sweep_turns(product.setup.hardware, part);
       if (!fast) continue;
       ++swept;
-      RunOptions options;
-      options.engine = Engine::clocked;
-      options.shuffle = seed + 1;
-      EXPECT_EQ(difference(*fast, simulate(product.setup.hardware, part, options)), "");
-      options.engine = Engine::event;
-      EXPECT_EQ(difference(*fast, simulate(product.setup.hardware, part, options)), "");
+      compare_with_units(*fast, product.setup.hardware, part, seed);
     }
   }
   return swept;
@@ -107,6 +125,68 @@ TEST(TurnSweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
     swept += compare_one(seed);
   }
   EXPECT_GT(swept, seeds / 2);
+}
+
+/// Tiles of both operands go along rows and columns in turn.
+TaskProgram broadcasts(std::uint32_t side, std::uint32_t m, std::uint32_t k, std::uint32_t n,
+                       const ScalarParams& scalar = {}) {
+  DenseMeshJob job;
+  job.side = side;
+  job.m = m;
+  job.k = k;
+  job.n = n;
+  job.kind = DenseMesh::summa;
+  job.memory_bytes = 1U << 16U;
+  return plan_dense_mesh(job, scalar).program;
+}
+
+TEST(TurnSweep, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
+  const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
+  const std::uint64_t seeds = more == nullptr ? 60 : 3000;
+  unsigned swept = 0;
+  for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
+    Random random(stream_seed(seed, "broadcasts"));
+    TaskParams hardware;
+    draw_hardware(random, hardware);
+    draw_more(seed, hardware);
+    ScalarParams scalar;
+    scalar.loop = in(random, 0, 6);
+    scalar.load = in(random, 0, 3);
+    scalar.dsr_write = in(random, 0, 4);
+    scalar.vec_issue = in(random, 0, 60);
+    const std::uint32_t side = in(random, 2, 7);
+    const std::uint32_t m = in(random, 1, 60);
+    const std::uint32_t k = in(random, 1, 40);
+    const std::uint32_t n = in(random, 1, 40);
+    SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, m, k, n, side, side));
+    const TaskProgram program = broadcasts(side, m, k, n, scalar);
+    const auto fast = sweep_turns(hardware, program);
+    if (!fast) continue;
+    ++swept;
+    compare_with_units(*fast, hardware, program, seed);
+  }
+  EXPECT_GT(swept, seeds / 2);
+}
+
+// In lanes the switches move by count: a core that sends more after the word that passes its turn
+// on is found out when it does, and left to units.
+TEST(TurnSweep, LeavesACoreThatSendsAfterItsTurnToUnits) {
+  TaskProgram program = broadcasts(3, 12, 12, 12);
+  const TaskParams hardware;
+  ASSERT_TRUE(sweep_turns(hardware, program));
+  std::vector<Step>& steps = program.cores[program.core_of[0]].tasks[0].steps;
+  const auto send = std::find_if(steps.begin(), steps.end(), [](const Step& step) {
+    return step.vector.to.kind == Operand::Kind::fabric;
+  });
+  ASSERT_NE(send, steps.end());
+  ASSERT_NE(send->vector.switches, 0U);
+  Step after = *send;  // both send half of its words
+  send->vector.length /= 2;
+  after.vector.length = send->vector.length;
+  after.vector.switches = 0;
+  steps.insert(send + 1, after);
+  EXPECT_TRUE(find_turns(hardware, program));
+  EXPECT_FALSE(sweep_turns(hardware, program));
 }
 
 /// The stage of a product on 2 x 2 cores in which its elements are sent.

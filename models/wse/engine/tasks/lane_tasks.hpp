@@ -20,18 +20,21 @@ namespace lacuna::wse {
 /// the main thread, 0, and the microthreads that a program uses, in their order.
 struct LaneOp {
   enum class Kind : std::uint8_t {
-    start,     // a microthread that moves `count` words; waits until the microthread is idle
-    wait,      // until the microthread is idle
-    beats,     // `count` issue slots, each `extra` cycles longer than one
-    take,      // `count` issue slots with a word each
-    activate,  // a task
-    end,       // once all microthreads are idle
+    start,  // a microthread that moves `count` words; waits until the microthread is idle
+    wait,   // until the microthread is idle
+    beats,  // `count` issue slots, each `extra` cycles longer than one
+    take,   // `count` issue slots with a word each
+    tell,   // tasks, see below
+    end,    // once all microthreads are idle
   };
   Kind kind = Kind::end;
   std::uint8_t context = 0;
   std::uint8_t extra = 0;
-  bool continues = false;  // the instruction of the op before
+  bool continues = false;  // what the op before began
   std::uint32_t count = 0;
+  TaskIndex activates = kNoTask;  // when it is over
+  TaskIndex unblocks = kNoTask;
+  bool ends = false;  // the words of a start are the last of their stream
 };
 
 /// `kContexts`, the main thread among them, of as many cores as there are lanes.

@@ -12,6 +12,9 @@ void TurnSweep::prepare(std::uint32_t lane) {
   Lane& state = state_[lane];
   state.code = &turns_.code(lane);
   state.runs.assign(state.code->tasks.size(), 0);
+  for (const std::uint32_t task : state.code->tasks) {
+    state.tasks.push_back(turns_.tasks[task].blocked ? kBlocked : 0);
+  }
   tasks_.lanes[lane].place.task = 0;
   state.sender_left = sends(kTurnColumn, along(kTurnColumn, lane, 0)) - 1;
   at(tasks_.threads[lane / kWidth].ask, lane) = -1;
@@ -60,10 +63,16 @@ class TurnSweep::Core : public Tasks::Core {
 
   StepTaken take_step(Cycle /*now*/) {
     const LaneOp& op = task().ops[place().next_step];
-    if (op.kind != LaneOp::Kind::activate) return begin(op);
-    block_.closing[at_] = -1;
-    ++place().next_step;
-    return StepTaken::at_once;
+    if (op.kind == LaneOp::Kind::tell) {
+      sweep_.tell(lane_, op);
+      ++place().next_step;
+      return StepTaken::at_once;
+    }
+    const StepTaken taken = begin(op);
+    if (op.kind != LaneOp::Kind::start || taken == StepTaken::waits) return taken;
+    core_.under_way.at(op.context) = &op;
+    if (turn_sends(op.context)) sweep_.begin_to_send(lane_, op);
+    return taken;
   }
 
   void begun(Cycle now) {
@@ -71,23 +80,24 @@ class TurnSweep::Core : public Tasks::Core {
     core_.end = std::max(core_.end, now + 1);
   }
 
-  std::size_t tasks() const { return core_.code->tasks.size(); }
+  std::size_t tasks() const {
+    return core_.ready == 0 && !sweep_.turns_.by_tasks ? 0 : core_.tasks.size();
+  }
 
   /// What is not local is triggered by words of the column: data, and the sender's closing one.
   bool triggered(std::size_t task, Cycle /*now*/) const {
-    const TurnTask& what = core_.code->tasks[task];
-    if (what.kind == Task::Kind::local)
-      return task == core_.code->close && block_.closing[at_] != 0;
-    if (block_.streams[kTurnColumn].in.seen[at_] <= 0) return false;
+    if (core_.tasks[task] == kActive) return true;
+    if (!sweep_.turns_.by_tasks || block_.streams[kTurnColumn].in.seen[at_] <= 0) return false;
+    const TurnTask& what = sweep_.turns_.task(*core_.code, task);
     if (core_.sender_left != 0) return what.kind == Task::Kind::data;
-    const TurnCode& sender = sweep_.turns_.code(sweep_.along(kTurnColumn, lane_, core_.sender));
-    return what.kind == Task::Kind::control && what.id == sender.tasks[sender.close].close_id;
+    const std::uint32_t sender = sweep_.along(kTurnColumn, lane_, core_.sender);
+    return what.kind == Task::Kind::control && what.id == sweep_.turns_.code(sender).close_id;
   }
 
   Task::Kind take(std::size_t task, Cycle now) {
-    const Task::Kind kind = core_.code->tasks[task].kind;
+    const Task::Kind kind = sweep_.turns_.task(*core_.code, task).kind;
     if (kind == Task::Kind::local) {
-      block_.closing[at_] = 0;
+      sweep_.mark(lane_, static_cast<TaskIndex>(task), 0, kActive);
     } else {
       block_.streams[kTurnColumn].in.pop_lane(at_);
       sweep_.take_word(lane_);
@@ -97,7 +107,7 @@ class TurnSweep::Core : public Tasks::Core {
   }
 
  private:
-  const TurnTask& task() { return core_.code->tasks[place().task]; }
+  const TurnTask& task() { return sweep_.turns_.task(*core_.code, place().task); }
 
   TurnSweep& sweep_;
   Block& block_;
@@ -116,6 +126,32 @@ void TurnSweep::control(std::uint32_t lane) {
   at(block.delay, lane) = full && place.ready > now_ ? static_cast<Small>(place.ready - now_) : 0;
   at(block.may_pick, lane) = control_.picks(core) ? Small{-1} : Small{0};
   at(block.no_task, lane) = place.task == kNoTask ? Small{-1} : Small{0};
+}
+
+void TurnSweep::mark(std::uint32_t lane, TaskIndex task, std::uint8_t set, std::uint8_t unset) {
+  if (task == kNoTask) return;
+  Lane& state = state_[lane];
+  std::uint8_t& flags = state.tasks[task];
+  if (flags == kActive) --state.ready;
+  flags = static_cast<std::uint8_t>((flags | set) & ~unset);
+  if (flags == kActive) ++state.ready;
+  at(block_of(lane).ready, lane) = state.ready != 0 ? Small{-1} : Small{0};
+}
+
+/// Tasks hear of a step, or of an instruction that is over.
+void TurnSweep::tell(std::uint32_t lane, const LaneOp& op) {
+  mark(lane, op.activates, kActive, 0);
+  mark(lane, op.unblocks, 0, kBlocked);
+}
+
+/// The switches move when as many words have gone by as each core is known to send in its turn.
+void TurnSweep::begin_to_send(std::uint32_t lane, const LaneOp& op) {
+  const unsigned stream = turn_stream(op.context);
+  Lane& state = state_[lane];
+  state.sent.at(stream) += op.count;
+  const bool all = state.sent.at(stream) == sends(stream, lane);
+  lost_ = lost_ || state.ended.at(stream) || op.ends != all;
+  state.ended.at(stream) = op.ends;
 }
 
 /// A word of the column has been taken.

@@ -32,7 +32,7 @@ inline constexpr std::uint32_t kWidth = LanesOf<Small>::kCount;
 inline constexpr unsigned kWindow = 40;
 /// Cycles without any word or beat, more than any latency.
 inline constexpr Cycle kPatience = 1000;
-using Tasks = LaneTasks<4>;
+using Tasks = LaneTasks<kTurnContexts>;
 using Issue = Tasks::Issue;
 
 enum Side : std::uint8_t { kLow, kOwn, kHigh };
@@ -48,6 +48,12 @@ struct Stream {
   Queue in;
   Queue out;
   Vector closed{};
+
+  Vector words() const {
+    Vector words = in.count | out.count;
+    for (const Queue& queue : from) words |= queue.count;
+    return words;
+  }
 };
 
 struct Block {
@@ -57,16 +63,29 @@ struct Block {
   LaneTurn<Small> queues;  // on the ramp up,
   LanePort<Small> ramp;    // and down
   Vector may_pick{};       // its task register is empty, and it would take a task
-  Vector closing{};        // the closing task is active
+  Vector ready{};          // a local task is active and not blocked
   Vector full{};           // the task register,
   Vector delay{};          // and cycles until its task can begin
   Vector no_task{};
   Vector wait_in{};
   Vector wait_out{};
   Vector dispatch{};
-  Vector beside{};  // beats of microthreads in cycles of the main thread
-  Vector last{};    // in this window: after the last issue slot
+  Vector beside{};     // beats of microthreads in cycles of the main thread
+  Vector last{};       // in this window: after the last issue slot
+  bool words = false;  // there are some in routers or queues: else nothing of them is stepped
+  bool sent = false;   // some to others in the last cycle
+
+  // While nothing happens but beats of main threads, cycles are made up for later.
+  unsigned still = 0;    // more such cycles,
+  unsigned slept = 0;    // and those to be made up for,
+  Vector still_waits{};  // in which these lanes wait for words,
+  bool beats = false;    // and others have beats
+
+  bool has_words() const { return any(streams[0].words() | streams[1].words()); }
 };
+
+inline constexpr std::uint8_t kActive = 1;
+inline constexpr std::uint8_t kBlocked = 2;
 
 /// Of a core and its router what is not counted in lanes.
 struct Lane {
@@ -75,6 +94,11 @@ struct Lane {
   std::uint32_t sender = 0;       // of the column, whose words come,
   std::uint32_t sender_left = 0;  // and how many do
   std::vector<std::uint32_t> runs;
+  std::vector<std::uint8_t> tasks;  // by task: kActive, kBlocked
+  std::uint32_t ready = 0;          // local ones that may run
+  std::array<const LaneOp*, kTurnContexts> under_way{};
+  std::array<std::uint32_t, 2> sent{};  // by stream, of instructions that have begun
+  std::array<bool, 2> ended{};
   Cycle end = 0;
   std::uint64_t wait_in = 0;
   std::uint64_t wait_out = 0;
@@ -100,7 +124,12 @@ class TurnSweep {
     std::array<Vector, 2> up{};                   // out of output queues
     std::array<std::array<Vector, 3>, 2> copy{};  // of heads: to lower places, the core, higher
     std::array<Vector, 2> leaves{};
-    Issue issue;
+
+    Vector any() const {
+      Vector moved = up[0] | up[1];
+      for (const auto& ways : copy) moved |= ways[kLow] | ways[kOwn] | ways[kHigh];
+      return moved;
+    }
   };
 
   static Small& at(Vector& lanes, std::uint32_t lane) {
@@ -120,20 +149,27 @@ class TurnSweep {
   }
   /// Words that the core of a lane sends.
   std::uint32_t sends(unsigned stream, std::uint32_t lane) const {
-    const TurnTask& first = turns_.code(lane).tasks[0];
-    return stream == kTurnRow ? first.row_words : first.column_words + 1;
+    return turns_.code(lane).words.at(stream);
   }
   std::uint32_t step_of(unsigned stream) const { return stream == kTurnRow ? 1 : turns_.columns; }
 
   void prepare(std::uint32_t lane);
   bool step();
+  Vector step_block(Block& block, std::size_t index);
+  void fall_asleep(Block& block, std::size_t index, const Issue& issue);
+  void make_up(Block& block, std::size_t index);
   void choose_words(Block& block, std::size_t index, Moves& moves) const;
+  void move_words(Block& block, std::size_t index, const Moves& moves);
   void control(std::uint32_t lane);
   void take_word(std::uint32_t lane);
-  void choose_thread(Block& block, std::size_t index, Moves& moves);
-  void apply(Block& block, std::size_t index, const Moves& moves);
+  void mark(std::uint32_t lane, TaskIndex task, std::uint8_t set, std::uint8_t unset);
+  void tell(std::uint32_t lane, const LaneOp& op);
+  void begin_to_send(std::uint32_t lane, const LaneOp& op);
+  Issue choose_thread(Block& block, std::size_t index);
+  void apply(Block& block, std::size_t index, const Issue& issue);
   void move_switch(std::uint32_t lane, unsigned stream);
   void set_until(std::uint32_t lane, unsigned stream, std::uint32_t words);
+  void rest(Block& block, std::size_t index);
   void hand_over();
   void flush();
   bool is_over() const;
@@ -156,7 +192,7 @@ class TurnSweep {
   Cycle now_ = 0;
   Cycle moved_at_ = 0;  // something last did
   unsigned window_ = 0;
-  bool lost_ = false;  // a word was taken that is none of an element
+  bool lost_ = false;  // words are not sent or taken as the program was read
 };
 
 }  // namespace lacuna::wse::turns

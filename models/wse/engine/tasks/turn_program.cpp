@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -26,16 +27,52 @@ constexpr unsigned kMostLatency = 7;
 constexpr auto kNextSender = static_cast<SwitchCommands>(
     first_command(SwitchCommand::advance) | first_command(SwitchCommand::advance) << 2U);
 
+/// All that says what an instruction does.
+auto fields_of(const Operand& o) {
+  return std::tie(o.kind, o.color, o.fifo, o.address, o.stride, o.inner, o.outer, o.index_bytes,
+                  o.offset_bytes, o.value);
+}
+auto fields_of(const Instruction& i) {
+  return std::tuple_cat(std::tie(i.op, i.element, i.length, i.thread, i.activates, i.unblocks,
+                                 i.starts_sum, i.control, i.simd64, i.switches),
+                        fields_of(i.to), fields_of(i.a), fields_of(i.b));
+}
+static_assert(sizeof(Operand) == 32 && sizeof(Instruction) == 116, "is a field left out?");
+
+/// Orders tasks by what they do.
+struct TaskOrder {
+  bool operator()(const Task* a, const Task* b) const {
+    const auto head = [](const Task& task) {
+      return std::make_tuple(task.kind, task.color, task.id, task.active, task.blocked,
+                             task.steps.size());
+    };
+    if (head(*a) != head(*b)) return head(*a) < head(*b);
+    for (std::size_t i = 0; i < a->steps.size(); ++i) {
+      const Step& x = a->steps[i];
+      const Step& y = b->steps[i];
+      const auto of = std::tie(x.kind, x.task, x.routine);
+      const auto other = std::tie(y.kind, y.task, y.routine);
+      if (of != other) return of < other;
+      if (x.kind != Step::Kind::vector) continue;
+      const auto vector = fields_of(x.vector);
+      const auto second = fields_of(y.vector);
+      if (vector != second) return vector < second;
+    }
+    return false;
+  }
+};
+
 /// Translates the steps of a task.
 class Coder {
  public:
-  Coder(const TaskParams& params, const TurnProgram& program, const CoreProgram& core)
-      : params_(params), program_(program), core_(core) {}
+  Coder(const TaskParams& params, const TurnProgram& program, const std::vector<Routine>& routines)
+      : params_(params), program_(program), routines_(routines) {}
 
   bool code(const Task& task) {
-    if (task.blocked) return false;
+    if (task.blocked && task.kind != Task::Kind::local) return false;
     result.kind = task.kind;
     result.id = task.id;
+    result.blocked = task.blocked;
     for (std::size_t i = 0; i < task.steps.size(); ++i) {
       last_ = i + 1 == task.steps.size();
       first_ = result.ops.size();
@@ -48,35 +85,58 @@ class Coder {
   TurnTask result;
 
  private:
-  Color row() const { return program_.color[kTurnRow]; }
-  Color column() const { return program_.color[kTurnColumn]; }
-  bool is_close(TaskIndex task) const {
-    return task < core_.tasks.size() && core_.tasks[task].kind == Task::Kind::local;
-  }
-
-  void op(LaneOp::Kind kind, std::uint8_t thread, std::uint32_t count, std::uint32_t extra = 0) {
+  LaneOp& op(LaneOp::Kind kind, std::uint8_t thread, std::uint32_t count, std::uint32_t extra = 0) {
     const bool continues = result.ops.size() != first_;
-    result.ops.push_back({kind, thread, static_cast<std::uint8_t>(extra), continues, count});
+    LaneOp op;
+    op.kind = kind;
+    op.context = thread;
+    op.extra = static_cast<std::uint8_t>(extra);
+    op.continues = continues;
+    op.count = count;
+    result.ops.push_back(op);
+    return result.ops.back();
   }
 
   bool add(const Step& step) {
-    if (step.kind == Step::Kind::activate && is_close(step.task)) {
-      op(LaneOp::Kind::activate, 0, 0);
-      return true;
+    switch (step.kind) {
+      case Step::Kind::activate:
+        op(LaneOp::Kind::tell, kTurnMain, 0).activates = step.task;
+        return true;
+      case Step::Kind::unblock:
+        op(LaneOp::Kind::tell, kTurnMain, 0).unblocks = step.task;
+        return true;
+      case Step::Kind::call:
+        return add_call(routines_[step.routine]);
+      case Step::Kind::block:
+      case Step::Kind::stamp:
+        return false;
+      case Step::Kind::vector:
+        break;
     }
-    if (step.kind != Step::Kind::vector) return false;
     const Instruction& what = step.vector;
-    if (what.unblocks != kNoTask || what.thread > kTurnSendColumn) return false;
+    const std::uint8_t context = program_.context.at(what.thread);
+    const bool in_main = what.thread == kMainThread;
+    if (!in_main && context == kTurnMain) return false;
     if (what.length == 0) {
-      if (what.thread != kTurnMain) op(LaneOp::Kind::wait, what.thread, 0);
-      return what.thread != kTurnMain || !last_;
+      if (!in_main) op(LaneOp::Kind::wait, context, 0);
+      return !in_main || !last_;
     }
-    return what.thread == kTurnMain ? add_main(what) : add_move(what);
+    return in_main ? add_main(what) : add_move(what, context);
+  }
+
+  /// One instruction goes on after the other; when the last one begins, so has the step.
+  bool add_call(const Routine& routine) {
+    for (std::size_t i = 0; i < routine.size(); ++i) {
+      if (i + 1 == routine.size()) first_ = result.ops.size();
+      if (!add_main(routine[i])) return false;
+    }
+    return true;
   }
 
   /// All beats move one word and take one slot.
   bool moves_words(const Instruction& what, std::uint32_t& words) const {
     if (what.op != VectorOp::move || what.b.kind != Kind::none) return false;
+    if (what.simd64 && params_.core.fabric_simd64) return false;
     if (source_bytes(what.element) != result_bytes(what.element)) return false;
     const BeatCost cost(what, params_.simd, params_.mem, 1, 0);
     const BeatStalls stalls = cost.stalls_from(0, what.length);
@@ -86,61 +146,52 @@ class Coder {
     return true;
   }
 
-  bool add_move(const Instruction& what) {
+  bool add_move(const Instruction& what, std::uint8_t context) {
     std::uint32_t words = 0;
     if (!moves_words(what, words)) return false;
-    const bool sends = what.to.kind == Kind::fabric;
-    const Operand& far = sends ? what.to : what.a;
-    const Operand& near = sends ? what.a : what.to;
-    const bool taken = !sends && far.kind == Kind::fabric && far.color == row();
-    switch (what.thread) {
-      case kTurnTakeRow:
-        if (!taken || near.kind != Kind::memory || what.activates != kNoTask) return false;
-        result.counters.received += words;
-        break;
-      case kTurnSendRow:
-        if (!sends || far.color != row() || near.kind != Kind::memory) return false;
-        if (what.switches != kNextSender || what.control || what.activates != kNoTask) return false;
-        result.row_words += words;
-        break;
-      default:
-        if (!sends || far.color != column() || !add_column(what, words)) return false;
+    const bool sends = turn_sends(context);
+    const bool ends = what.switches != 0;
+    if (sends ? !can_send(what, context, words) : what.to.kind != Kind::memory) return false;
+    if (sends) {
+      result.counters.sent += words;
+      result.words.at(turn_stream(context)) += words;
+      result.ends.at(turn_stream(context)) += ends ? 1 : 0;
+    } else {
+      result.counters.received += words;
+      result.takes_column = result.takes_column || context == kTurnTakeColumn;
     }
-    if (sends) result.counters.sent += words;
     result.counters.cycles[static_cast<std::size_t>(TaskCycle::fabric)] += words;
     count(what);
-    op(LaneOp::Kind::start, what.thread, words);
+    LaneOp& start = op(LaneOp::Kind::start, context, words);
+    start.activates = what.activates;
+    start.unblocks = what.unblocks;
+    start.ends = ends;
     return true;
   }
 
-  /// The words of a column, whose end has the closing task send; or its one word.
-  bool add_column(const Instruction& what, std::uint32_t words) {
-    if (!what.control) {
-      if (what.a.kind != Kind::memory || what.switches != 0 || !is_close(what.activates)) {
-        return false;
-      }
-      result.column_words += words;
-      return true;
-    }
+  /// Elements of memory, or the one word that closes a column; with the last the switches move.
+  bool can_send(const Instruction& what, std::uint8_t context, std::uint32_t words) {
+    if (what.switches != 0 && what.switches != kNextSender) return false;
+    if (!what.control) return what.a.kind == Kind::memory;
     const bool one = words == 1 && what.element == Element::int32 && what.a.kind == Kind::number;
-    if (!one || what.switches != kNextSender || what.activates != kNoTask || result.closes) {
-      return false;
-    }
+    if (!one || what.switches == 0 || context != kTurnSendColumn) return false;
     result.closes = true;
     result.close_id = static_cast<std::uint8_t>(static_cast<std::uint32_t>(what.a.value) >> 16U);
     return true;
   }
 
   bool add_main(const Instruction& what) {
-    if (what.activates != kNoTask || what.to.kind == Kind::fabric || what.to.kind == Kind::fifo) {
-      return false;
-    }
+    if (what.activates != kNoTask || what.unblocks != kNoTask) return false;
+    if (what.to.kind == Kind::fabric || what.to.kind == Kind::fifo) return false;
     if (what.a.kind == Kind::fabric) {
       std::uint32_t words = 0;
       // the next word is not looked at before these are taken
-      if (last_ || what.a.color != column() || !moves_words(what, words)) return false;
+      if (last_ || what.a.color != program_.color[kTurnColumn] || !moves_words(what, words)) {
+        return false;
+      }
       result.counters.cycles[static_cast<std::size_t>(TaskCycle::fabric)] += words;
       result.counters.received += words;
+      result.main_takes = true;
       count(what);
       op(LaneOp::Kind::take, 0, words);
       return true;
@@ -148,14 +199,14 @@ class Coder {
     if (what.a.kind == Kind::fifo || what.b.kind == Kind::fabric || what.b.kind == Kind::fifo) {
       return false;
     }
-    return add_beats(what);
+    return add_all_beats(what);
   }
 
-  bool add_beats(const Instruction& what) {
+  bool add_all_beats(const Instruction& what) {
     auto& cycles = result.counters.cycles;
     if (what.op == VectorOp::work) {
       cycles[static_cast<std::size_t>(TaskCycle::scalar)] += what.length;
-      op(LaneOp::Kind::beats, 0, what.length);
+      add_beats(what.length, 0);
       return true;
     }
     const BeatCost cost(what, params_.simd, params_.mem, 1, 0);
@@ -172,15 +223,22 @@ class Coder {
       cycles[static_cast<std::size_t>(TaskCycle::conflict)] += one.bank;
       cycles[static_cast<std::size_t>(TaskCycle::residual)] += one.residual;
       cycles[static_cast<std::size_t>(TaskCycle::special)] += one.special;
-      const bool goes_on = first != 0 && result.ops.back().extra == extra;
-      if (goes_on) {
-        ++result.ops.back().count;
-      } else {
-        op(LaneOp::Kind::beats, 0, 1, extra);
-      }
+      add_beats(1, extra);
       first += elements;
     }
     return true;
+  }
+
+  /// Beats that follow those before without a gap, if these are of the same step.
+  void add_beats(std::uint32_t beats, std::uint32_t extra) {
+    const bool goes_on = result.ops.size() != first_ &&
+                         result.ops.back().kind == LaneOp::Kind::beats &&
+                         result.ops.back().extra == extra;
+    if (goes_on) {
+      result.ops.back().count += beats;
+    } else {
+      op(LaneOp::Kind::beats, 0, beats, extra);
+    }
   }
 
   void count(const Instruction& what) {
@@ -195,7 +253,7 @@ class Coder {
 
   const TaskParams& params_;
   const TurnProgram& program_;
-  const CoreProgram& core_;
+  const std::vector<Routine>& routines_;
   bool last_ = false;      // step of its task
   std::size_t first_ = 0;  // op of the step
 };
@@ -213,7 +271,10 @@ class Finder {
     for (const std::uint32_t core : program.core_of) used_[core] = true;
   }
 
-  bool find() { return fits() && find_colors() && find_depths() && find_routes() && write_codes(); }
+  bool find() {
+    return fits() && find_colors() && find_depths() && find_routes() && find_contexts() &&
+           write_codes();
+  }
 
   TurnProgram result;
 
@@ -221,7 +282,7 @@ class Finder {
   bool fits() const {
     const CoreParams& core = params_.core;
     const Dispatch dispatch(core);
-    return program_.rows > 1 && program_.columns > 1 && program_.routines.empty() &&
+    return program_.rows > 1 && program_.columns > 1 &&
            reason_against_lanes(params_.router).empty() && core.fabric_words_per_issue == 1U &&
            !shapes_.has_turns() && dispatch.delay(false) <= kMostDelay &&
            dispatch.delay(true) <= kMostDelay && shapes_.longest() <= kMostLatency &&
@@ -243,6 +304,7 @@ class Finder {
       if (stream == kTurnColumn && !found[kTurnRow]) return false;
       found.at(stream) = true;
       result.color.at(stream) = route.color;
+      result.to_itself.at(stream) = (route.to & bit(kRamp)) != 0;
     }
     return found[0] && found[1] && result.color[0] != result.color[1];
   }
@@ -298,6 +360,10 @@ class Finder {
     }
   }
 
+  PortSet itself(unsigned stream) const {
+    return result.to_itself.at(stream) ? bit(kRamp) : PortSet{0};
+  }
+
   bool find_routes() const {
     const auto all_of = [](const SwitchedRoute& r) {
       return std::make_tuple(r.color, r.from, r.to, r.position);
@@ -309,9 +375,9 @@ class Finder {
       const SwitchedRouter& here = router(core);
       std::vector<SwitchedRoute> expected;
       line(expected, result.color[kTurnRow], static_cast<std::uint32_t>(core % program_.columns),
-           program_.columns, kWest, kEast, 0);
+           program_.columns, kWest, kEast, itself(kTurnRow));
       line(expected, result.color[kTurnColumn], static_cast<std::uint32_t>(core / program_.columns),
-           program_.rows, kNorth, kSouth, bit(kRamp));
+           program_.rows, kNorth, kSouth, itself(kTurnColumn));
       std::vector<SwitchedRoute> found = here.routes;
       std::sort(found.begin(), found.end(), less);
       std::sort(expected.begin(), expected.end(), less);
@@ -327,62 +393,108 @@ class Finder {
     return true;
   }
 
+  /// Which microthread has which stream, in the same order as the contexts.
+  bool find_contexts() {
+    for (std::uint32_t i = 0; i < program_.cores.size(); ++i) {
+      for (const Task& task : program_.cores[i].tasks) {
+        for (const Step& step : task.steps) {
+          if (used_[i] && step.kind == Step::Kind::vector && !find_context(step.vector)) {
+            return false;
+          }
+        }
+      }
+    }
+    std::uint8_t last = kTurnMain;
+    for (const std::uint8_t context : result.context) {
+      if (context == kTurnMain) continue;
+      if (context <= last) return false;
+      last = context;
+    }
+    return true;
+  }
+
+  bool find_context(const Instruction& what) {
+    if (what.thread == kMainThread || what.length == 0) return true;
+    const bool sends = what.to.kind == Kind::fabric;
+    const Operand& far = sends ? what.to : what.a;
+    const unsigned stream = far.color == result.color[kTurnRow] ? kTurnRow : kTurnColumn;
+    if (far.kind != Kind::fabric || far.color != result.color.at(stream)) return false;
+    const auto context = static_cast<std::uint8_t>((sends ? kTurnSendRow : kTurnTakeRow) + stream);
+    std::uint8_t& known = result.context.at(what.thread);
+    if (known != kTurnMain && known != context) return false;
+    known = context;
+    return true;
+  }
+
   bool write_codes() {
+    bool first = true;
     for (std::uint32_t program = 0; program < program_.cores.size(); ++program) {
-      const CoreProgram& core = program_.cores[program];
       TurnCode code;
-      if (!used_[program]) {
-        result.codes.push_back(std::move(code));
-        continue;
-      }
-      unsigned data = 0;
-      unsigned closes = 0;
-      if (!core.fifos.empty() || core.tasks.empty() || !core.tasks[0].active) return false;
-      for (std::uint32_t i = 0; i < core.tasks.size(); ++i) {
-        const Task& task = core.tasks[i];
-        Coder coder(params_, result, core);
-        if (!coder.code(task) || (i != 0 && task.active)) return false;
-        const TurnTask& made = coder.result;
-        if (task.kind == Task::Kind::data) {
-          if (task.color != result.color[kTurnColumn]) return false;
-          code.data = i;
-          ++data;
-        }
-        if (made.closes) {
-          if (made.kind != Task::Kind::local || i == 0 || made.ops.size() != 1) return false;
-          code.close = i;
-          ++closes;
-        }
-        if (i != 0 && (made.row_words != 0 || made.column_words != 0)) return false;
-        code.tasks.push_back(coder.result);
-      }
-      if (data != 1 || closes != 1 || core.tasks[0].kind != Task::Kind::local) return false;
-      if (!only_the_close(core, code.close) || code.tasks[0].row_words == 0) return false;
+      if (used_[program] && !write(program_.cores[program], first, code)) return false;
+      first = first && !used_[program];
       result.codes.push_back(std::move(code));
     }
     return true;
   }
 
-  /// Of the local tasks but the first there is one, and the first activates it once.
-  static bool only_the_close(const CoreProgram& core, std::uint32_t close) {
-    unsigned times = 0;
-    for (std::uint32_t i = 0; i < core.tasks.size(); ++i) {
-      if (i != 0 && i != close && core.tasks[i].kind == Task::Kind::local) return false;
-      for (const Step& step : core.tasks[i].steps) {
-        const TaskIndex told =
-            step.kind == Step::Kind::activate ? step.task : step.vector.activates;
-        if (told == kNoTask) continue;
-        if (i != 0 || told != close) return false;
-        ++times;
-      }
+  /// Every core sends on both streams. All of them have data tasks and close columns, or none.
+  bool write(const CoreProgram& core, bool first, TurnCode& code) {
+    if (!core.fifos.empty() || core.tasks.empty()) return false;
+    if (core.tasks[0].blocked || core.tasks[0].kind != Task::Kind::local) return false;
+    std::array<std::uint32_t, 2> ends{};
+    bool closes = false;
+    bool takes_column = false;
+    unsigned data = 0;
+    bool local = true;
+    for (const Task& task : core.tasks) {
+      if (task.active != (&task == core.tasks.data()) || !tells_local(core, task)) return false;
+      const std::optional<std::uint32_t> number = number_of(task);
+      if (!number) return false;
+      const TurnTask& made = result.tasks[*number];
+      code.tasks.push_back(*number);
+      for (unsigned s = 0; s < 2; ++s) code.words.at(s) += made.words.at(s);
+      for (unsigned s = 0; s < 2; ++s) ends.at(s) += made.ends.at(s);
+      if (made.closes) code.close_id = made.close_id;
+      closes = closes || made.closes;
+      takes_column = takes_column || made.takes_column;
+      local = local && made.kind == Task::Kind::local && !made.main_takes;
+      if (made.kind != Task::Kind::data) continue;
+      if (task.color != result.color[kTurnColumn]) return false;
+      ++data;
     }
-    return times == 1;
+    if (first) result.by_tasks = closes;
+    if (closes != result.by_tasks || ends[0] != 1 || ends[1] != 1) return false;
+    return closes ? data == 1 && !takes_column : local;
+  }
+
+  /// It activates and unblocks local tasks alone.
+  static bool tells_local(const CoreProgram& core, const Task& task) {
+    const auto is_local = [&](TaskIndex told) {
+      return told == kNoTask ||
+             (told < core.tasks.size() && core.tasks[told].kind == Task::Kind::local);
+    };
+    return std::all_of(task.steps.begin(), task.steps.end(), [&](const Step& step) {
+      return is_local(step.task) && is_local(step.vector.activates) &&
+             is_local(step.vector.unblocks);
+    });
+  }
+
+  /// Of result.tasks; nullopt if it is none for lanes.
+  std::optional<std::uint32_t> number_of(const Task& task) {
+    const auto [known, fresh] =
+        numbers_.emplace(&task, static_cast<std::uint32_t>(result.tasks.size()));
+    if (!fresh) return known->second;
+    Coder coder(params_, result, program_.routines);
+    if (!coder.code(task)) return std::nullopt;
+    result.tasks.push_back(std::move(coder.result));
+    return known->second;
   }
 
   const TaskParams& params_;
   const QueueShapes shapes_;
   const TaskProgram& program_;
-  std::vector<bool> used_;  // descriptions of cores
+  std::vector<bool> used_;                                   // descriptions of cores
+  std::map<const Task*, std::uint32_t, TaskOrder> numbers_;  // of tasks
 };
 
 }  // namespace

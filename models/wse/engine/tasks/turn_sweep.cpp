@@ -46,6 +46,7 @@ TurnSweep::TurnSweep(const TaskParams& params, const TurnProgram& turns)
       borders_[s][side] = LaneBorder<Small>(state_.size(), turns.columns);
     }
   }
+  for (Block& block : blocks_) block.words = link_rule_.on_links();
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) prepare(lane);
 }
 
@@ -60,7 +61,7 @@ void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) cons
     moves.up[s] = t.out.has() & t.from[kOwn].room(up_);
     Vector& head = heads[s];
     for (unsigned side = 0; side < 3; ++side) head |= t.open[side] & t.from[side].has();
-    const Vector itself = s == kTurnColumn ? t.open[kOwn] : Vector{};
+    const Vector itself = turns_.to_itself.at(s) ? t.open[kOwn] : Vector{};
     to[s] = {(t.open[kOwn] | t.open[kHigh]) & block.has_low[s],
              t.open[kLow] | t.open[kHigh] | itself,
              (t.open[kOwn] | t.open[kLow]) & block.has_high[s]};
@@ -73,7 +74,9 @@ void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) cons
     copy[kHigh] =
         t.links[kHigh].send(link_rule_, higher, borders_[s][kHigh].room_after(first, step_of(s)));
     copy[kOwn] &= t.in.room(in_[s]);
-    if (s == kTurnColumn) t.closed -= higher & ~copy[kHigh];
+    // of a head that goes on to the south and elsewhere
+    const Vector beside = to[s][kLow] | to[s][kOwn];
+    if (s == kTurnColumn) t.closed -= higher & ~copy[kHigh] & beside;
   }
   const LanePair<Small> up(block.queues.key(moves.up[0], all_lanes<Small>(0)),
                            block.queues.key(moves.up[1], all_lanes<Small>(1)));
@@ -95,13 +98,14 @@ void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) cons
   }
 }
 
-void TurnSweep::choose_thread(Block& block, std::size_t index, Moves& moves) {
+Issue TurnSweep::choose_thread(Block& block, std::size_t index) {
   const Stream& row = block.streams[kTurnRow];
   const Stream& column = block.streams[kTurnColumn];
   Tasks::Threads& threads = tasks_.threads[index];
-  Issue& issue = moves.issue = tasks_.begin_issue(index);
+  Issue issue = tasks_.begin_issue(index);
   issue.fed[kTurnMain] = ~threads.takes | column.in.has();
   issue.fed[kTurnTakeRow] = row.in.has();
+  issue.fed[kTurnTakeColumn] = column.in.has();
   issue.room[kTurnSendRow] = row.out.room(out_[kTurnRow]);
   issue.room[kTurnSendColumn] = column.out.room(out_[kTurnColumn]);
   issue.taken = block.full;
@@ -118,9 +122,10 @@ void TurnSweep::choose_thread(Block& block, std::size_t index, Moves& moves) {
   }
   const Vector end = after + threads.extra;
   block.last = select(issue.issued[kTurnMain] & (block.last < end), end, block.last);
+  return issue;
 }
 
-void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
+void TurnSweep::move_words(Block& block, std::size_t index, const Moves& moves) {
   const Vector zero{};
   const auto first = static_cast<std::uint32_t>(index * kWidth);
   for (unsigned s = 0; s < 2; ++s) {
@@ -132,17 +137,25 @@ void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
     t.out.pop(moves.up[s]);
     t.in.push(moves.copy[s][kOwn], in_[s]);
     for (const Side side : {kLow, kHigh}) borders_[s][side].send(first, moves.copy[s][side]);
+    block.sent = block.sent || any(moves.copy[s][kLow] | moves.copy[s][kHigh]);
     const Vector counted = moves.leaves[s] & (t.until > zero);
     t.until += counted;
     const Vector over = counted & (t.until == zero);
     if (any(over)) for_each_lane<Small>(over, [&](unsigned lane) { move_switch(first + lane, s); });
   }
-  const auto& issued = moves.issue.issued;
+}
+
+/// Beats have been issued: words go into output queues and come out of input queues.
+void TurnSweep::apply(Block& block, std::size_t index, const Issue& issue) {
+  const auto first = static_cast<std::uint32_t>(index * kWidth);
+  const auto& issued = issue.issued;
   Stream& row = block.streams[kTurnRow];
   Stream& column = block.streams[kTurnColumn];
   row.in.pop(issued[kTurnTakeRow]);
+  column.in.pop(issued[kTurnTakeColumn]);
   row.out.push(issued[kTurnSendRow], out_[kTurnRow]);
   column.out.push(issued[kTurnSendColumn], out_[kTurnColumn]);
+  block.words = block.words || any(issued[kTurnSendRow] | issued[kTurnSendColumn]);
   const Vector words = issued[kTurnMain] & tasks_.threads[index].takes;
   if (any(words)) {
     column.in.pop(words);
@@ -152,21 +165,32 @@ void TurnSweep::apply(Block& block, std::size_t index, const Moves& moves) {
     });
   }
   const auto ops = [&](std::uint32_t lane) -> const std::vector<LaneOp>& {
-    return state_[lane].code->tasks[tasks_.lanes[lane].place.task].ops;
+    return turns_.task(*state_[lane].code, tasks_.lanes[lane].place.task).ops;
   };
-  tasks_.apply(index, moves.issue, now_, ops, [&](std::uint32_t lane, std::uint8_t context) {
-    // the list has been sent; the closing word ends its thread later, and tells nobody
-    const Lane& state = state_[lane];
-    if (context == kTurnSendColumn && state.runs[state.code->close] == 0) {
-      at(block.closing, lane) = -1;
-    }
+  tasks_.apply(index, issue, now_, ops, [&](std::uint32_t lane, std::uint8_t context) {
+    if (context != kTurnMain) tell(lane, *state_[lane].under_way.at(context));
   });
+}
+
+/// A cycle of routers without words: they send none.
+void TurnSweep::rest(Block& block, std::size_t index) {
+  if (!block.sent) return;
+  block.sent = false;
+  for (auto& stream : borders_) {
+    for (const Side side : {kLow, kHigh}) stream[side].send(index * kWidth, Vector{});
+  }
 }
 
 /// Words that went on to the next routers, and the room there.
 void TurnSweep::hand_over() {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const std::size_t first = b * kWidth;
+    Vector come{};
+    for (unsigned s = 0; s < 2; ++s) {
+      come |= borders_[s][kHigh].sent_before(first, step_of(s)) |
+              borders_[s][kLow].sent_after(first, step_of(s));
+    }
+    if (!blocks_[b].words && !any(come)) continue;
     for (unsigned s = 0; s < 2; ++s) {
       Stream& t = blocks_[b].streams[s];
       auto& to = borders_[s];
@@ -175,34 +199,80 @@ void TurnSweep::hand_over() {
       to[kHigh].show(first, t.from[kLow].room(link_));
       to[kLow].show(first, t.from[kHigh].room(link_));
     }
+    // links that pause count cycles
+    blocks_[b].words = link_rule_.on_links() || blocks_[b].has_words();
   }
+}
+
+/// Falls asleep if in cycles like this one nothing happens but beats of one cycle each.
+void TurnSweep::fall_asleep(Block& block, std::size_t index, const Issue& issue) {
+  const Tasks::Threads& t = tasks_.threads[index];
+  const Vector main = t.left[kTurnMain] > Vector{};
+  const Vector busy = t.ask | block.full | (block.may_pick & block.ready) | t.left[kTurnSendRow] |
+                      t.left[kTurnSendColumn] | t.slot.left(0) | t.slot.left(1) |
+                      (main & (t.extra | ~issue.issued[kTurnMain]));
+  if (block.words || any(busy)) return;
+  block.beats = any(main);
+  block.still_waits = issue.waits.in;
+  block.still = kWindow;
+  for_each_lane<Small>(main, [&](unsigned lane) {
+    block.still = std::min(block.still, static_cast<unsigned>(t.left[kTurnMain][lane]) - 1);
+  });
+}
+
+void TurnSweep::make_up(Block& block, std::size_t index) {
+  if (block.slept == 0) return;
+  Vector& beats = tasks_.threads[index].left[kTurnMain];
+  const Vector main = beats > Vector{};
+  const Vector slept = all_lanes<Small>(block.slept);
+  beats -= slept & main;
+  block.wait_in += slept & block.still_waits;
+  block.last = select(main, all_lanes<Small>(window_), block.last);
+  block.slept = 0;
+}
+
+/// Returns the lanes in which something happened.
+Vector TurnSweep::step_block(Block& block, std::size_t index) {
+  Moves moves;
+  if (block.words) {
+    choose_words(block, index, moves);
+  } else {
+    rest(block, index);
+  }
+  block.delay += block.delay > 0;
+  const Vector due = block.no_task & block.full & (block.delay == 0);
+  const Vector words = turns_.by_tasks ? block.streams[kTurnColumn].in.has() : Vector{};
+  const Vector look = tasks_.threads[index].ask | due | (block.may_pick & (words | block.ready));
+  if (any(look)) {
+    const auto first = static_cast<std::uint32_t>(index * kWidth);
+    for_each_lane<Small>(look, [&](unsigned lane) { control(first + lane); });
+  }
+  const Issue issue = choose_thread(block, index);
+  if (block.words) move_words(block, index, moves);
+  apply(block, index, issue);
+  fall_asleep(block, index, issue);
+  Vector moved = look | moves.any();
+  for (const Vector& issued : issue.issued) moved |= issued;
+  return moved;
 }
 
 /// Returns whether anything happened.
 bool TurnSweep::step() {
   Vector moved{};
+  bool beats = false;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     Block& block = blocks_[b];
-    Moves moves;
-    choose_words(block, b, moves);
-    block.delay += block.delay > 0;
-    const Vector due = block.no_task & block.full & (block.delay == 0);
-    const Vector column = block.streams[kTurnColumn].in.has() | block.closing;
-    const Vector look = tasks_.threads[b].ask | due | (block.may_pick & column);
-    if (any(look)) {
-      const auto first = static_cast<std::uint32_t>(b * kWidth);
-      for_each_lane<Small>(look, [&](unsigned lane) { control(first + lane); });
-      moved |= look;
+    if (block.still != 0 && !block.words) {
+      --block.still;
+      ++block.slept;
+      beats = beats || block.beats;
+      continue;
     }
-    choose_thread(block, b, moves);
-    apply(block, b, moves);
-    for (const Vector& issued : moves.issue.issued) moved |= issued;
-    for (unsigned s = 0; s < 2; ++s) {
-      moved |= moves.up[s];
-      for (const Vector& copy : moves.copy[s]) moved |= copy;
-    }
+    make_up(block, b);
+    block.still = 0;
+    moved |= step_block(block, b);
   }
-  const bool acted = any(moved) || tasks_.starts();
+  const bool acted = any(moved) || beats || tasks_.starts();
   tasks_.start_threads();
   hand_over();
   if (++window_ == kWindow) flush();
@@ -211,6 +281,7 @@ bool TurnSweep::step() {
 
 void TurnSweep::flush() {
   const Cycle begin = now_ + 1 - window_;
+  for (std::size_t b = 0; b < blocks_.size(); ++b) make_up(blocks_[b], b);
   window_ = 0;
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     Block& block = block_of(lane);
@@ -242,22 +313,15 @@ void TurnSweep::flush() {
 bool TurnSweep::is_over() const {
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     const Lane& state = state_[lane];
-    const bool runs = tasks_.lanes[lane].place.task != kNoTask;
-    if (runs || state.sender != turns_.rows) return false;
+    if (state.ready != 0 || tasks_.lanes[lane].place.task != kNoTask) return false;
   }
   for (const Tasks::Threads& threads : tasks_.threads) {
     Vector busy = threads.ask | threads.slot.kept(0);
     for (const Vector& left : threads.left) busy |= left;
     if (any(busy)) return false;
   }
-  return std::all_of(blocks_.begin(), blocks_.end(), [](const Block& block) {
-    Vector busy = block.full | block.closing;
-    for (const Stream& t : block.streams) {
-      busy |= t.in.count | t.out.count;
-      for (const Queue& queue : t.from) busy |= queue.count;
-    }
-    return !any(busy);
-  });
+  return std::all_of(blocks_.begin(), blocks_.end(),
+                     [](const Block& block) { return !any(block.full) && !block.has_words(); });
 }
 
 bool TurnSweep::run() {
@@ -287,13 +351,13 @@ TaskOutcome TurnSweep::outcome() const {
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     const Lane& state = state_[lane];
     TaskCounters& counters = outcome.cores[lane];
-    std::uint64_t tasks = 0;
     for (std::size_t i = 0; i < state.runs.size(); ++i) {
-      tasks += state.runs[i];
-      add_task(state.code->tasks[i].counters, state.runs[i] + (i == 0 ? 1 : 0), counters);
+      const TurnTask& task = turns_.task(*state.code, i);
+      counters.tasks += state.runs[i];
+      // the word that started it
+      if (task.kind != Task::Kind::local) counters.received += state.runs[i];
+      add_task(task.counters, state.runs[i] + (i == 0 ? 1 : 0), counters);
     }
-    counters.tasks = tasks;
-    counters.received += tasks - state.runs[state.code->close];  // the words that started them
     counters.begin = tasks_.lanes[lane].begin;
     counters.end = state.end;
     counters.beside = state.beside;
@@ -312,9 +376,10 @@ TaskOutcome TurnSweep::outcome() const {
       const std::uint64_t all = before[s][ends] + sends(s, ends);
       const std::uint64_t upto = before[s][lane] + sends(s, lane);
       const bool row = s == kTurnRow;
+      const std::uint64_t own = turns_.to_itself.at(s) ? 0 : sends(s, lane);
       if (place(s, lane) != 0) router.sent[row ? kWest : kNorth] = all - before[s][lane];
       if (place(s, lane) + 1 != count(s)) router.sent[row ? kEast : kSouth] = upto;
-      router.sent[kRamp] += row ? all - sends(s, lane) : all;
+      router.sent[kRamp] += all - own;
       router.stalls[static_cast<std::size_t>(turns_.color.at(s))] = state.stalled.at(s);
     }
   }
