@@ -102,6 +102,14 @@ std::vector<double> bytes_of(const DecodeMemory& m, const WseParams& params) {
   return row;
 }
 
+/// Says which matrices with zeros cores have with these, if any.
+void add_dense(const std::string& names, ModelReport& report) {
+  if (names.empty()) return;
+  report.facts.emplace_back("weights_with_their_zeros", fmt::format("\"{}\"", names));
+  report.remark +=
+      fmt::format("\nStored and multiplied with their zeros (llm.weight_form): {}.", names);
+}
+
 }  // namespace
 
 ModelReport WaferModel::decode_report(std::uint32_t context) {
@@ -122,6 +130,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   report.facts = {{"context", fmt::format("{}", context)},
                   {"batch", fmt::format("{}", batch)},
                   {"layers_per_block", fmt::format("{}", step.layers)}};
+  add_dense(step.dense_weights, report);
   report.words(true, true);
   report.number("step_cycles", step.cycles);
   report.number("step_time", step.cycles / hertz, "s");
@@ -202,6 +211,7 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
                   {"padded_tokens", fmt::format("{}", padded)},
                   {"chunk", fmt::format("{}", chunk)},
                   {"layers_per_block", fmt::format("{}", run.layers)}};
+  add_dense(run.dense_weights, report);
   report.words(true, true);
   report.number("prompt_cycles", run.cycles);
   report.number("seconds", seconds, "s");

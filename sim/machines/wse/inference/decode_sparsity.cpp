@@ -186,11 +186,12 @@ namespace {
 
 /// Zeros of activations that have so many columns, `columns` in words.
 template <typename Shape>
-std::shared_ptr<const DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const Shape& shape,
-                                               std::uint32_t sequences, const char* columns,
-                                               wse::LlmSkip skip) {
+std::shared_ptr<DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const Shape& shape,
+                                         std::uint32_t sequences, const char* columns,
+                                         const wse::CodeTimes& times) {
   if (!sparsity.any()) return nullptr;
   auto zeros = std::make_shared<DecodeZeros>();
+  const wse::LlmSkip skip = times.params.skip;
   zeros->skip = skip == wse::LlmSkip::act || skip == wse::LlmSkip::both;
   zeros->compact = skip == wse::LlmSkip::traffic || skip == wse::LlmSkip::both;
   zeros->name = fmt::format("{} {}", sparsity.seed, static_cast<unsigned>(skip));
@@ -218,19 +219,39 @@ std::shared_ptr<const DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, c
         inputs_of(*sparsity.hidden, "hidden", shape.model().width, 2 * wse::kProjections);
   }
   measure_tiles(shape, *zeros);
+  choose_forms(shape, times, *zeros);
   return zeros;
 }
 
 }  // namespace
 
-std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
-                                              const DecodeShape& shape, wse::LlmSkip skip) {
-  return drawn_zeros(sparsity, shape, shape.block().batch, "sequences", skip);
+std::shared_ptr<DecodeZeros> make_zeros(const DecodeSparsity& sparsity, const DecodeShape& shape,
+                                        const wse::CodeTimes& times) {
+  return drawn_zeros(sparsity, shape, shape.block().batch, "sequences", times);
 }
 
-std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
-                                              const PrefillShape& shape, wse::LlmSkip skip) {
-  return drawn_zeros(sparsity, shape, shape.block().tokens, "tokens of a chunk", skip);
+std::shared_ptr<DecodeZeros> make_zeros(const DecodeSparsity& sparsity, const PrefillShape& shape,
+                                        const wse::CodeTimes& times) {
+  return drawn_zeros(sparsity, shape, shape.block().tokens, "tokens of a chunk", times);
+}
+
+std::shared_ptr<const DecodeZeros> as_lists(const std::shared_ptr<const DecodeZeros>& zeros,
+                                            const wse::InferenceParams& params) {
+  const bool any = zeros != nullptr && dense_names(*zeros) != "";
+  if (!any || params.weight_form != wse::WeightForm::sooner) return nullptr;
+  auto lists = std::make_shared<DecodeZeros>(*zeros);
+  lists->dense = {};
+  lists->name += " lists";
+  return lists;
+}
+
+std::string dense_names(const DecodeZeros& zeros) {
+  std::string names;
+  for (std::size_t i = 0; i < wse::kMatrices; ++i) {
+    if (!zeros.dense[i]) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", word(static_cast<wse::Matrix>(i)));
+  }
+  return names;
 }
 
 std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::uint32_t sequences,

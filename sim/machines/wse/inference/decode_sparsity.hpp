@@ -11,6 +11,7 @@
 #include "models/sparsity/pattern_spec.hpp"
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
 #include "workloads/mapping/wse/inference/prefill_shape.hpp"
+#include "workloads/mapping/wse/inference/weight_forms.hpp"
 
 namespace lacuna {
 
@@ -46,16 +47,24 @@ DecodeSparsity::Inputs parse_inputs(const std::string& text, const std::string& 
 /// "tile:" before it if the outputs of a core share it.
 DecodeSparsity::Weights parse_weights(const std::string& text, const std::string& option);
 
-/// Draws, or reads, the zeros for a block as `shape` has it, and measures the tiles of its cores.
-/// RequestError if a mask has another shape. Null if there are none.
-std::shared_ptr<const wse::DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
-                                                   const wse::DecodeShape& shape,
-                                                   wse::LlmSkip skip);
+/// Draws, or reads, the zeros for a block as `shape` has it, measures the tiles of its cores, and
+/// says how they have them. RequestError if a mask has another shape. Null if there are none.
+std::shared_ptr<wse::DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
+                                             const wse::DecodeShape& shape,
+                                             const wse::CodeTimes& times);
 
 /// The same for a chunk of a prompt: of activations each token has its own.
-std::shared_ptr<const wse::DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
-                                                   const wse::PrefillShape& shape,
-                                                   wse::LlmSkip skip);
+std::shared_ptr<wse::DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
+                                             const wse::PrefillShape& shape,
+                                             const wse::CodeTimes& times);
+
+/// The same zeros, all weights as lists, for cores that hold nothing else: null if they are, or if
+/// llm.weight_form says how they are.
+std::shared_ptr<const wse::DecodeZeros> as_lists(
+    const std::shared_ptr<const wse::DecodeZeros>& zeros, const wse::InferenceParams& params);
+
+/// Matrices that cores have with their zeros, "q, up".
+std::string dense_names(const wse::DecodeZeros& zeros);
 
 /// The experts that each of `sequences` takes, drawn uniformly.
 std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::uint32_t sequences,

@@ -334,12 +334,12 @@ void DecodeTimes::add_zeros(const ModelShape& model, const DecodePlacement& plac
   }
   block.experts_apart = placement.experts_apart;
   block.routes = draw_routes(decoder.experts, block.batch, placement.sparsity.seed);
-  block.zeros = make_zeros(placement.sparsity, {decoder, block}, params_.llm.skip);
+  const wse::Datapath datapath = {params_.simd, params_.mem};
+  block.zeros = make_zeros(placement.sparsity, {decoder, block}, {costs_, params_.llm, datapath});
 }
 
-DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
-                             std::uint32_t context) {
-  const std::uint32_t blocks = placement.blocks();
+DecodeBlock DecodeTimes::block_of(const ModelShape& model, const DecodePlacement& placement,
+                                  std::uint32_t context) const {
   DecodeBlock block = built({});
   block.batch = placement.batch;
   block.columns = placement.columns;
@@ -347,7 +347,15 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
   block.context = context;
   block.capacity = placement.capacity;
   add_zeros(model, placement, block);
-  DecodeStep step;
+  return block;
+}
+
+/// Whether its cores hold whole layers in each block, or attention and feed-forward parts in blocks
+/// of their own. OutOfMemoryError if neither.
+void DecodeTimes::place(const ModelShape& model, const DecodePlacement& placement,
+                        DecodeBlock& block, DecodeStep& step) const {
+  const std::uint32_t blocks = placement.blocks();
+  step.split = false;
   step.layers = placement.layers_per_block != 0 ? placement.layers_per_block
                                                 : wse::DecodeShape::ceil(model.layers, blocks);
   block.layers = step.layers;
@@ -366,7 +374,25 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
       wse::require_decode_memory({decoder_model(model), part}, params_.llm, memory);
     }
   }
-  // those of all sequences go together
+}
+
+/// The same, with weights as lists if they do not fit otherwise.
+void DecodeTimes::place_either_way(const ModelShape& model, const DecodePlacement& placement,
+                                   DecodeBlock& block, DecodeStep& step) const {
+  try {
+    place(model, placement, block, step);
+  } catch (const OutOfMemoryError&) {
+    block.zeros = as_lists(block.zeros, params_.llm);
+    if (block.zeros == nullptr) throw;
+    place(model, placement, block, step);
+  }
+  if (block.zeros != nullptr) step.dense_weights = dense_names(*block.zeros);
+}
+
+/// The way between blocks: to the neighbour, and to the next row of them. Those of all sequences go
+/// together.
+const RunTotals& DecodeTimes::add_moves(const ModelShape& model, const DecodeBlock& block,
+                                        DecodeStep& step) {
   const wse::HiddenPart part = wse::fullest_part({decoder_model(model), block});
   const auto program = [&](const char* what, std::uint32_t size, const char* title,
                            const auto& make) -> const RunTotals& {
@@ -374,15 +400,25 @@ DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& pla
         fmt::format("{} {} {} {} {}", what, size, part.elements, part.counted, part.nonzeros), make,
         {title, {}});
   };
-  const RunTotals& hand_over =
-      program("hand-over", 2, "hand-over to the next block, one row of cores",
-              [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
   const RunTotals& row_change = program("pipe", kPipeCores, "pipe to the next row of blocks", [&] {
     return wse::plan_pipe(kPipeCores, part, costs_, params_.llm);
   });
+  const RunTotals& hand_over =
+      program("hand-over", 2, "hand-over to the next block, one row of cores",
+              [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
   step.hand_over = static_cast<double>(hand_over.cycles);
   step.row_change = static_cast<double>(row_change.cycles);
-  // and pass these one after the other
+  return hand_over;
+}
+
+DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
+                             std::uint32_t context) {
+  const std::uint32_t blocks = placement.blocks();
+  DecodeBlock block = block_of(model, placement, context);
+  DecodeStep step;
+  place_either_way(model, placement, block, step);
+  const RunTotals& hand_over = add_moves(model, block, step);
+  // sequences pass these one after the other
   step.head = placement.batch * head(model, placement);
   step.tail = placement.batch * tail(model, placement);
   // of few layers some blocks have none, and are not passed

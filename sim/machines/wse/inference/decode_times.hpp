@@ -75,9 +75,10 @@ struct DecodeStep {
   DecodePhaseTimes phases;   // of a layer
   DecodePhaseShares shares;
   std::vector<DecodeMemory> memory;
-  std::uint64_t cores = 0;  // of blocks, head and tail
-  PassTotals totals;        // of the whole step
-  PassTotals forced;        // of tokens that follow each other: without the tail
+  std::string dense_weights;  // matrices with zeros that cores have with these; see dense_names()
+  std::uint64_t cores = 0;    // of blocks, head and tail
+  PassTotals totals;          // of the whole step
+  PassTotals forced;          // of tokens that follow each other: without the tail
 };
 
 /// Runs programs of workloads/mapping/wse/inference on a wafer, each once; what they came to is
@@ -131,6 +132,14 @@ class DecodeTimes {
                   const wse::DecodeBlock& block, const RunTotals& hand_over, DecodeStep& step);
   void add_zeros(const ModelShape& model, const DecodePlacement& placement,
                  wse::DecodeBlock& block) const;
+  wse::DecodeBlock block_of(const ModelShape& model, const DecodePlacement& placement,
+                            std::uint32_t context) const;
+  void place(const ModelShape& model, const DecodePlacement& placement, wse::DecodeBlock& block,
+             DecodeStep& step) const;
+  void place_either_way(const ModelShape& model, const DecodePlacement& placement,
+                        wse::DecodeBlock& block, DecodeStep& step) const;
+  const RunTotals& add_moves(const ModelShape& model, const wse::DecodeBlock& block,
+                             DecodeStep& step);
   void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
                   DecodeStep& step) const;

@@ -108,6 +108,26 @@ PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& 
       runs_(params, engine, cache),
       ends_(ends) {}
 
+namespace {
+
+/// Whether the cores of a part leave zeros out.
+bool has_zeros(const wse::PrefillShape& shape, PrefillPart part) {
+  switch (part) {
+    case PrefillPart::qkv:
+      return shape.zeros_of(wse::Projection::qkv) != nullptr;
+    case PrefillPart::o_proj:
+      return shape.zeros_of(wse::Projection::o) != nullptr;
+    case PrefillPart::up_gate:
+      return shape.zeros_of(wse::Projection::up) != nullptr;
+    case PrefillPart::down:
+      return shape.zeros_of(wse::Projection::down) != nullptr;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::PrefillStyle& style,
                                            const wse::InferenceParams& functions) {
@@ -137,8 +157,10 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
     double cycles = 0;
     for (std::size_t p = 0; p < programs.size(); ++p) {
       const wse::PrefillBlock& block = shape.block();
-      // products of experts behind the second are as that
-      const std::size_t like = m.experts.count != 0 ? std::min<std::size_t>(p, 2) : p;
+      // products of experts behind the second are as that, but for zeros, which are met in the
+      // order in which each begins
+      const bool same = m.experts.count != 0 && !has_zeros(shape, part);
+      const std::size_t like = same ? std::min<std::size_t>(p, 2) : p;
       const RunTotals& run =
           runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens, block.chunks,
                                block.layers, word(part), like),
@@ -201,39 +223,30 @@ double PrefillTimes::square_layer(const DecodeTimes::SquareLayer& what) {
 
 namespace {
 
-/// Zeros of the layers of a prompt. UnsupportedError of those that it has no program for, and of
-/// blocks of which too many cores would be simulated one by one.
-std::shared_ptr<const wse::DecodeZeros> zeros_of(const DecodeSparsity& sparsity,
-                                                 const wse::PrefillShape& shape,
-                                                 wse::LlmSkip skip) {
+/// UnsupportedError of blocks of which too many cores would be simulated one by one.
+void check_steps(const wse::PrefillShape& shape) {
   constexpr std::uint64_t kMostSteps = 1U << 19U;
-  if (sparsity.hidden) {
-    throw UnsupportedError(
-        "zeros of the hidden vector in a prompt: its chunks travel between blocks as they are");
+  bool any = false;
+  for (std::size_t i = 0; i < wse::kProjections; ++i) {
+    any = any || shape.zeros_of(static_cast<wse::Projection>(i)) != nullptr;
   }
-  const std::shared_ptr<const wse::DecodeZeros> zeros = make_zeros(sparsity, shape, skip);
   const PrefillBlock& block = shape.block();
   const std::uint64_t steps = std::uint64_t{block.columns} * block.rows * shape.steps();
-  if (zeros != nullptr && steps > kMostSteps) {
-    throw UnsupportedError(fmt::format(
-        "zeros in a prompt on blocks of {} x {} cores: each core has its own in each of {} steps, "
-        "and none stands for another; {} of these are simulated, at most {}, as of 64 x 64 cores",
-        block.columns, block.rows, shape.steps(), steps, kMostSteps));
-  }
-  return zeros;
+  if (!any || steps <= kMostSteps) return;
+  throw UnsupportedError(fmt::format(
+      "zeros in a prompt on blocks of {} x {} cores: each core has its own in each of {} steps, "
+      "and none stands for another; {} of these are simulated, at most {}, as of 64 x 64 cores",
+      block.columns, block.rows, shape.steps(), steps, kMostSteps));
 }
 
 }  // namespace
 
-PrefillBlock PrefillTimes::block_of(const ModelShape& model, const DecodePlacement& placement,
-                                    std::uint32_t chunk, PrefillRun& run) const {
+/// Whole layers in each block or, if they do not fit, halves of them by turns.
+void PrefillTimes::place(const ModelShape& model, const DecodePlacement& placement,
+                         PrefillBlock& block, PrefillRun& run) const {
   const std::uint32_t blocks = placement.blocks();
-  PrefillBlock block;
-  block.columns = placement.columns;
-  block.rows = placement.rows;
-  block.tokens = chunk;
-  block.chunks = run.chunks;
-  block.zeros = zeros_of(placement.sparsity, {decoder_model(model), block}, params_.llm.skip);
+  run.split = false;
+  run.memory.clear();
   run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
                                                : wse::DecodeShape::ceil(model.layers, blocks);
   if (run.layers * blocks < model.layers) {
@@ -256,6 +269,31 @@ PrefillBlock PrefillTimes::block_of(const ModelShape& model, const DecodePlaceme
       add_memory({decoder_model(model), part}, attention ? "attention" : "feed-forward", run);
     }
   }
+}
+
+PrefillBlock PrefillTimes::block_of(const ModelShape& model, const DecodePlacement& placement,
+                                    std::uint32_t chunk, PrefillRun& run) const {
+  PrefillBlock block;
+  block.columns = placement.columns;
+  block.rows = placement.rows;
+  block.tokens = chunk;
+  block.chunks = run.chunks;
+  if (placement.sparsity.hidden) {
+    throw UnsupportedError(
+        "zeros of the hidden vector in a prompt: its chunks travel between blocks as they are");
+  }
+  const wse::DecoderModel decoder = decoder_model(model);
+  const wse::Datapath datapath{params_.simd, params_.mem};
+  block.zeros = make_zeros(placement.sparsity, {decoder, block}, {costs_, params_.llm, datapath});
+  try {
+    place(model, placement, block, run);
+  } catch (const OutOfMemoryError&) {
+    block.zeros = as_lists(block.zeros, params_.llm);
+    if (block.zeros == nullptr) throw;
+    place(model, placement, block, run);
+  }
+  check_steps({decoder, block});
+  if (block.zeros != nullptr) run.dense_weights = dense_names(*block.zeros);
   return block;
 }
 

@@ -39,6 +39,7 @@ struct PrefillRun {
   double cycles = 0;  // from the first token on the wafer to the choice of the next
   PrefillLayer layer;
   std::vector<DecodeMemory> memory;  // of a block, or of one of each half
+  std::string dense_weights;         // matrices with zeros that cores have with these
   std::uint64_t cores = 0;           // of blocks, head and tail
   PassTotals totals;                 // of the whole prompt
 };
@@ -77,6 +78,8 @@ class PrefillTimes {
   const PrefillLayer& parts_of(const wse::PrefillShape& shape, const wse::PrefillStyle& style,
                                const wse::InferenceParams& functions);
   void add_totals(const ModelShape& model, const DecodePlacement& placement, PrefillRun& run);
+  void place(const ModelShape& model, const DecodePlacement& placement, wse::PrefillBlock& block,
+             PrefillRun& run) const;
   /// A block of the placement, with whole layers or, if they do not fit, what `run` says of halves.
   wse::PrefillBlock block_of(const ModelShape& model, const DecodePlacement& placement,
                              std::uint32_t chunk, PrefillRun& run) const;

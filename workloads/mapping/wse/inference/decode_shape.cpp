@@ -274,7 +274,7 @@ std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& p
   for (block.layers = shape.block().layers - 1; block.layers > 0; --block.layers) {
     if (fits()) return fmt::format("{}; {} layers would fit", none, block.layers);
   }
-  if (block.zeros != nullptr && block.zeros->any_weights()) return none;  // tiles have that size
+  if (block.zeros != nullptr && block.zeros->any_lists()) return none;  // tiles have that size
   block.layers = 1;
   constexpr std::uint32_t kMostRows = 4096;
   for (block.rows *= 2; block.rows <= kMostRows; block.rows *= 2) {
