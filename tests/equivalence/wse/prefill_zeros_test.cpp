@@ -257,14 +257,19 @@ TEST(PrefillZeros, EnginesAgreeAndPiecesOfCodeTakeAsLong) {
 }
 
 TEST(PrefillZeros, WhatHasNoProgramIsRefused) {
-  DecoderModel model = small_model();
+  const DecoderModel model = small_model();
   PrefillBlock block = prompt_block(8, 8, 8);
   block.fused = false;
   EXPECT_THROW(PrefillParts(with_zeros(model, block, true, nullptr), {}, {}, {}, 4),
                UnsupportedError);
-  model = test::model_with_experts();
-  EXPECT_THROW(PrefillParts(with_zeros(model, prompt_block(8, 8, 8), true, nullptr), {}, {}, {}, 4),
-               UnsupportedError);
+}
+
+/// All experts have the same zeros, and are met in an order of their own.
+TEST(PrefillZeros, OfExpertsAreLeftOutWithoutChangingTheResult) {
+  DecoderModel model = even_model();
+  model.experts = {4, 2};
+  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 8), true, "2:4"), true), 2 * kHalves);
+  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 16), false, "bernoulli:0.3")), 2 * kHalves);
 }
 
 }  // namespace
