@@ -80,15 +80,35 @@ ModelTable shares_of(const DecodeStep& step) {
   for (const char* const title : {"set_up", "tensor", "rewriting", "words", "waiting"}) {
     shares.columns.emplace_back(title, "cycles");
   }
-  for (const auto& [phase, of] : step.shares) {
+  for (const auto& [phase, of] : step.layer.shares) {
     std::vector<double> row;
     for (const Cycle part : {of.setup, of.arithmetic, of.rewriting, of.words}) {
       row.push_back(static_cast<double>(part));
     }
-    row.push_back(step.phases.at(phase) - static_cast<double>(of.all()));
+    row.push_back(step.layer.phases.at(phase) - static_cast<double>(of.all()));
     shares.rows.emplace_back(word(phase), row);
   }
   return shares;
+}
+
+/// Layers that have zeros of their own.
+ModelTable layers_of(const DecodeStep& step) {
+  ModelTable layers{"layers", "layers", {}, {}};
+  const auto column = [&](const char* title, double DecodeLayerTimes::*of) {
+    layers.columns.emplace_back(title, "cycles");
+    for (std::size_t i = 0; i < step.kinds.size(); ++i) {
+      if (layers.rows.size() == i) layers.rows.push_back({ranges_text(step.kinds[i].numbers), {}});
+      layers.rows[i].second.push_back(step.kinds[i].times.*of);
+    }
+  };
+  if (step.split) {
+    column("attention", &DecodeLayerTimes::attention);
+    column("ffn", &DecodeLayerTimes::ffn);
+  } else {
+    column("first_of_a_block", &DecodeLayerTimes::first);
+    column("next", &DecodeLayerTimes::next);
+  }
+  return layers;
 }
 
 /// A core's, all of them, and what it has.
@@ -147,20 +167,20 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   report.number("hand_over_cycles", step.hand_over);
   report.number("row_change_cycles", step.row_change);
   if (step.split) {
-    report.number("attention_cycles", step.attention);
-    report.number("ffn_cycles", step.ffn);
+    report.number("attention_cycles", step.layer.attention);
+    report.number("ffn_cycles", step.layer.ffn);
   } else {
-    report.number("first_layer_cycles", step.first_layer);
-    report.number("next_layer_cycles", step.next_layer);
+    report.number("first_layer_cycles", step.layer.first);
+    report.number("next_layer_cycles", step.layer.next);
   }
   const auto in = [&](std::initializer_list<DecodePhase> which) {
     double cycles = 0;
     for (const DecodePhase phase : which) {
-      if (const auto found = step.phases.find(phase); found != step.phases.end()) {
+      if (const auto found = step.layer.phases.find(phase); found != step.layer.phases.end()) {
         cycles += found->second;
       }
     }
-    return 100 * cycles / sum_of(step.phases, DecodePhase::norm, DecodePhase::ffn_residual);
+    return 100 * cycles / sum_of(step.layer.phases, DecodePhase::norm, DecodePhase::ffn_residual);
   };
   report.number("of_layer_in_weights",
                 in({DecodePhase::qkv, DecodePhase::o_proj, DecodePhase::router,
@@ -174,7 +194,8 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   for (const DecodeMemory& m : step.memory) positions = std::min(positions, m.positions);
   report.number("positions_that_fit", positions);
   ModelTable phases{"phases", "phase of a layer", {{"cycles", ""}}, {}};
-  for (const auto& [phase, cycles] : step.phases) phases.rows.push_back({word(phase), {cycles}});
+  for (const auto& [phase, cycles] : step.layer.phases)
+    phases.rows.push_back({word(phase), {cycles}});
   ModelTable memory{"memory", "core of a block of", {}, {}};
   for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
     memory.columns.emplace_back(title, "B");
@@ -188,6 +209,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
     memory.rows.emplace_back(m.block, row);
   }
   report.tables = {phases, shares_of(step), memory};
+  if (step.kinds.size() > 1) report.tables.push_back(layers_of(step));
   return report;
 }
 

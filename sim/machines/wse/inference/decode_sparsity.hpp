@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,8 +16,8 @@
 
 namespace lacuna {
 
-/// Zeros of the layers of a model, as a request says them; each is drawn once, for all layers.
-struct DecodeSparsity {
+/// Zeros of a layer, as a request says them.
+struct LayerSparsity {
   /// Zeros of the inputs of a product: "bernoulli" or "channel" with a density, or "file".
   struct Inputs {
     std::string text;  // as it was said
@@ -24,27 +25,47 @@ struct DecodeSparsity {
     Decimal density;
     std::string file;
   };
-  /// A pattern over outputs x inputs; with `tiles` one row of it for all outputs of a core.
+  /// A pattern over outputs x inputs, or a file of such a mask; with `tiles` one row of it for all
+  /// outputs of a core.
   struct Weights {
     std::string text;
     PatternSpec pattern;
     bool tiles = false;
+    std::string file;
   };
 
   std::array<std::optional<Inputs>, wse::kProjections> inputs;
-  std::optional<Inputs> hidden;  // between blocks
   std::array<std::optional<Weights>, wse::kProjections> weights;
+};
+
+/// Zeros of the layers of a model; what is equal is drawn once.
+struct DecodeSparsity : LayerSparsity {
+  std::optional<Inputs> hidden;  // between blocks
   std::uint64_t seed = 1;
+  std::map<std::uint32_t, LayerSparsity> layers;  // what is said of one alone goes before the rest
 
   bool any() const;
+  /// Of this layer, as if all had its zeros.
+  DecodeSparsity of_layer(std::uint32_t layer) const;
 };
+
+/// Layers that have the same zeros.
+struct EqualLayers {
+  DecodeSparsity sparsity;
+  std::vector<std::uint32_t> layers;
+};
+/// Of so many layers, in the order of the first of each.
+std::vector<EqualLayers> equal_layers(const DecodeSparsity& sparsity, std::uint32_t layers);
+
+/// "0-3, 7" of numbers that rise.
+std::string ranges_text(const std::vector<std::uint32_t>& numbers);
 
 /// "bernoulli:0.1", "channel:0.1" or "file:PATH" of a matrix features x sequences. RequestError
 /// names `option`.
 DecodeSparsity::Inputs parse_inputs(const std::string& text, const std::string& option);
 
-/// A pattern in the words of --pattern, "@RxC" behind it for blocks of R outputs and C inputs,
-/// "tile:" before it if the outputs of a core share it.
+/// A pattern in the words of --pattern, or "file:PATH" of a mask; "@RxC" behind it for blocks of R
+/// outputs and C inputs, "tile:" before it if the outputs of a core share it.
 DecodeSparsity::Weights parse_weights(const std::string& text, const std::string& option);
 
 /// Draws, or reads, the zeros for a block as `shape` has it, measures the tiles of its cores, and

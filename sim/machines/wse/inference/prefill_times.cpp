@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/machines/wse/inference/layer_deal.hpp"
 #include "workloads/mapping/wse/inference/kv_moves.hpp"
 
 namespace lacuna {
@@ -58,21 +59,6 @@ double end_of(const std::vector<std::vector<Visit>>& chunks, std::size_t blocks,
     arrivals.emplace(done + (moves ? hand_over : 0), chunk, visit + 1);
   }
   return end;
-}
-
-/// Whole layers dealt to blocks, as many as there can be in the inner ones.
-std::vector<std::uint32_t> deal_layers(std::uint32_t layers, std::uint32_t blocks,
-                                       std::uint32_t most) {
-  std::vector<std::uint32_t> dealt(blocks, most);
-  std::uint32_t spare = blocks * most - layers;
-  for (std::uint32_t i = 0; spare > 0; i = (i + 1) % blocks) {
-    // the last block, the first, the last but one, ...; from the ends half of their layers
-    std::uint32_t& of_block = dealt[i % 2 == 0 ? blocks - 1 - i / 2 : i / 2];
-    const std::uint32_t less = std::min(spare, (of_block + 1) / 2);
-    of_block -= less;
-    spare -= less;
-  }
-  return dealt;
 }
 
 /// UnsupportedError of models whose prompts have no programs.
@@ -249,10 +235,7 @@ void PrefillTimes::place(const ModelShape& model, const DecodePlacement& placeme
   run.memory.clear();
   run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
                                                : wse::DecodeShape::ceil(model.layers, blocks);
-  if (run.layers * blocks < model.layers) {
-    throw UnsupportedError(fmt::format("{} layers in each of {} blocks are fewer than {}",
-                                       run.layers, blocks, model.layers));
-  }
+  deal_layers(model.layers, blocks, run.layers);  // throws if that is no room
   block.layers = run.layers;
   try {
     require(model, block);

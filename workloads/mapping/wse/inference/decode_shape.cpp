@@ -171,7 +171,9 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
     wrouter = space.take(std::uint64_t{d} * experts_all, 2);
     ffn_gain = space.take(d, 2);
   }
-  weight_bytes = space.bytes() * layers;
+  const std::int64_t others = (shape.block().attention ? shape.block().others_attention : 0) +
+                              (shape.block().ffn ? shape.block().others_ffn : 0);
+  weight_bytes = space.bytes() * layers + static_cast<std::uint64_t>(others);
   std::uint64_t before = space.bytes();
   if (shape.block().attention) {
     k_cache = space.take(batch * k * slots, 2);
