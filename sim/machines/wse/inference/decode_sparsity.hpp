@@ -87,6 +87,32 @@ std::shared_ptr<const wse::DecodeZeros> as_lists(
 /// Matrices that cores have with their zeros, "q, up".
 std::string dense_names(const wse::DecodeZeros& zeros);
 
+/// The same of kinds of layers; of several with the numbers of those that have any.
+template <typename Kind>
+std::string dense_names(const std::vector<Kind>& kinds) {
+  std::string all;
+  for (const Kind& kind : kinds) {
+    const std::string names = kind.block.zeros == nullptr ? "" : dense_names(*kind.block.zeros);
+    if (names.empty()) continue;
+    if (kinds.size() == 1) return names;
+    all += (all.empty() ? "layers " : "; layers ") + ranges_text(kind.numbers) + ": " + names;
+  }
+  return all;
+}
+
+/// Gives kinds of layers the zeros that as_lists() says, where it says any; whether that was so.
+template <typename Kind>
+bool list_all(std::vector<Kind>& kinds, const wse::InferenceParams& params) {
+  bool any = false;
+  for (Kind& kind : kinds) {
+    const auto lists = as_lists(kind.block.zeros, params);
+    if (lists == nullptr) continue;
+    kind.block.zeros = lists;
+    any = true;
+  }
+  return any;
+}
+
 /// The experts that each of `sequences` takes, drawn uniformly.
 std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::uint32_t sequences,
                                        std::uint64_t seed);

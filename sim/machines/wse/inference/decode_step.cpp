@@ -2,8 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <numeric>
+#include <map>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -63,53 +64,6 @@ std::vector<DecodeLayers> DecodeTimes::layers_of(const ModelShape& model,
   return kinds;
 }
 
-namespace {
-
-/// Bytes of the weights of one layer in a core.
-std::int64_t weights_of(const wse::DecoderModel& model, DecodeBlock block, bool attention) {
-  block.layers = 1;
-  block.others_attention = block.others_ffn = 0;
-  block.attention = attention;
-  block.ffn = !attention;
-  return static_cast<std::int64_t>(wse::DecodeSpace({model, block}).weight_bytes);
-}
-
-/// The kind of each layer.
-std::vector<const DecodeLayers*> by_layer(const std::vector<DecodeLayers>& kinds,
-                                          std::uint32_t layers) {
-  std::vector<const DecodeLayers*> kind(layers, nullptr);
-  for (const DecodeLayers& each : kinds) {
-    for (const std::uint32_t layer : each.numbers) kind[layer] = &each;
-  }
-  return kind;
-}
-
-/// All blocks have `layers` layers and the weights of the block that has most.
-void share_memory(const wse::DecoderModel& model, const std::vector<std::uint32_t>& dealt,
-                  DecodeStep& step) {
-  for (DecodeLayers& kind : step.kinds) kind.block.layers = step.layers;
-  if (step.kinds.size() == 1) return;
-  for (const bool attention : {true, false}) {
-    std::vector<std::int64_t> of_layer;
-    for (const DecodeLayers* kind :
-         by_layer(step.kinds, std::accumulate(dealt.begin(), dealt.end(), 0U))) {
-      of_layer.push_back(weights_of(model, kind->block, attention));
-    }
-    std::int64_t most = 0;
-    auto next = of_layer.begin();
-    for (const std::uint32_t count : dealt) {
-      most = std::max(most, std::accumulate(next, next + count, std::int64_t{0}));
-      next += count;
-    }
-    for (DecodeLayers& kind : step.kinds) {
-      const std::int64_t own = weights_of(model, kind.block, attention) * step.layers;
-      (attention ? kind.block.others_attention : kind.block.others_ffn) = most - own;
-    }
-  }
-}
-
-}  // namespace
-
 /// Whether cores hold whole layers in each block, or attention and feed-forward parts in blocks of
 /// their own. OutOfMemoryError if neither.
 void DecodeTimes::place(const ModelShape& model, const DecodePlacement& placement,
@@ -119,7 +73,9 @@ void DecodeTimes::place(const ModelShape& model, const DecodePlacement& placemen
   const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
   const auto deal = [&](std::uint32_t over) {
     step.dealt = deal_layers(model.layers, over, step.layers);
-    share_memory(decoder, step.dealt, step);
+    share_memory(step.kinds, step.dealt, step.layers, [&](const DecodeBlock& block) {
+      return wse::DecodeSpace({decoder, block}).weight_bytes;
+    });
   };
   const auto require = [&](bool attention, bool ffn) {
     DecodeBlock part = step.kinds.front().block;
@@ -149,25 +105,10 @@ void DecodeTimes::place_either_way(const ModelShape& model, const DecodePlacemen
   try {
     place(model, placement, step);
   } catch (const OutOfMemoryError&) {
-    bool any = false;
-    for (DecodeLayers& kind : step.kinds) {
-      const auto lists = as_lists(kind.block.zeros, params_.llm);
-      if (lists == nullptr) continue;
-      kind.block.zeros = lists;
-      any = true;
-    }
-    if (!any) throw;
+    if (!list_all(step.kinds, params_.llm)) throw;
     place(model, placement, step);
   }
-  for (const DecodeLayers& kind : step.kinds) {
-    const std::string names = kind.block.zeros == nullptr ? "" : dense_names(*kind.block.zeros);
-    if (names.empty()) continue;
-    if (step.kinds.size() > 1) {
-      step.dense_weights += step.dense_weights.empty() ? "" : "; ";
-      step.dense_weights += fmt::format("layers {}: ", ranges_text(kind.numbers));
-    }
-    step.dense_weights += names;
-  }
+  step.dense_weights = dense_names(step.kinds);
 }
 
 /// The way between blocks: to the neighbour, and to the next row of them. Those of all sequences go

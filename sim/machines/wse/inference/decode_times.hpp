@@ -11,6 +11,7 @@
 #include "models/wse/task_outcome.hpp"
 #include "sim/machines/wse/inference/decode_sparsity.hpp"
 #include "sim/machines/wse/inference/inference_runs.hpp"
+#include "sim/machines/wse/inference/layer_deal.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/wse/inference/decode_ends.hpp"
@@ -68,12 +69,7 @@ struct DecodeLayerTimes {
   DecodePhaseShares shares;
 };
 
-/// Layers that have the same zeros, and one of them.
-struct DecodeLayers {
-  std::vector<std::uint32_t> numbers;
-  wse::DecodeBlock block;
-  DecodeLayerTimes times;
-};
+using DecodeLayers = KindOfLayers<wse::DecodeBlock, DecodeLayerTimes>;
 
 /// A token's way through a model, of parts that are simulated once each and added up.
 struct DecodeStep {

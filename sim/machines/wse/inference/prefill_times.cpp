@@ -227,57 +227,73 @@ void check_steps(const wse::PrefillShape& shape) {
 
 }  // namespace
 
-/// Whole layers in each block or, if they do not fit, halves of them by turns.
+/// Requires that cores hold the parts of all kinds; what the fullest of them has is said.
+void PrefillTimes::hold(const ModelShape& model, bool attention, bool ffn, const char* what,
+                        PrefillRun& run) const {
+  const std::size_t before = run.memory.size();
+  for (const PrefillLayers& kind : run.kinds) {
+    PrefillBlock part = kind.block;
+    part.attention = attention;
+    part.ffn = ffn;
+    require(model, part);
+    add_memory({decoder_model(model), part}, what, run);
+  }
+  const auto less = [](const DecodeMemory& a, const DecodeMemory& b) {
+    return a.weights + a.buffers < b.weights + b.buffers;
+  };
+  const auto first = run.memory.begin() + static_cast<std::ptrdiff_t>(before);
+  *first = *std::max_element(first, run.memory.end(), less);
+  run.memory.resize(before + 1);
+}
+
 void PrefillTimes::place(const ModelShape& model, const DecodePlacement& placement,
-                         PrefillBlock& block, PrefillRun& run) const {
+                         PrefillRun& run) const {
   const std::uint32_t blocks = placement.blocks();
+  const wse::DecoderModel decoder = decoder_model(model);
+  const auto deal = [&](std::uint32_t over) {
+    run.dealt = deal_layers(model.layers, over, run.layers);
+    run.memory.clear();
+    share_memory(run.kinds, run.dealt, run.layers, [&](const PrefillBlock& block) {
+      return wse::PrefillSpace({decoder, block}).weight_bytes;
+    });
+  };
   run.split = false;
-  run.memory.clear();
   run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
                                                : wse::DecodeShape::ceil(model.layers, blocks);
-  deal_layers(model.layers, blocks, run.layers);  // throws if that is no room
-  block.layers = run.layers;
+  deal(blocks);
   try {
-    require(model, block);
-    add_memory({decoder_model(model), block}, "whole layers", run);
+    hold(model, true, true, "whole layers", run);
   } catch (const OutOfMemoryError&) {
     if (placement.blocks_x % 2 != 0) throw;
     run.split = true;
-    run.layers = block.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
-    for (const bool attention : {true, false}) {
-      PrefillBlock part = block;
-      part.attention = attention;
-      part.ffn = !attention;
-      require(model, part);
-      add_memory({decoder_model(model), part}, attention ? "attention" : "feed-forward", run);
-    }
+    run.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
+    deal(blocks / 2);
+    hold(model, true, false, "attention", run);
+    hold(model, false, true, "feed-forward", run);
   }
 }
 
-PrefillBlock PrefillTimes::block_of(const ModelShape& model, const DecodePlacement& placement,
-                                    std::uint32_t chunk, PrefillRun& run) const {
-  PrefillBlock block;
-  block.columns = placement.columns;
-  block.rows = placement.rows;
-  block.tokens = chunk;
-  block.chunks = run.chunks;
+std::vector<PrefillLayers> PrefillTimes::layers_of(const ModelShape& model,
+                                                   const DecodePlacement& placement,
+                                                   std::uint32_t chunk,
+                                                   std::uint32_t chunks) const {
   if (placement.sparsity.hidden) {
     throw UnsupportedError(
         "zeros of the hidden vector in a prompt: its chunks travel between blocks as they are");
   }
+  PrefillBlock block;
+  block.columns = placement.columns;
+  block.rows = placement.rows;
+  block.tokens = chunk;
+  block.chunks = chunks;
   const wse::DecoderModel decoder = decoder_model(model);
   const wse::Datapath datapath{params_.simd, params_.mem};
-  block.zeros = make_zeros(placement.sparsity, {decoder, block}, {costs_, params_.llm, datapath});
-  try {
-    place(model, placement, block, run);
-  } catch (const OutOfMemoryError&) {
-    block.zeros = as_lists(block.zeros, params_.llm);
-    if (block.zeros == nullptr) throw;
-    place(model, placement, block, run);
+  std::vector<PrefillLayers> kinds;
+  for (const EqualLayers& equal : equal_layers(placement.sparsity, model.layers)) {
+    block.zeros = make_zeros(equal.sparsity, {decoder, block}, {costs_, params_.llm, datapath});
+    kinds.push_back({equal.layers, block, {}});
   }
-  check_steps({decoder, block});
-  if (block.zeros != nullptr) run.dense_weights = dense_names(*block.zeros);
-  return block;
+  return kinds;
 }
 
 void PrefillTimes::add_memory(const wse::PrefillShape& shape, const char* what,
@@ -290,21 +306,37 @@ void PrefillTimes::add_memory(const wse::PrefillShape& shape, const char* what,
 namespace {
 
 /// What each chunk does, one visit of a block after the other.
-std::vector<std::vector<Visit>> visits_of(const PrefillRun& run,
-                                          const std::vector<std::uint32_t>& dealt) {
+std::vector<std::vector<Visit>> visits_of(const PrefillRun& run, std::uint32_t layers) {
+  const std::vector<const PrefillLayers*> kind = by_layer(run.kinds, layers);
   std::vector<std::vector<Visit>> chunks(run.chunks);
   for (std::uint32_t c = 0; c < run.chunks; ++c) {
-    const double attention = run.layer.attention(c + 1);
-    const double ffn = run.layer.ffn();
-    for (std::size_t i = 0; i < dealt.size(); ++i) {
-      for (std::uint32_t layer = 0; run.split && layer < dealt[i]; ++layer) {
+    std::uint32_t layer = 0;
+    for (std::size_t i = 0; i < run.dealt.size(); ++i) {
+      double whole = 0;
+      for (std::uint32_t n = 0; n < run.dealt[i]; ++n, ++layer) {
+        const double attention = kind[layer]->times.attention(c + 1);
+        const double ffn = kind[layer]->times.ffn();
+        whole += attention + ffn;
+        if (!run.split) continue;
         chunks[c].push_back({2 * i, attention});
         chunks[c].push_back({2 * i + 1, ffn});
       }
-      if (!run.split && dealt[i] != 0) chunks[c].push_back({i, dealt[i] * (attention + ffn)});
+      if (!run.split && run.dealt[i] != 0) chunks[c].push_back({i, whole});
     }
   }
   return chunks;
+}
+
+/// The mean of the parts of all layers.
+PrefillLayer mean_of(const std::vector<PrefillLayers>& kinds, double layers) {
+  if (kinds.size() == 1) return kinds.front().times;
+  PrefillLayer mean;
+  for (const PrefillLayers& kind : kinds) {
+    const double share = static_cast<double>(kind.numbers.size()) / layers;
+    for (const auto& [part, cycles] : kind.times.parts) mean.parts[part] += share * cycles;
+    mean.product_step += share * kind.times.product_step;
+  }
+  return mean;
 }
 
 }  // namespace
@@ -315,33 +347,43 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   const std::uint32_t blocks = placement.blocks();
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);
-  const PrefillBlock block = block_of(model, placement, chunk, run);
-  run.layer = layer(model, block);
-  const wse::PrefillShape shape(decoder_model(model), block);
+  run.kinds = layers_of(model, placement, chunk, run.chunks);
+  try {
+    place(model, placement, run);
+  } catch (const OutOfMemoryError&) {
+    if (!list_all(run.kinds, params_.llm)) throw;
+    place(model, placement, run);
+  }
+  run.dense_weights = dense_names(run.kinds);
+  for (const PrefillLayers& kind : run.kinds) check_steps({decoder_model(model), kind.block});
+  for (PrefillLayers& kind : run.kinds) kind.times = layer(model, kind.block);
+  run.layer = mean_of(run.kinds, model.layers);
+  const wse::PrefillShape shape(decoder_model(model), run.kinds.front().block);
   const wse::PrefillParts parts(shape, costs_, params_.llm, {}, kFold);
+  const std::uint32_t columns = shape.block().columns;
   run.hand_over = static_cast<double>(
       runs_
-          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.columns),
-              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.columns); },
+          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), columns),
+              [&] { return parts.plan_skew(shape.d() * shape.pitch(), columns); },
               {"hand-over to the next block", {}})
           .cycles);
   run.head = chunk * ends_.head(model, placement);
   run.tail = ends_.tail(model, placement);
-  const std::vector<std::uint32_t> dealt =
-      deal_layers(model.layers, run.split ? blocks / 2 : blocks, run.layers);
-  run.cycles = end_of(visits_of(run, dealt), blocks, run.hand_over, run.head) + run.tail;
-  add_totals(model, placement, run);
+  run.cycles = end_of(visits_of(run, model.layers), blocks, run.hand_over, run.head) + run.tail;
+  add_totals(placement, run);
   ends_.add_ends(model, placement, static_cast<double>(chunk) * run.chunks, 1, run.totals);
   return run;
 }
 
 /// Chunk c has the keys of c + 1 chunks; what hands over chunks is not counted.
-void PrefillTimes::add_totals(const ModelShape& model, const DecodePlacement& placement,
-                              PrefillRun& run) {
+void PrefillTimes::add_totals(const DecodePlacement& placement, PrefillRun& run) {
   const double chunks = run.chunks;
   const double pairs = chunks * (chunks + 1) / 2;
-  for (const auto& [part, totals] : run.layer.totals) {
-    run.totals.add(totals, model.layers * (wse::of_each_chunk(part) ? pairs : chunks));
+  for (const PrefillLayers& kind : run.kinds) {
+    const auto layers = static_cast<double>(kind.numbers.size());
+    for (const auto& [part, totals] : kind.times.totals) {
+      run.totals.add(totals, layers * (wse::of_each_chunk(part) ? pairs : chunks));
+    }
   }
   run.cores = DecodeTimes::cores(placement);
 }
