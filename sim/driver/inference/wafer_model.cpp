@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <utility>
@@ -91,24 +92,37 @@ ModelTable shares_of(const DecodeStep& step) {
   return shares;
 }
 
-/// Layers that have zeros of their own.
-ModelTable layers_of(const DecodeStep& step) {
+/// Layers that have zeros of their own, `columns` in their order: what gives one's number.
+template <typename Kind>
+ModelTable layers_table(
+    const std::vector<Kind>& kinds,
+    const std::vector<std::pair<const char*, std::function<double(const Kind&)>>>& columns) {
   ModelTable layers{"layers", "layers", {}, {}};
-  const auto column = [&](const char* title, double DecodeLayerTimes::*of) {
-    layers.columns.emplace_back(title, "cycles");
-    for (std::size_t i = 0; i < step.kinds.size(); ++i) {
-      if (layers.rows.size() == i) layers.rows.push_back({ranges_text(step.kinds[i].numbers), {}});
-      layers.rows[i].second.push_back(step.kinds[i].times.*of);
-    }
-  };
-  if (step.split) {
-    column("attention", &DecodeLayerTimes::attention);
-    column("ffn", &DecodeLayerTimes::ffn);
-  } else {
-    column("first_of_a_block", &DecodeLayerTimes::first);
-    column("next", &DecodeLayerTimes::next);
+  for (const auto& [title, of] : columns) layers.columns.emplace_back(title, "cycles");
+  for (const Kind& kind : kinds) {
+    std::vector<double> row;
+    for (const auto& [title, of] : columns) row.push_back(of(kind));
+    layers.rows.emplace_back(ranges_text(kind.numbers), row);
   }
   return layers;
+}
+
+ModelTable layers_of(const DecodeStep& step) {
+  if (step.split) {
+    return layers_table<DecodeLayers>(
+        step.kinds, {{"attention", [](const DecodeLayers& of) { return of.times.attention; }},
+                     {"ffn", [](const DecodeLayers& of) { return of.times.ffn; }}});
+  }
+  return layers_table<DecodeLayers>(
+      step.kinds, {{"first_of_a_block", [](const DecodeLayers& of) { return of.times.first; }},
+                   {"next", [](const DecodeLayers& of) { return of.times.next; }}});
+}
+
+ModelTable layers_of(const PrefillRun& run) {
+  return layers_table<PrefillLayers>(
+      run.kinds,
+      {{"attention_of_first_chunk", [](const PrefillLayers& of) { return of.times.attention(1); }},
+       {"ffn", [](const PrefillLayers& of) { return of.times.ffn(); }}});
 }
 
 /// A core's, all of them, and what it has.
@@ -257,6 +271,7 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
   }
   for (const DecodeMemory& m : run.memory) memory.rows.emplace_back(m.block, bytes_of(m, params_));
   report.tables = {parts, memory};
+  if (run.kinds.size() > 1) report.tables.push_back(layers_of(run));
   return report;
 }
 
