@@ -102,34 +102,36 @@ TEST(SparseGemv, ATestedZeroCostsItsTestAlone) {
 TEST(SparseGemv, AListOfWholeInputsStaysInAMappedLoop) {
   // Of four inputs two are there. Where the loop is entered is looked up: 2 and a branch, 6. Each
   // has its number and its value, 2 each; the first the address of the weights, 4, and the set-up
-  // of two descriptors, 10, the next the dispatch, 4: sums stay, weights move on by themselves.
+  // of two descriptors, 10, the next the dispatch, 4: sums stay, weights move on by themselves. Its
+  // weights are at 4, as its sums are modulo 8: the beat takes a cycle more.
   SparseGemv job;
   job.dense = {0, 16, 36, 4, 2};
   job.listed = true;
   job.runs = {{}, {{0, 2}}, {}, {{0, 2}}};
-  EXPECT_EQ(gemv_cycles(job), kClear + 8 + (4 + 4 + 10 + 1) + (4 + 4 + 1));
+  EXPECT_EQ(gemv_cycles(job), kClear + 8 + (4 + 4 + 10 + 1) + (4 + 4 + 2));
   // with tests of values, 2 and a branch that is not taken, 3, where the weights are is written
   job.tests = true;
   job.zero = {false, false, false, false};
-  EXPECT_EQ(gemv_cycles(job), kClear + 8 + (4 + 5 + 4 + 10 + 1) + (4 + 5 + 4 + 4 + 1));
+  EXPECT_EQ(gemv_cycles(job), kClear + 8 + (4 + 5 + 4 + 10 + 1) + (4 + 5 + 4 + 4 + 2));
   job.tests = false;
   // an engine without mapped loops: an edge, 5, and all of the set-up for each
   InferenceParams loads;
   loads.set("moving_descriptors", "false");
-  EXPECT_EQ(gemv_cycles(job, loads), kClear + 2 * (5 + 4 + 4 + 10 + 1));
+  EXPECT_EQ(gemv_cycles(job, loads), kClear + 2 * (5 + 4 + 4 + 10 + 1) + 1);
 }
 
 TEST(SparseGemv, OfARunWhatTheListSaysIsWrittenInADescriptorThatStands) {
   // Of each input the edge of its loop, 5, its number of runs and its value, 2 each; of a run an
   // edge, 5, its word, 2, where its outputs are and how many, 4 each; the first run of all the
-  // set-up, 10, others the dispatch, 4. A beat each. That there is none is a test, 8.
+  // set-up, 10, others the dispatch, 4. A beat each, of the second run, whose weight is at 2 and
+  // sum at 44, a cycle more. That there is none is a test, 8.
   SparseGemv job;
   job.dense = {0, 16, 36, 3, 4};
   job.listed = true;
   job.whole = false;
   job.runs = {{{0, 1}, {2, 1}}, {}, {{1, 1}}};
   EXPECT_EQ(gemv_cycles(job),
-            kClear + 1 + 3 * 9 + 8 + (5 + 2 + 8 + 10 + 1) + 2 * (5 + 2 + 8 + 4 + 1));
+            kClear + 1 + 3 * 9 + 8 + (5 + 2 + 8 + 10 + 1) + 2 * (5 + 2 + 8 + 4 + 1) + 1);
 }
 
 /// Tiles of `down` of 8 inputs and 8 outputs on 8 x 8 cores, with the inputs that `keeps` says.
@@ -276,7 +278,8 @@ TEST(DecodeZeros, OfExpertsAreLeftOutWithoutChangingTheResult) {
     block.zeros = zeros;
     block.routes = DecodeValues(DecodeShape(model, block), 7).reference_routes();
     EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves) << apart;
-    const DecodeLayer layer(DecodeShape(model, block), {}, {});
+    const DecodeBench bench;
+    const DecodeLayer layer(DecodeShape(model, block), bench.costs, bench.params);
     const TaskProgram program = layer.plan();
     const TaskOutcome event = run_tasks(program);
     EXPECT_EQ(difference(event, run_tasks(program, Engine::clocked)), "") << apart;
