@@ -19,7 +19,7 @@ using wse::DecodePhase;
 WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine,
                        PartCache* cache, ModelShape model, DecodePlacement placement)
     : wafer_(wafer),
-      params_(dynamic_cast<const WseParams&>(wafer.parameters())),
+      params_(static_cast<const WseParams&>(wafer.parameters())),
       pricing_(pricing),
       model_(std::move(model)),
       placement_(placement),
