@@ -211,6 +211,16 @@ void compose(DecodeStep& step, std::uint32_t layers) {
 
 }  // namespace
 
+void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, const char* what,
+                             DecodeStep& step) const {
+  const wse::DecodeShape shape(decoder_model(model), block);
+  const wse::DecodeSpace space(shape);
+  step.memory.push_back(
+      {what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
+       space.code_bytes(shape, params_.llm),
+       wse::positions_that_fit(shape, params_.llm, params_.mem.kib * std::uint64_t{1024})});
+}
+
 void DecodeTimes::time_layers(const ModelShape& model, DecodeStep& step) {
   for (DecodeLayers& kind : step.kinds) {
     kind.times = step.split ? time_split(model, kind.block) : time_whole(model, kind.block);
