@@ -336,12 +336,12 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
     refuse_given({{"--kept", options.kept.has_value()}},
                  "does not go with --requests: what is left of a cache differs from step to step");
   }
-  const auto& params = static_cast<const WseParams&>(machine.parameters());
-  check_zeros(options, request.model, params);
   const DecodePlacement placement = placement_of(options);
-  check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
                    placement);
+  const WseParams& params = wafer.params();
+  check_zeros(options, request.model, params);
+  check_room(placement, params);
   if (options.view) wafer.show({view_steps_of(options), view_path_of(options)}, extras.pages);
   constexpr std::uint32_t kChunk = 256;
   ModelReport report =
