@@ -32,6 +32,7 @@
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/machines/takes_long.hpp"
 #include "sim/machines/value_check.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/mean.hpp"
@@ -266,6 +267,17 @@ void say_what_is_slow(const std::vector<Point>& points, const Options& options,
     for (const std::string& setting : machine->slow_settings()) {
       const std::string line =
           fmt::format("lacuna: {}: simulated without a shortcut, {}\n", machine->name(), setting);
+      if (said.insert(line).second) streams.err << line;
+    }
+  }
+  for (const Point& point : points) {
+    const auto* const machine = dynamic_cast<const TakesLong*>(point.machine);
+    if (machine == nullptr) continue;
+    for (const LayerOp& op : point.workload.ops) {
+      const std::string text = machine->takes_long(op);
+      if (text.empty()) continue;
+      const std::string line =
+          fmt::format("lacuna: {}, {}: {}\n", point.machine->name(), op.id, text);
       if (said.insert(line).second) streams.err << line;
     }
   }
