@@ -14,6 +14,7 @@
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/machines/takes_long.hpp"
 #include "sim/machines/value_check.hpp"
 
 namespace lacuna {
@@ -133,6 +134,17 @@ void say_what_is_slow(const std::vector<Point>& points, const Options& options,
     for (const std::string& setting : machine->slow_settings()) {
       const std::string line =
           fmt::format("lacuna: {}: simulated without a shortcut, {}\n", machine->name(), setting);
+      if (said.insert(line).second) streams.err << line;
+    }
+  }
+  for (const Point& point : points) {
+    const auto* const machine = dynamic_cast<const TakesLong*>(point.machine);
+    if (machine == nullptr) continue;
+    for (const LayerOp& op : point.workload.ops) {
+      const std::string text = machine->takes_long(op);
+      if (text.empty()) continue;
+      const std::string line =
+          fmt::format("lacuna: {}, {}: {}\n", point.machine->name(), op.id, text);
       if (said.insert(line).second) streams.err << line;
     }
   }
