@@ -301,14 +301,21 @@ void JointSearch::search(std::size_t i) {
                         return trials.guess(at) + bound_of_moves(i, points.layout(at));
                       }},
                      planned, effort_);
+  std::map<SpacePlace, std::string> lived;  // where weights that may choose have lived
   const auto attempt = [&](const SpacePlace& place) {
-    if (place != planned) {
+    const bool refused = trials.guess(place) == kImpossible;  // at once, before moves are simulated
+    if (place != planned && !refused) {
+      const auto open = lived.find(points.left_open(place));
+      if (open != lived.end() && open->second == points.residency(place)) {
+        return search.leave(place);  // it is the same again
+      }
       const double around = least_moves(i, points.layout(place));
       if (around == kImpossible) return search.take(place, std::nullopt);
       if (trials.bound(place) + around >= best * (1 - effort_.gain)) return search.leave(place);
     }
     const std::shared_ptr<const OpResult> result = trials.simulate(place);
     if (!result) return search.take(place, std::nullopt);
+    lived[place] = result->residency;
     const std::size_t at = *keep(row, points, place, *result);
     Candidate as_simulated = row.candidates[at];
     as_simulated.cycles = static_cast<double>(result->cycles);
@@ -332,6 +339,7 @@ void JointSearch::search(std::size_t i) {
   row.found.pruned = search.pruned();
   row.found.impossible = search.impossible();
   row.found.cut_off = search.cut_off();
+  row.found.at_most = at_most(search);
 }
 
 /// Whether a row like this one was searched: then what that has found is tried.

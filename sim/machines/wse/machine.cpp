@@ -122,6 +122,10 @@ class WseMachine final : public Machine,
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
     return least_cycles_of_weights(params_, op, mask);
   }
+  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
+    if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
+    return expected_cycles_of_weights(params_, op, mask);
+  }
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;

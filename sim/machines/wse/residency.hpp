@@ -29,6 +29,10 @@ std::string long_run(const WseParams& params, const LayerOp& op);
 std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
                                              const Mask* mask);
 
+/// What it is expected to take: that bound, as far as there are colors and queues for it.
+/// SimulationError if it is refused wherever they may live.
+Cycle expected_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask);
+
 /// The same simulation without numbers, events and explanation: for a time to compare with.
 Execution without_record(const Execution& execution);
 

@@ -87,6 +87,13 @@ class StreamingPlanner {
     return std::max(enter + std::uint64_t{farthest} * setup_.hop, cores);
   }
 
+  /// The same of one that has the colors and queues it needs.
+  Cycle expected_cycles() {
+    const Cycle cycles = least_cycles();
+    if (!kernel().tokens.empty()) plan_sums(setup_, use_, kernel());
+    return cycles;
+  }
+
   StreamingPlan plan() {
     prepare();
     order();
@@ -553,6 +560,10 @@ StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setu
 
 Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup) {
   return StreamingPlanner(job, setup).least_cycles();
+}
+
+Cycle expected_cycles(const StreamingJob& job, const StreamingSetup& setup) {
+  return StreamingPlanner(job, setup).expected_cycles();
 }
 
 StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup) {
