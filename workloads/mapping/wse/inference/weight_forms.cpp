@@ -113,22 +113,20 @@ bool dense_is_sooner(const PrefillShape& shape, const CodeTimes& times, const De
       write_tile(code, job, shape.sum());
     }
   });
-  const Cycle without = step * shape.block().rows * shape.tile_pieces();
   job.listed = true;
   job.whole = zeros.sizes.at(static_cast<std::size_t>(matrix)).whole;
   ListTimes known;
   for (std::uint32_t row = 0; row < shape.block().rows; ++row) {
-    Cycle with = 0;
     for (InputPiece piece; piece.row < shape.block().rows; ++piece.row) {
       for (piece.number = 0; piece.number < shape.tile_pieces(); ++piece.number) {
         job.runs = lists_of(weights, shape.tile(what, row, piece), job.whole);
-        with += known.of(job.runs, [&] {
+        const Cycle with = known.of(job.runs, [&] {
           return cycles_of(times,
                            [&](CoreCode& code) { write_sparse_tile(code, job, shape.sum()); });
         });
+        if (with > step) return true;
       }
     }
-    if (with > without) return true;
   }
   return false;
 }
@@ -153,6 +151,10 @@ void choose_forms(const PrefillShape& shape, const CodeTimes& times, DecodeZeros
     if (decided(times, zeros.weights.at(i), dense)) continue;
     dense = dense_is_sooner(shape, times, zeros, what);
   }
+  // of a prompt these three are one
+  zeros.dense.at(static_cast<std::size_t>(Matrix::k)) =
+      zeros.dense.at(static_cast<std::size_t>(Matrix::v)) =
+          zeros.dense.at(static_cast<std::size_t>(Matrix::q));
 }
 
 }  // namespace lacuna::wse

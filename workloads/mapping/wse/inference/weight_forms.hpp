@@ -19,7 +19,8 @@ struct CodeTimes {
 /// zero. Tiles are measured.
 void choose_forms(const DecodeShape& shape, const CodeTimes& times, DecodeZeros& zeros);
 
-/// The same of a prompt: of the row of cores whose lists, one step after the other, take longest.
+/// The same of a prompt, whose cores wait for each other in every step: of the tile whose lists
+/// take longest.
 void choose_forms(const PrefillShape& shape, const CodeTimes& times, DecodeZeros& zeros);
 
 }  // namespace lacuna::wse
