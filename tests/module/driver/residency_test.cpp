@@ -324,6 +324,7 @@ TEST(SlowSettings, ScatteredWeightsThatAreAskedToStaySayHowLongTheyTake) {
   EXPECT_THAT(resident.err, HasSubstr("16384 cores whose non-zeros all differ, with 513 tokens, "
                                       "are all simulated, which takes some 2 minutes"));
   EXPECT_THAT(run_real(run + "streamed").err, Not(HasSubstr("minutes")));
+  EXPECT_THAT(run_real(run + "auto --mode dynamic").err, Not(HasSubstr("minutes")));
 }
 
 }  // namespace
