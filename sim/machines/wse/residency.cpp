@@ -442,7 +442,8 @@ void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult&
 }
 
 std::string long_run(const WseParams& params, const LayerOp& op) {
-  if (!has_weights(op) || wse::residency_of(op) != Residency::resident) return {};
+  if (!has_weights(op) || op.mode == Mode::dynamic) return {};  // the latter is software
+  if (wse::residency_of(op) != Residency::resident) return {};
   const std::uint64_t steps = scattered_steps(params, op, op.pattern.name != "dense");
   if (steps <= kMostScattered) return {};
   // 8 s for a token of 4096 x 4096 at 2:4 on 752,500 cores, on the machine where this was written

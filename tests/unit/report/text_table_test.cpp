@@ -69,7 +69,7 @@ TextTable with_modes(const std::string& third) {
 // wide tables 28, without the range too 20, without the mode 12.
 TEST(TextTable, TellsBelowWhatDoesNotFit) {
   const Fit fit(28);
-  EXPECT_THAT(with_modes("dense").text(), HasSubstr("\nb     static          20\n"));
+  EXPECT_THAT(with_modes("dense").text(), HasSubstr("\nb     static              20\n"));
   EXPECT_THAT(with_modes("dense").text(), HasSubstr("\n(--wide has extra too)\n"));
   TextTable::fit(27);
   EXPECT_THAT(with_modes("dense").text(),
