@@ -131,11 +131,11 @@ TEST(LocalSearch, TakesTheSameWayForTheSameSeedAndEndsWithItsBudget) {
   EXPECT_EQ(first.simulated(), places.size());
 }
 
-// One choice of ten values: the start is 100, the others are 99, which is a gain of 1 %. With a gain
-// of 2 % and a patience of three, four places are simulated, the start and three in vain; six are
-// left, of which one is known to be impossible, and by its bound (40 + its number) the least is the
-// first of those that come after in the order of their guesses. Without patience all nine that can
-// be are tried, and nothing is left.
+// One choice of ten values: the start is 100, the others are 99, which is a gain of 1 %. With a
+// gain of 2 % and a patience of three, four places are simulated, the start and three in vain; six
+// are left, of which one is known to be impossible, and by its bound (40 + its number) the least is
+// the first of those that come after in the order of their guesses. Without patience all nine that
+// can be are tried, and nothing is left.
 TEST(LocalSearch, AStartEndsWherePatienceDoes) {
   SearchedSpace space;
   space.values = {10};
@@ -161,8 +161,7 @@ TEST(LocalSearch, AStartEndsWherePatienceDoes) {
     EXPECT_EQ(search.best_value(), 99);
     EXPECT_EQ(search.simulated(), patience == 3 ? 4U : 9U);
     EXPECT_EQ(search.cut_off(), patience == 3);
-    EXPECT_EQ(search.least_left(),
-              patience == 3 ? 45.0 : std::numeric_limits<double>::infinity());
+    EXPECT_EQ(search.least_left(), patience == 3 ? 45.0 : std::numeric_limits<double>::infinity());
   }
 }
 

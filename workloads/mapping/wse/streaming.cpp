@@ -59,7 +59,8 @@ class StreamingPlanner {
     return found;
   }
 
-  Cycle least_cycles() {
+  /// UnsupportedError, if that is asked, where sums lack colors or queues.
+  Cycle least_cycles(bool with_sums) {
     prepare();
     const StreamingKernel& k = kernel();
     const std::vector<std::uint64_t> sent = column_loads();
@@ -68,6 +69,7 @@ class StreamingPlanner {
     const Cycle enter = ceil_div(least_words(sent, whole) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
     order();
+    if (with_sums) plan_sums(setup_, use_, kernel());
     StreamingKernel form = k;
     if (whole) form.form = StreamForm::packed;  // the faster of two forms counts
     const std::uint32_t first = plan_.program.spread_rows;
@@ -77,7 +79,10 @@ class StreamingPlanner {
     // groups share rows, or each multiplies by all of them
     for (std::uint64_t& each : loads.sent) each *= plan_.element_shares;
     loads.exchanges = use_.exchanges && setup_.ws.lie == Lie::side_by_side;
-    if (!loads.ring) loads.gathers = gathers();
+    if (!loads.ring) {
+      const Reduction way = plan_sums(setup_, use_, kernel());
+      loads.gathers = gathers_of(way.plan, groups_, k.final_column);
+    }
     loads.between = groups_.interleaved ? groups_.count : 1;
     loads.hop = setup_.hop;
     loads.ramp = setup_.ramp;
@@ -85,13 +90,6 @@ class StreamingPlanner {
                             ? least_cycles_of_held(k, setup_.core, loads, words_by_feature())
                             : least_cycles_of_cores(form, setup_.core, loads);
     return std::max(enter + std::uint64_t{farthest} * setup_.hop, cores);
-  }
-
-  /// The same of one that has the colors and queues it needs.
-  Cycle expected_cycles() {
-    const Cycle cycles = least_cycles();
-    if (!kernel().tokens.empty()) plan_sums(setup_, use_, kernel());
-    return cycles;
   }
 
   StreamingPlan plan() {
@@ -142,22 +140,6 @@ class StreamingPlanner {
           (filters() ? kept[j] : operands_.rows()) * std::uint64_t{job_.batch};
     }
     return loads;
-  }
-
-  /// By place, the sums that its columns take in beside the one they send on or keep.
-  std::vector<std::uint64_t> gathers() {
-    const std::uint32_t width = groups_.width;
-    std::vector<std::uint64_t> taken(width, 0);
-    const Reduction way = plan_sums(setup_, use_, kernel());
-    std::vector<std::uint64_t> kept(width, 0);
-    for (const std::uint32_t keeper : kernel().final_column) ++kept[groups_.place_of(keeper)];
-    for (std::size_t keeper = 0; keeper < width && !way.plan.roles.empty(); ++keeper) {
-      for (std::size_t place = 0; place < width; ++place) {
-        const std::uint64_t inputs = way.plan.roles[keeper * width + place].inputs;
-        taken[place] += kept[keeper] * (inputs - std::min<std::uint64_t>(inputs, 1));
-      }
-    }
-    return taken;
   }
 
   /// Words that are paid for: elements, `whole` ones several in a word, which no two rows share,
@@ -559,11 +541,11 @@ StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setu
 }
 
 Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup) {
-  return StreamingPlanner(job, setup).least_cycles();
+  return StreamingPlanner(job, setup).least_cycles(false);
 }
 
 Cycle expected_cycles(const StreamingJob& job, const StreamingSetup& setup) {
-  return StreamingPlanner(job, setup).expected_cycles();
+  return StreamingPlanner(job, setup).least_cycles(true);
 }
 
 StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup) {
