@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -87,6 +88,12 @@ double need_of(std::size_t level, double side) {
   return need > 0 ? need : 3 / side;
 }
 
+std::vector<std::string> level_names() {
+  std::vector<std::string> names;
+  for (const Level& level : kLevels) names.emplace_back(level.name);
+  return names;
+}
+
 std::string level_tics() {
   std::string tics = "  set xtics scale 0 (";
   for (std::size_t i = 0; i < kLevels.size(); ++i) {
@@ -125,6 +132,7 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
         kind, style, quoted(title));
   };
   const double width = 0.8 / static_cast<double>(lines.size());
+  PythonLevels python{"Share of peak (%)", 0, 200, width * 0.9, level_names(), {}};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const MachineLine& line = lines[i];
     for (std::size_t level = 0; level < kLevels.size(); ++level) {
@@ -144,6 +152,12 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
              fmt::format("with points pointtype 2 pointsize 0.7 linewidth 1.2 linecolor '{}'",
                          style.colour),
              line.machine + ", what its memory allows");
+    python.levels.push_back(
+        {PythonMark::bars, "simulated", line.machine, {line.machine, style, false}});
+    python.levels.push_back({PythonMark::points,
+                             "allowed",
+                             line.machine,
+                             {page.legend.back(), {style.colour, 2}, false}});
   }
   for (std::size_t i = 0; i < data.references.size(); ++i) {
     const ReferenceMemory& reference = data.references[i];
@@ -154,11 +168,16 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
     add_plot(reference.label, "allowed",
              fmt::format("with points pointtype {} pointsize 0.7 linecolor '#000000'", 4 + 2 * i),
              "what " + reference.label + " would allow");
+    const SeriesStyle style{"#000000", static_cast<unsigned>(4 + 2 * i)};
+    python.levels.push_back(
+        {PythonMark::points, "allowed", reference.label, {page.legend.back(), style, false}});
   }
   std::string body = fmt::format("  set logscale y\n  set boxwidth {:.4g}\n", width * 0.9);
   body += fmt::format("  set xrange [0.4:5.6]\n  set yrange [{:.6g}:200]\n", least / 3);
   body += "  set format y '%g'\n  set ylabel 'Share of peak (%)'\n" + level_tics();
   figure.script = figure_script(page, body + plot + "\n");
+  python.low = least / 3;
+  figure.python = python_of_levels(page, python);
   figures.push_back(figure);
 }
 
@@ -199,8 +218,11 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
       "  plot {} skip 1 using (strcol(1) eq 'needs' ? $3 : NaN):4 with boxes fillstyle solid 1.0 "
       "noborder linecolor '#56B4E9' title 'needed'",
       quoted(figure.name + ".csv"));
+  PythonLevels python{"Bytes per FLOP", 0, 10, 0.6, level_names(), {}};
+  python.levels.push_back({PythonMark::bars, "needs", "", {"needed", {"#56B4E9"}, false}});
   const auto add_line = [&](const std::string& label, double value, unsigned index) {
-    const SeriesStyle style = line_style(index + 1);
+    const SeriesStyle style{line_style(index + 1).colour, 0, index + 1};
+    python.levels.push_back({PythonMark::line, "gives", label, {label, style}});
     least = std::min(least, value);
     figure.csv += csv_line({"gives", label, "", fmt::format("{}", value)});
     page.legend.push_back(label);
@@ -221,6 +243,8 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   body += fmt::format("  set yrange [{:.6g}:10]\n", least / 3);
   body += "  set format y '%.3g'\n  set ylabel 'Bytes per FLOP'\n" + level_tics();
   figure.script = figure_script(page, body + plot + "\n");
+  python.low = least / 3;
+  figure.python = python_of_levels(page, python);
   figures.push_back(figure);
   const bool any = std::any_of(lines.begin(), lines.end(), [](const MachineLine& line) {
     return std::any_of(line.shares.begin(), line.shares.end(),

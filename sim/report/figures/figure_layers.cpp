@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -84,10 +85,12 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
   page.left = widest(names) + 0.12;
   page.right = 0.62;
   std::string body = "  unset grid\n  set border 0\n  set xtics scale 0 (";
+  std::vector<std::string> phases;
   for (std::size_t i = 0; i < kPhases.size(); ++i) {
     const bool present = std::any_of(map.layers.begin(), map.layers.end(),
                                      [&](const auto& layer) { return layer.second.at(i).all > 0; });
-    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", present ? kPhases.at(i) : "", i);
+    phases.emplace_back(present ? kPhases.at(i) : "");
+    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", phases.back(), i);
   }
   body += ")\n  set ytics scale 0 (";
   for (std::size_t i = 0; i < rows; ++i) {
@@ -107,6 +110,7 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
       "       {0} skip 1 using 4:3:($7 == 1 ? '' : strcol(6)) with labels notitle\n",
       lacuna::quoted(figure.name + ".csv"));
   figure.script = figure_script(page, body);
+  figure.python = python_of_cells(page, {"busy_percent", "Computing (%)", phases, names});
   return figure;
 }
 
