@@ -62,8 +62,8 @@ struct PythonCurve {
 struct PythonCurves {
   std::string x_label;
   std::string y_label;
-  std::optional<double> bottom;  // of the page; otherwise as what is shown
-  std::optional<double> top;
+  std::optional<double> bottom = {};  // of the page; otherwise as what is shown
+  std::optional<double> top = {};
   bool log_x = false;  // with a line at 1
   std::vector<PythonCurve> curves = {};
   std::string between = {};  // what a band between the columns `low` and `high` is; or empty
