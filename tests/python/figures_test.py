@@ -36,7 +36,7 @@ space: {ws.lookahead: [4, 16, 64]}
 
 
 def lacuna(*arguments):
-    done = subprocess.run([LACUNA, *arguments, "--quiet"], capture_output=True, text=True)
+    done = subprocess.run([LACUNA, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -87,15 +87,13 @@ class FiguresTest(unittest.TestCase):
     def test_operations_layers_and_ways(self):
         scripts = self.scripts_of("run", *WAFER, "--trace", self.file("layers.csv", LAYERS),
                                   "--interval", "500")
-        for script in scripts.values():
-            self.drawn(script)
         names, data = self.drawn(scripts["throughput_by_op"])
         self.assertEqual(self.points(names), len(data))
         self.assertEqual([text.get_text() for text in names["axes"].get_yticklabels()],
                          ["fwd.a", "upd.a", "fwd.b"])
         names, data = self.drawn(scripts["bandwidth"])
         self.assertEqual(self.points(names), len(data))
-        names, data = self.drawn(scripts["bandwidth_phases_0"])
+        names, data = self.drawn(scripts["bandwidth_phases"])
         self.assertEqual(self.points(names), len(data))
         names, data = self.drawn(scripts["layers_run0"])
         self.assertEqual(names["grid"].shape, (2, 3))
