@@ -242,19 +242,21 @@ TEST(ViewFiles, HaveTheChipsOfALanguageModelAndItsRows) {
 }
 
 // The longest request fills 24 + 3 - 1 = 26 positions: the next multiple of 16 is 32, on a wafer
-// and on a chip, and the page is that of a step at that context, with all slots.
+// and on a chip, and the page is that of a step at that context, with all slots. On a wafer a
+// program of requests has exponentials of no more places than these need.
 TEST(ViewFiles, OfRequestsHaveTheirLongestStep) {
   const ProgramBench bench;
   const std::string asked = bench.file("r.csv", "arrival,prompt,output\n0,16,4\n0.001,24,3\n");
   const std::string words = " --set inference.context_step=16 --batch 2 --quiet --view ";
   for (const std::string machine :
-       {"--machine wse3 --blocks 1x2 --block-cores 16x16 --view-steps 8 --model ",
+       {"--machine wse3 --blocks 1x2 --block-cores 16x16 --set llm.exp_positions=0 --view-steps 8 "
+        "--model ",
         "--machine pod4 --set chip.ipu.tiles=32 --set inference.tensor=2 --model "}) {
     const std::string run = machine + small_model(bench) + words;
     const std::string served = page_of(bench, run + "--requests " + asked, "served");
     const std::string step = page_of(bench, run + "--decode --context 32", "step");
     EXPECT_GT(served.size(), 20000U);
-    EXPECT_EQ(served, step);
+    EXPECT_TRUE(served == step) << machine;  // pages are long
   }
 }
 
