@@ -102,6 +102,30 @@ std::string level_tics() {
   return tics + ")\n";
 }
 
+/// The same levels for Python: bars of what was reached, points of what a memory allows.
+PythonLevels python_shares(const FigureData& data, const std::vector<MachineLine>& lines,
+                           double low, double width) {
+  PythonLevels python{"Share of peak (%)", low, 200, width, level_names(), {}};
+  const auto add = [&](PythonMark mark, const char* kind, const std::string& name,
+                       const std::string& label, const SeriesStyle& style) {
+    python.levels.push_back({mark, kind, name, {label, style, false}});
+  };
+  unsigned index = 0;
+  for (const MachineLine& line : lines) {
+    const std::string colour = line_style(++index).colour;
+    add(PythonMark::bars, "simulated", line.machine, line.machine, {colour});
+    add(PythonMark::points, "allowed", line.machine, line.machine + ", what its memory allows",
+        {colour, 2});
+  }
+  unsigned marker = 4;
+  for (const ReferenceMemory& reference : data.references) {
+    add(PythonMark::points, "allowed", reference.label, "what " + reference.label + " would allow",
+        {"#000000", marker});
+    marker += 2;
+  }
+  return python;
+}
+
 /// What share of its peak each machine reached at each level, beside what its memory, and that of
 /// references, would allow.
 void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs,
@@ -132,7 +156,6 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
         kind, style, quoted(title));
   };
   const double width = 0.8 / static_cast<double>(lines.size());
-  PythonLevels python{"Share of peak (%)", 0, 200, width * 0.9, level_names(), {}};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const MachineLine& line = lines[i];
     for (std::size_t level = 0; level < kLevels.size(); ++level) {
@@ -152,12 +175,6 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
              fmt::format("with points pointtype 2 pointsize 0.7 linewidth 1.2 linecolor '{}'",
                          style.colour),
              line.machine + ", what its memory allows");
-    python.levels.push_back(
-        {PythonMark::bars, "simulated", line.machine, {line.machine, style, false}});
-    python.levels.push_back({PythonMark::points,
-                             "allowed",
-                             line.machine,
-                             {page.legend.back(), {style.colour, 2}, false}});
   }
   for (std::size_t i = 0; i < data.references.size(); ++i) {
     const ReferenceMemory& reference = data.references[i];
@@ -168,16 +185,12 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
     add_plot(reference.label, "allowed",
              fmt::format("with points pointtype {} pointsize 0.7 linecolor '#000000'", 4 + 2 * i),
              "what " + reference.label + " would allow");
-    const SeriesStyle style{"#000000", static_cast<unsigned>(4 + 2 * i)};
-    python.levels.push_back(
-        {PythonMark::points, "allowed", reference.label, {page.legend.back(), style, false}});
   }
   std::string body = fmt::format("  set logscale y\n  set boxwidth {:.4g}\n", width * 0.9);
   body += fmt::format("  set xrange [0.4:5.6]\n  set yrange [{:.6g}:200]\n", least / 3);
   body += "  set format y '%g'\n  set ylabel 'Share of peak (%)'\n" + level_tics();
   figure.script = figure_script(page, body + plot + "\n");
-  python.low = least / 3;
-  figure.python = python_of_levels(page, python);
+  figure.python = python_of_levels(page, python_shares(data, lines, least / 3, width * 0.9));
   figures.push_back(figure);
 }
 

@@ -8,19 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_python_parts.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
 namespace lacuna {
-
-/// A series of a figure of lines, for Python: its name in the first column of the data.
-struct PythonSeries {
-  std::string label;
-  SeriesStyle style;
-  bool joined = true;
-  bool reference = false;
-  bool named = true;  // in the legend
-};
 
 /// The ticks of two axes; those of the vertical one end it.
 struct PythonTicks {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_python_parts.hpp"
 
 namespace lacuna {

@@ -4,8 +4,20 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
+
+namespace lacuna {
+
+/// A series of a figure of lines, for Python: its name in the first column of the data.
+struct PythonSeries {
+  std::string label;
+  SeriesStyle style;
+  bool joined = true;
+  bool reference = false;
+  bool named = true;  // in the legend
+};
+
+}  // namespace lacuna
 
 /// What all scripts for Matplotlib are made of.
 namespace lacuna::python {

@@ -324,6 +324,15 @@ void refuse_with_prefill(const Options& options) {
                "does not go with --prefill on a wafer");
 }
 
+/// The page of the longest step of the requests, whose cache has room for no more.
+void show_step(WaferModel& wafer, const TaskView& view, const ModelRequest& request,
+               ModelExtras& extras, ModelReport& report) {
+  const std::uint32_t context = longest_step(wafer, request.requests, request.params.context_step);
+  wafer.show(view, extras.pages);
+  wafer.step(context, context);
+  report.remark += page_of_step(context);
+}
+
 ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
                       PartCache& cache, ModelExtras& extras) {
   const Options& options = request.options;
@@ -362,14 +371,10 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
           ? wafer.decode_report(context_of(options))
           : serve_on_wafer(wafer, request.requests, request.params.context_step, extras.csv);
   if (options.view && options.requests) {
-    const std::uint32_t context =
-        longest_step(wafer, request.requests, request.params.context_step);
-    // of its own, since the one that served knows the program already
-    WaferModel shown(machine, pricing, request.run.execution.engine, &cache, request.model,
+    // by another, since the one that served knows the program already
+    WaferModel other(machine, pricing, request.run.execution.engine, &cache, request.model,
                      placement);
-    shown.show(view, extras.pages);
-    shown.step(context, context);
-    report.remark += page_of_step(context);
+    show_step(other, view, request, extras, report);
   }
   // the page begins with the layer, which is simulated last
   if (!options.prefill) std::reverse(extras.pages.begin(), extras.pages.end());
