@@ -388,7 +388,9 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     const ResultHeader header = header_of(options, request.file);
     folder->write("result.json", result_text(header, {}));
     if (options.view) folder->write("view.html", page_of(request.file, pages));
-    draw_figures({scaling_figure(scaling)}, (folder->temporary() / "figures").string());
+    const std::string figures = (folder->temporary() / "figures").string();
+    draw_figures({scaling_figure(scaling)}, figures);
+    write_matplotlib({scaling_figure(scaling)}, figures);
     folder->write("report.html",
                   report_page(*folder, header, {{"scaling", csv}}, values_of(request.training)));
     folder->commit();

@@ -149,7 +149,10 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
   folder.write("result.json", result_text(header_of(options), {}));
   std::string missing;
   try {
-    draw_figures(validation_figures(report.outcomes), (folder.temporary() / "figures").string());
+    const std::vector<Figure> figures = validation_figures(report.outcomes);
+    const std::string place = (folder.temporary() / "figures").string();
+    draw_figures(figures, place);
+    write_matplotlib(figures, place);
   } catch (const SimulationError& error) {
     missing = error.what();
   }
