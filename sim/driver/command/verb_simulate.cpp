@@ -262,7 +262,7 @@ bool depends_on_seed(const WorkloadTrace& workload) {
 void say_what_is_slow(const std::vector<Point>& points, const Options& options,
                       const Streams& streams) {
   if (options.quiet) return;
-  const auto say = [&, said = std::set<std::string>()](const std::string& line) mutable {
+  auto say = [&, said = std::set<std::string>()](const std::string& line) mutable {
     if (said.insert(line).second) streams.err << "lacuna: " << line << '\n';
   };
   for (const Point& point : points) {
