@@ -129,24 +129,16 @@ bool depends_on_seed(const WorkloadTrace& workload) {
 void say_what_is_slow(const std::vector<Point>& points, const Options& options,
                       const Streams& streams) {
   if (options.quiet) return;
-  std::set<std::string> said;
-  for (const Machine* const machine : machines_of(points)) {
-    for (const std::string& setting : machine->slow_settings()) {
-      const std::string line =
-          fmt::format("lacuna: {}: simulated without a shortcut, {}\n", machine->name(), setting);
-      if (said.insert(line).second) streams.err << line;
-    }
-  }
+  auto say = [&, said = std::set<std::string>()](const std::string& line) mutable {
+    if (said.insert(line).second) streams.err << "lacuna: " << line << '\n';
+  };
   for (const Point& point : points) {
-    const auto* const machine = dynamic_cast<const TakesLong*>(point.machine);
-    if (machine == nullptr) continue;
-    for (const LayerOp& op : point.workload.ops) {
-      const std::string text = machine->takes_long(op);
-      if (text.empty()) continue;
-      const std::string line =
-          fmt::format("lacuna: {}, {}: {}\n", point.machine->name(), op.id, text);
-      if (said.insert(line).second) streams.err << line;
-    }
+    for (const std::string& setting : point.machine->slow_settings())
+      say(fmt::format("{}: simulated without a shortcut, {}", point.machine->name(), setting));
+    const auto* const knows = dynamic_cast<const TakesLong*>(point.machine);
+    for (const LayerOp& op : point.workload.ops)
+      if (const std::string text = knows == nullptr ? "" : knows->takes_long(op); !text.empty())
+        say(fmt::format("{}, {}: {}", point.machine->name(), op.id, text));
   }
 }
 
