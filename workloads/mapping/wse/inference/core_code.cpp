@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/inference/core_code.hpp"
 
-#include <fmt/format.h>
-
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "models/wse/pe/instruction_time.hpp"
@@ -41,25 +41,33 @@ Instruction make(VectorOp op, Element element, const Operand& to, const Operand&
   return what;
 }
 
-std::string text_of(const Operand& o) {
-  return fmt::format("{},{},{},{},{},{},{};", static_cast<unsigned>(o.kind),
-                     static_cast<unsigned>(o.color), o.address, o.stride, o.inner, o.outer,
-                     o.value);
+/// Adds what an operand of a routine is to a key.
+void add(std::vector<std::uint32_t>& key, const Operand& o) {
+  std::uint32_t value = 0;
+  static_assert(sizeof value == sizeof o.value);
+  std::memcpy(&value, &o.value, sizeof value);
+  const std::uint32_t kind =
+      static_cast<std::uint32_t>(o.kind) << 8 | static_cast<std::uint32_t>(o.color);
+  key.insert(key.end(), {kind, o.address, static_cast<std::uint32_t>(o.stride), o.inner,
+                         static_cast<std::uint32_t>(o.outer), value});
 }
 
 }  // namespace
 
 std::uint32_t SharedRoutines::of(const Routine& routine) {
-  std::string text;
+  constexpr std::size_t kWordsOfOne = 20;
+  std::vector<std::uint32_t> key;
+  key.reserve(kWordsOfOne * routine.size());
   for (const Instruction& what : routine) {
-    text += fmt::format("{},{},{},{}:", static_cast<unsigned>(what.op),
-                        static_cast<unsigned>(what.element), what.length, what.starts_sum) +
-            text_of(what.to) + text_of(what.a) + text_of(what.b);
+    key.push_back(static_cast<std::uint32_t>(what.op) << 16 |
+                  static_cast<std::uint32_t>(what.element) << 8 | (what.starts_sum ? 1 : 0));
+    key.push_back(what.length);
+    for (const Operand* const operand : {&what.to, &what.a, &what.b}) add(key, *operand);
   }
-  const auto known = known_.find(text);
+  const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   const std::uint32_t number = builder_.add_routine(routine);
-  known_.emplace(std::move(text), number);
+  known_.emplace(std::move(key), number);
   return number;
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "workloads/mapping/wse/inference/params.hpp"
@@ -21,7 +20,7 @@ class SharedRoutines {
 
  private:
   TaskBuilder& builder_;
-  std::map<std::string, std::uint32_t> known_;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> known_;  // by all that is said of them
 };
 
 /// What says how long an instruction on memory takes.
