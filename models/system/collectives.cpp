@@ -24,6 +24,35 @@ struct Ring {
   bool backwards = false;
 };
 
+/// Whether it adds up parts on its way, and whether all chips get all of them.
+bool adds_up(Collective kind) {
+  switch (kind) {
+    case Collective::reduce_scatter:
+    case Collective::all_reduce:
+    case Collective::reduce:
+      return true;
+    case Collective::all_gather:
+    case Collective::all_to_all:
+    case Collective::broadcast:
+      return false;
+  }
+  return false;
+}
+
+bool gives_all(Collective kind) {
+  switch (kind) {
+    case Collective::all_gather:
+    case Collective::all_reduce:
+    case Collective::broadcast:
+      return true;
+    case Collective::reduce_scatter:
+    case Collective::all_to_all:
+    case Collective::reduce:
+      return false;
+  }
+  return false;
+}
+
 class CollectiveBuilder {
  public:
   CollectiveBuilder(const SystemParams& params, const CollectiveCall& call, Segment& segment)
@@ -37,10 +66,13 @@ class CollectiveBuilder {
       spread = spread || parts.back().size() > 1;
     }
     if (call_.kind == Collective::all_to_all) return all_to_all();
-    if (spread) return over_domains(parts);
-    const std::vector<Ring> rings = rings_of(call_.groups, call_.bytes);
-    if (call_.kind != Collective::all_gather) passes(rings, true);
-    if (call_.kind != Collective::reduce_scatter) passes(rings, false);
+    if (call_.kind == Collective::broadcast) exchange_parts(true);
+    if (spread) {
+      over_domains(parts);
+    } else {
+      over_rings();
+    }
+    if (call_.kind == Collective::reduce) exchange_parts(false);
   }
 
  private:
@@ -50,6 +82,27 @@ class CollectiveBuilder {
     std::vector<Chips> all;
     for (auto& [domain, chips] : domains) all.push_back(std::move(chips));
     return all;
+  }
+
+  void over_rings() {
+    const std::vector<Ring> rings = rings_of(call_.groups, call_.bytes);
+    if (adds_up(call_.kind)) passes(rings, true);
+    if (gives_all(call_.kind)) passes(rings, false);
+  }
+
+  /// The first chip of each group gives every other one its part, or gets it, in one exchange.
+  void exchange_parts(bool gives) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> receives;
+    for (const Chips& group : call_.groups) {
+      begin(group);
+      for (std::size_t i = 1; i < group.size(); ++i) {
+        const std::uint32_t from = gives ? group[0] : group[i];
+        const std::uint32_t to = gives ? group[i] : group[0];
+        const std::uint64_t bytes = part(call_.bytes, group.size(), i);
+        receives.emplace_back(to, segment_.send({from, to, bytes, Way::links}));
+      }
+    }
+    for (const auto& [chip, transfer] : receives) segment_.receive(chip, transfer, call_.use);
   }
 
   /// Each group as one ring, or as two with half of the bytes.
@@ -131,11 +184,11 @@ class CollectiveBuilder {
     const std::uint64_t share = (call_.bytes + size - 1) / size;
     std::vector<Ring> outer;
     for (const Chips& members : across) outer.push_back({members, share, false});
-    if (call_.kind != Collective::all_gather) {
+    if (adds_up(call_.kind)) {
       passes(inner, true);
       passes(outer, true);
     }
-    if (call_.kind != Collective::reduce_scatter) {
+    if (gives_all(call_.kind)) {
       passes(outer, false);
       passes(inner, false);
     }
@@ -199,6 +252,9 @@ std::uint64_t collective_bytes(Collective kind, std::uint64_t bytes, std::uint64
       return 2 * (size - 1) * bytes;
     case Collective::all_to_all:
       return (size - 1) * bytes;  // each of `size` chips keeps 1 / size
+    case Collective::broadcast:
+    case Collective::reduce:
+      return (size - 1) * bytes + bytes - bytes / size;  // one chip has its part
   }
   return 0;
 }

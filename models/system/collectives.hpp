@@ -19,11 +19,11 @@ std::vector<Chips> replica_groups(std::uint32_t count, std::uint32_t size, std::
 /// neighbours in the ring are near each other.
 Chips ring_order(Chips chips);
 
-enum class Collective { reduce_scatter, all_gather, all_reduce, all_to_all };
+enum class Collective { reduce_scatter, all_gather, all_reduce, all_to_all, broadcast, reduce };
 
 /// One collective of a segment: every chip of every group of `groups` takes part with `bytes`: of
-/// the whole vector for reductions and all-gather, of what one chip sends in all, its own share
-/// with it, for all-to-all.
+/// the whole vector, or of what one chip sends in all, its own share with it, for all-to-all. What
+/// one chip has or gets (broadcast, reduce) the first of a group has or gets.
 struct CollectiveCall {
   Collective kind = Collective::all_reduce;
   std::vector<Chips> groups;
@@ -36,7 +36,9 @@ struct CollectiveCall {
 /// Appends the steps of a collective to `segment`. Rings: size - 1 steps of bytes / size for
 /// reduce-scatter and all-gather, and both after each other for all-reduce; over two rings in
 /// opposite directions, half of the bytes each. A step begins with a barrier of the group. A group
-/// over several domains reduces within each, then across them over the gateways, then gathers.
+/// over several domains reduces within each, then across them over the gateways, then gathers. A
+/// broadcast gives each chip its part, all in one exchange, and gathers; a reduction to one chip is
+/// a reduce-scatter, after which all send it their parts in one exchange.
 void add_collective(const SystemParams& params, const CollectiveCall& call, Segment& segment);
 
 /// Bytes that all chips of a group of `size` put on their links together, by the closed forms; one

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.hpp"
-#include "sim/report/html_frame.hpp"
+#include "sim/report/html/html_frame.hpp"
 
 namespace lacuna {
 namespace {

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -148,15 +149,18 @@ Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, std::st
   page.left = widest(labels) + 0.12;
   page.right = 0.2;
   std::vector<const Way*> ways;
+  std::vector<PythonSeries> series;
   for (std::size_t w = 0; w < kWays.size(); ++w) {
     const bool there = std::any_of(bars.begin(), bars.end(),
                                    [&](const Traffic& bar) { return bar.possible.at(w) > 0; });
     if (!there) continue;
     ways.push_back(&kWays.at(w));
     page.legend.emplace_back(kWays.at(w).name);
+    series.push_back({kWays.at(w).name, {kWays.at(w).colour, kWays.at(w).marker}, false});
   }
   return {page.name, figure_csv(bars),
-          figure_script(page, figure_body(page.name + ".csv", labels, ways))};
+          figure_script(page, figure_body(page.name + ".csv", labels, ways)),
+          python_of_dots(page, {"Share of the bandwidth there is", labels}, series)};
 }
 
 }  // namespace

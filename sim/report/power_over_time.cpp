@@ -8,6 +8,7 @@
 #include <cctype>
 #include <optional>
 
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -157,6 +158,10 @@ Figure power_figure(const RunRecord& run, const OpRecord& op) {
       "       {0} skip 1 using 1:3 with lines linewidth 1.0 linecolor '#0072B2' title 'nominal'\n",
       quoted(figure.name + ".csv"));
   figure.script = figure_script(made.page, body);
+  PythonCurves curves{"Time (us)", "Power (W)", 0, most > 0 ? most * 1.05 : 1};
+  curves.curves = {{0, 2, {"nominal", {"#0072B2"}}, false}};
+  curves.between = made.page.legend.front();
+  figure.python = python_of_curves(made.page, curves);
   return figure;
 }
 
@@ -185,6 +190,7 @@ Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op) {
       figure.csv += csv_line(cells);
     }
   }
+  PythonCurves curves{"Time (us)", "Bandwidth (% of its peak)", 0, most > 0 ? most * 105 : 1};
   std::string body = time_axis(made, op.power.back().to);
   body += "  set ylabel 'Bandwidth (% of its peak)'\n";
   body += fmt::format("  set yrange [0:{:.6g}]\n  plot ", most > 0 ? most * 105 : 1);
@@ -193,10 +199,12 @@ Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op) {
     if (!(op.power.front().*line.share)) continue;  // a machine without it
     if (!made.page.legend.empty()) body += ", \\\n       ";
     made.page.legend.emplace_back(line.title);
+    curves.curves.push_back({0, i + 1, {line.title, {line.colour}}, false});
     body += fmt::format("{} skip 1 using 1:{} with lines linewidth 1.0 linecolor '{}' title '{}'",
                         quoted(figure.name + ".csv"), i + 2, line.colour, line.title);
   }
   figure.script = figure_script(made.page, body + "\n");
+  figure.python = python_of_curves(made.page, curves);
   return figure;
 }
 

@@ -5,7 +5,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure_style.hpp"
-#include "sim/report/html_frame.hpp"
+#include "sim/report/html/html_frame.hpp"
 #include "sim/report/view_assets.hpp"
 
 namespace lacuna {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters are attributes, with units and ranges; what is wrong is said as the program says it."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -33,10 +34,17 @@ class MachineTest(unittest.TestCase):
 
     def test_all_parameters_are_those_of_describe(self):
         frame = lacuna.Machine("wse2").parameters
-        text = lacuna.describe("parameters", machine="wse2")
-        for path in frame.index:
-            self.assertIn(path.split(".")[-1], text)
+        known = json.loads(lacuna.describe("parameters", machine="wse2", json=True))
+        paths = [each["path"] for each in known[0]["parameters"]]
+        self.assertEqual(list(frame.index), paths)
         self.assertGreater(len(frame), 50)
+
+    def test_flags_are_true_or_false(self):
+        bow = lacuna.Machine("bow")
+        self.assertIs(bow.exchange.paired, True)
+        bow.exchange.paired = False
+        self.assertIs(bow.exchange.paired, False)
+        self.assertIs(bow.parameter("exchange.paired").default, True)
 
     def test_no_parameter_hides_behind_a_method(self):
         for preset in ("bow", "wse3"):

@@ -201,8 +201,11 @@ const Generator& find_generator(const std::string& name) {
 
 }  // namespace
 
-const std::vector<GeneratorKey>& generator_keys() {
-  static const std::vector<GeneratorKey> kKeys = {
+namespace {
+
+/// Of models: which rows, and what they compute.
+std::vector<GeneratorKey> model_keys() {
+  return {
       {"size", "a size", "of a family: base, large, ...", true},
       {"part", "weights, forward, training, decode", "which rows; default forward", true},
       {"sequences", "integer", "sequences at once; default 1", true},
@@ -228,6 +231,12 @@ const std::vector<GeneratorKey>& generator_keys() {
       {"recipe", "plain, conventional, ipu-mixed, unit-scaling",
        "training: types of numbers; default plain", true},
       {"loss-scaling", "0, 1", "training: rows that scale, unscale and check", true, true},
+  };
+}
+
+/// Of any rows: types, and the pattern of weights.
+std::vector<GeneratorKey> weight_keys() {
+  return {
       {"dtype", "fp32, fp16, bf16, fp8, int8", "of operands; default fp16", true},
       {"mode", "auto, static, dynamic, streamed",
        "of sparse rows, or of dense ones if none is sparse; default auto", true},
@@ -248,6 +257,12 @@ const std::vector<GeneratorKey>& generator_keys() {
        "are "
        "written there",
        true},
+  };
+}
+
+/// Of single families.
+std::vector<GeneratorKey> family_keys() {
+  return {
       {"shape", "MxKxN", "gemm: its three dimensions"},
       {"n", "integer", "popsparse: columns of X; default 1024"},
       {"score", "transe, distmult, rotate, complex", "kge: the scoring function; default transe"},
@@ -259,6 +274,18 @@ const std::vector<GeneratorKey>& generator_keys() {
       {"negatives", "integer", "kge: negatives of each triple from each shard; default 1"},
       {"corrupt", "tails, both", "kge: which ends are replaced; default both, half and half"},
   };
+}
+
+}  // namespace
+
+const std::vector<GeneratorKey>& generator_keys() {
+  static const std::vector<GeneratorKey> kKeys = [] {
+    std::vector<GeneratorKey> all = model_keys();
+    for (const auto& more : {weight_keys(), family_keys()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }();
   return kKeys;
 }
 

@@ -10,6 +10,7 @@
 #include "models/wse/engine/gradient_outcome.hpp"
 #include "models/wse/engine/gradient_row.hpp"
 #include "models/wse/pe/gradient_drain.hpp"
+#include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
@@ -37,9 +38,9 @@ class Fold {
 
   std::optional<SweptGradient> run() {
     if (!GradientDrain::flows(params_)) return {};
-    const std::optional<Cycle> left = to_the_end();
-    if (!left || !rows_are_ready()) return {};
-    return result(*left);
+    const Cycle left = to_the_end();
+    if (!rows_are_ready()) return {};
+    return result(left);
   }
 
  private:
@@ -56,7 +57,7 @@ class Fold {
   }
   std::vector<std::uint64_t> words() const;
   Cycle hop() const { return QueueShapes(params_.router).link().latency; }
-  std::optional<Cycle> to_the_end();
+  Cycle to_the_end();
   bool take_exits(Cycle now);
   void step_groups(Cycle now);
   void split(std::size_t group);
@@ -82,19 +83,19 @@ std::vector<std::uint64_t> Fold<Number>::words() const {
   return words;
 }
 
-/// Returns the cycle after the last word left; nothing if nothing moves any more.
+/// Returns the cycle after the last word left. Throws DeadlockError.
 template <class Number>
-std::optional<Cycle> Fold<Number>::to_the_end() {
+Cycle Fold<Number>::to_the_end() {
   Cycle last_move = 0;
   Cycle left = 0;
   std::size_t begun = 0;
   for (Cycle now = 0;; ++now) {
     step_groups(now);
     bool moved = injectors_.moved();
-    bool finished = true;
+    std::size_t pending = 0;
     for (const RowGroup& group : groups_) {
       moved = moved || group.row->moved();
-      finished = finished && group.row->finished();
+      pending += group.row->finished() ? 0 : group.last - group.first + 1;
     }
     GradientRow<Number>& top = *groups_.front().row;
     for (; begun != top.ready().size(); ++begun) drain_.begin(top.ready()[begun], now);
@@ -103,10 +104,12 @@ std::optional<Cycle> Fold<Number>::to_the_end() {
       moved = true;
       left = now + 1;
     }
-    if (finished && drain_.inside() == 0) return left;
+    if (pending == 0 && drain_.inside() == 0) return left;
     top.arrive(injectors_.send_words(now, top.open()));
     if (moved) last_move = now;
-    if (now - last_move > ClockDomain::kWatchdog) return {};
+    if (now - last_move > ClockDomain::kWatchdog) {
+      throw DeadlockError(injectors_.deadlock(last_move, pending, program_.rows));
+    }
   }
 }
 

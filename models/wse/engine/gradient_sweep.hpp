@@ -30,7 +30,8 @@ class GradientSweep {
 std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
                                                    const Program& program);
 
-/// Runs a program with one row for all that do the same; nothing if that cannot be done.
+/// Runs a program with one row for all that do the same; nothing if that cannot be done. Throws
+/// DeadlockError.
 std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program);
 
 /// Why rows of a weight gradient are simulated one by one, seen from the program, the hardware and

@@ -16,8 +16,10 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/sweep/yaml_sweep.hpp"
 #include "sim/driver/system/job.hpp"
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/generate/generator_table.hpp"
+#include "workloads/generate/schedule.hpp"
 #include "workloads/import/import_table.hpp"
 
 namespace lacuna {
@@ -115,6 +117,7 @@ Words words_behind(const std::string& path) {
     add_names(words, generators());
     add_names(words, model_shapes());
   }
+  if (path == " trace schedule") add_names(words, schedule_kinds());
   if (path == " describe") {
     words = subjects();
     for (const Words& more : {preset_names(), system_names()}) {
@@ -123,15 +126,22 @@ Words words_behind(const std::string& path) {
     add_names(words, model_shapes());
     add_names(words, pattern_kinds());
   }
+  std::set<std::string> known;  // a name of a model may be that of a generator too
+  words.erase(std::remove_if(words.begin(), words.end(),
+                             [&](const std::string& word) { return !known.insert(word).second; }),
+              words.end());
   return words;
 }
 
-/// Values of options that are words.
+/// Values of options that are words; of one that means something else behind each verb, with the
+/// verb before its name.
 std::map<std::string, Words> words_of_options() {
   Words patterns;
   add_names(patterns, pattern_kinds());
   Words models;
   add_names(models, model_shapes());
+  Words formats;
+  add_names(formats, import_formats());
   Words trainings;
   for (const std::string& file : shipped_trainings()) {
     trainings.push_back(std::filesystem::path(file).stem().string());
@@ -141,6 +151,9 @@ std::map<std::string, Words> words_of_options() {
           {"--model", models},
           {"--system-config", trainings},
           {"--engine", {"event", "clocked"}},
+          {"plot--format", figure_formats()},
+          {"trace--format", formats},
+          {"--part", {"weights", "forward", "training", "decode"}},
           {"--mode", {"auto", "static", "dynamic", "streamed"}},
           {"--residency", {"auto", "streamed", "resident"}},
           {"--fold", {"on", "off"}},
@@ -176,8 +189,11 @@ Words options_with_values(const CLI::App& app) {
 std::string completion_text() {
   const Declared declared;
   std::string cases;
+  std::string without_files = "''";  // verbs behind which no file may stand
   const auto add = [&](const std::string& path, const CLI::App& app) {
     Words words = words_behind(path);
+    const bool files = verbs_of(app).empty() && (words.empty() || path == " describe");
+    if (!files && !path.empty()) without_files += fmt::format("|'{}'", path);
     words.push_back(verb_words(app) + (verbs_of(app).empty() ? "" : " ") + long_names(app));
     cases += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(words, " "));
   };
@@ -210,6 +226,7 @@ _lacuna() {{
   elif [[ "$before" == '=' ]]; then
     before="${{COMP_WORDS[COMP_CWORD-2]}}"
   fi
+  [[ "$before" == --format ]] && before="${{COMP_WORDS[1]}}$before"
   case "$before" in
 {values}    --set)
       COMPREPLY=($(compgen -S = -W "$(_lacuna_parameters)" -- "$now"))
@@ -229,13 +246,17 @@ _lacuna() {{
   done
   [[ "$path" == ' describe' && "$now" == *.* ]] && words="$(_lacuna_parameters)"
   COMPREPLY=($(compgen -W "$words" -- "$now"))
-  [[ "$now" == -* || "$path" == '' ]] || COMPREPLY+=($(compgen -f -- "$now"))
+  [[ "$now" == -* ]] && return
+  case "$path" in
+    {without_files}) ;;
+    *) COMPREPLY+=($(compgen -f -- "$now")) ;;
+  esac
 }}
 complete -o filenames -F _lacuna lacuna
 )bash",
       fmt::arg("values", values),
       fmt::arg("valued", fmt::join(options_with_values(declared.app), "|")),
-      fmt::arg("cases", cases));
+      fmt::arg("cases", cases), fmt::arg("without_files", without_files));
 }
 
 std::string manual_text() {

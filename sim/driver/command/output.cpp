@@ -21,7 +21,7 @@
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/mean.hpp"
-#include "sim/report/html_report.hpp"
+#include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/scalesim_reports.hpp"
 #include "workloads/trace/matrix/given_masks.hpp"

@@ -31,7 +31,7 @@
 #include "sim/driver/system/wafer_system_report.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
-#include "sim/report/html_report.hpp"
+#include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "sim/report/view_page.hpp"
 
@@ -388,7 +388,9 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     const ResultHeader header = header_of(options, request.file);
     folder->write("result.json", result_text(header, {}));
     if (options.view) folder->write("view.html", page_of(request.file, pages));
-    draw_figures({scaling_figure(scaling)}, (folder->temporary() / "figures").string());
+    const std::string figures = (folder->temporary() / "figures").string();
+    draw_figures({scaling_figure(scaling)}, figures);
+    write_matplotlib({scaling_figure(scaling)}, figures);
     folder->write("report.html",
                   report_page(*folder, header, {{"scaling", csv}}, values_of(request.training)));
     folder->commit();
@@ -417,8 +419,10 @@ int run_tree(const Options& options, const RunSettings& settings, const SystemRe
   const TreeTraining trained = train_on_tree(
       {*request.tree, pricing, times, training, settings.execution.engine, settings.seed});
   if (folder) {
+    const std::string title = fmt::format("{}, {}", request.tree->name(), training.model.value());
     write_folder(*folder, options, request.file, training,
-                 {tree_files(training, trained), {}, parameter_values(*request.tree)});
+                 {tree_files(training, trained), wafer_system_figures(trained.run, title),
+                  parameter_values(*request.tree)});
   }
   streams.out << (options.json ? metrics_json(tree_metrics(training, trained))
                                : tree_text(*request.tree, fs::path(request.file).filename(),

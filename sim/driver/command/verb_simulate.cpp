@@ -2,23 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <set>
-#include <thread>
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/nearest.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_run.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/system_run.hpp"
-#include "sim/driver/command/verb_validate.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
@@ -32,7 +26,6 @@
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
-#include "sim/machines/value_check.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/mean.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -131,46 +124,6 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
   }
 }
 
-}  // namespace
-
-int check_values(const std::vector<RunRecord>& records, const Options& options,
-                 const Streams& streams) {
-  if (!options.values) return kDone;
-  std::uint64_t near = 0;
-  std::uint64_t lost = 0;
-  int status = kDone;
-  for (const RunRecord& record : records) {
-    for (const OpRecord& op : record.ops) {
-      if (op.result.status != Status::ok) continue;
-      const std::string who = fmt::format("{}, {}", record.machine, op.row.op_id);
-      if (!op.result.values) throw InternalError(who + ": --values, but no product was compared");
-      const ValueCheck& values = *op.result.values;
-      near += values.finite();
-      lost += values.not_finite;
-      if (values.sigma > 0 && !options.json) {
-        streams.out << fmt::format("\n{}: {}\n", who, describe_values(values));
-      }
-      if (values.wrong == 0) continue;
-      streams.err << fmt::format(
-          "lacuna: {}: {} of {} values differ from the reference product, "
-          "by {} at most\n",
-          who, values.wrong, values.compared, values.largest_error);
-      status = kCheckFailed;
-    }
-  }
-  if (status == kDone && near + lost == 0) {
-    streams.err << "lacuna: --values: no product was made, so that no value was compared\n";
-  } else if (status == kDone) {
-    const std::string others = lost == 0 ? "" : fmt::format(", {} are not finite", lost);
-    streams.err << fmt::format("lacuna: {} values {} the reference product{}\n", near,
-                               run_settings(options).execution.sigma > 0 ? "are near" : "equal",
-                               others);
-  }
-  return status;
-}
-
-namespace {
-
 int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
   const bool failed = std::any_of(records.begin(), records.end(), [&](const RunRecord& record) {
     return record.total.status == Status::failed ||
@@ -188,117 +141,6 @@ std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t a
   records.erase(first, records.end());
   return extra;
 }
-
-/// The deviation of --values normal:SIGMA; 0 for small integers.
-double sigma_of(const std::string& kind) {
-  if (kind.empty() || kind == "integer") return 0;
-  const std::string normal = "normal:";
-  if (kind.rfind(normal, 0) == 0) {
-    double sigma = 0;
-    const char* const end = kind.data() + kind.size();
-    const auto [read_to, error] = std::from_chars(kind.data() + normal.size(), end, sigma);
-    if (error == std::errc{} && read_to == end && sigma >= 1e-30 && sigma <= 1e30) return sigma;
-    throw RequestError(fmt::format(
-        "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));
-  }
-  const std::string meant = nearest(kind, {"integer", "normal:1"});
-  throw RequestError(fmt::format("--values: found '{}'; allowed: integer, normal:SIGMA{}", kind,
-                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
-}
-
-}  // namespace
-
-RunSettings run_settings(const Options& options) {
-  RunSettings settings;
-  if (options.seed) {
-    settings.seed =
-        check_count("--seed", *options.seed, 0, std::numeric_limits<std::uint64_t>::max());
-  }
-  Execution& execution = settings.execution;
-  if (options.engine) {
-    const bool clocked = check_word("--engine", *options.engine, {"event", "clocked"}) == "clocked";
-    execution.engine = clocked ? Engine::clocked : Engine::event;
-  }
-  if (options.fold) {
-    execution.fold = check_word("--fold", *options.fold, {"on", "off"}) == "on";
-  }
-  if (options.event_log && !options.out) {
-    throw RequestError("--event-log: needs --out, the folder for events.csv");
-  }
-  execution.values = options.values.has_value();
-  if (options.values) execution.sigma = sigma_of(*options.values);
-  check_event_options(options);
-  execution.event_log = needs_events(options);
-  execution.interval = interval_of(options);
-  execution.event_details = options.timeline;
-  execution.view = view_steps_of(options);
-  execution.path = view_path_of(options);
-  execution.explain = options.explain || options.out;
-  return settings;
-}
-
-Pricing make_pricing(const Options& options, const Streams& streams) {
-  Pricing pricing(config_folder(), options.energy_table);
-  if (!pricing.taken_from_shipped().empty()) {
-    streams.err << fmt::format("lacuna: priced as shipped, because '{}' leaves them out: {}\n",
-                               *options.energy_table,
-                               fmt::join(pricing.taken_from_shipped(), ", "));
-  }
-  return pricing;
-}
-
-std::uint64_t seed_count(const Options& options) {
-  return options.seeds ? check_count("--seeds", *options.seeds, 1, 10000) : 1;
-}
-
-bool depends_on_seed(const WorkloadTrace& workload) {
-  return std::any_of(workload.ops.begin(), workload.ops.end(), [](const LayerOp& op) {
-    const bool drawn = op.pattern.name != "dense" && op.pattern.name != "file";
-    return drawn || (op.x_pattern != "dense" && op.x_pattern != "file");
-  });
-}
-
-void say_what_is_slow(const std::vector<Point>& points, const Options& options,
-                      const Streams& streams) {
-  if (options.quiet) return;
-  std::set<std::string> said;
-  for (const Machine* const machine : machines_of(points)) {
-    for (const std::string& setting : machine->slow_settings()) {
-      const std::string line =
-          fmt::format("lacuna: {}: simulated without a shortcut, {}\n", machine->name(), setting);
-      if (said.insert(line).second) streams.err << line;
-    }
-  }
-}
-
-std::size_t job_count(const Options& options) {
-  if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
-int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  check_resume(options);
-  const RunSettings settings = run_settings(options);
-  ValidateOptions validate;
-  validate.points = options.points;
-  validate.families = options.families;
-  validate.by = options.by;
-  validate.out = options.out;
-  validate.fail_above = options.fail_above;
-  validate.energy_table = options.energy_table;
-  validate.mask_rule = options.mask_rule;
-  validate.quiet = options.quiet;
-  validate.resume = options.resume;
-  validate.command = reproducing_arguments(options);
-  validate.run.seed = settings.seed;
-  validate.run.settings = options.settings;
-  validate.run.layout = layout_request(options.layout, options.no_cache);
-  validate.run.execution = settings.execution;
-  validate.run.jobs = static_cast<unsigned>(job_count(options));
-  return run_validate(validate, kinds, streams.out, streams.err);
-}
-
-namespace {
 
 /// What wafers make of a run whose weights come from a store outside.
 std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunRecord& record,
@@ -357,10 +199,6 @@ void print_run(const std::vector<RunRecord>& records, const std::optional<WaferS
     if (wafers) out << '\n' << wafer_system_text(*wafers);
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// The finished operations of `lacuna run`, one journal for those of all its points.
 class KeptRun {

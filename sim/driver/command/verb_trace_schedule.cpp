@@ -19,6 +19,7 @@
 #include "sim/driver/schedule/schedule_results.hpp"
 #include "sim/driver/schedule/workload_schedule.hpp"
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -62,6 +63,11 @@ Figure evolution_figure(const std::vector<SchedulePoint>& points) {
       "moved', '' skip 1 using 1:6 with lines lw 1.5 dt 4 lc rgb '#009E73' title 'density'\n",
       figure.name);
   figure.script = figure_script(page, body);
+  PythonCurves curves{"update", "share", 0, 1.02};
+  curves.curves = {{0, 4, {page.legend[0], {"#0072B2", 7, 1}}, false},
+                   {0, 3, {page.legend[1], {"#D55E00", 7, 2}}, false},
+                   {0, 5, {page.legend[2], {"#009E73", 7, 4}}, false}};
+  figure.python = python_of_curves(page, curves);
   return figure;
 }
 
@@ -243,7 +249,9 @@ struct Place {
 
   /// Writes figures, and notes that they are of this schedule.
   void draw(const std::vector<Figure>& figures) const {
-    draw_figures(figures, (folder.unfinished() / part / "figures").string());
+    const std::string place = (folder.unfinished() / part / "figures").string();
+    draw_figures(figures, place);
+    write_matplotlib(figures, place);
     for (const Figure& figure : figures) keep("figures/" + figure.name);
   }
 };
@@ -348,7 +356,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     const ScheduleRequest& request = requests.front();
     add_published_losses(request.model->name, request.options.density.value(), outcomes);
     streams.out << blocks_table(outcomes);
-    Place{folder, ""}.draw({blocks_figure(outcomes)});
+    Place{folder, ""}.draw(blocks_figures(outcomes));
   }
   folder.finish();
   for (const std::unique_ptr<Journal>& journal : journals) {

@@ -17,6 +17,7 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/options.hpp"
 #include "sim/driver/validate/inference.hpp"
@@ -148,7 +149,10 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
   folder.write("result.json", result_text(header_of(options), {}));
   std::string missing;
   try {
-    draw_figures(validation_figures(report.outcomes), (folder.temporary() / "figures").string());
+    const std::vector<Figure> figures = validation_figures(report.outcomes);
+    const std::string place = (folder.temporary() / "figures").string();
+    draw_figures(figures, place);
+    write_matplotlib(figures, place);
   } catch (const SimulationError& error) {
     missing = error.what();
   }
@@ -264,6 +268,28 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   print_section(out, above);
   if (!failed.empty()) return kNotCompleted;
   return above.empty() ? kDone : kCheckFailed;
+}
+
+int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
+  const RunSettings settings = run_settings(options);
+  ValidateOptions validate;
+  validate.points = options.points;
+  validate.families = options.families;
+  validate.by = options.by;
+  validate.out = options.out;
+  validate.fail_above = options.fail_above;
+  validate.energy_table = options.energy_table;
+  validate.mask_rule = options.mask_rule;
+  validate.quiet = options.quiet;
+  validate.resume = options.resume;
+  validate.command = reproducing_arguments(options);
+  validate.run.seed = settings.seed;
+  validate.run.settings = options.settings;
+  validate.run.layout = layout_request(options.layout, options.no_cache);
+  validate.run.execution = settings.execution;
+  validate.run.jobs = static_cast<unsigned>(job_count(options));
+  return run_validate(validate, kinds, streams.out, streams.err);
 }
 
 }  // namespace lacuna

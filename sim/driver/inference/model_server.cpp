@@ -30,12 +30,8 @@ std::uint64_t to_ns(double seconds) {
 
 class PodServer : public ServedModel {
  public:
-  PodServer(PodModel& pod, std::uint32_t slots, std::uint32_t longest)
-      : pod_(pod),
-        slots_(slots),
-        every_(pod.setup().params.context_step),
-        most_(std::min(next_multiple(longest, every_),
-                       std::max(longest, pod.setup().model.positions))) {
+  PodServer(PodModel& pod, std::uint32_t slots, std::uint32_t most)
+      : pod_(pod), slots_(slots), every_(pod.setup().params.context_step), most_(most) {
     longest_ = pod.pass(request(true, most_));
     pod.keep(longest_.cut);
   }
@@ -81,10 +77,8 @@ class PodServer : public ServedModel {
 
 class WaferServer : public ServedModel {
  public:
-  WaferServer(WaferModel& wafer, std::uint32_t every, std::uint32_t longest)
-      : wafer_(wafer),
-        every_(next_multiple(every, wafer.placement().rows)),
-        capacity_(next_multiple(longest, every_)) {}
+  WaferServer(WaferModel& wafer, std::uint32_t every, std::uint32_t capacity)
+      : wafer_(wafer), every_(next_multiple(every, wafer.placement().rows)), capacity_(capacity) {}
 
   PassCost step(std::uint32_t context) override { return simulated(context).step; }
 
@@ -167,9 +161,20 @@ constexpr const char* kScheduling =
 
 }  // namespace
 
+std::uint32_t longest_step(const PodModel& pod, const std::vector<ServingRequest>& requests) {
+  const std::uint32_t longest = longest_of(requests);
+  return std::min(next_multiple(longest, pod.setup().params.context_step),
+                  std::max(longest, pod.setup().model.positions));
+}
+
+std::uint32_t longest_step(const WaferModel& wafer, const std::vector<ServingRequest>& requests,
+                           std::uint32_t context_step) {
+  return next_multiple(longest_of(requests), next_multiple(context_step, wafer.placement().rows));
+}
+
 ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& requests,
                          std::uint32_t slots, std::string& csv) {
-  PodServer server(pod, slots, longest_of(requests));
+  PodServer server(pod, slots, longest_step(pod, requests));
   const ServingResult result = serve(requests, slots, server);
   const PodSetup& setup = pod.setup();
   ModelReport report = report_of("ipu", setup.alone ? setup.system.params.chip : setup.system.name,
@@ -192,7 +197,7 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
 ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
                            std::uint32_t context_step, std::string& csv) {
   const std::uint32_t slots = wafer.placement().batch;
-  WaferServer server(wafer, context_step, longest_of(requests));
+  WaferServer server(wafer, context_step, longest_step(wafer, requests, context_step));
   server.simulated(longest_of(requests));  // what does not fit is refused before all else
   const ServingResult result = serve(requests, slots, server);
   ModelReport report = report_of("wse", wafer.name(), wafer.model().name, true);

@@ -30,4 +30,9 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
 ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
                            std::uint32_t context_step, std::string& csv);
 
+/// The context of the program that the longest step of `requests` takes.
+std::uint32_t longest_step(const PodModel& pod, const std::vector<ServingRequest>& requests);
+std::uint32_t longest_step(const WaferModel& wafer, const std::vector<ServingRequest>& requests,
+                           std::uint32_t context_step);
+
 }  // namespace lacuna

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <utility>
@@ -80,15 +81,48 @@ ModelTable shares_of(const DecodeStep& step) {
   for (const char* const title : {"set_up", "tensor", "rewriting", "words", "waiting"}) {
     shares.columns.emplace_back(title, "cycles");
   }
-  for (const auto& [phase, of] : step.shares) {
+  for (const auto& [phase, of] : step.layer.shares) {
     std::vector<double> row;
     for (const Cycle part : {of.setup, of.arithmetic, of.rewriting, of.words}) {
       row.push_back(static_cast<double>(part));
     }
-    row.push_back(step.phases.at(phase) - static_cast<double>(of.all()));
+    row.push_back(step.layer.phases.at(phase) - static_cast<double>(of.all()));
     shares.rows.emplace_back(word(phase), row);
   }
   return shares;
+}
+
+/// Layers that have zeros of their own, `columns` in their order: what gives one's number.
+template <typename Kind>
+ModelTable layers_table(
+    const std::vector<Kind>& kinds,
+    const std::vector<std::pair<const char*, std::function<double(const Kind&)>>>& columns) {
+  ModelTable layers{"layers", "layers", {}, {}};
+  for (const auto& [title, of] : columns) layers.columns.emplace_back(title, "cycles");
+  for (const Kind& kind : kinds) {
+    std::vector<double> row;
+    for (const auto& [title, of] : columns) row.push_back(of(kind));
+    layers.rows.emplace_back(ranges_text(kind.numbers), row);
+  }
+  return layers;
+}
+
+ModelTable layers_of(const DecodeStep& step) {
+  if (step.split) {
+    return layers_table<DecodeLayers>(
+        step.kinds, {{"attention", [](const DecodeLayers& of) { return of.times.attention; }},
+                     {"ffn", [](const DecodeLayers& of) { return of.times.ffn; }}});
+  }
+  return layers_table<DecodeLayers>(
+      step.kinds, {{"first_of_a_block", [](const DecodeLayers& of) { return of.times.first; }},
+                   {"next", [](const DecodeLayers& of) { return of.times.next; }}});
+}
+
+ModelTable layers_of(const PrefillRun& run) {
+  return layers_table<PrefillLayers>(
+      run.kinds,
+      {{"attention_of_first_chunk", [](const PrefillLayers& of) { return of.times.attention(1); }},
+       {"ffn", [](const PrefillLayers& of) { return of.times.ffn(); }}});
 }
 
 /// A core's, all of them, and what it has.
@@ -100,6 +134,14 @@ std::vector<double> bytes_of(const DecodeMemory& m, const WseParams& params) {
     row.push_back(static_cast<double>(bytes));
   }
   return row;
+}
+
+/// Says which matrices with zeros cores have with these, if any.
+void add_dense(const std::string& names, ModelReport& report) {
+  if (names.empty()) return;
+  report.facts.emplace_back("weights_with_their_zeros", fmt::format("\"{}\"", names));
+  report.remark +=
+      fmt::format("\nStored and multiplied with their zeros (llm.weight_form): {}.", names);
 }
 
 }  // namespace
@@ -122,6 +164,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   report.facts = {{"context", fmt::format("{}", context)},
                   {"batch", fmt::format("{}", batch)},
                   {"layers_per_block", fmt::format("{}", step.layers)}};
+  add_dense(step.dense_weights, report);
   report.words(true, true);
   report.number("step_cycles", step.cycles);
   report.number("step_time", step.cycles / hertz, "s");
@@ -138,20 +181,20 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   report.number("hand_over_cycles", step.hand_over);
   report.number("row_change_cycles", step.row_change);
   if (step.split) {
-    report.number("attention_cycles", step.attention);
-    report.number("ffn_cycles", step.ffn);
+    report.number("attention_cycles", step.layer.attention);
+    report.number("ffn_cycles", step.layer.ffn);
   } else {
-    report.number("first_layer_cycles", step.first_layer);
-    report.number("next_layer_cycles", step.next_layer);
+    report.number("first_layer_cycles", step.layer.first);
+    report.number("next_layer_cycles", step.layer.next);
   }
   const auto in = [&](std::initializer_list<DecodePhase> which) {
     double cycles = 0;
     for (const DecodePhase phase : which) {
-      if (const auto found = step.phases.find(phase); found != step.phases.end()) {
+      if (const auto found = step.layer.phases.find(phase); found != step.layer.phases.end()) {
         cycles += found->second;
       }
     }
-    return 100 * cycles / sum_of(step.phases, DecodePhase::norm, DecodePhase::ffn_residual);
+    return 100 * cycles / sum_of(step.layer.phases, DecodePhase::norm, DecodePhase::ffn_residual);
   };
   report.number("of_layer_in_weights",
                 in({DecodePhase::qkv, DecodePhase::o_proj, DecodePhase::router,
@@ -165,7 +208,8 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   for (const DecodeMemory& m : step.memory) positions = std::min(positions, m.positions);
   report.number("positions_that_fit", positions);
   ModelTable phases{"phases", "phase of a layer", {{"cycles", ""}}, {}};
-  for (const auto& [phase, cycles] : step.phases) phases.rows.push_back({word(phase), {cycles}});
+  for (const auto& [phase, cycles] : step.layer.phases)
+    phases.rows.push_back({word(phase), {cycles}});
   ModelTable memory{"memory", "core of a block of", {}, {}};
   for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
     memory.columns.emplace_back(title, "B");
@@ -179,6 +223,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
     memory.rows.emplace_back(m.block, row);
   }
   report.tables = {phases, shares_of(step), memory};
+  if (step.kinds.size() > 1) report.tables.push_back(layers_of(step));
   return report;
 }
 
@@ -202,6 +247,7 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
                   {"padded_tokens", fmt::format("{}", padded)},
                   {"chunk", fmt::format("{}", chunk)},
                   {"layers_per_block", fmt::format("{}", run.layers)}};
+  add_dense(run.dense_weights, report);
   report.words(true, true);
   report.number("prompt_cycles", run.cycles);
   report.number("seconds", seconds, "s");
@@ -225,6 +271,7 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
   }
   for (const DecodeMemory& m : run.memory) memory.rows.emplace_back(m.block, bytes_of(m, params_));
   report.tables = {parts, memory};
+  if (run.kinds.size() > 1) report.tables.push_back(layers_of(run));
   return report;
 }
 

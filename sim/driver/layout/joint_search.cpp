@@ -40,7 +40,8 @@ struct Row {
   std::string alike;                               // its mask left out
   std::vector<Candidate> candidates;               // planned first, if it can be
   std::size_t chosen = 0;
-  double planned = 0;  // cycles as planned, among rows as planned
+  std::map<SpacePlace, std::string> lived;  // where weights were that may choose, by layout
+  double planned = 0;                       // cycles as planned, among rows as planned
   LayoutFound found;
 };
 
@@ -117,6 +118,8 @@ class JointSearch {
   double without_moves(const Row& row);
   void search(std::size_t i);
   using Try = std::function<void(const SpacePlace&)>;
+  bool may_gain(std::size_t i, const SpacePlace& place, const LayoutPoints& points,
+                const LayoutTrials& trials, double best, LocalSearch& search);
   bool try_alike(std::size_t i, const Try& attempt, const LayoutPoints& points);
   std::optional<std::size_t> keep(Row& row, const LayoutPoints& points, const SpacePlace& place,
                                   const OpResult& result) const;
@@ -280,6 +283,25 @@ double JointSearch::least_moves(std::size_t i, const Layout& layout) {
   return least;
 }
 
+/// Whether the simulation of a layout may gain anything; if not, `search` is told why.
+bool JointSearch::may_gain(std::size_t i, const SpacePlace& place, const LayoutPoints& points,
+                           const LayoutTrials& trials, double best, LocalSearch& search) {
+  if (trials.guess(place) == kImpossible) return true;  // refused at once, before its moves
+  const auto open = rows_[i].lived.find(points.left_open(place));
+  if (open != rows_[i].lived.end() && open->second == points.residency(place)) {
+    search.leave(place);  // it is the same again
+    return false;
+  }
+  const double around = least_moves(i, points.layout(place));
+  if (around == kImpossible) {
+    search.take(place, std::nullopt);
+    return false;
+  }
+  if (trials.bound(place) + around < best * (1 - effort_.gain)) return true;
+  search.leave(place);
+  return false;
+}
+
 /// The layout of a row at which it and the moves around it take least, others as they are so far.
 void JointSearch::search(std::size_t i) {
   Row& row = rows_[i];
@@ -302,13 +324,10 @@ void JointSearch::search(std::size_t i) {
                       }},
                      planned, effort_);
   const auto attempt = [&](const SpacePlace& place) {
-    if (place != planned) {
-      const double around = least_moves(i, points.layout(place));
-      if (around == kImpossible) return search.take(place, std::nullopt);
-      if (trials.bound(place) + around >= best * (1 - effort_.gain)) return search.leave(place);
-    }
+    if (place != planned && !may_gain(i, place, points, trials, best, search)) return;
     const std::shared_ptr<const OpResult> result = trials.simulate(place);
     if (!result) return search.take(place, std::nullopt);
+    row.lived[place] = result->residency;
     const std::size_t at = *keep(row, points, place, *result);
     Candidate as_simulated = row.candidates[at];
     as_simulated.cycles = static_cast<double>(result->cycles);
@@ -332,6 +351,7 @@ void JointSearch::search(std::size_t i) {
   row.found.pruned = search.pruned();
   row.found.impossible = search.impossible();
   row.found.cut_off = search.cut_off();
+  row.found.at_most = at_most(search);
 }
 
 /// Whether a row like this one was searched: then what that has found is tried.

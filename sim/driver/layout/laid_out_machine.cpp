@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -166,9 +167,9 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
 
 /// What was found depends on the machine, how long was searched, and what it is of.
 std::string LaidOutMachine::cache_key(const SearchEffort& effort, const std::string& what) const {
-  return fmt::format("{}\n{}{} {} {} {} {}\n{}", plain_->kind(),
+  return fmt::format("{}\n{}{} {} {} {} {} {}\n{}", plain_->kind(),
                      settings_text(plain_->parameters()), effort.seed, effort.budget,
-                     effort.restarts, effort.batch, effort.gain, what);
+                     effort.restarts, effort.batch, effort.gain, effort.patience, what);
 }
 
 void LaidOutMachine::lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found,
@@ -307,6 +308,15 @@ OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std:
   return result;
 }
 
+/// What the end of the search may have cost.
+std::string left_over(const LayoutFound& found) {
+  if (std::isinf(found.at_most)) return ", others left over, of which nothing is known";
+  return fmt::format(
+      ", others left over, which differ in one choice and by counts are at most "
+      "{:.3g} times as fast",
+      found.at_most);
+}
+
 OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const {
   const auto row = chosen_.find(op.id);
@@ -321,7 +331,7 @@ OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint
   result.notes.emplace_back(kLayoutNote, layout_text(found->layout));
   std::string source = fmt::format(
       "best of {} simulated; {} pruned by their bounds, {} cannot be{}", found->simulated,
-      found->pruned, found->impossible, found->cut_off ? ", others left over by the budget" : "");
+      found->pruned, found->impossible, found->cut_off ? left_over(*found) : "");
   if (found->planned == 0) {
     source += "; as planned it cannot be";
   } else {

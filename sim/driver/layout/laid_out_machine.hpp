@@ -21,7 +21,7 @@ struct LayoutRequest {
   std::vector<LayoutEntry> entries;  // of a file
   std::string file;
   SearchEffort effort;
-  SearchEffort effort_of_rows = {1, 12, 0, 1, 0.03};  // that follow each other, of each
+  SearchEffort effort_of_rows = {1, 12, 0, 1, 0.03, 3};  // that follow each other, of each
   std::shared_ptr<PartCache> cache;  // of what `best` has found; none: only this process knows
 };
 

@@ -126,6 +126,21 @@ Layout LayoutPoints::layout(const SpacePlace& place) const {
   return layout;
 }
 
+std::string LayoutPoints::residency(const SpacePlace& place) const {
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (choices_[i].key == kResidencyKey) return choices_[i].values[place[i]];
+  }
+  return "";
+}
+
+SpacePlace LayoutPoints::left_open(const SpacePlace& place) const {
+  SpacePlace open = place;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (choices_[i].key == kResidencyKey) open[i] = 0;
+  }
+  return open;
+}
+
 SpacePlace LayoutPoints::place(const Layout& layout) const {
   SpacePlace place(choices_.size(), 0);
   for (std::size_t i = 0; i < choices_.size(); ++i) {

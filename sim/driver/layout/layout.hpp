@@ -51,6 +51,11 @@ class LayoutPoints {
 
   Layout layout(const SpacePlace& place) const;
 
+  /// Where a place has the weights, as `residency` says it, "" if it says nothing of them; and the
+  /// place that leaves this as the row has it.
+  std::string residency(const SpacePlace& place) const;
+  SpacePlace left_open(const SpacePlace& place) const;
+
   /// The place of a layout with values of this space.
   SpacePlace place(const Layout& layout) const;
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <sstream>
 #include <utility>
@@ -24,7 +26,9 @@ LayoutTrials::LayoutTrials(const Machine& machine, const LayerOp& op, const Mask
 }
 
 double LayoutTrials::bound(const SpacePlace& place) const {
-  double cycles = 0;
+  const auto [at, is_new] = bounds_.try_emplace(place, 0);
+  double& cycles = at->second;
+  if (!is_new) return cycles;
   attempt(place, [&](const Laid& laid) {
     cycles = static_cast<double>(laid.machine->least_cycles(laid.op, mask_).value_or(0));
   });
@@ -32,10 +36,12 @@ double LayoutTrials::bound(const SpacePlace& place) const {
 }
 
 double LayoutTrials::guess(const SpacePlace& place) const {
-  double cycles = std::numeric_limits<double>::infinity();
+  const auto [at, is_new] = guesses_.try_emplace(place, std::numeric_limits<double>::infinity());
+  double& cycles = at->second;
+  if (!is_new) return cycles;
   attempt(place, [&](const Laid& laid) {
     const std::optional<Cycle> found = laid.machine->expected_cycles(laid.op, mask_);
-    if (found) cycles = static_cast<double>(*found);
+    cycles = found ? static_cast<double>(*found) : std::numeric_limits<double>::max();
   });
   return cycles;
 }
@@ -63,6 +69,12 @@ bool LayoutTrials::attempt(const SpacePlace& place,
   } catch (const SimulationError&) {  // no room, no such kernel
     return false;
   }
+}
+
+double at_most(LocalSearch& search) {
+  const double least = search.least_left();
+  if (least <= 0) return std::numeric_limits<double>::infinity();
+  return std::max(1.0, search.best_value() / least);
 }
 
 bool asks_for_nothing(const Execution& execution) {
@@ -98,12 +110,14 @@ std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op
   found.pruned = search.pruned();
   found.impossible = search.impossible();
   found.cut_off = search.cut_off();
+  found.at_most = at_most(search);
   return found;
 }
 
 std::string encode_found(const LayoutFound& found) {
-  std::string text = fmt::format("{} {} {} {} {} {}", found.cycles, found.planned, found.simulated,
-                                 found.pruned, found.impossible, found.cut_off ? 1 : 0);
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {}", found.cycles, found.planned, found.simulated,
+                  found.pruned, found.impossible, found.cut_off ? 1 : 0, found.at_most);
   for (const auto& [key, value] : found.layout) text += fmt::format(" {}={}", key, value);
   return text;
 }
@@ -111,10 +125,12 @@ std::string encode_found(const LayoutFound& found) {
 std::optional<LayoutFound> decode_found(const std::string& text) {
   std::istringstream in(text);
   LayoutFound found;
+  std::string at_most;
   if (!(in >> found.cycles >> found.planned >> found.simulated >> found.pruned >>
-        found.impossible >> found.cut_off)) {
+        found.impossible >> found.cut_off >> at_most)) {
     return std::nullopt;
   }
+  found.at_most = std::strtod(at_most.c_str(), nullptr);  // "inf" among them
   for (std::string word; in >> word;) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,11 +20,16 @@ struct LayoutFound {
   std::uint64_t simulated = 0;
   std::uint64_t pruned = 0;      // by their bounds
   std::uint64_t impossible = 0;  // refused, by memory or otherwise
-  bool cut_off = false;          // the budget ended it
+  bool cut_off = false;          // the budget or its patience ended it
+  double at_most = 1;            // times as fast as this is any layout that differs in one choice
 
   /// Of that layout, simulated with nothing asked for; null if it is not from this process.
   std::shared_ptr<const OpResult> result;
 };
+
+/// How many times as fast as the best that was found any layout is at most that differs from it in
+/// one choice, by the bounds of those that were not simulated; infinite if one has none.
+double at_most(LocalSearch& search);
 
 /// True if nothing is asked of a simulation beside its result: it is that of any other such one.
 bool asks_for_nothing(const Execution& execution);
@@ -48,8 +54,8 @@ class LayoutTrials {
   /// Cycles that a place cannot be below; 0 if nothing is known, or it cannot be.
   double bound(const SpacePlace& place) const;
 
-  /// Cycles that it is expected to take. What no one can say, because it is refused or of an
-  /// unknown kind, comes last.
+  /// Cycles that it is expected to take: infinite if it is known to be refused, and more than of
+  /// any other if no one can say.
   double guess(const SpacePlace& place) const;
 
   /// Null if it cannot be.
@@ -62,6 +68,8 @@ class LayoutTrials {
   };
   bool attempt(const SpacePlace& place, const std::function<void(const Laid&)>& action) const;
 
+  mutable std::map<SpacePlace, double> bounds_;  // that are known
+  mutable std::map<SpacePlace, double> guesses_;
   const Machine& machine_;
   const LayerOp& op_;
   const Mask* mask_;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/result/result_trust.hpp"
 
+#include "sim/driver/result/result_cells.hpp"
+
 namespace lacuna {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-template <class T>
-void take_cell(const Json& json, const char* key, T& value) {
-  value = json.at(key).get<T>();
-}
 
 }  // namespace
 
@@ -24,16 +21,16 @@ Json trust_json(const TrustErrors& trust) {
 
 TrustErrors parse_trust(const Json& json) {
   TrustErrors trust;
-  take_cell(json, "machine", trust.machine);
-  take_cell(json, "family", trust.family);
-  take_cell(json, "regime", trust.regime);
-  take_cell(json, "quantity", trust.quantity);
-  take_cell(json, "points", trust.points);
-  take_cell(json, "p5", trust.p5);
-  take_cell(json, "median", trust.median);
-  take_cell(json, "p95", trust.p95);
-  take_cell(json, "commit", trust.commit);
-  take_cell(json, "measured_before_this_model", trust.moved);
+  take(json, "machine", trust.machine);
+  take(json, "family", trust.family);
+  take(json, "regime", trust.regime);
+  take(json, "quantity", trust.quantity);
+  take(json, "points", trust.points);
+  take(json, "p5", trust.p5);
+  take(json, "median", trust.median);
+  take(json, "p95", trust.p95);
+  take(json, "commit", trust.commit);
+  take(json, "measured_before_this_model", trust.moved);
   return trust;
 }
 
@@ -46,10 +43,10 @@ Json silicon_json(const UnitSilicon& silicon) {
 
 UnitSilicon parse_silicon(const Json& json) {
   UnitSilicon silicon;
-  take_cell(json, "sram_mb", silicon.sram_mb);
-  take_cell(json, "low_mm2", silicon.mm2.low);
-  take_cell(json, "nominal_mm2", silicon.mm2.nominal);
-  take_cell(json, "high_mm2", silicon.mm2.high);
+  take(json, "sram_mb", silicon.sram_mb);
+  take(json, "low_mm2", silicon.mm2.low);
+  take(json, "nominal_mm2", silicon.mm2.nominal);
+  take(json, "high_mm2", silicon.mm2.high);
   return silicon;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -24,33 +25,73 @@ namespace lacuna {
 
 namespace {
 
-/// What two operations must have in common for a comparison of their speed to mean something.
+std::string fact(const std::vector<std::pair<std::string, std::string>>& facts, const char* name) {
+  for (const auto& [key, text] : facts) {
+    if (key == name) return text;
+  }
+  return {};
+}
+
+/// What two operations must have in common for a comparison of their speed to mean something. Where
+/// weights live is asked for alike: `auto` compares the faster place of both.
 std::string shape_key(const std::string& machine, const OpRecord& op) {
   const SummaryRow& row = op.row;
   // Operations that are no products differ in more than their shape.
   const std::string id = op.result.mac_algorithmic == 0 ? row.op_id : "";
-  return fmt::format("{} {} {}x{}x{} {} {} {}", machine, row.op == "spmm" ? "gemm" : row.op,
+  return fmt::format("{} {} {}x{}x{} {} {} {} {} {}", machine, row.op == "spmm" ? "gemm" : row.op,
                      row.m.value_or(0), row.k.value_or(0), row.n.value_or(0), row.dtype,
-                     op.result.mac_algorithmic, id);
+                     op.result.mac_algorithmic, id, fact(op.request, "residency"),
+                     fact(op.request, "partials"));
 }
 
-/// The machine of a run and all its parameters.
+/// The machine of a run, all its parameters, and how it lays operations out if that varies.
 std::string machine_key(const RunRecord& run) {
   std::string key = run.machine;
   for (const ParameterValue& parameter : run.parameters) key += ' ' + parameter.value;
+  for (std::size_t i = 0; i < run.varying.size() && i < run.total.varying.size(); ++i) {
+    if (run.varying[i] == "layout") key += " layout " + run.total.varying[i];
+  }
   return key;
 }
 
-/// Dense operations by shape.
-using DenseRows = std::map<std::string, SummaryRow>;
+std::string place_key(const std::string& shape, const RunRecord& run, const OpRecord& op) {
+  return shape + '\n' + run.workload + '\n' + op.row.op_id;
+}
+
+bool is_dense(const OpRecord& op) { return op.row.pattern == "dense" && !op.row.x_density; }
+
+bool all_dense(const RunRecord& run) {
+  return std::all_of(run.ops.begin(), run.ops.end(), is_dense);
+}
+
+/// Dense operations. Those of a workload that is dense throughout have the neighbours that their
+/// partners have: who shares the chip, and from where operands come. Others are of the shape alone.
+struct DenseRows {
+  std::map<std::string, SummaryRow> by_place;
+  std::map<std::string, SummaryRow> by_shape;
+
+  /// Null if there is none.
+  const SummaryRow* partner(const std::string& machine, const RunRecord& run,
+                            const OpRecord& op) const {
+    if (all_dense(run)) return &op.row;
+    const std::string shape = shape_key(machine, op);
+    const auto place = by_place.find(place_key(shape, run, op));
+    if (place != by_place.end()) return &place->second;
+    if (is_dense(op)) return &op.row;
+    const auto alike = by_shape.find(shape);
+    return alike == by_shape.end() ? nullptr : &alike->second;
+  }
+};
 
 void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
   for (const RunRecord& run : records) {
     const std::string machine = machine_key(run);
+    const bool throughout = all_dense(run);
     for (const OpRecord& op : run.ops) {
-      if (op.row.pattern == "dense" && !op.row.x_density && op.row.cycles) {
-        dense.emplace(shape_key(machine, op), op.row);
-      }
+      if (!is_dense(op) || !op.row.cycles) continue;
+      const std::string shape = shape_key(machine, op);
+      if (throughout) dense.by_place.emplace(place_key(shape, run, op), op.row);
+      dense.by_shape.emplace(shape, op.row);
     }
   }
 }
@@ -61,15 +102,16 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
   bool all = !run.ops.empty();
   const std::string machine = machine_key(run);
   for (OpRecord& op : run.ops) {
-    const auto partner = dense.find(shape_key(machine, op));
-    if (partner == dense.end() || !op.row.time_s) {
+    const SummaryRow* const partner = dense.partner(machine, run, op);
+    if (partner == nullptr || !partner->time_s || !op.row.time_s) {
       all = false;
       continue;
     }
-    op.row.dense_tflops = partner->second.useful_tflops;
-    if (*op.row.time_s > 0) op.row.speedup_vs_dense = *partner->second.time_s / *op.row.time_s;
-    seconds += *partner->second.time_s;
-    flop += static_cast<double>(partner->second.useful_flop.value_or(0));
+    const double partner_s = *partner->time_s;
+    op.row.dense_tflops = partner->useful_tflops;
+    if (*op.row.time_s > 0) op.row.speedup_vs_dense = partner_s / *op.row.time_s;
+    seconds += partner_s;
+    flop += static_cast<double>(partner->useful_flop.value_or(0));
   }
   if (!all || !run.total.time_s || !(*run.total.time_s > 0) || !(seconds > 0)) return;
   if (flop > 0) run.total.dense_tflops = flop / seconds * 1e-12;
@@ -353,30 +395,53 @@ void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRe
   for (RunRecord& run : records) compare_run(run, dense);
 }
 
+namespace {
+
+bool has_weights_to_leave_out(const LayerOp& op) { return op.op == "gemm" || op.op == "spmm"; }
+
+/// The workload with all weights and all of X; rows of other patterns, which nothing is compared
+/// with, are left out.
+WorkloadTrace dense_workload(const WorkloadTrace& workload) {
+  WorkloadTrace dense = workload;
+  dense.ops.clear();
+  for (const LayerOp& op : workload.ops) {
+    if (has_weights_to_leave_out(op))
+      dense.ops.push_back(dense_form(op));
+    else if (op.pattern.name == "dense" && op.x_pattern == "dense")
+      dense.ops.push_back(op);
+  }
+  return dense;
+}
+
+}  // namespace
+
 std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
-  const auto key = [](const Point& point, const LayerOp& op) {
-    return fmt::format("{} {} {} {} {} {} {} {}", fmt::ptr(point.machine), dense_form(op).op, op.m,
-                       op.k, op.n, word(op.dtype), op.batch, op.repeat);
+  const auto key = [](const Point& point, const WorkloadTrace& workload) {
+    std::string text = fmt::format("{} {}", fmt::ptr(point.machine), workload.name);
+    for (const LayerOp& op : workload.ops) {
+      text +=
+          fmt::format("\n{} {} {} {} {} {} {} {} {} {}", op.id, op.op, op.m, op.k, op.n,
+                      word(op.dtype), word(op.partials), word(op.residency), op.batch, op.repeat);
+    }
+    return text;
+  };
+  const auto leaves_out = [](const LayerOp& op) {
+    return has_weights_to_leave_out(op) && (op.pattern.name != "dense" || op.x_pattern != "dense");
+  };
+  const auto sparse = [&](const Point& point) {
+    return std::any_of(point.workload.ops.begin(), point.workload.ops.end(), leaves_out);
   };
   std::set<std::string> known;
   for (const Point& point : points) {
-    for (const LayerOp& op : point.workload.ops) {
-      if (op.pattern.name == "dense" && op.x_pattern == "dense") known.insert(key(point, op));
-    }
+    if (!sparse(point)) known.insert(key(point, dense_workload(point.workload)));
   }
   std::vector<Point> missing;
   for (const Point& point : points) {
-    bool begun = false;  // rows of one workload share a chip, those of others do not
-    for (const LayerOp& op : point.workload.ops) {
-      if (op.op != "gemm" && op.op != "spmm") continue;
-      if (!known.insert(key(point, op)).second) continue;
-      if (!std::exchange(begun, true)) {
-        missing.push_back({points.size() + missing.size(), point.machine, "dense", {}});
-        missing.back().workload.name = point.workload.name;
-        missing.back().settings = point.settings;
-      }
-      missing.back().workload.ops.push_back(dense_form(op));
-    }
+    if (!sparse(point)) continue;
+    WorkloadTrace dense = dense_workload(point.workload);
+    if (!known.insert(key(point, dense)).second) continue;
+    missing.push_back({points.size() + missing.size(), point.machine, "dense", std::move(dense),
+                       point.settings, point.varying, point.values});
   }
   return missing;
 }

@@ -96,12 +96,14 @@ LayerOp dense_form(const LayerOp& op);
 void add_varying(RunRecord& record, const Point& point);
 
 /// Fills dense_tflops and speedup_vs_dense of all `records` from the dense operations among them
-/// and in `extra`: same machine and parameters, shape, type and batch. A row without such a
-/// partner, and a total with such a row, stays as it is.
+/// and in `extra`: same machine, parameters and layout, shape, types, batch and residency that is
+/// asked for. The same row of the same workload, dense throughout, comes first; then, of a dense
+/// row, it itself; then any of the shape. A row without such a partner, and a total with such a
+/// row, stays as it is.
 void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra);
 
-/// The dense operations that compare_with_dense() would miss, one point for each machine. Their
-/// run numbers follow those of `points`.
+/// The dense workloads that compare_with_dense() would miss, each once for each machine: whole, as
+/// rows share a chip and get operands from each other. Their run numbers follow those of `points`.
 std::vector<Point> missing_dense_points(const std::vector<Point>& points);
 
 }  // namespace lacuna

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 
 #include "sim/base/split.hpp"
 #include "sim/driver/validate/points.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -90,7 +92,10 @@ std::string blocks_table(const std::vector<BlockOutcome>& outcomes) {
   return "\nBy block; losses are published and not simulated\n\n" + table.text();
 }
 
-Figure blocks_figure(const std::vector<BlockOutcome>& outcomes) {
+std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes) {
+  const bool any = std::any_of(outcomes.begin(), outcomes.end(),
+                               [](const BlockOutcome& each) { return each.loss.has_value(); });
+  if (!any) return {};
   Figure figure;
   figure.name = "loss_cost";
   std::vector<std::string> header = {"block", "published_loss", "FLOP"};
@@ -116,20 +121,25 @@ Figure blocks_figure(const std::vector<BlockOutcome>& outcomes) {
   page.legend = {header.begin() + 2, header.end()};
   constexpr std::array<const char*, 5> kColours = {"#000000", "#0072B2", "#D55E00", "#009E73",
                                                    "#CC79A7"};
+  PythonCurves curves{"cost of a step, dense = 1", "published loss (not simulated), nats"};
+  curves.log_x = true;
   std::string body =
       "  set xlabel 'cost of a step, dense = 1'\n  set ylabel 'published loss (not simulated), "
       "nats'\n"
       "  set logscale x\n  set datafile separator ','\n"
       "  set arrow from 1, graph 0 to 1, graph 1 nohead dt 3 lc rgb '#888888'\n  plot ";
   for (std::size_t i = 2; i < header.size(); ++i) {
+    const SeriesStyle style{kColours.at((i - 2) % kColours.size()), static_cast<unsigned>(4 + i)};
+    curves.curves.push_back({i, 1, {header[i], style}});
     body += fmt::format(
         "{}'{}.csv' skip 1 using {}:2 with linespoints pt {} ps 0.7 lw 1.2 lc rgb "
         "'{}' title {}",
-        i == 2 ? "" : ", ", figure.name, i + 1, 4 + i, kColours.at((i - 2) % kColours.size()),
+        i == 2 ? "" : ", ", figure.name, i + 1, style.marker, style.colour,
         lacuna::quoted(header[i]));
   }
   figure.script = figure_script(page, body + "\n");
-  return figure;
+  figure.python = python_of_curves(page, curves);
+  return {figure};
 }
 
 }  // namespace lacuna

@@ -40,7 +40,7 @@ void add_published_losses(const std::string& model, double density,
 std::string blocks_table(const std::vector<BlockOutcome>& outcomes);
 
 /// Published loss against what a step costs, dense being 1: in FLOP, and in simulated time and
-/// energy of each machine.
-Figure blocks_figure(const std::vector<BlockOutcome>& outcomes);
+/// energy of each machine. None where nothing was published.
+std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes);
 
 }  // namespace lacuna

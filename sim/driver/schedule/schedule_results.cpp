@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -157,9 +158,11 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
   std::string body =
       "  set xlabel 'update'\n  set ylabel 'time of a step, us'\n"
       "  set yrange [0:*]\n  set datafile separator ','\n  plot ";
+  PythonCurves curves{"update", "time of a step, us", 0};
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const SeriesStyle style =
         series_style(static_cast<unsigned>(i), machines[i], static_cast<unsigned>(i));
+    curves.curves.push_back({0, i + 1, {machines[i], style}});
     body += fmt::format(
         "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc "
         "rgb '{}' title {}",
@@ -167,6 +170,7 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
         lacuna::quoted(machines[i]));
   }
   figure.script = figure_script(page, body + "\n");
+  figure.python = python_of_curves(page, curves);
   return figure;
 }
 
@@ -243,8 +247,10 @@ Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop
   std::string body =
       "  set xlabel 'round'\n  set ylabel 'share of the dense step'\n  set yrange [0:*]\n"
       "  set datafile separator ','\n  plot ";
+  PythonCurves curves{"round", "share of the dense step", 0};
   for (std::size_t i = 1; i < header.size(); ++i) {
     const SeriesStyle style = line_style(static_cast<unsigned>(i - 1));
+    curves.curves.push_back({0, i, {header[i], style}});
     body += fmt::format(
         "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc rgb '{}' title "
         "{}",
@@ -252,6 +258,7 @@ Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop
         lacuna::quoted(header[i]));
   }
   figure.script = figure_script(page, body + "\n");
+  figure.python = python_of_curves(page, curves);
   return figure;
 }
 

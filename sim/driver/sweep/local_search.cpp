@@ -23,17 +23,22 @@ void LocalSearch::consider(const SpacePlace& place, std::vector<Candidate>& into
   into.push_back({*settled, space_.guess(*settled)});
 }
 
-/// The neighbours of a place that are not known yet.
-void LocalSearch::surround(const SpacePlace& place) {
-  left_.clear();
+template <class Action>
+void LocalSearch::for_each_neighbour(const SpacePlace& place, const Action& action) const {
   for (std::size_t choice = 0; choice < place.size(); ++choice) {
     for (std::uint32_t value = 0; value < space_.values[choice]; ++value) {
       if (value == place[choice]) continue;
       SpacePlace other = place;
       other[choice] = value;
-      consider(other, left_);
+      action(other);
     }
   }
+}
+
+/// The neighbours of a place that are not known yet.
+void LocalSearch::surround(const SpacePlace& place) {
+  left_.clear();
+  for_each_neighbour(place, [&](const SpacePlace& other) { consider(other, left_); });
   std::stable_sort(left_.begin(), left_.end(),
                    [](const Candidate& a, const Candidate& b) { return a.guess < b.guess; });
   std::reverse(left_.begin(), left_.end());
@@ -63,7 +68,31 @@ bool LocalSearch::start_anew() {
   fates_[first->place] = Fate::open;
   at_ = first->place;
   at_value_ = std::numeric_limits<double>::infinity();
+  last_gain_ = at_value_;
+  in_vain_ = 0;
   return true;
+}
+
+double LocalSearch::least_left() {
+  double least = std::numeric_limits<double>::infinity();
+  if (!best_) return least;
+  for_each_neighbour(*best_, [&](const SpacePlace& other) {
+    const std::optional<SpacePlace> settled = space_.settle(other);
+    if (!settled) return;
+    const auto fate = fates_.find(*settled);
+    if (fate != fates_.end() && fate->second == Fate::known) return;
+    if (space_.guess(*settled) == std::numeric_limits<double>::infinity()) return;
+    least = std::min(least, space_.bound(*settled));
+  });
+  return least;
+}
+
+/// What the start has left over is not looked at any more.
+void LocalSearch::lose_patience() {
+  for (const Candidate& each : left_) fates_.erase(each.place);
+  left_.clear();
+  moved_ = false;
+  cut_off_ = true;
 }
 
 std::vector<SpacePlace> LocalSearch::next() {
@@ -114,6 +143,12 @@ void LocalSearch::take(const SpacePlace& place, std::optional<double> value) {
   if (*value < best_value_) {
     best_ = place;
     best_value_ = *value;
+  }
+  if (*value < last_gain_ * (1 - effort_.gain)) {
+    last_gain_ = *value;
+    in_vain_ = 0;
+  } else if (++in_vain_ == effort_.patience) {
+    lose_patience();
   }
 }
 

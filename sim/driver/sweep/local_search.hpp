@@ -28,6 +28,7 @@ struct SearchedSpace {
   std::function<double(const SpacePlace&)> bound;
 
   /// What it is expected to be: decides in which order places are tried, and nothing else.
+  /// Infinite: it cannot be.
   std::function<double(const SpacePlace&)> guess;
 };
 
@@ -38,12 +39,16 @@ struct SearchEffort {
   std::size_t restarts = 2;  // after the first start
   std::size_t batch = 1;     // places that are handed out before any of them is known
   double gain = 0;           // a bound has to be below the best by such a share of it
+
+  /// A start ends when so many places after each other have not brought the gain; 0: it goes on.
+  std::size_t patience = 0;
 };
 
 /// Descent with restarts for the smallest value: of the neighbours of a place, which differ from it
 /// in one choice, those whose bound is below the best so far are tried in the order of their
 /// guesses, and the first batch with a better one becomes the place. Where none is better it starts
-/// anew, at the most promising of some places that are drawn. The same seed gives the same places.
+/// anew, at the most promising of some places that are drawn; likewise where its patience ends. The
+/// same seed gives the same places.
 class LocalSearch {
  public:
   LocalSearch(SearchedSpace space, SpacePlace start, const SearchEffort& effort);
@@ -66,8 +71,12 @@ class LocalSearch {
   std::size_t pruned() const { return pruned_; }
   std::size_t impossible() const { return impossible_; }
 
-  /// True if places were left that the budget did not reach.
+  /// True if places were left that the budget did not reach, or that patience did not wait for.
   bool cut_off() const { return cut_off_; }
+
+  /// Below what no single change of the best place can be, of those that were not simulated, from
+  /// their bounds alone; infinite if there are none.
+  double least_left();
 
  private:
   enum class Fate { open, handed_out, known, pruned };
@@ -80,6 +89,9 @@ class LocalSearch {
   void consider(const SpacePlace& place, std::vector<Candidate>& into);
   bool start_anew();
   void give_back(const SpacePlace& place);
+  void lose_patience();
+  template <class Action>
+  void for_each_neighbour(const SpacePlace& place, const Action& action) const;
 
   SearchedSpace space_;
   SearchEffort effort_;
@@ -92,6 +104,8 @@ class LocalSearch {
   double at_value_ = std::numeric_limits<double>::infinity();
   std::optional<SpacePlace> best_;
   double best_value_ = std::numeric_limits<double>::infinity();
+  double last_gain_ = std::numeric_limits<double>::infinity();  // the best when it last was one
+  std::size_t in_vain_ = 0;                                     // places since
   std::size_t handed_out_ = 0;
   std::size_t simulated_ = 0;
   std::size_t pruned_ = 0;

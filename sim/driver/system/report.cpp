@@ -252,17 +252,7 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
   return text;
 }
 
-namespace {
-
-NamedTable time_stack(const TrainingResult& result) {
-  std::vector<const char*> uses;
-  for (std::size_t i = 0; i < kUses; ++i) uses.push_back(use_name(static_cast<Use>(i)));
-  std::vector<std::vector<std::uint64_t>> ns;
-  for (const system::TimeStack& chip : result.run.chips) ns.emplace_back(chip.begin(), chip.end());
-  return time_stack_table("time_stack", uses, ns);
-}
-
-NamedTable memory_of(const TrainingResult& result) {
+std::vector<MemoryOfPlace> memory_places(const TrainingResult& result) {
   std::vector<MemoryOfPlace> places;
   for (const system::MemoryAccount& a : result.memory) {
     places.push_back({fmt::format("{}", a.phase),
@@ -276,7 +266,17 @@ NamedTable memory_of(const TrainingResult& result) {
                        {"buffers", a.buffers}},
                       a.capacity});
   }
-  return memory_table("memory", places);
+  return places;
+}
+
+namespace {
+
+NamedTable time_stack(const TrainingResult& result) {
+  std::vector<const char*> uses;
+  for (std::size_t i = 0; i < kUses; ++i) uses.push_back(use_name(static_cast<Use>(i)));
+  std::vector<std::vector<std::uint64_t>> ns;
+  for (const system::TimeStack& chip : result.run.chips) ns.emplace_back(chip.begin(), chip.end());
+  return time_stack_table("time_stack", uses, ns);
 }
 
 std::string stages_csv(const TrainingResult& result) {
@@ -402,7 +402,7 @@ std::vector<std::pair<std::string, std::string>> system_files(const SystemMachin
       {"metrics.csv", csv_of(metrics_table("metrics", system_metrics(machine, training, result)))},
       {"time_stack.csv", csv_of(time_stack(result))},
       {"stages.csv", stages_csv(result)},
-      {"memory.csv", csv_of(memory_of(result))},
+      {"memory.csv", csv_of(memory_table("memory", memory_places(result)))},
       {"resources.csv", resources_csv(machine, result)},
       {"timeline.json", timeline_of(training, result)}};
 }

@@ -26,6 +26,9 @@ std::optional<TrustErrors> errors_of(const SystemMachine& machine,
 std::string system_text(const SystemMachine& machine, const std::string& name,
                         const system::TrainingParams& training, const TrainingResult& result);
 
+/// What lies on each chip of a replica in each phase.
+std::vector<MemoryOfPlace> memory_places(const TrainingResult& result);
+
 /// Files of a result folder, by name: metrics.csv, time_stack.csv, stages.csv, memory.csv,
 /// resources.csv, timeline.json.
 std::vector<std::pair<std::string, std::string>> system_files(

@@ -213,6 +213,12 @@ void add_collective(WaferSystemRun& run, const LayerOp& op) {
     run.passes.push_back(system::make_wafer_pass(run.params, op.id + " down", bytes, 0, {0}));
     run.passes.back().waits_for = up;
   }
+  run.kinds.resize(run.passes.size(), PassKind::exchange);
+}
+
+PassKind pass_kind(const LayerOp& op) {
+  if (op.phase == Phase::fwd) return PassKind::forward;
+  return op.phase == Phase::bwd ? PassKind::backward : PassKind::optimizer;
 }
 
 /// The passes of all steps. A weight's next forward pass waits for its update.
@@ -234,6 +240,7 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const WaferW
         updates[trained_row(op)] = static_cast<std::uint32_t>(run.passes.size());
       }
       run.passes.push_back(std::move(pass));
+      run.kinds.push_back(pass_kind(op));
     }
   }
 }
@@ -429,37 +436,48 @@ NamedTable times_table(const WaferSystemRun& run) {
   return time_stack_table("system_times", {"work", "weights", "gradients", "idle"}, ns);
 }
 
-NamedTable memory_of(const WaferSystemRun& run) {
+}  // namespace
+
+std::vector<MemoryOfPlace> memory_places(const WaferSystemRun& run) {
   const system::StoreAccount& store = run.store;
   const WaferAccount& wafer = run.wafer;
-  return memory_table("system_memory", {{"0",
-                                         "store",
-                                         {{"weights", store.weights},
-                                          {"gradients", store.gradients},
-                                          {"state", store.state},
-                                          {"activations", 0},
-                                          {"working", 0}},
-                                         store.capacity},
-                                        {"0",
-                                         "wafer",
-                                         {{"weights", wafer.weights},
-                                          {"gradients", 0},
-                                          {"state", 0},
-                                          {"activations", wafer.activations},
-                                          {"working", wafer.working}},
-                                         wafer.capacity}});
+  return {{"0",
+           "store",
+           {{"weights", store.weights},
+            {"gradients", store.gradients},
+            {"state", store.state},
+            {"activations", 0},
+            {"working", 0}},
+           store.capacity},
+          {"0",
+           "wafer",
+           {{"weights", wafer.weights},
+            {"gradients", 0},
+            {"state", 0},
+            {"activations", wafer.activations},
+            {"working", wafer.working}},
+           wafer.capacity}};
 }
 
-/// The passes of the first wafer, and from the end of what goes up until it is in the store.
-std::string timeline_of(const WaferSystemRun& run) {
-  std::vector<TimelineBar> bars;
+std::vector<PassBar> pass_bars(const WaferSystemRun& run) {
+  std::vector<PassBar> bars;
   for (std::size_t i = 0; i < run.passes.size(); ++i) {
     const system::WaferPassTimes& times = run.result.passes[i];
     const auto& [begin, end] = run.result.first_wafer[i];
-    bars.push_back({run.passes[i].name, 0, begin, end});
-    if (times.updated != kNever) bars.push_back({run.passes[i].name, 1, end, times.updated});
+    bars.push_back({i, 0, begin, end});
+    if (times.updated != kNever) bars.push_back({i, 1, end, times.updated});
   }
-  return timeline_json("system", {"first wafer", "on the way to the store"}, bars);
+  return bars;
+}
+
+namespace {
+
+std::string timeline_of(const WaferSystemRun& run) {
+  std::vector<TimelineBar> bars;
+  for (const PassBar& bar : pass_bars(run)) {
+    bars.push_back({run.passes[bar.pass].name, bar.track, bar.from, bar.to});
+  }
+  return timeline_json("system", kPassTracks, bars);
 }
 
 }  // namespace
@@ -484,7 +502,8 @@ std::vector<SystemMetric> wafer_system_metrics(const WaferSystemRun& run) {
 
 std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run) {
   return {passes_table(run), times_table(run),
-          metrics_table("system_metrics", wafer_system_metrics(run)), memory_of(run)};
+          metrics_table("system_metrics", wafer_system_metrics(run)),
+          memory_table("system_memory", memory_places(run))};
 }
 
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "sim/driver/system/scaling.hpp"
 #include "sim/driver/system/tables.hpp"
 #include "sim/machines/machine.hpp"
+#include "sim/report/figures/figure.hpp"
 #include "sim/report/tables/summary.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/layer_op.hpp"
@@ -46,12 +48,16 @@ struct WaferWork {
 /// The same of a run; UnsupportedError if a row was not simulated.
 WaferWork work_of(const RunRecord& record);
 
+/// What a pass is of.
+enum class PassKind : std::uint8_t { forward, backward, optimizer, exchange };
+
 /// A run of a trace on several wafers that share one store of weights. The trace is the share of
 /// one wafer; its operations take the times that the wafer's model gave them.
 struct WaferSystemRun {
   system::WaferSystemParams params;
   system::WaferEdge edge;
   std::vector<system::WaferPass> passes;  // in the order of the trace, those of all steps
+  std::vector<PassKind> kinds;            // of each
   system::WaferSystemResult result;
   system::StoreAccount store;
   WaferAccount wafer;
@@ -94,7 +100,24 @@ std::vector<SystemMetric> wafer_system_metrics(const WaferSystemRun& run);
 /// The passes, the time of each wafer, and quantities of the whole with their units.
 std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run);
 
-/// The same as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv,
+/// A stretch of a pass: on the first wafer, or (track 1) from its end there until it is in the
+/// store.
+struct PassBar {
+  std::size_t pass = 0;
+  std::size_t track = 0;
+  Cycle from = 0;
+  Cycle to = 0;
+};
+std::vector<PassBar> pass_bars(const WaferSystemRun& run);
+inline const std::vector<std::string> kPassTracks = {"first wafer", "on the way to the store"};
+
+/// What the store and a wafer hold.
+std::vector<MemoryOfPlace> memory_places(const WaferSystemRun& run);
+
+/// Passes in time, where the time of the wafers goes, memory of a wafer; `title` is the first line.
+std::vector<Figure> wafer_system_figures(const WaferSystemRun& run, const std::string& title);
+
+/// The tables as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv,
 /// system_memory.csv, system_timeline.json.
 std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run);
 

@@ -14,6 +14,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/machines/system/takes_streams.hpp"
+#include "sim/machines/takes_long.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
@@ -34,7 +35,10 @@ bool may_be_resident(const LayerOp& op) {
   return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
 }
 
-class WseMachine final : public Machine, public MovesOperands, public TakesStreams {
+class WseMachine final : public Machine,
+                         public MovesOperands,
+                         public TakesStreams,
+                         public TakesLong {
  public:
   explicit WseMachine(std::string name) : name_(std::move(name)) {}
 
@@ -108,6 +112,7 @@ class WseMachine final : public Machine, public MovesOperands, public TakesStrea
   void place_operands(WorkloadTrace& workload) const override;
 
   std::vector<std::string> slow_settings() const override;
+  std::string takes_long(const LayerOp& op) const override { return long_run(params_, op); }
 
   std::string describe_unit(const std::string& name) const override {
     return describe_wafer_unit(params_, name_, name);
@@ -116,6 +121,10 @@ class WseMachine final : public Machine, public MovesOperands, public TakesStrea
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
     return least_cycles_of_weights(params_, op, mask);
+  }
+  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
+    if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
+    return expected_cycles_of_weights(params_, op, mask);
   }
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,

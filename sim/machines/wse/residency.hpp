@@ -20,10 +20,18 @@ void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf&
 OpResult run_weights(const WseParams& params, const LayerOp& op, const Mask* mask,
                      std::uint64_t seed, const Execution& execution);
 
+/// About how long a product takes whose scattered weights are asked to stay, of which all rows of
+/// cores are then simulated, and what is sooner done; empty if that is soon done.
+std::string long_run(const WseParams& params, const LayerOp& op);
+
 /// Cycles that no run of a product with weights can be below, wherever they may live; nothing if no
 /// bound is known.
 std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
                                              const Mask* mask);
+
+/// What it is expected to take: that bound, as far as there are colors and queues for it.
+/// SimulationError if it is refused wherever they may live.
+Cycle expected_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask);
 
 /// The same simulation without numbers, events and explanation: for a time to compare with.
 Execution without_record(const Execution& execution);

@@ -13,8 +13,8 @@
 
 #include "models/common/fp16.hpp"
 #include "models/wse/engine/fold.hpp"
-#include "models/wse/engine/held_rows.hpp"
-#include "models/wse/engine/row_by_row.hpp"
+#include "models/wse/engine/resident/held_rows.hpp"
+#include "models/wse/engine/resident/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"

@@ -7,6 +7,7 @@
 
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -73,9 +74,15 @@ void add_page(const FigureData& data, const std::string& name,
   for (const FigureRun& run : bars) labels.push_back(run.bar());
   page.left = widest(labels) + 0.12;
   page.right = 0.2;
-  for (const Way& way : kWays) page.legend.emplace_back(way.name);
+  std::vector<PythonSeries> series;
+  for (const Way& way : kWays) {
+    page.legend.emplace_back(way.name);
+    series.push_back({way.name, {way.colour, way.marker}, false});
+  }
+  const std::string python =
+      python_of_dots(page, {"Share of the bandwidth there is", labels}, series);
   figures.push_back(
-      {name, bandwidth_csv(data, bars), figure_script(page, bandwidth_body(name, bars))});
+      {name, bandwidth_csv(data, bars), figure_script(page, bandwidth_body(name, bars)), python});
 }
 
 }  // namespace

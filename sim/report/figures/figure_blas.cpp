@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -87,12 +88,42 @@ double need_of(std::size_t level, double side) {
   return need > 0 ? need : 3 / side;
 }
 
+std::vector<std::string> level_names() {
+  std::vector<std::string> names;
+  for (const Level& level : kLevels) names.emplace_back(level.name);
+  return names;
+}
+
 std::string level_tics() {
   std::string tics = "  set xtics scale 0 (";
   for (std::size_t i = 0; i < kLevels.size(); ++i) {
     tics += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", kLevels.at(i).name, i + 1);
   }
   return tics + ")\n";
+}
+
+/// The same levels for Python: bars of what was reached, points of what a memory allows.
+PythonLevels python_shares(const FigureData& data, const std::vector<MachineLine>& lines,
+                           double low, double width) {
+  PythonLevels python{"Share of peak (%)", low, 200, width, level_names(), {}};
+  const auto add = [&](PythonMark mark, const char* kind, const std::string& name,
+                       const std::string& label, const SeriesStyle& style) {
+    python.levels.push_back({mark, kind, name, {label, style, false}});
+  };
+  unsigned index = 0;
+  for (const MachineLine& line : lines) {
+    const std::string colour = line_style(++index).colour;
+    add(PythonMark::bars, "simulated", line.machine, line.machine, {colour});
+    add(PythonMark::points, "allowed", line.machine, line.machine + ", what its memory allows",
+        {colour, 2});
+  }
+  unsigned marker = 4;
+  for (const ReferenceMemory& reference : data.references) {
+    add(PythonMark::points, "allowed", reference.label, "what " + reference.label + " would allow",
+        {"#000000", marker});
+    marker += 2;
+  }
+  return python;
 }
 
 /// What share of its peak each machine reached at each level, beside what its memory, and that of
@@ -159,6 +190,7 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
   body += fmt::format("  set xrange [0.4:5.6]\n  set yrange [{:.6g}:200]\n", least / 3);
   body += "  set format y '%g'\n  set ylabel 'Share of peak (%)'\n" + level_tics();
   figure.script = figure_script(page, body + plot + "\n");
+  figure.python = python_of_levels(page, python_shares(data, lines, least / 3, width * 0.9));
   figures.push_back(figure);
 }
 
@@ -199,8 +231,11 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
       "  plot {} skip 1 using (strcol(1) eq 'needs' ? $3 : NaN):4 with boxes fillstyle solid 1.0 "
       "noborder linecolor '#56B4E9' title 'needed'",
       quoted(figure.name + ".csv"));
+  PythonLevels python{"Bytes per FLOP", 0, 10, 0.6, level_names(), {}};
+  python.levels.push_back({PythonMark::bars, "needs", "", {"needed", {"#56B4E9"}, false}});
   const auto add_line = [&](const std::string& label, double value, unsigned index) {
-    const SeriesStyle style = line_style(index + 1);
+    const SeriesStyle style{line_style(index + 1).colour, 0, index + 1};
+    python.levels.push_back({PythonMark::line, "gives", label, {label, style}});
     least = std::min(least, value);
     figure.csv += csv_line({"gives", label, "", fmt::format("{}", value)});
     page.legend.push_back(label);
@@ -221,6 +256,8 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   body += fmt::format("  set yrange [{:.6g}:10]\n", least / 3);
   body += "  set format y '%.3g'\n  set ylabel 'Bytes per FLOP'\n" + level_tics();
   figure.script = figure_script(page, body + plot + "\n");
+  python.low = least / 3;
+  figure.python = python_of_levels(page, python);
   figures.push_back(figure);
   const bool any = std::any_of(lines.begin(), lines.end(), [](const MachineLine& line) {
     return std::any_of(line.shares.begin(), line.shares.end(),

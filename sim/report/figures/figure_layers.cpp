@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -60,6 +61,17 @@ std::vector<LayerMap> layer_maps_of(const FigureData& data) {
   return maps;
 }
 
+/// Of the phases that any layer has; the others have no name.
+std::vector<std::string> phase_names(const LayerMap& map) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kPhases.size(); ++i) {
+    const bool present = std::any_of(map.layers.begin(), map.layers.end(),
+                                     [&](const auto& layer) { return layer.second.at(i).all > 0; });
+    names.emplace_back(present ? kPhases.at(i) : "");
+  }
+  return names;
+}
+
 Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
   Figure figure;
   figure.name = fmt::format("layers_run{}", map.run);
@@ -84,10 +96,9 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
   page.left = widest(names) + 0.12;
   page.right = 0.62;
   std::string body = "  unset grid\n  set border 0\n  set xtics scale 0 (";
-  for (std::size_t i = 0; i < kPhases.size(); ++i) {
-    const bool present = std::any_of(map.layers.begin(), map.layers.end(),
-                                     [&](const auto& layer) { return layer.second.at(i).all > 0; });
-    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", present ? kPhases.at(i) : "", i);
+  const std::vector<std::string> phases = phase_names(map);
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", phases[i], i);
   }
   body += ")\n  set ytics scale 0 (";
   for (std::size_t i = 0; i < rows; ++i) {
@@ -107,6 +118,7 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
       "       {0} skip 1 using 4:3:($7 == 1 ? '' : strcol(6)) with labels notitle\n",
       lacuna::quoted(figure.name + ".csv"));
   figure.script = figure_script(page, body);
+  figure.python = python_of_cells(page, {"busy_percent", "Computing (%)", phases, names});
   return figure;
 }
 

@@ -16,7 +16,12 @@ namespace lacuna {
 
 namespace {
 
-/// The values on the axis themselves, while they are few and far apart.
+std::set<double>::const_iterator closest(const std::set<double>& values, double to) {
+  return std::min_element(values.begin(), values.end(),
+                          [to](double a, double b) { return std::abs(a - to) < std::abs(b - to); });
+}
+
+/// The values on the axis themselves, while they are few and far apart; whole numbers in full.
 std::vector<double> x_marks(const LineFigure& figure) {
   std::set<double> values;
   for (const LineSeries& series : figure.series) {
@@ -28,7 +33,9 @@ std::vector<double> x_marks(const LineFigure& figure) {
   std::vector<double> numbers;
   bool crowded = false;
   for (const std::string& mark : round_texts(values)) {
-    numbers.push_back(std::stod(mark));
+    const double rounded = std::stod(mark);
+    const double value = *closest(values, rounded);
+    numbers.push_back(value == std::floor(value) ? value : rounded);  // 2048 is no 2050
     if (numbers.size() > 1) crowded |= numbers.back() / numbers[numbers.size() - 2] < 1.25;
   }
   return crowded || numbers.size() > 9 ? log_marks(numbers.front(), numbers.back()) : numbers;

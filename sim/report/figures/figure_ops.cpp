@@ -9,6 +9,7 @@
 
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -92,7 +93,7 @@ std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
 }
 
 /// What has no value stands at the left edge, with its reason; of one operation all in a line.
-std::string gaps_body(const Panel& panel, const std::vector<std::string>& names, double left) {
+std::vector<std::string> gaps_of(const Panel& panel, const std::vector<std::string>& names) {
   std::vector<std::string> texts(names.size());
   for (const FigureRun& run : panel.runs) {
     for (const SummaryRow& op : run.ops) {
@@ -102,6 +103,10 @@ std::string gaps_body(const Panel& panel, const std::vector<std::string>& names,
       text += (text.empty() ? "" : "; ") + run.bar() + ": " + status_words(op.status);
     }
   }
+  return texts;
+}
+
+std::string gaps_body(const std::vector<std::string>& texts, double left) {
   std::string body;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (texts[i].empty()) continue;
@@ -123,7 +128,7 @@ std::string dots_body(const std::string& name, const Panel& panel, const OpQuant
   for (std::size_t i = 0; i < names.size(); ++i) {
     body += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
   }
-  body += ")\n" + gaps_body(panel, names, marks.front());
+  body += ")\n" + gaps_body(gaps_of(panel, names), marks.front());
   for (std::size_t i = 0; i < panel.runs.size(); ++i) {
     const std::string label = panel.runs[i].bar();
     body += i == 0 ? "  plot " : ", \\\n       ";
@@ -138,6 +143,15 @@ std::string dots_body(const std::string& name, const Panel& panel, const OpQuant
         panel.styles[i].marker, lacuna::quoted(label));
   }
   return body + "\n";
+}
+
+std::string dots_python(const Page& page, const Panel& panel, const OpQuantity& quantity,
+                        const std::vector<std::string>& names, const std::vector<double>& marks) {
+  std::vector<PythonSeries> series;
+  for (std::size_t i = 0; i < panel.runs.size(); ++i) {
+    series.push_back({panel.runs[i].bar(), panel.styles[i], false});
+  }
+  return python_of_dots(page, {quantity.label, names, marks, gaps_of(panel, names)}, series);
 }
 
 }  // namespace
@@ -161,8 +175,10 @@ void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
       page.data_height = 0.16 * static_cast<double>(names.size()) + 0.1;
       page.left = widest(names) + 0.12;
       for (const FigureRun& run : panel.runs) page.legend.push_back(run.bar());
-      const std::string body = dots_body(page.name, panel, quantity, names, log_marks(low, high));
-      figures.push_back({page.name, csv, figure_script(page, body)});
+      const std::vector<double> marks = log_marks(low, high);
+      const std::string body = dots_body(page.name, panel, quantity, names, marks);
+      figures.push_back({page.name, csv, figure_script(page, body),
+                         dots_python(page, panel, quantity, names, marks)});
     }
   }
 }

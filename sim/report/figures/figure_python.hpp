@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_python_parts.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
 namespace lacuna {
-
-/// A series of a figure of lines, for Python: its name in the first column of the data.
-struct PythonSeries {
-  std::string label;
-  SeriesStyle style;
-  bool joined = true;
-  bool reference = false;
-  bool named = true;  // in the legend
-};
 
 /// The ticks of two axes; those of the vertical one end it.
 struct PythonTicks {
@@ -38,6 +32,63 @@ struct PythonSpans {
   std::vector<std::pair<std::string, std::string>> kinds;
 };
 
+/// Points in rows with names, such as operations: the data have the series first, then the name and
+/// the place of the row and the value, and where there are ranges `low` and `high`.
+struct PythonDots {
+  std::string x_label;
+  std::vector<std::string> rows;       // from the top
+  std::vector<double> marks = {};      // of a logarithmic axis; none: shares from 0 to 100 %
+  std::vector<std::string> gaps = {};  // what stands in a row in place of a value; or empty
+};
+
+/// A curve over one of the columns of the data, both counted from 0.
+struct PythonCurve {
+  std::size_t x = 0;
+  std::size_t y = 0;
+  PythonSeries series;
+  bool marked = true;  // at its points
+};
+
+/// Curves over plain axes, each from its own two columns.
+struct PythonCurves {
+  std::string x_label;
+  std::string y_label;
+  std::optional<double> bottom = {};  // of the page; otherwise as what is shown
+  std::optional<double> top = {};
+  bool log_x = false;  // with a line at 1
+  std::vector<PythonCurve> curves = {};
+  std::string between = {};  // what a band between the columns `low` and `high` is; or empty
+};
+
+/// How a quantity stands over levels that have names.
+enum class PythonMark : std::uint8_t { bars, points, line };
+
+/// Rows of the data of one kind, and of one name unless it is empty; the value is the last column.
+struct PythonLevel {
+  PythonMark mark = PythonMark::bars;
+  std::string kind;
+  std::string name;
+  PythonSeries series;
+};
+
+/// Levels side by side, at the places 1, 2 and so on, over a logarithmic axis.
+struct PythonLevels {
+  std::string y_label;
+  double low = 1;
+  double high = 10;
+  double width = 0.6;  // of a bar
+  std::vector<std::string> names;
+  std::vector<PythonLevel> levels;
+};
+
+/// Cells with their numbers, of the columns `row`, `column`, `text` and `dark` of the data.
+struct PythonCells {
+  std::string value;  // the column that is shaded, from 0 to 100
+  std::string name;   // of the shades
+  std::vector<std::string> columns;
+  std::vector<std::string> rows;
+};
+
 /// The same figures as scripts for Matplotlib: the look as variables, then what reads the data that
 /// gnuplot reads.
 std::string python_of_lines(const Page& page, const std::string& x_label,
@@ -54,5 +105,14 @@ inline constexpr double kLowMap = 0.6;
 /// Shades from nothing to `most` of the third column of the data, whose name is `quantity`.
 std::string python_of_load(const Page& page, const std::string& quantity, double most);
 std::string python_of_spans(const Page& page, const PythonSpans& spans);
+std::string python_of_dots(const Page& page, const PythonDots& dots,
+                           const std::vector<PythonSeries>& series);
+std::string python_of_curves(const Page& page, const PythonCurves& curves);
+std::string python_of_levels(const Page& page, const PythonLevels& levels);
+std::string python_of_cells(const Page& page, const PythonCells& cells);
+/// Simulated over published values of `unit`, with lines at equality and at `band` times it.
+std::string python_of_agreement(const Page& page, const std::string& unit,
+                                const std::vector<double>& marks, double band,
+                                const std::vector<PythonSeries>& series);
 
 }  // namespace lacuna

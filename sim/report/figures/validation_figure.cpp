@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -78,21 +79,29 @@ std::string file_word(const std::string& unit) {
   return word.empty() ? "plain" : word;
 }
 
-std::string plot(const std::string& name, const std::vector<Series>& all) {
+/// The series as they are drawn.
+std::vector<PythonSeries> looks_of(const std::vector<Series>& all) {
+  std::vector<PythonSeries> looks;
+  unsigned other = 0;
+  for (const Series& series : all) {
+    looks.push_back({series.label, series_style(0, series.label, other++), false});
+  }
+  return looks;
+}
+
+std::string plot(const std::string& name, const std::vector<PythonSeries>& all) {
   std::string text = "  plot x with lines linewidth 0.7 linecolor '#444444' title 'equal'";
   for (const char* const line : {"x*{0}", "x/{0}"}) {
     text += ", \\\n       " + fmt::format(fmt::runtime(line), kBand) +
             " with lines linewidth 0.7 dashtype 2 linecolor '#888888' " +
             (line[1] == '*' ? "title '25 % more or less'" : "notitle");
   }
-  unsigned other = 0;
-  for (const Series& series : all) {
-    const SeriesStyle style = series_style(0, series.label, other++);
+  for (const PythonSeries& series : all) {
     text += fmt::format(
         ", \\\n       {} skip 1 using (strcol(1) eq {} ? $3 : NaN):4 with points pointtype {} "
         "pointsize 0.45*size linecolor '{}' title {}",
-        quoted(name + ".csv"), quoted(key_cell(series.label)), style.marker, style.colour,
-        quoted(series.label));
+        quoted(name + ".csv"), quoted(key_cell(series.label)), series.style.marker,
+        series.style.colour, quoted(series.label));
   }
   return text + "\n";
 }
@@ -125,7 +134,9 @@ Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>
       "  set logscale xy\n" + axis("x", marks) + axis("y", marks) +
       fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted("published (" + unit + ")"),
                   quoted("simulated (" + unit + ")"));
-  figure.script = figure_script(page, body + plot(figure.name, all));
+  const std::vector<PythonSeries> looks = looks_of(all);
+  figure.script = figure_script(page, body + plot(figure.name, looks));
+  figure.python = python_of_agreement(page, unit, marks, kBand, looks);
   return figure;
 }
 

@@ -39,13 +39,13 @@ void add_number_columns(TextTable& table) {
   table.column("density", "");
   table.column("cycles", "");
   table.column("time", "us");
-  table.column("5 to 95 %", "us", Align::left, Need::wide);
+  table.column("5 to 95 %", "us", Align::left, Need::told);
   table.column("useful", "TFLOP/s");
   table.column("per unit", "GFLOP/s", Align::right, Need::wide);
   table.column("of peak", "%");
   table.column("dense", "TFLOP/s", Align::right, Need::wide);
   table.column("speed-up", "vs dense");
-  table.column("5 to 95 %", "vs dense", Align::left, Need::wide);
+  table.column("5 to 95 %", "vs dense", Align::left, Need::told);
   table.column("silicon", "mm2", Align::right, Need::wide);
   table.column("per area", "GFLOP/s/mm2", Align::right, Need::wide);
   table.column("energy", "uJ");
@@ -169,8 +169,8 @@ std::string run_table(const RunRecord& record) {
   table.column("m x k x n", "", Align::left);
   table.column("type", "", Align::left, Need::wide);
   table.column("pattern", "", Align::left);
-  table.column("mode", "", Align::left, Need::wide);
-  table.column("weights", "", Align::left, Need::wide);
+  table.column("mode", "", Align::left, Need::told);
+  table.column("weights", "", Align::left, Need::told);
   const bool layouts = has_layouts(record);
   if (layouts) table.column("layout", "", Align::left);
   add_number_columns(table);
@@ -197,8 +197,8 @@ std::string compare_table(const std::vector<RunRecord>& records) {
   table.column("machine", "", Align::left);
   table.column("simulated", "", Align::left, Need::wide);
   table.column("pattern", "", Align::left);
-  table.column("mode", "", Align::left, Need::wide);
-  table.column("weights", "", Align::left, Need::wide);
+  table.column("mode", "", Align::left, Need::told);
+  table.column("weights", "", Align::left, Need::told);
   add_number_columns(table);
   std::string reasons;
   for (std::size_t i = 0; i < records.size(); ++i) {

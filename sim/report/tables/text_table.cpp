@@ -86,15 +86,52 @@ std::vector<std::size_t> TextTable::widths() const {
 }
 
 std::string TextTable::leave_out(std::vector<std::size_t>& widths) const {
+  std::vector<bool> gone(columns_.size(), false);
+  for (const Need need : {Need::wide, Need::told}) {
+    for (std::size_t c = columns_.size(); c-- > 0 && width_of(widths) > most_letters;) {
+      if (widths[c] == 0 || columns_[c].need != need) continue;
+      widths[c] = 0;
+      gone[c] = true;
+    }
+  }
   std::vector<std::string> names;
-  for (std::size_t c = columns_.size(); c-- > 0 && width_of(widths) > most_letters;) {
-    if (widths[c] == 0 || columns_[c].need == Need::always) continue;
-    widths[c] = 0;
+  std::string lines;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (!gone[c]) continue;
     names.push_back(columns_[c].title);
+    if (columns_[c].need == Need::told) lines += told(c);
   }
   if (names.empty()) return "";
-  std::reverse(names.begin(), names.end());
-  return fmt::format("(--wide has {} too)\n", fmt::join(names, ", "));
+  return lines + fmt::format("(--wide has {} too)\n", fmt::join(names, ", "));
+}
+
+std::string TextTable::told(std::size_t column) const {
+  std::vector<std::pair<std::string, std::vector<std::string>>> cells;  // and the rows that have it
+  for (const std::vector<std::string>& row : rows_) {
+    if (row.empty() || row[column].empty()) continue;
+    auto known = std::find_if(cells.begin(), cells.end(),
+                              [&](const auto& each) { return each.first == row[column]; });
+    if (known == cells.end()) known = cells.insert(cells.end(), {row[column], {}});
+    known->second.push_back(row[0]);
+  }
+  constexpr std::size_t kMostNames = 3;
+  constexpr std::size_t kMostCells = 12;
+  std::vector<std::string> texts;
+  for (auto& [cell, names] : cells) {
+    if (texts.size() == kMostCells) {
+      texts.push_back(fmt::format("and {} more", cells.size() - kMostCells));
+      break;
+    }
+    const std::string more =
+        names.size() > kMostNames ? fmt::format(" and {} more", names.size() - kMostNames) : "";
+    names.resize(std::min(names.size(), kMostNames));
+    const std::string of = fmt::format(" ({}{})", fmt::join(names, ", "), more);
+    texts.push_back(cell + (cells.size() == 1 ? "" : of));
+  }
+  const Column& told = columns_[column];
+  const std::string unit = told.unit.empty() ? "" : ", " + told.unit;
+  const std::string line = fmt::format("{}{}: {}", told.title, unit, fmt::join(texts, "; "));
+  return fmt::format("{}\n", fmt::join(broken(line, most_letters), "\n"));
 }
 
 std::vector<std::vector<std::size_t>> TextTable::parts(

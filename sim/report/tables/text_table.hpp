@@ -14,13 +14,14 @@ class TextTable {
  public:
   enum class Align { left, right };
 
-  /// Whether a column is left out, and named below, where the table is wider than it may be.
-  enum class Need { always, wide };
+  /// Whether a column is left out, and named below, where the table is wider than it may be. What
+  /// a `told` one says is then said below, a line for the column.
+  enum class Need { always, wide, told };
 
   /// How wide the tables of this process are to be, in letters; 0, as at first: as wide as they
-  /// are. A table that is wider leaves out what is only for wide ones, then breaks the lines of its
-  /// last column of words, then goes on below itself, its first column repeated, and breaks the
-  /// lines of what is too wide even so.
+  /// are. A table that is wider leaves out what need not be beside the rest, then breaks the lines
+  /// of its last column of words, then goes on below itself, its first column repeated, and breaks
+  /// the lines of what is too wide even so.
   static void fit(std::size_t letters);
 
   void column(std::string title, std::string unit, Align align = Align::right,
@@ -48,8 +49,12 @@ class TextTable {
   /// The width of each column; 0: nothing in it.
   std::vector<std::size_t> widths() const;
 
-  /// Leaves out columns, as narrow tables do; a line that names them, or none.
+  /// Leaves out columns, as narrow tables do; lines that name them and tell what is to be told.
   std::string leave_out(std::vector<std::size_t>& widths) const;
+
+  /// "TITLE: CELL; CELL (FIRST, SECOND)": each cell that is there, of which rows, by their first
+  /// column, unless all rows that have one have the same.
+  std::string told(std::size_t column) const;
 
   /// The widths of such a part, whose widest columns of words are broken if it is too wide.
   std::vector<std::size_t> narrowed(const std::vector<std::size_t>& columns,

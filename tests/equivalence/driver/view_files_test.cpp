@@ -82,7 +82,6 @@ TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
   refused(model + "wse3 --decode --view", "--view: needs --out");
   refused(model + "pod16 --decode --view --view-steps 9" + out,
           "--view-steps: the steps of a chip are its supersteps; it is for wafers");
-  refused(model + "wse3 --requests none.csv --view" + out, "--view does not go with --requests");
   refused(model + "wse3 --decode --view --view-path 9:9" + out, "--view-path: found '9:9'");
   refused("plot --view " + bench.path("none") + out, "has no view.html");
   refused("plot --view " + bench.path("none") + " --only speedup" + out,
@@ -240,6 +239,25 @@ TEST(ViewFiles, HaveTheChipsOfALanguageModelAndItsRows) {
   EXPECT_THAT(event, HasSubstr("attention: k, v, on each chip that has it; 8 times in a pass"));
   EXPECT_THAT(event, HasSubstr("ffn: gate, up, ffn2, on each chip that has it; 12 times in"));
   EXPECT_EQ(page_of(bench, run + "--engine clocked", "clocked"), event);
+}
+
+// The longest request fills 24 + 3 - 1 = 26 positions: the next multiple of 16 is 32, on a wafer
+// and on a chip, and the page is that of a step at that context, with all slots. On a wafer a
+// program of requests has exponentials of no more places than these need.
+TEST(ViewFiles, OfRequestsHaveTheirLongestStep) {
+  const ProgramBench bench;
+  const std::string asked = bench.file("r.csv", "arrival,prompt,output\n0,16,4\n0.001,24,3\n");
+  const std::string words = " --set inference.context_step=16 --batch 2 --quiet --view ";
+  for (const std::string machine :
+       {"--machine wse3 --blocks 1x2 --block-cores 16x16 --set llm.exp_positions=0 --view-steps 8 "
+        "--model ",
+        "--machine pod4 --set chip.ipu.tiles=32 --set inference.tensor=2 --model "}) {
+    const std::string run = machine + small_model(bench) + words;
+    const std::string served = page_of(bench, run + "--requests " + asked, "served");
+    const std::string step = page_of(bench, run + "--decode --context 32", "step");
+    EXPECT_GT(served.size(), 20000U);
+    EXPECT_TRUE(served == step) << machine;  // pages are long
+  }
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "models/sparsity/activation_mask.hpp"
 #include "models/sparsity/pattern.hpp"
@@ -9,6 +12,7 @@
 #include "tests/support/wse/decode_bench.hpp"
 #include "workloads/mapping/wse/inference/decode_tiles.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
+#include "workloads/mapping/wse/inference/weight_forms.hpp"
 #include "workloads/trace/options.hpp"
 
 namespace lacuna::wse {
@@ -62,29 +66,129 @@ std::shared_ptr<DecodeZeros> zeros_of_weights(const DecoderModel& m, const Decod
   return zeros;
 }
 
+/// Cycles of a product of a core, sums in single precision.
+Cycle gemv_cycles(const SparseGemv& job, const InferenceParams& params = {}) {
+  const CodeCosts costs;
+  TaskBuilder builder(1, 1);
+  SharedRoutines routines(builder);
+  CoreCode code(costs, params, routines);
+  write_sparse_gemv(code, job, Element::fp32);
+  builder.core(0, builder.add(std::move(code).finish()));
+  return run_tasks(std::move(builder).finish()).cycles;
+}
+
+constexpr Cycle kClear = 5 + 1;
+
 TEST(SparseGemv, ATestedZeroCostsItsTestAlone) {
   // Two outputs in single precision are cleared: one descriptor, 1 + 4, and one beat. Of each
   // input: a load, 2, the comparison, 2, and a branch: not taken 3, taken 6. One that is not zero
   // has an address, 4, two descriptors and the way to the first beat, 1 + 1 + 4 + 4, and a beat of
   // two products. Its weights are at 0, its sums at 4 modulo 8: they are read together.
-  const CodeCosts costs;
-  const InferenceParams params;
-  const auto cycles = [&](const std::vector<bool>& zero) {
-    TaskBuilder builder(1, 1);
-    SharedRoutines routines(builder);
-    CoreCode code(costs, params, routines);
+  const auto cycles = [](const std::vector<bool>& zero) {
     SparseGemv job;
     job.dense = {0, 16, 36, 3, 2};
     job.tests = true;
     job.zero = zero;
-    write_sparse_gemv(code, job, Element::fp32);
-    builder.core(0, builder.add(std::move(code).finish()));
-    return run_tasks(std::move(builder).finish()).cycles;
+    return gemv_cycles(job);
   };
-  constexpr Cycle kClear = 5 + 1;
   constexpr Cycle kZero = 2 + 2 + 6;
   EXPECT_EQ(cycles({true, true, true}), kClear + 3 * kZero);
   EXPECT_EQ(cycles({false, true, true}), kClear + (2 + 2 + 3 + 4 + 10 + 1) + 2 * kZero);
+  // behind it descriptors stand: where the weights are is written, 4, and the dispatch is all, 4
+  EXPECT_EQ(cycles({false, true, false}),
+            kClear + (2 + 2 + 3 + 4 + 10 + 1) + kZero + (2 + 2 + 3 + 4 + 4 + 1));
+}
+
+TEST(SparseGemv, AListOfWholeInputsStaysInAMappedLoop) {
+  // Of four inputs two are there. Where the loop is entered is looked up: 2 and a branch, 6. Each
+  // has its number and its value, 2 each; the first the address of the weights, 4, and the set-up
+  // of two descriptors, 10, the next the dispatch, 4: sums stay, weights move on by themselves. Its
+  // weights are at 4, as its sums are modulo 8: the beat takes a cycle more.
+  SparseGemv job;
+  job.dense = {0, 16, 36, 4, 2};
+  job.listed = true;
+  job.runs = {{}, {{0, 2}}, {}, {{0, 2}}};
+  EXPECT_EQ(gemv_cycles(job), kClear + 8 + (4 + 4 + 10 + 1) + (4 + 4 + 2));
+  // with tests of values, 2 and a branch that is not taken, 3, where the weights are is written
+  job.tests = true;
+  job.zero = {false, false, false, false};
+  EXPECT_EQ(gemv_cycles(job), kClear + 8 + (4 + 5 + 4 + 10 + 1) + (4 + 5 + 4 + 4 + 2));
+  job.tests = false;
+  // an engine without mapped loops: an edge, 5, and all of the set-up for each
+  InferenceParams loads;
+  loads.set("moving_descriptors", "false");
+  EXPECT_EQ(gemv_cycles(job, loads), kClear + 2 * (5 + 4 + 4 + 10 + 1) + 1);
+}
+
+TEST(SparseGemv, OfARunWhatTheListSaysIsWrittenInADescriptorThatStands) {
+  // Of each input the edge of its loop, 5, its number of runs and its value, 2 each; of a run an
+  // edge, 5, its word, 2, where its outputs are and how many, 4 each; the first run of all the
+  // set-up, 10, others the dispatch, 4. A beat each, of the second run, whose weight is at 2 and
+  // sum at 44, a cycle more. That there is none is a test, 8.
+  SparseGemv job;
+  job.dense = {0, 16, 36, 3, 4};
+  job.listed = true;
+  job.whole = false;
+  job.runs = {{{0, 1}, {2, 1}}, {}, {{1, 1}}};
+  EXPECT_EQ(gemv_cycles(job),
+            kClear + 1 + 3 * 9 + 8 + (5 + 2 + 8 + 10 + 1) + 2 * (5 + 2 + 8 + 4 + 1) + 1);
+}
+
+/// Tiles of `down` of 8 inputs and 8 outputs on 8 x 8 cores, with the inputs that `keeps` says.
+DecodeZeros of_down(const DecodeShape& shape, const std::function<bool(unsigned, unsigned)>& keeps,
+                    const char* form) {
+  Mask mask;
+  mask.rows = mask.cols = 64;
+  mask.offsets.push_back(0);
+  for (std::uint32_t output = 0; output < 64; ++output) {
+    for (std::uint32_t input = 0; input < 64; ++input) {
+      if (keeps(output, input)) mask.columns.push_back(input);
+    }
+    mask.offsets.push_back(mask.columns.size());
+  }
+  DecodeZeros zeros;
+  of(zeros.weights, Projection::down) = NonZeros(mask);
+  measure_tiles(shape, zeros);
+  const DecodeBench bench;
+  const Datapath datapath;
+  InferenceParams params;
+  params.set("weight_form", form);
+  choose_forms(shape, {bench.costs, params, datapath}, zeros);
+  return zeros;
+}
+
+TEST(WeightForms, AMatrixIsListedWhereThatIsSooner) {
+  // Dense: 2 + 4 + 10 and 7 times 2 + 4, and beats. A list of all: entered, 8, and 2 more for
+  // each; of every second input for all outputs, 8 + 18 + 3 * 8 and half of the beats. Every
+  // second output: 4 runs of an input, at least 5 + 2 + 8 + 4 each.
+  const DecodeShape shape(grouped_model(64, 16, 64), small_block(8, 8, 12));
+  const auto dense = [&](const std::function<bool(unsigned, unsigned)>& keeps, const char* form) {
+    return of_down(shape, keeps, form).dense.at(static_cast<std::size_t>(Matrix::down));
+  };
+  const auto all = [](unsigned, unsigned) { return true; };
+  const auto inputs = [](unsigned, unsigned input) { return input % 2 == 0; };
+  const auto outputs = [](unsigned output, unsigned) { return output % 2 == 0; };
+  EXPECT_TRUE(dense(all, "auto"));
+  EXPECT_FALSE(dense(inputs, "auto"));
+  EXPECT_TRUE(dense(outputs, "auto"));
+  // a core that has all its inputs decides for those that have one of them
+  EXPECT_TRUE(dense([](unsigned, unsigned input) { return input % 8 == 0 || input < 8; }, "auto"));
+  EXPECT_FALSE(dense([](unsigned, unsigned input) { return input % 8 == 0; }, "auto"));
+  EXPECT_FALSE(dense(outputs, "listed"));
+  EXPECT_TRUE(dense(inputs, "dense"));
+}
+
+TEST(WeightForms, WithTheirZerosWeightsGiveTheSameResult) {
+  const DecoderModel model = grouped_model(64, 16, 64);
+  DecodeBlock block = small_block(8, 8, 12);
+  auto zeros = zeros_of_weights(model, block, "unstructured:0.5");
+  zeros->dense.at(static_cast<std::size_t>(Matrix::k)) = true;
+  zeros->dense.at(static_cast<std::size_t>(Matrix::up)) = true;
+  block.zeros = zeros;
+  EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves);
+  // what is stored so takes the room of the whole tile
+  const DecodeSpace space(DecodeShape(model, block));
+  EXPECT_EQ(space.up_bytes, 2U * 8 * 16);
 }
 
 TEST(DecodeZeros, AreLeftOutWithoutChangingTheResult) {
@@ -159,6 +263,29 @@ TEST(DecodeZeros, WeightsAndInputsTogether) {
   zeros->skip = true;
   block.zeros = zeros;
   EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves);
+}
+
+/// All experts have the same zeros, of weights and of inputs, over all columns or apart.
+TEST(DecodeZeros, OfExpertsAreLeftOutWithoutChangingTheResult) {
+  DecoderModel model = grouped_model(64, 16, 32);
+  model.experts = {4, 2};
+  for (const bool apart : {false, true}) {
+    DecodeBlock block = small_block(8, 8, 12);
+    block.experts_apart = apart;
+    auto zeros = zeros_of_weights(model, block, "2:4");
+    zeros->inputs = zeros_of_inputs(model, 3)->inputs;
+    zeros->skip = true;
+    block.zeros = zeros;
+    block.routes = DecodeValues(DecodeShape(model, block), 7).reference_routes();
+    EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), 2 * kHalves) << apart;
+    const DecodeBench bench;
+    const DecodeLayer layer(DecodeShape(model, block), bench.costs, bench.params);
+    const TaskProgram program = layer.plan();
+    const TaskOutcome event = run_tasks(program);
+    EXPECT_EQ(difference(event, run_tasks(program, Engine::clocked)), "") << apart;
+    const Datapath datapath;
+    EXPECT_EQ(event.stamps, run_tasks(layer.plan(&datapath)).stamps) << apart;
+  }
 }
 
 TEST(DecodeZeros, BytesOfSparseWeights) {

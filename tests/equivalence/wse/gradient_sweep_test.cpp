@@ -158,6 +158,17 @@ TEST_P(RandomGradientSweep, FoldedCountsTheSame) {
   EXPECT_GT(held, 0U);
 }
 
+// A row that stands for others says so itself; nobody simulates them all to see it once more.
+TEST(FoldedGradient, StandingStillIsADeadlock) {
+  Case c = random_fold(3);
+  c.job.mask = &c.mask;
+  Program program = plan_gradient(c.job, c.setup).program;
+  program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
+  ASSERT_EQ(reason_not_to_fold_gradient(c.params, program, {Engine::event}), "");
+  EXPECT_THAT([&] { (void)fold_gradient(c.params, program); },
+              ThrowsMessage<DeadlockError>(HasSubstr("nothing has moved since cycle")));
+}
+
 /// What a result says when all rows are simulated.
 TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
   const auto reason = [](const auto& change) {

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/engine/held_rows.hpp"
+#include "models/wse/engine/resident/held_rows.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"

@@ -220,15 +220,23 @@ TEST(SparseTile, PaysForEachRunOfOutputs) {
   job.whole = false;
   job.runs = {{}, {{1, 1}}};
   EXPECT_EQ(cycles_of(job), 8U + (5 + 2 + 8) + (5 + 2) + (5 + 2 + 4 + 4 + 2 + 10 + 1 + 1));
-  // of inputs that are listed whole the first is not there; the second has both outputs, a
-  // descriptor that moves on for the second, 2 + 4, and a beat; no word for a run
+  // a second run of it: where its outputs are is written, 4, that of the input stands, and behind
+  // the weight, 2, descriptors stand, 4
+  job.outputs = 4;
+  job.runs = {{}, {{1, 1}, {3, 1}}};
+  EXPECT_EQ(cycles_of(job), 8U + (5 + 2 + 8) + (5 + 2) + (5 + 2 + 4 + 4 + 2 + 10 + 1 + 1) +
+                                (5 + 2 + 4 + 2 + 4 + 1 + 1));
+  // of inputs that are listed whole the first is not there; where their loop is entered is looked
+  // up, 2 + 6, and none has an edge. The second has both outputs, a descriptor that moves on for
+  // the second, 2 + 4, and a beat; no word for a run
+  job.outputs = 2;
   job.whole = true;
   job.runs = {{}, {{0, 2}}};
-  EXPECT_EQ(cycles_of(job), 8U + (5 + 2) + (4 + 4 + 2 + 10 + 1 + 1) + (2 + 4 + 1 + 1));
+  EXPECT_EQ(cycles_of(job), 8U + 8 + 2 + (4 + 4 + 2 + 10 + 1 + 1) + (2 + 4 + 1 + 1));
   // a zero that is tested, 2 + 2 and the branch, 6: the next weights lie behind its own, a load
   job.tests = true;
   job.zeros = {0, 1};
-  EXPECT_EQ(cycles_of(job), 8U + (5 + 2) + (2 + 2 + 6) + 2);
+  EXPECT_EQ(cycles_of(job), 8U + 8 + 2 + (2 + 2 + 6) + 2);
 }
 
 // Microthreads move words between beats of either: a piece of code takes the same slots.
@@ -257,14 +265,19 @@ TEST(PrefillZeros, EnginesAgreeAndPiecesOfCodeTakeAsLong) {
 }
 
 TEST(PrefillZeros, WhatHasNoProgramIsRefused) {
-  DecoderModel model = small_model();
+  const DecoderModel model = small_model();
   PrefillBlock block = prompt_block(8, 8, 8);
   block.fused = false;
   EXPECT_THROW(PrefillParts(with_zeros(model, block, true, nullptr), {}, {}, {}, 4),
                UnsupportedError);
-  model = test::model_with_experts();
-  EXPECT_THROW(PrefillParts(with_zeros(model, prompt_block(8, 8, 8), true, nullptr), {}, {}, {}, 4),
-               UnsupportedError);
+}
+
+/// All experts have the same zeros, and are met in an order of their own.
+TEST(PrefillZeros, OfExpertsAreLeftOutWithoutChangingTheResult) {
+  DecoderModel model = even_model();
+  model.experts = {4, 2};
+  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 8), true, "2:4"), true), 2 * kHalves);
+  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 16), false, "bernoulli:0.3")), 2 * kHalves);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/row_by_row.hpp"
+#include "models/wse/engine/resident/row_by_row.hpp"
 
 #include <gtest/gtest.h>
 

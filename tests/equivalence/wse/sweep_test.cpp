@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "models/wse/engine/row_by_row.hpp"
-#include "models/wse/engine/rows_ahead.hpp"
+#include "models/wse/engine/resident/row_by_row.hpp"
+#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"

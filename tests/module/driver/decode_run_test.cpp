@@ -115,7 +115,27 @@ TEST_F(DecodeRun, SparseWeightsLeaveRoom) {
   const double dense = positions("");
   EXPECT_GT(positions("--weights all=tile:2:4"), dense);
   // of single weights each has a run of its own: twice what it saves
-  EXPECT_LT(positions("--weights all=unstructured:0.5"), dense);
+  EXPECT_LT(positions("--weights all=unstructured:0.5 --set llm.weight_form=listed"), dense);
+}
+
+// Lists of single weights take longer than all of them: cores have these with their zeros, which
+// is said, and take what dense ones take.
+TEST_F(DecodeRun, WeightsAreListedWhereThatIsSooner) {
+  const std::string words = "--weights all=unstructured:0.5";
+  const Ran ran = run("dense.json", "--decode --context 64 " + words);
+  EXPECT_THAT(ran.out, HasSubstr(R"("weights_with_their_zeros": "q, k, v, o, up, down")"));
+  const double dense = step("dense.json", "");
+  EXPECT_EQ(number(ran, "step_cycles"), dense);
+  EXPECT_GT(step("dense.json", words + " --set llm.weight_form=listed"), dense);
+  const Ran tiles = run("dense.json", "--decode --context 64 --weights all=tile:2:4");
+  EXPECT_LT(number(tiles, "step_cycles"), dense);
+  EXPECT_EQ(tiles.out.find("weights_with_their_zeros"), std::string::npos);
+  // a prompt's, too: an instruction for each weight
+  const auto prompt = [&](const std::string& more) {
+    return run("dense.json", "--prefill 32 --chunk 16 " + more);
+  };
+  EXPECT_THAT(prompt(words).out, HasSubstr("weights_with_their_zeros"));
+  EXPECT_EQ(number(prompt(words), "prompt_cycles"), number(prompt(""), "prompt_cycles"));
 }
 
 TEST_F(DecodeRun, ExpertsCostMoreThanOneOfThem) {
@@ -129,8 +149,88 @@ TEST_F(DecodeRun, ExpertsCostMoreThanOneOfThem) {
     return number(run(model, "--prefill 64 --chunk 16"), "prompt_cycles");
   };
   EXPECT_GT(prompt("experts.json"), prompt("dense.json"));
-  EXPECT_THAT(error("experts.json", "--decode --activations down=bernoulli:0.1 --set llm.skip=act"),
-              HasSubstr("zeros of the products of experts"));
+}
+
+// Four layers on two blocks, of which each kind is run by itself: a block's first waits.
+TEST_F(DecodeRun, LayersMayHaveZerosOfTheirOwn) {
+  const std::string tile = "all=tile:2:8";
+  const Ran dense = run("dense.json", "--decode --context 64");
+  const Ran all = run("dense.json", "--decode --context 64 --weights " + tile);
+  const Ran two = run("dense.json", "--decode --context 64 --weights 1,3:" + tile);
+  // the second layer of each block is the one that has them
+  const double less = number(dense, "next_layer_cycles") - number(all, "next_layer_cycles");
+  EXPECT_GT(less, 0);
+  EXPECT_EQ(number(two, "step_cycles"), number(dense, "step_cycles") - 2 * less);
+  EXPECT_EQ(number(two, "forced_token_cycles"), number(dense, "forced_token_cycles") - less);
+  EXPECT_EQ(number(two, "next_layer_cycles"), number(dense, "next_layer_cycles") - less / 2);
+  EXPECT_THAT(two.out, HasSubstr(R"("0, 2")"));
+  EXPECT_THAT(two.out, HasSubstr(R"("1, 3")"));
+  // said of all layers in another way it is the same
+  EXPECT_EQ(number(run("dense.json", "--decode --context 64 --weights 0-3:" + tile), "step_cycles"),
+            number(all, "step_cycles"));
+  // a core holds one layer of either kind; in other places those of a block are equal
+  const double fits = number(two, "positions_that_fit");
+  EXPECT_GT(fits, number(dense, "positions_that_fit"));
+  EXPECT_LT(fits, number(all, "positions_that_fit"));
+  EXPECT_EQ(number(run("dense.json", "--decode --context 64 --weights 2-3:" + tile),
+                   "positions_that_fit"),
+            number(dense, "positions_that_fit"));
+}
+
+// Blocks of a prompt: layers 0 and 1 in the first, 2 and 3 in the second; one chunk goes through
+// both, one layer after the other.
+TEST_F(DecodeRun, LayersOfPromptsMayHaveZerosOfTheirOwn) {
+  const auto cycles = [&](const std::string& words) {
+    return number(run("dense.json", "--prefill 16 --chunk 16 " + words), "prompt_cycles");
+  };
+  const double dense = cycles("");
+  const double all = cycles("--weights all=tile:2:8");
+  EXPECT_LT(all, dense);
+  EXPECT_EQ(cycles("--weights 1,2:all=tile:2:8"), (dense + all) / 2);
+  EXPECT_EQ(cycles("--weights 3:all=tile:2:8"), dense - (dense - all) / 4);
+}
+
+TEST_F(DecodeRun, AMaskOfWeightsIsReadFromAFile) {
+  // `down` of 128 outputs and 256 inputs: every second input is there
+  std::ofstream file(folder_ + "half.smtx");
+  file << "128, 256, 16384\n";
+  for (int row = 0; row <= 128; ++row) file << row * 128 << (row < 128 ? " " : "\n");
+  for (int i = 0; i < 16384; ++i) file << 2 * (i % 128) << (i + 1 < 16384 ? " " : "\n");
+  file.close();
+  const std::string words = "--weights down=file:" + folder_ + "half.smtx";
+  EXPECT_LT(step("dense.json", words), step("dense.json", ""));
+  EXPECT_LT(step("dense.json", "--weights 2:down=file:" + folder_ + "half.smtx"),
+            step("dense.json", ""));
+  EXPECT_THAT(error("dense.json", "--decode --weights up=file:" + folder_ + "half.smtx"),
+              HasSubstr("found a matrix of 128 x 256, allowed is 512 outputs x 128 inputs"));
+  EXPECT_THAT(error("dense.json", "--decode --weights up=file:" + folder_ + "none.smtx"),
+              HasSubstr("none.smtx"));
+}
+
+TEST_F(DecodeRun, ZerosOfLayersThatAreNotUnderstoodAreRefused) {
+  const auto refused = [&](const std::string& words) {
+    return error("dense.json", "--decode --context 64 " + words);
+  };
+  EXPECT_THAT(refused("--weights 4:down=2:4"), HasSubstr("layer 4: allowed are 0 to 3"));
+  EXPECT_THAT(refused("--weights 3-1:down=2:4"), HasSubstr("FIRST-LAST"));
+  EXPECT_THAT(refused("--weights x:down=2:4"), HasSubstr("a layer"));
+  EXPECT_THAT(refused("--weights 1:=2:4"), HasSubstr("LAYERS:PRODUCT"));
+  EXPECT_THAT(refused("--weights 0-2:all=2:4 --weights 2:down=2:4"), HasSubstr("given twice"));
+  EXPECT_THAT(refused("--activations 1:hidden=bernoulli:0.5"), HasSubstr("hidden="));
+  EXPECT_THAT(
+      run_real("run --machine pod4 --decode --weights 1:all=2:4 --model " + folder_ + "dense.json")
+          .err,
+      HasSubstr("all=PATTERN"));
+}
+
+TEST_F(DecodeRun, ZerosOfExpertsAreLeftOut) {
+  const std::string tenth = "--activations down=bernoulli:0.1 --set llm.skip=act";
+  for (const char* const lie : {"spread", "apart"}) {
+    const std::string experts = std::string("--experts ") + lie + " ";
+    const double all = step("experts.json", experts);
+    EXPECT_LT(step("experts.json", experts + tenth), all) << lie;
+    EXPECT_LT(step("experts.json", experts + "--weights up=tile:2:8"), all) << lie;
+  }
 }
 
 TEST_F(DecodeRun, ZerosOfPromptsAreLeftOut) {
@@ -148,9 +248,9 @@ TEST_F(DecodeRun, ZerosOfPromptsAreLeftOut) {
   EXPECT_EQ(cycles(tenth), dense);
   const Ran ran = prompt("--weights down=tile:2:4 --seed 3");
   EXPECT_THAT(ran.out, HasSubstr(R"("zeros": ["skip none", "weights down=tile:2:4", "seed 3"])"));
-  EXPECT_THAT(error("experts.json", "--prefill 32 --chunk 16 --weights down=2:4"),
-              HasSubstr("zeros of the products of experts in a prompt"));
-  EXPECT_THAT(run_real("run --machine wse3 --model qwen3-0.6b --prefill 256 --weights all=2:4").err,
+  EXPECT_THAT(run_real("run --machine wse3 --model qwen3-0.6b --prefill 256 --weights all=2:4 "
+                       "--set llm.weight_form=listed")
+                  .err,
               HasSubstr("at most 524288, as of 64 x 64 cores"));
 }
 

@@ -146,7 +146,10 @@ TEST(DescribeProgram, CompletionAndManualAreOfTheDeclaredOptions) {
   // an option of one verb, one of a verb below a verb, and all verbs
   for (const char* const word :
        {"--normalise", "--picture", "compare", "--palette) COMPREPLY=($(compgen -W 'colour grey'",
-        "' describe') words='machines systems", "' trace make') words='gemm "}) {
+        "' describe') words='machines systems", "' trace make') words='gemm ",
+        "' trace schedule') words='dynamic set ",
+        "plot--format) COMPREPLY=($(compgen -W 'svg pdf png eps' ",
+        "''|' trace'|' trace make'|' trace schedule') ;;"}) {
     EXPECT_THAT(completion, HasSubstr(word));
   }
   EXPECT_THAT(manual, AllOf(HasSubstr(".TH LACUNA 1"), HasSubstr("\\-\\-normalise HOW"),

@@ -540,7 +540,9 @@ double seconds_of(const ProgramBench& bench, const std::string& rows) {
 // over 54.4 GB/s are 19.28 us. Gathering them is one such step. Beside that a step has a hop and a
 // barrier, less than 0.3 us. 2^20 halves to a host: 2 MiB from each chip over its own 15.75 GB/s,
 // but 12.5 GB/s for the machine: 335.5 us; to that come latencies of 2.5 us and the chunks of 64
-// KiB that are under way on PCIe, 4.2 us each, when the host's link begins and when it ends.
+// KiB that are under way on PCIe, 4.2 us each, when the host's link begins and when it ends. Of two
+// chips one gives the other half of a vector before they gather it, or gets half when each has its
+// half of the sum: two steps, too, the first of a broadcast one way, as is the last of a reduction.
 TEST(SystemTrace, RowsBetweenChipsTakeTheTimeOfTheirLinks) {
   const ProgramBench bench;
   const double step = 1048576 / 54.4e9;
@@ -550,6 +552,10 @@ TEST(SystemTrace, RowsBetweenChipsTakeTheTimeOfTheirLinks) {
   EXPECT_NEAR(once - none, 2 * step, 0.6e-6);
   EXPECT_NEAR(thrice - once, 2 * (once - none), 1e-8);
   EXPECT_NEAR(seconds_of(bench, "all,allgather,1048576,,,1,ranks=2,\n") - none, step, 0.3e-6);
+  for (const std::string one : {"broadcast", "reduce"}) {
+    EXPECT_NEAR(seconds_of(bench, "one," + one + ",1048576,,,1,ranks=2,\n") - none, 2 * step,
+                0.6e-6);
+  }
   EXPECT_NEAR(seconds_of(bench, "out,io,1048576,,1,1,,d2h\n") - none,
               4194304 / 12.5e9 + 2.5e-6 + 2 * 65536 / 15.75e9, 0.1e-6);
 }
@@ -563,7 +569,7 @@ TEST(SystemTrace, RefusesWhatIsNotBetweenTheseChips) {
     return ran.err;
   };
   EXPECT_THAT(refused("s,allreduce,64,,ranks=2\n"), HasSubstr("4 chips run these rows"));
-  EXPECT_THAT(refused("s,broadcast,64,,ranks=4\n"), HasSubstr("go allreduce, reducescatter"));
+  EXPECT_THAT(refused("s,p2p,64,,ranks=4\n"), HasSubstr("does not say from which chip to which"));
   EXPECT_THAT(refused("s,allreduce,64,,ranks=4 between=cores\n"), HasSubstr("between=cores"));
   EXPECT_THAT(refused("s,allreduce,64,,ranks=4\n", " --pattern block16:0.1"),
               HasSubstr("--pattern is for machines of one chip"));

@@ -81,6 +81,43 @@ TEST(TreeTraining, IsTheTraceThatTraceMakeMakesOfTheModel) {
   }
 }
 
+// The figures have what the tables have: a bar of the first wafer for each pass and one from its
+// end until it is in the store, the time of each wafer, and what a wafer holds, in ms and MB.
+TEST(TreeTraining, HasFiguresOfPassesTimeAndMemory) {
+  const ProgramBench bench;
+  const Ran ran =
+      run_real("run --system-config " + tiny(bench) + " --out " + bench.path("out") + kWafers);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const auto count = [](const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  const std::string bars = bench.read("out/figures/pipeline.csv");
+  const std::vector<std::string> passes = first_cells(bench.read("out/system_passes.csv"));
+  EXPECT_EQ(count(bars, "\n0,"), passes.size() - 1);  // the first cell is the head's
+  const std::string times = bench.read("out/system_timeline.json");
+  EXPECT_EQ(count(bars, "\n1,"), count(times, "\"tid\":1,\"ts\""));
+  EXPECT_GT(count(bars, "\n1,"), 0U);
+  const auto starting = [&](const std::string& id) {
+    return static_cast<std::size_t>(
+        std::count_if(passes.begin(), passes.end(),
+                      [&](const std::string& name) { return name.rfind(id, 0) == 0; }));
+  };
+  const auto again = static_cast<std::size_t>(
+      std::count_if(passes.begin(), passes.end(), [](const std::string& name) {
+        return name.size() > 6 && name.substr(name.size() - 6) == "_again";
+      }));
+  EXPECT_GT(again, 0U);  // forward work, before the backward pass of its layer
+  EXPECT_EQ(count(bars, "\n0,forward,"), starting("fwd.") + again);
+  EXPECT_EQ(count(bars, "\n0,backward,"), starting("bwd.") - again);
+  EXPECT_EQ(count(bars, "\n0,optimizer,"), starting("upd."));
+  EXPECT_THAT(bench.read("out/figures/time_stack.csv"), HasSubstr("chip 1"));
+  EXPECT_THAT(bench.read("out/figures/memory.csv"), HasSubstr("wafer"));
+}
+
 // Rows come from a cache the second time.
 TEST(TreeTraining, IsTheSameFromItsCache) {
   const ProgramBench bench;

@@ -8,7 +8,7 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
-#include "models/wse/engine/row_by_row.hpp"
+#include "models/wse/engine/resident/row_by_row.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -128,6 +129,40 @@ TEST(LocalSearch, TakesTheSameWayForTheSameSeedAndEndsWithItsBudget) {
   EXPECT_EQ(places, walk(second, of));
   EXPECT_LE(places.size(), 7U);
   EXPECT_EQ(first.simulated(), places.size());
+}
+
+// One choice of ten values: the start is 100, the others are 99, which is a gain of 1 %. With a
+// gain of 2 % and a patience of three, four places are simulated, the start and three in vain; six
+// are left, of which one is known to be impossible, and by its bound (40 + its number) the least is
+// the first of those that come after in the order of their guesses. Without patience all nine that
+// can be are tried, and nothing is left.
+TEST(LocalSearch, AStartEndsWherePatienceDoes) {
+  SearchedSpace space;
+  space.values = {10};
+  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  space.bound = [](const SpacePlace& place) { return 40.0 + place[0]; };
+  space.guess = [](const SpacePlace& place) {
+    return place[0] == 4 ? std::numeric_limits<double>::infinity() : double(place[0]);
+  };
+  for (const std::size_t patience : {3U, 0U}) {
+    SearchEffort effort;
+    effort.restarts = 0;
+    effort.gain = 0.02;
+    effort.patience = patience;
+    LocalSearch search(space, {0}, effort);
+    for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+      const SpacePlace place = batch.front();
+      if (place[0] == 4) {
+        search.take(place, std::nullopt);
+      } else {
+        search.take(place, place[0] == 0 ? 100 : 99);
+      }
+    }
+    EXPECT_EQ(search.best_value(), 99);
+    EXPECT_EQ(search.simulated(), patience == 3 ? 4U : 9U);
+    EXPECT_EQ(search.cut_off(), patience == 3);
+    EXPECT_EQ(search.least_left(), patience == 3 ? 45.0 : std::numeric_limits<double>::infinity());
+  }
 }
 
 // The start cannot be, and half of its neighbours: the search goes on from those that can.

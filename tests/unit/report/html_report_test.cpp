@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/html_report.hpp"
+#include "sim/report/html/html_report.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/report/html_answer.hpp"
+#include "sim/report/html/html_answer.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {

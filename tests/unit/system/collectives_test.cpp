@@ -43,16 +43,20 @@ TEST(Collectives, BytesOnLinksEqualTheClosedForms) {
     for (const std::uint32_t size : {2U, 4U, 8U, 16U}) {
       SystemParams params = test::small_system(16);
       params.collective.rings = rings;
-      for (const Collective kind : {Collective::reduce_scatter, Collective::all_gather,
-                                    Collective::all_reduce, Collective::all_to_all}) {
+      for (const Collective kind :
+           {Collective::reduce_scatter, Collective::all_gather, Collective::all_reduce,
+            Collective::all_to_all, Collective::broadcast, Collective::reduce}) {
         Segment segment = test::empty_segment(params);
         const std::uint64_t bytes = 4800 * size;
         system::add_collective(
             params, {kind, system::replica_groups(16, size, 1), bytes, system::Use::links, 0},
             segment);
-        // (p - 1) B for each pass of a ring, and for all-to-all B (p - 1) / p out of each of p
+        // (p - 1) B for each pass of a ring, and for all-to-all B (p - 1) / p out of each of p;
+        // of broadcast and reduce beside a pass p - 1 parts of B / p, which one chip gives or gets
         const std::uint64_t passes = kind == Collective::all_reduce ? 2 : 1;
-        EXPECT_EQ(bytes_sent(segment), 16 / size * passes * (size - 1) * bytes);
+        const bool one = kind == Collective::broadcast || kind == Collective::reduce;
+        const std::uint64_t parts = one ? (size - 1) * (bytes / size) : 0;
+        EXPECT_EQ(bytes_sent(segment), 16 / size * (passes * (size - 1) * bytes + parts));
         EXPECT_EQ(bytes_sent(segment), 16 / size * collective_bytes(kind, bytes, size));
       }
     }
@@ -65,8 +69,9 @@ TEST(Collectives, BytesOnLinksEqualTheClosedForms) {
 TEST(Collectives, LinksCarryWhatIsSentOnceForEachHop) {
   const SystemParams params = test::small_system(8);
   const system::Fabric fabric(params);
-  for (const Collective kind : {Collective::reduce_scatter, Collective::all_gather,
-                                Collective::all_reduce, Collective::all_to_all}) {
+  for (const Collective kind :
+       {Collective::reduce_scatter, Collective::all_gather, Collective::all_reduce,
+        Collective::all_to_all, Collective::broadcast, Collective::reduce}) {
     Segment segment = test::empty_segment(params);
     const std::uint64_t bytes = 8 * 1000;
     system::add_collective(params, {kind, {{0, 1, 2, 3, 4, 5, 6, 7}}, bytes, system::Use::links, 0},
@@ -101,6 +106,45 @@ TEST(Collectives, OverTwoDomainsOnlyPartsCrossTheGateways) {
   }
   EXPECT_EQ(across, 2 * bytes);
   EXPECT_EQ(bytes_sent(segment) - across, 2 * 2 * 3 * bytes);
+}
+
+/// The bytes that come to each chip.
+std::vector<std::uint64_t> bytes_to(const Segment& segment, std::uint64_t size) {
+  std::vector<std::uint64_t> got(size);
+  for (const system::Transfer& transfer : segment.transfers) got[transfer.to] += transfer.bytes;
+  return got;
+}
+
+// Over two domains of 4 as over one: of a broadcast of B the first chip gives 7 parts of B / 8,
+// which are gathered then; of a reduction it gets them, when they have been added up.
+TEST(Collectives, OneChipGivesOrGetsThePartsOfAll) {
+  const std::uint64_t bytes = 8000;
+  for (const unsigned domain : {8U, 4U}) {
+    const SystemParams params = test::small_system(8, domain);
+    Segment broadcast = test::empty_segment(params);
+    const std::vector<Chips> all = {{0, 1, 2, 3, 4, 5, 6, 7}};
+    system::add_collective(params, {Collective::broadcast, all, bytes, system::Use::links, 0},
+                           broadcast);
+    Segment gather = test::empty_segment(params);
+    system::add_collective(params, {Collective::all_gather, all, bytes, system::Use::links, 0},
+                           gather);
+    std::vector<std::uint64_t> more = bytes_to(gather, 8);
+    for (std::size_t chip = 1; chip < 8; ++chip) more[chip] += bytes / 8;
+    EXPECT_EQ(bytes_to(broadcast, 8), more) << domain;
+    for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(broadcast.transfers[i].from, 0U);
+
+    Segment reduce = test::empty_segment(params);
+    system::add_collective(params, {Collective::reduce, all, bytes, system::Use::links, 0}, reduce);
+    Segment scatter = test::empty_segment(params);
+    system::add_collective(params, {Collective::reduce_scatter, all, bytes, system::Use::links, 0},
+                           scatter);
+    more = bytes_to(scatter, 8);
+    more[0] += 7 * bytes / 8;
+    EXPECT_EQ(bytes_to(reduce, 8), more) << domain;
+    const std::size_t before = scatter.transfers.size();
+    ASSERT_EQ(reduce.transfers.size(), before + 7);
+    for (std::size_t i = before; i < before + 7; ++i) EXPECT_EQ(reduce.transfers[i].to, 0U);
+  }
 }
 
 // Every chip must end with every part: follow who has what through the steps of the ring.

@@ -22,15 +22,15 @@ Use use_of(const LayerOp& op) {
 }
 
 Collective collective_of(const LayerOp& op) {
-  const std::map<std::string, Collective> kinds = {{"allreduce", Collective::all_reduce},
-                                                   {"reducescatter", Collective::reduce_scatter},
-                                                   {"allgather", Collective::all_gather},
-                                                   {"alltoall", Collective::all_to_all}};
+  const std::map<std::string, Collective> kinds = {
+      {"allreduce", Collective::all_reduce}, {"reducescatter", Collective::reduce_scatter},
+      {"allgather", Collective::all_gather}, {"alltoall", Collective::all_to_all},
+      {"broadcast", Collective::broadcast},  {"reduce", Collective::reduce}};
   const auto found = kinds.find(op.op);
   if (found != kinds.end()) return found->second;
   throw UnsupportedError(fmt::format(
-      "{} '{}': between the chips of a system go allreduce, reducescatter, allgather and "
-      "alltoall",
+      "{} '{}' between chips: the row does not say from which chip to which; a broadcast of so "
+      "many bytes goes from the first chip to all",
       op.op, op.id));
 }
 

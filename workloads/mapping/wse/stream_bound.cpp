@@ -187,6 +187,21 @@ class Bound {
 
 }  // namespace
 
+std::vector<std::uint64_t> gathers_of(const ReducePlan& plan, const ColumnGroups& groups,
+                                      const std::vector<std::uint32_t>& keepers) {
+  const std::uint32_t width = groups.width;
+  std::vector<std::uint64_t> taken(width, 0);
+  std::vector<std::uint64_t> kept(width, 0);
+  for (const std::uint32_t keeper : keepers) ++kept[groups.place_of(keeper)];
+  for (std::size_t keeper = 0; keeper < width && !plan.roles.empty(); ++keeper) {
+    for (std::size_t place = 0; place < width; ++place) {
+      const std::uint64_t inputs = plan.roles[keeper * width + place].inputs;
+      taken[place] += kept[keeper] * (inputs - std::min<std::uint64_t>(inputs, 1));
+    }
+  }
+  return taken;
+}
+
 Cycle least_cycles_of_cores(const StreamingKernel& kernel, const CoreParams& core,
                             const StreamLoads& loads) {
   if (kernel.tokens.empty() || loads.sent.empty()) return 0;

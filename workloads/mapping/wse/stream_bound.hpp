@@ -25,6 +25,11 @@ struct StreamLoads {
   unsigned ramp = 1;
 };
 
+/// By place, the sums that its columns take in beside the one they send on or keep, if `keepers`
+/// keep the rows.
+std::vector<std::uint64_t> gathers_of(const ReducePlan& plan, const ColumnGroups& groups,
+                                      const std::vector<std::uint32_t>& keepers);
+
 /// Cycles that no run of a streamed product can be below once its words are there, from counts
 /// alone: issue slots and dispatches of each column, what its last row of sums has before it on the
 /// ring, words on the busiest link of groups. Of `kernel` the forms, costs, tokens, steps and, if

@@ -18,6 +18,7 @@
 #include "workloads/mapping/wse/reduction.hpp"
 #include "workloads/mapping/wse/scan.hpp"
 #include "workloads/mapping/wse/stream_bound.hpp"
+#include "workloads/mapping/wse/stream_memory.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 #include "workloads/mapping/wse/stream_words.hpp"
 
@@ -49,16 +50,17 @@ class StreamingPlanner {
     hold();
     find_fullest();
     const auto rows = static_cast<std::uint32_t>(kernel().tokens.size());
-    StreamingNeed found{0, plan_.bytes, limit()};
+    StreamingNeed found{0, plan_.bytes, memory().limit()};
     for (std::uint32_t r = 0; job_.resident && r < rows; ++r) {
       for (std::uint32_t c = 0; c < columns_; ++c) {
-        found.weights = std::max(found.weights, held_bytes(held_by(r, c), inputs_[c]));
+        found.weights = std::max(found.weights, memory().held_bytes(held_by(r, c), inputs_[c]));
       }
     }
     return found;
   }
 
-  Cycle least_cycles() {
+  /// UnsupportedError, if that is asked, where sums lack colors or queues.
+  Cycle least_cycles(bool with_sums) {
     prepare();
     const StreamingKernel& k = kernel();
     const std::vector<std::uint64_t> sent = column_loads();
@@ -67,6 +69,7 @@ class StreamingPlanner {
     const Cycle enter = ceil_div(least_words(sent, whole) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
     order();
+    if (with_sums) plan_sums(setup_, use_, kernel());
     StreamingKernel form = k;
     if (whole) form.form = StreamForm::packed;  // the faster of two forms counts
     const std::uint32_t first = plan_.program.spread_rows;
@@ -76,7 +79,10 @@ class StreamingPlanner {
     // groups share rows, or each multiplies by all of them
     for (std::uint64_t& each : loads.sent) each *= plan_.element_shares;
     loads.exchanges = use_.exchanges && setup_.ws.lie == Lie::side_by_side;
-    if (!loads.ring) loads.gathers = gathers();
+    if (!loads.ring) {
+      const Reduction way = plan_sums(setup_, use_, kernel());
+      loads.gathers = gathers_of(way.plan, groups_, k.final_column);
+    }
     loads.between = groups_.interleaved ? groups_.count : 1;
     loads.hop = setup_.hop;
     loads.ramp = setup_.ramp;
@@ -134,22 +140,6 @@ class StreamingPlanner {
           (filters() ? kept[j] : operands_.rows()) * std::uint64_t{job_.batch};
     }
     return loads;
-  }
-
-  /// By place, the sums that its columns take in beside the one they send on or keep.
-  std::vector<std::uint64_t> gathers() {
-    const std::uint32_t width = groups_.width;
-    std::vector<std::uint64_t> taken(width, 0);
-    const Reduction way = plan_sums(setup_, use_, kernel());
-    std::vector<std::uint64_t> kept(width, 0);
-    for (const std::uint32_t keeper : kernel().final_column) ++kept[groups_.place_of(keeper)];
-    for (std::size_t keeper = 0; keeper < width && !way.plan.roles.empty(); ++keeper) {
-      for (std::size_t place = 0; place < width; ++place) {
-        const std::uint64_t inputs = way.plan.roles[keeper * width + place].inputs;
-        taken[place] += kept[keeper] * (inputs - std::min<std::uint64_t>(inputs, 1));
-      }
-    }
-    return taken;
   }
 
   /// Words that are paid for: elements, `whole` ones several in a word, which no two rows share,
@@ -239,9 +229,10 @@ class StreamingPlanner {
   void set_beats() {
     StreamingKernel& k = kernel();
     const std::uint32_t psum = k.psum_fp32 ? 32 : 16;
-    const auto element = static_cast<std::uint32_t>(8 * element_bytes());
-    const auto output = static_cast<std::uint32_t>(8 * output_bytes());
-    k.psum_cached = setup_.core.psum_cache && tokens() * sum_bytes() <= setup_.core.cache_bytes;
+    const auto element = static_cast<std::uint32_t>(8 * memory().element_bytes());
+    const auto output = static_cast<std::uint32_t>(8 * memory().output_bytes());
+    k.psum_cached =
+        setup_.core.psum_cache && tokens() * memory().sum_bytes() <= setup_.core.cache_bytes;
     const std::uint32_t in_sram = k.psum_cached ? 0 : psum;
     const MemoryPorts ports = setup_.mem.ports();
     const bool conflict =
@@ -346,52 +337,14 @@ class StreamingPlanner {
     const std::uint32_t inputs = ceil_u32(operands_.features(), groups_.width);
     const std::uint32_t outputs = ceil_u32(operands_.rows(), all ? groups_.width : columns_);
     check_index(inputs);
-    const std::uint64_t held = scattered() ? 0 : tokens() * inputs;
-    const std::uint64_t bytes = core_bytes(held, tokens(), inputs, outputs);
-    if (bytes > limit()) refuse_memory(0, 0, held, inputs, outputs, bytes);
+    const CoreShare share{tokens(), scattered() ? 0 : tokens() * inputs, inputs, outputs};
+    if (memory().core_bytes(share) > memory().limit()) memory().refuse(0, share);
   }
 
-  std::uint64_t limit() const { return std::uint64_t{setup_.mem.kib} * 1024; }
+  StreamMemory memory() const { return {job_, setup_, plan_.program.kernel, scattered()}; }
   std::uint64_t tokens() const {
     const std::vector<std::uint32_t>& all = plan_.program.kernel.tokens;
     return all.empty() ? 0 : all[plan_.program.entry];
-  }
-  std::uint64_t element_bytes() const { return fp32_ ? 4 : int8_ ? 1 : 2; }
-  /// Results of INT8 are the INT32 sums: what scales them is another operation.
-  std::uint64_t output_bytes() const { return fp32_ || int8_ ? 4 : 2; }
-  std::uint64_t sum_bytes() const { return plan_.program.kernel.psum_fp32 ? 4 : 2; }
-  /// Of a core with `rows` elements of each feature, of which it holds `held` in all.
-  std::uint64_t core_bytes(std::uint64_t held, std::uint64_t rows, std::uint32_t inputs,
-                           std::uint32_t outputs) const {
-    return held_bytes(held, inputs) + rows * outputs * output_bytes() * job_.batch +
-           plan_.program.kernel.lookahead * rows * sum_bytes() + queue_bytes_ +
-           std::uint64_t{setup_.mem.code_kib} * 1024 + job_.beside;
-  }
-
-  std::uint64_t held_bytes(std::uint64_t held, std::uint32_t inputs) const {
-    const std::uint64_t places = scattered() ? 2 * (held + inputs + 1) : 0;
-    return (held * element_bytes() + places) * job_.batch;
-  }
-
-  [[noreturn]] void refuse_memory(std::uint32_t row, std::uint32_t column, std::uint64_t held,
-                                  std::uint32_t inputs, std::uint32_t outputs,
-                                  std::uint64_t bytes) const {
-    const std::uint64_t rows = plan_.program.kernel.tokens[row];
-    const std::string what =
-        job_.resident ? fmt::format("{} weights of {} x {} held{} + {} outputs x {} tokens x {} B",
-                                    held, rows, inputs, scattered() ? ", each with its place," : "",
-                                    rows, outputs, output_bytes())
-        : int8_ ? fmt::format("{} tokens x ({} input features + {} output features x 4 B)", rows,
-                              inputs, outputs)
-                : fmt::format("{} tokens x ({} input + {} output features) x {} B", rows, inputs,
-                              outputs, element_bytes());
-    throw OutOfMemoryError(fmt::format(
-        "a core of column {} needs {} bytes of {}: {}{} + {} partial-sum vectors x {} {} x {} B + "
-        "queues {} B + code {} B{}",
-        column, bytes, limit(), what,
-        job_.batch == 1 ? "" : fmt::format(" of each of {} products", job_.batch),
-        plan_.program.kernel.lookahead, rows, job_.resident ? "outputs" : "tokens", sum_bytes(),
-        queue_bytes_, std::uint64_t{setup_.mem.code_kib} * 1024, beside_text(job_.beside)));
   }
 
   /// What each core keeps of sparse resident weights, if it keeps no zeros.
@@ -431,6 +384,10 @@ class StreamingPlanner {
     return std::accumulate(mine.begin(), mine.begin() + inputs_[column], std::uint64_t{0});
   }
 
+  CoreShare share_of(std::uint32_t row, std::uint32_t column) {
+    return {kernel().tokens[row], held_by(row, column), inputs_[column], outputs_[column]};
+  }
+
   /// The row of cores with the fullest.
   std::uint32_t find_fullest() {
     const auto rows = static_cast<std::uint32_t>(kernel().tokens.size());
@@ -440,8 +397,7 @@ class StreamingPlanner {
     std::uint32_t fullest_row = first;
     for (std::uint32_t r = first; r < last; ++r) {
       for (std::uint32_t c = 0; c < columns_; ++c) {
-        const std::uint64_t bytes =
-            core_bytes(held_by(r, c), kernel().tokens[r], inputs_[c], outputs_[c]);
+        const std::uint64_t bytes = memory().core_bytes(share_of(r, c));
         if (bytes <= plan_.bytes) continue;
         plan_.bytes = bytes;
         plan_.fullest_column = c;
@@ -452,13 +408,10 @@ class StreamingPlanner {
   }
 
   void check_memory() {
-    plan_.limit = limit();
+    plan_.limit = memory().limit();
     const std::uint32_t fullest_row = find_fullest();
     const std::uint32_t fullest = plan_.fullest_column;
-    if (plan_.bytes > plan_.limit) {
-      refuse_memory(fullest_row, fullest, held_by(fullest_row, fullest), inputs_[fullest],
-                    outputs_[fullest], plan_.bytes);
-    }
+    if (plan_.bytes > plan_.limit) memory().refuse(fullest, share_of(fullest_row, fullest));
   }
 
   /// Instances of a batch follow each other. A group with fewer rows than others ends with one of
@@ -565,8 +518,6 @@ class StreamingPlanner {
   const StreamingJob& job_;
   const StreamOperands operands_;
   const StreamingSetup& setup_;
-  const std::uint64_t queue_bytes_ =
-      4 * (std::uint64_t{setup_.queue.stream()} + setup_.queue.sums_in() + setup_.queue.sums_out());
   std::uint32_t columns_;
   const GroupUse use_;
   const ColumnGroups groups_;
@@ -590,7 +541,11 @@ StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setu
 }
 
 Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup) {
-  return StreamingPlanner(job, setup).least_cycles();
+  return StreamingPlanner(job, setup).least_cycles(false);
+}
+
+Cycle expected_cycles(const StreamingJob& job, const StreamingSetup& setup) {
+  return StreamingPlanner(job, setup).least_cycles(true);
 }
 
 StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup) {

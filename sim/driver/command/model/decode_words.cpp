@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -16,14 +18,50 @@ namespace {
 
 constexpr std::uint64_t kMostZeros = 1U << 24U;
 
-/// The two sides of PRODUCT=WORDS.
-std::pair<std::string, std::string> both_sides(const char* option, const std::string& text) {
+/// LAYERS:PRODUCT=WORDS.
+struct Said {
+  std::vector<std::uint32_t> layers;  // none: all that nothing is said of alone
+  std::string product;
+  std::string words;
+};
+
+/// "0-3,7": numbers of layers and ranges of them.
+std::vector<std::uint32_t> layers_of(const char* option, const std::string& text) {
+  constexpr std::uint64_t kMostLayers = 4095;
+  std::vector<std::uint32_t> layers;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string part = text.substr(at, comma - at);
+    const std::size_t dash = part.find('-');
+    const auto number = [&](const std::string& digits) {
+      const std::string where = fmt::format("{} {}: a layer", option, text);
+      return static_cast<std::uint32_t>(check_count(where, digits, 0, kMostLayers));
+    };
+    const std::uint32_t first = number(part.substr(0, dash));
+    const std::uint32_t last = dash == std::string::npos ? first : number(part.substr(dash + 1));
+    if (last < first) {
+      throw RequestError(fmt::format("{}: found layers {}, allowed is FIRST-LAST", option, part));
+    }
+    for (std::uint32_t layer = first; layer <= last; ++layer) layers.push_back(layer);
+    at = comma + 1;
+  }
+  return layers;
+}
+
+Said said_of(const char* option, const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    throw RequestError(fmt::format("{}: found '{}', allowed is PRODUCT={}", option, text,
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::size_t product = colon < equals ? colon + 1 : 0;
+  if (equals == std::string::npos || equals == product || equals + 1 == text.size()) {
+    throw RequestError(fmt::format("{}: found '{}', allowed is PRODUCT={} or LAYERS:PRODUCT=...",
+                                   option, text,
                                    std::string(option) == "--weights" ? "PATTERN" : "ZEROS"));
   }
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  Said said;
+  if (product != 0) said.layers = layers_of(option, text.substr(0, colon));
+  said.product = text.substr(product, equals - product);
+  said.words = text.substr(equals + 1);
+  return said;
 }
 
 std::vector<std::string> products() {
@@ -47,15 +85,35 @@ void set_once(const char* option, const std::string& product, std::optional<T>& 
   place = std::move(value);
 }
 
+/// Once for all layers, or for each that is said.
+void set_zeros_of(const Said& said, DecodeSparsity& sparsity,
+                  const std::function<void(LayerSparsity&, const std::string&)>& set) {
+  if (said.layers.empty()) set(sparsity, said.product);
+  for (const std::uint32_t layer : said.layers) {
+    set(sparsity.layers[layer], fmt::format("{}:{}", layer, said.product));
+  }
+}
+
 void set_activations(const Options& options, DecodeSparsity& sparsity) {
   constexpr const char* kOption = "--activations";
   std::vector<std::string> allowed = products();
   allowed.emplace_back("hidden");
   for (const std::string& text : options.activations) {
-    const auto [product, zeros] = both_sides(kOption, text);
-    check_word(kOption, product, allowed);
-    auto& place = product == "hidden" ? sparsity.hidden : sparsity.inputs.at(number_of(product));
-    set_once(kOption, product, place, parse_inputs(zeros, fmt::format("{} {}", kOption, product)));
+    const Said said = said_of(kOption, text);
+    check_word(kOption, said.product, allowed);
+    const auto zeros = parse_inputs(said.words, fmt::format("{} {}", kOption, said.product));
+    if (said.product == "hidden") {
+      if (!said.layers.empty()) {
+        throw RequestError(fmt::format(
+            "{}: found '{}'; the hidden vector between blocks has one density, allowed is hidden=",
+            kOption, text));
+      }
+      set_once(kOption, said.product, sparsity.hidden, zeros);
+      continue;
+    }
+    set_zeros_of(said, sparsity, [&](LayerSparsity& of, const std::string& name) {
+      set_once(kOption, name, of.inputs.at(number_of(said.product)), zeros);
+    });
   }
 }
 
@@ -66,13 +124,15 @@ void set_weights(const Options& options, DecodeSparsity& sparsity) {
   std::vector<std::string> allowed = products();
   allowed.emplace_back("all");
   for (const std::string& text : options.weights) {
-    const auto [product, pattern] = both_sides(kOption, text);
-    check_word(kOption, product, allowed);
-    const auto weights = parse_weights(pattern, fmt::format("{} {}", kOption, product));
-    for (std::size_t i = 0; i < wse::kProjections; ++i) {
-      if (product != "all" && i != number_of(product)) continue;
-      set_once(kOption, word(static_cast<Projection>(i)), sparsity.weights.at(i), weights);
-    }
+    const Said said = said_of(kOption, text);
+    check_word(kOption, said.product, allowed);
+    const auto weights = parse_weights(said.words, fmt::format("{} {}", kOption, said.product));
+    set_zeros_of(said, sparsity, [&](LayerSparsity& of, const std::string&) {
+      for (std::size_t i = 0; i < wse::kProjections; ++i) {
+        if (said.product != "all" && i != number_of(said.product)) continue;
+        set_once(kOption, word(static_cast<Projection>(i)), of.weights.at(i), weights);
+      }
+    });
   }
 }
 
@@ -153,6 +213,13 @@ void check_zeros(const Options& options, const ModelShape& model, const WseParam
   for (const std::string& text : options.activations) {
     (text.rfind("hidden=", 0) == 0 ? of_hidden : of_products) = true;
   }
+  DecodeSparsity said;
+  set_activations(options, said);
+  set_weights(options, said);
+  if (!said.layers.empty() && said.layers.rbegin()->first >= model.layers) {
+    throw RequestError(fmt::format("zeros of layer {}: allowed are 0 to {} of model '{}'",
+                                   said.layers.rbegin()->first, model.layers - 1, model.name));
+  }
   if (skips(params, wse::LlmSkip::act) && !of_products) {
     throw RequestError(
         "llm.skip: act needs zeros of inputs, as in --activations down=bernoulli:0.1");
@@ -171,7 +238,9 @@ std::string zeros_as_text(const Options& options, const DecodePlacement& placeme
   }
   if (text.empty()) return text;
   return fmt::format(
-      "Zeros: {}.\nOne layer is drawn and stands for all; the fullest core decides.\n", text);
+      "Zeros: {}.\nOf layers with the same words one is drawn and stands for all; the fullest core "
+      "decides.\n",
+      text);
 }
 
 std::string zeros_as_json(const Options& options, const DecodePlacement& placement,

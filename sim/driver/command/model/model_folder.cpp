@@ -8,7 +8,7 @@
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/inference/model_figures.hpp"
 #include "sim/driver/result/result_json.hpp"
-#include "sim/report/html_report.hpp"
+#include "sim/report/html/html_report.hpp"
 #include "sim/report/view_page.hpp"
 
 namespace lacuna {

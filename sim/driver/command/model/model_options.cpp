@@ -38,14 +38,15 @@ void add_model_options(CLI::App& verb, Options& o) {
   verb.add_option("--activations", o.activations,
                   "zeros of the inputs of a product, qkv, o, up, down, or of the vector between "
                   "blocks, hidden: bernoulli:DENSITY, channel:DENSITY, file:PATH; repeatable; see "
-                  "llm.skip")
+                  "llm.skip; of single layers with 0-3,7: before it")
       ->type_name("PRODUCT=ZEROS")
       ->group(group)
       ->expected(1)
       ->take_all();
   verb.add_option("--weights", o.weights,
                   "zeros of the weights of a product, or all: a pattern, tile:PATTERN if the "
-                  "outputs of a core share it, @RxC behind it for blocks; repeatable")
+                  "outputs of a core share it, @RxC behind it for blocks, file:PATH of a mask; "
+                  "repeatable; of single layers with 0-3,7: before it")
       ->type_name("PRODUCT=PATTERN")
       ->group(group)
       ->expected(1)

@@ -96,9 +96,6 @@ void check_request(const Options& options) {
         fmt::format("--context does not go with {}", options.prefill ? "--prefill" : "--requests"));
   }
   if (options.chunk && !options.prefill) throw RequestError("--chunk needs --prefill");
-  if (options.view && options.requests) {
-    throw RequestError("--view does not go with --requests: with --decode or --prefill it does");
-  }
   check_event_options(options);
   view_path_of(options);
   if (options.cache && options.no_cache) {
@@ -292,16 +289,28 @@ void check_model(const ModelRequest& request) {
                                  request.model.name, longest, request.model.positions));
 }
 
+/// What the page of requests shows.
+std::string page_of_step(std::uint32_t context) {
+  return fmt::format("\nThe page has the program of their longest step, of context {}.", context);
+}
+
 ModelReport run_pod(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                     PartCache& cache, ModelExtras& extras) {
   ChipTimes times(pricing, request.run.seed, request.run.execution.engine, &cache);
   PodModel pod(setup_of(request, name, pricing, times));
   const Options& options = request.options;
   const std::uint32_t batch = options.batch ? whole("--batch", *options.batch) : 1;
-  if (options.view) pod.show(extras.pages);
+  if (options.view && !options.requests) pod.show(extras.pages);
   if (options.decode) return pod.decode_report(context_of(options), batch);
   if (options.prefill) return pod.prefill_report(whole("--prefill", *options.prefill), batch);
-  return serve_on_pod(pod, request.requests, batch, extras.csv);
+  ModelReport report = serve_on_pod(pod, request.requests, batch, extras.csv);
+  if (!options.view) return report;
+  const std::uint32_t context = longest_step(pod, request.requests);
+  PodModel shown(setup_of(request, name, pricing, times));
+  shown.show(extras.pages);
+  shown.decode_report(context, batch);
+  report.remark += page_of_step(context);
+  return report;
 }
 
 /// What prompts on a wafer have no program for.
@@ -313,6 +322,15 @@ void refuse_with_prefill(const Options& options) {
                 {"--kept", options.kept.has_value()},
                 {"--experts", options.experts.has_value()}},
                "does not go with --prefill on a wafer");
+}
+
+/// The page of the longest step of the requests, whose cache has room for no more.
+void show_step(WaferModel& wafer, const TaskView& view, const ModelRequest& request,
+               ModelExtras& extras, ModelReport& report) {
+  const std::uint32_t context = longest_step(wafer, request.requests, request.params.context_step);
+  wafer.show(view, extras.pages);
+  wafer.step(context, context);
+  report.remark += page_of_step(context);
 }
 
 ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
@@ -336,13 +354,14 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
     refuse_given({{"--kept", options.kept.has_value()}},
                  "does not go with --requests: what is left of a cache differs from step to step");
   }
-  const auto& params = static_cast<const WseParams&>(machine.parameters());
-  check_zeros(options, request.model, params);
   const DecodePlacement placement = placement_of(options);
-  check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
                    placement);
-  if (options.view) wafer.show({view_steps_of(options), view_path_of(options)}, extras.pages);
+  const WseParams& params = wafer.params();
+  check_zeros(options, request.model, params);
+  check_room(placement, params);
+  const TaskView view{view_steps_of(options), view_path_of(options)};
+  if (options.view && !options.requests) wafer.show(view, extras.pages);
   constexpr std::uint32_t kChunk = 256;
   ModelReport report =
       options.prefill
@@ -351,6 +370,12 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
       : options.decode
           ? wafer.decode_report(context_of(options))
           : serve_on_wafer(wafer, request.requests, request.params.context_step, extras.csv);
+  if (options.view && options.requests) {
+    // by another, since the one that served knows the program already
+    WaferModel other(machine, pricing, request.run.execution.engine, &cache, request.model,
+                     placement);
+    show_step(other, view, request, extras, report);
+  }
   // the page begins with the layer, which is simulated last
   if (!options.prefill) std::reverse(extras.pages.begin(), extras.pages.end());
   report.remark += '\n' + zeros_as_text(options, placement, params);

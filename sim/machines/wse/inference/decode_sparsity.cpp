@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 #include "models/sparsity/activation_mask.hpp"
@@ -90,10 +91,12 @@ Mask weights_mask(const DecodeSparsity::Weights& weights, const Shape& shape, Pr
   const auto [inputs, outputs] = features(shape.model(), what);
   const std::uint32_t tiles = tiles_of(shape, what);
   const std::uint32_t rows = weights.tiles ? tiles : outputs;
-  if (weights.pattern.name == "file") {
-    throw RequestError(fmt::format(
-        "--weights {}={}: patterns of files are not read here; allowed are those that are drawn",
-        word(what), weights.text));
+  if (!weights.file.empty()) {
+    Mask mask = read_x_file(weights.file);
+    if (mask.rows == outputs && mask.cols == inputs) return mask;
+    throw RequestError(
+        fmt::format("--weights {}={}: found a matrix of {} x {}, allowed is {} outputs x {} inputs",
+                    word(what), weights.text, mask.rows, mask.cols, outputs, inputs));
   }
   const std::vector<PatternProblem> problems = check_pattern(weights.pattern, rows, inputs);
   if (!problems.empty()) {
@@ -124,8 +127,49 @@ Mask weights_mask(const DecodeSparsity::Weights& weights, const Shape& shape, Pr
 
 bool DecodeSparsity::any() const {
   const auto given = [](const auto& of) { return of.has_value(); };
-  return hidden || std::any_of(inputs.begin(), inputs.end(), given) ||
+  return hidden || !layers.empty() || std::any_of(inputs.begin(), inputs.end(), given) ||
          std::any_of(weights.begin(), weights.end(), given);
+}
+
+DecodeSparsity DecodeSparsity::of_layer(std::uint32_t layer) const {
+  DecodeSparsity all = *this;
+  all.layers.clear();
+  const auto own = layers.find(layer);
+  if (own == layers.end()) return all;
+  for (std::size_t i = 0; i < wse::kProjections; ++i) {
+    if (own->second.inputs[i]) all.inputs[i] = own->second.inputs[i];
+    if (own->second.weights[i]) all.weights[i] = own->second.weights[i];
+  }
+  return all;
+}
+
+std::vector<EqualLayers> equal_layers(const DecodeSparsity& sparsity, std::uint32_t layers) {
+  std::vector<EqualLayers> equal;
+  std::map<std::string, std::size_t> known;
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    DecodeSparsity of = sparsity.of_layer(layer);
+    std::string text;
+    for (std::size_t i = 0; i < wse::kProjections; ++i) {
+      text += fmt::format("{}|{}|", of.inputs[i] ? of.inputs[i]->text : "",
+                          of.weights[i] ? of.weights[i]->text : "");
+    }
+    const auto [place, fresh] = known.emplace(std::move(text), equal.size());
+    if (fresh) equal.push_back({std::move(of), {}});
+    equal[place->second].layers.push_back(layer);
+  }
+  return equal;
+}
+
+std::string ranges_text(const std::vector<std::uint32_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
+    if (last != i) text += fmt::format("-{}", numbers[last]);
+    i = last + 1;
+  }
+  return text;
 }
 
 DecodeSparsity::Inputs parse_inputs(const std::string& text, const std::string& option) {
@@ -157,6 +201,14 @@ DecodeSparsity::Weights parse_weights(const std::string& text, const std::string
   DecodeSparsity::Weights weights;
   weights.text = text;
   std::string rest = text;
+  constexpr const char* kFile = "file:";
+  if (rest.rfind(kFile, 0) == 0) {
+    weights.file = rest.substr(std::string(kFile).size());
+    if (weights.file.empty()) {
+      throw RequestError(fmt::format("{}: '{}' lacks a path", option, text));
+    }
+    return weights;
+  }
   if (rest.rfind(kTile, 0) == 0) {
     weights.tiles = true;
     rest = rest.substr(std::string(kTile).size());
@@ -186,11 +238,12 @@ namespace {
 
 /// Zeros of activations that have so many columns, `columns` in words.
 template <typename Shape>
-std::shared_ptr<const DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const Shape& shape,
-                                               std::uint32_t sequences, const char* columns,
-                                               wse::LlmSkip skip) {
+std::shared_ptr<DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const Shape& shape,
+                                         std::uint32_t sequences, const char* columns,
+                                         const wse::CodeTimes& times) {
   if (!sparsity.any()) return nullptr;
   auto zeros = std::make_shared<DecodeZeros>();
+  const wse::LlmSkip skip = times.params.skip;
   zeros->skip = skip == wse::LlmSkip::act || skip == wse::LlmSkip::both;
   zeros->compact = skip == wse::LlmSkip::traffic || skip == wse::LlmSkip::both;
   zeros->name = fmt::format("{} {}", sparsity.seed, static_cast<unsigned>(skip));
@@ -209,8 +262,10 @@ std::shared_ptr<const DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, c
     }
     if (sparsity.weights[i]) {
       const std::uint64_t seed = mix(sparsity.seed ^ mix(wse::kProjections + i));
-      zeros->weights[i] = NonZeros(weights_mask(*sparsity.weights[i], shape, what, seed));
+      const Mask mask = weights_mask(*sparsity.weights[i], shape, what, seed);
+      zeros->weights[i] = NonZeros(mask);
       zeros->name += fmt::format(" w:{}={}", word(what), sparsity.weights[i]->text);
+      if (!sparsity.weights[i]->file.empty()) zeros->name += fmt::format("#{}", digest(mask));
     }
   }
   if (sparsity.hidden) {
@@ -218,19 +273,39 @@ std::shared_ptr<const DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, c
         inputs_of(*sparsity.hidden, "hidden", shape.model().width, 2 * wse::kProjections);
   }
   measure_tiles(shape, *zeros);
+  choose_forms(shape, times, *zeros);
   return zeros;
 }
 
 }  // namespace
 
-std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
-                                              const DecodeShape& shape, wse::LlmSkip skip) {
-  return drawn_zeros(sparsity, shape, shape.block().batch, "sequences", skip);
+std::shared_ptr<DecodeZeros> make_zeros(const DecodeSparsity& sparsity, const DecodeShape& shape,
+                                        const wse::CodeTimes& times) {
+  return drawn_zeros(sparsity, shape, shape.block().batch, "sequences", times);
 }
 
-std::shared_ptr<const DecodeZeros> make_zeros(const DecodeSparsity& sparsity,
-                                              const PrefillShape& shape, wse::LlmSkip skip) {
-  return drawn_zeros(sparsity, shape, shape.block().tokens, "tokens of a chunk", skip);
+std::shared_ptr<DecodeZeros> make_zeros(const DecodeSparsity& sparsity, const PrefillShape& shape,
+                                        const wse::CodeTimes& times) {
+  return drawn_zeros(sparsity, shape, shape.block().tokens, "tokens of a chunk", times);
+}
+
+std::shared_ptr<const DecodeZeros> as_lists(const std::shared_ptr<const DecodeZeros>& zeros,
+                                            const wse::InferenceParams& params) {
+  const bool any = zeros != nullptr && dense_names(*zeros) != "";
+  if (!any || params.weight_form != wse::WeightForm::sooner) return nullptr;
+  auto lists = std::make_shared<DecodeZeros>(*zeros);
+  lists->dense = {};
+  lists->name += " lists";
+  return lists;
+}
+
+std::string dense_names(const DecodeZeros& zeros) {
+  std::string names;
+  for (std::size_t i = 0; i < wse::kMatrices; ++i) {
+    if (!zeros.dense[i]) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", word(static_cast<wse::Matrix>(i)));
+  }
+  return names;
 }
 
 std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::uint32_t sequences,

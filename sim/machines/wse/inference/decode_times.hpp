@@ -11,6 +11,7 @@
 #include "models/wse/task_outcome.hpp"
 #include "sim/machines/wse/inference/decode_sparsity.hpp"
 #include "sim/machines/wse/inference/inference_runs.hpp"
+#include "sim/machines/wse/inference/layer_deal.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/wse/inference/decode_ends.hpp"
@@ -58,26 +59,36 @@ struct DecodeMemory {
 };
 inline constexpr std::uint32_t kAnyPositions = 1U << 30U;
 
+/// A layer by itself, or its halves in blocks of their own.
+struct DecodeLayerTimes {
+  double first = 0;  // of a block, which waits for the hidden vector
+  double next = 0;
+  double attention = 0;  // of halves
+  double ffn = 0;
+  DecodePhaseTimes phases;
+  DecodePhaseShares shares;
+};
+
+using DecodeLayers = KindOfLayers<wse::DecodeBlock, DecodeLayerTimes>;
+
 /// A token's way through a model, of parts that are simulated once each and added up.
 struct DecodeStep {
-  bool split = false;        // attention and feed-forward parts in blocks of their own
-  std::uint32_t layers = 0;  // in the fullest block
-  double attention = 0;      // of a layer, by itself; with `split`
-  double ffn = 0;
-  double first_layer = 0;  // of a block, which waits for the hidden vector; else
-  double next_layer = 0;
+  bool split = false;                // attention and feed-forward parts in blocks of their own
+  std::uint32_t layers = 0;          // in the fullest block
+  std::vector<std::uint32_t> dealt;  // of each block, or of each two
+  DecodeLayerTimes layer;            // the mean of all
+  std::vector<DecodeLayers> kinds;
   double hand_over = 0;   // from a block to its neighbour
   double row_change = 0;  // from a row of blocks to the next
   double head = 0;
   double tail = 0;
   double cycles = 0;         // of the whole step
   double slowest_stage = 0;  // of tokens that follow each other through the blocks
-  DecodePhaseTimes phases;   // of a layer
-  DecodePhaseShares shares;
   std::vector<DecodeMemory> memory;
-  std::uint64_t cores = 0;  // of blocks, head and tail
-  PassTotals totals;        // of the whole step
-  PassTotals forced;        // of tokens that follow each other: without the tail
+  std::string dense_weights;  // matrices with zeros that cores have with these; see dense_names()
+  std::uint64_t cores = 0;    // of blocks, head and tail
+  PassTotals totals;          // of the whole step
+  PassTotals forced;          // of tokens that follow each other: without the tail
 };
 
 /// Runs programs of workloads/mapping/wse/inference on a wafer, each once; what they came to is
@@ -128,13 +139,21 @@ class DecodeTimes {
   const RunTotals& tail_column(const wse::DecodeTail& tail);
   const RunTotals& tail_row(const wse::DecodeTail& tail);
   void add_totals(const ModelShape& model, const DecodePlacement& placement,
-                  const wse::DecodeBlock& block, const RunTotals& hand_over, DecodeStep& step);
+                  const RunTotals& hand_over, DecodeStep& step);
   void add_zeros(const ModelShape& model, const DecodePlacement& placement,
                  wse::DecodeBlock& block) const;
-  void time_split(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
+  std::vector<DecodeLayers> layers_of(const ModelShape& model, const DecodePlacement& placement,
+                                      std::uint32_t context) const;
+  void place(const ModelShape& model, const DecodePlacement& placement, DecodeStep& step) const;
+  void place_either_way(const ModelShape& model, const DecodePlacement& placement,
+                        DecodeStep& step) const;
+  const RunTotals& add_moves(const ModelShape& model, const wse::DecodeBlock& block,
+                             DecodeStep& step);
+  DecodeLayerTimes time_split(const ModelShape& model, wse::DecodeBlock block);
+  DecodeLayerTimes time_whole(const ModelShape& model, wse::DecodeBlock block);
+  void time_layers(const ModelShape& model, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
                   DecodeStep& step) const;
-  void time_whole(const ModelShape& model, wse::DecodeBlock block, DecodeStep& step);
 
   const WseParams& params_;
   const wse::CodeCosts costs_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/machines/wse/inference/layer_deal.hpp"
 #include "workloads/mapping/wse/inference/kv_moves.hpp"
 
 namespace lacuna {
@@ -60,21 +61,6 @@ double end_of(const std::vector<std::vector<Visit>>& chunks, std::size_t blocks,
   return end;
 }
 
-/// Whole layers dealt to blocks, as many as there can be in the inner ones.
-std::vector<std::uint32_t> deal_layers(std::uint32_t layers, std::uint32_t blocks,
-                                       std::uint32_t most) {
-  std::vector<std::uint32_t> dealt(blocks, most);
-  std::uint32_t spare = blocks * most - layers;
-  for (std::uint32_t i = 0; spare > 0; i = (i + 1) % blocks) {
-    // the last block, the first, the last but one, ...; from the ends half of their layers
-    std::uint32_t& of_block = dealt[i % 2 == 0 ? blocks - 1 - i / 2 : i / 2];
-    const std::uint32_t less = std::min(spare, (of_block + 1) / 2);
-    of_block -= less;
-    spare -= less;
-  }
-  return dealt;
-}
-
 /// UnsupportedError of models whose prompts have no programs.
 void require_whole_sight(const ModelShape& model, std::uint32_t tokens) {
   const std::uint32_t window = window_of(model);
@@ -108,6 +94,26 @@ PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& 
       runs_(params, engine, cache),
       ends_(ends) {}
 
+namespace {
+
+/// Whether the cores of a part leave zeros out.
+bool has_zeros(const wse::PrefillShape& shape, PrefillPart part) {
+  switch (part) {
+    case PrefillPart::qkv:
+      return shape.zeros_of(wse::Projection::qkv) != nullptr;
+    case PrefillPart::o_proj:
+      return shape.zeros_of(wse::Projection::o) != nullptr;
+    case PrefillPart::up_gate:
+      return shape.zeros_of(wse::Projection::up) != nullptr;
+    case PrefillPart::down:
+      return shape.zeros_of(wse::Projection::down) != nullptr;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::PrefillStyle& style,
                                            const wse::InferenceParams& functions) {
@@ -137,8 +143,10 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
     double cycles = 0;
     for (std::size_t p = 0; p < programs.size(); ++p) {
       const wse::PrefillBlock& block = shape.block();
-      // products of experts behind the second are as that
-      const std::size_t like = m.experts.count != 0 ? std::min<std::size_t>(p, 2) : p;
+      // products of experts behind the second are as that, but for zeros, which are met in the
+      // order in which each begins
+      const bool same = m.experts.count != 0 && !has_zeros(shape, part);
+      const std::size_t like = same ? std::min<std::size_t>(p, 2) : p;
       const RunTotals& run =
           runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens, block.chunks,
                                block.layers, word(part), like),
@@ -201,62 +209,91 @@ double PrefillTimes::square_layer(const DecodeTimes::SquareLayer& what) {
 
 namespace {
 
-/// Zeros of the layers of a prompt. UnsupportedError of those that it has no program for, and of
-/// blocks of which too many cores would be simulated one by one.
-std::shared_ptr<const wse::DecodeZeros> zeros_of(const DecodeSparsity& sparsity,
-                                                 const wse::PrefillShape& shape,
-                                                 wse::LlmSkip skip) {
+/// UnsupportedError of blocks of which too many cores would be simulated one by one.
+void check_steps(const wse::PrefillShape& shape) {
   constexpr std::uint64_t kMostSteps = 1U << 19U;
-  if (sparsity.hidden) {
-    throw UnsupportedError(
-        "zeros of the hidden vector in a prompt: its chunks travel between blocks as they are");
+  bool any = false;
+  for (std::size_t i = 0; i < wse::kProjections; ++i) {
+    any = any || shape.zeros_of(static_cast<wse::Projection>(i)) != nullptr;
   }
-  const std::shared_ptr<const wse::DecodeZeros> zeros = make_zeros(sparsity, shape, skip);
   const PrefillBlock& block = shape.block();
   const std::uint64_t steps = std::uint64_t{block.columns} * block.rows * shape.steps();
-  if (zeros != nullptr && steps > kMostSteps) {
-    throw UnsupportedError(fmt::format(
-        "zeros in a prompt on blocks of {} x {} cores: each core has its own in each of {} steps, "
-        "and none stands for another; {} of these are simulated, at most {}, as of 64 x 64 cores",
-        block.columns, block.rows, shape.steps(), steps, kMostSteps));
-  }
-  return zeros;
+  if (!any || steps <= kMostSteps) return;
+  throw UnsupportedError(fmt::format(
+      "zeros in a prompt on blocks of {} x {} cores: each core has its own in each of {} steps, "
+      "and none stands for another; {} of these are simulated, at most {}, as of 64 x 64 cores",
+      block.columns, block.rows, shape.steps(), steps, kMostSteps));
 }
 
 }  // namespace
 
-PrefillBlock PrefillTimes::block_of(const ModelShape& model, const DecodePlacement& placement,
-                                    std::uint32_t chunk, PrefillRun& run) const {
+/// Requires that cores hold the parts of all kinds; what the fullest of them has is said.
+void PrefillTimes::hold(const ModelShape& model, bool attention, bool ffn, const char* what,
+                        PrefillRun& run) const {
+  const std::size_t before = run.memory.size();
+  for (const PrefillLayers& kind : run.kinds) {
+    PrefillBlock part = kind.block;
+    part.attention = attention;
+    part.ffn = ffn;
+    require(model, part);
+    add_memory({decoder_model(model), part}, what, run);
+  }
+  const auto less = [](const DecodeMemory& a, const DecodeMemory& b) {
+    return a.weights + a.buffers < b.weights + b.buffers;
+  };
+  const auto first = run.memory.begin() + static_cast<std::ptrdiff_t>(before);
+  *first = *std::max_element(first, run.memory.end(), less);
+  run.memory.resize(before + 1);
+}
+
+void PrefillTimes::place(const ModelShape& model, const DecodePlacement& placement,
+                         PrefillRun& run) const {
   const std::uint32_t blocks = placement.blocks();
+  const wse::DecoderModel decoder = decoder_model(model);
+  const auto deal = [&](std::uint32_t over) {
+    run.dealt = deal_layers(model.layers, over, run.layers);
+    run.memory.clear();
+    share_memory(run.kinds, run.dealt, run.layers, [&](const PrefillBlock& block) {
+      return wse::PrefillSpace({decoder, block}).weight_bytes;
+    });
+  };
+  run.split = false;
+  run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
+                                               : wse::DecodeShape::ceil(model.layers, blocks);
+  deal(blocks);
+  try {
+    hold(model, true, true, "whole layers", run);
+  } catch (const OutOfMemoryError&) {
+    if (placement.blocks_x % 2 != 0) throw;
+    run.split = true;
+    run.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
+    deal(blocks / 2);
+    hold(model, true, false, "attention", run);
+    hold(model, false, true, "feed-forward", run);
+  }
+}
+
+std::vector<PrefillLayers> PrefillTimes::layers_of(const ModelShape& model,
+                                                   const DecodePlacement& placement,
+                                                   std::uint32_t chunk,
+                                                   std::uint32_t chunks) const {
+  if (placement.sparsity.hidden) {
+    throw UnsupportedError(
+        "zeros of the hidden vector in a prompt: its chunks travel between blocks as they are");
+  }
   PrefillBlock block;
   block.columns = placement.columns;
   block.rows = placement.rows;
   block.tokens = chunk;
-  block.chunks = run.chunks;
-  block.zeros = zeros_of(placement.sparsity, {decoder_model(model), block}, params_.llm.skip);
-  run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
-                                               : wse::DecodeShape::ceil(model.layers, blocks);
-  if (run.layers * blocks < model.layers) {
-    throw UnsupportedError(fmt::format("{} layers in each of {} blocks are fewer than {}",
-                                       run.layers, blocks, model.layers));
+  block.chunks = chunks;
+  const wse::DecoderModel decoder = decoder_model(model);
+  const wse::Datapath datapath{params_.simd, params_.mem};
+  std::vector<PrefillLayers> kinds;
+  for (const EqualLayers& equal : equal_layers(placement.sparsity, model.layers)) {
+    block.zeros = make_zeros(equal.sparsity, {decoder, block}, {costs_, params_.llm, datapath});
+    kinds.push_back({equal.layers, block, {}});
   }
-  block.layers = run.layers;
-  try {
-    require(model, block);
-    add_memory({decoder_model(model), block}, "whole layers", run);
-  } catch (const OutOfMemoryError&) {
-    if (placement.blocks_x % 2 != 0) throw;
-    run.split = true;
-    run.layers = block.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
-    for (const bool attention : {true, false}) {
-      PrefillBlock part = block;
-      part.attention = attention;
-      part.ffn = !attention;
-      require(model, part);
-      add_memory({decoder_model(model), part}, attention ? "attention" : "feed-forward", run);
-    }
-  }
-  return block;
+  return kinds;
 }
 
 void PrefillTimes::add_memory(const wse::PrefillShape& shape, const char* what,
@@ -269,21 +306,37 @@ void PrefillTimes::add_memory(const wse::PrefillShape& shape, const char* what,
 namespace {
 
 /// What each chunk does, one visit of a block after the other.
-std::vector<std::vector<Visit>> visits_of(const PrefillRun& run,
-                                          const std::vector<std::uint32_t>& dealt) {
+std::vector<std::vector<Visit>> visits_of(const PrefillRun& run, std::uint32_t layers) {
+  const std::vector<const PrefillLayers*> kind = by_layer(run.kinds, layers);
   std::vector<std::vector<Visit>> chunks(run.chunks);
   for (std::uint32_t c = 0; c < run.chunks; ++c) {
-    const double attention = run.layer.attention(c + 1);
-    const double ffn = run.layer.ffn();
-    for (std::size_t i = 0; i < dealt.size(); ++i) {
-      for (std::uint32_t layer = 0; run.split && layer < dealt[i]; ++layer) {
+    std::uint32_t layer = 0;
+    for (std::size_t i = 0; i < run.dealt.size(); ++i) {
+      double whole = 0;
+      for (std::uint32_t n = 0; n < run.dealt[i]; ++n, ++layer) {
+        const double attention = kind[layer]->times.attention(c + 1);
+        const double ffn = kind[layer]->times.ffn();
+        whole += attention + ffn;
+        if (!run.split) continue;
         chunks[c].push_back({2 * i, attention});
         chunks[c].push_back({2 * i + 1, ffn});
       }
-      if (!run.split && dealt[i] != 0) chunks[c].push_back({i, dealt[i] * (attention + ffn)});
+      if (!run.split && run.dealt[i] != 0) chunks[c].push_back({i, whole});
     }
   }
   return chunks;
+}
+
+/// The mean of the parts of all layers.
+PrefillLayer mean_of(const std::vector<PrefillLayers>& kinds, double layers) {
+  if (kinds.size() == 1) return kinds.front().times;
+  PrefillLayer mean;
+  for (const PrefillLayers& kind : kinds) {
+    const double share = static_cast<double>(kind.numbers.size()) / layers;
+    for (const auto& [part, cycles] : kind.times.parts) mean.parts[part] += share * cycles;
+    mean.product_step += share * kind.times.product_step;
+  }
+  return mean;
 }
 
 }  // namespace
@@ -294,33 +347,43 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   const std::uint32_t blocks = placement.blocks();
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);
-  const PrefillBlock block = block_of(model, placement, chunk, run);
-  run.layer = layer(model, block);
-  const wse::PrefillShape shape(decoder_model(model), block);
+  run.kinds = layers_of(model, placement, chunk, run.chunks);
+  try {
+    place(model, placement, run);
+  } catch (const OutOfMemoryError&) {
+    if (!list_all(run.kinds, params_.llm)) throw;
+    place(model, placement, run);
+  }
+  run.dense_weights = dense_names(run.kinds);
+  for (const PrefillLayers& kind : run.kinds) check_steps({decoder_model(model), kind.block});
+  for (PrefillLayers& kind : run.kinds) kind.times = layer(model, kind.block);
+  run.layer = mean_of(run.kinds, model.layers);
+  const wse::PrefillShape shape(decoder_model(model), run.kinds.front().block);
   const wse::PrefillParts parts(shape, costs_, params_.llm, {}, kFold);
+  const std::uint32_t columns = shape.block().columns;
   run.hand_over = static_cast<double>(
       runs_
-          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), block.columns),
-              [&] { return parts.plan_skew(shape.d() * shape.pitch(), block.columns); },
+          .of(fmt::format("prompt hand-over {} {} {}", shape.d(), shape.pitch(), columns),
+              [&] { return parts.plan_skew(shape.d() * shape.pitch(), columns); },
               {"hand-over to the next block", {}})
           .cycles);
   run.head = chunk * ends_.head(model, placement);
   run.tail = ends_.tail(model, placement);
-  const std::vector<std::uint32_t> dealt =
-      deal_layers(model.layers, run.split ? blocks / 2 : blocks, run.layers);
-  run.cycles = end_of(visits_of(run, dealt), blocks, run.hand_over, run.head) + run.tail;
-  add_totals(model, placement, run);
+  run.cycles = end_of(visits_of(run, model.layers), blocks, run.hand_over, run.head) + run.tail;
+  add_totals(placement, run);
   ends_.add_ends(model, placement, static_cast<double>(chunk) * run.chunks, 1, run.totals);
   return run;
 }
 
 /// Chunk c has the keys of c + 1 chunks; what hands over chunks is not counted.
-void PrefillTimes::add_totals(const ModelShape& model, const DecodePlacement& placement,
-                              PrefillRun& run) {
+void PrefillTimes::add_totals(const DecodePlacement& placement, PrefillRun& run) {
   const double chunks = run.chunks;
   const double pairs = chunks * (chunks + 1) / 2;
-  for (const auto& [part, totals] : run.layer.totals) {
-    run.totals.add(totals, model.layers * (wse::of_each_chunk(part) ? pairs : chunks));
+  for (const PrefillLayers& kind : run.kinds) {
+    const auto layers = static_cast<double>(kind.numbers.size());
+    for (const auto& [part, totals] : kind.times.totals) {
+      run.totals.add(totals, layers * (wse::of_each_chunk(part) ? pairs : chunks));
+    }
   }
   run.cores = DecodeTimes::cores(placement);
 }

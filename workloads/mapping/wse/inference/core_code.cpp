@@ -178,10 +178,10 @@ void CoreCode::stream(Element element, const Operand& to, const Operand& a, cons
   put(make(VectorOp::fma, element, to, a, b, length));
 }
 
-void CoreCode::multiply_add(Element element, const Operand& to, const Operand& a, const Operand& b,
-                            std::uint32_t length) {
+void CoreCode::multiply_add(bool stand, Element element, const Operand& to, const Operand& a,
+                            const Operand& b, std::uint32_t length) {
   if (length == 0) return;
-  scalar(costs_.setup(2));
+  scalar(stand ? costs_.next(0) : costs_.setup(2));
   put(make(VectorOp::fma, element, to, a, b, length));
 }
 

@@ -81,9 +81,10 @@ class CoreCode {
   void stream(Element element, const Operand& to, const Operand& a, const Operand& b,
               std::uint32_t length);
 
-  /// to + a * b behind scalar code that has loaded what it needs: the set-up of two descriptors.
-  void multiply_add(Element element, const Operand& to, const Operand& a, const Operand& b,
-                    std::uint32_t length);
+  /// to + a * b behind scalar code that has loaded what it needs: the set-up of two descriptors,
+  /// or, if they `stand` in their registers, where that code has written what is new, the dispatch.
+  void multiply_add(bool stand, Element element, const Operand& to, const Operand& a,
+                    const Operand& b, std::uint32_t length);
 
   /// What `write` appends, all of it in memory, as scalar code of as many cycles: for programs
   /// without values whose cores all have code of their own.

@@ -93,15 +93,8 @@ DecodeLayer::DecodeLayer(const DecodeShape& shape, const CodeCosts& costs,
       y_(shape.block().rows, LineSums::groups_of(params, shape.block().rows), kColorsY),
       x_(shape.block().columns, LineSums::groups_of(params, shape.block().columns), kColorsX),
       band_(shape.block().attention ? shape.band() : 1, 1, kColorsBand) {
-  const DecodeZeros* zeros = shape.block().zeros.get();
-  if (shape.model().experts.count == 0) return;
-  if (sum_ != Element::fp32) throw UnsupportedError("experts with sums in halves");
-  if (zeros != nullptr && (zeros->inputs[static_cast<std::size_t>(Projection::up)].given() ||
-                           zeros->inputs[static_cast<std::size_t>(Projection::down)].given() ||
-                           zeros->sparse(Matrix::up) || zeros->sparse(Matrix::down))) {
-    throw UnsupportedError(
-        "zeros of the products of experts: which expert's weights or inputs a core meets is known "
-        "when it has chosen, and its code is the same for all; those of qkv and o can be given");
+  if (shape.model().experts.count != 0 && sum_ != Element::fp32) {
+    throw UnsupportedError("experts with sums in halves");
   }
 }
 

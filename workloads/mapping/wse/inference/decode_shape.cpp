@@ -135,92 +135,127 @@ std::uint64_t halves_of(const DecodeShape& shape, Matrix matrix) {
   return std::uint64_t{inputs} * shape.outputs(matrix);
 }
 
+/// Weights of one layer.
+void take_weights(const DecodeShape& shape, CoreSpace& space, DecodeSpace& at) {
+  const std::uint32_t d = shape.d();
+  const std::uint32_t experts_all = shape.model().experts.count;
+  const unsigned sum = shape.model().wide_sums ? 4 : 2;
+  if (shape.block().attention) {
+    at.wq = space.take(halves_of(shape, Matrix::q), 2);
+    at.wk = space.take(halves_of(shape, Matrix::k), 2);
+    at.wv = space.take(halves_of(shape, Matrix::v), 2);
+    at.wo = space.take(halves_of(shape, Matrix::o), 2);
+    at.gain = space.take(d, 2);
+    at.q_gain = space.take(shape.model().qk_norm ? shape.k() : 0, sum);
+    at.k_gain = space.take(shape.model().qk_norm ? shape.k() : 0, sum);
+  }
+  if (!shape.block().ffn) return;
+  const std::uint64_t experts = experts_all == 0 ? 1 : shape.experts_here();
+  at.up_bytes = 2 * halves_of(shape, Matrix::up);
+  at.down_bytes = 2 * halves_of(shape, Matrix::down);
+  at.wup = space.take(experts * at.up_bytes / 2, 2);
+  at.wdown = space.take(experts * at.down_bytes / 2, 2);
+  at.wrouter = space.take(std::uint64_t{d} * experts_all, 2);
+  at.ffn_gain = space.take(d, 2);
+}
+
+/// Buffers, those of all sequences of a block one behind the other.
+class BufferSpace {
+ public:
+  BufferSpace(const DecodeShape& shape, CoreSpace& space)
+      : space_(space), batch_(shape.block().batch), wide_(shape.model().wide_sums) {}
+
+  unsigned bytes() const { return wide_ ? 4 : 2; }
+  std::uint32_t plain(std::uint64_t elements, unsigned bytes) {
+    return space_.take(elements, bytes);
+  }
+  std::uint32_t each(std::uint64_t elements, unsigned bytes) {
+    return space_.take(batch_ * elements, bytes);
+  }
+  /// Four bytes behind a multiple of eight: they are read together with weights.
+  std::uint32_t sums(std::uint64_t elements) {
+    return space_.take(batch_ * elements, bytes(), Half8::upper);
+  }
+  /// The same in halves, unless they are that.
+  std::uint32_t halves(std::uint64_t elements, std::uint32_t same) {
+    return wide_ ? space_.take(batch_ * elements, 2) : same;
+  }
+
+ private:
+  CoreSpace& space_;
+  std::uint64_t batch_;
+  bool wide_;
+};
+
+void take_common(const DecodeShape& shape, BufferSpace& space, DecodeSpace& at) {
+  const std::uint32_t d = shape.d();
+  const std::uint32_t heads = shape.group();
+  at.x = space.each(d, 2);
+  at.z = space.each(d, 2);
+  const bool lists = shape.block().zeros != nullptr && shape.block().zeros->compact;
+  at.list = space.plain(lists ? shape.block().batch * std::uint64_t{d} + 1 : 0, 4);
+  at.stats = space.each(heads + 1, space.bytes());
+  at.stats16 = space.halves(heads + 1, at.stats);
+  at.out = space.sums(d);
+  at.out16 = space.halves(d, at.out);
+}
+
+void take_attention(const DecodeShape& shape, BufferSpace& space, DecodeSpace& at) {
+  const std::uint32_t q = shape.q();
+  const std::uint32_t k = shape.k();
+  const std::uint64_t heads = shape.group();
+  at.qkv = space.sums(q + 2 * k);
+  at.qkv16 = space.halves(q + 2 * k, at.qkv);
+  at.cos = space.plain(q / 2, space.bytes());
+  at.sin = space.plain(q / 2, space.bytes());
+  at.rotated = space.plain(2 * q, space.bytes());
+  const std::uint64_t places = heads * shape.exponentials();
+  at.scores = space.sums(places);
+  at.probabilities = space.halves(heads * shape.slots(), at.scores);
+  at.work = space.each(places, space.bytes());
+  at.context = space.sums(q);
+  at.context16 = space.halves(q, at.context);
+}
+
+void take_ffn(const DecodeShape& shape, BufferSpace& space, DecodeSpace& at) {
+  const std::uint32_t f = shape.f();
+  const DecoderExperts& experts = shape.model().experts;
+  // inner widths of a token at once: those of all its experts, or of the core's own
+  const std::uint32_t at_once =
+      experts.count == 0 || shape.block().experts_apart ? 1 : experts.chosen;
+  at.inner = space.sums(std::uint64_t{2} * f * at_once);
+  at.inner16 = space.halves(std::uint64_t{f} * at_once, at.inner);
+  at.silu = space.plain(3 * f, space.bytes());
+  if (experts.count == 0) return;
+  at.logits = space.sums(experts.count);
+  at.mark = space.plain(experts.count, space.bytes());
+  at.numbers = space.plain(experts.count, space.bytes());
+  at.best = space.each(experts.chosen, space.bytes());
+  at.chosen = space.each(experts.chosen, space.bytes());
+  at.shares = space.each(experts.chosen, space.bytes());
+}
+
 }  // namespace
 
 DecodeSpace::DecodeSpace(const DecodeShape& shape) {
-  const std::uint32_t d = shape.d();
-  const std::uint32_t q = shape.q();
-  const std::uint32_t k = shape.k();
-  const std::uint32_t f = shape.f();
-  const std::uint32_t heads = shape.group();
-  const std::uint32_t slots = shape.slots();
-  const std::uint32_t experts_all = shape.model().experts.count;
-  // inner widths of a token at once: those of all its experts, or of the core's own
-  const std::uint32_t at_once =
-      experts_all == 0 || shape.block().experts_apart ? 1 : shape.model().experts.chosen;
-  const std::uint64_t layers = shape.block().layers;
-  const std::uint64_t batch = shape.block().batch;
-  const bool wide = shape.model().wide_sums;
-  const unsigned sum = wide ? 4 : 2;
+  const DecodeBlock& block = shape.block();
   CoreSpace space;
-  if (shape.block().attention) {
-    wq = space.take(halves_of(shape, Matrix::q), 2);
-    wk = space.take(halves_of(shape, Matrix::k), 2);
-    wv = space.take(halves_of(shape, Matrix::v), 2);
-    wo = space.take(halves_of(shape, Matrix::o), 2);
-    gain = space.take(d, 2);
-    q_gain = space.take(shape.model().qk_norm ? k : 0, sum);
-    k_gain = space.take(shape.model().qk_norm ? k : 0, sum);
-  }
-  if (shape.block().ffn) {
-    const std::uint64_t experts = experts_all == 0 ? 1 : shape.experts_here();
-    up_bytes = 2 * halves_of(shape, Matrix::up);
-    down_bytes = 2 * halves_of(shape, Matrix::down);
-    wup = space.take(experts * up_bytes / 2, 2);
-    wdown = space.take(experts * down_bytes / 2, 2);
-    wrouter = space.take(std::uint64_t{d} * experts_all, 2);
-    ffn_gain = space.take(d, 2);
-  }
-  weight_bytes = space.bytes() * layers;
+  take_weights(shape, space, *this);
+  const std::int64_t others =
+      (block.attention ? block.others_attention : 0) + (block.ffn ? block.others_ffn : 0);
+  weight_bytes = space.bytes() * block.layers + static_cast<std::uint64_t>(others);
   std::uint64_t before = space.bytes();
-  if (shape.block().attention) {
-    k_cache = space.take(batch * k * slots, 2);
-    v_cache = space.take(batch * slots * k, 2);
+  if (block.attention) {
+    const std::uint64_t cached = std::uint64_t{block.batch} * shape.k() * shape.slots();
+    k_cache = space.take(cached, 2);
+    v_cache = space.take(cached, 2);
   }
-  cache_bytes = (space.bytes() - before) * layers;
+  cache_bytes = (space.bytes() - before) * block.layers;
   before = space.bytes();
-  // sums four bytes behind a multiple of eight: they are read together with weights
-  const auto sums = [&](std::uint64_t elements) {
-    return space.take(batch * elements, sum, Half8::upper);
-  };
-  const auto halves = [&](std::uint64_t elements, std::uint32_t same) {
-    return wide ? space.take(batch * elements, 2) : same;
-  };
-  x = space.take(batch * d, 2);
-  z = space.take(batch * d, 2);
-  const bool lists = shape.block().zeros != nullptr && shape.block().zeros->compact;
-  list = space.take(lists ? batch * d + 1 : 0, 4);
-  stats = space.take(batch * (heads + 1), sum);
-  stats16 = halves(heads + 1, stats);
-  out = sums(d);
-  out16 = halves(d, out);
-  if (shape.block().attention) {
-    qkv = sums(q + 2 * k);
-    qkv16 = halves(q + 2 * k, qkv);
-    cos = space.take(q / 2, sum);
-    sin = space.take(q / 2, sum);
-    rotated = space.take(2 * q, sum);
-    const std::uint64_t places = std::uint64_t{heads} * shape.exponentials();
-    scores = sums(places);
-    probabilities = halves(std::uint64_t{heads} * slots, scores);
-    work = space.take(batch * places, sum);
-    context = sums(q);
-    context16 = halves(q, context);
-  }
-  if (shape.block().ffn) {
-    inner = sums(std::uint64_t{2} * f * at_once);
-    inner16 = halves(f * at_once, inner);
-    silu = space.take(3 * f, sum);
-  }
-  if (shape.block().ffn && experts_all != 0) {
-    const std::uint64_t choices = batch * shape.model().experts.chosen;
-    logits = sums(experts_all);
-    mark = space.take(experts_all, sum);
-    numbers = space.take(experts_all, sum);
-    best = space.take(choices, sum);
-    chosen = space.take(choices, sum);
-    shares = space.take(choices, sum);
-  }
+  BufferSpace buffers(shape, space);
+  take_common(shape, buffers, *this);
+  if (block.attention) take_attention(shape, buffers, *this);
+  if (block.ffn) take_ffn(shape, buffers, *this);
   buffer_bytes = space.bytes() - before;
   image_bytes = space.bytes();
 }
@@ -274,7 +309,7 @@ std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& p
   for (block.layers = shape.block().layers - 1; block.layers > 0; --block.layers) {
     if (fits()) return fmt::format("{}; {} layers would fit", none, block.layers);
   }
-  if (block.zeros != nullptr && block.zeros->any_weights()) return none;  // tiles have that size
+  if (block.zeros != nullptr && block.zeros->any_lists()) return none;  // tiles have that size
   block.layers = 1;
   constexpr std::uint32_t kMostRows = 4096;
   for (block.rows *= 2; block.rows <= kMostRows; block.rows *= 2) {

@@ -44,8 +44,12 @@ struct Attention {
 struct DecodeBlock {
   std::uint32_t columns = 1;
   std::uint32_t rows = 1;
-  std::uint32_t context = 1;   // positions, the one being decoded included
-  std::uint32_t layers = 1;    // whose weights and cache its cores hold
+  std::uint32_t context = 1;  // positions, the one being decoded included
+  std::uint32_t layers = 1;   // whose weights and cache its cores hold
+  // what the weights of the others of these layers have more bytes than this one's, or fewer;
+  // attention's and those of the feed-forward part
+  std::int64_t others_attention = 0;
+  std::int64_t others_ffn = 0;
   std::uint32_t capacity = 0;  // positions that the cache has room for; 0: the context
   // exponentials of a head that a core takes at least, if neither the capacity nor a window says
   // how many positions it can get

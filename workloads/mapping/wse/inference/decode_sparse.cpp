@@ -22,7 +22,7 @@ std::string DecodeLayer::role_of_zeros(const Place& place) const {
   };
   const bool attention = shape_.block().attention;
   const bool ffn = shape_.block().ffn;
-  const bool all = zeros->any_weights();
+  const bool all = zeros->any_lists();
   const bool lists = shape_.block().receives && zeros->compact;
   if (all || lists || tests(Matrix::q, attention, Matrix::up, ffn))
     text += fmt::format(" y{}", place.row);
@@ -149,7 +149,8 @@ void DecodeLayer::address_of_expert(CoreCode& code) const {
 }
 
 /// The gated blocks of the chosen experts, up to their sums along x. Which one a token takes is
-/// known to the program beforehand: it sets the addresses of the weights.
+/// known to the program beforehand: it sets the addresses of the weights, and of their lists; all
+/// experts have the same zeros.
 void DecodeLayer::experts(CoreCode& code, const Place& place) const {
   const std::uint32_t d = shape_.d();
   const std::uint32_t f = shape_.f();
@@ -169,10 +170,9 @@ void DecodeLayer::experts(CoreCode& code, const Place& place) const {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const auto w = space_.wup + number(expert(choices[i]) * space_.up_bytes);
     if (!apart) address_of_expert(code);
-    write_gemv(code,
-               {w, space_.z + 2 * d * choices[i].sequence, space_.inner + bytes * 2 * f * number(i),
-                d, 2 * f},
-               sum_);
+    const std::uint32_t z = space_.z + 2 * d * choices[i].sequence;
+    product(code, place, Matrix::up, {w, z, space_.inner + bytes * 2 * f * number(i), d, 2 * f},
+            choices[i].sequence);
   }
   if (!choices.empty()) sum_y(code, place, {space_.inner, number(choices.size()) * 2 * f, sum_});
   mark(code, place);
@@ -185,10 +185,9 @@ void DecodeLayer::experts(CoreCode& code, const Place& place) const {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const auto w = space_.wdown + number(expert(choices[i]) * space_.down_bytes);
     if (!apart) address_of_expert(code);
-    write_gemv(code,
-               {w, space_.inner16 + 2 * f * number(i), space_.out + bytes * d * choices[i].sequence,
-                f, d, true},
-               sum_);
+    const std::uint32_t out = space_.out + bytes * d * choices[i].sequence;
+    product(code, place, Matrix::down, {w, space_.inner16 + 2 * f * number(i), out, f, d, true},
+            choices[i].sequence);
   }
 }
 

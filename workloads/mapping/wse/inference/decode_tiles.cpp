@@ -45,7 +45,7 @@ void measure_tiles(const DecodeShape& shape, DecodeZeros& zeros) {
   for (std::size_t i = 0; i < kMatrices; ++i) {
     const auto matrix = static_cast<Matrix>(i);
     zeros.sizes.at(i) = {};
-    if (!zeros.sparse(matrix)) continue;
+    if (!zeros.weights.at(static_cast<std::size_t>(projection_of(matrix))).given()) continue;
     const bool has =
         projection_of(matrix) < Projection::up ? shape.block().attention : shape.block().ffn;
     if (!has) continue;

@@ -19,6 +19,22 @@ const char* word(Projection projection) {
   return "?";
 }
 
+const char* word(Matrix matrix) {
+  switch (matrix) {
+    case Matrix::q:
+      return "q";
+    case Matrix::k:
+      return "k";
+    case Matrix::v:
+      return "v";
+    case Matrix::o:
+    case Matrix::up:
+    case Matrix::down:
+      return word(projection_of(matrix));
+  }
+  return "?";
+}
+
 Projection projection_of(Matrix matrix) {
   switch (matrix) {
     case Matrix::o:
@@ -105,8 +121,11 @@ void SparseTileSize::cover(const NonZeros& weights, const TileFeatures& tile) {
   runs = std::max(runs, here.runs);
 }
 
-bool DecodeZeros::any_weights() const {
-  return std::any_of(weights.begin(), weights.end(), [](const NonZeros& of) { return of.given(); });
+bool DecodeZeros::any_lists() const {
+  for (std::size_t i = 0; i < kMatrices; ++i) {
+    if (sparse(static_cast<Matrix>(i))) return true;
+  }
+  return false;
 }
 
 }  // namespace lacuna::wse

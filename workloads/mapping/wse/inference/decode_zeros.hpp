@@ -18,6 +18,7 @@ const char* word(Projection projection);
 /// The matrices that a core has a tile of. `up` is up, then gate, of each input.
 enum class Matrix : std::uint8_t { q, k, v, o, up, down };
 inline constexpr std::size_t kMatrices = 6;
+const char* word(Matrix matrix);
 Projection projection_of(Matrix matrix);
 /// The one that stands for the whole projection where that is one tile.
 Matrix matrix_of(Projection projection);
@@ -93,11 +94,15 @@ struct DecodeZeros {
                                                   // each other
   NonZeros hidden;                                // features x sequences, between blocks
   std::array<SparseTileSize, kMatrices> sizes{};  // of the fullest tile; see measure_tiles()
+  std::array<bool, kMatrices> dense{};            // stored with their zeros; see choose_forms()
   std::string name;                               // equal for equal zeros
 
   bool tests(Matrix matrix) const { return skip && inputs.at(at(matrix)).given(); }
-  bool sparse(Matrix matrix) const { return weights.at(at(matrix)).given(); }
-  bool any_weights() const;
+  /// Whether a matrix is stored as lists.
+  bool sparse(Matrix matrix) const {
+    return weights.at(at(matrix)).given() && !dense.at(static_cast<std::size_t>(matrix));
+  }
+  bool any_lists() const;
 
  private:
   static std::size_t at(Matrix matrix) { return static_cast<std::size_t>(projection_of(matrix)); }

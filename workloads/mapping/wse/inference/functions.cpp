@@ -22,28 +22,50 @@ void write_gemv(CoreCode& code, const LocalGemv& job, Element sum) {
 
 namespace {
 
+/// Whether a loop over inputs has an edge. Written out it is as long as the longest list of whole
+/// inputs, and is entered behind what a core has fewer; runs differ from input to input.
+bool has_edge(const CoreCode& code, bool listed, bool whole) {
+  const InferenceParams& params = code.params();
+  return !params.unrolled || (listed && !(whole && params.moving_descriptors));
+}
+
+/// Where a written-out loop over a list is entered.
+void enter_list(CoreCode& code, bool listed, bool whole) {
+  if (listed && !has_edge(code, listed, whole)) code.test();
+}
+
 /// Scalar code before the instructions of an input: the edge of its loop, what says which input it
 /// is or how many runs it has, its value, and whether that is zero.
 std::uint32_t before_input(const CoreCode& code, const SparseGemv& job, bool zero) {
   const ScalarParams& s = code.costs().scalar;
-  const bool loops = job.listed || !code.params().unrolled;
-  std::uint32_t cycles = (loops ? s.loop.value() : 0U) + s.load;
+  std::uint32_t cycles = (has_edge(code, job.listed, job.whole) ? s.loop.value() : 0U) + s.load;
   if (job.listed) cycles += s.load;
   if (job.tests) cycles += s.dependent + (zero ? s.branch_taken : s.branch_not);
+  if (!job.tests || !zero || !job.listed) return cycles;
   // the next input's weights lie behind those that are left out
-  if (job.tests && zero && job.listed) cycles += s.load;
-  return cycles;
+  if (!code.params().moving_descriptors) return cycles + s.load;
+  return cycles + (job.whole ? 0U : s.load + s.dsr_write);
+}
+
+/// Scalar code of a run of outputs: the edge of its loop, the word that says where its outputs
+/// are, and what is written of descriptors that `stand`: where the outputs are and how many; the
+/// weights lie behind each other, unless an input between has been left out.
+std::uint32_t before_run(const CoreCode& code, const SparseGemv& job, bool stand) {
+  const ScalarParams& s = code.costs().scalar;
+  if (!job.whole) return s.loop + s.load + 2 * s.dsr_write;
+  return stand && !job.tests ? 0U : s.dsr_write.value();
 }
 
 }  // namespace
 
 void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
   const LocalGemv& d = job.dense;
-  const ScalarParams& s = code.costs().scalar;
   const unsigned bytes = bytes_of(sum);
   if (!d.adds) code.vector(VectorOp::move, sum, in_memory(d.y), number(0), Operand(), d.outputs);
+  enter_list(code, job.listed, job.whole);
   const std::vector<OutputRun> all = {{0, d.outputs}};
   std::uint32_t w = d.w;
+  bool stand = false;  // the descriptors in their registers
   for (std::uint32_t j = 0; j < d.inputs; ++j) {
     const std::vector<OutputRun>& runs = job.listed ? job.runs[j] : all;
     if (runs.empty() && job.whole) continue;
@@ -55,14 +77,21 @@ void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
       const std::uint32_t from = w;
       w += 2 * run.count;
       if (zero) continue;
-      // where the weights are; of a run the word that says where its outputs are, too
-      if (job.whole) {
-        code.scalar(s.dsr_write);
-      } else {
-        code.scalar(s.loop + s.load + 2 * s.dsr_write);
-      }
-      code.multiply_add(products(sum), in_memory(d.y + bytes * run.first), in_memory(from),
+      code.scalar(before_run(code, job, stand));
+      code.multiply_add(stand, products(sum), in_memory(d.y + bytes * run.first), in_memory(from),
                         cell(d.x + 2 * j), run.count);
+      stand = code.params().moving_descriptors;
+    }
+  }
+}
+
+void write_tile(CoreCode& code, const SparseTile& job, Element sum) {
+  code.test();
+  for (std::uint32_t i = 0; i < job.inputs; ++i) {
+    for (std::uint32_t j = 0; j < job.outputs; ++j) {
+      code.stream(products(sum), in_memory(job.sums + bytes_of(sum) * j * job.pitch),
+                  in_memory(job.activations + 2 * i * job.pitch),
+                  cell(job.weights + 2 * (i * job.outputs + j)), job.tokens);
     }
   }
 }
@@ -74,7 +103,7 @@ namespace {
 /// but the last the way goes on if it is zero, behind the last if it is not.
 std::uint32_t before_tile_input(const CoreCode& code, const SparseTile& job, std::uint32_t zeros) {
   const ScalarParams& s = code.costs().scalar;
-  std::uint32_t cycles = job.listed || !code.params().unrolled ? s.loop.value() : 0U;
+  std::uint32_t cycles = has_edge(code, job.listed, job.whole) ? s.loop.value() : 0U;
   if (job.listed) cycles += s.load;
   if (!job.tests) return cycles;
   const std::uint32_t tested = std::min(zeros + 1, job.tokens);
@@ -86,14 +115,23 @@ std::uint32_t before_tile_input(const CoreCode& code, const SparseTile& job, std
   return cycles;
 }
 
+/// Scalar code of a run of outputs of a tile: the edge of its loop and the word that says where
+/// its outputs are, what is written of descriptors - that of the input, once, if it stands - and
+/// the first weight.
+std::uint32_t before_tile_run(const CoreCode& code, const SparseTile& job, bool input_stands) {
+  const ScalarParams& s = code.costs().scalar;
+  return (job.whole ? 0U : s.loop + s.load) + (input_stands ? 1U : 2U) * s.dsr_write + s.load;
+}
+
 }  // namespace
 
 void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
-  const ScalarParams& s = code.costs().scalar;
   const unsigned bytes = bytes_of(sum);
   const std::vector<OutputRun> all = {{0, job.outputs}};
   code.test();
+  enter_list(code, job.listed, job.whole);
   std::uint32_t w = job.weights;
+  bool stand = false;  // the descriptors in their registers
   for (std::uint32_t i = 0; i < job.inputs; ++i) {
     const std::vector<OutputRun>& runs = job.listed ? job.runs[i] : all;
     if (runs.empty() && job.whole) continue;
@@ -102,20 +140,21 @@ void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
     // that there is no run is seen as the end of a loop over them
     if (runs.empty()) code.test();
     const Operand x = in_memory(job.activations + 2 * i * job.pitch);
+    bool input_stands = false;
     for (const OutputRun& run : runs) {
       const std::uint32_t from = w;
       w += 2 * run.count;
       if (job.tests && zeros == job.tokens) continue;
-      // of a run the word that says where its outputs are; where these and the input are; a weight
-      code.scalar((job.whole ? 0U : s.loop + s.load) + 2 * s.dsr_write + s.load);
+      code.scalar(before_tile_run(code, job, input_stands));
       for (std::uint32_t j = 0; j < run.count; ++j) {
         const Operand to = in_memory(job.sums + bytes * (run.first + j) * job.pitch);
         if (j == 0) {
-          code.multiply_add(products(sum), to, x, cell(from), job.tokens);
+          code.multiply_add(stand, products(sum), to, x, cell(from), job.tokens);
         } else {
           code.stream(products(sum), to, x, cell(from + 2 * j), job.tokens);
         }
       }
+      stand = input_stands = code.params().moving_descriptors;
     }
   }
 }

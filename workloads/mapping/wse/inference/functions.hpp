@@ -55,6 +55,8 @@ struct SparseTile {
   bool whole = true;
   std::vector<std::vector<OutputRun>> runs;
 };
+/// A step without zeros: what the struct says of tests and lists is not used.
+void write_tile(CoreCode& code, const SparseTile& job, Element sum);
 void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum);
 
 /// Numbers at `to` become those at `from`, halves; nothing if they are the same.

@@ -11,6 +11,10 @@ namespace lacuna::wse {
 /// vector on its way between blocks, or both.
 enum class LlmSkip : std::uint8_t { none, act, traffic, both };
 
+/// How a core has weights with zeros: as lists, with their zeros as if there were none, or as is
+/// sooner done.
+enum class WeightForm : std::uint8_t { sooner, listed, dense };
+
 /// What compiled code of transformer inference does where no source counts its instructions. Each
 /// is a property of a function, wherever it is used.
 struct InferenceParams : ParameterSet {
@@ -30,7 +34,9 @@ struct InferenceParams : ParameterSet {
       flag(this, "moving_descriptors", true,
            "Whether descriptors of a matrix-vector product stay in their registers and move on by "
            "themselves from input to input, as in a mapped loop (EPCC: the loop is one; inferred: "
-           "what it compiles to). Off: each input loads both.");
+           "what it compiles to). Of listed weights what a list says is written in a descriptor "
+           "that stands, scalar.dsr_write for each field (inferred, confidence L). Off: each input "
+           "loads both.");
   Param<unsigned> route_write = param(
       this, "route_write", 40U, range(0U, 1024U), "cycles",
       "Rewriting the route of a color before sums turn to another axis, five of them for a whole "
@@ -72,6 +78,14 @@ struct InferenceParams : ParameterSet {
       "zero (scalar.load, scalar.dependent, scalar.branch_not or branch_taken), and has no "
       "instruction if it is. traffic: hidden vectors between blocks travel as a count and, where "
       "that is shorter, as words of index and value; compacting and spreading are scalar loops.");
+  Param<WeightForm> weight_form = param(
+      this, "weight_form", WeightForm::sooner,
+      Choices<WeightForm>{{"auto", WeightForm::sooner},
+                          {"listed", WeightForm::listed},
+                          {"dense", WeightForm::dense}},
+      "How cores have weights with zeros. listed: as lists of what is there. dense: with their "
+      "zeros, all of them multiplied. auto: each matrix as lists, unless the core whose lists "
+      "take longest would be done sooner without, and then a core can hold it.");
   Param<unsigned> silu_terms = param(
       this, "silu_terms", 3U, range(1U, 8U), "",
       "SiLU in single precision: terms beyond the first of the odd polynomial of the sigmoid, "

@@ -83,12 +83,6 @@ PrefillParts::PrefillParts(const PrefillShape& shape, const CodeCosts& costs,
   if (any && !shape.block().fused) {
     throw UnsupportedError("zeros of a prompt whose products are done one by one");
   }
-  const bool of_experts =
-      shape.zeros_of(Projection::up) != nullptr || shape.zeros_of(Projection::down) != nullptr;
-  if (shape.model().experts.count != 0 && of_experts) {
-    throw UnsupportedError(
-        "zeros of the products of experts in a prompt: those of qkv and o can be given");
-  }
 }
 
 /// Those of a part that take the same activations go on where the one before has left these; of

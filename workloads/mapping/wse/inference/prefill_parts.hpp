@@ -12,6 +12,8 @@
 
 namespace lacuna::wse {
 
+struct SparseTile;
+
 /// What a layer does with a chunk of a prompt, one part after the other. `score`, `softmax`, `pv`
 /// and `fold` are done for each chunk of keys, the chunk's own last; `mask` for its own alone.
 enum class PrefillPart : std::uint8_t {
@@ -165,6 +167,8 @@ class PrefillParts {
   void choose(CoreCode& code) const;
   void product(CoreCode& code, const TileProduct& job, const RingSide& x, const RingSide& y,
                std::uint32_t row, std::uint32_t column) const;
+  SparseTile tile_of(const TileProduct& job, std::uint32_t weights,
+                     std::uint32_t activations) const;
   void multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
                 std::uint32_t tile) const;
   void multiply_nonzero(CoreCode& code, const TileProduct& job, const StepTile& at) const;

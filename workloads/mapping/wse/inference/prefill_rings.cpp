@@ -88,16 +88,21 @@ CoreExtent PrefillParts::folded() const {
 
 void PrefillParts::multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
                             std::uint32_t tile) const {
-  const unsigned bytes = bytes_of(sum_);
-  const std::uint32_t pitch = shape_.pitch();
-  code.test();
-  for (std::uint32_t i = 0; i < job.inputs; ++i) {
-    for (std::uint32_t j = 0; j < job.outputs; ++j) {
-      code.stream(products(sum_), in_memory(space_.out + bytes * (job.first + j) * pitch),
-                  in_memory(tile + 2 * i * pitch), cell(weights + 2 * (i * job.outputs + j)),
-                  job.tokens);
-    }
-  }
+  write_tile(code, tile_of(job, weights, tile), sum_);
+}
+
+/// Where a step of a product finds its operands.
+SparseTile PrefillParts::tile_of(const TileProduct& job, std::uint32_t weights,
+                                 std::uint32_t activations) const {
+  SparseTile tile;
+  tile.weights = weights;
+  tile.activations = activations;
+  tile.sums = space_.out + bytes_of(sum_) * job.first * shape_.pitch();
+  tile.tokens = job.tokens;
+  tile.pitch = shape_.pitch();
+  tile.inputs = job.inputs;
+  tile.outputs = job.outputs;
+  return tile;
 }
 
 /// Each core has its own zeros.
@@ -107,14 +112,7 @@ void PrefillParts::multiply_nonzero(CoreCode& code, const TileProduct& job,
   const Matrix matrix = matrix_of(job.what);
   const auto number = static_cast<std::size_t>(job.what);
   const TileFeatures features = shape_.tile(job.what, at.row, at.piece);
-  SparseTile tile;
-  tile.weights = at.weights;
-  tile.activations = at.tile;
-  tile.sums = space_.out + bytes_of(sum_) * job.first * shape_.pitch();
-  tile.tokens = job.tokens;
-  tile.pitch = shape_.pitch();
-  tile.inputs = job.inputs;
-  tile.outputs = job.outputs;
+  SparseTile tile = tile_of(job, at.weights, at.tile);
   tile.tests = zeros.tests(matrix);
   tile.listed = zeros.sparse(matrix);
   tile.whole = !tile.listed || zeros.sizes.at(static_cast<std::size_t>(matrix)).whole;

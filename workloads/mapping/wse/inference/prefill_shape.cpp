@@ -149,6 +149,8 @@ void take_kept(const PrefillShape& shape, CoreSpace& space, PrefillSpace& at) {
   at.weight_bytes =
       2 * block.layers *
       (qkv + o + attention * (d + 2 * k) + ffn * (experts * (up + down) + d) + of_router);
+  at.weight_bytes += static_cast<std::uint64_t>((block.attention ? block.others_attention : 0) +
+                                                (block.ffn ? block.others_ffn : 0));
   at.cache_bytes = attention * 4 * k * shape.pitch() * block.chunks * block.layers;
   const auto whole = [](std::uint64_t bytes) {
     return static_cast<std::uint32_t>((bytes + 7) / 8 * 8);

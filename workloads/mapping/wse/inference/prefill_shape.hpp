@@ -17,8 +17,12 @@ struct PrefillBlock {
   std::uint32_t tokens = 1;  // of a chunk
   std::uint32_t chunks = 1;  // of which keys and values are kept
   std::uint32_t layers = 1;  // whose weights and keys and values its cores hold
-  bool fused = true;         // q, k and v are one product, up and gate another
-  bool attention = true;     // parts of layers that its cores have
+  // what the weights of the others of these layers have more bytes than this one's, or fewer;
+  // attention's and those of the feed-forward part
+  std::int64_t others_attention = 0;
+  std::int64_t others_ffn = 0;
+  bool fused = true;      // q, k and v are one product, up and gate another
+  bool attention = true;  // parts of layers that its cores have
   bool ffn = true;
   std::shared_ptr<const DecodeZeros> zeros;  // of fused products; none: nothing is left out
 };

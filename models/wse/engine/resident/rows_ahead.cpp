@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/rows_ahead.hpp"
+#include "models/wse/engine/resident/rows_ahead.hpp"
 
 #include <algorithm>
 #include <cstddef>

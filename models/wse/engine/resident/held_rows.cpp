@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/held_rows.hpp"
+#include "models/wse/engine/resident/held_rows.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/engine/rows_ahead.hpp"
+#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"

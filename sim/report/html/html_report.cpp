@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/html_report.hpp"
+#include "sim/report/html/html_report.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 #include <optional>
 #include <sstream>
 
-#include "sim/report/html_answer.hpp"
-#include "sim/report/html_captions.hpp"
-#include "sim/report/html_frame.hpp"
+#include "sim/report/html/html_answer.hpp"
+#include "sim/report/html/html_captions.hpp"
+#include "sim/report/html/html_frame.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {

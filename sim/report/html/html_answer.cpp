@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/html_answer.hpp"
+#include "sim/report/html/html_answer.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "sim/report/figures/figure_style.hpp"
-#include "sim/report/html_frame.hpp"
+#include "sim/report/html/html_frame.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {

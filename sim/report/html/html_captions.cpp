@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/html_captions.hpp"
+#include "sim/report/html/html_captions.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/row_by_row.hpp"
+#include "models/wse/engine/resident/row_by_row.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 #include "models/wse/edge/injector.hpp"
 #include "models/wse/engine/mesh_builder.hpp"
-#include "models/wse/engine/rows_ahead.hpp"
+#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/fabric/ramp.hpp"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "models/wse/program/program.hpp"
+#include "workloads/mapping/wse/streaming_job.hpp"
+#include "workloads/mapping/wse/streaming_setup.hpp"
+
+namespace lacuna::wse {
+
+/// What a core of a product holds: `rows` elements of each of its `inputs` features, `held` in all,
+/// and its `outputs`.
+struct CoreShare {
+  std::uint64_t rows = 0;
+  std::uint64_t held = 0;
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+};
+
+/// Bytes of what the cores of a product hold, in the formats of `kernel`.
+struct StreamMemory {
+  const StreamingJob& job;
+  const StreamingSetup& setup;
+  const StreamingKernel& kernel;
+  bool scattered = false;  // elements are held one by one, each with its place
+
+  std::uint64_t element_bytes() const { return kernel.fp32 ? 4 : kernel.int8 ? 1 : 2; }
+  /// Results of INT8 are the INT32 sums: what scales them is another operation.
+  std::uint64_t output_bytes() const { return kernel.fp32 || kernel.int8 ? 4 : 2; }
+  std::uint64_t sum_bytes() const { return kernel.psum_fp32 ? 4 : 2; }
+  std::uint64_t queue_bytes() const {
+    return 4 *
+           (std::uint64_t{setup.queue.stream()} + setup.queue.sums_in() + setup.queue.sums_out());
+  }
+  std::uint64_t limit() const { return std::uint64_t{setup.mem.kib} * 1024; }
+
+  std::uint64_t held_bytes(std::uint64_t held, std::uint32_t inputs) const;
+
+  /// All of it, with queues and code.
+  std::uint64_t core_bytes(const CoreShare& share) const;
+
+  /// Throws OutOfMemoryError with the bytes of each part of what a core of `column` needs.
+  [[noreturn]] void refuse(std::uint32_t column, const CoreShare& share) const;
+};
+
+}  // namespace lacuna::wse
