@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "models/wse/fabric/lanes_can.hpp"
@@ -446,8 +447,10 @@ class Finder {
     bool takes_column = false;
     unsigned data = 0;
     bool local = true;
-    for (const Task& task : core.tasks) {
-      if (task.active != (&task == core.tasks.data()) || !tells_local(core, task)) return false;
+    code.tasks.reserve(core.tasks.size());
+    for (std::size_t i = 0; i < core.tasks.size(); ++i) {
+      const Task& task = core.tasks[i];
+      if (task.active != (i == 0) || !tells_local(core, task)) return false;
       const std::optional<std::uint32_t> number = number_of(task);
       if (!number) return false;
       const TurnTask& made = result.tasks[*number];
@@ -481,8 +484,11 @@ class Finder {
 
   /// Of result.tasks; nullopt if it is none for lanes.
   std::optional<std::uint32_t> number_of(const Task& task) {
+    const auto shared = shared_.find(&task);
+    if (shared != shared_.end()) return shared->second;
     const auto [known, fresh] =
         numbers_.emplace(&task, static_cast<std::uint32_t>(result.tasks.size()));
+    shared_.emplace(&task, known->second);
     if (!fresh) return known->second;
     Coder coder(params_, result, program_.routines);
     if (!coder.code(task)) return std::nullopt;
@@ -494,7 +500,8 @@ class Finder {
   const QueueShapes shapes_;
   const TaskProgram& program_;
   std::vector<bool> used_;                                   // descriptions of cores
-  std::map<const Task*, std::uint32_t, TaskOrder> numbers_;  // of tasks
+  std::map<const Task*, std::uint32_t, TaskOrder> numbers_;  // of tasks,
+  std::unordered_map<const Task*, std::uint32_t> shared_;    // and of those that cores share
 };
 
 }  // namespace
