@@ -192,8 +192,8 @@ TEST(TurnSweep, LeavesACoreThatSendsAfterItsTurnToUnits) {
 }
 
 // What a core does in task i says whether its row or its column is the one that sends in it, or did
-// before, or is another: 3 x 3 tasks, and 2 x 2 of the first, before which none has sent, and of the
-// last, in which none does. On 8 x 8 cores 7 * 9 + 2 * 4 of 64 * 9.
+// before, or is another: 3 x 3 tasks, and 2 x 2 of the first, before which none has sent, and of
+// the last, in which none does. On 8 x 8 cores 7 * 9 + 2 * 4 of 64 * 9.
 TEST(TurnSweep, CoresOfADenseProductHoldEqualTasksOnce) {
   const TaskProgram program = broadcasts(8, 16, 16, 16);
   std::set<const Task*> held;

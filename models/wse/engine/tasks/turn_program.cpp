@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
@@ -310,13 +311,6 @@ class Finder {
     return found[0] && found[1] && result.color[0] != result.color[1];
   }
 
-  static unsigned queue_of(const std::vector<QueueUse>& uses, Color color, unsigned otherwise) {
-    for (const QueueUse& use : uses) {
-      if (use.color == color) return use.queue;
-    }
-    return otherwise;
-  }
-
   bool find_depths() {
     const std::vector<unsigned> in = params_.queue.in_depths();
     const std::vector<unsigned> out = params_.queue.out_depths();
@@ -327,8 +321,8 @@ class Finder {
       std::array<unsigned, 2> to{};
       for (unsigned stream = 0; stream < 2; ++stream) {
         const Color color = result.color.at(stream);
-        to.at(stream) = queue_of(core.out, color, 2);
-        const unsigned from = queue_of(core.in, color, 0);
+        to.at(stream) = out_queue(core, color);
+        const unsigned from = in_queue(core, color);
         if (to.at(stream) >= out.size() || from >= in.size()) return false;
         if (first) {
           result.out_depth.at(stream) = out[to.at(stream)];
