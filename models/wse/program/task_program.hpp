@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "models/wse/fabric/router.hpp"
@@ -199,6 +204,70 @@ struct Task {
   std::vector<Step> steps;  // one after the other
 };
 
+/// The tasks of a core, in their order. Tasks that many cores have are held once: copies of a list
+/// share all of theirs, and a task is made the list's own when it is asked for to be changed. What
+/// is asked for so is changed before the list is copied.
+class TaskList {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Task;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Task*;
+    using reference = const Task&;
+
+    explicit Iterator(const std::shared_ptr<Task>* at) : at_(at) {}
+    reference operator*() const { return **at_; }
+    pointer operator->() const { return at_->get(); }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    const std::shared_ptr<Task>* at_;
+  };
+
+  TaskList() = default;
+  TaskList(std::initializer_list<Task> tasks) {
+    for (const Task& task : tasks) push_back(task);
+  }
+  TaskList(std::vector<Task> tasks) {  // NOLINT(google-explicit-constructor)
+    for (Task& task : tasks) push_back(std::move(task));
+  }
+
+  bool empty() const { return tasks_.empty(); }
+  std::size_t size() const { return tasks_.size(); }
+  const Task& operator[](std::size_t index) const { return *tasks_[index]; }
+  const Task& front() const { return *tasks_.front(); }
+  Iterator begin() const { return Iterator(tasks_.data()); }
+  Iterator end() const { return Iterator(tasks_.data() + tasks_.size()); }
+
+  Task& operator[](std::size_t index) { return own(tasks_[index]); }
+  Task& front() { return own(tasks_.front()); }
+  Task& back() { return own(tasks_.back()); }
+  void push_back(Task task) { tasks_.push_back(std::make_shared<Task>(std::move(task))); }
+  void emplace_back() { push_back({}); }
+  void reserve(std::size_t size) { tasks_.reserve(size); }
+  void resize(std::size_t size) {
+    while (tasks_.size() < size) emplace_back();
+  }
+
+  /// One that others have, too.
+  void share(std::shared_ptr<Task> task) { tasks_.push_back(std::move(task)); }
+
+ private:
+  static Task& own(std::shared_ptr<Task>& task) {
+    if (task.use_count() > 1) task = std::make_shared<Task>(*task);
+    return *task;
+  }
+
+  std::vector<std::shared_ptr<Task>> tasks_;
+};
+
 /// The queue, by its number, that a core uses for a color. The depths are parameters.
 struct QueueUse {
   Color color{};
@@ -213,7 +282,7 @@ struct SoftwareFifo {
 
 /// What one core does.
 struct CoreProgram {
-  std::vector<Task> tasks;
+  TaskList tasks;
   std::vector<QueueUse> in;   // one for each color that comes down the ramp; none: queue 0
   std::vector<QueueUse> out;  // one for each color it sends; none: queue 2
   std::vector<SoftwareFifo> fifos;

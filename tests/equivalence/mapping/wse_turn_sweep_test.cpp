@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/wse/engine/tasks/turn_program.hpp"
@@ -187,6 +189,36 @@ TEST(TurnSweep, LeavesACoreThatSendsAfterItsTurnToUnits) {
   steps.insert(send + 1, after);
   EXPECT_TRUE(find_turns(hardware, program));
   EXPECT_FALSE(sweep_turns(hardware, program));
+}
+
+// What a core does in task i says whether its row or its column is the one that sends in it, or did
+// before, or is another: 3 x 3 tasks, and 2 x 2 of the first, before which none has sent, and of
+// the last, in which none does. On 8 x 8 cores 7 * 9 + 2 * 4 of 64 * 9.
+TEST(TurnSweep, CoresOfADenseProductHoldEqualTasksOnce) {
+  const TaskProgram program = broadcasts(8, 16, 16, 16);
+  std::set<const Task*> held;
+  std::size_t tasks = 0;
+  for (const std::uint32_t core : program.core_of) {
+    for (const Task& task : program.cores[core].tasks) held.insert(&task);
+    tasks += program.cores[core].tasks.size();
+  }
+  EXPECT_EQ(tasks, 64U * 9);
+  EXPECT_EQ(held.size(), 71U);
+}
+
+// In columns 6 and 7 task 2 of the cores below row 2 is the same.
+TEST(TurnSweep, AChangedTaskIsItsCoresOwn) {
+  const TaskProgram program = broadcasts(8, 16, 16, 16);
+  TaskProgram changed = program;
+  const std::uint32_t core = program.core_of[3 * 8 + 6];
+  const std::uint32_t other = program.core_of[3 * 8 + 7];
+  ASSERT_EQ(&program.cores[core].tasks[2], &program.cores[other].tasks[2]);
+  const std::size_t steps = program.cores[core].tasks[2].steps.size();
+  changed.cores[core].tasks[2].steps.push_back(stamp());
+  EXPECT_EQ(changed.cores[core].tasks[2].steps.size(), steps + 1);
+  EXPECT_EQ(program.cores[core].tasks[2].steps.size(), steps);
+  EXPECT_EQ(program.cores[other].tasks[2].steps.size(), steps);
+  EXPECT_EQ(std::as_const(changed).cores[other].tasks[2].steps.size(), steps);
 }
 
 /// The stage of a product on 2 x 2 cores in which its elements are sent.

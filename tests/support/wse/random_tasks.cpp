@@ -84,7 +84,7 @@ class Maker {
 
   /// The first task; some cores have others that nobody waits for.
   void begin(std::size_t place) {
-    std::vector<Task>& tasks = made_.program.cores[place].tasks;
+    TaskList& tasks = made_.program.cores[place].tasks;
     if (draw_.chance(20)) tasks.push_back(loose_task(draw_.chance(50)));
     open_[place] = tasks.size();
     tasks.emplace_back();
@@ -102,7 +102,7 @@ class Maker {
   }
 
   TaskIndex add(std::size_t place, Task task) {
-    std::vector<Task>& tasks = made_.program.cores[place].tasks;
+    TaskList& tasks = made_.program.cores[place].tasks;
     tasks.push_back(std::move(task));
     return static_cast<TaskIndex>(tasks.size() - 1);
   }

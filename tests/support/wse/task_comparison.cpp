@@ -81,7 +81,8 @@ std::string also_waits(const TaskCase& made) {
 /// Leaves out one step after the other, while the case still differs.
 void drop_steps(TaskCase& made, std::uint64_t seed) {
   for (CoreProgram& core : made.program.cores) {
-    for (Task& task : core.tasks) {
+    for (std::size_t index = 0; index < core.tasks.size(); ++index) {
+      Task& task = core.tasks[index];
       for (std::size_t i = task.steps.size(); i-- > 0;) {
         const Step step = task.steps[i];
         task.steps.erase(task.steps.begin() + static_cast<std::ptrdiff_t>(i));

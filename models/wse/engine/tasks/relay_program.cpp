@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 
 namespace lacuna::wse {
@@ -94,18 +95,11 @@ class Finder {
     return router(core).routes.size() == streams;
   }
 
-  static unsigned queue_of(const std::vector<QueueUse>& uses, Color color, unsigned otherwise) {
-    for (const QueueUse& use : uses) {
-      if (use.color == color) return use.queue;
-    }
-    return otherwise;
-  }
-
   bool find_depths(std::size_t core) {
     RelayCore& relay = result.cores[core];
     if (relay.to == kNoRelay) return true;
-    const unsigned out = queue_of(code_of(core).out, relay.color, 2);
-    const unsigned in = queue_of(code_of(relay.to).in, relay.color, 0);
+    const unsigned out = out_queue(code_of(core), relay.color);
+    const unsigned in = in_queue(code_of(relay.to), relay.color);
     if (out >= out_depths_.size() || in >= in_depths_.size()) return false;
     relay.out_depth = out_depths_[out];
     relay.in_depth = in_depths_[in];

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/vector_unit.hpp"
@@ -289,13 +290,6 @@ class Finder {
     return false;
   }
 
-  static unsigned queue_of(const std::vector<QueueUse>& uses, Color color, unsigned otherwise) {
-    for (const QueueUse& use : uses) {
-      if (use.color == color) return use.queue;
-    }
-    return otherwise;
-  }
-
   bool find_depths() {
     const std::vector<unsigned> in = params_.queue.in_depths();
     const std::vector<unsigned> out = params_.queue.out_depths();
@@ -303,8 +297,8 @@ class Finder {
       const CoreProgram& program = program_.cores[program_.core_of[core]];
       std::array<unsigned, kShiftStreams> queues{};
       for (unsigned stream = 0; stream < result.streams; ++stream) {
-        const unsigned to = queue_of(program.out, ends_[core].out.at(stream), 2);
-        const unsigned from = queue_of(program.in, ends_[core].in.at(stream), 0);
+        const unsigned to = out_queue(program, ends_[core].out.at(stream));
+        const unsigned from = in_queue(program, ends_[core].in.at(stream));
         if (to >= out.size() || from >= in.size()) return false;
         queues.at(stream) = to;
         if (core == 0) result.out_depth.at(stream) = out[to];

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "models/wse/engine/mesh_builder.hpp"
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 
@@ -103,7 +104,7 @@ class Builder {
       return links_.add(link_from(there, opposite(route.from), route.color), router(there), here);
     }
     const LinkId ramp = links_.add(shapes_.ramp_up(), here + 1, here);
-    const unsigned queue = number(core(place).out, route.color, 2);
+    const unsigned queue = out_queue(core(place), route.color);
     const auto found = out_queues_.find(queue);
     const LinkId link = found != out_queues_.end()
                             ? found->second
@@ -125,13 +126,6 @@ class Builder {
 
   const CoreProgram& core(std::size_t place) const {
     return program_.cores[program_.core_of[place]];
-  }
-
-  static unsigned number(const std::vector<QueueUse>& uses, Color color, unsigned otherwise) {
-    for (const QueueUse& use : uses) {
-      if (use.color == color) return use.queue;
-    }
-    return otherwise;
   }
 
   static unsigned depth(const std::vector<unsigned>& depths, unsigned queue, const char* kind) {
@@ -157,7 +151,7 @@ class Builder {
     for (const TaskPorts::In& port : ports.in) {
       if (port.color == input.color) return port.queue;
     }
-    const unsigned queue = number(core(place).in, input.color, 0);
+    const unsigned queue = in_queue(core(place), input.color);
     const LinkId link =
         links_.add(shapes_.ramp_down(depth(in_depths_, queue, "input")), router(place), ports.unit);
     ports.in.push_back({input.color, link});
@@ -210,22 +204,19 @@ class QueueCheck {
     const std::uint32_t elements =
         std::min(elements_per_beat(what, params_.simd, words), what.length);
     for (const Operand* operand : {&what.a, &what.b}) {
-      check(*operand, "input", in_, core.in, 0, words_of(source_bytes(what.element), elements),
+      check(*operand, "input", in_, in_queue(core, operand->color),
+            words_of(source_bytes(what.element), elements),
             [this](unsigned depth) { return QueueShapes(params_.router).ramp_down(depth); });
     }
-    check(what.to, "output", out_, core.out, 2, words_of(result_bytes(what.element), elements),
-          QueueShapes::output);
+    check(what.to, "output", out_, out_queue(core, what.to.color),
+          words_of(result_bytes(what.element), elements), QueueShapes::output);
   }
 
  private:
   template <class Shape>
   static void check(const Operand& operand, const char* kind, const std::vector<unsigned>& depths,
-                    const std::vector<QueueUse>& uses, unsigned queue, std::uint32_t words,
-                    const Shape& shape) {
+                    unsigned queue, std::uint32_t words, const Shape& shape) {
     if (operand.kind != Operand::Kind::fabric) return;
-    for (const QueueUse& use : uses) {
-      if (use.color == operand.color) queue = use.queue;
-    }
     if (queue >= depths.size() || shape(depths[queue]).capacity >= words) return;
     throw ParameterError(fmt::format(
         "queue.{}: {} queue {} of {} words can never hold the {} words that an instruction of this "

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
@@ -309,13 +311,6 @@ class Finder {
     return found[0] && found[1] && result.color[0] != result.color[1];
   }
 
-  static unsigned queue_of(const std::vector<QueueUse>& uses, Color color, unsigned otherwise) {
-    for (const QueueUse& use : uses) {
-      if (use.color == color) return use.queue;
-    }
-    return otherwise;
-  }
-
   bool find_depths() {
     const std::vector<unsigned> in = params_.queue.in_depths();
     const std::vector<unsigned> out = params_.queue.out_depths();
@@ -326,8 +321,8 @@ class Finder {
       std::array<unsigned, 2> to{};
       for (unsigned stream = 0; stream < 2; ++stream) {
         const Color color = result.color.at(stream);
-        to.at(stream) = queue_of(core.out, color, 2);
-        const unsigned from = queue_of(core.in, color, 0);
+        to.at(stream) = out_queue(core, color);
+        const unsigned from = in_queue(core, color);
         if (to.at(stream) >= out.size() || from >= in.size()) return false;
         if (first) {
           result.out_depth.at(stream) = out[to.at(stream)];
@@ -446,8 +441,10 @@ class Finder {
     bool takes_column = false;
     unsigned data = 0;
     bool local = true;
-    for (const Task& task : core.tasks) {
-      if (task.active != (&task == core.tasks.data()) || !tells_local(core, task)) return false;
+    code.tasks.reserve(core.tasks.size());
+    for (std::size_t i = 0; i < core.tasks.size(); ++i) {
+      const Task& task = core.tasks[i];
+      if (task.active != (i == 0) || !tells_local(core, task)) return false;
       const std::optional<std::uint32_t> number = number_of(task);
       if (!number) return false;
       const TurnTask& made = result.tasks[*number];
@@ -481,8 +478,11 @@ class Finder {
 
   /// Of result.tasks; nullopt if it is none for lanes.
   std::optional<std::uint32_t> number_of(const Task& task) {
+    const auto shared = shared_.find(&task);
+    if (shared != shared_.end()) return shared->second;
     const auto [known, fresh] =
         numbers_.emplace(&task, static_cast<std::uint32_t>(result.tasks.size()));
+    shared_.emplace(&task, known->second);
     if (!fresh) return known->second;
     Coder coder(params_, result, program_.routines);
     if (!coder.code(task)) return std::nullopt;
@@ -494,7 +494,8 @@ class Finder {
   const QueueShapes shapes_;
   const TaskProgram& program_;
   std::vector<bool> used_;                                   // descriptions of cores
-  std::map<const Task*, std::uint32_t, TaskOrder> numbers_;  // of tasks
+  std::map<const Task*, std::uint32_t, TaskOrder> numbers_;  // of tasks,
+  std::unordered_map<const Task*, std::uint32_t> shared_;    // and of those that cores share
 };
 
 }  // namespace

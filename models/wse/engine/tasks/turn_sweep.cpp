@@ -376,10 +376,9 @@ TaskOutcome TurnSweep::outcome() const {
       const std::uint64_t all = before[s][ends] + sends(s, ends);
       const std::uint64_t upto = before[s][lane] + sends(s, lane);
       const bool row = s == kTurnRow;
-      const std::uint64_t own = turns_.to_itself.at(s) ? 0 : sends(s, lane);
       if (place(s, lane) != 0) router.sent[row ? kWest : kNorth] = all - before[s][lane];
       if (place(s, lane) + 1 != count(s)) router.sent[row ? kEast : kSouth] = upto;
-      router.sent[kRamp] += all - own;
+      router.sent[kRamp] += turns_.to_itself.at(s) ? all : all - sends(s, lane);
       router.stalls[static_cast<std::size_t>(turns_.color.at(s))] = state.stalled.at(s);
     }
   }

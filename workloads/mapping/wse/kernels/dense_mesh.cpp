@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
@@ -256,11 +259,12 @@ class DenseMeshPlanner {
     return run(send);
   }
 
-  /// Starts the broadcasts of a step, whose product is task `step` + 1.
-  void begin_broadcast(std::vector<Step>& steps, std::uint32_t r, std::uint32_t c,
+  /// Starts the broadcasts of a step, whose product is task `step` + 1. The core sends its tile of
+  /// W, or of X.
+  void begin_broadcast(std::vector<Step>& steps, bool sends_w, bool sends_x,
                        std::uint32_t step) const {
     const auto product = static_cast<TaskIndex>(step + 1);
-    if (c == step) {
+    if (sends_w) {
       if (side_ > 1) steps.push_back(broadcast(kAlongRows, w_at(2), w_bytes(), kSendW));
       steps.push_back(activate(product));
     } else {
@@ -268,7 +272,7 @@ class DenseMeshPlanner {
       take.activates = product;
       steps.push_back(run(take));
     }
-    if (r == step) {
+    if (sends_x) {
       if (side_ > 1) steps.push_back(broadcast(kAlongColumns, x_at(2), x_bytes(), kSendX));
       steps.push_back(unblock(product));
     } else {
@@ -299,15 +303,32 @@ class DenseMeshPlanner {
       core.in = {{kAlongRows, 0}, {kAlongColumns, 1}};
       core.out = {{kAlongRows, 2}, {kAlongColumns, 3}};
     }
-    core.tasks.resize(side_ + std::size_t{1});
-    core.tasks[0].active = true;
-    begin_broadcast(core.tasks[0].steps, r, c, 0);
-    for (std::uint32_t step = 0; step < side_; ++step) {
-      Task& task = core.tasks[step + std::size_t{1}];
-      task.blocked = true;
-      if (step + 1 < side_) begin_broadcast(task.steps, r, c, step + 1);
-      task.steps.push_back(product(c == step ? 2 : step % 2, r == step ? 2 : step % 2));
+    core.tasks.reserve(side_ + std::size_t{1});
+    for (std::uint32_t index = 0; index <= side_; ++index) {
+      const auto tile = [&](std::uint32_t at) {
+        return index == at ? Tile::sent : index == at + 1 ? Tile::own : Tile::taken;
+      };
+      core.tasks.share(broadcast_task(index, tile(c), tile(r)));
     }
+  }
+
+  /// What a core does with its own tile in a task: it sends it, or multiplies by it.
+  enum class Tile : std::uint8_t { taken, sent, own };
+
+  /// Begins the broadcasts of step `index` and forms the product of the step before. Most cores do
+  /// the same.
+  std::shared_ptr<Task> broadcast_task(std::uint32_t index, Tile w, Tile x) {
+    std::shared_ptr<Task>& task = broadcasts_[std::make_tuple(index, w, x)];
+    if (task) return task;
+    task = std::make_shared<Task>();
+    task->active = index == 0;
+    task->blocked = index != 0;
+    if (index < side_) begin_broadcast(task->steps, w == Tile::sent, x == Tile::sent, index);
+    if (index != 0) {
+      const std::uint32_t taken = (index - 1) % 2;
+      task->steps.push_back(product(w == Tile::own ? 2 : taken, x == Tile::own ? 2 : taken));
+    }
+    return task;
   }
 
   void fill_memory(TaskProgram& program) const {
@@ -353,6 +374,7 @@ class DenseMeshPlanner {
   std::vector<std::uint32_t> order_;          // by place on the ring: place on the line
   std::vector<std::uint32_t> place_on_ring_;  // and back
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> products_;  // routines, by tiles
+  std::map<std::tuple<std::uint32_t, Tile, Tile>, std::shared_ptr<Task>> broadcasts_;
 };
 
 }  // namespace
