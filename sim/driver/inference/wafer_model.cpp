@@ -16,10 +16,14 @@ namespace lacuna {
 
 using wse::DecodePhase;
 
+const WseParams& WaferModel::params_of(const Machine& wafer) {
+  return static_cast<const WseParams&>(wafer.parameters());
+}
+
 WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine,
                        PartCache* cache, ModelShape model, DecodePlacement placement)
     : wafer_(wafer),
-      params_(static_cast<const WseParams&>(wafer.parameters())),
+      params_(params_of(wafer)),
       pricing_(pricing),
       model_(std::move(model)),
       placement_(placement),

@@ -16,6 +16,9 @@ namespace lacuna {
 /// A language model on blocks of cores of a wafer.
 class WaferModel {
  public:
+  /// What `wafer`, which is one, has for parameters.
+  static const WseParams& params_of(const Machine& wafer);
+
   /// `wafer` has WseParams and outlives this.
   WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine, PartCache* cache,
              ModelShape model, DecodePlacement placement);

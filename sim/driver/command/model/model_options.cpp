@@ -29,7 +29,8 @@ void add_model_options(CLI::App& verb, Options& o) {
   verb.add_option("--chunk", o.chunk, "tokens of a chunk of it; default 256")
       ->type_name("N")
       ->group(group);
-  verb.add_option("--blocks", o.blocks, "blocks of cores side by side and above each other; 2x4")
+  verb.add_option("--blocks", o.blocks,
+                  "blocks of cores side by side and above each other; 2x4, or fewer that fit")
       ->type_name("XxY")
       ->group(group);
   verb.add_option("--block-cores", o.block_cores, "cores of a block; 256x256")

@@ -112,14 +112,27 @@ ModelShape shape_of(const std::string& model) {
   return shape;
 }
 
-DecodePlacement placement_of(const Options& options) {
+constexpr std::uint32_t kEnds = 128;  // columns of head and tail
+
+/// Blocks of the given cores side by side, or above each other, that `cores` have room for.
+std::uint32_t most_blocks(std::uint32_t cores, std::uint32_t ends, std::uint32_t side) {
+  return cores > ends ? (cores - ends) / side : 0;
+}
+
+/// Where nothing is said, the blocks of the published placement that the wafer has room for.
+DecodePlacement placement_of(const Options& options, const WseParams& params) {
   DecodePlacement placement;
-  if (options.blocks) {
-    std::tie(placement.blocks_x, placement.blocks_y) = two_numbers("--blocks", *options.blocks);
-  }
   if (options.block_cores) {
     std::tie(placement.columns, placement.rows) =
         two_numbers("--block-cores", *options.block_cores);
+  }
+  if (options.blocks) {
+    std::tie(placement.blocks_x, placement.blocks_y) = two_numbers("--blocks", *options.blocks);
+  } else {
+    const std::uint32_t across = most_blocks(params.wafer.columns, kEnds, placement.columns);
+    const std::uint32_t down = most_blocks(params.wafer.rows, 0, placement.rows);
+    placement.blocks_x = std::min(placement.blocks_x, std::max(across, 1U));
+    placement.blocks_y = std::min(placement.blocks_y, std::max(down, 1U));
   }
   if (options.batch) placement.batch = whole("--batch", *options.batch);
   set_zeros(options, placement);
@@ -128,20 +141,16 @@ DecodePlacement placement_of(const Options& options) {
 
 /// OutOfMemoryError if the blocks, and head and tail beside them, are more than the wafer has.
 void check_room(const DecodePlacement& placement, const WseParams& params) {
-  constexpr std::uint64_t kEnds = 128;  // columns of head and tail
   const std::uint64_t columns = std::uint64_t{placement.blocks_x} * placement.columns + kEnds;
   const std::uint64_t rows = std::uint64_t{placement.blocks_y} * placement.rows;
   if (columns <= params.wafer.columns && rows <= params.wafer.rows) return;
-  const auto most = [](std::uint64_t has, std::uint64_t ends, std::uint64_t side) {
-    return has > ends ? (has - ends) / side : 0;
-  };
   throw OutOfMemoryError(fmt::format(
       "--blocks {}x{} of {} x {} cores, and {} columns for head and tail, take {} x {} cores; the "
       "wafer has {} x {}: at most {}x{} such blocks",
       placement.blocks_x, placement.blocks_y, placement.columns, placement.rows, kEnds, columns,
       rows, params.wafer.columns.value(), params.wafer.rows.value(),
-      most(params.wafer.columns, kEnds, placement.columns),
-      most(params.wafer.rows, 0, placement.rows)));
+      most_blocks(params.wafer.columns, kEnds, placement.columns),
+      most_blocks(params.wafer.rows, 0, placement.rows)));
 }
 
 std::uint32_t context_of(const Options& options) {
@@ -354,12 +363,12 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
     refuse_given({{"--kept", options.kept.has_value()}},
                  "does not go with --requests: what is left of a cache differs from step to step");
   }
-  const DecodePlacement placement = placement_of(options);
-  WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
-                   placement);
-  const WseParams& params = wafer.params();
+  const WseParams& params = WaferModel::params_of(machine);
+  const DecodePlacement placement = placement_of(options, params);
   check_zeros(options, request.model, params);
   check_room(placement, params);
+  WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
+                   placement);
   const TaskView view{view_steps_of(options), view_path_of(options)};
   if (options.view && !options.requests) wafer.show(view, extras.pages);
   constexpr std::uint32_t kChunk = 256;
