@@ -147,9 +147,19 @@ void LocalSearch::take(const SpacePlace& place, std::optional<double> value) {
   if (*value < last_gain_ * (1 - effort_.gain)) {
     last_gain_ = *value;
     in_vain_ = 0;
-  } else if (++in_vain_ == effort_.patience) {
-    lose_patience();
+  } else {
+    count_in_vain();
   }
+}
+
+void LocalSearch::count_in_vain() {
+  if (++in_vain_ == effort_.patience) lose_patience();
+}
+
+void LocalSearch::give_up(const SpacePlace& place) {
+  fates_[place] = Fate::known;
+  ++simulated_;
+  count_in_vain();
 }
 
 void LocalSearch::leave(const SpacePlace& place) {

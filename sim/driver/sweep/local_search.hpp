@@ -63,6 +63,9 @@ class LocalSearch {
   /// its bound had not yet said.
   void leave(const SpacePlace& place);
 
+  /// A place that was handed out was simulated until it was known to be above the best so far.
+  void give_up(const SpacePlace& place);
+
   /// The best place, of equal ones the first; nothing if none can be.
   const std::optional<SpacePlace>& best() const { return best_; }
   double best_value() const { return best_value_; }
@@ -90,6 +93,7 @@ class LocalSearch {
   bool start_anew();
   void give_back(const SpacePlace& place);
   void lose_patience();
+  void count_in_vain();
   template <class Action>
   void for_each_neighbour(const SpacePlace& place, const Action& action) const;
 
