@@ -339,7 +339,8 @@ void JointSearch::search(std::size_t i) {
                       },
                       [&](const SpacePlace& at) {
                         return trials.guess(at) + bound_of_moves(i, points.layout(at));
-                      }},
+                      },
+                      [&](const SpacePlace& at) { return points.tried_last(at); }},
                      planned, effort_);
   const auto attempt = [&](const SpacePlace& place) {
     if (place != planned && !may_gain(i, place, points, trials, best, search)) return;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/base/random.hpp"
@@ -30,6 +31,9 @@ struct SearchedSpace {
   /// What it is expected to be: decides in which order places are tried, and nothing else.
   /// Infinite: it cannot be.
   std::function<double(const SpacePlace&)> guess;
+
+  /// Which places are tried after all others of a round; null: none.
+  std::function<bool(const SpacePlace&)> is_last = {};
 };
 
 /// How long a search may take, and by which draws it starts anew.
@@ -86,6 +90,11 @@ class LocalSearch {
   struct Candidate {
     SpacePlace place;
     double guess = 0;
+    bool is_last = false;
+
+    bool operator<(const Candidate& other) const {
+      return std::pair(is_last, guess) < std::pair(other.is_last, other.guess);
+    }
   };
 
   void surround(const SpacePlace& place);

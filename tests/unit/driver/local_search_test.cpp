@@ -192,6 +192,31 @@ TEST(LocalSearch, WhatIsGivenUpIsInVain) {
   EXPECT_TRUE(search.cut_off());
 }
 
+// Of two choices of two and four values, places with the second value of the first choice are tried
+// last although their guesses are the least; what their bound of 95 leaves is no gain of 10 %.
+TEST(LocalSearch, WhatIsTriedLastIsTriedAfterAllOthersIfItsBoundAllows) {
+  for (const double bound : {40.0, 95.0}) {
+    SearchedSpace space;
+    space.values = {2, 4};
+    space.settle = [](const SpacePlace& place) { return std::optional(place); };
+    space.bound = [&](const SpacePlace& place) { return place[0] == 1 ? bound : 40; };
+    space.guess = [](const SpacePlace& place) { return place[0] == 1 ? 1.0 : 2.0 + place[1]; };
+    space.is_last = [](const SpacePlace& place) { return place[0] == 1; };
+    SearchEffort effort;
+    effort.restarts = 0;
+    effort.gain = 0.1;
+    LocalSearch search(space, {0, 0}, effort);
+    std::vector<SpacePlace> tried;
+    for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+      tried.push_back(batch.front());
+      search.take(batch.front(), 100);
+    }
+    std::vector<SpacePlace> expected = {{0, 0}, {0, 1}, {0, 2}, {0, 3}};
+    if (bound == 40) expected.push_back({1, 0});
+    EXPECT_EQ(tried, expected);
+  }
+}
+
 // The start cannot be, and half of its neighbours: the search goes on from those that can.
 TEST(LocalSearch, LeavesAStartThatCannotBe) {
   SearchedSpace space;
