@@ -35,6 +35,7 @@ struct RunOptions {
   bool modules = false;   // a SystemC module for each router and core
   bool fold = true;       // a sweep simulates rows that are proven alike once
   Cycle cycles = kNever;  // a run of units with a log may end before its program
+  Cycle limit = kNever;   // a sweep that takes longer is given up: CycleLimitPassed
   Cycle marks = 0;        // a sweep notes what cores have counted every so many cycles; 0: not
 
   /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without

@@ -16,6 +16,9 @@ struct LayoutChoice {
   /// Where it puts operands or results, as far as the rows before and after see it, by value: where
   /// rows that follow each other differ in that, something moves. Empty: they see nothing of it.
   std::vector<std::string> seen_as = {};
+
+  /// A value that is more to simulate than others: rows of a trace try it after all of them.
+  std::string tried_last = {};
 };
 
 /// What can be chosen for a kind of operation. A point is a value of each choice; one whose

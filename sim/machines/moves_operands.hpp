@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/machines/machine.hpp"
+#include "sim/machines/product_runs.hpp"
 
 namespace lacuna {
 
@@ -20,6 +21,9 @@ class MovesOperands {
 
   /// Cycles in which the operands of a product with weights come to where it takes them.
   virtual Cycle operand_moves(const LayerOp& op, const Mask* mask) const = 0;
+
+  /// From now on it runs one product alone, and shares its simulations; null: it keeps none.
+  virtual void share_runs(std::shared_ptr<ProductRuns> runs) = 0;
 };
 
 }  // namespace lacuna

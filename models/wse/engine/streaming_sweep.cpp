@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/engine/streaming_sweep.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
+#include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 #include "sim/kernel/sim_context.hpp"
@@ -109,7 +112,7 @@ class Sweep final : public StreamingSweep {
     }
   }
 
-  SweepOutcome run() override {
+  SweepOutcome run(Cycle limit) override {
     Cycle last_move = 0;
     Cycle next_mark = mark_length_ == 0 ? kNever : mark_length_;
     for (Cycle now = 0;; ++now) {
@@ -136,6 +139,7 @@ class Sweep final : public StreamingSweep {
         }
       }
       if (pending == 0) return outcome();
+      if (now >= limit) throw CycleLimitPassed(fmt::format("more than {} cycles", limit));
       if (copies_) {
         copies_->arrive(injectors_.step(now, copies_->open()));
       } else {
@@ -440,10 +444,11 @@ namespace {
 /// A sweep as a block of a clock domain: it looks ahead to the end of the run at once.
 class SweepBlock final : public Clocked {
  public:
-  SweepBlock(StreamingSweep& sweep, ClockDomain& clock) : sweep_(sweep), clock_(clock) {}
+  SweepBlock(StreamingSweep& sweep, ClockDomain& clock, Cycle limit)
+      : sweep_(sweep), clock_(clock), limit_(limit) {}
 
   Cycle step(Cycle now) override {
-    if (!outcome_) outcome_ = sweep_.run();
+    if (!outcome_) outcome_ = sweep_.run(limit_);
     clock_.stop(outcome_ ? outcome_->kept.cycles - 1 : now);
     if (outcome_) clock_.moved(outcome_->kept.cycles - 1);
     return kNever;
@@ -455,6 +460,7 @@ class SweepBlock final : public Clocked {
  private:
   StreamingSweep& sweep_;
   ClockDomain& clock_;
+  Cycle limit_;
   std::optional<SweepOutcome> outcome_;
 };
 
@@ -472,7 +478,7 @@ std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& p
   if (sweep == nullptr) return {};
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
-  SweepBlock block(*sweep, clock);
+  SweepBlock block(*sweep, clock, options.limit);
   clock.add(block, "wafer");
   clock.run_until_done();
   return std::move(block.outcome());

@@ -33,8 +33,9 @@ class StreamingSweep {
   virtual ~StreamingSweep() = default;
 
   /// The outcome of `program`, which unfolds to simulate()'s in everything but the event log.
-  /// Throws DeadlockError.
-  virtual SweepOutcome run() = 0;
+  /// Throws DeadlockError, or CycleLimitPassed as soon as it is known to take more than `limit`.
+  virtual SweepOutcome run(Cycle limit) = 0;
+  SweepOutcome run() { return run(kNever); }
 };
 
 /// Whether lanes can stand for the cores of a streaming program, whatever they hold.

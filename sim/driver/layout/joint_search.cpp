@@ -28,6 +28,7 @@ struct Candidate {
   double cycles = 0;  // without moves of operands
   LayerOp op;         // as it is laid out
   std::shared_ptr<const Machine> machine;
+  LayoutTrial trial;  // in which it was simulated
 };
 
 struct Row {
@@ -122,7 +123,9 @@ class JointSearch {
                 const LayoutTrials& trials, double best, LocalSearch& search);
   bool try_alike(std::size_t i, const Try& attempt, const LayoutPoints& points);
   std::optional<std::size_t> keep(Row& row, const LayoutPoints& points, const SpacePlace& place,
-                                  const OpResult& result) const;
+                                  const LayoutTrial& trial) const;
+  double total(std::size_t i, const Candidate& own);
+  Cycle limit(std::size_t i, const Layout& layout, double best);
   void choose();
   std::optional<LayoutFound> found_of(std::size_t i);
 
@@ -233,8 +236,10 @@ double JointSearch::without_moves(const Row& row) {
 /// Keeps what was simulated unless what lies alike is as fast; its place among the candidates.
 std::optional<std::size_t> JointSearch::keep(Row& row, const LayoutPoints& points,
                                              const SpacePlace& place,
-                                             const OpResult& result) const {
+                                             const LayoutTrial& trial) const {
+  const OpResult& result = *trial.result;
   Candidate made;
+  made.trial = trial;
   made.layout = points.layout(place);
   made.op = *row.op;
   made.machine = laid_out(machine_, made.layout, made.op, "layout");
@@ -302,6 +307,19 @@ bool JointSearch::may_gain(std::size_t i, const SpacePlace& place, const LayoutP
   return false;
 }
 
+/// Cycles of a row that is laid out so and of the moves around it, others as they are so far.
+double JointSearch::total(std::size_t i, const Candidate& own) {
+  const auto with = [&](std::size_t other) { return other == i ? &own : chosen(other); };
+  double sum = own.cycles + moves(i, with);
+  for (const std::size_t taker : rows_[i].takers) sum += moves(taker, with);
+  return sum;
+}
+
+/// Of a row laid out so: with more cycles than that it is not as fast as the best, moves included.
+Cycle JointSearch::limit(std::size_t i, const Layout& layout, double best) {
+  return best == kImpossible ? kNever : limit_below(best - least_moves(i, layout));
+}
+
 /// The layout of a row at which it and the moves around it take least, others as they are so far.
 void JointSearch::search(std::size_t i) {
   Row& row = rows_[i];
@@ -321,26 +339,26 @@ void JointSearch::search(std::size_t i) {
                       },
                       [&](const SpacePlace& at) {
                         return trials.guess(at) + bound_of_moves(i, points.layout(at));
-                      }},
+                      },
+                      [&](const SpacePlace& at) { return points.tried_last(at); }},
                      planned, effort_);
   const auto attempt = [&](const SpacePlace& place) {
     if (place != planned && !may_gain(i, place, points, trials, best, search)) return;
-    const std::shared_ptr<const OpResult> result = trials.simulate(place);
-    if (!result) return search.take(place, std::nullopt);
-    row.lived[place] = result->residency;
-    const std::size_t at = *keep(row, points, place, *result);
+    const auto trial = trials.simulate(place, limit(i, points.layout(place), best));
+    if (!trial) return search.give_up(place);
+    if (!trial->result) return search.take(place, std::nullopt);
+    row.lived[place] = trial->result->residency;
+    const std::size_t at = *keep(row, points, place, *trial);
     Candidate as_simulated = row.candidates[at];
-    as_simulated.cycles = static_cast<double>(result->cycles);
-    const auto with = [&](std::size_t other) { return other == i ? &as_simulated : chosen(other); };
-    double total = as_simulated.cycles + moves(i, with);
-    for (const std::size_t taker : row.takers) total += moves(taker, with);
+    as_simulated.cycles = static_cast<double>(trial->result->cycles);
+    const double takes = total(i, as_simulated);
     if (place == planned)
       row.planned = as_simulated.cycles + moves(i, [&](std::size_t other) {
                       return other == i ? &as_simulated : as_planned(other);
                     });
-    if (total < best) row.chosen = at;
-    best = std::min(best, total);
-    search.take(place, total < kImpossible ? std::optional(total) : std::nullopt);
+    if (takes < best) row.chosen = at;
+    best = std::min(best, takes);
+    search.take(place, takes < kImpossible ? std::optional(takes) : std::nullopt);
   };
   if (!try_alike(i, attempt, points)) {
     for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
@@ -408,6 +426,8 @@ std::optional<LayoutFound> JointSearch::found_of(std::size_t i) {
   const Candidate& best = row.candidates[row.chosen];
   LayoutFound found = row.found;
   found.layout = best.layout;
+  found.runs = best.trial.runs;
+  if (moves_ == nullptr) found.result = best.trial.result;
   const double moved = moves(i, [this](std::size_t other) { return chosen(other); });
   found.cycles = static_cast<Cycle>(best.cycles + moved);
   found.planned = static_cast<Cycle>(row.planned);

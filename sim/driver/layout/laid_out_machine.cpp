@@ -12,8 +12,10 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/layout/joint_search.hpp"
+#include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/machines/lays_out_rows.hpp"
+#include "sim/machines/measure.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "sim/report/layout_note.hpp"
@@ -27,6 +29,7 @@ namespace {
 /// What a layout, and those of all rows of a workload, are called in a cache.
 constexpr const char* kLayoutKind = "layout";
 constexpr const char* kJointKind = "layouts of rows";
+constexpr const char* kRowKind = "row as laid out";
 
 /// A row as a file of layouts names it.
 std::map<std::string, std::string> names_of(const Machine& machine, const LayerOp& op) {
@@ -51,6 +54,16 @@ Layout layout_of(const LayoutEntry& entry) {
   Layout layout;
   for (const Setting& each : entry.layout) layout.emplace_back(each.path, each.value);
   return layout;
+}
+
+std::string content_alone(LayerOp op, const Mask* mask, std::uint64_t seed) {
+  op.sources.clear();
+  return operation_content(op, mask, seed, {});
+}
+
+/// Whether a search has simulated as it is to be.
+bool is_as_searched(const Execution& execution) {
+  return asks_for_nothing(execution) && execution.engine == Engine::event && execution.fold;
 }
 
 class LaidOutMachine final : public Machine, public LaysOutRows {
@@ -92,6 +105,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
   struct Chosen {
     Layout layout;
     std::string content;  // of the row
+    std::string alone;    // likewise, but for where its operands come from
     std::optional<LayoutFound> found;
     std::shared_ptr<const Machine> machine;
   };
@@ -102,8 +116,11 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
   OpResult run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                     const Execution& execution) const;
   OpResult run_laid_out(const Layout& layout, const LayerOp& op, const Mask* mask,
-                        std::uint64_t seed, const Execution& execution,
-                        const std::string& origin) const;
+                        std::uint64_t seed, const Execution& execution, const std::string& origin,
+                        const std::shared_ptr<ProductRuns>& runs = nullptr) const;
+  OpResult run_row(const LayoutFound* found, const LayerOp& op, const Mask* mask,
+                   std::uint64_t seed, const Execution& execution) const;
+  bool shares(const LayerOp& op, const Mask* mask, std::uint64_t seed) const;
   std::unique_ptr<Machine> taking(std::unique_ptr<Machine> machine, LayerOp& op) const;
   std::string cache_key(const SearchEffort& effort, const std::string& what) const;
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
@@ -207,7 +224,9 @@ void LaidOutMachine::choose(const MaskOf& mask_of, std::uint64_t seed) const {
     if (keeps) request_.cache->keep(kJointKind, key, text);
   }
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (found[i]) lay_out_row(ops[i], found[i]->layout, found[i], "best");
+    if (!found[i]) continue;
+    lay_out_row(ops[i], found[i]->layout, found[i], "best");
+    chosen_[ops[i].id].alone = content_alone(ops[i], mask_of(ops[i]), row_seed(ops[i], seed));
   }
 }
 
@@ -266,10 +285,13 @@ const LayoutEntry* LaidOutMachine::entry_for(const LayerOp& op) const {
 
 OpResult LaidOutMachine::run_laid_out(const Layout& layout, const LayerOp& op, const Mask* mask,
                                       std::uint64_t seed, const Execution& execution,
-                                      const std::string& origin) const {
+                                      const std::string& origin,
+                                      const std::shared_ptr<ProductRuns>& runs) const {
   LayerOp laid = op;
   std::unique_ptr<Machine> machine = laid_out(*plain_, layout, laid, origin);
   const std::unique_ptr<Machine> ready = taking(std::move(machine), laid);
+  auto* const sharing = dynamic_cast<MovesOperands*>(ready.get());
+  if (runs != nullptr && sharing != nullptr) sharing->share_runs(runs);
   try {
     return ready->run(laid, mask, seed, execution);
   } catch (const OutOfMemoryError& error) {
@@ -317,6 +339,48 @@ std::string left_over(const LayoutFound& found) {
       found.at_most);
 }
 
+/// Whether an operation is, but for its operands' way, the row of its name that was laid out: a
+/// system may run a part of a row.
+bool LaidOutMachine::shares(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
+  const auto row = chosen_.find(op.id);
+  return row != chosen_.end() && row->second.alone == content_alone(op, mask, row_seed(op, seed));
+}
+
+/// A row among others, as laid out; null: as it is. What its search or an earlier run has simulated
+/// is not simulated again.
+OpResult LaidOutMachine::run_row(const LayoutFound* found, const LayerOp& op, const Mask* mask,
+                                 std::uint64_t seed, const Execution& execution) const {
+  const Layout layout = found == nullptr ? Layout() : found->layout;
+  const std::optional<std::size_t> row = related_.row(op.id);
+  if (!row || !is_as_searched(execution)) {
+    return run_laid_out(layout, op, mask, seed, execution, "best");
+  }
+  const bool shared = found != nullptr && shares(op, mask, seed);
+  LayerOp placed = op;
+  placed.sources = related_.workload.ops[*row].sources;
+  const bool keeps = request_.cache != nullptr && op.x_file.empty();
+  const std::string key =
+      cache_key(request_.effort_of_rows,
+                fmt::format("{}\n{}\n{}\n{}\n{}", layout_text(layout), layouts_of(op), op.id,
+                            operation_content(op, mask, seed, {}),
+                            operation_content(placed, mask, seed, {})));
+  if (keeps) {
+    const std::optional<std::string> text = request_.cache->find(kRowKind, key);
+    if (text) return std::move(decode_record(*text).ops.at(0).result);
+  }
+  RunRecord record;
+  record.ops.emplace_back();
+  OpResult& result = record.ops[0].result;
+  result =
+      shared && found->result != nullptr
+          ? *found->result
+          : run_laid_out(layout, op, mask, seed, execution, "best", shared ? found->runs : nullptr);
+  record.ops[0].row = describe_op(op, mask, default_mode());
+  add_result(record.ops[0].row, result);  // which holds what is a row's of the record
+  if (keeps) request_.cache->keep(kRowKind, key, encode_record(record));
+  return std::move(result);
+}
+
 OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const {
   const auto row = chosen_.find(op.id);
@@ -324,10 +388,11 @@ OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint
   const bool is_row = row != chosen_.end() && row->second.content == pattern_label(op.pattern);
   const std::optional<LayoutFound> found =
       is_row ? row->second.found : find(op, mask, seed, execution);
-  if (!found) return run_laid_out({}, op, mask, seed, execution, "best");
-  const bool known = found->result != nullptr && asks_for_nothing(execution);
-  OpResult result =
-      known ? *found->result : run_laid_out(found->layout, op, mask, seed, execution, "best");
+  if (!found) return run_row(nullptr, op, mask, seed, execution);
+  const bool known = !is_row && found->result != nullptr && asks_for_nothing(execution);
+  OpResult result = known    ? *found->result
+                    : is_row ? run_row(&*found, op, mask, seed, execution)
+                             : run_laid_out(found->layout, op, mask, seed, execution, "best");
   result.notes.emplace_back(kLayoutNote, layout_text(found->layout));
   std::string source = fmt::format(
       "best of {} simulated; {} pruned by their bounds, {} cannot be{}", found->simulated,

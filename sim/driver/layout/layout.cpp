@@ -83,6 +83,7 @@ LayoutPoints::LayoutPoints(const Machine& machine, const LayerOp& op, const Mask
       }
     }
     if (!each.when.empty()) choice.when.emplace(each.when, "layouts, " + each.key);
+    choice.tried_last = each.tried_last;
     choices_.push_back(std::move(choice));
   }
   for (const std::string& each : space.where) where_.emplace_back(each, "layouts, " + space.kind);
@@ -124,6 +125,13 @@ Layout LayoutPoints::layout(const SpacePlace& place) const {
     if (place[i] != 0) layout.emplace_back(choices_[i].key, choices_[i].values[place[i]]);
   }
   return layout;
+}
+
+bool LayoutPoints::tried_last(const SpacePlace& place) const {
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (place[i] != 0 && choices_[i].values[place[i]] == choices_[i].tried_last) return true;
+  }
+  return false;
 }
 
 std::string LayoutPoints::residency(const SpacePlace& place) const {

@@ -51,6 +51,9 @@ class LayoutPoints {
 
   Layout layout(const SpacePlace& place) const;
 
+  /// Whether it has a value that is tried after all others, other than the machine's own.
+  bool tried_last(const SpacePlace& place) const;
+
   /// Where a place has the weights, as `residency` says it, "" if it says nothing of them; and the
   /// place that leaves this as the row has it.
   std::string residency(const SpacePlace& place) const;
@@ -64,6 +67,7 @@ class LayoutPoints {
     std::string key;
     std::vector<std::string> values;  // the machine's own first
     std::optional<SweepCondition> when;
+    std::string tried_last;
   };
 
   std::optional<std::string> value(const SpacePlace& place, const std::string& name) const;

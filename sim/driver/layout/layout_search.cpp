@@ -9,7 +9,9 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machines/moves_operands.hpp"
 
 namespace lacuna {
 LayoutTrials::LayoutTrials(const Machine& machine, const LayerOp& op, const Mask* mask,
@@ -46,12 +48,28 @@ double LayoutTrials::guess(const SpacePlace& place) const {
   return cycles;
 }
 
-std::shared_ptr<const OpResult> LayoutTrials::simulate(const SpacePlace& place) const {
-  std::shared_ptr<const OpResult> result;
-  attempt(place, [&](const Laid& laid) {
-    result = std::make_shared<OpResult>(laid.machine->run(laid.op, mask_, seed_, execution_));
-  });
-  return result;
+std::optional<LayoutTrial> LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
+  LayoutTrial trial;
+  try {
+    attempt(place, [&](const Laid& laid) {
+      if (auto* const sharing = dynamic_cast<MovesOperands*>(laid.machine.get())) {
+        trial.runs = std::make_shared<ProductRuns>();
+        trial.runs->limit = limit;
+        sharing->share_runs(trial.runs);
+      }
+      trial.result =
+          std::make_shared<OpResult>(laid.machine->run(laid.op, mask_, seed_, execution_));
+    });
+  } catch (const CycleLimitPassed&) {
+    return std::nullopt;
+  }
+  if (trial.runs) trial.runs->limit = kNever;
+  return trial;
+}
+
+Cycle limit_below(double most) {
+  constexpr double kLargest = 1e18;  // more cycles than anyone simulates
+  return most < kLargest ? static_cast<Cycle>(std::max(0.0, most)) : kNever;
 }
 
 /// What a layout cannot do is no result of it; false then.
@@ -79,7 +97,8 @@ double at_most(LocalSearch& search) {
 
 bool asks_for_nothing(const Execution& execution) {
   return !execution.values && execution.sigma == 0 && !execution.event_log && !execution.explain &&
-         execution.interval == 0 && execution.shuffle == 0 && execution.jitter == 0;
+         execution.interval == 0 && execution.view == 0 && execution.shuffle == 0 &&
+         execution.jitter == 0;
 }
 
 std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op, const Mask* mask,
@@ -96,7 +115,12 @@ std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op
   LayoutFound found;
   for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
     for (const SpacePlace& place : batch) {
-      const std::shared_ptr<const OpResult> result = one.simulate(place);
+      const auto trial = one.simulate(place, limit_below(search.best_value()));
+      if (!trial) {
+        search.give_up(place);
+        continue;
+      }
+      const std::shared_ptr<const OpResult>& result = trial->result;
       if (place == own && result) found.planned = result->cycles;
       search.take(place,
                   result ? std::optional(static_cast<double>(result->cycles)) : std::nullopt);

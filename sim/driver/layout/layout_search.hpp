@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sim/driver/layout/layout.hpp"
+#include "sim/machines/product_runs.hpp"
 
 namespace lacuna {
 
@@ -25,11 +26,17 @@ struct LayoutFound {
 
   /// Of that layout, simulated with nothing asked for; null if it is not from this process.
   std::shared_ptr<const OpResult> result;
+
+  /// Of a row among others, whose operands may move: what of it was simulated; null likewise.
+  std::shared_ptr<ProductRuns> runs;
 };
 
 /// How many times as fast as the best that was found any layout is at most that differs from it in
 /// one choice, by the bounds of those that were not simulated; infinite if one has none.
 double at_most(LocalSearch& search);
+
+/// The limit of a simulation that is of no use if it takes more cycles.
+Cycle limit_below(double most);
 
 /// True if nothing is asked of a simulation beside its result: it is that of any other such one.
 bool asks_for_nothing(const Execution& execution);
@@ -42,6 +49,12 @@ std::optional<LayoutFound> decode_found(const std::string& text);
 /// it also tells the operation.
 using TakeOperands =
     std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine> machine, LayerOp& op)>;
+
+/// The simulation of a layout.
+struct LayoutTrial {
+  std::shared_ptr<const OpResult> result;  // null: it cannot be
+  std::shared_ptr<ProductRuns> runs;       // of a machine that shares them
+};
 
 /// An operation in each of its layouts.
 class LayoutTrials {
@@ -58,8 +71,8 @@ class LayoutTrials {
   /// any other if no one can say.
   double guess(const SpacePlace& place) const;
 
-  /// Null if it cannot be.
-  std::shared_ptr<const OpResult> simulate(const SpacePlace& place) const;
+  /// Nothing if it takes more cycles than `limit` and was given up.
+  std::optional<LayoutTrial> simulate(const SpacePlace& place, Cycle limit) const;
 
  private:
   struct Laid {

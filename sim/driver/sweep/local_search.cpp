@@ -20,7 +20,8 @@ LocalSearch::LocalSearch(SearchedSpace space, SpacePlace start, const SearchEffo
 void LocalSearch::consider(const SpacePlace& place, std::vector<Candidate>& into) {
   const std::optional<SpacePlace> settled = space_.settle(place);
   if (!settled || !fates_.emplace(*settled, Fate::open).second) return;
-  into.push_back({*settled, space_.guess(*settled)});
+  const bool is_last = space_.is_last && space_.is_last(*settled);
+  into.push_back({*settled, space_.guess(*settled), is_last});
 }
 
 template <class Action>
@@ -39,8 +40,7 @@ void LocalSearch::for_each_neighbour(const SpacePlace& place, const Action& acti
 void LocalSearch::surround(const SpacePlace& place) {
   left_.clear();
   for_each_neighbour(place, [&](const SpacePlace& other) { consider(other, left_); });
-  std::stable_sort(left_.begin(), left_.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.guess < b.guess; });
+  std::stable_sort(left_.begin(), left_.end());
   std::reverse(left_.begin(), left_.end());
 }
 
@@ -61,9 +61,7 @@ bool LocalSearch::start_anew() {
                              [&](const Candidate& each) { return !below(each); }),
               drawn.end());
   if (drawn.empty()) return false;
-  const auto first =
-      std::min_element(drawn.begin(), drawn.end(),
-                       [](const Candidate& a, const Candidate& b) { return a.guess < b.guess; });
+  const auto first = std::min_element(drawn.begin(), drawn.end());
   left_ = {*first};
   fates_[first->place] = Fate::open;
   at_ = first->place;
@@ -147,9 +145,19 @@ void LocalSearch::take(const SpacePlace& place, std::optional<double> value) {
   if (*value < last_gain_ * (1 - effort_.gain)) {
     last_gain_ = *value;
     in_vain_ = 0;
-  } else if (++in_vain_ == effort_.patience) {
-    lose_patience();
+  } else {
+    count_in_vain();
   }
+}
+
+void LocalSearch::count_in_vain() {
+  if (++in_vain_ == effort_.patience) lose_patience();
+}
+
+void LocalSearch::give_up(const SpacePlace& place) {
+  fates_[place] = Fate::known;
+  ++simulated_;
+  count_in_vain();
 }
 
 void LocalSearch::leave(const SpacePlace& place) {

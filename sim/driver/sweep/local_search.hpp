@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/base/random.hpp"
@@ -30,6 +31,9 @@ struct SearchedSpace {
   /// What it is expected to be: decides in which order places are tried, and nothing else.
   /// Infinite: it cannot be.
   std::function<double(const SpacePlace&)> guess;
+
+  /// Which places are tried after all others of a round; null: none.
+  std::function<bool(const SpacePlace&)> is_last = {};
 };
 
 /// How long a search may take, and by which draws it starts anew.
@@ -63,6 +67,9 @@ class LocalSearch {
   /// its bound had not yet said.
   void leave(const SpacePlace& place);
 
+  /// A place that was handed out was simulated until it was known to be above the best so far.
+  void give_up(const SpacePlace& place);
+
   /// The best place, of equal ones the first; nothing if none can be.
   const std::optional<SpacePlace>& best() const { return best_; }
   double best_value() const { return best_value_; }
@@ -83,6 +90,11 @@ class LocalSearch {
   struct Candidate {
     SpacePlace place;
     double guess = 0;
+    bool is_last = false;
+
+    bool operator<(const Candidate& other) const {
+      return std::pair(is_last, guess) < std::pair(other.is_last, other.guess);
+    }
   };
 
   void surround(const SpacePlace& place);
@@ -90,6 +102,7 @@ class LocalSearch {
   bool start_anew();
   void give_back(const SpacePlace& place);
   void lose_patience();
+  void count_in_vain();
   template <class Action>
   void for_each_neighbour(const SpacePlace& place, const Action& action) const;
 

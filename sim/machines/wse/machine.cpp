@@ -103,6 +103,7 @@ class WseMachine final : public Machine,
   std::unique_ptr<Machine> clone() const override { return std::make_unique<WseMachine>(*this); }
   std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const override;
   Cycle operand_moves(const LayerOp& op, const Mask* mask) const override;
+  void share_runs(std::shared_ptr<ProductRuns> runs) override { params_.runs = std::move(runs); }
   const std::vector<LayoutSpace>& layouts() const override { return wafer_layout_spaces(); }
   std::string layout_kind(const LayerOp& op, const Mask* /*mask*/) const override {
     return wafer_layout_kind(params_, op);

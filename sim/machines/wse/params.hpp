@@ -7,6 +7,7 @@
 #include "models/energy/energy_params.hpp"
 #include "models/wse/params.hpp"
 #include "sim/base/parameter.hpp"
+#include "sim/machines/product_runs.hpp"
 #include "workloads/mapping/wse/inference/params.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
@@ -59,6 +60,9 @@ struct WseParams : ParameterSet {
   /// No parameter: by operand of the row at hand (LayerOp::sources) how the wafer was laid out for
   /// the row that made it; null, or not there: as it is now.
   std::vector<std::shared_ptr<const WseParams>> makers;
+
+  /// No parameter: what is known of the product at hand; null: nothing is kept.
+  std::shared_ptr<ProductRuns> runs;
 
   /// No parameter: the store of a system streams weights, which stay only where a row asks for it.
   bool fed_from_store = false;

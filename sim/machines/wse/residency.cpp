@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/layers.hpp"
@@ -151,7 +152,7 @@ class WeightsRun {
   OpResult in(Residency place, const Execution& execution, RowSample* sample) const {
     const bool resident = place == Residency::resident;
     require_filter(place);
-    OpResult result = run_streamed(params_, op_, mask_, seed_, execution, resident, sample);
+    OpResult result = alone(resident, execution, sample);
     result.residency = word(place);
     result.mode = word(wse::kernel_of(mask_ != nullptr, place));
     if (resident) {
@@ -162,6 +163,8 @@ class WeightsRun {
     }
     return result;
   }
+
+  OpResult alone(bool resident, const Execution& execution, RowSample* sample) const;
 
   /// Zeros of X are left out where X is what moves.
   void require_filter(Residency place) const {
@@ -205,6 +208,8 @@ class WeightsRun {
     std::string refused = {};
     std::string unknown = {};  // why it is not simulated
     bool in_part = false;      // simulated by a sample of rows
+
+    bool passed = false;  // the limit: it takes longer than anyone wants to know
 
     Cycle cycles() const { return result ? result->cycles : kNever; }
   };
@@ -265,6 +270,34 @@ void attempt(std::string& refused, const Action& action) {
   }
 }
 
+/// Whether all that is asked for is what a simulation keeps (ProductRuns).
+bool is_kept(const Execution& execution) {
+  return wants_times(execution) && execution.engine == Engine::event && !execution.explain &&
+         execution.sigma == 0 && execution.shuffle == 0 && !execution.event_details;
+}
+
+/// Without moves of operands; not simulated again if that is known.
+OpResult WeightsRun::alone(bool resident, const Execution& execution, RowSample* sample) const {
+  ProductRuns* const runs = params_.runs.get();
+  if (runs == nullptr || op_.x_pattern != "dense" || !is_kept(execution)) {
+    return run_streamed(params_, op_, mask_, seed_, execution, resident, sample);
+  }
+  const std::pair key(resident, sample == nullptr ? 0U : sample->rows);
+  auto known = runs->kept.find(key);
+  if (known != runs->kept.end()) {
+    ++runs->found;
+  } else {
+    ProductRuns::Kept made;
+    made.result = run_streamed(params_, op_, mask_, seed_, execution, resident, sample);
+    if (sample != nullptr) made.sampled = sample->cycles;
+    if (sample != nullptr) made.fullest = sample->fullest;
+    known = runs->kept.emplace(key, std::move(made)).first;
+  }
+  if (sample != nullptr) sample->cycles = known->second.sampled;
+  if (sample != nullptr) sample->fullest = known->second.fullest;
+  return known->second.result;
+}
+
 void WeightsRun::sample(Place& place) const {
   const std::uint64_t tokens = std::uint64_t{op_.n} * op_.batch;
   RowSample rows;
@@ -294,7 +327,11 @@ void WeightsRun::simulate(Place& place, bool only) const {
     attempt(place.unknown, [&] { sample(place); });
     if (place.result || !only) return;
   }
-  attempt(place.refused, [&] { place.result = in(place.residency); });
+  try {
+    attempt(place.refused, [&] { place.result = in(place.residency); });
+  } catch (const CycleLimitPassed&) {
+    place.passed = true;
+  }
   if (place.result) place.least = place.most = place.result->cycles;
 }
 
@@ -343,6 +380,13 @@ OpResult WeightsRun::faster() const {
     const Cycle so_far = best == nullptr ? kNever : best->cycles();
     if (place.cycles() < so_far || (place.cycles() == so_far && wins_ties)) best = &place;
   }
+  const bool passed =
+      std::any_of(places.begin(), places.end(), [](const Place& place) { return place.passed; });
+  if (passed && best != nullptr) {  // a remark compares the two
+    params_.runs->limit = kNever;
+    return faster();
+  }
+  if (passed) throw CycleLimitPassed("weights in either place");
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
   const Place& other = best == &places[0] ? places.back() : places[0];
   const std::string against = comparison(*best, other);

@@ -21,6 +21,7 @@
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_intervals.hpp"
 #include "models/wse/wafer_stats.hpp"
+#include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
@@ -137,8 +138,11 @@ class StreamedOperation {
   wse::HardwareParams hardware() const { return params_.hardware(); }
 
   Simulated simulate_best(WaferResult& into) const;
-  Simulated simulate_form(bool packed) const;
-  void simulate(Simulated& run) const;
+  Simulated simulate_form(bool packed) const { return simulate_form(packed, limit()); }
+  Simulated simulate_form(bool packed, Cycle limit) const;
+  std::pair<Simulated, Simulated> simulate_forms() const;
+  Cycle limit() const { return params_.runs == nullptr ? kNever : params_.runs->limit; }
+  void simulate(Simulated& run, Cycle limit) const;
   bool simulate_swept_rows(const wse::RunOptions& options, Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_sample(const wse::RunOptions& options, Simulated& run) const;
@@ -166,8 +170,7 @@ Simulated StreamedOperation::simulate_best(WaferResult& into) const {
                            params_.resident.storage == wse::ResidentStorage::nonzeros;
   if (filters || needs_index) return simulate_form(false);
   if (bits != wse::IndexBits::automatic) return simulate_form(bits == wse::IndexBits::none);
-  Simulated indexed = simulate_form(false);
-  Simulated packed = simulate_form(true);
+  auto [indexed, packed] = simulate_forms();
   wse::UnfilteredStats stats;
   stats.indexed += indexed.cycles;
   stats.packed += packed.cycles;
@@ -179,19 +182,32 @@ Simulated StreamedOperation::simulate_best(WaferResult& into) const {
   return is_packed ? std::move(packed) : std::move(indexed);
 }
 
-Simulated StreamedOperation::simulate_form(bool packed) const {
+/// With indices and without. Only what passes the limit in both is given up.
+std::pair<Simulated, Simulated> StreamedOperation::simulate_forms() const {
+  std::optional<Simulated> packed;
+  try {
+    packed = simulate_form(true);
+  } catch (const CycleLimitPassed&) {
+  }
+  Simulated indexed = simulate_form(false, packed ? kNever : limit());
+  if (!packed) packed = simulate_form(true, kNever);
+  return {std::move(indexed), *std::move(packed)};
+}
+
+Simulated StreamedOperation::simulate_form(bool packed, Cycle limit) const {
   StreamingJob job = job_;
   job.packed = packed;
   Simulated run;
   run.plan = wse::plan_streaming(job, setup());
-  simulate(run);
+  simulate(run, limit);
   run.cycles = wse::full_cycles(run.outcome, run.fold, run.plan.program, params_.router);
   return run;
 }
 
-void StreamedOperation::simulate(Simulated& run) const {
+void StreamedOperation::simulate(Simulated& run, Cycle limit) const {
   const wse::Program& program = run.plan.program;
-  const wse::RunOptions options = run_options(params_, execution_);
+  wse::RunOptions options = run_options(params_, execution_);
+  options.limit = limit;
   if (sample_ != nullptr) return simulate_sample(options, run);
   if (execution_.interval == 0) {  // a sweep keeps no time
     if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {

@@ -165,6 +165,58 @@ TEST(LocalSearch, AStartEndsWherePatienceDoes) {
   }
 }
 
+// What is given up is above the start, which is 100: it counts as simulated and as in vain, so
+// three of nine end a patience of three.
+TEST(LocalSearch, WhatIsGivenUpIsInVain) {
+  SearchedSpace space;
+  space.values = {10};
+  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  space.bound = [](const SpacePlace&) { return 40.0; };
+  space.guess = [](const SpacePlace& place) { return double(place[0]); };
+  SearchEffort effort;
+  effort.restarts = 0;
+  effort.patience = 3;
+  LocalSearch search(space, {0}, effort);
+  std::vector<std::uint32_t> tried;
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    tried.push_back(batch.front()[0]);
+    if (batch.front()[0] == 0) {
+      search.take(batch.front(), 100);
+    } else {
+      search.give_up(batch.front());
+    }
+  }
+  EXPECT_EQ(tried, (std::vector<std::uint32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(search.simulated(), 4U);
+  EXPECT_EQ(search.best_value(), 100);
+  EXPECT_TRUE(search.cut_off());
+}
+
+// Of two choices of two and four values, places with the second value of the first choice are tried
+// last although their guesses are the least; what their bound of 95 leaves is no gain of 10 %.
+TEST(LocalSearch, WhatIsTriedLastIsTriedAfterAllOthersIfItsBoundAllows) {
+  for (const double bound : {40.0, 95.0}) {
+    SearchedSpace space;
+    space.values = {2, 4};
+    space.settle = [](const SpacePlace& place) { return std::optional(place); };
+    space.bound = [&](const SpacePlace& place) { return place[0] == 1 ? bound : 40; };
+    space.guess = [](const SpacePlace& place) { return place[0] == 1 ? 1.0 : 2.0 + place[1]; };
+    space.is_last = [](const SpacePlace& place) { return place[0] == 1; };
+    SearchEffort effort;
+    effort.restarts = 0;
+    effort.gain = 0.1;
+    LocalSearch search(space, {0, 0}, effort);
+    std::vector<SpacePlace> tried;
+    for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+      tried.push_back(batch.front());
+      search.take(batch.front(), 100);
+    }
+    std::vector<SpacePlace> expected = {{0, 0}, {0, 1}, {0, 2}, {0, 3}};
+    if (bound == 40) expected.push_back({1, 0});
+    EXPECT_EQ(tried, expected);
+  }
+}
+
 // The start cannot be, and half of its neighbours: the search goes on from those that can.
 TEST(LocalSearch, LeavesAStartThatCannotBe) {
   SearchedSpace space;

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/cycle_limit.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/machines/moves_operands.hpp"
+#include "tests/support/driver/program_bench.hpp"
+#include "tests/support/driver/real_program.hpp"
+#include "tests/support/paths.hpp"
+
+namespace lacuna::test {
+namespace {
+
+std::unique_ptr<Machine> small_wafer() {
+  setenv("LACUNA_CONFIG", source_path("sim/config").c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  return std::move(make_machines(standard_machines(), {"wse2"},
+                                 {"wafer.columns=12", "wafer.rows=6", "io.share=1"})[0]);
+}
+
+/// A wafer that notes what it was told to share.
+class Noted final : public Machine, public MovesOperands {
+ public:
+  using Notes = std::vector<std::shared_ptr<ProductRuns>>;
+
+  Noted(std::unique_ptr<Machine> real, std::shared_ptr<Notes> notes)
+      : real_(std::move(real)), notes_(std::move(notes)) {}
+
+  const char* kind() const override { return real_->kind(); }
+  const std::string& name() const override { return real_->name(); }
+  const ParameterSet& parameters() const override { return real_->parameters(); }
+  const EnergyParams& energy() const override { return real_->energy(); }
+  std::vector<DeclaredStatistic> statistics() const override { return real_->statistics(); }
+  void set(const std::string& path, const std::string& text, const std::string& origin) override {
+    real_->set(path, text, origin);
+  }
+  void check() const override { real_->check(); }
+  Mode default_mode() const override { return real_->default_mode(); }
+  std::string extent() const override { return real_->extent(); }
+  std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
+    return real_->least_cycles(op, mask);
+  }
+  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
+    return real_->expected_cycles(op, mask);
+  }
+  std::unique_ptr<Machine> clone() const override {
+    return std::make_unique<Noted>(real_->clone(), notes_);
+  }
+  const std::vector<LayoutSpace>& layouts() const override { return real_->layouts(); }
+  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
+    return real_->layout_kind(op, mask);
+  }
+  void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override {
+    real_->relate(workload, mask_of, seed);
+  }
+  OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+               const Execution& execution) const override {
+    return real_->run(op, mask, seed, execution);
+  }
+
+  std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const override {
+    std::vector<const Machine*> real;
+    for (const Machine* const maker : makers) {
+      const auto* const noted = dynamic_cast<const Noted*>(maker);
+      real.push_back(noted == nullptr ? nullptr : noted->real_.get());
+    }
+    return std::make_unique<Noted>(moves().taking_from(real), notes_);
+  }
+  Cycle operand_moves(const LayerOp& op, const Mask* mask) const override {
+    return moves().operand_moves(op, mask);
+  }
+  void share_runs(std::shared_ptr<ProductRuns> runs) override {
+    notes_->push_back(runs);
+    dynamic_cast<MovesOperands&>(*real_).share_runs(std::move(runs));
+  }
+
+ private:
+  const MovesOperands& moves() const { return dynamic_cast<const MovesOperands&>(*real_); }
+
+  std::unique_ptr<Machine> real_;
+  std::shared_ptr<Notes> notes_;
+};
+
+LayerOp product(const std::string& id, const std::vector<std::string>& after) {
+  LayerOp op;
+  op.id = id;
+  op.op = "gemm";
+  op.m = op.k = 96;
+  op.n = 60;
+  op.residency = Residency::streamed;
+  op.depends_on = after;
+  return op;
+}
+
+const Mask* no_mask(const LayerOp& /*op*/) { return nullptr; }
+
+// The search of a row has simulated it as it was chosen, so the run of the row finds that; its
+// result is that of the same layout on a machine which has searched nothing.
+TEST(LayoutRuns, ARowIsNotSimulatedAgainAfterItsSearch) {
+  const auto notes = std::make_shared<Noted::Notes>();
+  LayoutRequest request;
+  request.source = LayoutRequest::Source::best;
+  const auto machine = with_layouts(std::make_unique<Noted>(small_wafer(), notes), request);
+  WorkloadTrace workload;
+  workload.ops = {product("a", {}), product("b", {"a"})};
+  machine->relate(workload, no_mask, 1);
+  ASSERT_GT(notes->size(), 2U) << "of the search";
+  for (const LayerOp& op : workload.ops) {
+    const std::size_t before = notes->size();
+    const OpResult found = machine->run(op, nullptr, 1, {});
+    ASSERT_EQ(notes->size(), before + 1) << op.id;
+    EXPECT_GE(notes->back()->found, 1U) << op.id;
+    EXPECT_EQ(notes->back()->kept.size(), 1U) << "nothing else was simulated";
+    Execution clocked;
+    clocked.engine = Engine::clocked;
+    const std::size_t shared = notes->back()->found;
+    EXPECT_EQ(machine->run(op, nullptr, 1, clocked).cycles, found.cycles);
+    EXPECT_EQ(notes->back()->found, shared) << "the clocked engine steps each cycle";
+  }
+  // what has the name of a row and is none, such as a part of it on one of several wafers
+  LayerOp part = workload.ops[0];
+  part.n = 12;
+  EXPECT_LT(machine->run(part, nullptr, 1, {}).cycles,
+            machine->run(workload.ops[0], nullptr, 1, {}).cycles);
+}
+
+// At the cycles that it takes a product is simulated, in half of them it is given up.
+TEST(LayoutRuns, ASimulationThatPassesItsLimitIsGivenUp) {
+  for (const Engine engine : {Engine::event, Engine::clocked}) {
+    for (const std::string bits : {"auto", "0", "16"}) {
+      Execution execution;
+      execution.engine = engine;
+      const auto machine = small_wafer();
+      const LayerOp op = product("a", {});
+      const auto runs = std::make_shared<ProductRuns>();
+      machine->set("ws.index_bits", bits, "test");
+      const Cycle cycles = machine->run(op, nullptr, 1, execution).cycles;
+      dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+      runs->limit = cycles / 2;
+      EXPECT_THROW(machine->run(op, nullptr, 1, execution), CycleLimitPassed) << bits;
+      runs->limit = cycles;
+      EXPECT_EQ(machine->run(op, nullptr, 1, execution).cycles, cycles) << bits;
+    }
+  }
+}
+
+// A second process simulates no row of what the first has found, and says the same.
+TEST(LayoutRuns, RowsAreKeptForLaterRuns) {
+  namespace fs = std::filesystem;
+  const ProgramBench bench;
+  const std::string folder = bench.path("kept");
+  setenv("LACUNA_CACHE", folder.c_str(), 1);
+  const std::string rows = bench.file("rows.csv",
+                                      "# lacuna-trace v1\n"
+                                      "id,op,phase,m,k,n,dtype,fn,residency,depends_on\n"
+                                      "a,gemm,fwd,96,96,60,fp16,,,\n"
+                                      "act,eltwise,fwd,96,,60,fp16,gelu,,a\n"
+                                      "b,gemm,fwd,96,96,60,fp16,,streamed,act\n");
+  const std::string line =
+      "run --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet "
+      "--layout best --trace " +
+      rows;
+  const auto records = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      count += entry.is_regular_file() ? 1 : 0;
+    }
+    return count;
+  };
+  const Ran first = run_real(line);
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(records(), 4U) << "the layouts of all, and three rows";
+  const Ran second = run_real(line);
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_EQ(records(), 4U);
+  setenv("LACUNA_CACHE", "", 1);
+}
+
+}  // namespace
+}  // namespace lacuna::test
