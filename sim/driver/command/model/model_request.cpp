@@ -364,8 +364,8 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
                  "does not go with --requests: what is left of a cache differs from step to step");
   }
   const WseParams& params = WaferModel::params_of(machine);
-  const DecodePlacement placement = placement_of(options, params);
   check_zeros(options, request.model, params);
+  const DecodePlacement placement = placement_of(options, params);
   check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
                    placement);

@@ -122,14 +122,14 @@ const RunTotals& DecodeTimes::add_moves(const ModelShape& model, const DecodeBlo
         fmt::format("{} {} {} {} {}", what, size, part.elements, part.counted, part.nonzeros), make,
         {title, {}});
   };
-  const RunTotals& row_change = program("pipe", kPipeCores, "pipe to the next row of blocks", [&] {
-    return wse::plan_pipe(kPipeCores, part, costs_, params_.llm);
-  });
-  step.row_change = static_cast<double>(row_change.cycles);
   const RunTotals& hand_over =
       program("hand-over", 2, "hand-over to the next block, one row of cores",
               [&] { return wse::plan_hand_over(part, costs_, params_.llm); });
   step.hand_over = static_cast<double>(hand_over.cycles);
+  const RunTotals& row_change = program("pipe", kPipeCores, "pipe to the next row of blocks", [&] {
+    return wse::plan_pipe(kPipeCores, part, costs_, params_.llm);
+  });
+  step.row_change = static_cast<double>(row_change.cycles);
   return hand_over;
 }
 
