@@ -134,9 +134,9 @@ TEST(SparseGemv, OfARunWhatTheListSaysIsWrittenInADescriptorThatStands) {
             kClear + 1 + 3 * 9 + 8 + (5 + 2 + 8 + 10 + 1) + 2 * (5 + 2 + 8 + 4 + 1) + 1);
 }
 
-/// Tiles of `down` of 8 inputs and 8 outputs on 8 x 8 cores, with the inputs that `keeps` says.
-DecodeZeros of_down(const DecodeShape& shape, const std::function<bool(unsigned, unsigned)>& keeps,
-                    const char* form) {
+/// Zeros of `down`, 64 x 64, but where `keeps` says so of an output and an input; measured.
+DecodeZeros kept_of_down(const DecodeShape& shape,
+                         const std::function<bool(unsigned, unsigned)>& keeps) {
   Mask mask;
   mask.rows = mask.cols = 64;
   mask.offsets.push_back(0);
@@ -149,6 +149,13 @@ DecodeZeros of_down(const DecodeShape& shape, const std::function<bool(unsigned,
   DecodeZeros zeros;
   of(zeros.weights, Projection::down) = NonZeros(mask);
   measure_tiles(shape, zeros);
+  return zeros;
+}
+
+/// Tiles of `down` of 8 inputs and 8 outputs on 8 x 8 cores, with the inputs that `keeps` says.
+DecodeZeros of_down(const DecodeShape& shape, const std::function<bool(unsigned, unsigned)>& keeps,
+                    const char* form) {
+  DecodeZeros zeros = kept_of_down(shape, keeps);
   const DecodeBench bench;
   const Datapath datapath;
   InferenceParams params;
@@ -297,18 +304,7 @@ TEST(DecodeZeros, BytesOfSparseWeights) {
   const DecodeBlock block = small_block(16, 16, 12);
   const DecodeShape shape(model, block);
   const auto size = [&](const auto& keeps) {
-    Mask mask;
-    mask.rows = mask.cols = 64;
-    mask.offsets.push_back(0);
-    for (std::uint32_t output = 0; output < 64; ++output) {
-      for (std::uint32_t input = 0; input < 64; ++input) {
-        if (keeps(output, input)) mask.columns.push_back(input);
-      }
-      mask.offsets.push_back(mask.columns.size());
-    }
-    DecodeZeros zeros;
-    of(zeros.weights, Projection::down) = NonZeros(mask);
-    measure_tiles(shape, zeros);
+    const DecodeZeros zeros = kept_of_down(shape, keeps);
     return zeros.sizes.at(static_cast<std::size_t>(Matrix::down));
   };
   const SparseTileSize half = size([](std::uint32_t, std::uint32_t input) { return input < 32; });
