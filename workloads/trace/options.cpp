@@ -113,6 +113,18 @@ void check_has_side(const PatternSpec& spec, const std::string& option) {
   fail(option, "E201", "", "the side of the blocks, such as block16, or with --block");
 }
 
+// A side stands behind the name without a colon: 'block:16:0.1' is refused with what was meant.
+void check_is_no_side(const PatternSpec& spec, const std::vector<std::string>& parts,
+                      std::size_t at, const std::string& option) {
+  std::uint64_t side = 0;
+  if (spec.block_rows != 0 || parse_integer(parts[at], 2, kMostSide, side) != IntegerError::none) {
+    return;
+  }
+  std::string meant = parts[0] + parts[at];
+  for (std::size_t next = at + 1; next < parts.size(); ++next) meant += ":" + parts[next];
+  fail(option, "E205", parts[at], "a decimal number in [0, 1]", meant);
+}
+
 // The option --nm KEEP:OF.
 void add_ratio(const PatternOptions& options, PatternSpec& spec) {
   const std::vector<std::string> parts = split(*options.nm, ':');
@@ -222,6 +234,7 @@ PatternSpec parse_pattern(const std::string& text, const std::string& option) {
     const std::string& part = parts[next];
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos && !spec.density) {
+      check_is_no_side(spec, parts, next, where);
       spec.density = parse_density(part, where);
     } else if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
       fail(where, "E207", part, "key=value");

@@ -65,6 +65,9 @@ TEST(Options, AreRefusedWithTheirCode) {
   EXPECT_THAT(error_of({"block16:1.5", {}, {}, {}}),
               StrEq("--pattern block16:1.5: error E205: found '1.5'; allowed: a decimal number in "
                     "[0, 1]"));
+  EXPECT_THAT(error_of({"block:16:0.1", {}, {}, {}}),
+              StrEq("--pattern block:16:0.1: error E205: found '16'; allowed: a decimal number in "
+                    "[0, 1]; did you mean 'block16:0.1'?"));
   EXPECT_THAT(error_of({"blok16:0.5", {}, {}, {}}), HasSubstr("did you mean 'block'?"));
   EXPECT_THAT(error_of({"unstructured", {}, {}, {}}), HasSubstr("error E201"));
   EXPECT_THAT(error_of({"unstructured:0.1", {}, "4", {}}), HasSubstr("error E208"));
