@@ -117,7 +117,7 @@ TEST_F(RouterConformance, TheLastPositionStaysUnlessTheSwitchIsARing) {
   for (const bool ring : {false, true}) {
     RouterArray routers(params_, links_, log_);
     RouterInput input = ramp_;
-    input.rules = {2, ring, false};
+    input.color_switch.rules = {2, ring, false};
     input.to_at = {bit(kWest), bit(kNorth), 0, 0};
     input.to = bit(kWest);
     input.link = links_.add({8, 1}, kNoUnit, kNoUnit);
