@@ -23,9 +23,10 @@ MECHANISMS = {
     "how many words a link passes": ("fabric/link_rule.hpp", "struct LinkRule",
                                      ["router.link_words", "router.link_cycles", "router.link_limit"]),
     "which output queue has the ramp": ("fabric/ramp.hpp", "bool send_up", []),
-    "routers in lanes: ports, copies, links": ("fabric/lane_router.hpp", "class LaneCopies", []),
+    "routers in lanes: ports, links": ("fabric/lane_router.hpp", "class LaneContest", []),
     "what a column's stream sends next": ("program/sent_words.hpp", "class SentWords", []),
-    "router port by port, switches": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
+    "where words go: copies, switches": ("fabric/route_rule.hpp", "class HeadCopies", []),
+    "a router, port by port": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
     "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
     "what words at the edge pay with": ("edge/tokens.hpp", "class TokenBucket", []),
     "what injectors wait for": ("edge/injector_control.hpp", "struct InjectorControl", []),
@@ -34,15 +35,18 @@ MECHANISMS = {
     "control of a core that streams": ("pe/stream_control.hpp", "class StreamControl", []),
     "control of a core that forms gradients": ("pe/gradient_control.hpp", "class GradientControl", []),
     "control of a core that runs tasks": ("pe/task_control.hpp", "class TaskControl", []),
-    "residual stalls": ("pe/datapath.hpp", "residual_place", []),
+    "residual stalls": ("pe/datapath.hpp", "constexpr std::uint32_t residual_place", []),
     "memory ports and banks": ("pe/vector_unit.cpp", "BeatCost::bank_stalls", ["mem.fma16_stalls", "mem.fma32_stalls"]),
 }
 
-# What is still written more than once, each file with the others' differential tests as its guard: a change there has to be made
-# in all of them. No file may be added here.
-SEVERAL = {
-    "where words go": ["fabric/router.cpp", "fabric/lane_router.hpp"],
-    "closed forms": ["engine/tasks/relay_sweep.cpp", "pe/gradient_drain.cpp"],
+# What leaves cycles out: it is no hardware, but a proof about programs of one form on hardware of one form, which asks the texts above
+# for latencies, capacities and beats and reads none of their parameters. What is not of its form it has to refuse.
+# closed form: (its text, its contract, the test of what it takes and what it refuses, that test's name)
+CLOSED_FORMS = {
+    "relays, word by word": ("engine/tasks/relay_sweep.cpp", "engine/tasks/relay_sweep.hpp",
+                             "tests/equivalence/mapping/wse_relay_sweep_test.cpp", "WhatItTakesItGetsRightAndTheRestItRefuses"),
+    "chains of kept gradients": ("engine/gradient_drain.cpp", "engine/gradient_drain.hpp",
+                                 "tests/equivalence/wse/gradient_sweep_test.cpp", "WhatIsFoldedIsRightAndTheRestIsRefused"),
 }
 
 
@@ -67,23 +71,41 @@ def readers(parameter):
     return found
 
 
+def standing(sign):
+    """The files of models/wse in which something is defined: not those that name or declare it."""
+    definition = re.compile(rf"{re.escape(sign)}\b(?!\s*;)")
+    return [file.relative_to(WSE).as_posix() for file in sorted(WSE.rglob("*.[ch]pp")) if definition.search(file.read_text())]
+
+
+def closed_forms():
+    """What is wrong with them."""
+    wrong = []
+    known = [parameter for _, _, parameters in MECHANISMS.values() for parameter in parameters]
+    print("\nclosed forms, each of programs of one form, which ask those above:")
+    for name, (text, contract, test, claim) in CLOSED_FORMS.items():
+        print(f"  {name}: {text}; when: {contract}; {claim} in {test}")
+        if "A closed form" not in (WSE / contract).read_text() or not (WSE / text).is_file():
+            wrong.append(f"{name}: models/wse/{contract} does not say when it applies, or models/wse/{text} is not there")
+        if claim not in pathlib.Path(test).read_text():
+            wrong.append(f"{name}: {claim} is not in {test}")
+        wrong += [f"{name}: models/wse/{text} reads {parameter}" for parameter in known if text in readers(parameter)]
+    return wrong
+
+
 def main():
     wrong = []
-    print(f"{'mechanism':36} {'text':22} read besides, of models/wse")
+    print(f"{'mechanism':36} places {'text':26} read besides, of models/wse")
     for mechanism, (text, sign, parameters) in MECHANISMS.items():
-        file = WSE / text
-        if not file.is_file() or sign not in file.read_text():
-            wrong.append(f"{mechanism}: '{sign}' is not in models/wse/{text}")
-        print(f"{mechanism:36} {text:22}")
+        places = standing(sign)
+        if places != [text]:
+            wrong.append(f"{mechanism}: '{sign}' is in {', '.join(places) or 'no file'}, not in models/wse/{text} alone")
+        print(f"{mechanism:40} {len(places):6} {text:26}")
         for parameter in parameters:
             files = readers(parameter)
-            print(f"{'':36} {'':22} {parameter}: {', '.join(files) if files else 'nowhere else'}")
+            print(f"{'':40} {'':6} {'':26} {parameter}: {', '.join(files) if files else 'nowhere else'}")
             if len(files) > MOST_FILES:
                 wrong.append(f"{parameter} is read in {len(files)} files, and may be in {MOST_FILES}")
-    print("\nstill written more than once:")
-    for mechanism, files in SEVERAL.items():
-        print(f"  {mechanism}: {', '.join(files)}")
-        wrong += [f"models/wse/{file} is no longer there" for file in files if not (WSE / file).is_file()]
+    wrong += closed_forms()
     for name, files in ONLY_IN.items():
         for file in sorted(WSE.rglob("*.[ch]pp")):
             path = file.as_posix().removeprefix("models/wse/")

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "models/wse/router_sums.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -68,11 +70,7 @@ void TaskStats::add(const TaskOutcome& run, std::uint64_t times, Cycle cycles) {
   }
   RouterCounters all;
   for (const RouterCounters& counters : run.routers) all.add(counters, times);
-  router.north += all.sent[kNorth];
-  router.east += all.sent[kEast];
-  router.south += all.sent[kSouth];
-  router.west += all.sent[kWest];
-  router.hops += all.sent[kNorth] + all.sent[kEast] + all.sent[kSouth] + all.sent[kWest];
+  add_sent(all, router);
   for (const std::uint64_t stalls : all.stalls) router.stalls += stalls;
   router.drops += all.filtered;
   core.ejected += all.sent[kRamp];  // a word that a filter drops has been on the ramp

@@ -168,7 +168,7 @@ class TaskWafer::Waits {
           fmt::format("color {} at router ({}, {}) from {}", static_cast<unsigned>(input.color),
                       place % wafer_.columns_, place / wafer_.columns_, port_name(input.from));
       for (unsigned port = 0; port < kPorts; ++port) {
-        if ((input.need & bit(port)) == 0) continue;
+        if (!input.wants(port)) continue;
         if (!wafer_.links_.can_push(input.out[port], kLate)) next_[input.link] = input.out[port];
       }
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/wse/router_sums.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -137,11 +139,7 @@ void add_stack(const CoreCounters& core, CoreStats& stats) {
 }
 
 void add_router(const RouterCounters& router, Color weights, RouterStats& stats) {
-  stats.north += router.sent[kNorth];
-  stats.east += router.sent[kEast];
-  stats.south += router.sent[kSouth];
-  stats.west += router.sent[kWest];
-  stats.hops += router.sent[kNorth] + router.sent[kEast] + router.sent[kSouth] + router.sent[kWest];
+  add_sent(router, stats);
   for (std::size_t color = 0; color < kColors; ++color) {
     // Those of columns with colors of their own follow the first.
     const auto first = static_cast<std::size_t>(weights);

@@ -38,9 +38,9 @@ CopyRow<Number>::CopyRow(const RouterParams& router, const Program& program)
     const std::size_t lane = c % kWidth;
     const auto flag = [](bool set) { return static_cast<Number>(set ? -1 : 0); };
     source_[c] = flag(program.has_stream(c));
-    b.ways[kDown][lane] = flag((route.to & bit(kSouth)) != 0);
-    b.ways[kToEast][lane] = flag((route.to & bit(kEast)) != 0);
-    b.ways[kToWest][lane] = flag((route.to & bit(kWest)) != 0);
+    b.ways.way[kDown][lane] = flag((route.to & bit(kSouth)) != 0);
+    b.ways.way[kToEast][lane] = flag((route.to & bit(kEast)) != 0);
+    b.ways.way[kToWest][lane] = flag((route.to & bit(kWest)) != 0);
     b.from_east[lane] = flag(route.from == kEast);
     b.several[lane] = flag((route.to & (route.to - 1U)) != 0);
   }
@@ -64,9 +64,9 @@ void CopyRow<Number>::step_block(std::size_t i, const std::vector<Number>& takes
   store(&open_[i * kWidth], source & (b.edge < entries_));
   std::array<Vector, kWays> go{};
   for (const Way way : {kDown, kToEast, kToWest}) {
-    const Vector wants = b.copies.wants(way, head & b.ways[way]);
+    const Vector wants = b.copies.wants(way, head & b.ways.way[way]);
     go[way] = b.links[way].send(rule_, wants, room(i, way, takes));
-    if (way == kDown) b.closures -= wants & ~go[way] & b.several;
+    if (way == kDown) b.closures -= found_closed(b.several, wants, go[way]);
     b.copies.make(way, go[way]);
   }
   const Vector left = b.copies.leave(head, b.ways);
@@ -118,9 +118,9 @@ void CopyRow<Number>::add_counters(const std::vector<std::uint64_t>& words,
   for (std::size_t lane = 0; lane < stalls_.size(); ++lane) {
     const Block& b = blocks_[lane / kWidth];
     RouterCounters& router = routers[lane];
-    if (b.ways[kDown][lane % kWidth] != 0) router.sent[kSouth] += words[lane];
-    if (b.ways[kToEast][lane % kWidth] != 0) router.sent[kEast] += words[lane];
-    if (b.ways[kToWest][lane % kWidth] != 0) router.sent[kWest] += words[lane];
+    if (b.ways.way[kDown][lane % kWidth] != 0) router.sent[kSouth] += words[lane];
+    if (b.ways.way[kToEast][lane % kWidth] != 0) router.sent[kEast] += words[lane];
+    if (b.ways.way[kToWest][lane % kWidth] != 0) router.sent[kWest] += words[lane];
     router.stalls[0] += stalls_[lane].all;
     router.closures += stalls_[lane].closures;
   }

@@ -49,9 +49,9 @@ class CopyRow {
   enum Way : unsigned { kDown, kToEast, kToWest, kWays };
 
   struct Block {
-    LaneQueue<Number> in;              // the buffer of words from beside
-    Vector edge{};                     // words of that from the injector
-    std::array<Vector, kWays> ways{};  // on which words are copied
+    LaneQueue<Number> in;          // the buffer of words from beside
+    Vector edge{};                 // words of that from the injector
+    LaneWays<Number, kWays> ways;  // on which words are copied
     LaneCopies<Number, kWays> copies;
     std::array<LaneLink<Number>, kWays> links;
     Vector from_east{}, several{}, stall{}, closures{};

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "models/wse/edge/lane_injectors.hpp"
+#include "models/wse/engine/gradient_drain.hpp"
 #include "models/wse/engine/gradient_outcome.hpp"
 #include "models/wse/engine/gradient_row.hpp"
-#include "models/wse/pe/gradient_drain.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 

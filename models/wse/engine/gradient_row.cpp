@@ -160,7 +160,7 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
   const Vector open = (below.indices.count + below.freed < shapes_.link.capacity) & link;
   store(&open_[first], entry.indices.count < entries_most_);
   const LanePair<Number> won(b.south.key(rule_, wants & open, index_color_), chain_key);
-  b.closures -= wants & ~open;
+  b.closures -= found_closed(~Vector{}, wants, open);
   b.south.sent(rule_, won.first, index_color_);
   b.south.sent(rule_, won.second, down_out_);
   b.copies.make(kOnward, won.first);
@@ -275,8 +275,8 @@ template <class Number>
 bool GradientRow<Number>::meets_closed(const std::vector<Number>& south_open) const {
   Vector closed{};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    closed |= blocks_[i].copies.wants(kOnward, entries_[i].indices.has()) &
-              ~load(&south_open[i * kWidth]);
+    closed |= found_closed(~Vector{}, blocks_[i].copies.wants(kOnward, entries_[i].indices.has()),
+                           load(&south_open[i * kWidth]));
   }
   return any(closed);
 }

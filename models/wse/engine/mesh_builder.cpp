@@ -73,7 +73,7 @@ class Builder {
       input.color = route.color;
       input.from = route.from;
       input.to = route.to;
-      input.rules = {route.positions, route.positions > 1, route.pops};
+      input.color_switch.rules = {route.positions, route.positions > 1, route.pops};
       input.to_at = {route.to, route.other};
       input.filter = route.filter;
       input.link = make_buffer(route, r, c);

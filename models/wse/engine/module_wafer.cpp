@@ -115,21 +115,14 @@ class PlaceModule final : public sc_core::sc_module {
   CoreModule core;
 };
 
-class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
+class ModuleWafer final : public PlaceRows<PlaceModule>, public CountedWafer {
  public:
   ModuleWafer(const sc_core::sc_module_name& name, const HardwareParams& params,
               const Program& program, ClockDomain& clock, const RunOptions& options)
-      : sc_module(name) {
-    EventScope scope = options.event_scope;
-    scope.kinds &= kPlainEvents;  // a module does not know how long its words were on their way
-    if (options.event_log) log_.enable(scope);
-    run_.clock = &clock;
-    run_.cores = std::size_t{program.rows} * program.columns;
-    Agendas none;
-    LinkArray wires(none);  // tells capacities and latencies; no word passes it
-    const Blueprint blueprint{params, program, build_mesh(params, program, wires), run_, log_};
-    channels_ = make_channels(run_, wires, options);
-    rows_ = make_rows<PlaceModule>(blueprint, channels_, clock);
+      : PlaceRows(name, std::size_t{program.rows} * program.columns, clock, options) {
+    const Blueprint blueprint = make_rows(options, [&](LinkArray& wires) {
+      return Blueprint{params, program, build_mesh(params, program, wires), run_, log_};
+    });
     injectors_ = std::make_unique<InjectorModule>("injectors", run_, params.router, program,
                                                   blueprint.plan, log_);
     injectors_->bind(channels_);
@@ -168,12 +161,10 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
   WaferOutcome counts_so_far(const Program& program, Cycle at) override {
     WaferOutcome outcome;
     outcome.cycles = at;
-    for (const auto& row : rows_) {
-      for (const auto& place : row->places) {
-        outcome.cores.push_back(count(*place, at));
-        outcome.routers.push_back(place->router.array().counters(0));
-      }
-    }
+    for_each([&](PlaceModule& place) {
+      outcome.cores.push_back(count(place, at));
+      outcome.routers.push_back(place.router.array().counters(0));
+    });
     add_edge(program, at, outcome);
     return outcome;
   }
@@ -181,21 +172,17 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
   WaferOutcome outcome(Cycle end, const Program& program) {
     WaferOutcome outcome;
     outcome.cycles = end;
-    if (run_.words != 0) throw InternalError(fmt::format("{} words are left", run_.words));
-    for (const auto& row : rows_) {
-      for (const auto& place : row->places) {
-        place->router.array().account(0, end);
-        CoreArray& core = place->core.array();
-        core.settle(0, end);
-        outcome.cores.push_back(core.counters(0));
-        outcome.routers.push_back(place->router.array().counters(0));
-        if (!program.kernel.activations.empty()) outcome.results.push_back(core.result(0));
-      }
-    }
+    check_no_words_left();
+    for_each([&](PlaceModule& place) {
+      place.router.array().account(0, end);
+      CoreArray& core = place.core.array();
+      core.settle(0, end);
+      outcome.cores.push_back(core.counters(0));
+      outcome.routers.push_back(place.router.array().counters(0));
+      if (!program.kernel.activations.empty()) outcome.results.push_back(core.result(0));
+    });
     add_edge(program, end, outcome);
-    outcome.events = log_.sorted();
-    outcome.events_left_out = log_.overflowed();
-    sort_events(outcome.events);
+    move_events(outcome);
     return outcome;
   }
 
@@ -215,10 +202,6 @@ class ModuleWafer final : public sc_core::sc_module, public CountedWafer {
     }
   }
 
-  EventLog log_;
-  ModuleRun run_;
-  std::vector<std::unique_ptr<WordChannel>> channels_;
-  std::vector<std::unique_ptr<PlaceRow<PlaceModule>>> rows_;
   std::unique_ptr<InjectorModule> injectors_;
 };
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "models/wse/fabric/linked_module.hpp"
+#include "models/wse/wafer.hpp"
+#include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
@@ -41,24 +43,64 @@ inline std::vector<std::unique_ptr<WordChannel>> make_channels(ModuleRun& run,
   return channels;
 }
 
-/// All rows of a wafer, their modules bound to the channels and in the clock's order. To be called
-/// while the module that holds the rows is made.
-template <class Place, class Blueprint>
-std::vector<std::unique_ptr<PlaceRow<Place>>> make_rows(
-    const Blueprint& blueprint, const std::vector<std::unique_ptr<WordChannel>>& channels,
-    ClockDomain& clock) {
-  std::vector<std::unique_ptr<PlaceRow<Place>>> rows;
-  for (std::size_t r = 0; r < blueprint.program.rows; ++r) {
-    rows.push_back(std::make_unique<PlaceRow<Place>>(fmt::format("r{}", r).c_str(), blueprint, r));
-    for (const auto& place : rows.back()->places) {
+/// A wafer of modules: rows of places, the channels between them, one log.
+template <class Place>
+class PlaceRows : public sc_core::sc_module {
+ protected:
+  PlaceRows(const sc_core::sc_module_name& name, std::size_t cores, ClockDomain& clock,
+            const RunOptions& options)
+      : sc_module(name) {
+    EventScope scope = options.event_scope;
+    scope.kinds &= kPlainEvents;  // a module does not know how long its words were on their way
+    if (options.event_log) log_.enable(scope);
+    run_.clock = &clock;
+    run_.cores = cores;
+  }
+
+  /// Makes the rows, in the clock's order, of the blueprint that `draw` makes with the links of a
+  /// mesh, and returns that. To be called while the module whose base this is is made.
+  template <class Draw>
+  auto make_rows(const RunOptions& options, const Draw& draw) {
+    Agendas none;
+    LinkArray wires(none);  // tells capacities and latencies; no word passes it
+    const auto blueprint = draw(wires);
+    channels_ = make_channels(run_, wires, options);
+    for (std::size_t r = 0; r < blueprint.program.rows; ++r) {
+      rows_.push_back(
+          std::make_unique<PlaceRow<Place>>(fmt::format("r{}", r).c_str(), blueprint, r));
+    }
+    for_each([&](Place& place) {
       for (LinkedModule* module :
-           {static_cast<LinkedModule*>(&place->router), static_cast<LinkedModule*>(&place->core)}) {
-        module->bind(channels);
-        clock.add(*module, module->name());
+           {static_cast<LinkedModule*>(&place.router), static_cast<LinkedModule*>(&place.core)}) {
+        module->bind(channels_);
+        run_.clock->add(*module, module->name());
       }
+    });
+    return blueprint;
+  }
+
+  template <class Visit>
+  void for_each(const Visit& visit) {
+    for (const auto& row : rows_) {
+      for (const auto& place : row->places) visit(*place);
     }
   }
-  return rows;
-}
+
+  void check_no_words_left() const {
+    if (run_.words != 0) throw InternalError(fmt::format("{} words are left", run_.words));
+  }
+
+  template <class Outcome>
+  void move_events(Outcome& outcome) {
+    outcome.events = log_.sorted();
+    outcome.events_left_out = log_.overflowed();
+    sort_events(outcome.events);
+  }
+
+  EventLog log_;
+  ModuleRun run_;
+  std::vector<std::unique_ptr<WordChannel>> channels_;
+  std::vector<std::unique_ptr<PlaceRow<Place>>> rows_;
+};
 
 }  // namespace lacuna::wse

@@ -285,14 +285,14 @@ inline Lanes<Number> StreamingRow<Number, Sums>::leave(Block& b, std::size_t fir
   const Vector room = load(&(*next.onward)[first]);
   // where the row is the last, no link is there that could be shut
   const Vector onward = next.ends ? wants & room : b.onward_link.send(link_rule_, wants, room);
-  Vector closed = wants & ~onward;
+  Vector closed = found_closed(~Vector{}, wants, onward);
   store(&copied_[first], onward);
   b.copies.make(kOnward, onward);
   b.copies.make(kToCore, weight);
   if (next.back != nullptr) {
     const Vector wants_back = b.copies.wants(kBack, head);
     const Vector back = b.back_link.send(link_rule_, wants_back, load(&(*next.back)[first]));
-    closed |= wants_back & ~back;
+    closed |= found_closed(~Vector{}, wants_back, back);
     store(&copied_back_[first], back);
     b.copies.make(kBack, back);
   }
@@ -320,7 +320,8 @@ bool StreamingRow<Number, Sums>::meets_closed(const std::vector<Number>& onward)
   Vector closed{};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& b = blocks_[i];
-    closed |= b.copies.wants(kOnward, b.edge > 0) & ~load(&onward[i * kWidth]);
+    closed |=
+        found_closed(~Vector{}, b.copies.wants(kOnward, b.edge > 0), load(&onward[i * kWidth]));
   }
   return any(closed);
 }

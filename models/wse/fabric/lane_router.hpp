@@ -9,6 +9,7 @@
 #include "models/wse/fabric/arbiter.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/fabric/route_rule.hpp"
 #include "models/wse/lanes.hpp"
 
 // The rules by which RouterArray moves words, for routers in lanes: who has an output port or a
@@ -56,31 +57,6 @@ struct LaneBuffer : LaneQueue<Number> {
     stalled -= this->has() & ~leaves;
     this->pop(leaves);
   }
-};
-
-/// The copies that the heads of a buffer make, each on its way as soon as it can. A head that has
-/// made all that it has to leaves.
-template <class Number, std::size_t kWays>
-class LaneCopies {
- public:
-  using Vector = Lanes<Number>;
-  using Ways = std::array<Vector, kWays>;
-
-  /// Of lanes that have a head which goes this way, those in which it has not gone yet.
-  Vector wants(std::size_t way, const Vector& needs) const { return needs & ~made_[way]; }
-  void make(std::size_t way, const Vector& copies) { made_[way] |= copies; }
-  Vector made(std::size_t way) const { return made_[way]; }
-
-  /// Of `heads`, which need these ways, those that leave.
-  Vector leave(const Vector& heads, const Ways& needs) {
-    Vector leaves = heads;
-    for (std::size_t way = 0; way < kWays; ++way) leaves &= made_[way] | ~needs[way];
-    for (Vector& made : made_) made &= ~leaves;
-    return leaves;
-  }
-
- private:
-  Ways made_{};
 };
 
 /// A link out of routers: how fast words follow each other over it.

@@ -8,8 +8,6 @@
 namespace lacuna::wse {
 namespace {
 
-bool needs(const RouterInput& input, unsigned port) { return (input.need & bit(port)) != 0; }
-
 bool is_multicast(PortSet ports) { return (ports & (ports - 1U)) != 0; }
 
 }  // namespace
@@ -54,7 +52,8 @@ Cycle RouterArray::next_reopening(const Router& router, Cycle now) const {
   Cycle next = kNever;
   if (router.reopen <= now) return next;
   for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
-    if (inputs_[i].reopen > now) next = std::min(next, inputs_[i].reopen);
+    const ColorSwitch& of = inputs_[i].color_switch;
+    if (!of.passes(now)) next = std::min(next, of.reopen);
   }
   return next;
 }
@@ -67,10 +66,10 @@ Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle
         inputs_[router.first + static_cast<std::uint32_t>(__builtin_ctz(left))];
     for (unsigned port = 0; port < kRamp; ++port) {
       const Cycle opens = router.meters.at(port).opens();
-      if (needs(input, port) && opens > now) next = std::min(next, opens);
+      if (input.wants(port) && opens > now) next = std::min(next, opens);
     }
     const Cycle ramp = RampRule::down(now);
-    if (needs(input, kRamp) && ramp > now) next = std::min(next, ramp);
+    if (input.wants(kRamp) && ramp > now) next = std::min(next, ramp);
   }
   return next;
 }
@@ -102,8 +101,8 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
   for (std::uint32_t i = 0; i < router.count; ++i) {
     RouterInput& input = inputs_[router.first + i];
     if (!links_.can_pop(input.link, now)) continue;
-    if (input.need == 0) input.need = input.reopen > now ? PortSet{0} : input.to;
-    if (input.need == 0) {  // the switch lets nothing through here
+    if (input.need.ports == 0 && input.color_switch.passes(now)) input.need.ports = input.to;
+    if (input.need.ports == 0) {  // the switch lets nothing through here
       input.waiting = true;
       ++router.counters.stalls[static_cast<unsigned>(input.color)];
       continue;
@@ -123,10 +122,13 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
 
 bool RouterArray::finds_closed(const Router& router, const RouterInput& input, Cycle now) const {
   if (!is_multicast(input.to)) return false;
-  const auto closed = [&](unsigned port) {
-    return (ways_ & bit(port)) != 0 && needs(input, port) && !can_send(router, input, port, now);
-  };
-  return closed(kSouth) || closed(kNorth);
+  const auto wants = static_cast<PortSet>(input.copies.wants(input.need).ports & ways_);
+  PortSet open = 0;
+  for (const unsigned port : {kSouth, kNorth}) {
+    const bool goes = (wants & bit(port)) != 0 && can_send(router, input, port, now);
+    if (goes) open = static_cast<PortSet>(open | bit(port));
+  }
+  return found_closed(input.need.ports, wants, open) != 0;
 }
 
 /// Of the candidates, the one with the least key.
@@ -154,7 +156,7 @@ bool RouterArray::grant_ports(Router& router, std::uint32_t heads, Cycle now) {
     std::uint32_t candidates = 0;
     for (std::uint32_t i = 0; i < router.count; ++i) {
       const RouterInput& input = inputs_[router.first + i];
-      if ((heads >> i & 1U) != 0 && needs(input, port) && can_send(router, input, port, now)) {
+      if ((heads >> i & 1U) != 0 && input.wants(port) && can_send(router, input, port, now)) {
         candidates |= 1U << i;
       }
     }
@@ -177,14 +179,15 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
     RouterInput& input = inputs_[router.first + i];
     // In turn from `next`, wrapping round: those at or after it go first, then those before it.
     left &= ~(1U << i);
-    bool open = (used & input.need) == 0;
+    const PortSet wants = input.copies.wants(input.need).ports;
+    bool open = (used & wants) == 0;
     for (unsigned port = 0; open && port < kPorts; ++port) {
-      open = !needs(input, port) || can_send(router, input, port, now);
+      open = !input.wants(port) || can_send(router, input, port, now);
     }
     if (!open) continue;
-    used = static_cast<PortSet>(used | input.need);
+    used = static_cast<PortSet>(used | wants);
     for (unsigned port = 0; port < kPorts; ++port) {
-      if (needs(input, port)) send(router, input, port, now);
+      if (input.wants(port)) send(router, input, port, now);
     }
     if (!granted) router.next_head = rule_.next(input.color, router.next_head);
     granted = true;
@@ -194,8 +197,8 @@ bool RouterArray::grant_heads(Router& router, std::uint32_t heads, Cycle now) {
 
 void RouterArray::send(Router& router, RouterInput& input, unsigned port, Cycle now) {
   Wavelet word = links_.front(input.link);
-  if (input.rules.pop) word.switches = without_first(word.switches);
-  input.need = static_cast<PortSet>(input.need & ~bit(port));
+  word.switches = input.color_switch.passed_on(word.switches);
+  input.copies.make({bit(port)});
   ++router.counters.sent[port];
   router.counters.end = now + 1;
   if (port != kRamp && link_rule_.on_links()) router.meters.at(port).sent(link_rule_, now);
@@ -227,12 +230,13 @@ bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
   for (std::uint32_t i = 0; i < router.count; ++i) {
     if ((heads >> i & 1U) == 0) continue;
     RouterInput& input = inputs_[router.first + i];
-    input.waiting = input.need != 0;
+    input.waiting = !input.copies.leave(true, input.need);
     if (input.waiting) {
       ++router.counters.stalls[static_cast<unsigned>(input.color)];
     } else {
       const Wavelet word = links_.pop(input.link, now);
       if (word.switches != 0) obey(router, input, word, now);
+      input.need = PortWays{};
       input.closed = false;
       left = true;
     }
@@ -242,23 +246,15 @@ bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
 
 /// Moves the switch of the color of `word`, which came in at `from`; this holds from `now` + 1.
 void RouterArray::obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now) {
-  if ((word.switches & kOwnRouterOnly) != 0 && from.from != kRamp) return;
-  const SwitchCommand command = command_of(word.switches);
+  const SwitchCommand command = ColorSwitch::command_for(word.switches, from.from);
   if (command == SwitchCommand::none) return;
   for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
     RouterInput& input = inputs_[i];
     if (input.color != word.color) continue;
-    const bool last = input.position + 1 >= input.rules.positions;
-    if (command == SwitchCommand::advance && !last) {
-      ++input.position;
-    } else if (command != SwitchCommand::advance || input.rules.ring) {
-      input.position = 0;
-    }
-    if (input.rules.positions > 1) input.to = input.to_at[input.position];
-    if (command == SwitchCommand::teardown) {
-      input.reopen = now + 1 + params_.reconfig;
-      router.reopen = input.reopen;
-    }
+    ColorSwitch& moved = input.color_switch;
+    moved.obey(command, now, params_.reconfig);
+    if (moved.rules.positions > 1) input.to = input.to_at[moved.position];
+    router.reopen = std::max(router.reopen, moved.reopen);
   }
 }
 
@@ -270,9 +266,9 @@ std::string RouterArray::blocked(std::size_t index, const std::string& name) con
     if (!input.waiting) continue;
     text += fmt::format("{}{}: color {} from {} waits for", text.empty() ? "" : "\n", name,
                         static_cast<unsigned>(input.color), port_name(input.from));
-    if (input.need == 0) text += " its switch";
+    if (input.need.ports == 0) text += " its switch";
     for (unsigned port = 0; port < kPorts; ++port) {
-      if (needs(input, port)) text += fmt::format(" {}", port_name(port));
+      if (input.wants(port)) text += fmt::format(" {}", port_name(port));
     }
   }
   return text;

@@ -11,6 +11,7 @@
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/ramp.hpp"
+#include "models/wse/fabric/route_rule.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/wavelet.hpp"
@@ -18,36 +19,24 @@
 
 namespace lacuna::wse {
 
-/// A color has a base route and up to three alternatives, the positions of its switch.
-inline constexpr unsigned kPositions = 4;
-
-/// How the switch of a color moves.
-struct SwitchRules {
-  std::uint8_t positions = 1;  // in use; it begins at 0
-  bool ring = false;           // advancing from the last leads to the first, else it stays there
-  bool pop = false;            // a router takes its command out of the wavelet's list
-
-  bool operator==(const SwitchRules& o) const {
-    return positions == o.positions && ring == o.ring && pop == o.pop;
-  }
-};
-
 /// One buffer of a router: the words of a color that come in at one port, and where they go.
 struct RouterInput {
   LinkId link = kNoLink;
   Color color{};
   Port from = kRamp;
   PortSet to = 0;
-  PortSet need = 0;      // copies the head has still to make; 0 if it has not been looked at
+  PortWays need;  // copies the head has to make; none if it has not been looked at
+  HeadCopies<PortWays> copies;
   bool waiting = false;  // a head was there in the cycle accounted for last, and stayed
   bool closed = false;   // and its copy to another row found the link closed
   std::array<LinkId, kPorts> out{kNoLink, kNoLink, kNoLink, kNoLink, kNoLink};
 
-  SwitchRules rules;                        // of the color, the same in all its buffers
-  std::uint8_t position = 0;                // of the switch
-  Cycle reopen = 0;                         // after a teardown nothing passes before
+  ColorSwitch color_switch;                 // the same in all buffers of the color
   std::array<PortSet, kPositions> to_at{};  // `to` by position, if there are several; 0: nothing
   WaveletFilter filter;                     // of the color; that of its first buffer counts
+
+  /// The head has still to go there.
+  bool wants(unsigned port) const { return copies.wants(need).has(port); }
 };
 
 /// The routers of a wafer: in each cycle every output port passes at most one word on, chosen

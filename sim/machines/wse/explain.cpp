@@ -57,11 +57,6 @@ class WseExplainer {
   std::uint64_t beats() const {
     return kernel_.held.empty() ? ceil_div(most_tokens(), kernel_.simd) : 0;
   }
-  std::uint64_t reduce_beats() const {
-    const std::uint64_t each =
-        std::uint64_t{kernel_.ring_elements} * in_.params.core.fabric_words_per_issue;
-    return ceil_div(most_tokens(), each);
-  }
   /// A column's core in the row where words enter, and the issue slots that it used.
   const CoreCounters& core_of(std::size_t column) const {
     return in_.outcome.cores[in_.fold.kept_entry * columns_ + column];

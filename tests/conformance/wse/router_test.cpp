@@ -31,7 +31,7 @@ class RouterConformance : public ::testing::Test {
 
   /// Position 0 passes the core's words to the west, position 1 those of the east.
   void set_star() {
-    ramp_.rules = east_.rules = {2, false, false};
+    ramp_.color_switch.rules = east_.color_switch.rules = {2, false, false};
     ramp_.to_at = {bit(kWest), 0, 0, 0};
     east_.to_at = {0, bit(kWest), 0, 0};
     ramp_.to = ramp_.to_at[0];
@@ -117,7 +117,7 @@ TEST_F(RouterConformance, TheLastPositionStaysUnlessTheSwitchIsARing) {
   for (const bool ring : {false, true}) {
     RouterArray routers(params_, links_, log_);
     RouterInput input = ramp_;
-    input.rules = {2, ring, false};
+    input.color_switch.rules = {2, ring, false};
     input.to_at = {bit(kWest), bit(kNorth), 0, 0};
     input.to = bit(kWest);
     input.link = links_.add({8, 1}, kNoUnit, kNoUnit);
@@ -246,7 +246,7 @@ TEST_F(RouterConformance, AResetReturnsToTheFirstPosition) {
 
 TEST_F(RouterConformance, InPopModeEachRouterTakesOneCommandOutOfTheList) {
   set_star();
-  ramp_.rules.pop = east_.rules.pop = true;
+  ramp_.color_switch.rules.pop = east_.color_switch.rules.pop = true;
   make();
   // advance here, reset in the next router
   const auto list = static_cast<SwitchCommands>(kAdvance | kReset << 2U);

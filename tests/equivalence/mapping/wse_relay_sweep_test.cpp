@@ -4,12 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "models/wse/engine/tasks/relay_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/wse/cases.hpp"
+#include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/line_move.hpp"
@@ -81,6 +84,75 @@ TEST(RelaySweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 150 : 10000;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) compare_one(seed);
+}
+
+/// Changes one thing of what a core or a router does.
+void change(Random& random, TaskProgram& program) {
+  const auto one_of = [&](const auto& list) {
+    return in(random, 0, static_cast<unsigned>(list.size()) - 1);
+  };
+  const unsigned core = one_of(program.cores);
+  Task other;
+  Task& task = program.cores[core].tasks.empty() ? other : program.cores[core].tasks.front();
+  Step none;
+  Step& step = task.steps.empty() ? none : task.steps[one_of(task.steps)];
+  SwitchedRouter& router = program.routers[one_of(program.routers)];
+  SwitchedRoute nowhere;
+  SwitchedRoute& route = router.routes.empty() ? nowhere : router.routes[one_of(router.routes)];
+  const auto any_port = static_cast<Port>(in(random, 0, kPorts - 1));
+  const std::vector<std::function<void()>> changes = {
+      [] {},
+      [&] { ++step.vector.length; },
+      [&] { step.vector.length -= step.vector.length > 1 ? 1 : 0; },
+      [&] { step.vector.thread = 1; },
+      [&] { step.vector.control = true; },
+      [&] { step.vector.switches = first_command(SwitchCommand::advance); },
+      [&] { step.vector.element = Element::fp16; },
+      [&] { step.vector.b = number(2); },
+      [&] { task.steps.insert(task.steps.begin(), work(in(random, 1, 9))); },
+      [&] { task.steps.push_back(step); },
+      [&] { task.blocked = true; },
+      [&] {
+        router.rules.push_back({route.color, true, false});
+      },
+      [&] {
+        router.filters.push_back({route.color, WaveletFilter()});
+      },
+      [&] { route.to = static_cast<PortSet>(route.to | bit(any_port)); },
+      [&] { route.to = bit(any_port); },
+      [&] { route.from = any_port; },
+      [&] { route.position = 1; },
+  };
+  changes[one_of(changes)]();
+}
+
+// Lines of which something is changed, on any hardware: each is run word by word as the definition
+// runs it, or refused.
+TEST(RelaySweep, WhatItTakesItGetsRightAndTheRestItRefuses) {
+  const std::uint64_t seeds = 150 * test::long_factor();
+  std::uint64_t taken = 0;
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(stream_seed(seed, "changed relays"));
+    Draw draw(random.next());
+    TaskParams hardware = seed % 2 == 0 ? random_hardware(random) : random_task_hardware(draw);
+    if (seed % 4 == 0) draw_task_costs(hardware, seed);
+    const LineMove move = random_move(random);
+    for (const auto* part : {&move.ahead, &move.back}) {
+      if (!*part) continue;
+      TaskProgram program = **part;
+      change(random, program);
+      const auto swept = sweep_relays(hardware, program);
+      ++(swept ? taken : refused);
+      if (!swept) continue;
+      EXPECT_EQ(difference(*swept, simulate(hardware, program, {Engine::clocked})), "")
+          << changed_parameters(hardware);
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(10 * taken, seeds);
+  EXPECT_GT(10 * refused, seeds);
 }
 
 /// A line of three on which core 0 sends `words` numbers to core 2.

@@ -158,6 +158,27 @@ TEST_P(RandomGradientSweep, FoldedCountsTheSame) {
   EXPECT_GT(held, 0U);
 }
 
+// Hardware and programs as they come: a gradient is folded as the definition runs it, or refused.
+TEST_P(RandomGradientSweep, WhatIsFoldedIsRightAndTheRestIsRefused) {
+  const std::uint64_t cases = 15 * test::long_factor();
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
+    Case c = seed % 3 == 0 ? random_fold(seed) : random_case(seed);
+    c.params = random_scenario(seed + 500, Rows::one_class).params;
+    c.setup.core = c.params.core;
+    c.setup.queue = c.params.queue;
+    c.job.mask = &c.mask;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const GradientPlan plan = plan_gradient(c.job, c.setup);
+    const std::optional<SweptGradient> swept = fold_gradient(c.params, plan.program);
+    refused += swept ? 0 : 1;
+    if (!swept) continue;
+    EXPECT_EQ(difference(simulate(c.params, plan.program, {Engine::clocked}), swept->outcome), "");
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(refused, 0U);
+}
+
 // A row that stands for others says so itself; nobody simulates them all to see it once more.
 TEST(FoldedGradient, StandingStillIsADeadlock) {
   Case c = random_fold(3);

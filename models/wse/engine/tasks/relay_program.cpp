@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "models/wse/engine/tasks/find_program.hpp"
 #include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 
@@ -50,16 +51,6 @@ class Finder {
     return program_.cores[program_.core_of[core]];
   }
 
-  std::optional<std::size_t> neighbour(std::size_t core, unsigned port) const {
-    const std::size_t column = core % program_.columns;
-    const std::size_t row = core / program_.columns;
-    if (port == kEast && column + 1 < program_.columns) return core + 1;
-    if (port == kWest && column > 0) return core - 1;
-    if (port == kSouth && row + 1 < program_.rows) return core + program_.columns;
-    if (port == kNorth && row > 0) return core - program_.columns;
-    return std::nullopt;
-  }
-
   /// The words that come up the ramp go out at one port and down the ramp of the next router.
   bool find_stream(std::size_t core) {
     const SwitchedRouter& here = router(core);
@@ -71,7 +62,7 @@ class Finder {
       if (relay.to != kNoRelay || (route.to & (route.to - 1U)) != 0 || route.to == 0) return false;
       relay.color = route.color;
       relay.port = static_cast<unsigned>(__builtin_ctz(route.to));
-      const auto next = neighbour(core, relay.port);
+      const auto next = neighbour_of(program_, core, relay.port);
       if (!next || in_[*next].comes || !leads_down(*next, relay.color, opposite(relay.port))) {
         return false;
       }
@@ -182,10 +173,7 @@ class Finder {
 }  // namespace
 
 std::optional<RelayProgram> find_relays(const TaskParams& params, const TaskProgram& program) {
-  if (program.core_of.empty() || !program.memory.empty()) return std::nullopt;
-  Finder finder(params, program);
-  if (!finder.find()) return std::nullopt;
-  return std::move(finder.result);
+  return find_form<Finder>(params, program);
 }
 
 }  // namespace lacuna::wse

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/wse/engine/tasks/find_program.hpp"
 #include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
@@ -254,16 +255,6 @@ class Finder {
     return true;
   }
 
-  std::optional<std::size_t> neighbour(std::size_t core, unsigned port) const {
-    const std::size_t column = core % program_.columns;
-    const std::size_t row = core / program_.columns;
-    if (port == kEast && column + 1 < program_.columns) return core + 1;
-    if (port == kWest && column > 0) return core - 1;
-    if (port == kSouth && row + 1 < program_.rows) return core + program_.columns;
-    if (port == kNorth && row > 0) return core - program_.columns;
-    return std::nullopt;
-  }
-
   bool follow(std::size_t core, ShiftPath& path) {
     std::size_t here = core;
     unsigned from = kRamp;
@@ -282,7 +273,7 @@ class Finder {
         path.over = static_cast<std::uint32_t>(here);
         path.over_out = port;
       }
-      const auto next = neighbour(here, port);
+      const auto next = neighbour_of(program_, here, port);
       if (!next) return false;
       here = *next;
       from = opposite(port);
@@ -379,10 +370,7 @@ class Finder {
 }  // namespace
 
 std::optional<ShiftProgram> find_shifts(const TaskParams& params, const TaskProgram& program) {
-  if (program.core_of.empty() || !program.memory.empty()) return std::nullopt;
-  Finder finder(params, program);
-  if (!finder.find()) return std::nullopt;
-  return std::move(finder.result);
+  return find_form<Finder>(params, program);
 }
 
 }  // namespace lacuna::wse

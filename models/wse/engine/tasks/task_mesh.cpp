@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "models/wse/engine/mesh_builder.hpp"
+#include "models/wse/engine/tasks/find_program.hpp"
 #include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
@@ -39,12 +40,7 @@ class Builder {
 
   /// The place at the other end of a port; kNoUnit outside the mesh.
   std::size_t neighbour(std::size_t place, unsigned port) const {
-    if (port == kNorth) return row(place) == 0 ? kNoUnit : place - program_.columns;
-    if (port == kSouth) {
-      return row(place) + 1 == program_.rows ? kNoUnit : place + program_.columns;
-    }
-    if (port == kWest) return column(place) == 0 ? kNoUnit : place - 1;
-    return column(place) + 1 == program_.columns ? kNoUnit : place + 1;
+    return neighbour_of(program_, place, port).value_or(kNoUnit);
   }
 
   void make_buffers(std::size_t place) {
@@ -75,7 +71,7 @@ class Builder {
     }
     input->to_at.at(route.position) = route.to;
     const auto positions = static_cast<std::uint8_t>(route.position + 1U);
-    input->rules.positions = std::max(input->rules.positions, positions);
+    input->color_switch.rules.positions = std::max(input->color_switch.rules.positions, positions);
   }
 
   /// All buffers of a color share one switch, which begins at position 0.
@@ -83,12 +79,13 @@ class Builder {
                      const std::vector<RouterInput>& inputs) {
     for (const RouterInput& other : inputs) {
       if (other.color != input.color) continue;
-      input.rules.positions = std::max(input.rules.positions, other.rules.positions);
+      input.color_switch.rules.positions =
+          std::max(input.color_switch.rules.positions, other.color_switch.rules.positions);
     }
     for (const SwitchedRouter::Rule& rule : what.rules) {
       if (rule.color != input.color) continue;
-      input.rules.ring = rule.ring;
-      input.rules.pop = rule.pop;
+      input.color_switch.rules.ring = rule.ring;
+      input.color_switch.rules.pop = rule.pop;
     }
     for (const SwitchedRouter::Filter& filter : what.filters) {
       if (filter.color == input.color) input.filter = filter.filter;

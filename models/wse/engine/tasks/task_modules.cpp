@@ -72,24 +72,17 @@ class PlaceModule final : public sc_core::sc_module {
   TaskCoreModule core;
 };
 
-class TaskModules final : public sc_core::sc_module {
+class TaskModules final : public PlaceRows<PlaceModule> {
  public:
   TaskModules(const sc_core::sc_module_name& name, const TaskParams& params,
               const TaskProgram& program, ClockDomain& clock, const RunOptions& options)
-      : sc_module(name) {
-    EventScope scope = options.event_scope;
-    scope.kinds &= kPlainEvents;  // a module does not know how long its words were on their way
-    if (options.event_log) log_.enable(scope);
-    run_.clock = &clock;
-    run_.cores = std::size_t{program.rows} * program.columns;
-    Agendas none;
-    LinkArray wires(none);  // tells capacities and latencies; no word passes it
+      : PlaceRows(name, std::size_t{program.rows} * program.columns, clock, options) {
     // one beat at a time for those who look in between
     const Engine engine = options.look_at_tasks ? Engine::clocked : options.engine;
-    const Blueprint blueprint{params, program, engine, build_task_mesh(params, program, wires),
-                              run_,   log_};
-    channels_ = make_channels(run_, wires, options);
-    rows_ = make_rows<PlaceModule>(blueprint, channels_, clock);
+    make_rows(options, [&](LinkArray& wires) {
+      return Blueprint{params, program, engine, build_task_mesh(params, program, wires),
+                       run_,   log_};
+    });
   }
 
   bool done() const { return run_.finished == run_.cores && run_.words == 0; }
@@ -107,7 +100,7 @@ class TaskModules final : public sc_core::sc_module {
 
   TaskOutcome outcome(bool with_memory) {
     TaskOutcome outcome;
-    if (run_.words != 0) throw InternalError(fmt::format("{} words are left", run_.words));
+    check_no_words_left();
     // In the last cycles the last instruction retires; what it did was over before.
     for_each([&](PlaceModule& place) {
       outcome.cycles = std::max(outcome.cycles, place.core.cores().counters(0).end);
@@ -120,24 +113,9 @@ class TaskModules final : public sc_core::sc_module {
       if (with_memory) outcome.memory.push_back(place.core.cores().memory(0));
       outcome.stamps.push_back(place.core.cores().stamps(0));
     });
-    outcome.events = log_.sorted();
-    outcome.events_left_out = log_.overflowed();
-    sort_events(outcome.events);
+    move_events(outcome);
     return outcome;
   }
-
- private:
-  template <class Visit>
-  void for_each(const Visit& visit) {
-    for (const auto& row : rows_) {
-      for (const auto& place : row->places) visit(*place);
-    }
-  }
-
-  EventLog log_;
-  ModuleRun run_;
-  std::vector<std::unique_ptr<WordChannel>> channels_;
-  std::vector<std::unique_ptr<PlaceRow<PlaceModule>>> rows_;
 };
 
 TaskOutcome run_modules(const TaskParams& params, const TaskProgram& program,

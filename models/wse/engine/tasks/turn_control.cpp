@@ -24,7 +24,9 @@ void TurnSweep::prepare(std::uint32_t lane) {
     at(block.has_high[s], lane) = mine + 1 < count(s) ? Small{-1} : Small{0};
     std::uint32_t before = 0;
     for (std::uint32_t i = 0; i < mine; ++i) before += sends(s, along(s, lane, i));
-    at(block.streams[s].open[mine > 0 ? kLow : kOwn], lane) = -1;
+    const unsigned positions = 1U + (mine > 0 ? 1U : 0U) + (mine + 1 < count(s) ? 1U : 0U);
+    state.switches.at(s).rules.positions = static_cast<std::uint8_t>(positions);
+    at(block.streams[s].open.at(side(s, lane)), lane) = -1;
     set_until(lane, s, mine > 0 ? before : sends(s, lane));
   }
 }
@@ -40,14 +42,15 @@ void TurnSweep::move_switch(std::uint32_t lane, unsigned stream) {
   Stream& t = block_of(lane).streams[stream];
   if (const std::uint32_t more = state_[lane].until_more.at(stream); more != 0) {
     set_until(lane, stream, more);
-  } else if (at(t.open[kLow], lane) != 0) {
-    at(t.open[kLow], lane) = 0;
-    at(t.open[kOwn], lane) = -1;
-    set_until(lane, stream, sends(stream, lane));
-  } else if (place(stream, lane) + 1 < count(stream)) {
-    at(t.open[kOwn], lane) = 0;
-    at(t.open[kHigh], lane) = -1;
+    return;
   }
+  const Side before = side(stream, lane);
+  state_[lane].switches.at(stream).obey(SwitchCommand::advance, now_, 0);
+  const Side now = side(stream, lane);
+  if (now == before) return;
+  at(t.open.at(before), lane) = 0;
+  at(t.open.at(now), lane) = -1;
+  if (now == kOwn) set_until(lane, stream, sends(stream, lane));
 }
 
 /// A core, as TaskControl sees it.

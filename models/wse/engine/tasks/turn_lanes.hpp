@@ -13,6 +13,7 @@
 #include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
+#include "models/wse/fabric/route_rule.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/pe/issue.hpp"
 #include "models/wse/pe/task_control.hpp"
@@ -90,6 +91,7 @@ inline constexpr std::uint8_t kBlocked = 2;
 /// Of a core and its router what is not counted in lanes.
 struct Lane {
   const TurnCode* code = nullptr;
+  std::array<ColorSwitch, 2> switches;  // by stream
   std::array<std::uint32_t, 2> until_more{};
   std::uint32_t sender = 0;       // of the column, whose words come,
   std::uint32_t sender_left = 0;  // and how many do
@@ -150,6 +152,11 @@ class TurnSweep {
   /// Words that the core of a lane sends.
   std::uint32_t sends(unsigned stream, std::uint32_t lane) const {
     return turns_.code(lane).words.at(stream);
+  }
+  /// The side from which words go on at the position of a switch.
+  Side side(unsigned stream, std::uint32_t lane) const {
+    const unsigned first = place(stream, lane) > 0 ? kLow : kOwn;
+    return static_cast<Side>(first + state_[lane].switches.at(stream).position);
   }
   std::uint32_t step_of(unsigned stream) const { return stream == kTurnRow ? 1 : turns_.columns; }
 

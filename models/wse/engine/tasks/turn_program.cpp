@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "models/wse/engine/tasks/find_program.hpp"
 #include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
@@ -501,10 +502,7 @@ class Finder {
 }  // namespace
 
 std::optional<TurnProgram> find_turns(const TaskParams& params, const TaskProgram& program) {
-  if (program.core_of.empty() || !program.memory.empty()) return std::nullopt;
-  Finder finder(params, program);
-  if (!finder.find()) return std::nullopt;
-  return std::move(finder.result);
+  return find_form<Finder>(params, program);
 }
 
 }  // namespace lacuna::wse

@@ -54,7 +54,7 @@ TurnSweep::TurnSweep(const TaskParams& params, const TurnProgram& turns)
 /// word of both streams in a cycle.
 void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) const {
   std::array<Vector, 2> heads{};
-  std::array<LaneCopies<Small, 3>::Ways, 2> to{};
+  std::array<LaneWays<Small, 3>, 2> to{};
   for (unsigned s = 0; s < 2; ++s) {
     Stream& t = block.streams[s];
     begin_cycles(t.from[kLow], t.from[kOwn], t.from[kHigh], t.in, t.out);
@@ -62,12 +62,13 @@ void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) cons
     Vector& head = heads[s];
     for (unsigned side = 0; side < 3; ++side) head |= t.open[side] & t.from[side].has();
     const Vector itself = turns_.to_itself.at(s) ? t.open[kOwn] : Vector{};
-    to[s] = {(t.open[kOwn] | t.open[kHigh]) & block.has_low[s],
-             t.open[kLow] | t.open[kHigh] | itself,
-             (t.open[kOwn] | t.open[kLow]) & block.has_high[s]};
+    to[s].way = {(t.open[kOwn] | t.open[kHigh]) & block.has_low[s],
+                 t.open[kLow] | t.open[kHigh] | itself,
+                 (t.open[kOwn] | t.open[kLow]) & block.has_high[s]};
     const std::size_t first = index * kWidth;
     auto& copy = moves.copy[s];
-    for (unsigned side = 0; side < 3; ++side) copy[side] = t.copies.wants(side, head & to[s][side]);
+    for (unsigned side = 0; side < 3; ++side)
+      copy[side] = t.copies.wants(side, head & to[s].way[side]);
     const Vector higher = copy[kHigh];
     copy[kLow] = t.links[kLow].send(link_rule_, copy[kLow],
                                     borders_[s][kLow].room_before(first, step_of(s)));
@@ -75,8 +76,8 @@ void TurnSweep::choose_words(Block& block, std::size_t index, Moves& moves) cons
         t.links[kHigh].send(link_rule_, higher, borders_[s][kHigh].room_after(first, step_of(s)));
     copy[kOwn] &= t.in.room(in_[s]);
     // of a head that goes on to the south and elsewhere
-    const Vector beside = to[s][kLow] | to[s][kOwn];
-    if (s == kTurnColumn) t.closed -= higher & ~copy[kHigh] & beside;
+    const Vector beside = to[s].way[kLow] | to[s].way[kOwn];
+    if (s == kTurnColumn) t.closed -= found_closed(beside, higher, copy[kHigh]);
   }
   const LanePair<Small> up(block.queues.key(moves.up[0], all_lanes<Small>(0)),
                            block.queues.key(moves.up[1], all_lanes<Small>(1)));

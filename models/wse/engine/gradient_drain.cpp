@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/pe/gradient_drain.hpp"
+#include "models/wse/engine/gradient_drain.hpp"
 
 #include <algorithm>
 
