@@ -340,6 +340,7 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
 }
 
 bool TaskCores::send_output(Core& core, Cycle now) {
+  if (core.unsent == 0) return false;
   const auto ramp_of = [&](std::size_t i) {
     const Color color = links_.front(core.out_queues[i]).color;
     return std::find_if(core.ports.out.begin(), core.ports.out.end(),
@@ -354,8 +355,10 @@ bool TaskCores::send_output(Core& core, Cycle now) {
         const auto color = static_cast<std::uint64_t>(links_.front(queue).color);
         log_.record(now, core.ports.unit, kWordUp, (now - links_.front_sent(queue)) << 8U | color);
       });
-  if (sent) ++core.counters.sent;
-  return sent;
+  if (!sent) return false;
+  ++core.counters.sent;
+  --core.unsent;
+  return true;
 }
 
 /// Instructions whose last beat is over leave their threads; tasks that wait for them hear of it.
