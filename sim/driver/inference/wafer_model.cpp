@@ -298,7 +298,8 @@ ModelReport WaferModel::move_report(const CacheMove& move) {
       "each "
       "other, each as long as its cores take or its stream, whichever is longer. No energy is "
       "counted.";
-  report.facts = {{"positions", fmt::format("{}", move.tokens)},
+  report.facts = {{"way", move.outwards ? "\"to the host\"" : "\"from the host\""},
+                  {"positions", fmt::format("{}", move.tokens)},
                   {"streams", fmt::format("{}", move.streams)},
                   {"layers_per_block", fmt::format("{}", times.layers)}};
   report.words(true, true);

@@ -118,7 +118,7 @@ class PodDecoder {
     Numbers gain;
     for (std::uint32_t i = 0; i < op.m; ++i) gain.push_back(numbers_(layer_, tensor, i, 0, 0));
     EXPECT_EQ(x.size(), std::size_t{op.m} * op.n) << op.id;
-    return chip_.row(op, {{0, x}, {2, gain}});
+    return chip_.any_row(op, {{0, x}, {2, gain}});
   }
 
   /// Tokens behind each other, before and after; of the matrix the share of this chip.
@@ -133,7 +133,7 @@ class PodDecoder {
       }
     }
     EXPECT_EQ(x.size(), std::size_t{op.k} * op.n) << op.id;
-    return turned(chip_.row(op, {{0, w}, {1, turned(x, op.k)}}), op.n);
+    return turned(chip_.any_row(op, {{0, w}, {1, turned(x, op.k)}}), op.n);
   }
 
   Numbers rotated(const LayerOp& op, const Numbers& x) {
@@ -147,16 +147,16 @@ class PodDecoder {
         sin.push_back(i % 2 == 0 ? -std::sin(angle) : std::sin(angle));
       }
     }
-    return chip_.row(op, {{0, x}, {1, cos}, {2, sin}});
+    return chip_.any_row(op, {{0, x}, {1, cos}, {2, sin}});
   }
 
   /// New rows of a cache, by position: written into it, or, of a prompt, copied there.
   void append(const LayerOp& op, const Numbers& made, Numbers& cache) {
     if (op.op == "embed") {
-      cache = chip_.row(op, {{1, cache}, {2, made}, {3, {static_cast<double>(position_)}}});
+      cache = chip_.any_row(op, {{1, cache}, {2, made}, {3, {static_cast<double>(position_)}}});
       return;
     }
-    const Numbers copied = chip_.row(op, {{0, made}});
+    const Numbers copied = chip_.any_row(op, {{0, made}});
     std::copy(copied.begin(), copied.end(),
               cache.begin() + static_cast<std::ptrdiff_t>(std::size_t{position_} * kv()));
   }
@@ -185,12 +185,12 @@ class PodDecoder {
       operands[2 * i] = part(w);
       operands[2 * i + 1] = turn ? turned(part(x), op.k) : part(x);
     }
-    return chip_.row(op, operands);
+    return chip_.any_row(op, operands);
   }
 
   /// A token does not see those behind it.
   Numbers masked(const LayerOp& op, const Numbers& scores) {
-    const Numbers scaled = chip_.row(op, {{0, scores}, {3, Numbers(op.n, 0)}});
+    const Numbers scaled = chip_.any_row(op, {{0, scores}, {3, Numbers(op.n, 0)}});
     if (tokens_ == 1) return scaled;
     Numbers mask;
     for (std::uint32_t i = 0; i < scores.size(); ++i) {
@@ -201,7 +201,7 @@ class PodDecoder {
 
   /// The block's result and, on the first chip, what it is added to.
   Numbers added(const LayerOp& op, const Numbers& x) {
-    return chip_.row(op, {{0, x}, {1, share_ == 0 ? hidden_ : Numbers(x.size(), 0)}});
+    return chip_.any_row(op, {{0, x}, {1, share_ == 0 ? hidden_ : Numbers(x.size(), 0)}});
   }
 
   Numbers attention() {
@@ -231,7 +231,7 @@ class PodDecoder {
         y = products(op, by_head(v["q_rope"], heads(), tokens_, dim), cached(keys), true);
       }
       if (name == "scale") y = masked(op, v["scores"]);
-      if (name == "softmax") y = chip_.row(op, {{0, v["scale"]}});
+      if (name == "softmax") y = chip_.any_row(op, {{0, v["scale"]}});
       if (name == "ctx") y = products(op, v["softmax"], cached(values), false);
       // heads of a token are its inputs
       if (name == "o") y = times(op, by_head(v["ctx"], tokens_, heads(), dim), Tensor::o, true);
@@ -256,7 +256,7 @@ class PodDecoder {
     LayerOp once = op;
     once.repeat = 1;
     for (std::uint32_t choice = 0; choice < op.repeat; ++choice) {
-      const Numbers rest = chip_.row(once, {{0, left}});
+      const Numbers rest = chip_.any_row(once, {{0, left}});
       for (std::uint32_t i = 0; i < rest.size(); ++i) {
         if (rest[i] != left[i]) all.push_back({i % count, i / count, route[i]});
       }
@@ -289,7 +289,7 @@ class PodDecoder {
       const std::string name = name_of(op);
       if (name == "ln2") z = norm(op, hidden_, Tensor::ffn_gain);
       if (name == "router") route = times(op, z, Tensor::router, false);
-      if (name == "route") route = chip_.row(op, {{0, route}});
+      if (name == "route") route = chip_.any_row(op, {{0, route}});
       if (name != "choose") continue;
       copies = chosen(op, route);
       break;
@@ -335,7 +335,7 @@ class PodDecoder {
       const std::uint32_t expert = next < copies.size() ? copies[next].expert : 0;
       const auto inputs = [&] { return tokens_ == 1 ? z : part(taken, next, op.n); };
       if (name.rfind("dispatch", 0) == 0) {
-        const Numbers got = chip_.row(op, {{1, z}, {3, places(copies, fetched, op.n)}});
+        const Numbers got = chip_.any_row(op, {{1, z}, {3, places(copies, fetched, op.n)}});
         taken.insert(taken.end(), got.begin(), got.end());
         fetched += op.n;
       }
@@ -344,7 +344,7 @@ class PodDecoder {
         v[kind] = times(op, inputs(), Tensor::gate, false, expert);
       }
       if (kind == "up") v[kind] = times(op, inputs(), Tensor::up, false, expert);
-      if (kind == "act") v[kind] = chip_.row(op, {{0, v["gate"]}, {1, v["up"]}});
+      if (kind == "act") v[kind] = chip_.any_row(op, {{0, v["gate"]}, {1, v["up"]}});
       if (kind == "ffn2") {
         const Numbers one = times(op, v["act"], Tensor::down, true, expert);
         made.insert(made.end(), one.begin(), one.end());
@@ -352,13 +352,13 @@ class PodDecoder {
       }
       if (name.rfind("combine", 0) == 0 && op.op == "embed") {
         if (returned == 0) made = weighed(made, 0);
-        sum = chip_.row(
+        sum = chip_.any_row(
             op, {{1, sum}, {2, part(made, returned, op.n)}, {3, places(copies, returned, op.n)}});
         returned += op.n;
       }
       if (name.rfind("combine", 0) == 0 && op.op != "embed") {
         if (returned == 0) sum = weighed(part(made, returned++, 1), 0);
-        sum = chip_.row(op, {{0, sum}, {1, weighed(part(made, returned, 1), returned)}});
+        sum = chip_.any_row(op, {{0, sum}, {1, weighed(part(made, returned, 1), returned)}});
         ++returned;
       }
       if (name == "f_add") {

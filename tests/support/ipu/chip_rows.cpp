@@ -77,8 +77,8 @@ ChipRows::Numbers ChipRows::run(const LayerOp& op, const GivenOperands& given) {
   return std::move(event.results);
 }
 
-ChipRows::Numbers ChipRows::row(const LayerOp& op,
-                                const std::map<std::uint64_t, Numbers>& operands) {
+ChipRows::Numbers ChipRows::any_row(const LayerOp& op,
+                                    const std::map<std::uint64_t, Numbers>& operands) {
   GivenOperands given;
   for (const auto& [place, numbers] : operands) given[kSeed + place] = single(numbers);
   return run(op, given);

@@ -38,7 +38,7 @@ class ChipRows {
 
   /// Any row, with its operands by their seeds, counted from the row's: see
   /// OperationRequest::given.
-  Numbers row(const LayerOp& op, const std::map<std::uint64_t, Numbers>& operands);
+  Numbers any_row(const LayerOp& op, const std::map<std::uint64_t, Numbers>& operands);
 
  private:
   Numbers run(const LayerOp& op, const GivenOperands& given);

@@ -385,6 +385,7 @@ void refuse_with_moves(const Options& options) {
 
 /// Keys and values from the host or to it.
 ModelReport move_report(WaferModel& wafer, const Options& options) {
+  refuse_with_moves(options);
   CacheMove move;
   move.outwards = options.kv_out.has_value();
   move.tokens =
@@ -415,9 +416,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
                 {"--density", options.density.has_value()},
                 {"--block", options.block.has_value()}},
                "is for the weights of a model on IPUs; on a wafer --weights has them");
-  const bool moves = options.kv_in || options.kv_out;
   if (options.prefill) refuse_with_prefill(options);
-  if (moves) refuse_with_moves(options);
   for (const std::string& text : options.settings) {
     const bool steps = begins(text, "inference.context_step=");
     if (begins(text, kInference) && !steps) {
@@ -437,7 +436,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
                    placement);
-  if (moves) return move_report(wafer, options);
+  if (options.kv_in || options.kv_out) return move_report(wafer, options);
   const TaskView view{view_steps_of(options), view_path_of(options)};
   if (options.view && !options.requests) wafer.show(view, extras.pages);
   constexpr std::uint32_t kChunk = 256;
