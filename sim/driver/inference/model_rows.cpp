@@ -133,7 +133,9 @@ system::ModelParts pass_rows(const LayerKind& kind, const PassRequest& request, 
       with_cache(make_transformer(kind.shape, options_of(request, request.decode)), kind, request);
   if (!request.decode) {
     // of a prompt the last token of each sequence alone has logits
-    for (const LayerOp& op : make_transformer(kind.shape, options_of(request, true)).ops) {
+    TransformerOptions one = options_of(request, true);
+    one.routing = {};  // experts are those of the prompt
+    for (const LayerOp& op : make_transformer(kind.shape, one).ops) {
       if (op.layer.rfind("head.", 0) == 0) trace.ops.push_back(op);
     }
   }
