@@ -37,6 +37,24 @@ bool may_be_shared(const Instruction& what) {
          alone(what.b);
 }
 
+/// Elements [first, end), access by access as their beats make them, so that both engines count the
+/// same. Scalar code touches nothing.
+void count_accesses(const Instruction& what, const BeatCost& cost, std::uint32_t first,
+                    std::uint32_t end, TaskCounters& counters) {
+  if (what.op == VectorOp::work) return;
+  if (first < end && cost.even()) {
+    const std::uint32_t width = cost.elements(first, end);
+    const std::uint32_t whole = (end - first) / width;
+    count_elements(what, cost, width, whole, counters);
+    first += whole * width;
+  }
+  while (first < end) {
+    const std::uint32_t beat = cost.elements(first, end);
+    count_elements(what, cost, beat, counters);
+    first += beat;
+  }
+}
+
 std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
 
 LinkId in_queue(const TaskPorts& ports, Color color) {
@@ -340,6 +358,7 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
 }
 
 bool TaskCores::send_output(Core& core, Cycle now) {
+  if (core.unsent == 0) return false;
   const auto ramp_of = [&](std::size_t i) {
     const Color color = links_.front(core.out_queues[i]).color;
     return std::find_if(core.ports.out.begin(), core.ports.out.end(),
@@ -354,8 +373,10 @@ bool TaskCores::send_output(Core& core, Cycle now) {
         const auto color = static_cast<std::uint64_t>(links_.front(queue).color);
         log_.record(now, core.ports.unit, kWordUp, (now - links_.front_sent(queue)) << 8U | color);
       });
-  if (sent) ++core.counters.sent;
-  return sent;
+  if (!sent) return false;
+  ++core.counters.sent;
+  --core.unsent;
+  return true;
 }
 
 /// Instructions whose last beat is over leave their threads; tasks that wait for them hear of it.
@@ -506,12 +527,7 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
     stalls = thread.cost.stalls_from(thread.done, what.length);
   }
   book(core, thread, count_beats, stalls, now);
-  // access by access as the beats make them, so that both engines count the same
-  for (std::uint32_t first = thread.done; first < end;) {
-    const std::uint32_t beat = thread.cost.elements(first, end);
-    count_elements(what, thread.cost, beat, core.counters);
-    first += beat;
-  }
+  count_accesses(what, thread.cost, thread.done, end, core.counters);
   move_elements(core, thread, elements, now);
   thread.done += elements;
   if (thread.done != what.length) return;

@@ -135,6 +135,7 @@ class TaskCores {
     std::uint32_t word = 0;        // of the wavelet that started the task,
     std::uint32_t taken_word = 0;  // and of that in the task register
     std::size_t next_queue = 0;    // to be served first on the ramp
+    std::uint32_t unsent = 0;      // words in its output queues
     LinkMeter ramp;
     Slots<std::uint8_t> next_thread{};  // and by the issue slot
     const CoreProgram* program = nullptr;

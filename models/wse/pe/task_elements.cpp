@@ -31,6 +31,7 @@ void TaskCores::put_word(Core& core, const Thread& thread, std::uint32_t word, b
   if (is_fabric(what.to)) {
     links_.push(thread.to, now,
                 {word, what.to.color, what.control, last ? what.switches : SwitchCommands{0}});
+    ++core.unsent;
     return;
   }
   Fifo& fifo = core.fifos[what.to.fifo];

@@ -29,7 +29,7 @@ struct ModelReport {
   std::string machine;  // preset or file
   std::string kind;     // "wse", "ipu"
   std::string model;
-  std::string what;    // "decode", "prefill", "requests"
+  std::string what;    // "decode", "prefill", "requests", "kv_in", "kv_out"
   std::string title;   // what lies where
   std::string remark;  // which of the three words are true of it, and of what
   std::vector<std::pair<std::string, std::string>> facts;  // name, JSON

@@ -81,6 +81,16 @@ WorkloadTrace with_cache(const WorkloadTrace& trace, const LayerKind& kind,
   return all;
 }
 
+/// Of experts too: "l0.e3.ffn2".
+void set_inputs(const InputZeros& inputs, WorkloadTrace& trace) {
+  for (LayerOp& op : trace.ops) {
+    const auto zeros = inputs.find(op.layer.substr(op.layer.rfind('.') + 1));
+    if (zeros == inputs.end() || op.op != "gemm" || op.layer[0] != 'l') continue;
+    op.x_pattern = "bernoulli";
+    op.x_density = zeros->second;
+  }
+}
+
 /// "e3" of the first row of an expert, "e3.gate"; empty if there is none.
 std::string expert_of(const LayerOp& op) {
   const std::string name = name_of(op);
@@ -123,10 +133,13 @@ system::ModelParts pass_rows(const LayerKind& kind, const PassRequest& request, 
       with_cache(make_transformer(kind.shape, options_of(request, request.decode)), kind, request);
   if (!request.decode) {
     // of a prompt the last token of each sequence alone has logits
-    for (const LayerOp& op : make_transformer(kind.shape, options_of(request, true)).ops) {
+    TransformerOptions one = options_of(request, true);
+    one.routing = {};  // experts are those of the prompt
+    for (const LayerOp& op : make_transformer(kind.shape, one).ops) {
       if (op.layer.rfind("head.", 0) == 0) trace.ops.push_back(op);
     }
   }
+  set_inputs(request.inputs, trace);
   LayerOp choice = row_like(trace.ops.back(), "choose", "take_max", "");
   choice.m = request.batch;
   choice.n = kind.shape.vocabulary;

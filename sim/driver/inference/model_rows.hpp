@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
+#include "models/sparsity/decimal.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/generate/transformer.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
@@ -20,6 +23,10 @@ struct LayerKind {
 /// The kinds of the layers of a model, by window and experts, in the order of their first ones.
 std::vector<LayerKind> kinds_of_layers(const ModelShape& model);
 
+/// The share of a product's inputs that are not zero, by the names of rows of a layer, "ffn2". The
+/// rest is drawn.
+using InputZeros = std::map<std::string, Decimal>;
+
 /// What a pass of a model is made of.
 struct PassRequest {
   std::uint32_t batch = 1;     // sequences
@@ -29,7 +36,8 @@ struct PassRequest {
   std::uint32_t slots = 1;     // sequences that it has room for, at least those of the pass
   bool decode = true;
   PatternSpec weights;  // of prunable weights
-  Routing routing;      // of tokens to experts
+  InputZeros inputs;
+  Routing routing;  // of tokens to experts
 };
 
 /// The rows of one layer of a kind with embedding and head, cut over `tensor` chips. Beside those

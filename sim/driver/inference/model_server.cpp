@@ -54,6 +54,7 @@ class PodServer : public ServedModel {
     made.context = positions;
     made.capacity = most_;
     made.weights = pod_.setup().weights;
+    made.inputs = pod_.setup().inputs;
     return made;
   }
 

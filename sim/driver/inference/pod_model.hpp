@@ -66,6 +66,7 @@ struct PodSetup {
   system::InferenceParams params;
   ModelShape model;
   PatternSpec weights;  // of prunable weights
+  InputZeros inputs;
   Engine engine = Engine::event;
 };
 

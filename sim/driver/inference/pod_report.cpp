@@ -59,6 +59,24 @@ ModelTable row_table(const PodPass& pass, double clock_ghz) {
   return table;
 }
 
+/// What of weights and inputs is left.
+void add_zeros(const PassRequest& request, ModelReport& report) {
+  if (request.weights.name != "dense") {
+    const std::string weights = pattern_label(request.weights);
+    report.remark += "\nZeros: weights: " + weights;
+    report.facts.emplace_back("weights", '"' + weights + '"');
+  }
+  if (!request.inputs.empty()) {
+    std::vector<std::string> inputs;
+    for (const auto& [row, left] : request.inputs) {
+      inputs.push_back(fmt::format("{}=bernoulli:{}", row, left.text()));
+    }
+    const std::string all_inputs = fmt::format("{}", fmt::join(inputs, " "));
+    report.remark += "\nZeros: inputs of rows: " + all_inputs;
+    report.facts.emplace_back("activations", '"' + all_inputs + '"');
+  }
+}
+
 }  // namespace
 
 /// With the cut of `pass`, and rows that need as much beside what they store as its own.
@@ -86,11 +104,7 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   report.facts = {{"batch", fmt::format("{}", request.batch)},
                   {"layers_of_stages", fmt::format("[{}]", fmt::join(pass.cut.layers, ", "))}};
   report.words(false, true);
-  if (request.weights.name != "dense") {
-    const std::string weights = pattern_label(request.weights);
-    report.remark += "\nZeros: weights: " + weights;
-    report.facts.emplace_back("weights", '"' + weights + '"');
-  }
+  add_zeros(request, report);
   const double tokens = static_cast<double>(request.batch) * request.tokens;
   report.number("chips", pass.cut.chips());
   report.number("tensor", pass.cut.tensor, "chips");
@@ -131,6 +145,7 @@ ModelReport PodModel::decode_report(std::uint32_t context, std::uint32_t batch) 
   request.batch = request.slots = batch;
   request.context = request.capacity = context;
   request.weights = setup_.weights;
+  request.inputs = setup_.inputs;
   const PodPass made = pass(request);
   ModelReport all = report(made, request);
   if (pages_ != nullptr) add_pages(made, request);
@@ -147,6 +162,7 @@ ModelReport PodModel::prefill_report(std::uint32_t tokens, std::uint32_t batch) 
   request.batch = request.slots = batch;
   request.tokens = request.context = request.capacity = tokens;
   request.weights = setup_.weights;
+  request.inputs = setup_.inputs;
   const PodPass made = pass(request);
   ModelReport all = report(made, request);
   if (pages_ != nullptr) add_pages(made, request);

@@ -117,9 +117,12 @@ ModelTable layers_of(const DecodeStep& step) {
         step.kinds, {{"attention", [](const DecodeLayers& of) { return of.times.attention; }},
                      {"ffn", [](const DecodeLayers& of) { return of.times.ffn; }}});
   }
-  return layers_table<DecodeLayers>(
-      step.kinds, {{"first_of_a_block", [](const DecodeLayers& of) { return of.times.first; }},
-                   {"next", [](const DecodeLayers& of) { return of.times.next; }}});
+  std::vector<std::pair<const char*, std::function<double(const DecodeLayers&)>>> columns = {
+      {"first_of_a_block", [](const DecodeLayers& of) { return of.times.first; }}};
+  if (step.layer.next != 0) {
+    columns.emplace_back("next", [](const DecodeLayers& of) { return of.times.next; });
+  }
+  return layers_table<DecodeLayers>(step.kinds, columns);
 }
 
 ModelTable layers_of(const PrefillRun& run) {
@@ -189,7 +192,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
     report.number("ffn_cycles", step.layer.ffn);
   } else {
     report.number("first_layer_cycles", step.layer.first);
-    report.number("next_layer_cycles", step.layer.next);
+    if (step.layer.next != 0) report.number("next_layer_cycles", step.layer.next);
   }
   const auto in = [&](std::initializer_list<DecodePhase> which) {
     double cycles = 0;
@@ -276,6 +279,36 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
   for (const DecodeMemory& m : run.memory) memory.rows.emplace_back(m.block, bytes_of(m, params_));
   report.tables = {parts, memory};
   if (run.kinds.size() > 1) report.tables.push_back(layers_of(run));
+  return report;
+}
+
+ModelReport WaferModel::move_report(const CacheMove& move) {
+  const CacheMoveTimes times = prompts_.cache_moves(model_, placement_, move);
+  const double hertz = times.clock_ghz * 1e9;
+  ModelReport report;
+  report.machine = wafer_.name();
+  report.kind = wafer_.kind();
+  report.model = model_.name;
+  report.what = move.outwards ? "kv_out" : "kv_in";
+  report.title = fmt::format("{}, keys and values of {} positions {}, {} streams, {}", model_.name,
+                             move.tokens, move.outwards ? "to the host" : "from the host",
+                             move.streams, blocks_text(times.split, times.layers));
+  report.remark =
+      "Folded: of the rows of cores one, of its tensors two. Composed: rows of a stream follow "
+      "each "
+      "other, each as long as its cores take or its stream, whichever is longer. No energy is "
+      "counted.";
+  report.facts = {{"way", move.outwards ? "\"to the host\"" : "\"from the host\""},
+                  {"positions", fmt::format("{}", move.tokens)},
+                  {"streams", fmt::format("{}", move.streams)},
+                  {"layers_per_block", fmt::format("{}", times.layers)}};
+  report.words(true, true);
+  report.number("move_cycles", times.cycles);
+  report.number("seconds", times.cycles / hertz, "s");
+  report.number("bytes", times.bytes * placement_.blocks_y * placement_.rows, "B");
+  report.number("rows_of_a_stream", times.rows);
+  report.number("row_cycles", times.row);
+  report.number("stream_cycles_of_a_row", times.stream);
   return report;
 }
 

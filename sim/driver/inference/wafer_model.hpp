@@ -29,6 +29,8 @@ class WaferModel {
   ModelReport decode_report(std::uint32_t context);
   ModelReport prefill_report(std::uint32_t tokens, std::uint32_t chunk);
 
+  ModelReport move_report(const CacheMove& move);
+
   /// A step of `batch` sequences whose caches have room for `capacity` positions.
   DecodeStep step(std::uint32_t context, std::uint32_t capacity);
 

@@ -43,6 +43,9 @@ struct Options {
   std::optional<std::string> model;
   bool decode = false;
   std::optional<std::string> prefill;
+  std::optional<std::string> kv_in;
+  std::optional<std::string> kv_out;
+  std::optional<std::string> streams;
   std::optional<std::string> chunk;
   std::optional<std::string> batch;
   std::optional<std::string> context;

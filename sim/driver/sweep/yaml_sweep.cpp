@@ -306,8 +306,9 @@ const std::vector<std::string>& sweep_words() {
 
 const std::vector<std::string>& model_words() {
   static const std::vector<std::string> words = {
-      "model",  "decode",      "context", "prefill",     "chunk",   "requests", "batch", "layers",
-      "blocks", "block_cores", "weights", "activations", "experts", "window",   "kept"};
+      "model",       "decode",  "context",     "prefill", "chunk",  "kv_in",
+      "kv_out",      "streams", "requests",    "batch",   "layers", "blocks",
+      "block_cores", "weights", "activations", "experts", "window", "kept"};
   return words;
 }
 

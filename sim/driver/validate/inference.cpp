@@ -314,8 +314,8 @@ double InferencePoint::cache_moves() const {
   move.tokens = number("tokens");
   move.streams = number("streams", placement().blocks_y);
   move.clock_ghz = has("clock_ghz") ? rate("clock_ghz") : 0;
-  move.outwards = point_.workload == "kv_egress_wafer_to_host";
-  return prompts_.cache_moves(model(), placement(), move);
+  move.outwards = point_.workload == "kv_egress_wafer_to_host" || point_.workload == "kv_out";
+  return prompts_.cache_moves(model(), placement(), move).cycles;
 }
 
 double InferencePoint::value() const {
@@ -330,6 +330,8 @@ double InferencePoint::value() const {
       {"prefill", &InferencePoint::prompt},
       {"kv_ingress_host_to_wafer", &InferencePoint::cache_moves},
       {"kv_egress_wafer_to_host", &InferencePoint::cache_moves},
+      {"kv_in", &InferencePoint::cache_moves},
+      {"kv_out", &InferencePoint::cache_moves},
       {"decode_block_row", &InferencePoint::block_row},
       {"decode_step", &InferencePoint::step},
       {"decode_span", &InferencePoint::span}};

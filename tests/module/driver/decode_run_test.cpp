@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -188,6 +189,58 @@ TEST_F(DecodeRun, LayersOfPromptsMayHaveZerosOfTheirOwn) {
   EXPECT_LT(all, dense);
   EXPECT_EQ(cycles("--weights 1,2:all=tile:2:8"), (dense + all) / 2);
   EXPECT_EQ(cycles("--weights 3:all=tile:2:8"), dense - (dense - all) / 4);
+}
+
+// Two rows of blocks with a stream each, 16 rows of cores: 15 cores pass on the pieces of those
+// behind them. A core has 4 of the 64 positions, 4 features of each of two layers' keys and values,
+// and two numbers of how many are there: 2 x 16 x (4 x 16 + 2) x 16 halves in all.
+TEST_F(DecodeRun, KeysAndValuesComeFromTheHostAndGoBack) {
+  const Ran in = run("dense.json", "--kv-in 64");
+  const Ran out = run("dense.json", "--kv-out 64");
+  for (const Ran* const ran : {&in, &out}) {
+    EXPECT_EQ(ran->status, 0) << ran->err;
+    EXPECT_EQ(number(*ran, "bytes"), 2 * 16 * (4 * 16 + 2) * 16 * 2);
+    EXPECT_EQ(number(*ran, "rows_of_a_stream"), 16);
+    const double longer =
+        std::max(number(*ran, "row_cycles"), number(*ran, "stream_cycles_of_a_row"));
+    EXPECT_NEAR(number(*ran, "move_cycles"), 16 * longer, 0.01);
+  }
+  EXPECT_EQ(number(in, "stream_cycles_of_a_row"), number(out, "stream_cycles_of_a_row"));
+  EXPECT_THAT(in.out, HasSubstr(R"("way": "from the host")"));
+  EXPECT_THAT(out.out, HasSubstr(R"("way": "to the host")"));
+  // one stream has twice the rows; one that brings little is waited for
+  EXPECT_NEAR(number(run("dense.json", "--kv-in 64 --streams 1"), "move_cycles"),
+              2 * number(in, "move_cycles"), 0.01);
+  EXPECT_GT(number(run("dense.json", "--kv-in 64 --set llm.stream_rate=1"), "move_cycles"),
+            number(in, "move_cycles"));
+  EXPECT_THAT(error("dense.json", "--kv-in 64 --kv-out 64"), HasSubstr("say what it does"));
+  EXPECT_THAT(error("dense.json", "--kv-in 64 --batch 2"), HasSubstr("--batch does not go with"));
+  EXPECT_THAT(error("dense.json", "--kv-out 64 --streams 33"), HasSubstr("allowed are 1 to 32"));
+  EXPECT_THAT(error("dense.json", "--decode --streams 2"), HasSubstr("--streams needs --kv-in"));
+  EXPECT_THAT(run_real("run --machine pod4 --kv-in 64 --model " + folder_ + "dense.json").err,
+              HasSubstr("--kv-in is for wafers"));
+}
+
+// Layers 0 to 3 on two blocks of two: the block whose two layers are dense is the fullest. Of a
+// block with one that has a quarter of its weights in lists the bytes are those of these two.
+TEST_F(DecodeRun, MemoryIsThatOfTheFullestBlock) {
+  const auto weights = [&](const std::string& words) {
+    const Ran ran = run("dense.json", "--decode --context 64 " + words);
+    const std::size_t at = ran.out.find("\"whole layers\"");
+    EXPECT_NE(at, std::string::npos) << ran.out;
+    Ran rest = ran;
+    rest.out = ran.out.substr(at);
+    return number(rest, "weights");
+  };
+  const std::string tile = "all=tile:2:8";
+  const double dense = weights("");
+  const double all = weights("--weights " + tile);
+  EXPECT_LT(all, dense);
+  EXPECT_EQ(weights("--weights 1,3:" + tile), (dense + all) / 2);
+  EXPECT_EQ(weights("--weights 0,1,3:" + tile), (dense + all) / 2);
+  // where halves are sparse in different blocks, no block has the most of both
+  EXPECT_EQ(weights("--weights 0,1:down=tile:2:8 --weights 2,3:qkv=tile:2:8"),
+            std::max(weights("--weights down=tile:2:8"), weights("--weights qkv=tile:2:8")));
 }
 
 TEST_F(DecodeRun, AMaskOfWeightsIsReadFromAFile) {

@@ -77,6 +77,13 @@ ChipRows::Numbers ChipRows::run(const LayerOp& op, const GivenOperands& given) {
   return std::move(event.results);
 }
 
+ChipRows::Numbers ChipRows::any_row(const LayerOp& op,
+                                    const std::map<std::uint64_t, Numbers>& operands) {
+  GivenOperands given;
+  for (const auto& [place, numbers] : operands) given[kSeed + place] = single(numbers);
+  return run(op, given);
+}
+
 ChipRows::Numbers ChipRows::product(std::uint32_t m, std::uint32_t k, std::uint32_t n,
                                     const std::vector<Numbers>& w, const std::vector<Numbers>& x) {
   LayerOp op = row(w.size() == 1 ? "gemm" : "bmm", "", m, k, n);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ class ChipRows {
   Numbers gather(std::uint32_t width, const Numbers& table, const std::vector<std::uint32_t>& rows);
   Numbers scatter(std::uint32_t width, const Numbers& table, const Numbers& added,
                   const std::vector<std::uint32_t>& rows);
+
+  /// Any row, with its operands by their seeds, counted from the row's: see
+  /// OperationRequest::given.
+  Numbers any_row(const LayerOp& op, const std::map<std::uint64_t, Numbers>& operands);
 
  private:
   Numbers run(const LayerOp& op, const GivenOperands& given);

@@ -22,7 +22,8 @@ namespace lacuna {
 bool asks_for_decode(const Options& options) {
   return options.model || options.decode || options.context || options.blocks ||
          options.block_cores || options.prefill || options.chunk || options.batch ||
-         options.requests || options.layers || options.cache || asks_for_zeros(options);
+         options.requests || options.kv_in || options.kv_out || options.streams || options.layers ||
+         options.cache || asks_for_zeros(options);
 }
 
 namespace {

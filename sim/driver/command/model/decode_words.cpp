@@ -119,6 +119,12 @@ void set_activations(const Options& options, DecodeSparsity& sparsity) {
 
 }  // namespace
 
+DecodeSparsity activations_of(const Options& options) {
+  DecodeSparsity said;
+  set_activations(options, said);
+  return said;
+}
+
 void set_weights(const Options& options, DecodeSparsity& sparsity) {
   constexpr const char* kOption = "--weights";
   std::vector<std::string> allowed = products();

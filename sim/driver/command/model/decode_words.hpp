@@ -16,6 +16,9 @@ bool asks_for_zeros(const Options& options);
 void set_weights(const Options& options, DecodeSparsity& sparsity);
 void set_zeros(const Options& options, DecodePlacement& placement);
 
+/// What --activations says.
+DecodeSparsity activations_of(const Options& options);
+
 /// RequestError if llm.skip leaves out zeros that nothing says, or if a request says how experts
 /// lie or how something is drawn of a model that has none of it.
 void check_zeros(const Options& options, const ModelShape& model, const WseParams& params);

@@ -9,7 +9,7 @@ void add_model_options(CLI::App& verb, Options& o) {
   const char* const group = "Language model";
   verb.add_option("--model", o.model,
                   "a model by its name or its config.json, on a wafer, an IPU or a system of IPUs; "
-                  "with --decode, --prefill or --requests")
+                  "with --decode, --prefill, --requests, --kv-in or --kv-out")
       ->type_name("NAME|FILE")
       ->group(group);
   verb.add_option("--requests", o.requests,
@@ -27,6 +27,15 @@ void add_model_options(CLI::App& verb, Options& o) {
       ->type_name("N")
       ->group(group);
   verb.add_option("--chunk", o.chunk, "tokens of a chunk of it; default 256")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--kv-in", o.kv_in,
+                  "keys and values of so many positions from the host into the blocks of a wafer")
+      ->type_name("N")
+      ->group(group);
+  verb.add_option("--kv-out", o.kv_out, "the same the other way")->type_name("N")->group(group);
+  verb.add_option("--streams", o.streams,
+                  "streams of the host that bring or take them; one for each row of blocks")
       ->type_name("N")
       ->group(group);
   verb.add_option("--blocks", o.blocks,

@@ -43,14 +43,25 @@ bool is_in(const std::vector<std::string>& words, const std::string& word) {
 /// Sets what a word says. False if there is no such word.
 bool say(Options& options, const std::string& word, const std::string& value) {
   const std::map<std::string, std::optional<std::string> Options::*> texts = {
-      {"model", &Options::model},       {"context", &Options::context},
-      {"prefill", &Options::prefill},   {"chunk", &Options::chunk},
-      {"requests", &Options::requests}, {"batch", &Options::batch},
-      {"layers", &Options::layers},     {"blocks", &Options::blocks},
-      {"experts", &Options::experts},   {"block_cores", &Options::block_cores},
-      {"window", &Options::window},     {"kept", &Options::kept},
-      {"density", &Options::density},   {"block", &Options::block},
-      {"seed", &Options::seed},         {"engine", &Options::engine}};
+      {"model", &Options::model},
+      {"context", &Options::context},
+      {"prefill", &Options::prefill},
+      {"chunk", &Options::chunk},
+      {"kv_in", &Options::kv_in},
+      {"kv_out", &Options::kv_out},
+      {"streams", &Options::streams},
+      {"requests", &Options::requests},
+      {"batch", &Options::batch},
+      {"layers", &Options::layers},
+      {"blocks", &Options::blocks},
+      {"experts", &Options::experts},
+      {"block_cores", &Options::block_cores},
+      {"window", &Options::window},
+      {"kept", &Options::kept},
+      {"density", &Options::density},
+      {"block", &Options::block},
+      {"seed", &Options::seed},
+      {"engine", &Options::engine}};
   const std::map<std::string, std::vector<std::string> Options::*> lists = {
       {"weights", &Options::weights},
       {"activations", &Options::activations},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <tuple>
@@ -62,38 +63,47 @@ void refuse_given(const Given& given, const std::string& why) {
 void check_model_options(const Options& options) {
   if (!options.model) {
     const std::vector<std::string> known = {
-        "--decode", "--context",     "--batch",   "--prefill",     "--chunk",
-        "--blocks", "--block-cores", "--layers",  "--activations", "--weights",
-        "--window", "--kept",        "--experts", "--cache",       "--requests"};
+        "--decode",      "--context", "--batch",       "--prefill", "--chunk",  "--blocks",
+        "--block-cores", "--layers",  "--activations", "--weights", "--window", "--kept",
+        "--experts",     "--cache",   "--requests",    "--kv-in",   "--kv-out", "--streams"};
     for (const std::string& name : given_options(options)) {
       if (std::find(known.begin(), known.end(), name) == known.end()) continue;
       throw RequestError(fmt::format("{} needs --model", name));
     }
   }
-  allow_options(
-      options,
-      {"--machine",    "--set",       "--model",       "--decode",      "--context",      "--batch",
-       "--prefill",    "--chunk",     "--blocks",      "--block-cores", "--layers",       "--cache",
-       "--no-cache",   "--requests",  "--activations", "--weights",     "--window",       "--kept",
-       "--experts",    "--pattern",   "--density",     "--block",       "--energy-table", "--out",
-       "--seed",       "--engine",    "--json",        "--wide",        "--quiet",        "--view",
-       "--view-steps", "--view-path", "--view-cores"},
-      "{} does not go with --model so far");
+  allow_options(options,
+                {"--machine",    "--set",       "--model",        "--decode",   "--context",
+                 "--batch",      "--prefill",   "--chunk",        "--blocks",   "--block-cores",
+                 "--layers",     "--cache",     "--no-cache",     "--requests", "--activations",
+                 "--weights",    "--window",    "--kept",         "--experts",  "--pattern",
+                 "--density",    "--block",     "--energy-table", "--out",      "--seed",
+                 "--engine",     "--json",      "--wide",         "--quiet",    "--view",
+                 "--view-steps", "--view-path", "--view-cores",   "--kv-in",    "--kv-out",
+                 "--streams"},
+                "{} does not go with --model so far");
 }
 
 namespace {
 
 /// What the words of a request say of each other.
 void check_request(const Options& options) {
-  const int asked =
-      (options.decode ? 1 : 0) + (options.prefill ? 1 : 0) + (options.requests ? 1 : 0);
-  if (asked != 1) {
+  const Given asked = {{"--decode", options.decode},
+                       {"--prefill", options.prefill.has_value()},
+                       {"--requests", options.requests.has_value()},
+                       {"--kv-in", options.kv_in.has_value()},
+                       {"--kv-out", options.kv_out.has_value()}};
+  const auto is_given = [](const auto& each) { return each.second; };
+  if (std::count_if(asked.begin(), asked.end(), is_given) != 1) {
     throw RequestError(
-        "--model: say what it does: one of --decode and --prefill N, or --requests FILE");
+        "--model: say what it does: one of --decode and --prefill N, --kv-in N and --kv-out N, or "
+        "--requests FILE");
   }
   if (options.context && !options.decode) {
-    throw RequestError(
-        fmt::format("--context does not go with {}", options.prefill ? "--prefill" : "--requests"));
+    throw RequestError(fmt::format("--context does not go with {}",
+                                   std::find_if(asked.begin(), asked.end(), is_given)->first));
+  }
+  if (options.streams && !options.kv_in && !options.kv_out) {
+    throw RequestError("--streams needs --kv-in or --kv-out");
   }
   if (options.chunk && !options.prefill) throw RequestError("--chunk needs --prefill");
   check_event_options(options);
@@ -215,23 +225,45 @@ std::optional<PatternSpec> weights_on_chips(const Options& options) {
   return said.weights[0]->pattern;
 }
 
+/// Zeros of the inputs of products, by the rows that these are on chips.
+InputZeros inputs_on_chips(const Options& options) {
+  static const std::array<std::vector<const char*>, wse::kProjections> kRows = {
+      {{"q", "k", "v"}, {"o"}, {"gate", "up", "ffn1"}, {"ffn2"}}};
+  const DecodeSparsity said = activations_of(options);
+  if (said.hidden || !said.layers.empty()) {
+    throw RequestError(fmt::format(
+        "--activations: found '{}'; allowed for a model on IPUs: qkv, o, up or down of all layers",
+        fmt::join(options.activations, " ")));
+  }
+  InputZeros rows;
+  for (std::size_t i = 0; i < wse::kProjections; ++i) {
+    const std::optional<LayerSparsity::Inputs>& inputs = said.inputs.at(i);
+    if (!inputs) continue;
+    if (inputs->name != "bernoulli") {
+      throw RequestError(
+          fmt::format("--activations: found '{}'; allowed for a model on IPUs: bernoulli:DENSITY",
+                      inputs->text));
+    }
+    for (const char* const row : kRows.at(i)) rows.emplace(row, inputs->density);
+  }
+  return rows;
+}
+
 /// The system of a name; of one chip a machine of its like, all of whose settings are the chip's.
 PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                   ChipTimes& times) {
+  refuse_given({{"--kv-in", request.options.kv_in.has_value()},
+                {"--kv-out", request.options.kv_out.has_value()}},
+               fmt::format("is for wafers; on {} keys and values stay on chips, or in streaming "
+                           "memory with inference.cache=streaming",
+                           name));
   refuse_given(
       {{"--blocks", request.options.blocks.has_value()},
        {"--block-cores", request.options.block_cores.has_value()},
        {"--chunk", request.options.chunk.has_value()}},
       fmt::format("is for wafers; {} is cut by inference.tensor and inference.pipeline", name));
-  PodSetup setup{request.kinds,
-                 pricing,
-                 times,
-                 {},
-                 !is_system(name),
-                 request.params,
-                 request.model,
-                 {},
-                 request.run.execution.engine};
+  PodSetup setup{request.kinds,  pricing,       times, {}, !is_system(name),
+                 request.params, request.model, {},    {}, request.run.execution.engine};
   if (setup.alone) {
     setup.system.name = name;
     setup.system.params.chip.parse("chip", name);
@@ -239,11 +271,13 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
   } else {
     setup.system = make_system(name, request.settings);
   }
-  refuse_given({{"--activations", !request.options.activations.empty()},
-                {"--window", request.options.window.has_value()},
+  refuse_given({{"--window", request.options.window.has_value()},
                 {"--kept", request.options.kept.has_value()},
                 {"--experts", request.options.experts.has_value()}},
-               fmt::format("is for wafers; of zeros of a model {} has those of weights", name));
+               fmt::format("is for wafers; of zeros of a model {} has those of weights and of "
+                           "the inputs of products",
+                           name));
+  setup.inputs = inputs_on_chips(request.options);
   if (const std::optional<PatternSpec> pattern = weights_on_chips(request.options)) {
     refuse_given({{"--pattern", !request.options.patterns.empty()},
                   {"--density", request.options.density.has_value()},
@@ -259,7 +293,7 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
   if (choices[0].pattern) setup.weights = *choices[0].pattern;
   const bool dense = setup.weights.name == "dense";
   if (!dense) require_share("--pattern", setup.weights);
-  if (dense && request.options.seed) {
+  if (dense && setup.inputs.empty() && request.options.seed) {
     throw RequestError("--seed: nothing of this request is drawn");
   }
   return setup;
@@ -289,6 +323,8 @@ void check_model(const ModelRequest& request) {
   }
   std::uint32_t longest = options.decode    ? context_of(options)
                           : options.prefill ? whole("--prefill", *options.prefill)
+                          : options.kv_in   ? whole("--kv-in", *options.kv_in)
+                          : options.kv_out  ? whole("--kv-out", *options.kv_out)
                                             : 1;
   for (const ServingRequest& each : request.requests) {
     longest = std::max(longest, each.positions());
@@ -333,6 +369,37 @@ void refuse_with_prefill(const Options& options) {
                "does not go with --prefill on a wafer");
 }
 
+/// What keys and values on their way know nothing of.
+void refuse_with_moves(const Options& options) {
+  refuse_given({{"--batch", options.batch.has_value()},
+                {"--seed", options.seed.has_value()},
+                {"--window", options.window.has_value()},
+                {"--kept", options.kept.has_value()},
+                {"--experts", options.experts.has_value()},
+                {"--weights", !options.weights.empty()},
+                {"--activations", !options.activations.empty()},
+                {"--view", options.view}},
+               "does not go with --kv-in and --kv-out, which move the keys and values of one "
+               "sequence");
+}
+
+/// Keys and values from the host or to it.
+ModelReport move_report(WaferModel& wafer, const Options& options) {
+  refuse_with_moves(options);
+  CacheMove move;
+  move.outwards = options.kv_out.has_value();
+  move.tokens =
+      move.outwards ? whole("--kv-out", *options.kv_out) : whole("--kv-in", *options.kv_in);
+  move.streams = wafer.placement().blocks_y;
+  if (options.streams) move.streams = whole("--streams", *options.streams);
+  const std::uint32_t rows = wafer.placement().blocks_y * wafer.placement().rows;
+  if (move.streams > rows) {
+    throw RequestError(fmt::format("--streams: found {}, allowed are 1 to {}, the rows of cores",
+                                   move.streams, rows));
+  }
+  return wafer.move_report(move);
+}
+
 /// The page of the longest step of the requests, whose cache has room for no more.
 void show_step(WaferModel& wafer, const TaskView& view, const ModelRequest& request,
                ModelExtras& extras, ModelReport& report) {
@@ -369,6 +436,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   check_room(placement, params);
   WaferModel wafer(machine, pricing, request.run.execution.engine, &cache, request.model,
                    placement);
+  if (options.kv_in || options.kv_out) return move_report(wafer, options);
   const TaskView view{view_steps_of(options), view_path_of(options)};
   if (options.view && !options.requests) wafer.show(view, extras.pages);
   constexpr std::uint32_t kChunk = 256;

@@ -73,8 +73,9 @@ void DecodeTimes::place(const ModelShape& model, const DecodePlacement& placemen
   const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
   const auto deal = [&](std::uint32_t over) {
     step.dealt = deal_layers(model.layers, over, step.layers);
-    share_memory(step.kinds, step.dealt, step.layers, [&](const DecodeBlock& block) {
-      return wse::DecodeSpace({decoder, block}).weight_bytes;
+    share_memory(step.kinds, step.dealt, step.layers, step.split, [&](const DecodeBlock& block) {
+      const wse::DecodeSpace space({decoder, block});
+      return LayerBytes{space.weight_bytes, space.cache_bytes};
     });
   };
   const auto require = [&](bool attention, bool ffn) {
@@ -149,14 +150,15 @@ DecodeLayerTimes DecodeTimes::time_split(const ModelShape& model, DecodeBlock bl
   return times;
 }
 
-DecodeLayerTimes DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block) {
+DecodeLayerTimes DecodeTimes::time_whole(const ModelShape& model, DecodeBlock block, bool several) {
   DecodeLayerTimes times;
   const auto all = [&] {
     return sum_of(layer(model, block), DecodePhase::norm, DecodePhase::ffn_residual);
   };
-  times.next = all();
+  block.receives = !several;
   times.phases = layer(model, block);
   times.shares = shares(model, block);
+  if (several) times.next = all();
   block.receives = true;
   times.first = all();
   return times;
@@ -222,8 +224,11 @@ void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, 
 }
 
 void DecodeTimes::time_layers(const ModelShape& model, DecodeStep& step) {
+  const auto has_several = [](std::uint32_t layers) { return layers > 1; };
+  const bool several = std::any_of(step.dealt.begin(), step.dealt.end(), has_several);
   for (DecodeLayers& kind : step.kinds) {
-    kind.times = step.split ? time_split(model, kind.block) : time_whole(model, kind.block);
+    kind.times =
+        step.split ? time_split(model, kind.block) : time_whole(model, kind.block, several);
   }
   step.layer = mean_of(step.kinds, model.layers);
   DecodeBlock block = step.kinds.front().block;
@@ -267,12 +272,18 @@ void DecodeTimes::add_totals(const ModelShape& model, const DecodePlacement& pla
   step.cores = cores(placement);
 }
 
-DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
-                             std::uint32_t context) {
-  const std::uint32_t blocks = placement.blocks();
+DecodeStep DecodeTimes::placed(const ModelShape& model, const DecodePlacement& placement,
+                               std::uint32_t context) const {
   DecodeStep step;
   step.kinds = layers_of(model, placement, context);
   place_either_way(model, placement, step);
+  return step;
+}
+
+DecodeStep DecodeTimes::step(const ModelShape& model, const DecodePlacement& placement,
+                             std::uint32_t context) {
+  const std::uint32_t blocks = placement.blocks();
+  DecodeStep step = placed(model, placement, context);
   const RunTotals& hand_over = add_moves(model, step.kinds.front().block, step);
   // sequences pass these one after the other
   step.head = placement.batch * head(model, placement);

@@ -61,8 +61,8 @@ inline constexpr std::uint32_t kAnyPositions = 1U << 30U;
 
 /// A layer by itself, or its halves in blocks of their own.
 struct DecodeLayerTimes {
-  double first = 0;  // of a block, which waits for the hidden vector
-  double next = 0;
+  double first = 0;      // of a block, which waits for the hidden vector
+  double next = 0;       // of the others; 0 if no block has any
   double attention = 0;  // of halves
   double ffn = 0;
   DecodePhaseTimes phases;
@@ -120,6 +120,10 @@ class DecodeTimes {
 
   DecodeStep step(const ModelShape& model, const DecodePlacement& placement, std::uint32_t context);
 
+  /// The same, of which nothing has been simulated: where layers are, and their blocks.
+  DecodeStep placed(const ModelShape& model, const DecodePlacement& placement,
+                    std::uint32_t context) const;
+
   /// What a token passes before the first block and after the last.
   double head(const ModelShape& model, const DecodePlacement& placement);
   double tail(const ModelShape& model, const DecodePlacement& placement);
@@ -150,7 +154,8 @@ class DecodeTimes {
   const RunTotals& add_moves(const ModelShape& model, const wse::DecodeBlock& block,
                              DecodeStep& step);
   DecodeLayerTimes time_split(const ModelShape& model, wse::DecodeBlock block);
-  DecodeLayerTimes time_whole(const ModelShape& model, wse::DecodeBlock block);
+  /// With `several` layers in a block those behind the first are simulated too, and phases theirs.
+  DecodeLayerTimes time_whole(const ModelShape& model, wse::DecodeBlock block, bool several);
   void time_layers(const ModelShape& model, DecodeStep& step);
   void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
                   DecodeStep& step) const;

@@ -253,8 +253,9 @@ void PrefillTimes::place(const ModelShape& model, const DecodePlacement& placeme
   const auto deal = [&](std::uint32_t over) {
     run.dealt = deal_layers(model.layers, over, run.layers);
     run.memory.clear();
-    share_memory(run.kinds, run.dealt, run.layers, [&](const PrefillBlock& block) {
-      return wse::PrefillSpace({decoder, block}).weight_bytes;
+    share_memory(run.kinds, run.dealt, run.layers, run.split, [&](const PrefillBlock& block) {
+      const wse::PrefillSpace space({decoder, block});
+      return LayerBytes{space.weight_bytes, space.cache_bytes};
     });
   };
   run.split = false;
@@ -388,37 +389,40 @@ void PrefillTimes::add_totals(const DecodePlacement& placement, PrefillRun& run)
   run.cores = DecodeTimes::cores(placement);
 }
 
-double PrefillTimes::cache_moves(const ModelShape& model, const DecodePlacement& placement,
-                                 const CacheMove& move) {
-  const std::uint32_t blocks = placement.blocks();
-  // as decoding has them: heads along x
-  PrefillBlock block;
-  block.columns = block.rows = placement.columns;
-  const wse::PrefillShape shape(decoder_model(model), block);
-  const std::uint32_t layers = placement.layers_per_block != 0
-                                   ? placement.layers_per_block
-                                   : wse::DecodeShape::ceil(model.layers, blocks);
-  const std::uint32_t columns = placement.blocks_x * placement.columns;
-  // of a tensor of a layer; then, for each layer, how many positions of a core are live
-  const std::uint32_t piece = shape.k() * wse::DecodeShape::ceil(move.tokens, placement.rows);
-  const auto fill = [&](std::uint32_t tensors, std::uint32_t halves) {
-    const auto plan = [&] {
-      return wse::plan_row_fill({columns, tensors, halves, move.outwards}, costs_, params_.llm);
-    };
+CacheMoveTimes PrefillTimes::cache_moves(const ModelShape& model, const DecodePlacement& placement,
+                                         const CacheMove& move) {
+  const DecodeStep placed = ends_.placed(model, placement, move.tokens);
+  const wse::DecodeShape shape(decoder_model(model), placed.kinds.front().block);
+  CacheMoveTimes times;
+  times.split = placed.split;
+  times.layers = placed.layers;
+  wse::RowFill fill;
+  fill.outwards = move.outwards;
+  fill.cores = placement.blocks_x * placement.columns;
+  // the blocks of feed-forward parts are the nearer ones of each two
+  fill.block = placed.split ? placement.columns : 0;
+  const auto run = [&](std::uint32_t tensors, std::uint32_t halves) {
+    fill.tensors = tensors;
+    fill.halves = halves;
     const std::string key =
-        fmt::format("fill {} {} {} {}", columns, tensors, halves, move.outwards);
+        fmt::format("fill {} {} {} {} {}", fill.cores, tensors, halves, fill.outwards, fill.block);
+    const auto plan = [&] { return wse::plan_row_fill(fill, costs_, params_.llm); };
     return static_cast<double>(runs_.of(key, plan).cycles);
   };
+  // of a tensor of a layer; then, for each layer, how many positions of a core are live
+  const std::uint32_t piece = shape.k() * shape.slots();
   // tensors follow each other at once: the second and all further ones take the same
-  const double first = fill(1, piece);
-  const double next = fill(2, piece) - first;
-  const double counters = fill(1, layers);
-  const double of_row = first + (2 * layers - 1) * next + counters;
-  const double bytes = (2.0 * layers * piece + layers) * 2 * columns;
-  const double clock = move.clock_ghz != 0 ? move.clock_ghz : params_.clock.value();
-  const double rate = params_.llm.stream_rate / (1000 * clock);  // bytes a cycle
-  const double rows = static_cast<double>(placement.blocks_y) * placement.rows / move.streams;
-  return rows * std::max(of_row, bytes / rate);
+  const double first = run(1, piece);
+  const double next = run(2, piece) - first;
+  const double tensors = 2.0 * times.layers;
+  times.row = first + (tensors - 1) * next + run(1, times.layers);
+  const double keeping = placed.split ? fill.cores / 2.0 : fill.cores;
+  times.bytes = (tensors * piece + times.layers) * 2 * keeping;
+  times.clock_ghz = move.clock_ghz != 0 ? move.clock_ghz : params_.clock.value();
+  times.stream = times.bytes / (params_.llm.stream_rate / (1000 * times.clock_ghz));
+  times.rows = wse::DecodeShape::ceil(placement.blocks_y * placement.rows, move.streams);
+  times.cycles = times.rows * std::max(times.row, times.stream);
+  return times;
 }
 
 }  // namespace lacuna

@@ -57,6 +57,19 @@ struct CacheMove {
   bool outwards = false;
 };
 
+/// How long that takes.
+struct CacheMoveTimes {
+  bool split = false;        // attention parts have blocks of their own
+  std::uint32_t layers = 0;  // in the fullest block that has keys
+  std::uint32_t rows = 0;    // of cores that follow each other in a stream
+  double row = 0;            // cycles of one, of its cores
+  double stream = 0;         // of one, of the host's stream
+  double bytes = 0;          // of one
+  double cycles = 0;         // of all
+
+  double clock_ghz = 0;
+};
+
 class PrefillTimes {
  public:
   PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends,
@@ -75,8 +88,9 @@ class PrefillTimes {
   /// Has the programs of what follows shown; see InferenceRuns.
   void watch(const TaskView& view, ShowProgram show) { runs_.watch(view, std::move(show)); }
 
-  double cache_moves(const ModelShape& model, const DecodePlacement& placement,
-                     const CacheMove& move);
+  /// Placed as for decoding.
+  CacheMoveTimes cache_moves(const ModelShape& model, const DecodePlacement& placement,
+                             const CacheMove& move);
 
  private:
   const PrefillLayer& parts_of(const wse::PrefillShape& shape, const wse::PrefillStyle& style,

@@ -194,10 +194,16 @@ void CoreCode::multiply_add(bool stand, Element element, const Operand& to, cons
 }
 
 void CoreCode::as_one_piece(const Datapath& datapath, const std::function<void()>& write) {
+  const Cycle cycles = cycles_of(datapath, write);
+  const CodeShares written = stretch_;
+  scalar(static_cast<std::uint32_t>(cycles));
+  stretch_ = written;
+}
+
+Cycle CoreCode::cycles_of(const Datapath& datapath, const std::function<void()>& write) {
   Routine before = std::exchange(local_, {});
   const std::size_t steps = steps_.size();
   write();
-  const CodeShares written = stretch_;
   if (steps_.size() != steps) throw InternalError("a piece of code that uses the fabric");
   Cycle cycles = 0;
   for (const Instruction& what : std::exchange(local_, std::move(before))) {
@@ -205,8 +211,7 @@ void CoreCode::as_one_piece(const Datapath& datapath, const std::function<void()
     const BeatCost cost(what, datapath.simd, datapath.mem, kFabricWords, 0);
     cycles += cycles_alone(what, cost, 0);
   }
-  scalar(static_cast<std::uint32_t>(cycles));
-  stretch_ = written;
+  return cycles;
 }
 
 void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,

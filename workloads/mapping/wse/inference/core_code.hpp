@@ -89,6 +89,9 @@ class CoreCode {
   /// without values whose cores all have code of their own.
   void as_one_piece(const Datapath& datapath, const std::function<void()>& write);
 
+  /// The cycles of that, of which nothing is appended.
+  Cycle cycles_of(const Datapath& datapath, const std::function<void()>& write);
+
   /// Started in microthread `thread` beside what follows, once it is idle; waited for.
   void beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
               std::uint32_t length);

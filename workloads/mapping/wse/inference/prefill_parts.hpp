@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -129,6 +131,14 @@ class PrefillParts {
     std::uint32_t column = 0;
     InputPiece piece;
   };
+  /// Cycles of what cores of a product multiply in a step, by all that they depend on: where it
+  /// lies, the row of cores if weights are listed, the column if inputs are tested, and the piece.
+  using PieceKey = std::array<std::uint32_t, 6>;
+  using PieceCycles = std::map<PieceKey, std::uint32_t>;
+  struct CorePlace {
+    std::uint32_t row = 0;
+    std::uint32_t column = 0;
+  };
   CoreMakers makers() const { return {costs_, params_}; }
   std::pair<std::uint32_t, std::uint32_t> kind(std::uint32_t row, std::uint32_t column) const {
     return {row, skew_of(column) % 2};
@@ -166,12 +176,14 @@ class PrefillParts {
   void exponential(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t rows) const;
   void choose(CoreCode& code) const;
   void product(CoreCode& code, const TileProduct& job, const RingSide& x, const RingSide& y,
-               std::uint32_t row, std::uint32_t column) const;
+               const CorePlace& place, PieceCycles& known) const;
   SparseTile tile_of(const TileProduct& job, std::uint32_t weights,
                      std::uint32_t activations) const;
   void multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
                 std::uint32_t tile) const;
-  void multiply_nonzero(CoreCode& code, const TileProduct& job, const StepTile& at) const;
+  void multiply_nonzero(CoreCode& code, const TileProduct& job, const StepTile& at,
+                        PieceCycles& known) const;
+  SparseTile nonzeros_of(const TileProduct& job, const StepTile& at) const;
   void score(CoreCode& code, std::uint32_t keys) const;
   void weigh(CoreCode& code, std::uint32_t values, std::uint32_t held, std::uint32_t block) const;
   void send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t root,

@@ -106,8 +106,7 @@ SparseTile PrefillParts::tile_of(const TileProduct& job, std::uint32_t weights,
 }
 
 /// Each core has its own zeros.
-void PrefillParts::multiply_nonzero(CoreCode& code, const TileProduct& job,
-                                    const StepTile& at) const {
+SparseTile PrefillParts::nonzeros_of(const TileProduct& job, const StepTile& at) const {
   const DecodeZeros& zeros = *shape_.zeros_of(job.what);
   const Matrix matrix = matrix_of(job.what);
   const auto number = static_cast<std::size_t>(job.what);
@@ -128,17 +127,30 @@ void PrefillParts::multiply_nonzero(CoreCode& code, const TileProduct& job,
     if (!tile.listed) continue;
     tile.runs.push_back(stored_runs(zeros.weights.at(number), features, i, tile.whole));
   }
-  const auto write = [&] { write_sparse_tile(code, tile, sum_); };
+  return tile;
+}
+
+/// Tiles go round, so that many cores multiply the same in turn.
+void PrefillParts::multiply_nonzero(CoreCode& code, const TileProduct& job, const StepTile& at,
+                                    PieceCycles& known) const {
+  const auto write = [&] { write_sparse_tile(code, nonzeros_of(job, at), sum_); };
   if (pieces_ == nullptr) {
     write();
-  } else {
-    code.as_one_piece(*pieces_, write);
+    return;
   }
+  const DecodeZeros& zeros = *shape_.zeros_of(job.what);
+  const Matrix matrix = matrix_of(job.what);
+  const PieceKey key = {at.weights,   at.tile,         zeros.sparse(matrix) ? at.row : 0,
+                        at.piece.row, at.piece.number, zeros.tests(matrix) ? at.column : 0};
+  const auto [cycles, fresh] = known.try_emplace(key, 0);
+  if (fresh) cycles->second = static_cast<std::uint32_t>(code.cycles_of(*pieces_, write));
+  code.scalar(cycles->second);
 }
 
 /// The steps of a core. The weights go round once and are where they were in the end.
 void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSide& x,
-                           const RingSide& y, std::uint32_t row, std::uint32_t column) const {
+                           const RingSide& y, const CorePlace& core, PieceCycles& known) const {
+  const auto [row, column] = core;
   const std::uint32_t a = shape_.tile_pieces();
   const std::uint32_t w = shape_.weight_pieces();
   const std::uint32_t pitch = shape_.pitch();
@@ -170,7 +182,7 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSid
                                    tile(there) + 2 * left * job.inputs * pitch);
     if (shape_.zeros_of(job.what) != nullptr) {
       const StepTile own{at.first, at.second, row, column, weights_at(job, row, column, step)};
-      code.call_kept(code.keep([&] { multiply_nonzero(code, job, own); }));
+      code.call_kept(code.keep([&] { multiply_nonzero(code, job, own, known); }));
     } else {
       const auto [body, unknown] = bodies.try_emplace(at, 0);
       if (unknown) body->second = code.keep([&] { multiply(code, job, at.first, at.second); });
@@ -196,6 +208,7 @@ TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const
   extent.rows = std::min(extent.rows, job.steps);
   const RingSide x(extent.columns, CoreLine::Direction::columns);
   const RingSide y(extent.rows, CoreLine::Direction::rows);
+  PieceCycles known;
   return plan_rings(
       x, y, extent, makers(),
       [&](std::uint32_t row, std::uint32_t column) {
@@ -203,7 +216,7 @@ TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const
         return x.position(column) % shape_.tile_pieces();
       },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
-        product(code, job, x, y, row, column);
+        product(code, job, x, y, {row, column}, known);
       });
 }
 
