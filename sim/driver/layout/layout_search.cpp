@@ -48,10 +48,10 @@ double LayoutTrials::guess(const SpacePlace& place) const {
   return cycles;
 }
 
-std::optional<LayoutTrial> LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
+LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
   LayoutTrial trial;
   try {
-    attempt(place, [&](const Laid& laid) {
+    const bool can_be = attempt(place, [&](const Laid& laid) {
       if (auto* const sharing = dynamic_cast<MovesOperands*>(laid.machine.get())) {
         trial.runs = std::make_shared<ProductRuns>();
         trial.runs->limit = limit;
@@ -60,8 +60,9 @@ std::optional<LayoutTrial> LayoutTrials::simulate(const SpacePlace& place, Cycle
       trial.result =
           std::make_shared<OpResult>(laid.machine->run(laid.op, mask_, seed_, execution_));
     });
-  } catch (const CycleLimitPassed&) {
-    return std::nullopt;
+    if (!can_be) trial.fate = LayoutTrial::Fate::impossible;
+  } catch (const CycleLimitPassed& passed) {
+    trial.fate = passed.unknown ? LayoutTrial::Fate::unknown : LayoutTrial::Fate::slower;
   }
   if (trial.runs) trial.runs->limit = kNever;
   return trial;
@@ -87,6 +88,13 @@ bool LayoutTrials::attempt(const SpacePlace& place,
   } catch (const SimulationError&) {  // no room, no such kernel
     return false;
   }
+}
+
+bool gave_up(const LayoutTrial& trial, const SpacePlace& place, LocalSearch& search) {
+  const bool unknown = trial.fate == LayoutTrial::Fate::unknown;
+  if (!unknown && trial.fate != LayoutTrial::Fate::slower) return false;
+  search.give_up(place, unknown);
+  return true;
 }
 
 double at_most(LocalSearch& search) {
@@ -115,12 +123,9 @@ std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op
   LayoutFound found;
   for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
     for (const SpacePlace& place : batch) {
-      const auto trial = one.simulate(place, limit_below(search.best_value()));
-      if (!trial) {
-        search.give_up(place);
-        continue;
-      }
-      const std::shared_ptr<const OpResult>& result = trial->result;
+      const LayoutTrial trial = one.simulate(place, limit_below(search.best_value()));
+      if (gave_up(trial, place, search)) continue;
+      const std::shared_ptr<const OpResult>& result = trial.result;
       if (place == own && result) found.planned = result->cycles;
       search.take(place,
                   result ? std::optional(static_cast<double>(result->cycles)) : std::nullopt);

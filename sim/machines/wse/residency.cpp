@@ -209,7 +209,7 @@ class WeightsRun {
     std::string unknown = {};  // why it is not simulated
     bool in_part = false;      // simulated by a sample of rows
 
-    bool passed = false;  // the limit: it takes longer than anyone wants to know
+    std::optional<CycleLimitPassed> passed = {};  // it takes longer than anyone wants to know
 
     Cycle cycles() const { return result ? result->cycles : kNever; }
   };
@@ -329,8 +329,8 @@ void WeightsRun::simulate(Place& place, bool only) const {
   }
   try {
     attempt(place.refused, [&] { place.result = in(place.residency); });
-  } catch (const CycleLimitPassed&) {
-    place.passed = true;
+  } catch (const CycleLimitPassed& passed) {
+    place.passed = passed;
   }
   if (place.result) place.least = place.most = place.result->cycles;
 }
@@ -380,13 +380,12 @@ OpResult WeightsRun::faster() const {
     const Cycle so_far = best == nullptr ? kNever : best->cycles();
     if (place.cycles() < so_far || (place.cycles() == so_far && wins_ties)) best = &place;
   }
-  const bool passed =
-      std::any_of(places.begin(), places.end(), [](const Place& place) { return place.passed; });
-  if (passed && best != nullptr) {  // a remark compares the two
-    params_.runs->limit = kNever;
+  for (const Place& place : places) {
+    if (!place.passed) continue;
+    if (best == nullptr) throw *place.passed;
+    params_.runs->limit = kNever;  // a remark compares the two
     return faster();
   }
-  if (passed) throw CycleLimitPassed("weights in either place");
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
   const Place& other = best == &places[0] ? places.back() : places[0];
   const std::string against = comparison(*best, other);
