@@ -75,6 +75,7 @@ class Search {
   const Sweep& sweep() const { return sweep_; }
   const SearchOrder& order() const { return *order_; }
   const std::string& refusal() const { return refusal_; }
+  bool simulates_all() const { return words_.all; }
   const std::vector<Objective>& objectives() const { return objectives_; }
 
   /// What no point can be below.
@@ -272,23 +273,59 @@ std::string search_csv(const Search& search) {
   return text;
 }
 
-/// The best points, and how far from what is possible they are at most.
-std::string search_text(const Search& search) {
+/// By value of each axis, how far the bounds of simulated points are below what these take.
+std::string slack_table(const Search& search) {
+  const SearchOrder& order = search.order();
+  TextTable table;
+  table.column("axis", "", TextTable::Align::left);
+  table.column("value", "", TextTable::Align::left);
+  table.column("points", "");
+  for (const char* const each : {"least", "median", "most"}) table.column(each, "%");
+  for (std::size_t axis = 0; axis < search.sweep().axes.size(); ++axis) {
+    std::vector<std::string> values;  // as they come
+    for (const auto& text : search.sweep().axis_text) {
+      if (std::count(values.begin(), values.end(), text[axis]) == 0) values.push_back(text[axis]);
+    }
+    for (const std::string& value : values) {
+      const std::vector<double> slack = order.slack(
+          [&](std::size_t point) { return search.sweep().axis_text[point][axis] == value; });
+      if (slack.empty()) continue;
+      std::vector<std::string> row{search.sweep().axes[axis], value,
+                                   fmt::format("{}", slack.size())};
+      for (const double each : {slack.front(), slack[slack.size() / 2], slack.back()}) {
+        row.push_back(fmt::format("{:.1f}", 100 * each));
+      }
+      table.row(row);
+    }
+  }
+  return "\nHow far bounds are below what was simulated\n\n" + table.text();
+}
+
+std::ptrdiff_t count_of(const Search& search, Fate fate) {
   const std::vector<SearchPoint>& points = search.order().points();
-  const auto count = [&](Fate fate) {
-    return std::count_if(points.begin(), points.end(),
-                         [&](const SearchPoint& point) { return point.fate == fate; });
-  };
+  return std::count_if(points.begin(), points.end(),
+                       [&](const SearchPoint& point) { return point.fate == fate; });
+}
+
+/// What became of the points.
+std::string fates_text(const Search& search) {
+  const auto count = [&](Fate fate) { return count_of(search, fate); };
   std::string text = fmt::format(
       "{}: {} points, {} simulated, {} pruned by their bounds, {} failed or not as subject_to has "
       "it, {} left over\n",
-      search.sweep().name, points.size(), count(Fate::simulated), count(Fate::pruned),
-      count(Fate::failed), count(Fate::left_over));
+      search.sweep().name, search.order().points().size(), count(Fate::simulated),
+      count(Fate::pruned), count(Fate::failed), count(Fate::left_over));
   if (count(Fate::excluded) > 0) {
     text += fmt::format("{} excluded, which cannot be; the first: {}\n", count(Fate::excluded),
                         search.refusal());
   }
-  text += "\n";
+  return text + "\n";
+}
+
+/// The best points, and how far from what is possible they are at most.
+std::string search_text(const Search& search) {
+  const std::vector<SearchPoint>& points = search.order().points();
+  std::string text = fates_text(search);
   const std::vector<std::size_t> front = search.order().front();
   if (front.empty()) return text + "none is right\n";
   TextTable table;
@@ -321,7 +358,8 @@ std::string search_text(const Search& search) {
         "Bounds are below what was simulated by {:.1f} to {:.1f} %, in the median by {:.1f} %\n",
         100 * slack.front(), 100 * slack.back(), 100 * slack[slack.size() / 2]);
   }
-  if (count(Fate::left_over) > 0) {
+  if (search.simulates_all()) text += slack_table(search);
+  if (count_of(search, Fate::left_over) > 0) {
     text += "Not all points were looked at: one that was left over may be better\n";
   }
   return text;

@@ -88,6 +88,23 @@ TEST(Search, DescendsToTheSamePoint) {
   EXPECT_EQ(best_line(one.out), best_line(all.out)) << one.out;
 }
 
+// Sixteen columns are no eleven groups: a point that is known not to be is not run, has no bound,
+// and its reason is said.
+TEST(Search, ExcludesWhatCannotBeWithoutRunningIt) {
+  const ProgramBench bench;
+  const std::string out = bench.path("out");
+  const Ran ran = search(bench,
+                         "minimise: time\nmachine: wse2\ngemm: 96x96x64\npattern: unstructured\n"
+                         "density: 0.3\nresidency: streamed\nspace:\n  ws.groups: [11, 2, 4]\n"
+                         "set:\n  wafer.columns: 16\n  wafer.rows: 8\n  io.share: 1\n",
+                         "--out " + out);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("3 points, 2 simulated, 0 pruned by their bounds, 0 failed"));
+  EXPECT_THAT(ran.out, HasSubstr("1 excluded, which cannot be; the first: ws.groups = 11: "
+                                 "wafer.columns = 16 are not a multiple of it\n"));
+  EXPECT_THAT(file_text(out + "/search.csv"), HasSubstr("\n0,11,,,excluded,,\n"));
+}
+
 TEST(Search, LeavesOutWhatSubjectToDoesNotAllow) {
   const ProgramBench bench;
   const Ran none =
