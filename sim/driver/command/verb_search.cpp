@@ -28,6 +28,8 @@
 #include "sim/driver/sweep/sweep.hpp"
 #include "sim/report/sweep_study.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 
