@@ -14,6 +14,14 @@
 #include "sim/machines/moves_operands.hpp"
 
 namespace lacuna {
+namespace {
+
+/// Bounds are within half of what is simulated in most layouts: one that takes more than so many
+/// times its bound is not simulated to its end, as it takes long and few of them are fast.
+constexpr double kWorthOfBound = 2;
+
+}  // namespace
+
 LayoutTrials::LayoutTrials(const Machine& machine, const LayerOp& op, const Mask* mask,
                            std::uint64_t seed, const Execution& execution,
                            const LayoutPoints& points, const TakeOperands& take_operands)
@@ -50,11 +58,14 @@ double LayoutTrials::guess(const SpacePlace& place) const {
 
 LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
   LayoutTrial trial;
+  const double least = bound(place);
+  const Cycle worth = least == 0 ? kNever : limit_below(kWorthOfBound * least);
+  const Cycle most = limit == kNever ? kNever : std::min(limit, worth);
   try {
     const bool can_be = attempt(place, [&](const Laid& laid) {
       if (auto* const sharing = dynamic_cast<MovesOperands*>(laid.machine.get())) {
         trial.runs = std::make_shared<ProductRuns>();
-        trial.runs->limit = limit;
+        trial.runs->limit = most;
         sharing->share_runs(trial.runs);
       }
       trial.result =
@@ -62,7 +73,8 @@ LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
     });
     if (!can_be) trial.fate = LayoutTrial::Fate::impossible;
   } catch (const CycleLimitPassed& passed) {
-    trial.fate = passed.unknown ? LayoutTrial::Fate::unknown : LayoutTrial::Fate::slower;
+    const bool unknown = passed.unknown || most < limit;
+    trial.fate = unknown ? LayoutTrial::Fate::unknown : LayoutTrial::Fate::slower;
   }
   if (trial.runs) trial.runs->limit = kNever;
   return trial;

@@ -76,7 +76,7 @@ class LayoutTrials {
   /// any other if no one can say.
   double guess(const SpacePlace& place) const;
 
-  /// Given up if it takes more cycles than `limit`, or too much work to know.
+  /// With a limit it is given up if it takes more cycles, or if that is too much work to know.
   LayoutTrial simulate(const SpacePlace& place, Cycle limit) const;
 
  private:
