@@ -9,6 +9,9 @@ namespace lacuna {
 /// takes longer, and nothing is wrong with it.
 struct CycleLimitPassed : std::runtime_error {
   using std::runtime_error::runtime_error;
+
+  /// It was given up before that: to find out whether it passes the limit is too much work.
+  bool unknown = false;
 };
 
 }  // namespace lacuna

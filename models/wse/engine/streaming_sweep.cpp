@@ -28,6 +28,17 @@
 namespace lacuna::wse {
 namespace {
 
+/// What has a limit of cycles is given up where its rows, each stepped by itself, would be more
+/// work than so many rows that take all of these cycles: a few rows differ in most layouts.
+constexpr std::uint64_t kMostRowsOfLimit = 8;
+
+void require_work(std::uint64_t row_steps, Cycle limit) {
+  if (limit >= kNever / kMostRowsOfLimit || row_steps <= kMostRowsOfLimit * limit) return;
+  CycleLimitPassed passed(fmt::format("more than {} steps of rows", kMostRowsOfLimit * limit));
+  passed.unknown = true;
+  throw passed;
+}
+
 /// Neighbouring rows, from the one nearest to where words enter to the farthest.
 struct RowClass {
   std::uint32_t first = 0;
@@ -114,6 +125,7 @@ class Sweep final : public StreamingSweep {
 
   SweepOutcome run(Cycle limit) override {
     Cycle last_move = 0;
+    std::uint64_t row_steps = 0;
     Cycle next_mark = mark_length_ == 0 ? kNever : mark_length_;
     for (Cycle now = 0;; ++now) {
       if (now == next_mark) {
@@ -140,6 +152,7 @@ class Sweep final : public StreamingSweep {
       }
       if (pending == 0) return outcome();
       if (now >= limit) throw CycleLimitPassed(fmt::format("more than {} cycles", limit));
+      require_work(row_steps += groups(), limit);
       if (copies_) {
         copies_->arrive(injectors_.step(now, copies_->open()));
       } else {

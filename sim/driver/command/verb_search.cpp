@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/column_counts.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
@@ -26,12 +28,15 @@
 #include "sim/driver/sweep/sweep.hpp"
 #include "sim/report/sweep_study.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "workloads/trace/options.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 
 namespace {
 
 constexpr std::size_t kMostFrontRows = 20;  // of a table on a terminal
+constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
 /// What conditions of subject_to may name, in the units of summary.csv.
 std::optional<double> measured(const SummaryRow& total, const std::string& name) {
@@ -71,15 +76,29 @@ class Search {
 
   const Sweep& sweep() const { return sweep_; }
   const SearchOrder& order() const { return *order_; }
+  const std::string& refusal() const { return refusal_; }
+  bool simulates_all() const { return words_.all; }
   const std::vector<Objective>& objectives() const { return objectives_; }
 
   /// What no point can be below.
   void find_bounds(MaskStore& masks, const RunSettings& settings, const Pricing& pricing) {
     std::vector<SearchPoint> points;
+    ColumnCounts counts;  // of the masks that a point and the next have in common
+    std::string counted;
     for (const Point& point : sweep_.points) {
+      const std::string masked = masks_of(point, settings);
+      if (masked != counted) counts.forget();
+      counted = masked;
+      SearchPoint made;
+      if (const std::string why = refusal(point, masks, settings); !why.empty()) {
+        made.fate = Fate::excluded;
+        if (refusal_.empty()) refusal_ = why;
+        made.bound.resize(objectives_.size(), kNoTime);
+        points.push_back(std::move(made));
+        continue;
+      }
       const double time = least_time(point, masks, settings);
       const double area = area_of(*point.machine, pricing);
-      SearchPoint made;
       for (const Objective objective : objectives_) {
         double bound = 0;
         if (objective == Objective::time) bound = time;
@@ -155,6 +174,32 @@ class Search {
     return "";
   }
 
+  /// What is equal for two points if their masks are.
+  static std::string masks_of(const Point& point, const RunSettings& settings) {
+    const std::uint64_t seed = point.settings_or(settings).seed;
+    std::string text;
+    for (const LayerOp& op : point.workload.ops) {
+      text += fmt::format("{} {} {} {}x{} {}\n", op.id, pattern_label(op.pattern),
+                          row_seed(op, seed), op.m, op.k, op.n);
+    }
+    return text;
+  }
+
+  /// Why a point cannot be, as far as that is known without a simulation; empty if it may.
+  static std::string refusal(const Point& point, MaskStore& masks, const RunSettings& settings) {
+    const std::uint64_t seed = point.settings_or(settings).seed;
+    try {
+      for (const LayerOp& op : point.workload.ops) {
+        point.machine->expected_cycles(op, masks.mask(op, point.workload, seed));
+      }
+    } catch (const RequestError& error) {
+      return error.what();
+    } catch (const SimulationError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
   static double least_time(const Point& point, MaskStore& masks, const RunSettings& settings) {
     const std::uint64_t seed = point.settings_or(settings).seed;
     double cycles = 0;
@@ -194,6 +239,7 @@ class Search {
   SearchWords words_;
   Sweep sweep_;
   std::vector<Objective> objectives_;
+  std::string refusal_;  // of the first point that cannot be
   std::vector<SweepCondition> conditions_;
   std::optional<SearchOrder> order_;
   std::optional<SearchDescent> descent_;
@@ -220,7 +266,7 @@ std::string search_csv(const Search& search) {
     for (const std::string& value : search.sweep().axis_text[i]) text += "," + value;
     for (std::size_t o = 0; o < point.bound.size(); ++o) {
       text += fmt::format(",{},{}", point.value.empty() ? "" : fmt::format("{}", point.value[o]),
-                          point.bound[o]);
+                          point.fate == Fate::excluded ? "" : fmt::format("{}", point.bound[o]));
     }
     const bool best = std::find(front.begin(), front.end(), i) != front.end();
     text += fmt::format(",{},{},{}\n", word(point.fate),
@@ -229,18 +275,59 @@ std::string search_csv(const Search& search) {
   return text;
 }
 
+/// By value of each axis, how far the bounds of simulated points are below what these take.
+std::string slack_table(const Search& search) {
+  const SearchOrder& order = search.order();
+  TextTable table;
+  table.column("axis", "", TextTable::Align::left);
+  table.column("value", "", TextTable::Align::left);
+  table.column("points", "");
+  for (const char* const each : {"least", "median", "most"}) table.column(each, "%");
+  for (std::size_t axis = 0; axis < search.sweep().axes.size(); ++axis) {
+    std::vector<std::string> values;  // as they come
+    for (const auto& text : search.sweep().axis_text) {
+      if (std::count(values.begin(), values.end(), text[axis]) == 0) values.push_back(text[axis]);
+    }
+    for (const std::string& value : values) {
+      const std::vector<double> slack = order.slack(
+          [&](std::size_t point) { return search.sweep().axis_text[point][axis] == value; });
+      if (slack.empty()) continue;
+      std::vector<std::string> row{search.sweep().axes[axis], value,
+                                   fmt::format("{}", slack.size())};
+      for (const double each : {slack.front(), slack[slack.size() / 2], slack.back()}) {
+        row.push_back(fmt::format("{:.1f}", 100 * each));
+      }
+      table.row(row);
+    }
+  }
+  return "\nHow far bounds are below what was simulated\n\n" + table.text();
+}
+
+std::ptrdiff_t count_of(const Search& search, Fate fate) {
+  const std::vector<SearchPoint>& points = search.order().points();
+  return std::count_if(points.begin(), points.end(),
+                       [&](const SearchPoint& point) { return point.fate == fate; });
+}
+
+/// What became of the points.
+std::string fates_text(const Search& search) {
+  const auto count = [&](Fate fate) { return count_of(search, fate); };
+  std::string text = fmt::format(
+      "{}: {} points, {} simulated, {} pruned by their bounds, {} failed or not as subject_to has "
+      "it, {} left over\n",
+      search.sweep().name, search.order().points().size(), count(Fate::simulated),
+      count(Fate::pruned), count(Fate::failed), count(Fate::left_over));
+  if (count(Fate::excluded) > 0) {
+    text += fmt::format("{} excluded, which cannot be; the first: {}\n", count(Fate::excluded),
+                        search.refusal());
+  }
+  return text + "\n";
+}
+
 /// The best points, and how far from what is possible they are at most.
 std::string search_text(const Search& search) {
   const std::vector<SearchPoint>& points = search.order().points();
-  const auto count = [&](Fate fate) {
-    return std::count_if(points.begin(), points.end(),
-                         [&](const SearchPoint& point) { return point.fate == fate; });
-  };
-  std::string text = fmt::format(
-      "{}: {} points, {} simulated, {} pruned by their bounds, {} failed or not as subject_to has "
-      "it, {} left over\n\n",
-      search.sweep().name, points.size(), count(Fate::simulated), count(Fate::pruned),
-      count(Fate::failed), count(Fate::left_over));
+  std::string text = fates_text(search);
   const std::vector<std::size_t> front = search.order().front();
   if (front.empty()) return text + "none is right\n";
   TextTable table;
@@ -273,7 +360,8 @@ std::string search_text(const Search& search) {
         "Bounds are below what was simulated by {:.1f} to {:.1f} %, in the median by {:.1f} %\n",
         100 * slack.front(), 100 * slack.back(), 100 * slack[slack.size() / 2]);
   }
-  if (count(Fate::left_over) > 0) {
+  if (search.simulates_all()) text += slack_table(search);
+  if (count_of(search, Fate::left_over) > 0) {
     text += "Not all points were looked at: one that was left over may be better\n";
   }
   return text;

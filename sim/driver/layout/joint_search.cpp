@@ -24,7 +24,8 @@ constexpr std::size_t kTriedByAlike = 1;  // layouts that lie differently, the f
 /// The fastest layout that was simulated of those that lie alike.
 struct Candidate {
   Layout layout;
-  std::string lies;   // what other rows see of it
+  std::string lies;   // what other rows see of it,
+  std::string lives;  // where its weights are
   double cycles = 0;  // without moves of operands
   LayerOp op;         // as it is laid out
   std::shared_ptr<const Machine> machine;
@@ -151,7 +152,8 @@ bool JointSearch::is_moved(std::size_t i, const Chosen& chosen) const {
 /// What decides about the moves of a row: how it and its makers lie.
 std::string JointSearch::key_of_moves(std::size_t i, const Chosen& chosen) const {
   const Row& row = rows_[i];
-  std::string key = row.content + (row.space == nullptr ? "" : "\n" + chosen(i)->lies);
+  std::string key = row.content;
+  if (row.space != nullptr) key += "\n" + chosen(i)->lies + chosen(i)->lives;
   for (const auto& maker : row.makers) {
     const Candidate* const from = maker ? chosen(*maker) : nullptr;
     key += "\n" + (from == nullptr ? "" : from->lies);
@@ -180,7 +182,8 @@ double JointSearch::bound_of_moves(std::size_t i, const Layout& layout) const {
   for (const Residency each : {Residency::streamed, Residency::resident}) {
     if (op.residency != Residency::automatic && op.residency != each) continue;
     Candidate at;
-    at.lies = lies_as(machine_, *row.space, layout) + word(each);
+    at.lies = lies_as(machine_, *row.space, layout);
+    at.lives = word(each);
     const auto with = [&](std::size_t other) { return other == i ? &at : chosen(other); };
     double total = known_moves(i, with);
     for (const std::size_t taker : row.takers) total += known_moves(taker, with);
@@ -248,10 +251,12 @@ std::optional<std::size_t> JointSearch::keep(Row& row, const LayoutPoints& point
       if (result.residency == word(each)) made.op.residency = each;
     }
   }
-  made.lies = lies_as(machine_, *row.space, made.layout) + word(made.op.residency);
+  made.lies = lies_as(machine_, *row.space, made.layout);
+  made.lives = word(made.op.residency);
   made.cycles = static_cast<double>(result.cycles);
-  const auto same = std::find_if(row.candidates.begin(), row.candidates.end(),
-                                 [&](const Candidate& each) { return each.lies == made.lies; });
+  const auto same = std::find_if(
+      row.candidates.begin(), row.candidates.end(),
+      [&](const Candidate& each) { return each.lies == made.lies && each.lives == made.lives; });
   const auto at = static_cast<std::size_t>(same - row.candidates.begin());
   if (same == row.candidates.end()) {
     row.candidates.push_back(std::move(made));
@@ -279,7 +284,8 @@ double JointSearch::least_moves(std::size_t i, const Layout& layout) {
   for (const Residency each : {Residency::streamed, Residency::resident}) {
     if (asked != Residency::automatic && asked != each) continue;
     at.op.residency = each;
-    at.lies = lies_as(machine_, *row.space, layout) + word(each);
+    at.lies = lies_as(machine_, *row.space, layout);
+    at.lives = word(each);
     const auto with = [&](std::size_t other) { return other == i ? &at : chosen(other); };
     double total = moves(i, with);
     for (const std::size_t taker : row.takers) total += moves(taker, with);
@@ -344,13 +350,13 @@ void JointSearch::search(std::size_t i) {
                      planned, effort_);
   const auto attempt = [&](const SpacePlace& place) {
     if (place != planned && !may_gain(i, place, points, trials, best, search)) return;
-    const auto trial = trials.simulate(place, limit(i, points.layout(place), best));
-    if (!trial) return search.give_up(place);
-    if (!trial->result) return search.take(place, std::nullopt);
-    row.lived[place] = trial->result->residency;
-    const std::size_t at = *keep(row, points, place, *trial);
+    const LayoutTrial trial = trials.simulate(place, limit(i, points.layout(place), best));
+    if (gave_up(trial, place, search)) return;
+    if (!trial.result) return search.take(place, std::nullopt);
+    row.lived[place] = trial.result->residency;
+    const std::size_t at = *keep(row, points, place, trial);
     Candidate as_simulated = row.candidates[at];
-    as_simulated.cycles = static_cast<double>(trial->result->cycles);
+    as_simulated.cycles = static_cast<double>(trial.result->cycles);
     const double takes = total(i, as_simulated);
     if (place == planned)
       row.planned = as_simulated.cycles + moves(i, [&](std::size_t other) {

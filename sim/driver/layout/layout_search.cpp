@@ -14,6 +14,14 @@
 #include "sim/machines/moves_operands.hpp"
 
 namespace lacuna {
+namespace {
+
+/// Bounds are within half of what is simulated in most layouts: one that takes more than so many
+/// times its bound is not simulated to its end, as it takes long and few of them are fast.
+constexpr double kWorthOfBound = 2;
+
+}  // namespace
+
 LayoutTrials::LayoutTrials(const Machine& machine, const LayerOp& op, const Mask* mask,
                            std::uint64_t seed, const Execution& execution,
                            const LayoutPoints& points, const TakeOperands& take_operands)
@@ -48,20 +56,25 @@ double LayoutTrials::guess(const SpacePlace& place) const {
   return cycles;
 }
 
-std::optional<LayoutTrial> LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
+LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
   LayoutTrial trial;
+  const double least = bound(place);
+  const Cycle worth = least == 0 ? kNever : limit_below(kWorthOfBound * least);
+  const Cycle most = limit == kNever ? kNever : std::min(limit, worth);
   try {
-    attempt(place, [&](const Laid& laid) {
+    const bool can_be = attempt(place, [&](const Laid& laid) {
       if (auto* const sharing = dynamic_cast<MovesOperands*>(laid.machine.get())) {
         trial.runs = std::make_shared<ProductRuns>();
-        trial.runs->limit = limit;
+        trial.runs->limit = most;
         sharing->share_runs(trial.runs);
       }
       trial.result =
           std::make_shared<OpResult>(laid.machine->run(laid.op, mask_, seed_, execution_));
     });
-  } catch (const CycleLimitPassed&) {
-    return std::nullopt;
+    if (!can_be) trial.fate = LayoutTrial::Fate::impossible;
+  } catch (const CycleLimitPassed& passed) {
+    const bool unknown = passed.unknown || most < limit;
+    trial.fate = unknown ? LayoutTrial::Fate::unknown : LayoutTrial::Fate::slower;
   }
   if (trial.runs) trial.runs->limit = kNever;
   return trial;
@@ -87,6 +100,13 @@ bool LayoutTrials::attempt(const SpacePlace& place,
   } catch (const SimulationError&) {  // no room, no such kernel
     return false;
   }
+}
+
+bool gave_up(const LayoutTrial& trial, const SpacePlace& place, LocalSearch& search) {
+  const bool unknown = trial.fate == LayoutTrial::Fate::unknown;
+  if (!unknown && trial.fate != LayoutTrial::Fate::slower) return false;
+  search.give_up(place, unknown);
+  return true;
 }
 
 double at_most(LocalSearch& search) {
@@ -115,12 +135,9 @@ std::optional<LayoutFound> find_layout(const Machine& machine, const LayerOp& op
   LayoutFound found;
   for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
     for (const SpacePlace& place : batch) {
-      const auto trial = one.simulate(place, limit_below(search.best_value()));
-      if (!trial) {
-        search.give_up(place);
-        continue;
-      }
-      const std::shared_ptr<const OpResult>& result = trial->result;
+      const LayoutTrial trial = one.simulate(place, limit_below(search.best_value()));
+      if (gave_up(trial, place, search)) continue;
+      const std::shared_ptr<const OpResult>& result = trial.result;
       if (place == own && result) found.planned = result->cycles;
       search.take(place,
                   result ? std::optional(static_cast<double>(result->cycles)) : std::nullopt);

@@ -52,9 +52,14 @@ using TakeOperands =
 
 /// The simulation of a layout.
 struct LayoutTrial {
-  std::shared_ptr<const OpResult> result;  // null: it cannot be
+  enum class Fate { simulated, impossible, slower, unknown };  // CycleLimitPassed says the latter
+  Fate fate = Fate::simulated;
+  std::shared_ptr<const OpResult> result;  // if it was simulated
   std::shared_ptr<ProductRuns> runs;       // of a machine that shares them
 };
+
+/// Whether the simulation of a place was given up, which `search` is then told.
+bool gave_up(const LayoutTrial& trial, const SpacePlace& place, LocalSearch& search);
 
 /// An operation in each of its layouts.
 class LayoutTrials {
@@ -71,8 +76,8 @@ class LayoutTrials {
   /// any other if no one can say.
   double guess(const SpacePlace& place) const;
 
-  /// Nothing if it takes more cycles than `limit` and was given up.
-  std::optional<LayoutTrial> simulate(const SpacePlace& place, Cycle limit) const;
+  /// With a limit it is given up if it takes more cycles, or if that is too much work to know.
+  LayoutTrial simulate(const SpacePlace& place, Cycle limit) const;
 
  private:
   struct Laid {

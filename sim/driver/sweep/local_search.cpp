@@ -85,12 +85,21 @@ double LocalSearch::least_left() {
   return least;
 }
 
-/// What the start has left over is not looked at any more.
+/// What the start has left over is not looked at any more, but for one that is tried last.
 void LocalSearch::lose_patience() {
   for (const Candidate& each : left_) fates_.erase(each.place);
   left_.clear();
   moved_ = false;
   cut_off_ = true;
+  if (std::exchange(tried_last_, true)) return;
+  surround(at_);
+  const auto first = std::find_if(left_.rbegin(), left_.rend(),
+                                  [](const Candidate& each) { return each.is_last; });
+  std::vector<Candidate> last;
+  if (first != left_.rend()) last.push_back(*first);
+  for (const Candidate& each : left_) fates_.erase(each.place);
+  left_ = std::move(last);
+  if (!left_.empty()) fates_[left_[0].place] = Fate::open;
 }
 
 std::vector<SpacePlace> LocalSearch::next() {
@@ -151,11 +160,13 @@ void LocalSearch::take(const SpacePlace& place, std::optional<double> value) {
 }
 
 void LocalSearch::count_in_vain() {
-  if (++in_vain_ == effort_.patience) lose_patience();
+  ++in_vain_;
+  if (effort_.patience != 0 && in_vain_ >= effort_.patience) lose_patience();
 }
 
-void LocalSearch::give_up(const SpacePlace& place) {
-  fates_[place] = Fate::known;
+void LocalSearch::give_up(const SpacePlace& place, bool unknown) {
+  fates_[place] = unknown ? Fate::pruned : Fate::known;
+  cut_off_ = cut_off_ || unknown;
   ++simulated_;
   count_in_vain();
 }

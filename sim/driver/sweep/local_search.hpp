@@ -51,8 +51,9 @@ struct SearchEffort {
 /// Descent with restarts for the smallest value: of the neighbours of a place, which differ from it
 /// in one choice, those whose bound is below the best so far are tried in the order of their
 /// guesses, and the first batch with a better one becomes the place. Where none is better it starts
-/// anew, at the most promising of some places that are drawn; likewise where its patience ends. The
-/// same seed gives the same places.
+/// anew, at the most promising of some places that are drawn; likewise where its patience ends,
+/// once the most promising neighbour of those that are tried last has had a try. The same seed
+/// gives the same places.
 class LocalSearch {
  public:
   LocalSearch(SearchedSpace space, SpacePlace start, const SearchEffort& effort);
@@ -67,8 +68,9 @@ class LocalSearch {
   /// its bound had not yet said.
   void leave(const SpacePlace& place);
 
-  /// A place that was handed out was simulated until it was known to be above the best so far.
-  void give_up(const SpacePlace& place);
+  /// A place that was handed out was simulated until it was known to be above the best so far, or,
+  /// if that is `unknown`, for as long as it was worth.
+  void give_up(const SpacePlace& place, bool unknown = false);
 
   /// The best place, of equal ones the first; nothing if none can be.
   const std::optional<SpacePlace>& best() const { return best_; }
@@ -78,7 +80,8 @@ class LocalSearch {
   std::size_t pruned() const { return pruned_; }
   std::size_t impossible() const { return impossible_; }
 
-  /// True if places were left that the budget did not reach, or that patience did not wait for.
+  /// True if places were left that the budget did not reach, that patience did not wait for, or of
+  /// which it is unknown how good they are.
   bool cut_off() const { return cut_off_; }
 
   /// Below what no single change of the best place can be, of those that were not simulated, from
@@ -119,6 +122,7 @@ class LocalSearch {
   double best_value_ = std::numeric_limits<double>::infinity();
   double last_gain_ = std::numeric_limits<double>::infinity();  // the best when it last was one
   std::size_t in_vain_ = 0;                                     // places since
+  bool tried_last_ = false;  // of those that are, one had its try as patience ended
   std::size_t handed_out_ = 0;
   std::size_t simulated_ = 0;
   std::size_t pruned_ = 0;

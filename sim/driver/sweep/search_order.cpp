@@ -119,9 +119,14 @@ std::vector<double> SearchOrder::least() const {
 }
 
 std::vector<double> SearchOrder::slack() const {
+  return slack([](std::size_t) { return true; });
+}
+
+std::vector<double> SearchOrder::slack(const std::function<bool(std::size_t point)>& wanted) const {
   std::vector<double> slack;
-  for (const SearchPoint& point : points_) {
-    if (point.fate != Fate::simulated || point.bound[0] <= 0) continue;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const SearchPoint& point = points_[i];
+    if (point.fate != Fate::simulated || point.bound[0] <= 0 || !wanted(i)) continue;
     slack.push_back(1 - point.bound[0] / point.value[0]);
   }
   std::sort(slack.begin(), slack.end());

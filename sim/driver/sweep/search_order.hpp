@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,6 +62,8 @@ class SearchOrder {
   /// By how much of its value the bound of each simulated point is below it, sorted; of points with
   /// a bound of objective 0. Negative: above it.
   std::vector<double> slack() const;
+  /// The same of those that are `wanted`.
+  std::vector<double> slack(const std::function<bool(std::size_t point)>& wanted) const;
 
  private:
   bool is_beaten(const SearchPoint& point) const;

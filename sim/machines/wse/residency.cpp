@@ -209,11 +209,12 @@ class WeightsRun {
     std::string unknown = {};  // why it is not simulated
     bool in_part = false;      // simulated by a sample of rows
 
-    bool passed = false;  // the limit: it takes longer than anyone wants to know
+    std::optional<CycleLimitPassed> passed = {};  // it takes longer than anyone wants to know
 
     Cycle cycles() const { return result ? result->cycles : kNever; }
   };
 
+  [[noreturn]] static void give_up(const std::vector<Place>& places);
   void simulate(Place& place, bool only) const;
   void sample(Place& place) const;
   void require_times(Residency place) const;
@@ -329,8 +330,8 @@ void WeightsRun::simulate(Place& place, bool only) const {
   }
   try {
     attempt(place.refused, [&] { place.result = in(place.residency); });
-  } catch (const CycleLimitPassed&) {
-    place.passed = true;
+  } catch (const CycleLimitPassed& passed) {
+    place.passed = passed;
   }
   if (place.result) place.least = place.most = place.result->cycles;
 }
@@ -360,6 +361,15 @@ std::string WeightsRun::comparison(const Place& best, const Place& other) const 
              kSampleErrors, part.least, part.most);
 }
 
+/// If one of them may be within the limit after all, that is unknown of the product too.
+void WeightsRun::give_up(const std::vector<Place>& places) {
+  CycleLimitPassed passed("weights in either place");
+  for (const Place& place : places) {
+    passed.unknown = passed.unknown || (place.passed && place.passed->unknown);
+  }
+  throw passed;
+}
+
 /// The place with the smaller bound first; the other only if its bound does not rule it out. Equal
 /// times leave them outside.
 OpResult WeightsRun::faster() const {
@@ -380,13 +390,13 @@ OpResult WeightsRun::faster() const {
     const Cycle so_far = best == nullptr ? kNever : best->cycles();
     if (place.cycles() < so_far || (place.cycles() == so_far && wins_ties)) best = &place;
   }
-  const bool passed =
-      std::any_of(places.begin(), places.end(), [](const Place& place) { return place.passed; });
+  const bool passed = std::any_of(places.begin(), places.end(),
+                                  [](const Place& place) { return place.passed.has_value(); });
   if (passed && best != nullptr) {  // a remark compares the two
     params_.runs->limit = kNever;
     return faster();
   }
-  if (passed) throw CycleLimitPassed("weights in either place");
+  if (passed) give_up(places);
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
   const Place& other = best == &places[0] ? places.back() : places[0];
   const std::string against = comparison(*best, other);

@@ -152,6 +152,30 @@ TEST(LayoutRuns, ASimulationThatPassesItsLimitIsGivenUp) {
   }
 }
 
+// Without folding each row of cores is stepped by itself. The limit is what the product takes:
+// eight rows are the work that is worth it, twelve are given up before, and nothing is known of
+// them.
+TEST(LayoutRuns, ASimulationOfManyRowsIsGivenUpForItsWork) {
+  for (const unsigned rows : {8U, 12U}) {
+    Execution execution;
+    execution.fold = false;
+    const auto machine = small_wafer();
+    machine->set("wafer.rows", std::to_string(rows), "test");
+    const LayerOp op = product("a", {});
+    const Cycle cycles = machine->run(op, nullptr, 1, execution).cycles;
+    const auto runs = std::make_shared<ProductRuns>();
+    dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+    runs->limit = cycles;
+    bool unknown = false;
+    try {
+      EXPECT_EQ(machine->run(op, nullptr, 1, execution).cycles, cycles);
+    } catch (const CycleLimitPassed& passed) {
+      unknown = passed.unknown;
+    }
+    EXPECT_EQ(unknown, rows == 12) << rows;
+  }
+}
+
 // A second process simulates no row of what the first has found, and says the same.
 TEST(LayoutRuns, RowsAreKeptForLaterRuns) {
   namespace fs = std::filesystem;

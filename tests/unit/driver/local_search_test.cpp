@@ -217,6 +217,58 @@ TEST(LocalSearch, WhatIsTriedLastIsTriedAfterAllOthersIfItsBoundAllows) {
   }
 }
 
+// Values 0 to 7 of one choice, of which 6 and 7 are tried last. The start and three in vain end a
+// patience of three; then 6, which is expected to be better than 7, has its try. Where it gains,
+// the search goes on around it, and all others are its neighbours: the three first of them are in
+// vain again, 7 among those that are left.
+TEST(LocalSearch, OneThatIsTriedLastHasATryAfterPatienceEnds) {
+  for (const bool gains : {false, true}) {
+    SearchedSpace space;
+    space.values = {8};
+    space.settle = [](const SpacePlace& place) { return std::optional(place); };
+    space.bound = [](const SpacePlace&) { return 40.0; };
+    space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0]); };
+    space.is_last = [](const SpacePlace& place) { return place[0] >= 6; };
+    SearchEffort effort;
+    effort.restarts = 0;
+    effort.patience = 3;
+    LocalSearch search(space, {0}, effort);
+    std::vector<std::uint32_t> tried;
+    for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+      tried.push_back(batch.front()[0]);
+      search.take(batch.front(), gains && tried.back() == 6 ? 50 : 100);
+    }
+    std::vector<std::uint32_t> expected = {0, 1, 2, 3, 6};
+    if (gains) expected.insert(expected.end(), {4, 5, 7});
+    EXPECT_EQ(tried, expected);
+    EXPECT_EQ(search.best_value(), gains ? 50 : 100);
+    EXPECT_TRUE(search.cut_off());
+  }
+}
+
+// Of three values the second takes too much work to be known: the third is tried, and the bound of
+// the second, 40, stays among what is left.
+TEST(LocalSearch, WhatIsUnknownIsLeftOver) {
+  SearchedSpace space;
+  space.values = {3};
+  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  space.bound = [](const SpacePlace&) { return 40.0; };
+  space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0]); };
+  SearchEffort effort;
+  effort.restarts = 0;
+  LocalSearch search(space, {0}, effort);
+  for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
+    if (batch.front()[0] == 1) {
+      search.give_up(batch.front(), true);
+    } else {
+      search.take(batch.front(), 100);
+    }
+  }
+  EXPECT_EQ(search.simulated(), 3U);
+  EXPECT_TRUE(search.cut_off());
+  EXPECT_EQ(search.least_left(), 40);
+}
+
 // The start cannot be, and half of its neighbours: the search goes on from those that can.
 TEST(LocalSearch, LeavesAStartThatCannotBe) {
   SearchedSpace space;

@@ -2,6 +2,7 @@
 #include "workloads/mapping/wse/reduction.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <tuple>
@@ -140,9 +141,7 @@ class ReductionPlanner {
   Reduction result_;
 };
 
-}  // namespace
-
-Reduction plan_reduction(Reduce kind, std::uint32_t columns, unsigned queues) {
+Reduction planned_anew(Reduce kind, std::uint32_t columns, unsigned queues) {
   constexpr std::uint32_t kMostRounds = 31;  // as many as there may be
   Reduction whole = ReductionPlanner(kind, columns, kMostRounds).plan();
   // Beside its rounds the end of a block takes in the blocks before, a neighbour and the weights.
@@ -150,6 +149,22 @@ Reduction plan_reduction(Reduce kind, std::uint32_t columns, unsigned queues) {
   Reduction blocks = ReductionPlanner(kind, columns, queues - 3).plan();
   blocks.block = 1U << (queues - 3);
   return blocks;
+}
+
+}  // namespace
+
+/// The last plans are kept: a search asks for the same ones over and over.
+Reduction plan_reduction(Reduce kind, std::uint32_t columns, unsigned queues) {
+  constexpr std::size_t kKept = 16;  // of up to some ten MB each
+  using Key = std::tuple<Reduce, std::uint32_t, unsigned>;
+  thread_local std::deque<std::pair<Key, Reduction>> kept;
+  const Key key(kind, columns, queues);
+  for (const auto& [of, plan] : kept) {
+    if (of == key) return plan;
+  }
+  if (kept.size() == kKept) kept.pop_front();
+  kept.emplace_back(key, planned_anew(kind, columns, queues));
+  return kept.back().second;
 }
 
 }  // namespace lacuna::wse

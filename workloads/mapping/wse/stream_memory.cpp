@@ -18,7 +18,7 @@ std::uint64_t StreamMemory::held_bytes(std::uint64_t held, std::uint32_t inputs)
 std::uint64_t StreamMemory::core_bytes(const CoreShare& share) const {
   return held_bytes(share.held, share.inputs) +
          share.rows * share.outputs * output_bytes() * job.batch +
-         kernel.lookahead * share.rows * sum_bytes() + queue_bytes() +
+         kernel.lookahead * share.rows * sum_bytes() + queue_bytes +
          std::uint64_t{setup.mem.code_kib} * 1024 + job.beside;
 }
 
@@ -37,7 +37,7 @@ void StreamMemory::refuse(std::uint32_t column, const CoreShare& share) const {
       "queues {} B + code {} B{}",
       column, core_bytes(share), limit(), what,
       job.batch == 1 ? "" : fmt::format(" of each of {} products", job.batch), kernel.lookahead,
-      share.rows, job.resident ? "outputs" : "tokens", sum_bytes(), queue_bytes(),
+      share.rows, job.resident ? "outputs" : "tokens", sum_bytes(), queue_bytes,
       std::uint64_t{setup.mem.code_kib} * 1024, beside_text(job.beside)));
 }
 

@@ -24,14 +24,14 @@ struct StreamMemory {
   const StreamingSetup& setup;
   const StreamingKernel& kernel;
   bool scattered = false;  // elements are held one by one, each with its place
+  std::uint64_t queue_bytes = 0;
 
   std::uint64_t element_bytes() const { return kernel.fp32 ? 4 : kernel.int8 ? 1 : 2; }
   /// Results of INT8 are the INT32 sums: what scales them is another operation.
   std::uint64_t output_bytes() const { return kernel.fp32 || kernel.int8 ? 4 : 2; }
   std::uint64_t sum_bytes() const { return kernel.psum_fp32 ? 4 : 2; }
-  std::uint64_t queue_bytes() const {
-    return 4 *
-           (std::uint64_t{setup.queue.stream()} + setup.queue.sums_in() + setup.queue.sums_out());
+  static std::uint64_t bytes_of(const QueueParams& queue) {
+    return 4 * (std::uint64_t{queue.stream()} + queue.sums_in() + queue.sums_out());
   }
   std::uint64_t limit() const { return std::uint64_t{setup.mem.kib} * 1024; }
 

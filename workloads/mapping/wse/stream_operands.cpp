@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/stream_operands.hpp"
 
+#include "models/sparsity/column_counts.hpp"
 #include "workloads/functions/gemm_problem.hpp"
 
 namespace lacuna::wse {
@@ -15,10 +16,9 @@ const Mask* StreamOperands::streamed_mask() const {
 }
 
 std::vector<std::uint64_t> StreamOperands::feature_loads() const {
-  std::vector<std::uint64_t> load(features(), 0);
-  for_each_kept(streamed_mask(), rows(), features(),
-                [&](std::uint32_t, std::uint32_t j) { ++load[j]; });
-  return load;
+  const Mask* const mask = streamed_mask();
+  if (mask == nullptr) return std::vector<std::uint64_t>(features(), rows());
+  return ColumnCounts::of(*mask);
 }
 
 std::uint64_t StreamOperands::useful_products() const {

@@ -39,7 +39,8 @@ class StreamingPlanner {
         use_(use_groups(setup.wafer, setup.ws, job.resident)),
         groups_(use_.groups),
         fp32_(job.gemm.dtype == DType::fp32),
-        int8_(job.gemm.dtype == DType::int8) {}
+        int8_(job.gemm.dtype == DType::int8),
+        queue_bytes_(StreamMemory::bytes_of(setup.queue)) {}
 
   StreamingNeed need() {
     check_filter();
@@ -341,7 +342,9 @@ class StreamingPlanner {
     if (memory().core_bytes(share) > memory().limit()) memory().refuse(0, share);
   }
 
-  StreamMemory memory() const { return {job_, setup_, plan_.program.kernel, scattered()}; }
+  StreamMemory memory() const {
+    return {job_, setup_, plan_.program.kernel, scattered(), queue_bytes_};
+  }
   std::uint64_t tokens() const {
     const std::vector<std::uint32_t>& all = plan_.program.kernel.tokens;
     return all.empty() ? 0 : all[plan_.program.entry];
@@ -523,6 +526,7 @@ class StreamingPlanner {
   const ColumnGroups groups_;
   bool fp32_;
   bool int8_;
+  std::uint64_t queue_bytes_;
   StreamingPlan plan_;
   std::vector<std::uint32_t> first_element_;  // of each row of cores
   std::vector<std::uint32_t> owner_of_input_;

@@ -107,6 +107,17 @@ void CoreMover::add_columns(const std::vector<std::uint32_t>& at,
   }
 }
 
+/// Whether the parts of two lines differ in nothing but the first of their tokens.
+bool CoreMover::moves_alike(const std::vector<Part>& a, const std::vector<Part>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const Part& one, const Part& two) {
+    const LineVector& v = one.vector;
+    const LineVector& w = two.vector;
+    return one.row == two.row && one.token - a[0].token == two.token - b[0].token &&
+           std::tie(v.from, v.to, v.length, v.from_at, v.to_at) ==
+               std::tie(w.from, w.to, w.length, w.from_at, w.to_at);
+  });
+}
+
 std::vector<LineVector> CoreMover::joined(std::vector<Part> parts) {
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& a, const Part& b) { return a.row < b.row; });
@@ -167,12 +178,20 @@ void CoreMover::add_stages(const Lines& lines, Direction direction, const std::s
     std::vector<std::uint32_t> lines;
   };
   std::map<LineKey, Kind> kinds;
+  const std::vector<Part>* before = nullptr;  // parts of the line before, which are of this kind
+  Kind* same = nullptr;
   for (std::uint32_t line = 0; line < lines.size(); ++line) {
     if (lines[line].empty()) continue;
+    if (before != nullptr && moves_alike(*before, lines[line])) {
+      same->lines.push_back(line);
+      continue;
+    }
     std::vector<LineVector> vectors = joined(lines[line]);
     Kind& kind = kinds[key_of(vectors)];
     if (kind.lines.empty()) kind.vectors = std::move(vectors);
     kind.lines.push_back(line);
+    before = &lines[line];
+    same = &kind;
   }
   StageMaker ahead(name);
   StageMaker back(name);

@@ -52,6 +52,7 @@ class CoreMover {
     LineVector vector;
   };
   using Lines = std::vector<std::vector<Part>>;  // by line
+  static bool moves_alike(const std::vector<Part>& a, const std::vector<Part>& b);
 
   static std::vector<Part>& line(Lines& lines, std::uint32_t at) {
     if (lines.size() <= at) lines.resize(at + std::size_t{1});
