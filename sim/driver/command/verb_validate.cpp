@@ -27,9 +27,9 @@
 #include "sim/driver/validate/probes.hpp"
 #include "sim/driver/validate/systems.hpp"
 #include "sim/report/figures/figure.hpp"
-#include "sim/report/figures/layout_figure.hpp"
 #include "sim/report/figures/validation_figure.hpp"
-#include "sim/report/layout_gains.hpp"
+#include "sim/report/layouts/layout_figure.hpp"
+#include "sim/report/layouts/layout_gains.hpp"
 #include "sim/report/validation_report.hpp"
 
 namespace lacuna {

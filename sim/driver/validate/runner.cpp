@@ -274,8 +274,14 @@ ValidationRunResult read_result(const SharedResult& shared) {
     case SharedResult::Kind::result:
       break;
   }
-  return {shared.status,     text,           shared.cycles,      shared.clock_ghz,
-          shared.all_cycles, shared.planned, shared.all_planned, shared.layout.data(),
+  return {shared.status,
+          text,
+          shared.cycles,
+          shared.clock_ghz,
+          shared.all_cycles,
+          shared.planned,
+          shared.all_planned,
+          shared.layout.data(),
           shared.layout_from.data()};
 }
 

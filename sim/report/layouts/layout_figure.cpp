@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/figures/layout_figure.hpp"
+#include "sim/report/layouts/layout_figure.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/layout_gains.hpp"
+#include "sim/report/layouts/layout_gains.hpp"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ namespace {
 /// What one family's points at chosen layouts have in common.
 struct FamilyGains {
   std::vector<double> gains;
-  std::size_t no_plan = 0;  // that cannot be as planned
+  std::size_t no_plan = 0;         // that cannot be as planned
   std::vector<double> as_planned;  // errors, as shares
   std::vector<double> alone;
   std::vector<double> all;
