@@ -411,7 +411,8 @@ Cycle IpuMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
   sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
   ClockDomain clock("clock", sc_core::sc_time(1000.0 / params_.clock, sc_core::SC_PS),
                     Engine::event);
-  return ipu::IpuChip("chip", clock, chip, planned.lowered.program, Engine::event).run();
+  ipu::IpuChip mover("chip", clock, chip, planned.lowered.program, Engine::event);
+  return mover.run();
 }
 
 /// All tiles form as many products in every cycle as the matrix unit or, of single elements, two
