@@ -50,14 +50,14 @@ TEST(ValidationRules, DividesTheSparseRateByTheDenseOneOfTheSameShape) {
   EXPECT_EQ(plan.outcomes({took(1), no_room()})[0].status, Status::out_of_memory);
 }
 
-// Planned, the product takes 150 cycles and the dense one 300: 2 times as fast. Laid out so, 100 and
-// 250: 2.5. The product alone laid out so would be compared with 300: 3.
+// Planned, the product takes 150 cycles and the dense one 300: 2 times as fast. Laid out so, 100
+// and 250: 2.5. The product alone laid out so would be compared with 300: 3.
 TEST(ValidationRules, SayWhatALayoutThatWasChosenMakesOfAPoint) {
   const ValidationPlan plan =
       plan_of("P,Bow,spmm,64,64,16,0.25,16,FP16,static,speedup_vs_dense_IPU,1,x,s,H\n");
   const auto laid = [](Cycle cycles, Cycle planned) {
-    return ValidationRunResult{Status::ok,   "",          cycles,  2.0, cycles + 10, planned,
-                               planned + 10, "parts=2", "a search"};
+    return ValidationRunResult{Status::ok, "",           cycles,    2.0,       cycles + 10,
+                               planned,    planned + 10, "parts=2", "a search"};
   };
   const ValidationOutcome outcome = plan.outcomes({laid(100, 150), laid(250, 300)})[0];
   EXPECT_DOUBLE_EQ(*outcome.simulated, 2.5);
