@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/report/figures/figure_parts.hpp"
@@ -50,13 +52,55 @@ std::vector<std::string> densities_of(const std::vector<const FigureRun*>& runs)
   return texts;
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
+/// Names of rows without the words that all of them have.
+void shorten(std::vector<std::string>& rows) {
+  if (rows.size() < 2) return;
+  std::vector<std::string> common = words_of(rows.front());
+  for (const std::string& row : rows) {
+    const std::vector<std::string> words = words_of(row);
+    common.erase(std::remove_if(common.begin(), common.end(),
+                                [&](const std::string& word) {
+                                  return std::count(words.begin(), words.end(), word) == 0;
+                                }),
+                 common.end());
+  }
+  for (std::string& row : rows) {
+    std::string text;
+    for (const std::string& word : words_of(row)) {
+      if (std::count(common.begin(), common.end(), word) != 0) continue;
+      text += (text.empty() ? "" : " ") + word;
+    }
+    row = text;
+  }
+}
+
+/// A pixel for each place, row by row, as gnuplot has images; those without a run are white.
+std::vector<CellMap::Cell> all_places(const CellMap& map) {
+  std::vector<CellMap::Cell> all;
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      const auto at = std::find_if(
+          map.cells.begin(), map.cells.end(),
+          [&](const CellMap::Cell& each) { return each.row == row && each.column == column; });
+      all.push_back(at == map.cells.end() ? CellMap::Cell{row, column} : *at);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 void add_layout_map(const FigureData& data, const std::vector<FigureRun>& runs,
                     std::vector<Figure>& figures) {
   std::vector<const FigureRun*> laid;
   for (const FigureRun& run : runs) {
-    if (run.ok() && !run.repeated && run.density > 0 && data.layouts.count(run.run) != 0) {
+    const bool sparse = run.pattern != "dense" && run.density > 0;
+    if (run.ok() && !run.repeated && sparse && data.layouts.count(run.run) != 0) {
       laid.push_back(&run);
     }
   }
@@ -82,6 +126,8 @@ void add_layout_map(const FigureData& data, const std::vector<FigureRun>& runs,
   }
   if (layouts.size() > kMostLayouts) return;
   map.rows.resize(std::min(map.rows.size(), kMostMapRows));
+  map.cells = all_places(map);
+  shorten(map.rows);
   map.title = {"layout of each product, over the density of its weights"};
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     map.title.push_back(fmt::format("{}: {}", i + 1, short_layout(layouts[i])));
