@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "sim/machines/machine.hpp"
@@ -21,6 +22,17 @@ class MovesOperands {
 
   /// Cycles in which the operands of a product with weights come to where it takes them.
   virtual Cycle operand_moves(const LayerOp& op, const Mask* mask) const = 0;
+
+  /// Leaves in the rows of a workload, whose sources find_sources() has given, those that move here
+  /// if they lie otherwise, with who makes them, by the ids of rows.
+  virtual void keep_moved(WorkloadTrace& /*workload*/,
+                          std::vector<std::vector<std::string>>& /*makers*/) const {}
+
+  /// From now on it is a row that others take from, as it is laid out here.
+  virtual void stand_for(const LayerOp& /*op*/, const Mask* /*mask*/) {}
+
+  /// True if where a row leaves its result follows from its content too, not from its layout alone.
+  virtual bool lies_by_content() const { return false; }
 
   /// From now on it runs one product alone, and shares its simulations; null: it keeps none.
   virtual void share_runs(std::shared_ptr<ProductRuns> runs) = 0;

@@ -7,9 +7,23 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/cycle.hpp"
 #include "sim/report/result.hpp"
 
 namespace lacuna {
+
+/// What a layout that was chosen for a point's product (--layout) makes of it.
+struct LaidOutPoint {
+  std::string layout;
+  std::string from;
+  Cycle cycles = 0;
+  Cycle planned = 0;  // as the machine plans it; 0: it cannot be
+
+  // what would be simulated with everything as planned, and, of ratios, with that which the product
+  // is compared with as planned; nothing: it cannot be
+  std::optional<double> as_planned = {};
+  std::optional<double> alone = {};
+};
 
 /// One published number and ours.
 struct ValidationOutcome {
@@ -33,6 +47,8 @@ struct ValidationOutcome {
   /// What the point says beyond what its workload's rule asks for, "'a', 'b'": the number may be of
   /// something else. Empty: nothing.
   std::string unread = {};
+
+  std::optional<LaidOutPoint> laid_out = {};  // of points of one product
 
   /// (simulated - published) / published, if there are both.
   std::optional<double> relative_error() const;

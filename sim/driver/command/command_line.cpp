@@ -102,7 +102,8 @@ void add_machine_options(CLI::App& verb, Options& o, bool several) {
 void add_layout_option(CLI::App& verb, Options& o) {
   verb.add_option("--layout", o.layout,
                   "how operations are laid out: planned (default), best (searched, see lacuna "
-                  "describe layouts), or a file of layouts that were found")
+                  "describe layouts; best:N simulates N of each at most), or a file of layouts "
+                  "that were found")
       ->type_name("LAYOUT")
       ->group("Simulation");
 }

@@ -28,6 +28,8 @@
 #include "sim/driver/validate/systems.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/validation_figure.hpp"
+#include "sim/report/layouts/layout_figure.hpp"
+#include "sim/report/layouts/layout_gains.hpp"
 #include "sim/report/validation_report.hpp"
 
 namespace lacuna {
@@ -146,10 +148,13 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
   folder.write("families.csv", families_csv(report.families));
   if (!options.by.empty()) folder.write("by.csv", families_csv(report.parts));
   if (!report.powers.empty()) folder.write("power.csv", power_csv(report.powers));
+  const std::string layouts = layout_gains_csv(report.outcomes);
+  if (!layouts.empty()) folder.write("layouts.csv", layouts);
   folder.write("result.json", result_text(header_of(options), {}));
   std::string missing;
   try {
-    const std::vector<Figure> figures = validation_figures(report.outcomes);
+    std::vector<Figure> figures = validation_figures(report.outcomes);
+    for (Figure& each : layout_figures(report.outcomes)) figures.push_back(std::move(each));
     const std::string place = (folder.temporary() / "figures").string();
     draw_figures(figures, place);
     write_matplotlib(figures, place);
@@ -258,6 +263,7 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   if (!report.families.empty()) print_section(out, validation_table(report.families));
   if (!options.by.empty()) print_section(out, validation_table(report.parts));
   if (!report.powers.empty()) print_section(out, power_table(report.powers));
+  print_section(out, layout_gains_table(report.outcomes));
   print_section(out, unsupported_table(report.outcomes));
   print_section(out, unread_table(report.outcomes));
   const std::string failed = failures(report.outcomes);

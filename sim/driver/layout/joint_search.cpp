@@ -157,6 +157,7 @@ std::string JointSearch::key_of_moves(std::size_t i, const Chosen& chosen) const
   for (const auto& maker : row.makers) {
     const Candidate* const from = maker ? chosen(*maker) : nullptr;
     key += "\n" + (from == nullptr ? "" : from->lies);
+    if (maker && moves_->lies_by_content()) key += rows_[*maker].content;
   }
   return key;
 }
@@ -245,7 +246,7 @@ std::optional<std::size_t> JointSearch::keep(Row& row, const LayoutPoints& point
   made.trial = trial;
   made.layout = points.layout(place);
   made.op = *row.op;
-  made.machine = laid_out(machine_, made.layout, made.op, "layout");
+  made.machine = laid_out_row(machine_, made.layout, made.op, mask_of_(*row.op), "layout");
   if (made.op.residency == Residency::automatic) {  // where it was decided that they live
     for (const Residency each : {Residency::streamed, Residency::resident}) {
       if (result.residency == word(each)) made.op.residency = each;
@@ -275,7 +276,7 @@ double JointSearch::least_moves(std::size_t i, const Layout& layout) {
   at.layout = layout;
   at.op = *row.op;
   try {
-    at.machine = laid_out(machine_, layout, at.op, "layout");
+    at.machine = laid_out_row(machine_, layout, at.op, mask_of_(*row.op), "layout");
   } catch (const RequestError&) {
     return kImpossible;
   }

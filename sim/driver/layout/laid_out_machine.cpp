@@ -14,6 +14,7 @@
 #include "sim/driver/layout/joint_search.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/options.hpp"
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/moves_operands.hpp"
@@ -126,10 +127,10 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const;
   void choose(const MaskOf& mask_of, std::uint64_t seed) const;
-  void take_from_file(bool follow, const MaskOf& mask_of) const;
+  void take_from_file(bool follow, const MaskOf& mask_of, std::uint64_t seed) const;
   void check_choices(const LayoutEntry& entry, const LayerOp& op, const Mask* mask) const;
-  void lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found,
-                   const std::string& origin) const;
+  void lay_out_row(const LayerOp& op, const Mask* mask, Layout layout,
+                   std::optional<LayoutFound> found, const std::string& origin) const;
 
   std::unique_ptr<Machine> plain_;
   LayoutRequest request_;
@@ -189,11 +190,12 @@ std::string LaidOutMachine::cache_key(const SearchEffort& effort, const std::str
                      effort.restarts, effort.batch, effort.gain, effort.patience, what);
 }
 
-void LaidOutMachine::lay_out_row(const LayerOp& op, Layout layout, std::optional<LayoutFound> found,
+void LaidOutMachine::lay_out_row(const LayerOp& op, const Mask* mask, Layout layout,
+                                 std::optional<LayoutFound> found,
                                  const std::string& origin) const {
   Chosen chosen;
   LayerOp laid = op;
-  chosen.machine = laid_out(*plain_, layout, laid, origin);
+  chosen.machine = laid_out_row(*plain_, layout, laid, mask, origin);
   chosen.layout = std::move(layout);
   chosen.found = std::move(found);
   chosen.content = pattern_label(op.pattern);
@@ -225,18 +227,21 @@ void LaidOutMachine::choose(const MaskOf& mask_of, std::uint64_t seed) const {
   }
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (!found[i]) continue;
-    lay_out_row(ops[i], found[i]->layout, found[i], "best");
-    chosen_[ops[i].id].alone = content_alone(ops[i], mask_of(ops[i]), row_seed(ops[i], seed));
+    const Mask* const mask = mask_of(ops[i]);
+    lay_out_row(ops[i], mask, found[i]->layout, found[i], "best");
+    chosen_[ops[i].id].alone = content_alone(ops[i], mask, row_seed(ops[i], seed));
   }
 }
 
 /// Every row with a choice has a layout.
-void LaidOutMachine::take_from_file(bool follow, const MaskOf& mask_of) const {
+void LaidOutMachine::take_from_file(bool follow, const MaskOf& mask_of, std::uint64_t seed) const {
   for (const LayerOp& op : related_.workload.ops) {
     const LayoutEntry* const entry = entry_for(op);
     if (entry == nullptr || !follow) continue;
-    check_choices(*entry, op, mask_of(op));
-    lay_out_row(op, layout_of(*entry), std::nullopt, entry->place);
+    const Mask* const mask = mask_of(op);
+    check_choices(*entry, op, mask);
+    lay_out_row(op, mask, layout_of(*entry), std::nullopt, entry->place);
+    chosen_[op.id].alone = content_alone(op, mask, row_seed(op, seed));
   }
 }
 
@@ -246,11 +251,13 @@ void LaidOutMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
   related_ = {workload, {}};
   find_sources(related_.workload);  // all of them: which make moves follows from layouts
   related_.makers = source_makers(related_.workload);
+  const auto* const moves = dynamic_cast<const MovesOperands*>(plain_.get());
+  if (moves != nullptr) moves->keep_moved(related_.workload, related_.makers);
   chosen_.clear();
   const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
                                   [](const LayerOp& op) { return !op.depends_on.empty(); });
   if (request_.source == LayoutRequest::Source::file) {
-    take_from_file(follow, mask_of);
+    take_from_file(follow, mask_of, seed);
   } else if (follow) {
     choose(mask_of, seed);
   }
@@ -422,7 +429,13 @@ std::string LaidOutMachine::layouts_of(const LayerOp& op) const {
   const std::optional<std::size_t> row = related_.row(op.id);
   if (!row) return {};
   std::string text = layout(op.id);
-  for (const std::string& id : related_.makers[*row]) text += fmt::format("\n{}", layout(id));
+  const auto* const moves = dynamic_cast<const MovesOperands*>(plain_.get());
+  const bool by_content = moves != nullptr && moves->lies_by_content();
+  for (const std::string& id : related_.makers[*row]) {
+    text += fmt::format("\n{}", layout(id));
+    const auto maker = chosen_.find(id);
+    if (by_content && maker != chosen_.end()) text += maker->second.alone;
+  }
   return text;
 }
 
@@ -431,14 +444,21 @@ std::string LaidOutMachine::layouts_of(const LayerOp& op) const {
 LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache) {
   LayoutRequest request;
   if (!option || *option == "planned") return request;
-  if (*option == "best") {
+  const std::string kBest = "best";
+  if (*option == kBest || option->rfind(kBest + ":", 0) == 0) {
     request.source = LayoutRequest::Source::best;
+    if (*option != kBest) {
+      const std::uint64_t most =
+          check_count("--layout best:N", option->substr(kBest.size() + 1), 1, 1000000);
+      request.effort.budget = most;
+      request.effort_of_rows.budget = most;
+    }
     request.cache = std::make_shared<PartCache>(open_part_cache(no_cache));
     return request;
   }
   if (!std::filesystem::exists(*option)) {
     throw RequestError(
-        fmt::format("--layout: found '{}'; allowed: planned, best, or a file that "
+        fmt::format("--layout: found '{}'; allowed: planned, best, best:N, or a file that "
                     "`--layout best --out` or `search --out` wrote{}",
                     *option, hint_of(*option, {"planned", "best"})));
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/machines/moves_operands.hpp"
 
 namespace lacuna {
 namespace {
@@ -61,6 +62,13 @@ std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, 
     }
   }
   made->check();
+  return made;
+}
+
+std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layout, LayerOp& op,
+                                      const Mask* mask, const std::string& origin) {
+  std::unique_ptr<Machine> made = laid_out(machine, layout, op, origin);
+  if (auto* const moves = dynamic_cast<MovesOperands*>(made.get())) moves->stand_for(op, mask);
   return made;
 }
 

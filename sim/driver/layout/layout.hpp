@@ -35,6 +35,10 @@ const LayoutSpace* layout_space(const Machine& machine, const std::string& kind)
 std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, LayerOp& op,
                                   const std::string& origin);
 
+/// The same of a row whose result others take.
+std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layout, LayerOp& op,
+                                      const Mask* mask, const std::string& origin);
+
 /// The layouts that an operation may have on a machine. Place 0 of each choice is the machine's
 /// own value.
 class LayoutPoints {

@@ -481,6 +481,36 @@ void ValidationPlan::keep_families(const std::vector<std::string>& words) {
   plan();
 }
 
+/// The same point with some of its runs as their machines plan them.
+std::optional<LaidOutPoint> ValidationPlan::laid_out_point(
+    const ValidationPoint& point, const Recipe& recipe,
+    const std::vector<ValidationRunResult>& results) const {
+  const ValidationRunResult& product = results[recipe.runs[0]];
+  if (product.layout.empty()) return std::nullopt;
+  LaidOutPoint laid{product.layout, product.layout_from, product.all_cycles, product.all_planned};
+  const UnitRule& unit = rule(kUnits, "unit", point.unit);
+  const auto value = [&](bool of_product) -> std::optional<double> {
+    std::vector<ValidationRunResult> as = results;
+    const auto plan = [&as](std::size_t i) {
+      if (as[i].layout.empty()) return;
+      as[i].cycles = as[i].planned;
+      if (as[i].planned == 0) as[i].status = Status::out_of_memory;
+    };
+    if (of_product) plan(recipe.runs[0]);
+    for (const std::size_t i : recipe.baseline) plan(i);
+    const Best best = best_of(point, unit.quantity, recipe.runs, runs_, as);
+    if (!best.value || recipe.baseline.empty()) return best.value;
+    const Best dense = best_of(point, unit.quantity, recipe.baseline, runs_, as);
+    return dense.value ? std::optional(*best.value / *dense.value) : std::nullopt;
+  };
+  const auto scaled = [&](std::optional<double> of) {
+    return of ? std::optional(*of / unit.scale) : of;
+  };
+  laid.as_planned = scaled(value(true));
+  laid.alone = scaled(value(false));
+  return laid;
+}
+
 ValidationOutcome ValidationPlan::outcome_of(
     const ValidationPoint& point, const Recipe& recipe,
     const std::vector<ValidationRunResult>& results) const {
@@ -499,6 +529,7 @@ ValidationOutcome ValidationPlan::outcome_of(
   }
   const UnitRule& unit = rule(kUnits, "unit", point.unit);
   outcome.ratio = unit.quantity == Quantity::ratio;
+  if (recipe.runs.size() == 1) outcome.laid_out = laid_out_point(point, recipe, results);
   const auto found = [&](Among among) {
     Best best = best_of(point, unit.quantity, recipe.runs, runs_, results, among);
     if (!outcome.ratio || !best.value) return best;

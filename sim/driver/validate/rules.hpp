@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ class ValidationPlan {
   Recipe model_recipe(const ValidationPoint& point, const std::string& machine,
                       const std::string& clock);
   std::size_t run_of(const ValidationRun& run);
+  std::optional<LaidOutPoint> laid_out_point(const ValidationPoint& point, const Recipe& recipe,
+                                             const std::vector<ValidationRunResult>& results) const;
   ValidationOutcome outcome_of(const ValidationPoint& point, const Recipe& recipe,
                                const std::vector<ValidationRunResult>& results) const;
 

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/report/layout_note.hpp"
 
 namespace lacuna {
 
@@ -54,6 +56,8 @@ class Workshop {
 
  private:
   const Mask* mask(const LayerOp& op);
+  std::unique_ptr<Machine> planned_machine(const ValidationRun& run) const;
+  void add_planned(const ValidationRun& run, ValidationRunResult& result);
 
   const MachineTable& table_;
   const ValidationRunSettings& settings_;
@@ -66,18 +70,20 @@ const Machine& Workshop::machine(const ValidationRun& run) {
   std::string key = run.machine + "@" + run.clock;
   for (const std::string& setting : run.settings) key += " " + setting;
   std::unique_ptr<Machine>& kept = machines_[key];
-  if (kept == nullptr) {
-    std::vector<std::unique_ptr<Machine>> made =
-        make_machines(table_, {run.machine}, settings_.settings);
-    if (!run.clock.empty()) made[0]->set("clock", run.clock, "the system of the point");
-    for (const std::string& setting : run.settings) {
-      const std::size_t equals = setting.find('=');
-      made[0]->set(setting.substr(0, equals), setting.substr(equals + 1), "the point");
-    }
-    made[0]->check();
-    kept = with_layouts(std::move(made[0]), settings_.layout);
-  }
+  if (kept == nullptr) kept = with_layouts(planned_machine(run), settings_.layout);
   return *kept;
+}
+
+std::unique_ptr<Machine> Workshop::planned_machine(const ValidationRun& run) const {
+  std::vector<std::unique_ptr<Machine>> made =
+      make_machines(table_, {run.machine}, settings_.settings);
+  if (!run.clock.empty()) made[0]->set("clock", run.clock, "the system of the point");
+  for (const std::string& setting : run.settings) {
+    const std::size_t equals = setting.find('=');
+    made[0]->set(setting.substr(0, equals), setting.substr(equals + 1), "the point");
+  }
+  made[0]->check();
+  return std::move(made[0]);
 }
 
 const Mask* Workshop::mask(const LayerOp& op) {
@@ -104,7 +110,12 @@ ValidationRunResult Workshop::simulate(const ValidationRun& run) {
   const Machine& on = machine(run);
   try {
     const OpResult result = on.run(run.op, mask(run.op), settings_.seed, settings_.execution);
-    return {result.status, result.reason, cycles_of(run, result), result.clock_ghz, result.cycles};
+    ValidationRunResult made = {result.status, result.reason, cycles_of(run, result),
+                                result.clock_ghz, result.cycles};
+    made.layout = note_of(result, kLayoutNote);
+    made.layout_from = note_of(result, kLayoutSourceNote);
+    if (!made.layout.empty()) add_planned(run, made);
+    return made;
   } catch (const OutOfMemoryError& error) {
     return {Status::out_of_memory, error.what(), 0, 0, 0};
   } catch (const UnsupportedError& error) {
@@ -113,6 +124,17 @@ ValidationRunResult Workshop::simulate(const ValidationRun& run) {
     return {Status::failed, error.what(), 0, 0, 0};
   } catch (const InternalError& error) {
     throw InternalError(fmt::format("{}: {}", run.op.id, error.what()));
+  }
+}
+
+/// The same as the machine plans it, which may be what it cannot do.
+void Workshop::add_planned(const ValidationRun& run, ValidationRunResult& result) {
+  try {
+    const OpResult planned =
+        planned_machine(run)->run(run.op, mask(run.op), settings_.seed, settings_.execution);
+    result.planned = cycles_of(run, planned);
+    result.all_planned = planned.cycles;
+  } catch (const SimulationError&) {
   }
 }
 
@@ -140,11 +162,17 @@ struct SharedResult {
   Cycle cycles = 0;
   double clock_ghz = 0;
   Cycle all_cycles = 0;
+  Cycle planned = 0;
+  Cycle all_planned = 0;
   std::array<char, 1024> text{};
+  std::array<char, 512> layout{};
+  std::array<char, 512> layout_from{};
 
-  void say(const std::string& words) {
-    const std::size_t length = std::min(words.size(), text.size() - 1);
-    std::copy_n(words.data(), length, text.data());
+  void say(const std::string& words) { put(words, text); }
+
+  template <std::size_t kSize>
+  static void put(const std::string& words, std::array<char, kSize>& into) {
+    std::copy_n(words.data(), std::min(words.size(), kSize - 1), into.data());
   }
 };
 
@@ -201,7 +229,11 @@ void simulate_into(SharedResult& shared, Workshop& workshop, const ValidationRun
     shared.cycles = result.cycles;
     shared.clock_ghz = result.clock_ghz;
     shared.all_cycles = result.all_cycles;
+    shared.planned = result.planned;
+    shared.all_planned = result.all_planned;
     shared.say(result.reason);
+    SharedResult::put(result.layout, shared.layout);
+    SharedResult::put(result.layout_from, shared.layout_from);
   } catch (const RequestError& error) {
     kind = Kind::request_error;
     shared.say(error.what());
@@ -242,7 +274,15 @@ ValidationRunResult read_result(const SharedResult& shared) {
     case SharedResult::Kind::result:
       break;
   }
-  return {shared.status, text, shared.cycles, shared.clock_ghz, shared.all_cycles};
+  return {shared.status,
+          text,
+          shared.cycles,
+          shared.clock_ghz,
+          shared.all_cycles,
+          shared.planned,
+          shared.all_planned,
+          shared.layout.data(),
+          shared.layout_from.data()};
 }
 
 /// Told of each run that is finished, by its place.
@@ -316,18 +356,22 @@ Cycle kernel_cycles(const OpResult& result) {
 }
 
 std::string text_of(const ValidationRunResult& result) {
-  return fmt::format("{} {} {} {}\n{}", static_cast<int>(result.status), result.cycles,
-                     result.clock_ghz, result.all_cycles, result.reason);
+  return fmt::format("{} {} {} {} {} {}\n{}\n{}\n{}", static_cast<int>(result.status),
+                     result.cycles, result.clock_ghz, result.all_cycles, result.planned,
+                     result.all_planned, result.layout, result.layout_from, result.reason);
 }
 
 ValidationRunResult validation_result(const std::string& text) {
   ValidationRunResult result;
-  const std::size_t line = std::min(text.find('\n'), text.size());
-  std::istringstream numbers(text.substr(0, line));
+  std::istringstream lines(text);
   int status = 0;
-  numbers >> status >> result.cycles >> result.clock_ghz >> result.all_cycles;
+  lines >> status >> result.cycles >> result.clock_ghz >> result.all_cycles >> result.planned >>
+      result.all_planned;
   result.status = static_cast<Status>(status);
-  result.reason = text.substr(std::min(line + 1, text.size()));
+  lines.ignore();  // the end of the numbers
+  std::getline(lines, result.layout);
+  std::getline(lines, result.layout_from);
+  result.reason.assign(std::istreambuf_iterator<char>(lines), {});
   return result;
 }
 

@@ -28,6 +28,12 @@ struct ValidationRunResult {
   Cycle cycles = 0;
   double clock_ghz = 0;
   Cycle all_cycles = 0;  // waiting for barriers included
+
+  // of a layout that was chosen for it (--layout): the same as the machine plans it, 0 if it cannot
+  Cycle planned = 0;
+  Cycle all_planned = 0;
+  std::string layout = {};  // empty: none was chosen
+  std::string layout_from = {};
 };
 
 }  // namespace lacuna

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/ipu/layouts.hpp"
 
+#include <utility>
+
 namespace lacuna::ipu {
 namespace {
 
@@ -21,25 +23,26 @@ Values parts(unsigned most) {
   return values;
 }
 
+/// A choice by which operands and results lie, as other rows see it: each value otherwise.
+LayoutChoice seen(std::string key, const Values& values, std::string memory) {
+  return {std::move(key), values, "", std::move(memory), values};
+}
+
 }  // namespace
 
 const std::vector<LayoutSpace>& layout_spaces() {
   constexpr unsigned kAll = 1472;
   static const std::vector<LayoutSpace> spaces = {
       {kDense,
-       {{"planner.dense_columns", parts(kAll), "",
-         "a tile holds 1/parts of the columns of X and Y"},
-        {"planner.dense_rows", parts(kAll), "", "a tile holds 1/parts of the rows of W and Y"},
-        {"planner.dense_contraction", parts(kAll), "",
-         "a tile holds 1/parts of the contraction, and partial sums of all of its part of Y"},
-        {"planner.dense_row_steps",
-         {"0", "1", "2", "3", "4", "6", "8"},
-         "",
-         "operands of one step beside the homes of all"},
-        {"planner.dense_column_steps",
-         {"0", "1", "2", "3", "4", "6", "8"},
-         "",
-         "operands of one step beside the homes of all"}},
+       {seen("planner.dense_columns", parts(kAll),
+             "a tile holds 1/parts of the columns of X and Y"),
+        seen("planner.dense_rows", parts(kAll), "a tile holds 1/parts of the rows of W and Y"),
+        seen("planner.dense_contraction", parts(kAll),
+             "a tile holds 1/parts of the contraction, and partial sums of all of its part of Y"),
+        seen("planner.dense_row_steps", {"0", "1", "2", "3", "4", "6", "8"},
+             "operands of one step beside the homes of all"),
+        seen("planner.dense_column_steps", {"0", "1", "2", "3", "4", "6", "8"},
+             "operands of one step beside the homes of all")},
        {}},
       {kStatic,
        {{"planner.static_parts", parts(32), "", "a tile gathers rows of n / parts columns"},
@@ -51,14 +54,12 @@ const std::vector<LayoutSpace>& layout_spaces() {
          "partial sums are where they are added up"}},
        {}},
       {kDynamic,
-       {{"planner.dynamic_rows", parts(kAll), "", "a tile holds 1/parts of the rows of Y"},
-        {"planner.dynamic_contraction", parts(kAll), "",
-         "a tile holds 1/parts of the rows of X, and partial sums of its part of Y"},
-        {"planner.dynamic_columns", parts(kAll), "", "buckets of all parts pass every tile"},
-        {"planner.bucket_oversize",
-         {"0.05", "0.1", "0.2", "0.3", "0.5", "1"},
-         "",
-         "a bucket has so much more room than the mean of the non-zeros"}},
+       {seen("planner.dynamic_rows", parts(kAll), "a tile holds 1/parts of the rows of Y"),
+        seen("planner.dynamic_contraction", parts(kAll),
+             "a tile holds 1/parts of the rows of X, and partial sums of its part of Y"),
+        seen("planner.dynamic_columns", parts(kAll), "buckets of all parts pass every tile"),
+        seen("planner.bucket_oversize", {"0.05", "0.1", "0.2", "0.3", "0.5", "1"},
+             "a bucket has so much more room than the mean of the non-zeros")},
        {}}};
   return spaces;
 }

@@ -16,8 +16,10 @@
 #include "sim/machines/ipu/explain.hpp"
 #include "sim/machines/ipu/host.hpp"
 #include "sim/machines/ipu/layouts.hpp"
+#include "sim/machines/ipu/moves.hpp"
 #include "sim/machines/ipu/phases.hpp"
 #include "sim/machines/ipu/tile_series.hpp"
+#include "sim/machines/moves_operands.hpp"
 #include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
@@ -291,7 +293,7 @@ std::string planned_mode(const PlannedOperation& planned) {
   return {};
 }
 
-class IpuMachine final : public Machine {
+class IpuMachine final : public Machine, public MovesOperands {
  public:
   explicit IpuMachine(std::string name) : name_(std::move(name)) {}
 
@@ -348,15 +350,70 @@ class IpuMachine final : public Machine {
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
+  std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const override;
+  Cycle operand_moves(const LayerOp& op, const Mask* mask) const override;
+  void share_runs(std::shared_ptr<ProductRuns> /*runs*/) override {}
+  void keep_moved(WorkloadTrace& workload,
+                  std::vector<std::vector<std::string>>& makers) const override;
+  void stand_for(const LayerOp& op, const Mask* mask) override {
+    homes_ = ipu::product_homes(params_.chip(), params_.planner, op, mask);
+  }
+  bool lies_by_content() const override { return true; }
+
  private:
   void require_encodable(const LayerOp& op, const Mask* mask) const;
   OpResult run_sparse_x(const LayerOp& op, std::uint64_t seed, const Execution& execution) const;
   OpResult run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                        const Execution& execution, bool encode) const;
 
+  ipu::MovedOperand moved(const LayerOp& op, const Mask* mask) const;
+
   std::string name_;
   IpuParams params_;
+  std::shared_ptr<const ipu::ProductHomes> homes_;  // of the row it stands for; null: of none
+  std::vector<std::shared_ptr<const ipu::ProductHomes>> makers_;  // of its operands
 };
+
+std::unique_ptr<Machine> IpuMachine::taking_from(const std::vector<const Machine*>& makers) const {
+  auto made = std::make_unique<IpuMachine>(*this);
+  made->makers_.clear();
+  for (const Machine* const maker : makers) {
+    const auto* const chip = dynamic_cast<const IpuMachine*>(maker);
+    made->makers_.push_back(chip == nullptr ? nullptr : chip->homes_);
+  }
+  return made;
+}
+
+void IpuMachine::keep_moved(WorkloadTrace& workload,
+                            std::vector<std::vector<std::string>>& makers) const {
+  ipu::keep_moved_operands(workload, makers);
+  if (params_.planner.operand_moves) return;
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    workload.ops[i].sources.clear();
+    makers[i].clear();
+  }
+}
+
+ipu::MovedOperand IpuMachine::moved(const LayerOp& op, const Mask* mask) const {
+  if (op.sources.empty() || makers_.empty()) return {};
+  const auto to = homes_ ? homes_ : ipu::product_homes(params_.chip(), params_.planner, op, mask);
+  return ipu::moved_operand(op, to, makers_);
+}
+
+Cycle IpuMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
+  const ipu::MovedOperand operand = moved(op, mask);
+  if (operand.rows.empty()) return 0;
+  const ipu::ChipParams chip = params_.chip();
+  const PlannedOperation planned =
+      ipu::plan_operand_move(chip, ipu::make_target(chip, params_.planner), operand);
+  if (planned.lowered.program.supersteps.empty()) return 0;
+  const SimContext context;
+  sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
+  ClockDomain clock("clock", sc_core::sc_time(1000.0 / params_.clock, sc_core::SC_PS),
+                    Engine::event);
+  ipu::IpuChip mover("chip", clock, chip, planned.lowered.program, Engine::event);
+  return mover.run();
+}
 
 /// All tiles form as many products in every cycle as the matrix unit or, of single elements, two
 /// vectors of four can. Zeros of activations may be left out, so that nothing is known of them.
@@ -438,6 +495,10 @@ OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint6
   PlannedOperation planned =
       ipu::plan_operation({chip, params_.planner, op, mask, seed, execution.values, execution.sigma,
                            on_device ? &params_.activations : nullptr});
+  const ipu::MovedOperand operand = moved(op, mask);
+  if (!operand.rows.empty()) {
+    ipu::move_operand_first(chip, ipu::make_target(chip, params_.planner), operand, planned);
+  }
   GemmProblem problem;
   problem.m = op.m;
   problem.k = op.k;

@@ -16,6 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_style.hpp"
+#include "sim/report/layout_note.hpp"
 
 namespace lacuna {
 
@@ -122,6 +123,9 @@ FigureData figure_data(const std::vector<RunRecord>& records) {
                                                peaks.io_bytes_per_cycle * hertz * 1e-9});
     }
     data.rows.push_back(record.total);
+    if (record.ops.size() != 1) continue;
+    const std::string layout = note_of(record.ops[0].result, kLayoutNote);
+    if (!layout.empty()) data.layouts[record.run] = layout;
   }
   return data;
 }

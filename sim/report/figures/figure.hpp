@@ -60,6 +60,7 @@ struct FigureData {
   std::vector<std::string> varying;            // names of SummaryRow::varying
   std::vector<MeasuredPoint> measured = {};    // of other hardware, over the throughput
   std::vector<ReferenceMemory> references = {};
+  std::map<std::uint64_t, std::string> layouts = {};  // by run of one operation, if chosen
 };
 
 FigureData figure_data(const std::vector<RunRecord>& records);

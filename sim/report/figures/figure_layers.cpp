@@ -72,45 +72,69 @@ std::vector<std::string> phase_names(const LayerMap& map) {
   return names;
 }
 
-Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
-  Figure figure;
-  figure.name = fmt::format("layers_run{}", map.run);
-  figure.csv = csv_line({"layer", "phase", "row", "column", "busy_percent", "text", "dark"});
-  const std::size_t rows = std::min(map.layers.size(), kMostLayers);
-  std::vector<std::string> names;
-  for (std::size_t row = 0; row < rows; ++row) {
+CellMap cells_of(const LayerMap& map, const std::vector<std::string>& title) {
+  CellMap all;
+  all.name = fmt::format("layers_run{}", map.run);
+  all.title = title;
+  all.row_name = "layer";
+  all.column_name = "phase";
+  all.value_name = "busy_percent";
+  all.value_label = "Computing (%)";
+  all.columns = phase_names(map);
+  for (std::size_t row = 0; row < std::min(map.layers.size(), kMostLayers); ++row) {
     const auto& [name, cells] = map.layers[row];
-    names.push_back(name);
+    all.rows.push_back(name);
     for (std::size_t phase = 0; phase < kPhases.size(); ++phase) {
-      const bool present = cells.at(phase).all > 0;  // a pixel without a value is left white
-      const double busy = present ? 100 * cells.at(phase).compute / cells.at(phase).all : 0;
-      figure.csv += csv_line({name, kPhases.at(phase), fmt::format("{}", row),
-                              fmt::format("{}", phase), present ? fmt::format("{}", busy) : "NaN",
-                              present ? fmt::format("{:.0f}", busy) : "", busy > 55 ? "1" : "0"});
+      CellMap::Cell cell{row, phase};
+      if (cells.at(phase).all > 0) {  // a pixel without a value is left white
+        cell.value = 100 * cells.at(phase).compute / cells.at(phase).all;
+        cell.text = fmt::format("{:.0f}", *cell.value);
+      }
+      all.cells.push_back(cell);
     }
+  }
+  return all;
+}
+
+std::string named_tics(const char* axis, const std::vector<std::string>& names) {
+  std::string text = fmt::format("  set {}tics scale 0 (", axis);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
+  }
+  return text + ")\n";
+}
+
+}  // namespace
+
+Figure draw_cells(const CellMap& map) {
+  constexpr double kDark = 55;
+  Figure figure;
+  figure.name = map.name;
+  figure.csv =
+      csv_line({map.row_name, map.column_name, "row", "column", map.value_name, "text", "dark"});
+  for (const CellMap::Cell& cell : map.cells) {
+    figure.csv += csv_line({map.rows[cell.row], map.columns[cell.column],
+                            fmt::format("{}", cell.row), fmt::format("{}", cell.column),
+                            cell.value ? fmt::format("{}", *cell.value) : "NaN", cell.text,
+                            cell.value.value_or(0) > kDark ? "1" : "0"});
   }
   Page page;
   page.name = figure.name;
-  page.title = title;
-  page.data_height = std::max(1.2, 0.14 * static_cast<double>(rows) + 0.1);
-  page.left = widest(names) + 0.12;
+  page.title = map.title;
+  page.data_height = std::max(1.2, 0.14 * static_cast<double>(map.rows.size()) + 0.1);
+  page.left = widest(map.rows) + 0.12;
   page.right = 0.62;
-  std::string body = "  unset grid\n  set border 0\n  set xtics scale 0 (";
-  const std::vector<std::string> phases = phase_names(map);
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    body += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", phases[i], i);
-  }
-  body += ")\n  set ytics scale 0 (";
-  for (std::size_t i = 0; i < rows; ++i) {
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
-  }
-  body += fmt::format(")\n  set xrange [-0.5:{}]\n  set yrange [{}:-0.5]\n",
-                      static_cast<double>(kPhases.size()) - 0.5, static_cast<double>(rows) - 0.5);
+  std::string body = "  unset grid\n  set border 0\n";
+  body += named_tics("x", map.columns) + named_tics("y", map.rows);
+  body += fmt::format("  set xrange [-0.5:{}]\n  set yrange [{}:-0.5]\n",
+                      static_cast<double>(map.columns.size()) - 0.5,
+                      static_cast<double>(map.rows.size()) - 0.5);
   body += "  set cbrange [0:100]\n";
   body += kShades;
-  body +=
+  body += fmt::format(
       "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
-      "  set cblabel 'Computing (%)' offset 0.8,0\n";
+      "  set cblabel {} offset 0.8,0\n",
+      lacuna::quoted(map.value_label));
   body += fmt::format(
       "  plot {0} skip 1 using 4:3:5 with image pixels notitle, \\\n"
       "       {0} skip 1 using 4:3:($7 == 1 ? strcol(6) : '') with labels textcolor '#FFFFFF' "
@@ -118,11 +142,9 @@ Figure draw(const LayerMap& map, const std::vector<std::string>& title) {
       "       {0} skip 1 using 4:3:($7 == 1 ? '' : strcol(6)) with labels notitle\n",
       lacuna::quoted(figure.name + ".csv"));
   figure.script = figure_script(page, body);
-  figure.python = python_of_cells(page, {"busy_percent", "Computing (%)", phases, names});
+  figure.python = python_of_cells(page, {map.value_name, map.value_label, map.columns, map.rows});
   return figure;
 }
-
-}  // namespace
 
 void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& runs,
                        std::vector<Figure>& figures) {
@@ -131,7 +153,8 @@ void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& run
     const auto run = std::find_if(runs.begin(), runs.end(),
                                   [&](const FigureRun& each) { return each.run == map.run; });
     if (run == runs.end() || map.layers.size() < 2 || drawn++ >= kMostRuns) continue;
-    figures.push_back(draw(map, {run->bar(), "share of tiles or cores that compute"}));
+    figures.push_back(
+        draw_cells(cells_of(map, {run->bar(), "share of tiles or cores that compute"})));
   }
 }
 

@@ -202,6 +202,7 @@ std::vector<Figure> make_figures(const FigureData& data) {
   add_blas_figure(data, firsts, figures);
   add_layer_figures(data, firsts, figures);
   add_map_figures(data, firsts, figures);
+  add_layout_map(data, firsts, figures);
   return figures;
 }
 

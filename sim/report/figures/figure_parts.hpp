@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/report/figures/figure.hpp"
@@ -50,6 +53,31 @@ void add_map_figures(const FigureData& data, const std::vector<FigureRun>& runs,
 /// Time against silicon of runs of one workload, with those that no other beats in both.
 void add_area_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                      std::vector<Figure>& figures);
+
+/// Cells in rows and columns, shaded by a value from 0 to 100, with a number in each.
+struct CellMap {
+  struct Cell {
+    std::size_t row = 0;
+    std::size_t column = 0;
+    std::optional<double> value = {};  // none: left white
+    std::string text = {};
+  };
+  std::string name;
+  std::vector<std::string> title = {};
+  std::string row_name;  // of the columns of the data
+  std::string column_name;
+  std::string value_name;
+  std::string value_label;  // of the shades
+  std::vector<std::string> rows = {};
+  std::vector<std::string> columns = {};
+  std::vector<Cell> cells = {};
+};
+Figure draw_cells(const CellMap& map);
+
+/// Which layout each product has that was laid out by --layout, over its density, shaded by how
+/// near its speed-up is to 1 / density.
+void add_layout_map(const FigureData& data, const std::vector<FigureRun>& runs,
+                    std::vector<Figure>& figures);
 
 /// Throughput and energy against each parameter that varies over three values or more.
 void add_sweep_figures(const FigureData& data, const std::vector<FigureRun>& runs,

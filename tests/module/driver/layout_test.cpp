@@ -126,7 +126,7 @@ TEST(Layout, RefusesWhatItDoesNotUnderstand) {
   const auto refused = [&](const std::string& layout, const std::string& line = kWafer) {
     return run_real("run " + line + " --quiet --layout " + layout);
   };
-  EXPECT_THAT(refused("bets").err, HasSubstr("allowed: planned, best, or a file"));
+  EXPECT_THAT(refused("bets").err, HasSubstr("allowed: planned, best, best:N, or a file"));
   EXPECT_THAT(refused("bets").err, HasSubstr("did you mean 'best'?"));
   const auto file = [&](const std::string& text) { return bench.file("l.yaml", text); };
   const Ran none = refused(file("layouts: []\n"));

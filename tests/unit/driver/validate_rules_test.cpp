@@ -50,6 +50,28 @@ TEST(ValidationRules, DividesTheSparseRateByTheDenseOneOfTheSameShape) {
   EXPECT_EQ(plan.outcomes({took(1), no_room()})[0].status, Status::out_of_memory);
 }
 
+// Planned, the product takes 150 cycles and the dense one 300: 2 times as fast. Laid out so, 100
+// and 250: 2.5. The product alone laid out so would be compared with 300: 3.
+TEST(ValidationRules, SayWhatALayoutThatWasChosenMakesOfAPoint) {
+  const ValidationPlan plan =
+      plan_of("P,Bow,spmm,64,64,16,0.25,16,FP16,static,speedup_vs_dense_IPU,1,x,s,H\n");
+  const auto laid = [](Cycle cycles, Cycle planned) {
+    return ValidationRunResult{Status::ok, "",           cycles,    2.0,       cycles + 10,
+                               planned,    planned + 10, "parts=2", "a search"};
+  };
+  const ValidationOutcome outcome = plan.outcomes({laid(100, 150), laid(250, 300)})[0];
+  EXPECT_DOUBLE_EQ(*outcome.simulated, 2.5);
+  ASSERT_TRUE(outcome.laid_out);
+  EXPECT_EQ(outcome.laid_out->layout, "parts=2");
+  EXPECT_EQ(outcome.laid_out->cycles, 110U) << "with barriers, as the search counts them";
+  EXPECT_EQ(outcome.laid_out->planned, 160U);
+  EXPECT_DOUBLE_EQ(*outcome.laid_out->as_planned, 2.0);
+  EXPECT_DOUBLE_EQ(*outcome.laid_out->alone, 3.0);
+  EXPECT_FALSE(plan.outcomes({took(100), took(250)})[0].laid_out);
+  EXPECT_FALSE(plan.outcomes({laid(100, 0), laid(250, 300)})[0].laid_out->as_planned)
+      << "as planned it cannot be";
+}
+
 std::string cell(const ValidationOutcome& outcome, const std::string& column) {
   for (const auto& [name, value] : outcome.cells) {
     if (name == column) return value;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "sim/report/figures/validation_figure.hpp"
+#include "sim/report/layouts/layout_figure.hpp"
+#include "sim/report/layouts/layout_gains.hpp"
 
 namespace lacuna {
 namespace {
@@ -91,6 +93,30 @@ TEST(ValidationReport, WritesARowOfErrorsForEachPointAndEmptyCellsForWhatIsNotTh
             "P,Bow,gemm,throughput,2,,,unsupported,\"of another maker, for example\",TFLOP/s,"
             "curve,4\n");
   EXPECT_THAT(unsupported_table({some, none}), HasSubstr("of another maker"));
+}
+
+// 150 cycles planned and 100 laid out: 1.5 times as fast; published 2, as planned 1.6 (20 % off),
+// alone 2.4 (20 %), all laid out 1.5 (25 %).
+TEST(LayoutGains, SayHowFarProductsAreFromTheirPlanAndFromMeasurement) {
+  EXPECT_EQ(layout_gains_table({outcome(2, 1.5)}), "");
+  EXPECT_EQ(layout_gains_csv({outcome(2, 1.5)}), "");
+  EXPECT_TRUE(layout_figures({outcome(2, 1.5)}).empty());
+  ValidationOutcome laid = outcome(2, 1.5, true);
+  laid.cells = {{"n", "4"}, {"block", "8"}};
+  laid.laid_out = LaidOutPoint{"parts=2", "a search", 100, 150, 1.6, 2.4};
+  const std::string table = layout_gains_table({laid});
+  EXPECT_THAT(table, HasSubstr("1.500"));
+  EXPECT_THAT(table, HasSubstr("20.0"));
+  EXPECT_THAT(table, HasSubstr("25.0"));
+  EXPECT_THAT(layout_gains_csv({laid}),
+              HasSubstr("\nP,curve,,,4,,8,,150,100,1.5000,2,1.6,2.4,1.5,parts=2,a search\n"));
+  ValidationOutcome slow = laid;
+  slow.laid_out->planned = 300;
+  const auto figures = layout_figures({laid, slow});
+  ASSERT_EQ(figures.size(), 2U);
+  EXPECT_THAT(figures[0].csv, HasSubstr("block 8,150,1.5"));
+  EXPECT_EQ(figures[1].name, "layout_agreement");
+  EXPECT_FALSE(figures[1].python.empty());
 }
 
 // gnuplot's strcol() ends a cell at a comma, even within quotes: such series were not drawn.

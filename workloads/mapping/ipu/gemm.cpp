@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "sim/base/error.hpp"
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/dense/homes.hpp"
+#include "workloads/mapping/ipu/dynamic/homes.hpp"
 #include "workloads/mapping/ipu/product_types.hpp"
+#include "workloads/mapping/ipu/static/homes.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -241,6 +246,44 @@ std::optional<Cycle> expected_cycles(const ChipParams& chip, const PlannerParams
         .forward.total();
   } catch (const SimulationError&) {
     return std::nullopt;
+  }
+}
+
+std::shared_ptr<const ProductHomes> product_homes(const ChipParams& chip,
+                                                  const PlannerParams& planner, const LayerOp& op,
+                                                  const Mask* mask) {
+  const bool product = op.op == "gemm" || op.op == "spmm";
+  if (!product || op.batch != 1 || op.x_pattern != "dense") return nullptr;
+  const Target target = make_target(chip, planner);
+  GemmProblem problem;
+  problem.dtype = op.dtype;
+  problem.partials = op.partials;
+  try {
+    if (mask == nullptr || op.mode == Mode::dense) {
+      const Types types = dense_types(planner, problem);
+      return std::make_shared<const DenseHomes>(
+          target, types, plan_dense(target, types, op.m, op.k, op.n), op.m, op.k, op.n);
+    }
+    if (mask->nnz() == 0) return nullptr;
+    if (op.mode != Mode::dynamic) {
+      const Mask blocks = usable_blocks(*mask);
+      const Types types = static_types(problem);
+      plan_static(target, types, blocks, op.n);  // there is one
+      return std::make_shared<const StaticHomes>(target, types, blocks.block_rows,
+                                                 round_up(op.n, static_grain(types)),
+                                                 blocks.grid_rows(), blocks.grid_cols());
+    }
+    if (op.phase == Phase::bwd) return nullptr;
+    const unsigned block =
+        dynamic_block({op.dtype, op.dtype}, static_cast<unsigned>(usable_blocks(*mask).block_rows));
+    const std::uint64_t most = mask->nnz() / (std::uint64_t{block} * block);
+    const Types types = dynamic_types(problem, block);
+    return std::make_shared<const DynamicHomes>(
+        types,
+        plan_dynamic(target, types, {op.m, op.k, op.n, block, most}, planner.bucket_oversize),
+        ceil_div(op.m, block), ceil_div(op.k, block));
+  } catch (const SimulationError&) {
+    return nullptr;
   }
 }
 

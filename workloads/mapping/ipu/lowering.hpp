@@ -12,17 +12,11 @@
 #include "workloads/functions/gemm_problem.hpp"
 #include "workloads/mapping/ipu/dense/planner.hpp"
 #include "workloads/mapping/ipu/dynamic/planner.hpp"
+#include "workloads/mapping/ipu/homes.hpp"
 #include "workloads/mapping/ipu/static/planner.hpp"
 #include "workloads/mapping/ipu/target.hpp"
 
 namespace lacuna::ipu {
-
-/// An element of the product in the memory of a tile, counted in elements of its type from the
-/// beginning of that memory.
-struct OutputPlace {
-  TileId tile = 0;
-  std::uint64_t index = 0;
-};
 
 /// A product as a chip executes it.
 struct LoweredGemm {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/conv_codelets.hpp"
+#include "workloads/mapping/ipu/dense/homes.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_stages.hpp"
@@ -18,23 +20,6 @@
 
 namespace lacuna::ipu {
 namespace {
-
-/// Part [begin, begin + size) of a dimension, of which `real` elements are not padding.
-struct Extent {
-  std::uint64_t begin = 0;
-  std::uint64_t size = 0;
-  std::uint64_t real = 0;
-};
-
-/// Part `index` of parts of `share`, of a dimension of `length` padded up to multiples of `group`.
-Extent extent(std::uint64_t index, std::uint64_t share, std::uint64_t length, std::uint64_t group) {
-  Extent e;
-  e.begin = index * share;
-  const std::uint64_t left = length > e.begin ? length - e.begin : 0;
-  e.real = std::min(share, left);
-  e.size = round_up(e.real, group);
-  return e;
-}
 
 /// Words [begin, end) of a tile's partials.
 struct Words {
@@ -51,7 +36,7 @@ Words overlap(const Words& a, const Words& b) {
 /// One tile's part of one step.
 struct Cell {
   std::uint64_t f, i, o;
-  Extent field, in, out;
+  DenseExtent field, in, out;
   TileId tile;
 
   bool empty() const { return field.real == 0 || in.real == 0 || out.real == 0; }
@@ -68,9 +53,9 @@ class DenseLowering {
         plan_(plan),
         builder_(params),
         conv_(builder_, target, types),
-        stages_(plan.in_split, has_empty_parts()
-                                   ? StageDepths{plan.in_split, plan.in_split}
-                                   : StageDepths{target.one_stage_depth, target.two_stage_depth}),
+        homes_(std::make_shared<const DenseHomes>(target, types, plan, problem.m, problem.k,
+                                                  problem.n)),
+        stages_(dense_stages(target, plan, problem.k)),
         last_(stages_.stages()),
         reduce_(builder_, target, types, out_type_) {
     if (last_ > 1) stage_reduce_.emplace(builder_, target, types, types.partials);
@@ -87,15 +72,8 @@ class DenseLowering {
   }
 
  private:
-  std::uint64_t in_splits() const { return plan_.in_split; }
-  /// The last parts of the contraction may be empty.
-  bool has_empty_parts() const { return ceil_div(problem_.k, plan_.in_channels) < plan_.in_split; }
   static std::uint32_t words(std::uint64_t elements, unsigned size) {
     return static_cast<std::uint32_t>(ceil_div(elements * size, 8) * 2);
-  }
-  /// Words of a share when `words` are dealt to `parts` tiles, 64 bits at least.
-  static std::uint32_t share(std::uint64_t words, std::uint64_t parts) {
-    return static_cast<std::uint32_t>(round_up(ceil_div(words, parts), 2));
   }
   /// A slice of what a group of tiles sums: of whole accumulations, 128 bits at least, but for the
   /// last stage.
@@ -152,6 +130,7 @@ class DenseLowering {
   const DensePlan plan_;
   ProgramBuilder builder_;
   ConvCodelets conv_;
+  const std::shared_ptr<const DenseHomes> homes_;
   const ReduceStages stages_;
   const unsigned last_;  // level of the result
   ReduceCodelets reduce_;
@@ -182,9 +161,9 @@ Cell DenseLowering::cell(std::uint64_t sm, std::uint64_t sn, std::uint64_t f, st
   const std::uint64_t n =
       std::min(plan_.step_n, problem_.n - std::min<std::uint64_t>(problem_.n, sn * plan_.step_n));
   Cell c{f, i, o, {}, {}, {}, 0};
-  c.field = extent(f, plan_.field, n, 1);
-  c.in = extent(i, plan_.in_channels, problem_.k, conv_in_group(target_, types_));
-  c.out = extent(o, plan_.out_channels, m, conv_out_group(target_, types_));
+  c.field = dense_extent(f, plan_.field, n, 1);
+  c.in = dense_extent(i, plan_.in_channels, problem_.k, conv_in_group(target_, types_));
+  c.out = dense_extent(o, plan_.out_channels, m, conv_out_group(target_, types_));
   // Tiles that share inputs are neighbours, so that pairs can listen to the same words.
   c.tile = static_cast<TileId>((f * plan_.in_split + i) * plan_.out_split + o);
   return c;
@@ -548,28 +527,12 @@ void DenseLowering::finish() {
   program.values = problem_.values;
   program.memory_words = end_;
   result_.output = out_type_;
-  const bool kept_partials = in_splits() == 1 && types_.partials == out_type_ && in_place();
-  result_.place = [self = plan_, parts = problem_, types = types_, out_type = out_type_,
-                   base = kept_partials ? partials_ : output_, size = output_size_, kept_partials,
-                   stages = stages_, group = conv_out_group(target_, types_)](
-                      std::uint32_t row, std::uint32_t column) {
-    const std::uint64_t step = row / self.step_m * self.serial_n + column / self.step_n;
-    const std::uint64_t r = row % self.step_m;
-    const std::uint64_t c = column % self.step_n;
-    const std::uint64_t f = c / self.field;
-    const std::uint64_t o = r / self.out_channels;
-    const std::uint64_t m = std::min(self.step_m, parts.m - row / self.step_m * self.step_m);
-    const std::uint64_t n = std::min(self.step_n, parts.n - column / self.step_n * self.step_n);
-    const Extent out = extent(o, self.out_channels, m, group);
-    const Extent field = extent(f, self.field, n, 1);
-    const std::uint64_t element = c % self.field * out.size + r % self.out_channels;
-    const std::uint64_t all = ceil_div(field.size * out.size * types.partial_bytes(), 8) * 2;
-    const std::uint64_t slice =
-        share(all, self.in_split) * std::uint64_t{4 / types.partial_bytes()};
-    const std::uint64_t i = stages.owner_of(stages.stages(), 0, element / slice);
-    const auto tile = static_cast<TileId>((f * self.in_split + i) * self.out_split + o);
-    const std::uint64_t address = base + (kept_partials ? 0 : step * size);
-    return OutputPlace{tile, address * 4 / bytes_of(out_type) + element % slice};
+  const std::uint64_t base =
+      (homes_->keeps_partials() ? partials_ : output_) * std::uint64_t{4} / bytes_of(out_type_);
+  result_.place = [homes = homes_, base](std::uint32_t row, std::uint32_t column) {
+    OutputPlace place = homes->result(row, column);
+    place.index += base;
+    return place;
   };
   result_.program = builder_.take();
 }

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dynamic/buckets.hpp"
 #include "workloads/mapping/ipu/dynamic/codelets.hpp"
+#include "workloads/mapping/ipu/dynamic/homes.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
@@ -41,6 +43,8 @@ class DynamicLowering {
         block_(plan.block),
         columns_(plan.tile_z * plan.z_grain),
         pass_(pass),
+        homes_(std::make_shared<const DynamicHomes>(types, plan, problem.mask->grid_rows(),
+                                                    problem.mask->grid_cols())),
         buckets_(std::move(buckets)),
         builder_(params),
         codelets_(builder_, target, types, plan.block, plan.z_grain, pass),
@@ -65,20 +69,10 @@ class DynamicLowering {
     return static_cast<std::uint32_t>(ceil_div(elements * size, 8) * 2);
   }
 
-  /// Rows of blocks of partition x, and columns of blocks of partition y, that there are.
-  std::uint64_t rows_of(std::uint64_t x) const {
-    return std::min<std::uint64_t>((x + 1) * plan_.tile_x, mask_.grid_rows()) -
-           std::min<std::uint64_t>(x * plan_.tile_x, mask_.grid_rows());
-  }
-  std::uint64_t depth_of(std::uint64_t y) const {
-    return std::min<std::uint64_t>((y + 1) * plan_.tile_y, mask_.grid_cols()) -
-           std::min<std::uint64_t>(y * plan_.tile_y, mask_.grid_cols());
-  }
+  std::uint64_t rows_of(std::uint64_t x) const { return homes_->rows_of(x); }
+  std::uint64_t depth_of(std::uint64_t y) const { return homes_->depth_of(y); }
   std::uint64_t partials_of(std::uint64_t x) const { return rows_of(x) * block_ * columns_; }
-  std::uint32_t slice_of(std::uint64_t x) const {
-    const std::uint64_t all = words(partials_of(x), types_.partial_bytes());
-    return static_cast<std::uint32_t>(round_up(ceil_div(all, plan_.y), 2));
-  }
+  std::uint32_t slice_of(std::uint64_t x) const { return homes_->slice_of(x); }
 
   /// Row and column in the product of a block that a bucket has as `column` of `row`.
   std::pair<std::uint32_t, std::uint32_t> block_place(std::uint32_t row,
@@ -122,6 +116,7 @@ class DynamicLowering {
   const unsigned block_;
   const std::uint64_t columns_;  // of the dense operand, of a tile
   const SparsePass pass_;
+  const std::shared_ptr<const DynamicHomes> homes_;
   const BucketSet buckets_;
   ProgramBuilder builder_;
   DynamicCodelets codelets_;
@@ -193,7 +188,7 @@ void DynamicLowering::place_operands(const GridPlace& p) {
 void DynamicLowering::place_dense(const GridPlace& p) {
   const std::uint64_t elements = depth_of(p.y) * block_ * columns_;
   const std::uint64_t all = words(elements, types_.bytes());
-  const std::uint64_t share = dense_home_words(false, all, plan_.x);
+  const std::uint64_t share = homes_->dense_share_of(p.y);
   const std::uint64_t per_word = 4 / types_.bytes();
   std::vector<float> values;
   for (std::uint64_t w = std::min(all, p.x * share); w < std::min(all, (p.x + 1) * share); ++w) {
@@ -214,7 +209,7 @@ void DynamicLowering::spread_dense() {
   transfers_ = {};
   for_each_tile([&](const GridPlace& p) {
     const std::uint64_t all = words(depth_of(p.y) * block_ * columns_, types_.bytes());
-    const std::uint64_t share = dense_home_words(false, all, plan_.x);
+    const std::uint64_t share = homes_->dense_share_of(p.y);
     const std::uint64_t begin = std::min(all, p.x * share);
     const auto count = static_cast<std::uint32_t>(std::min(all, begin + share) - begin);
     if (count == 0) return;
@@ -496,20 +491,11 @@ void DynamicLowering::finish() {
   program.memory_words = end_;
   result_.output = types_.data;
   result_.propagation_steps = buckets_.propagation_steps(plan_.z);
-  std::vector<std::uint64_t> slices;  // in elements
-  for (std::uint64_t x = 0; x < plan_.x; ++x) {
-    slices.push_back(std::uint64_t{slice_of(x)} * (4 / types_.partial_bytes()));
-  }
-  result_.place = [plan = plan_, slices, columns = columns_, block = std::uint64_t{block_},
-                   base = std::uint64_t{output_} * 4 / types_.bytes()](std::uint32_t row,
-                                                                       std::uint32_t column) {
-    const std::uint64_t x = row / block / plan.tile_x;
-    const std::uint64_t z = column / columns;
-    const std::uint64_t local = row / block % plan.tile_x;
-    const std::uint64_t element = (local * columns + column % columns) * block + row % block;
-    const std::uint64_t y = element / slices[x];
-    const auto tile = static_cast<TileId>((y * plan.z + z) * plan.x + x);
-    return OutputPlace{tile, base + element % slices[x]};
+  const std::uint64_t base = std::uint64_t{output_} * 4 / types_.bytes();
+  result_.place = [homes = homes_, base](std::uint32_t row, std::uint32_t column) {
+    OutputPlace place = homes->result(row, column);
+    place.index += base;
+    return place;
   };
   result_.program = builder_.take();
 }

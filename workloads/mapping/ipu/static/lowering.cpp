@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 
@@ -13,6 +14,7 @@
 #include "workloads/mapping/ipu/layout.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/static/codelets.hpp"
+#include "workloads/mapping/ipu/static/homes.hpp"
 #include "workloads/mapping/ipu/static/runs.hpp"
 #include "workloads/mapping/ipu/static/sums.hpp"
 #include "workloads/mapping/ipu/values.hpp"
@@ -49,8 +51,10 @@ class StaticLowering {
         codelets_(builder_, target, types, plan.block),
         reduce_(builder_, target, types, types.data),
         nonzeros_(mask_, plan),
-        dense_map_(std::uint64_t{mask_.grid_cols()} * n_ * block_, grain(), target.tiles),
-        output_map_(std::uint64_t{mask_.grid_rows()} * n_ * block_, grain(), target.tiles),
+        homes_(std::make_shared<const StaticHomes>(target, types, plan.block, n_, mask_.grid_rows(),
+                                                   mask_.grid_cols())),
+        dense_map_(homes_->inputs()),
+        output_map_(homes_->results()),
         nonzero_map_(ceil_div(mask_.blocks() * block_ * block_ * size_, 4),
                      std::uint64_t{std::max(static_grain(types), block_)} * size_ / 4,
                      target.tiles) {}
@@ -68,10 +72,6 @@ class StaticLowering {
   }
 
  private:
-  std::uint64_t grain() const {
-    const std::uint64_t g = static_grain(types_);
-    return block_ == 1 ? g : g * g;
-  }
   std::uint32_t words(std::uint64_t elements) const {
     return static_cast<std::uint32_t>(elements * size_ / 4);
   }
@@ -116,8 +116,9 @@ class StaticLowering {
   StaticCodelets codelets_;
   ReduceCodelets reduce_;
   BandedNonzeros nonzeros_;
-  LinearMap dense_map_;
-  LinearMap output_map_;
+  std::shared_ptr<const StaticHomes> homes_;
+  const LinearMap& dense_map_;
+  const LinearMap& output_map_;
   LinearMap nonzero_map_;                // in words
   std::map<unsigned, StaticRuns> runs_;  // by tiles of a part
   Regions regions_;
@@ -469,11 +470,10 @@ void StaticLowering::finish() {
   program.memory_words = regions_.end;
   result_.output = types_.data;
   const std::uint64_t base = regions_.output * std::uint64_t{4} / size_;
-  result_.place = [map = output_map_, base, n = n_, block = std::uint64_t{block_}](
-                      std::uint32_t row, std::uint32_t column) {
-    const std::uint64_t element = (row / block * n + column) * block + row % block;
-    const unsigned tile = map.tile_of(element);
-    return OutputPlace{tile, base + element - map.begin(tile)};
+  result_.place = [homes = homes_, base](std::uint32_t row, std::uint32_t column) {
+    OutputPlace place = homes->result(row, column);
+    place.index += base;
+    return place;
   };
   result_.program = builder_.take();
 }

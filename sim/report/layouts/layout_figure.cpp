@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/layouts/layout_figure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_style.hpp"
+
+namespace lacuna {
+namespace {
+
+LineSeries dots(const std::string& label, unsigned style) {
+  LineSeries series;
+  series.label = label;
+  series.style = line_style(style);
+  series.joined = false;
+  return series;
+}
+
+void add(LineSeries& series, double x, double y) { series.points.push_back({x, y, y, y}); }
+
+/// A thin line at 1, as wide as the points.
+LineSeries line_at_one(const std::vector<LineSeries>& all) {
+  LineSeries one;
+  one.label = "equal";
+  one.reference = true;
+  double low = 0;
+  double high = 0;
+  for (const LineSeries& series : all) {
+    for (const LinePoint& point : series.points) {
+      low = low == 0 ? point.x : std::min(low, point.x);
+      high = std::max(high, point.x);
+    }
+  }
+  add(one, low, 1);
+  add(one, high, 1);
+  return one;
+}
+
+std::string block_of(const ValidationOutcome& outcome) {
+  for (const auto& [name, value] : outcome.cells) {
+    if (name == "block" && !value.empty()) return "block " + value;
+  }
+  return outcome.family;
+}
+
+Figure gains(const std::vector<const ValidationOutcome*>& points) {
+  LineFigure figure;
+  figure.name = "layout_gain";
+  figure.x_label = "cycles as planned";
+  figure.y_label = "times as fast at its layout";
+  figure.x_at_values = false;
+  std::vector<std::string> names;
+  for (const ValidationOutcome* const point : points) {
+    const std::string name = block_of(*point);
+    auto at = std::find(names.begin(), names.end(), name);
+    if (at == names.end()) {
+      figure.series.push_back(dots(name, static_cast<unsigned>(names.size())));
+      at = names.insert(names.end(), name);
+    }
+    const LaidOutPoint& laid = *point->laid_out;
+    const auto planned = static_cast<double>(laid.planned);
+    add(figure.series[static_cast<std::size_t>(at - names.begin())], planned,
+        planned / static_cast<double>(laid.cycles));
+  }
+  figure.series.insert(figure.series.begin(), line_at_one(figure.series));
+  return draw_lines(figure);
+}
+
+Figure agreement(const std::vector<const ValidationOutcome*>& points) {
+  LineFigure figure;
+  figure.name = "layout_agreement";
+  figure.x_label = "published";
+  figure.y_label = "simulated / published";
+  figure.x_at_values = false;
+  LineSeries planned = dots("as planned", 0);
+  LineSeries alone = dots("product at its layout, dense as planned", 1);
+  for (const ValidationOutcome* const point : points) {
+    const LaidOutPoint& laid = *point->laid_out;
+    if (laid.as_planned) add(planned, *point->published, *laid.as_planned / *point->published);
+    if (laid.alone) add(alone, *point->published, *laid.alone / *point->published);
+  }
+  figure.series = {planned, alone};
+  figure.series.insert(figure.series.begin(), line_at_one(figure.series));
+  return draw_lines(figure);
+}
+
+}  // namespace
+
+std::vector<Figure> layout_figures(const std::vector<ValidationOutcome>& outcomes) {
+  std::vector<const ValidationOutcome*> laid;
+  std::vector<const ValidationOutcome*> measured;
+  for (const ValidationOutcome& outcome : outcomes) {
+    if (!outcome.laid_out || outcome.laid_out->planned == 0) continue;
+    laid.push_back(&outcome);
+    if (outcome.ratio && outcome.published && *outcome.published > 0) measured.push_back(&outcome);
+  }
+  std::vector<Figure> figures;
+  if (!laid.empty()) figures.push_back(gains(laid));
+  if (!measured.empty()) figures.push_back(agreement(measured));
+  return figures;
+}
+
+}  // namespace lacuna

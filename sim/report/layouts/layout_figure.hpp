@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/validation_report.hpp"
+
+namespace lacuna {
+
+/// Of points with chosen layouts: how many times as fast as planned each product is, over its
+/// cycles as planned, by block; and, where there are measurements, simulated over published as
+/// planned and at the layout. None where there is nothing to show.
+std::vector<Figure> layout_figures(const std::vector<ValidationOutcome>& outcomes);
+
+}  // namespace lacuna

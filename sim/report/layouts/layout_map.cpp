@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/report/figures/figure_parts.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::size_t kMostLayouts = 24;
+constexpr std::size_t kMostMapRows = 24;
+
+/// Keys without the part before their first point: those of one machine are told apart without.
+std::string short_layout(const std::string& layout) {
+  std::string text;
+  for (std::size_t at = 0; at < layout.size();) {
+    const std::size_t end = std::min(layout.find(' ', at), layout.size());
+    const std::string word = layout.substr(at, end - at);
+    const std::size_t point = word.find('.');
+    const bool key = point != std::string::npos && point < word.find('=');
+    text += (text.empty() ? "" : " ") + (key ? word.substr(point + 1) : word);
+    at = end + 1;
+  }
+  return text;
+}
+
+/// The place of a text in a list, which it is added to if it is not there.
+std::size_t place_in(std::vector<std::string>& all, const std::string& text) {
+  const auto at = std::find(all.begin(), all.end(), text);
+  if (at != all.end()) return static_cast<std::size_t>(at - all.begin());
+  all.push_back(text);
+  return all.size() - 1;
+}
+
+/// Rising; "1" last.
+std::vector<std::string> densities_of(const std::vector<const FigureRun*>& runs) {
+  std::vector<std::pair<double, std::string>> all;
+  for (const FigureRun* const run : runs) {
+    const bool known = std::any_of(
+        all.begin(), all.end(), [&](const auto& each) { return each.second == run->density_text; });
+    if (!known) all.emplace_back(run->density, run->density_text);
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<std::string> texts;
+  for (const auto& each : all) texts.push_back(each.second);
+  return texts;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
+/// Names of rows without the words that all of them have.
+void shorten(std::vector<std::string>& rows) {
+  if (rows.size() < 2) return;
+  std::vector<std::string> common = words_of(rows.front());
+  for (const std::string& row : rows) {
+    const std::vector<std::string> words = words_of(row);
+    common.erase(std::remove_if(common.begin(), common.end(),
+                                [&](const std::string& word) {
+                                  return std::count(words.begin(), words.end(), word) == 0;
+                                }),
+                 common.end());
+  }
+  for (std::string& row : rows) {
+    std::string text;
+    for (const std::string& word : words_of(row)) {
+      if (std::count(common.begin(), common.end(), word) != 0) continue;
+      text += (text.empty() ? "" : " ") + word;
+    }
+    row = text;
+  }
+}
+
+/// A pixel for each place, row by row, as gnuplot has images; those without a run are white.
+std::vector<CellMap::Cell> all_places(const CellMap& map) {
+  std::vector<CellMap::Cell> all;
+  for (std::size_t row = 0; row < map.rows.size(); ++row) {
+    for (std::size_t column = 0; column < map.columns.size(); ++column) {
+      const auto at = std::find_if(
+          map.cells.begin(), map.cells.end(),
+          [&](const CellMap::Cell& each) { return each.row == row && each.column == column; });
+      all.push_back(at == map.cells.end() ? CellMap::Cell{row, column} : *at);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_layout_map(const FigureData& data, const std::vector<FigureRun>& runs,
+                    std::vector<Figure>& figures) {
+  std::vector<const FigureRun*> laid;
+  for (const FigureRun& run : runs) {
+    const bool sparse = run.pattern != "dense" && run.density > 0;
+    if (run.ok() && !run.repeated && sparse && data.layouts.count(run.run) != 0) {
+      laid.push_back(&run);
+    }
+  }
+  CellMap map;
+  map.columns = densities_of(laid);
+  if (map.columns.size() < 2) return;
+  map.name = "layout_map";
+  map.row_name = "series";
+  map.column_name = "density";
+  map.value_name = "percent_of_linear";
+  map.value_label = "Speed-up, % of 1/density";
+  std::vector<std::string> layouts;
+  for (const FigureRun* const run : laid) {
+    CellMap::Cell cell;
+    cell.row = place_in(map.rows, run->series());
+    cell.column = place_in(map.columns, run->density_text);
+    if (cell.row >= kMostMapRows) continue;
+    cell.text = fmt::format("{}", place_in(layouts, data.layouts.at(run->run)) + 1);
+    if (run->total.speedup_vs_dense) {
+      cell.value = std::min(100.0, 100 * *run->total.speedup_vs_dense * run->density);
+    }
+    map.cells.push_back(cell);
+  }
+  if (layouts.size() > kMostLayouts) return;
+  map.rows.resize(std::min(map.rows.size(), kMostMapRows));
+  map.cells = all_places(map);
+  shorten(map.rows);
+  map.title = {"layout of each product, over the density of its weights"};
+  for (std::size_t i = 0; i < layouts.size(); ++i) {
+    map.title.push_back(fmt::format("{}: {}", i + 1, short_layout(layouts[i])));
+  }
+  figures.push_back(draw_cells(map));
+}
+
+}  // namespace lacuna
