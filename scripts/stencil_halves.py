@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stencils of one point a core: what choosing their arrangement by the published rows is worth.
 
-  scripts/stencil_halves.py [--splits N] [--points FILE]
+  scripts/stencil_halves.py [--splits N] [--points FILE] [--jobs N] [--few]
 
 The source does not say in which order a core takes its neighbours' words, how long its product holds
 it, where its loop counts, which iterations were timed and of which core. All arrangements of these
 are run through `lacuna validate` on all rows; then the best is chosen by one half of the rows and
 judged by the other, both ways round, for splits by grid, by generation and at random. Prints
-Markdown.
+Markdown. `--few`: products that hold a core for 1 or 3 cycles, and iterations 2 to 4 alone.
 """
 import argparse
 import csv
@@ -28,15 +28,16 @@ CHOICES = {
     "order": ORDERS,
     "send": ("1", "2", "3", "4"),
     "loop": ("within", "last"),
-    "timed": ("2..4", "8..16"),
+    "timed": ("2..4", "4..8"),
     "core": ("mean", "middle", "slowest"),
 }
+FEW = {"send": ("1", "3"), "timed": ("2..4",)}
 SHIPPED = ("udlr", "3", "within", "2..4", "mean")
 
 
-def run(rows, header):
+def run(rows, header, jobs, choices):
     """Errors of each row, by arrangement: {arrangement: {id: signed relative error}}."""
-    arrangements = list(itertools.product(*CHOICES.values()))
+    arrangements = list(itertools.product(*choices.values()))
     errors = {one: {} for one in arrangements}
     with tempfile.TemporaryDirectory() as folder:
         points = os.path.join(folder, "points.csv")
@@ -44,12 +45,13 @@ def run(rows, header):
             writer = csv.DictWriter(file, header)
             writer.writeheader()
             for number, one in enumerate(arrangements):
-                words = "".join(f";{key}={word}" for key, word in zip(CHOICES, one))
+                words = "".join(f";{key}={word}" for key, word in zip(choices, one))
                 for row in rows:
                     named = f"{row['id']}@{number}"
                     writer.writerow({**row, "id": named, "parameters": row["parameters"] + words})
         out = os.path.join(folder, "out")
         command = [LACUNA, "validate", "--quiet", "--points", points, "--out", out]
+        command += ["--jobs", str(jobs)] if jobs else []
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         if not os.path.exists(os.path.join(out, "errors.csv")):
             raise SystemExit(ran.stderr)
@@ -118,12 +120,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--splits", type=int, default=200)
     parser.add_argument("--points", default=POINTS)
+    parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--few", action="store_true")
     given = parser.parse_args()
     with open(given.points, encoding="utf-8") as file:
         lines = [line for line in file if not line.startswith("#")]
     reader = csv.DictReader(lines)
     rows = [row for row in reader if row["workload"] == WORKLOAD]
-    errors = run(rows, reader.fieldnames)
+    choices = {**CHOICES, **FEW} if given.few else CHOICES
+    errors = run(rows, reader.fieldnames, given.jobs, choices)
     ids = [row["id"] for row in rows]
     print("| Chosen by | Arrangement | These, median and 95th percentile, % | The others | "
           "The shipped one there |")
