@@ -4,11 +4,11 @@
 
   scripts/stencil_halves.py [--splits N] [--points FILE] [--jobs N] [--few]
 
-The source does not say in which order a core takes its neighbours' words, how long its product holds
-it, where its loop counts, which iterations were timed and of which core. All arrangements of these
-are run through `lacuna validate` on all rows; then the best is chosen by one half of the rows and
-judged by the other, both ways round, for splits by grid, by generation and at random. Prints
-Markdown. `--few`: products that hold a core for 1 or 3 cycles, and iterations 2 to 4 alone.
+The source does not say in which order a core takes its neighbours' words, how long its product
+holds it, where its loop counts, which iterations were timed and of which core. All arrangements
+of these are run through `lacuna validate` on all rows; then the best is chosen by one half of the
+rows and judged by the other, both ways round, for splits by grid, by generation and at random.
+Prints Markdown. `--few`: products that hold a core for 1 or 3 cycles, and iterations 2 to 4 alone.
 """
 import argparse
 import csv
@@ -109,11 +109,13 @@ def print_random(errors, chosen, judged):
     for one in chosen:
         count[one] = count.get(one, 0) + 1
     often = max(count, key=count.get)
+    blind = statistics.median(abs(error) for of_one in errors.values() for error in of_one.values())
     print(f"\n{len(chosen)} halves drawn at random: {len(count)} arrangements are chosen, "
-          f"`{' '.join(often)}` most often ({count[often]}), the shipped one {count.get(SHIPPED, 0)} "
-          f"times; the rows they were not chosen by have {100 * statistics.median(errors_judged):.1f}"
-          f", {100 * percentile(errors_judged, 0.95):.1f} %. All {len(errors)} arrangements have a "
-          f"median of {100 * statistics.median(e for o in errors.values() for e in map(abs, o.values())):.1f} %.")
+          f"`{' '.join(often)}` most often ({count[often]}), the shipped one "
+          f"{count.get(SHIPPED, 0)} times; the rows they were not chosen by have "
+          f"{100 * statistics.median(errors_judged):.1f}, "
+          f"{100 * percentile(errors_judged, 0.95):.1f} %. "
+          f"All {len(errors)} arrangements have a median of {100 * blind:.1f} %.")
 
 
 def main():
