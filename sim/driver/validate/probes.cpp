@@ -109,6 +109,7 @@ class Probe : private PointWords {
   double fma_4096() const;
   double core_memory() const;
   double tiled_stencil() const;
+  wse::PointStencil point_arrangement() const;
   double point_stencil() const;
 
   const ValidationPoint& point_;
@@ -337,31 +338,61 @@ double Probe::tiled_stencil() const {
   return (time(4) - time(2)) / 2;
 }
 
+/// How the program is arranged and which iterations are timed, where the source does not say; a
+/// point may say it (`scripts/stencil_halves.py` does).
+wse::PointStencil Probe::point_arrangement() const {
+  wse::PointStencil job;
+  job.pairs = params_.target == Target::none;
+  job.send = number("send", 1 + params_.router.ramp);  // the word is at the router
+  if (has("loop")) {
+    job.counts_within = text("loop") == "within";
+    if (!job.counts_within && text("loop") != "last") unknown("loop");
+  }
+  if (!has("order")) return job;
+  const std::string sides = "udlr";  // up, down, left, right
+  const std::string& order = text("order");
+  if (!std::is_permutation(order.begin(), order.end(), sides.begin(), sides.end())) {
+    unknown("order");
+  }
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    job.order.at(i) = static_cast<std::uint8_t>(sides.find(order[i]));
+  }
+  return job;
+}
+
 double Probe::point_stencil() const {
   require({"cycles_per_iteration"});
   if (element() != Element::fp32) unknown("dtype");
   const auto [columns, rows] = sides("grid");
+  const auto [first, last] = has("timed") ? span("timed") : std::pair{2U, 4U};  // as the tiled ones
+  if (first >= last) unknown("timed");
   // four iterations feel cores four away, so those far from the frame are alike: not all are run
   const auto side = [](unsigned all) { return all > 60 ? 50 + all % 10 : all; };
-  wse::PointStencil job;
+  wse::PointStencil job = point_arrangement();
   job.columns = side(columns);
   job.rows = side(rows);
   if (job.columns < 3 || job.rows < 3) throw Unsupported{"no core lies within the frame"};
-  job.pairs = params_.target == Target::none;
-  job.send = 1 + params_.router.ramp;  // the word is at the router
   // whose time was taken is not known: the mean of the cores within
+  const std::string core = has("core") ? text("core") : "mean";
+  if (core != "mean" && core != "middle" && core != "slowest") unknown("core");
   const auto time = [&](std::uint32_t iterations) {
     job.iterations = iterations;
     const wse::TaskOutcome ran = run(wse::plan_point_stencil(job, costs_));
+    const auto end = [&](std::size_t r, std::size_t c) {
+      return static_cast<double>(ran.cores.at(r * job.columns + c).end);
+    };
+    if (core == "middle") return end(job.rows / 2, job.columns / 2);
     double sum = 0;
+    double most = 0;
     for (std::size_t r = 1; r + 1 < job.rows; ++r) {
       for (std::size_t c = 1; c + 1 < job.columns; ++c) {
-        sum += static_cast<double>(ran.cores.at(r * job.columns + c).end);
+        sum += end(r, c);
+        most = std::max(most, end(r, c));
       }
     }
-    return sum / ((job.rows - 2.0) * (job.columns - 2.0));
+    return core == "slowest" ? most : sum / ((job.rows - 2.0) * (job.columns - 2.0));
   };
-  return (time(4) - time(2)) / 2;  // as the harness of the tiled ones has it
+  return (time(last) - time(first)) / (last - first);
 }
 
 double Probe::value() const {

@@ -100,7 +100,7 @@ const std::vector<Step>& steps() {
       {"ipu:planner.fast_reduce", "true", "staged", M::cycles},
       {"ipu:planner.long_fp32_passes", "false", "dense32", M::cycles},
       {"ipu:planner.lone_pairs", "false", "elements", M::cycles},
-      {"ipu:planner.order_elements", "false", "elements", M::cycles},
+      {"ipu:planner.order_elements", "false", "elements", M::cycles, {"planner.static_parts=1"}},
       {"ipu:planner.copy_sums", "false", "elements", M::cycles},
       {"ipu:planner.few_workers", "false", "elements", M::cycles},
       {"ipu:planner.long_sums", "false", "elements", M::cycles},

@@ -49,7 +49,8 @@ struct PlannerParams : ParameterSet {
            "Pairs receive gathered rows and non-zeros of static products at double width however "
            "short the pieces are, below exchange.paired_words too.");
   Param<bool> order_elements =
-      flag(this, "order_elements", true, "Put sparse elements into the order of a static plan.");
+      flag(this, "order_elements", true,
+           "Put elements of a static plan with one part of the columns into its order.");
   Param<SumsAt> sums = param(
       this, "sums", SumsAt::rule,
       Choices<SumsAt>{{"rule", SumsAt::rule}, {"home", SumsAt::home}, {"spread", SumsAt::spread}},

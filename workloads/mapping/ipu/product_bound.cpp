@@ -113,11 +113,10 @@ Cycle least_of(const Target& target, const Types& types, Cycle sync, const Stati
     }
   }
   Cycle least = receives(target, gathered) + sync + multiply;
-  if (plan.block == 1 && target.order_elements) {
-    const std::uint64_t elements = plan.parts.size() == 1 ? longest : mask.blocks() / target.tiles;
+  if (plan.block == 1 && target.order_elements && plan.parts.size() == 1) {
     constexpr std::uint64_t kWord = 4;
     constexpr std::uint64_t kBundles = 2;  // a load and a store of each word at least
-    least += elements * types.bytes() / kWord * kBundles;
+    least += longest * types.bytes() / kWord * kBundles;
   }
   return least + least_of_sums(target, types, sync, plan, mask, known);
 }

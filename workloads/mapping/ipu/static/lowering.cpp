@@ -284,7 +284,7 @@ void StaticLowering::gather() {
   if (target_.short_pairs) transfers_.paired_words = 2;
   for (const ColumnPart& part : plan_.parts) gather_dense(part);
   if (plan_.parts.size() > 1) gather_nonzeros();
-  if (block_ == 1 && target_.order_elements) reorder_nonzeros();
+  if (block_ == 1 && target_.order_elements && plan_.parts.size() == 1) reorder_nonzeros();
   const std::uint32_t compute = flush_copies("copy of local rows");
   builder_.superstep(compute, builder_.exchange("gather", std::move(transfers_)));
 }
@@ -313,20 +313,14 @@ void StaticLowering::gather_dense(const ColumnPart& part) {
   }
 }
 
-/// Elements come in the order of the user, row by row, and are put into that of the plan, band by
-/// band, on the tiles that have them at home; they are too small to be copied by words.
+/// Elements that stay on their tile are put into the order of the plan there, one by one: they are
+/// too small to be copied by words. Where parts share them, the exchange writes them in that order.
 void StaticLowering::reorder_nonzeros() {
-  if (plan_.parts.size() == 1) {
-    const std::vector<StaticRuns::Run>& runs = runs_of(plan_.parts.front()).runs;
-    for (std::uint32_t r = 0; r < runs.size(); ++r) {
-      if (runs[r].nonzeros() == 0) continue;
-      builder_.work(plan_.parts.front().first_tile + r, reduce_.reorder_vertex(runs[r].nonzeros()));
-    }
-    return;
-  }
-  for (unsigned tile = 0; nonzero_map_.begin(tile) < nonzero_map_.end(tile); ++tile) {
-    const std::uint64_t words = nonzero_map_.end(tile) - nonzero_map_.begin(tile);
-    builder_.work(tile, reduce_.reorder_vertex(words * 4 / size_));
+  const ColumnPart& part = plan_.parts.front();
+  const std::vector<StaticRuns::Run>& runs = runs_of(part).runs;
+  for (std::uint32_t r = 0; r < runs.size(); ++r) {
+    if (runs[r].nonzeros() == 0) continue;
+    builder_.work(part.first_tile + r, reduce_.reorder_vertex(runs[r].nonzeros()));
   }
 }
 

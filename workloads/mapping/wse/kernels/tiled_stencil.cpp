@@ -227,8 +227,7 @@ class PointPlanner {
   void add_core(std::uint32_t r, std::uint32_t c) {
     const std::size_t place = builder_.place(r, c);
     const bool sums = inner(r, c);
-    // in the order of the tiled program: up, down, left, right
-    constexpr std::array<Port, 4> kOrder = {kNorth, kSouth, kWest, kEast};
+    constexpr std::array<Port, 4> kSides = {kNorth, kSouth, kWest, kEast};
     const std::array<bool, 4> joined = {sums || (r > 0 && inner(r - 1, c)), sums || inner(r + 1, c),
                                         sums || (c > 0 && inner(r, c - 1)),
                                         sums || inner(r, c + 1)};
@@ -237,10 +236,10 @@ class PointPlanner {
     CoreProgram program;
     std::vector<Color> neighbours;
     PortSet to = 0;
-    for (std::size_t side = 0; side < 4; ++side) {
+    for (const std::size_t side : job_.order) {
       if (!joined.at(side)) continue;
-      to = static_cast<PortSet>(to | bit(kOrder.at(side)));
-      builder_.route(place, from.at(side), kOrder.at(side), bit(kRamp));
+      to = static_cast<PortSet>(to | bit(kSides.at(side)));
+      builder_.route(place, from.at(side), kSides.at(side), bit(kRamp));
       program.in.push_back({from.at(side), static_cast<std::uint8_t>(neighbours.size())});
       neighbours.push_back(from.at(side));
     }
@@ -270,7 +269,8 @@ class PointPlanner {
       then(VectorOp::mul, on_fabric(mine), mine_, number(1));
       steps_.push_back(work(job_.send - 1));
       const std::uint32_t waits = sums ? add_up(neighbours) : 0;
-      steps_.push_back(work(loop - std::min({waits, kCounting, loop})));
+      const std::uint32_t hidden = job_.counts_within ? kCounting : 0;
+      steps_.push_back(work(loop - std::min({waits, hidden, loop})));
     }
     return std::move(steps_);
   }

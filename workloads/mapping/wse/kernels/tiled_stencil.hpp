@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "workloads/mapping/wse/kernels/probe_kernels.hpp"
@@ -39,6 +40,9 @@ struct PointStencil {
   std::uint32_t iterations = 1;
   bool pairs = false;
   std::uint32_t send = 1;  // cycles from the multiplication to the next instruction
+  /// In which the neighbours' words are taken: 0 up, 1 down, 2 left, 3 right.
+  std::array<std::uint8_t, 4> order = {0, 1, 2, 3};
+  bool counts_within = true;  // false: all of the loop comes last
 };
 TaskProgram plan_point_stencil(const PointStencil& job, const CodeCosts& costs);
 
