@@ -70,7 +70,7 @@ TEST(PrefillParts, AProductFoldsExactly) {
     EXPECT_EQ(bench.cycles(folded.plan_product(job)), bench.cycles(whole.plan_product(job)))
         << word(part) << " " << tokens;
   };
-  folds(32, 32, PrefillPart::o_proj);
+  folds(64, 64, PrefillPart::o_proj);
   for (const PrefillPart part : {PrefillPart::qkv, PrefillPart::up_gate, PrefillPart::down}) {
     for (const std::uint32_t tokens : {16U, 32U}) folds(16, tokens, part);
   }
@@ -104,7 +104,7 @@ TEST(PrefillParts, ScoresAndValuesFoldExactly) {
 TEST(PrefillParts, ProductsOfOtherBlocksFoldExactly) {
   const Bench bench;
   for (const auto& [columns, rows] :
-       {std::pair(32U, 16U), std::pair(32U, 8U), std::pair(8U, 16U)}) {
+       {std::pair(32U, 16U), std::pair(64U, 16U), std::pair(8U, 16U)}) {
     PrefillBlock block;
     block.columns = columns;
     block.rows = rows;
