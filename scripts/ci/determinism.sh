@@ -32,7 +32,7 @@ done
 engines() {
   machine=$1
   shift
-  for trace in traces/*.csv; do
+  for trace in traces/*.csv traces/library/bert_base_layer_weights.csv; do
     for engine in event clocked; do
       build/release/lacuna compare --machine "$machine" "$@" --trace "$trace" --pattern own \
         --engine "$engine" --quiet --out "$scratch/$engine" >/dev/null

@@ -112,7 +112,8 @@ int compare(std::uint64_t cases, std::string_view statistic) {
 }  // namespace
 }  // namespace lacuna::wse
 
-int sc_main(int argc, char* argv[]) {
+// the library of SystemC calls it
+[[gnu::visibility("default")]] int sc_main(int argc, char* argv[]) {
   try {
     return lacuna::wse::compare(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 100,
                                 argc > 2 ? argv[2] : "");

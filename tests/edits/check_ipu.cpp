@@ -50,7 +50,8 @@ int compare(std::uint64_t cases, const std::string& setting) {
 }  // namespace
 }  // namespace lacuna::ipu
 
-int sc_main(int argc, char* argv[]) {
+// the library of SystemC calls it
+[[gnu::visibility("default")]] int sc_main(int argc, char* argv[]) {
   try {
     if (argc != 3) return 2;
     return lacuna::ipu::compare(std::strtoull(argv[1], nullptr, 10), argv[2]);

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "sim/base/error.hpp"
@@ -156,7 +155,9 @@ void set_colour(const std::string& name, const Said& said, FigureLook& look) {
   std::vector<std::string> names;
   for (const auto& [known, colour] : figure_colours()) names.push_back(known);
   check_word(said.where, name, names);
-  if (!std::regex_match(said.value, std::regex("#[0-9A-Fa-f]{6}"))) {
+  const bool hexadecimal =
+      said.value.find_first_not_of("0123456789ABCDEFabcdef", 1) == std::string::npos;
+  if (said.value.size() != 7 || said.value[0] != '#' || !hexadecimal) {
     throw RequestError(fmt::format("{}: found '{}'; allowed: #RRGGBB", said.where, said.value));
   }
   look.colours[name] = said.value;

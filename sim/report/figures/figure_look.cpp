@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <regex>
 #include <sstream>
+#include <string_view>
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
@@ -53,23 +53,60 @@ std::string renamed(const std::string& text, const std::map<std::string, std::st
   return result;
 }
 
-std::string unquoted(const std::string& text) {
-  return std::regex_replace(text, std::regex("''"), "'");
+/// The quote that what begins at `at` may have for its text, if a reader sees that: after `title`
+/// and such, a bracket or a comma.
+std::size_t quote_of_shown(const std::string& text, std::size_t at) {
+  const auto is_quote = [&](std::size_t place) {
+    return place < text.size() && text[place] == '\'';
+  };
+  const auto quote_at = [&](std::size_t place) {
+    return is_quote(place) ? place : std::string::npos;
+  };
+  if (text[at] == '(' || text[at] == ',') {
+    return quote_at(text.compare(at + 1, 1, " ") == 0 ? at + 2 : at + 1);
+  }
+  for (const std::string_view word : {"title ", "xlabel ", "ylabel ", "cblabel "}) {
+    if (text.compare(at, word.size(), word) == 0) return quote_at(at + word.size());
+  }
+  constexpr std::string_view kLabel = "label ";
+  if (text.compare(at, kLabel.size(), kLabel) != 0) return std::string::npos;
+  const std::size_t after = text.find_first_not_of("0123456789", at + kLabel.size());
+  if (after == at + kLabel.size() || after == std::string::npos) return std::string::npos;
+  return text[after] == ' ' ? quote_at(after + 1) : std::string::npos;
+}
+
+/// Whether a text of a reader may end before `at`: a place, another word or the line's end follows.
+bool follows_shown(const std::string& text, std::size_t at) {
+  for (const std::string_view next : {",", " at", " with", " offset", " -"}) {
+    if (text.compare(at, next.size(), next) == 0) return true;
+  }
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (at + 1 < text.size() && text[at] == ' ' && digit(text[at + 1])) return true;
+  const std::size_t word = std::min(text.find_first_not_of(" \t\n\v\f\r", at), text.size());
+  return text.find('\n', at) < word || text.compare(word, 2, "\\\n") == 0;
 }
 
 /// Texts that a reader sees: names of series and axes, marks, lines above the data.
 std::string relabelled(const std::string& text, const std::map<std::string, std::string>& labels) {
-  static const std::regex shown(
-      "((?:title|xlabel|ylabel|cblabel|label \\d+) |[(,] ?)'((?:[^']|'')*)'(?= [-0-9]| at| with|"
-      " offset|,|\\s*\\\\?\\n)");
   std::string result;
-  auto from = text.cbegin();
-  for (std::sregex_iterator it(text.begin(), text.end(), shown), end; it != end; ++it) {
-    result.append(from, (*it)[0].first);
-    result += (*it)[1].str() + quoted(renamed(unquoted((*it)[2].str()), labels));
-    from = (*it)[0].second;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t quote = quote_of_shown(text, at);
+    std::string shown;
+    std::size_t end = quote == std::string::npos ? text.size() : quote + 1;
+    for (; end < text.size(); ++end) {
+      // two quotes are one in the text
+      if (text[end] == '\'' && text.compare(end, 2, "''") != 0) break;
+      if (text[end] == '\'') ++end;
+      shown += text[end];
+    }
+    if (end >= text.size() || !follows_shown(text, end + 1)) {
+      result += text[at++];
+      continue;
+    }
+    result += text.substr(at, quote - at) + quoted(renamed(shown, labels));
+    at = end + 1;
   }
-  return result.append(from, text.cend());
+  return result;
 }
 
 std::string number(double value) { return fmt::format("{:.6g}", value); }

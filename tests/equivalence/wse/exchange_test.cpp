@@ -76,7 +76,8 @@ class Exchange : public ::testing::TestWithParam<Batch> {};
 
 /// In lanes, folded and not, and unit by unit, in the order of rows and in any.
 TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
-  const std::uint64_t cases = 12 * test::long_factor();
+  // wide groups take longest
+  const std::uint64_t cases = (GetParam().columns == 0 ? 12 : 4) * test::long_factor();
   for (std::uint64_t seed = GetParam().first_seed; seed < GetParam().first_seed + cases; ++seed) {
     const StreamingScenario scenario = grouped(seed, GetParam());
     SCOPED_TRACE(::testing::Message()

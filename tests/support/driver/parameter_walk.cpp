@@ -268,7 +268,7 @@ const std::vector<ProbeStep>& probe_steps() {
   const std::map<std::string, std::string> copy = {{"operation", "copy"}, {"dtype", "fp16"}};
   const std::map<std::string, std::string> half_fma = {{"operation", "fma"}, {"dtype", "fp16"}};
   const std::map<std::string, std::string> decode = {
-      {"model", "Qwen3-1.7B"}, {"block", "64x64"}, {"bsz", "1"},
+      {"model", "Qwen3-0.6B"}, {"block", "32x32"}, {"bsz", "1"},
       {"context", "128"},      {"blocks", "1x1"},  {"tokens", "64"}};
   static const std::vector<ProbeStep> all = {
       {"wse:mem.row_bytes",
