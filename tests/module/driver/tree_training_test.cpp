@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -142,12 +144,29 @@ TEST(TreeTraining, HasAPageOfItsWafers) {
   EXPECT_EQ(read_views("", bench.read("both/view.html")).size(), 2U);
 }
 
+/// A cache in `folder` as long as it lives; other tests have none.
+class WithCache {
+ public:
+  explicit WithCache(const std::string& folder) { set(folder); }
+  ~WithCache() { set(""); }
+  WithCache(const WithCache&) = delete;
+  WithCache& operator=(const WithCache&) = delete;
+
+ private:
+  static void set(const std::string& folder) {
+    setenv("LACUNA_CACHE", folder.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+};
+
 // Rows come from a cache the second time.
 TEST(TreeTraining, IsTheSameFromItsCache) {
   const ProgramBench bench;
+  const std::string cache = bench.path("cache");
+  const WithCache with(cache);
   const std::string line = "run --json --system-config " + tiny(bench) + kWafers;
   const Ran first = run_real(line);
   ASSERT_EQ(first.status, 0) << first.err;
+  ASSERT_TRUE(std::filesystem::exists(cache));
   EXPECT_EQ(run_real(line).out, first.out);
   EXPECT_EQ(run_real(line + " --no-cache").out, first.out);
 }
