@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which headers of ours cost most when they are touched: files that are compiled again, and the
 seconds of a core that took in the last builds of these files (of a cache, if there was one).
-usage: build_times.py [BUILD_FOLDER] [COUNT]"""
+usage: build_times.py [BUILD_FOLDER] [COUNT]
+       build_times.py --text [TREE] [COUNT]    source files that include it, by their text: of any
+                                               tree, built or not"""
 
 import collections
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -34,7 +37,40 @@ def objects_of_headers(build, root):
     return users
 
 
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def reachable(file, includes):
+    """All headers that a file includes, directly or not."""
+    seen = set()
+    left = [file]
+    while left:
+        for header in includes.get(left.pop(), ()):
+            if header in includes and header not in seen:
+                seen.add(header)
+                left.append(header)
+    return seen
+
+
+def print_text(tree, count):
+    includes = {}
+    for folder in ("sim", "models", "workloads", "tests"):
+        for path in (tree / folder).rglob("*.?pp"):
+            includes[path.relative_to(tree).as_posix()] = INCLUDE.findall(path.read_text())
+    sources = [file for file in includes if file.endswith(".cpp")]
+    users = collections.Counter(header for file in sources for header in reachable(file, includes))
+    print("| header | files |\n| --- | --- |")
+    shown = [header for header, _ in users.most_common() if not header.startswith("sim/base/")]
+    for header in shown[:count]:
+        print(f"| `{header}` | {users[header]} |")
+    print(f"\n{len(sources)} files in all")
+
+
 def main():
+    if sys.argv[1:2] == ["--text"]:
+        tree = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".")
+        print_text(tree, int(sys.argv[3]) if len(sys.argv) > 3 else 10)
+        return
     root = pathlib.Path(__file__).resolve().parent.parent
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else root / "build/release").resolve()
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10

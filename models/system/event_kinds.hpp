@@ -9,15 +9,23 @@
 
 namespace lacuna::system {
 
-/// The kinds of events of a system. A chip begins and ends a use, 2 u and 2 u + 1; a resource
-/// carries a chunk; the argument of the latter is its transfer.
+/// What the time of a wafer is: its work, waits for weights, waits for room for gradients, and
+/// nothing left to do.
+enum class WaferUse : std::uint8_t { work, weights, gradients, idle };
+inline constexpr std::size_t kWaferUses = 4;
+
+/// The kinds of events of a system. A chip begins and ends a use, 2 u and 2 u + 1, of the uses that
+/// its time has; between links a resource carries a chunk; the argument of the latter is its
+/// transfer.
 inline constexpr std::uint16_t kCarryFirst = 2 * kUses;
 inline constexpr std::uint16_t kCarryLast = 2 * kUses + 1;
 
-inline std::uint16_t first_of(Use use) {
+template <typename Uses>
+constexpr std::uint16_t first_of(Uses use) {
   return static_cast<std::uint16_t>(2 * static_cast<int>(use));
 }
-inline std::uint16_t last_of(Use use) {
+template <typename Uses>
+constexpr std::uint16_t last_of(Uses use) {
   return static_cast<std::uint16_t>(2 * static_cast<int>(use) + 1);
 }
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "models/system/rate.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::system {
@@ -45,8 +45,7 @@ Fabric::Fabric(const SystemParams& params)
 }
 
 void Fabric::add(const std::string& name, ResourceKind kind, double gbps, unsigned latency_ns) {
-  const auto rate = static_cast<std::uint64_t>(std::llround(gbps * 1000));
-  resources_.push_back({name, kind, std::max<std::uint64_t>(rate, 1), latency_ns});
+  resources_.push_back({name, kind, system::bytes_per_us(gbps), latency_ns});
 }
 
 void Fabric::add_chip(unsigned chip, const SystemParams& params) {

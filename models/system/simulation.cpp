@@ -11,10 +11,9 @@
 #include "models/system/chip_node.hpp"
 #include "models/system/conductor.hpp"
 #include "models/system/event_kinds.hpp"
+#include "models/system/plant.hpp"
 #include "models/system/wiring.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/mix.hpp"
-#include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::system {
 
@@ -26,20 +25,18 @@ std::uint64_t end_ns(const SystemParams& params, unsigned chips) {
 }
 
 /// The modules of a segment, bound to each other.
-class Plant {
+class LinkedPlant : private Plant<Chunk> {
  public:
-  Plant(const SystemParams& params, const Fabric& fabric, const Segment& segment,
-        const SystemExecution& execution)
-      : clock_("clock", sc_core::sc_time(1, sc_core::SC_NS), execution.engine),
+  LinkedPlant(const SystemParams& params, const Fabric& fabric, const Segment& segment,
+              const SystemExecution& execution)
+      : Plant(execution),
         wiring_(fabric, params, segment),
         arrived_(segment.transfers.size()),
         conductor_("conductor", clock_, segment.barriers, fabric.chips(),
                    end_ns(params, segment.synced == 0 ? fabric.chips() : segment.synced)) {
-    clock_.shuffle(execution.shuffle);
-    if (execution.event_log) log_.enable();
     add_chips(fabric, segment);
     add_carriers(fabric);
-    add_wires(fabric, execution);
+    add_wires(fabric);
     clock_.add(conductor_, "conductor");
   }
 
@@ -48,21 +45,18 @@ class Plant {
  private:
   void add_chips(const Fabric& fabric, const Segment& segment);
   void add_carriers(const Fabric& fabric);
-  void add_wires(const Fabric& fabric, const SystemExecution& execution);
+  void add_wires(const Fabric& fabric);
 
-  ClockDomain clock_;
-  EventLog log_;
   Wiring wiring_;
   std::vector<std::uint64_t> arrived_;
   Conductor conductor_;
   std::vector<std::unique_ptr<ChipNode>> chips_;
   std::vector<std::unique_ptr<Carrier>> carriers_;  // null: nothing passes this resource
-  std::vector<std::unique_ptr<Channel<Chunk>>> wires_;
   std::vector<std::unique_ptr<Channel<Arrival>>> arrivals_;
   std::vector<std::unique_ptr<Channel<Release>>> releases_;
 };
 
-void Plant::add_chips(const Fabric& fabric, const Segment& segment) {
+void LinkedPlant::add_chips(const Fabric& fabric, const Segment& segment) {
   for (unsigned i = 0; i < fabric.chips(); ++i) {
     chips_.push_back(std::make_unique<ChipNode>(fmt::format("chip{}", i).c_str(), clock_,
                                                 segment.chips[i], wiring_, i, arrived_, log_));
@@ -76,7 +70,7 @@ void Plant::add_chips(const Fabric& fabric, const Segment& segment) {
   }
 }
 
-void Plant::add_carriers(const Fabric& fabric) {
+void LinkedPlant::add_carriers(const Fabric& fabric) {
   carriers_.resize(fabric.resources().size());
   for (const Wire& wire : wiring_.wires()) {
     if (wire.to < fabric.chips()) continue;
@@ -91,30 +85,24 @@ void Plant::add_carriers(const Fabric& fabric) {
   }
 }
 
-void Plant::add_wires(const Fabric& fabric, const SystemExecution& execution) {
+void LinkedPlant::add_wires(const Fabric& fabric) {
   for (const Wire& wire : wiring_.wires()) {
     const bool from_chip = wire.from < fabric.chips();
     const std::size_t id = wire.from - (from_chip ? 0 : fabric.chips());
     const Cycle latency = from_chip ? 1 : fabric.resources()[id].latency_ns;
-    wires_.push_back(std::make_unique<Channel<Chunk>>(clock_, wire.chunks, latency));
-    if (execution.jitter != 0) {
-      wires_.back()->jitter(execution.jitter, mix(execution.jitter_seed + wires_.size()));
-    }
-    (from_chip ? chips_[id]->out : carriers_[id]->out).bind(*wires_.back());
+    Channel<Chunk>& channel = this->wire(wire.chunks, latency);
+    (from_chip ? chips_[id]->out : carriers_[id]->out).bind(channel);
     const bool to_chip = wire.to < fabric.chips();
     const std::size_t to = wire.to - (to_chip ? 0 : fabric.chips());
-    (to_chip ? chips_[to]->in : carriers_[to]->in).bind(*wires_.back());
+    (to_chip ? chips_[to]->in : carriers_[to]->in).bind(channel);
   }
 }
 
-SegmentResult Plant::run() {
+SegmentResult LinkedPlant::run() {
   SegmentResult result;
   result.ns = clock_.run_until_done();
   for (const auto& chip : chips_) {
-    if (chip->stats().cycles() != result.ns) {
-      throw AccountingError(fmt::format("{}: {} ns are booked of {}", chip->name(),
-                                        chip->stats().cycles(), result.ns));
-    }
+    check_account(*chip, result.ns);
     TimeStack stack{};
     for (std::size_t i = 0; i < kUses; ++i) stack[i] = chip->stats().all[i]->value();
     result.chips.push_back(stack);
@@ -153,9 +141,7 @@ SegmentResult run_segment(const SystemParams& params, const Fabric& fabric, cons
     throw InternalError(
         fmt::format("a segment of {} chips for {}", segment.chips.size(), fabric.chips()));
   }
-  const SimContext context;
-  sc_core::sc_set_time_resolution(1, sc_core::SC_PS);
-  return Plant(params, fabric, segment, execution).run();
+  return run_plant<LinkedPlant>(params, fabric, segment, execution);
 }
 
 TimeStack ProgramResult::stack() const {

@@ -7,23 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "models/system/execution.hpp"
 #include "models/system/fabric.hpp"
 #include "models/system/params.hpp"
 #include "models/system/program.hpp"
 #include "sim/base/cycle.hpp"
 #include "sim/base/event_log.hpp"
-#include "sim/kernel/engine.hpp"
 
 namespace lacuna::system {
-
-/// How a program is simulated; nothing in it changes a result.
-struct SystemExecution {
-  Engine engine = Engine::event;
-  std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this
-  std::uint64_t jitter = 0;   // ns by which chunks are delayed at most: changes times
-  std::uint64_t jitter_seed = 1;
-  bool event_log = false;
-};
 
 /// Nanoseconds of chips in each Use.
 using TimeStack = std::array<std::uint64_t, kUses>;

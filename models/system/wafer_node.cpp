@@ -6,12 +6,13 @@
 namespace lacuna::system {
 
 WaferNode::WaferNode(const sc_core::sc_module_name& name, ClockDomain& clock, std::uint32_t index,
-                     const std::vector<WaferPass>& passes, WaferCountdown& countdown)
+                     const std::vector<WaferPass>& passes, WaferCountdown& countdown, EventLog& log)
     : sc_module(name),
       clock_(clock),
       index_(index),
       passes_(passes),
       countdown_(countdown),
+      log_(log),
       begins_(passes.size(), kNever),
       ends_(passes.size(), 0) {}
 
@@ -36,35 +37,39 @@ bool WaferNode::send(Cycle now) {
   return true;
 }
 
-Cycle WaferNode::book(CycleCounter& state, Cycle next) {
-  state_ = &state;
-  ++state;
+Cycle WaferNode::book(Cycle now, WaferUse use, Cycle next) {
+  if (now == 0 || use != use_) {
+    if (now != 0) log_.record(now - 1, index_, last_of(use_));
+    log_.record(now, index_, first_of(use));
+    use_ = use;
+  }
+  ++counter();
   return next;
 }
 
 Cycle WaferNode::step(Cycle now) {
   while (pass_ != passes_.size()) {
     if (works_) {
-      if (now < until_) return book(stats_.work, until_);
+      if (now < until_) return book(now, WaferUse::work, until_);
       works_ = false;
       ++chunk_;
     }
-    if (!send(now)) return book(stats_.gradients, kNever);
+    if (!send(now)) return book(now, WaferUse::gradients, kNever);
     if (chunk_ == passes_[pass_].down_chunks()) {
       ends_[pass_] = now;
       ++pass_;
       chunk_ = sent_ = 0;
       continue;
     }
-    if (!down_in->can_pop(now)) return book(stats_.weights, kNever);
+    if (!down_in->can_pop(now)) return book(now, WaferUse::weights, kNever);
     down_in->pop(now);
     if (chunk_ == 0) begins_[pass_] = now;
     works_ = true;
     until_ = now + share_ns(chunk_);
     clock_.moved(until_);
   }
-  if (state_ != &stats_.idle) countdown_.finished(clock_, now);
-  return book(stats_.idle, kNever);
+  if (use_ != WaferUse::idle) countdown_.finished(clock_, now);
+  return book(now, WaferUse::idle, kNever);
 }
 
 std::string WaferNode::blocked() const {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <systemc>
 #include <vector>
 
+#include "models/system/event_kinds.hpp"
 #include "models/system/memoryx.hpp"
 #include "models/system/swarmx.hpp"
+#include "sim/base/event_log.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/clocked.hpp"
@@ -21,6 +24,9 @@ struct WaferNodeStats : StatGroup {
   CycleCounter weights{this, "weights", Layer::exchange, "Waits for weights."};
   CycleCounter gradients{this, "gradients", Layer::stall, "Waits for room for gradients."};
   CycleCounter idle{this, "idle", Layer::idle, "Has nothing left to do."};
+
+  const std::array<CycleCounter*, kWaferUses> all = {&work, &weights, &gradients,  // as WaferUse
+                                                     &idle};
 };
 
 /// A wafer of a system. The time of a pass comes from the model of the wafer; a chunk of its
@@ -29,7 +35,7 @@ struct WaferNodeStats : StatGroup {
 class WaferNode : public sc_core::sc_module, public Clocked {
  public:
   WaferNode(const sc_core::sc_module_name& name, ClockDomain& clock, std::uint32_t index,
-            const std::vector<WaferPass>& passes, WaferCountdown& countdown);
+            const std::vector<WaferPass>& passes, WaferCountdown& countdown, EventLog& log);
 
   sc_core::sc_port<PopIf<SwarmChunk>> down_in{"down_in"};
   sc_core::sc_port<PushIf<SwarmChunk>> up_out{"up_out"};
@@ -38,21 +44,26 @@ class WaferNode : public sc_core::sc_module, public Clocked {
   const std::vector<Cycle>& begins() const { return begins_; }
   const std::vector<Cycle>& ends() const { return ends_; }
 
+  /// The run has ended: what the wafer did last ends in the log.
+  void end(Cycle ns) { log_.record(ns - 1, index_, last_of(use_)); }
+
   Cycle step(Cycle now) override;
-  void skip(Cycle from, Cycle to) override { *state_ += to - from; }
+  void skip(Cycle from, Cycle to) override { counter() += to - from; }
   std::string blocked() const override;
 
  private:
   std::uint64_t share_ns(std::uint32_t chunk) const;
   bool send(Cycle now);
-  Cycle book(CycleCounter& state, Cycle next);
+  Cycle book(Cycle now, WaferUse use, Cycle next);
+  CycleCounter& counter() { return *stats_.all[static_cast<std::size_t>(use_)]; }
 
   ClockDomain& clock_;
   const std::uint32_t index_;
   const std::vector<WaferPass>& passes_;
   WaferCountdown& countdown_;
   WaferNodeStats stats_{"wafer"};
-  CycleCounter* state_ = &stats_.weights;
+  EventLog& log_;
+  WaferUse use_ = WaferUse::weights;
   std::uint32_t pass_ = 0;
   std::uint32_t chunk_ = 0;  // under way, or the next
   std::uint32_t sent_ = 0;   // chunks of gradients of the pass

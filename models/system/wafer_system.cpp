@@ -8,38 +8,31 @@
 #include <memory>
 #include <systemc>
 
+#include "models/system/plant.hpp"
+#include "models/system/rate.hpp"
 #include "models/system/swarmx.hpp"
 #include "models/system/wafer_node.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/mix.hpp"
-#include "sim/kernel/clock_domain.hpp"
-#include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::system {
 namespace {
 
-std::uint64_t bytes_per_us(double gbps) {
-  return std::max<std::uint64_t>(static_cast<std::uint64_t>(std::llround(gbps * 1000)), 1);
-}
-
 using Wire = Channel<SwarmChunk>;
 
 /// The modules of a system, bound to each other: the store, a tree of links and nodes, wafers.
-class Plant {
+class TreePlant : private Plant<SwarmChunk> {
  public:
-  Plant(const WaferSystemParams& params, const WaferEdge& edge,
-        const std::vector<WaferPass>& passes, const WaferSystemExecution& execution)
-      : params_(params),
+  TreePlant(const WaferSystemParams& params, const WaferEdge& edge,
+            const std::vector<WaferPass>& passes, const SystemExecution& execution)
+      : Plant(execution),
+        params_(params),
         edge_(edge),
         passes_(passes),
-        execution_(execution),
-        clock_("clock", sc_core::sc_time(1, sc_core::SC_NS), execution.engine),
         countdown_{params.wafers + 1},
         store_("memoryx", clock_,
                {bytes_per_us(params.memoryx.read_gbps), bytes_per_us(params.memoryx.write_gbps),
                 static_cast<std::uint64_t>(std::llround(params.memoryx.update_ns_per_1k))},
                passes, countdown_) {
-    clock_.shuffle(execution.shuffle);
     for (const WaferPass& pass : passes) {
       smallest_ = std::min<std::uint64_t>(smallest_, pass.chunk_bytes);
       largest_ = std::max<std::uint64_t>(largest_, pass.chunk_bytes);
@@ -59,14 +52,6 @@ class Plant {
     return latency / std::max<std::uint64_t>(chunk_ns, 1) + 4;
   }
 
-  Wire& wire(std::uint64_t latency, std::size_t capacity) {
-    wires_.push_back(std::make_unique<Wire>(clock_, capacity, latency));
-    if (execution_.jitter != 0) {
-      wires_.back()->jitter(execution_.jitter, mix(execution_.jitter_seed + wires_.size()));
-    }
-    return *wires_.back();
-  }
-
   SwarmLink& link(unsigned level);
   void add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers);
   void add_wafer(SwarmLink& above, unsigned index);
@@ -75,8 +60,6 @@ class Plant {
   const WaferSystemParams& params_;
   const WaferEdge& edge_;
   const std::vector<WaferPass>& passes_;
-  const WaferSystemExecution& execution_;
-  ClockDomain clock_;
   WaferCountdown countdown_;
   MemoryX store_;
   std::uint64_t smallest_ = ~std::uint64_t{0};  // chunk of any pass
@@ -84,11 +67,10 @@ class Plant {
   std::vector<std::unique_ptr<SwarmLink>> links_;
   std::vector<std::unique_ptr<SwarmNode>> nodes_;
   std::vector<std::unique_ptr<WaferNode>> wafers_;
-  std::vector<std::unique_ptr<Wire>> wires_;
 };
 
 /// A link with so many levels of nodes below it; without one it is that of a wafer's system.
-SwarmLink& Plant::link(unsigned level) {
+SwarmLink& TreePlant::link(unsigned level) {
   const std::string name = fmt::format("link{}", links_.size());
   const double gbps = level == 0 ? params_.swarmx.link_gbps : params_.swarmx.tree_gbps;
   links_.push_back(
@@ -97,10 +79,10 @@ SwarmLink& Plant::link(unsigned level) {
   return *links_.back();
 }
 
-void Plant::grow() {
+void TreePlant::grow() {
   SwarmLink& first = link(params_.levels());
-  Wire& down = wire(1, 2);
-  Wire& up = wire(1, 2);
+  Wire& down = wire(2, 1);
+  Wire& up = wire(2, 1);
   store_.down_out.bind(down);
   first.down_in.bind(down);
   first.up_out.bind(up);
@@ -109,7 +91,7 @@ void Plant::grow() {
 }
 
 /// What hangs below a link: `wafers` of them from number `first` on, through `level` nodes each.
-void Plant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers) {
+void TreePlant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers) {
   if (level == 0) {
     add_wafer(above, first);
     return;
@@ -119,8 +101,8 @@ void Plant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned 
   SwarmNode& node = *nodes_.back();
   clock_.add(node, name);
   const std::uint64_t latency = params_.swarmx.level_latency_ns;
-  Wire& in = wire(1, 4);
-  Wire& out = wire(latency, under_way(latency));
+  Wire& in = wire(4, 1);
+  Wire& out = wire(under_way(latency), latency);
   above.down_out.bind(in);
   node.down_in.bind(in);
   node.up_out.bind(out);
@@ -129,8 +111,8 @@ void Plant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned 
   for (unsigned i = 1; i < level; ++i) each *= params_.swarmx.fanout;
   for (unsigned at = 0; at < wafers; at += each) {
     SwarmLink& below = link(level - 1);
-    Wire& down = wire(latency, under_way(latency));
-    Wire& up = wire(1, 4);
+    Wire& down = wire(under_way(latency), latency);
+    Wire& up = wire(4, 1);
     node.down_out.bind(down);
     below.down_in.bind(down);
     below.up_out.bind(up);
@@ -139,22 +121,23 @@ void Plant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned 
   }
 }
 
-void Plant::add_wafer(SwarmLink& above, unsigned index) {
+void TreePlant::add_wafer(SwarmLink& above, unsigned index) {
   const std::string name = fmt::format("wafer{}", index);
-  wafers_.push_back(std::make_unique<WaferNode>(name.c_str(), clock_, index, passes_, countdown_));
+  wafers_.push_back(
+      std::make_unique<WaferNode>(name.c_str(), clock_, index, passes_, countdown_, log_));
   WaferNode& wafer = *wafers_.back();
   clock_.add(wafer, name);
   const std::uint64_t latency = std::max<std::uint64_t>(edge_.latency_ns, 1);
   const std::size_t buffer = std::max<std::size_t>(params_.prefetch_bytes / largest_, 1);
-  Wire& down = wire(latency, buffer + under_way(latency));
-  Wire& up = wire(latency, under_way(latency));
+  Wire& down = wire(buffer + under_way(latency), latency);
+  Wire& up = wire(under_way(latency), latency);
   above.down_out.bind(down);
   wafer.down_in.bind(down);
   wafer.up_out.bind(up);
   above.up_in.bind(up);
 }
 
-WaferSystemResult Plant::run() {
+WaferSystemResult TreePlant::run() {
   WaferSystemResult result;
   result.ns = clock_.run_until_done();
   result.passes.resize(passes_.size());
@@ -162,13 +145,13 @@ WaferSystemResult Plant::run() {
     result.first_wafer.emplace_back(wafers_.front()->begins()[p], wafers_.front()->ends()[p]);
   }
   for (const auto& wafer : wafers_) {
-    const WaferNodeStats& stats = wafer->stats();
-    if (stats.cycles() != result.ns) {
-      throw AccountingError(
-          fmt::format("{}: {} ns are booked of {}", wafer->name(), stats.cycles(), result.ns));
+    check_account(*wafer, result.ns);
+    wafer->end(result.ns);
+    WaferTimes times{};
+    for (std::size_t use = 0; use < kWaferUses; ++use) {
+      times[use] = wafer->stats().all[use]->value();
     }
-    result.wafers.push_back(
-        {stats.work.value(), stats.weights.value(), stats.gradients.value(), stats.idle.value()});
+    result.wafers.push_back(times);
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       result.passes[p].begin = std::min(result.passes[p].begin, wafer->begins()[p]);
       result.passes[p].end = std::max(result.passes[p].end, wafer->ends()[p]);
@@ -190,6 +173,7 @@ WaferSystemResult Plant::run() {
         2 * (params_.weight_bytes + params_.memoryx.state_bytes) + params_.grad_bytes;
     result.store_bytes += pass.parameters * each;
   }
+  result.events = log_.sorted();
   result.steps = clock_.steps();
   return result;
 }
@@ -271,15 +255,13 @@ std::vector<WaferPass> training_passes(const WaferSystemParams& params,
 
 WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferEdge& edge,
                                    const std::vector<WaferPass>& passes,
-                                   const WaferSystemExecution& execution) {
+                                   const SystemExecution& execution) {
   for (const WaferPass& pass : passes) {
     if (pass.ns.size() == 1 || pass.ns.size() == params.wafers) continue;
     throw ParameterError(fmt::format("pass '{}' has times of {} wafers, and there are {} (wafers)",
                                      pass.name, pass.ns.size(), params.wafers.value()));
   }
-  const SimContext context;
-  sc_core::sc_set_time_resolution(1, sc_core::SC_PS);
-  return Plant(params, edge, passes, execution).run();
+  return run_plant<TreePlant>(params, edge, passes, execution);
 }
 
 std::uint64_t least_ns(const WaferSystemParams& params, const WaferEdge& edge,

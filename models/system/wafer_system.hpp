@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "models/system/event_kinds.hpp"
+#include "models/system/execution.hpp"
 #include "models/system/memoryx.hpp"
 #include "sim/base/cycle.hpp"
+#include "sim/base/event_log.hpp"
 #include "sim/base/parameter.hpp"
-#include "sim/kernel/engine.hpp"
 
 namespace lacuna::system {
 
@@ -130,10 +132,6 @@ WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
 std::vector<WaferPass> training_passes(const WaferSystemParams& params,
                                        const std::vector<WaferLayer>& layers, unsigned steps);
 
-/// What the time of a wafer is: its work, waits for weights, waits for room for gradients, and
-/// nothing left to do.
-enum class WaferUse : std::uint8_t { work, weights, gradients, idle };
-inline constexpr std::size_t kWaferUses = 4;
 using WaferTimes = std::array<std::uint64_t, kWaferUses>;
 
 struct WaferPassTimes {
@@ -154,22 +152,15 @@ struct WaferSystemResult {
   std::uint64_t wait_ns = 0;                // the store waited for an update to read on
   std::uint64_t added_bytes = 0;            // gradients that the tree added up
   std::uint64_t store_bytes = 0;            // read and written in the store, updates included
+  std::vector<Event> events;                // of wafers (event_kinds.hpp), sorted; if asked for
   std::uint64_t steps = 0;                  // of blocks, the work done
-};
-
-/// How it is simulated; nothing but jitter changes a result.
-struct WaferSystemExecution {
-  Engine engine = Engine::event;
-  std::uint64_t shuffle = 0;
-  std::uint64_t jitter = 0;  // ns by which chunks are delayed at most
-  std::uint64_t jitter_seed = 1;
 };
 
 /// Runs the passes, each block a SystemC module. Throws ParameterError if a pass names times of
 /// another number of wafers.
 WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferEdge& edge,
                                    const std::vector<WaferPass>& passes,
-                                   const WaferSystemExecution& execution);
+                                   const SystemExecution& execution);
 
 /// The least a pass alone can take: its bytes over the slowest link or the longest work, and the
 /// latencies of the way down.

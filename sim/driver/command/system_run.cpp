@@ -21,16 +21,9 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/workload.hpp"
+#include "sim/driver/system/chip_system.hpp"
 #include "sim/driver/system/chip_view.hpp"
-#include "sim/driver/system/fit.hpp"
-#include "sim/driver/system/report.hpp"
-#include "sim/driver/system/scaling.hpp"
-#include "sim/driver/system/tables.hpp"
-#include "sim/driver/system/training.hpp"
-#include "sim/driver/system/tree_training.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
-#include "sim/machines/system/parameters_of.hpp"
-#include "sim/machines/system/store_system.hpp"
 #include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "sim/report/view_page.hpp"
@@ -94,8 +87,8 @@ std::string report_page(const ResultFolder& folder, const ResultHeader& header,
   return html_tables(page, tables, parameters);
 }
 
-std::string page_title(const SystemMachine& machine, const std::string& file) {
-  return fmt::format("{} on {}", fs::path(file).stem().string(), machine.name);
+std::string page_title(const std::string& file, const std::string& system) {
+  return fmt::format("{} on {}", fs::path(file).stem().string(), system);
 }
 
 /// What a result folder of a system has beside what every one has.
@@ -158,36 +151,25 @@ namespace {
 struct SystemRequest {
   std::string file;
   system::TrainingParams training;
-  SystemMachine machine;          // if its chips are joined by links
-  std::unique_ptr<Machine> tree;  // else
+  std::unique_ptr<ChipSystem> system;
 };
 
-/// A system whose chips share a store; what is said of the training is not the system's.
-std::unique_ptr<Machine> make_tree(const MachineTable& kinds, const std::string& name,
-                                   const std::vector<std::string>& settings) {
-  std::vector<std::string> own;
-  for (const std::string& text : settings) {
-    if (text.rfind("training.", 0) != 0) own.push_back(text);
-  }
-  return std::move(make_machines(kinds, {name}, own)[0]);
-}
-
-bool is_tree(const std::string& name) { return is_system(name) && !is_linked_system(name); }
-
 /// The rows of a trace on each chip of the system, once, unless training.* says otherwise.
-SystemRequest request_of_trace(const Options& options, const std::string& name) {
+SystemRequest request_of_trace(const Options& options, const MachineTable& kinds,
+                               const std::string& name) {
   check_options(options);
   SystemRequest request;
   request.file = *options.trace;
-  request.machine = make_system(name, options.settings);
-  const std::string chips = fmt::format("{}", request.machine.params.chips());
+  request.system = make_chip_system(kinds, name, options.settings);
+  const std::string chips = fmt::format("{}", request.system->chips());
   request.training.set("rows", kRowsOfFile + request.file, "--trace");
   request.training.set("replicas", chips, "--trace");
   request.training.set("micro_batch", "1", "--trace");
   set_training(request.training, options.settings);
-  if (request.training.chips() > request.machine.params.chips()) {
+  if (request.training.chips() > request.system->chips()) {
     throw RequestError(fmt::format("training.replicas = {}: {} has {} chips",
-                                   request.training.replicas.value(), request.machine.name, chips));
+                                   request.training.replicas.value(), request.system->name(),
+                                   chips));
   }
   return request;
 }
@@ -195,7 +177,7 @@ SystemRequest request_of_trace(const Options& options, const std::string& name) 
 SystemRequest read_request(const Options& options, const MachineTable& kinds) {
   SystemRequest request;
   if (options.trace && !options.system_config)
-    return request_of_trace(options, options.machines.at(0));
+    return request_of_trace(options, kinds, options.machines.at(0));
   if (!options.system_config) {
     throw RequestError(fmt::format(
         "a system of chips needs --trace, rows of each chip with what they exchange, or "
@@ -211,11 +193,7 @@ SystemRequest read_request(const Options& options, const MachineTable& kinds) {
   if (name.empty()) {
     throw RequestError("--machine: say which system, or have " + request.file + " say it");
   }
-  if (is_tree(name)) {
-    request.tree = make_tree(kinds, name, options.settings);
-  } else {
-    request.machine = make_system(name, options.settings);
-  }
+  request.system = make_chip_system(kinds, name, options.settings);
   return request;
 }
 
@@ -223,25 +201,26 @@ SystemRequest read_request(const Options& options, const MachineTable& kinds) {
 
 int describe_fit(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const SystemRequest request = read_request(options, kinds);
-  if (request.tree != nullptr) {
-    throw RequestError(fmt::format(
-        "describe fit lays a model out over chips joined by links; each chip of {} does the whole "
-        "model, and lacuna run says what that needs",
-        request.tree->name()));
-  }
   if (!request.training.rows.value().empty()) {
     throw RequestError(fmt::format("describe fit is of models; {} has rows = '{}'", request.file,
                                    request.training.rows.value()));
   }
   const Pricing pricing = make_pricing(options, streams);
   ChipTimes times(pricing, 1, Engine::event);
-  const TrainingJob job{kinds, pricing, times, request.machine, request.training, {}};
-  streams.out << (options.json ? page_json("fit", fit_text(job, true))
-                               : fit_text(job, options.markdown));
+  const SystemJob job{kinds, pricing, times, request.training, {}};
+  streams.out << (options.json ? page_json("fit", request.system->fit(job, true))
+                               : request.system->fit(job, options.markdown));
   return kDone;
 }
 
 namespace {
+
+/// The execution of a system; what is logged is its own.
+system::SystemExecution execution_of(const RunSettings& settings) {
+  system::SystemExecution execution;
+  execution.engine = settings.execution.engine;
+  return execution;
+}
 
 /// What runs the systems of a comparison, one after the other.
 struct SystemRuns {
@@ -250,52 +229,23 @@ struct SystemRuns {
   const Pricing& pricing;
   const RunSettings& settings;
   ChipTimes& times;
-  std::vector<std::string>& pages;  // of --view, of systems of chips
+  std::vector<std::string>& pages;  // of --view
 
-  ScalingRow linked(const SystemMachine& machine, const system::TrainingParams& training) const {
-    system::SystemExecution execution;
-    execution.engine = settings.execution.engine;
-    execution.event_log = options.view;
-    const TrainingResult result =
-        run_training({kinds, pricing, times, machine, training, execution});
-    if (options.view) {
-      const std::string of = options.system_config ? *options.system_config : *options.trace;
-      pages.push_back(training_page(page_title(machine, of), training, result));
-    }
-    ScalingRow row;
-    row.system = machine.name;
-    row.chips = training.chips();
-    row.seconds = result.seconds();
-    row.each = training.global_batch();
-    row.joules = result.energy.total().nominal;
-    row.trust = errors_of(machine, training);
-    row.replicas = training.replicas.value_text();
-    row.accumulation = training.accumulation.value_text();
-    return row;
+  std::string title(const std::string& system) const {
+    const std::string of = options.system_config ? *options.system_config : *options.trace;
+    return page_title(of, system);
   }
 
-  void refuse_view(const std::string& name) const {
-    if (!options.view) return;
-    throw RequestError(fmt::format(
-        "--view does not go with {} beside other systems: lacuna run --trace has its page", name));
-  }
-
-  /// A batch of which each chip of a system with a store does its part.
-  ScalingRow tree(const std::string& name, const system::TrainingParams& training,
-                  bool alone) const {
-    const std::unique_ptr<Machine> machine = make_tree(kinds, name, options.settings);
-    system::TrainingParams cut =
-        spread_over_tree(training, as_store_system(*machine)->own().wafers);
-    refuse_view(name);
-    if (alone) refuse_layout_on_tree(training, name);
-    return tree_scaling_row(
-        *machine, cut,
-        train_on_tree({*machine, pricing, times, cut, settings.execution.engine, settings.seed}));
+  ScalingRow row(const ChipSystem& system, const system::TrainingParams& training) const {
+    const std::unique_ptr<SystemOutcome> outcome =
+        system.run({kinds, pricing, times, training, execution_of(settings), settings.seed},
+                   {false, options.view});
+    if (options.view) pages.push_back(outcome->page(title(system.name())));
+    return outcome->scaling_row();
   }
 
   /// The rows of a trace on each chip of a system with a store.
   ScalingRow with_store(const std::string& name) const {
-    refuse_view(name);
     const auto machines = make_machines(kinds, {name}, options.settings);
     if (!has_weight_store(*machines[0])) {
       throw RequestError(name + ": is no system of chips, and the others of this request are");
@@ -312,9 +262,12 @@ struct SystemRuns {
     if (record.total.status != Status::ok) {
       throw UnsupportedError(name + ": " + record.total.reason);
     }
-    return scaling_row(point.machine->name(),
-                       run_wafer_system(*point.machine, point.workload, work_of(record),
-                                        settings.execution.engine, pricing));
+    system::SystemExecution execution = execution_of(settings);
+    execution.event_log = options.view;
+    const WaferSystemRun run =
+        run_wafer_system(*point.machine, point.workload, work_of(record), execution, pricing);
+    if (options.view) pages.push_back(wafer_system_page(title(point.machine->name()), run));
+    return scaling_row(point.machine->name(), run);
   }
 };
 
@@ -328,27 +281,24 @@ Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::st
         scaling.rows.push_back(runs.with_store(each));
         continue;
       }
-      const SystemRequest request = request_of_trace(options, each);
-      scaling.rows.push_back(runs.linked(request.machine, request.training));
+      const SystemRequest request = request_of_trace(options, runs.kinds, each);
+      scaling.rows.push_back(runs.row(*request.system, request.training));
       scaling.rows.back().replicas = scaling.rows.back().accumulation = "";
     }
     return scaling;
   }
   const SystemRequest request = read_request(options, runs.kinds);
-  const bool trees = std::all_of(options.machines.begin(), options.machines.end(), is_tree);
+  const bool alike = std::all_of(options.machines.begin(), options.machines.end(), is_tree_system);
   Scaling scaling{"scaling",
                   {name, fmt::format("a batch of {} sequences on several systems",
                                      request.training.global_batch())},
                   "sequence",
                   {}};
   for (const std::string& each : options.machines) {
-    if (is_tree(each)) {
-      scaling.rows.push_back(runs.tree(each, request.training, trees));
-      continue;
-    }
-    const SystemMachine machine = make_system(each, options.settings);
-    scaling.rows.push_back(
-        runs.linked(machine, spread_over(request.training, machine.params.chips())));
+    const std::unique_ptr<ChipSystem> system = make_chip_system(runs.kinds, each, options.settings);
+    const system::TrainingParams cut = system->spread(request.training);
+    if (alike) system->refuse_layout(request.training);
+    scaling.rows.push_back(runs.row(*system, cut));
   }
   return scaling;
 }
@@ -372,7 +322,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
                                    [](const auto& name) { return is_linked_system(name); });
   const bool rows = options.trace && !options.system_config && linked != options.machines.end();
   const SystemRequest request =
-      rows ? request_of_trace(options, *linked) : read_request(options, kinds);
+      rows ? request_of_trace(options, kinds, *linked) : read_request(options, kinds);
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
@@ -399,70 +349,30 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   return kDone;
 }
 
-namespace {
-
-/// A training step where chips share a store of weights.
-int run_tree(const Options& options, const RunSettings& settings, const SystemRequest& request,
-             const Streams& streams) {
-  if (options.view) {
-    throw RequestError(fmt::format(
-        "--view of a training step is of chips joined by links; {} has --view with --trace",
-        request.tree->name()));
-  }
-  std::optional<ResultFolder> folder;
-  if (options.out) folder.emplace(*options.out);
-  const Pricing pricing = make_pricing(options, streams);
-  PartCache cache = open_part_cache(options.no_cache);
-  ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
-  const system::TrainingParams& training = request.training;
-  refuse_layout_on_tree(training, request.tree->name());
-  const TreeTraining trained = train_on_tree(
-      {*request.tree, pricing, times, training, settings.execution.engine, settings.seed});
-  if (folder) {
-    const std::string title = fmt::format("{}, {}", request.tree->name(), training.model.value());
-    write_folder(*folder, options, request.file, training,
-                 {tree_files(training, trained), wafer_system_figures(trained.run, title),
-                  parameter_values(*request.tree)});
-  }
-  streams.out << (options.json ? metrics_json(tree_metrics(training, trained))
-                               : tree_text(*request.tree, fs::path(request.file).filename(),
-                                           training, trained));
-  return kDone;
-}
-
-}  // namespace
-
 int run_system(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
   const SystemRequest request = read_request(options, kinds);
-  if (request.tree != nullptr) return run_tree(options, settings, request, streams);
-  const std::string& file = request.file;
-  const system::TrainingParams& training = request.training;
-  const SystemMachine& machine = request.machine;
+  const ChipSystem& system = *request.system;
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   const Pricing pricing = make_pricing(options, streams);
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
-  system::SystemExecution execution;
-  execution.engine = settings.execution.engine;
-  execution.event_log = options.out.has_value();
-  const TrainingResult result = run_training({kinds, pricing, times, machine, training, execution});
+  system.refuse_layout(request.training);
+  const std::unique_ptr<SystemOutcome> outcome =
+      system.run({kinds, pricing, times, request.training, execution_of(settings), settings.seed},
+                 {folder.has_value(), options.view});
   if (folder) {
-    SystemFiles written = {system_files(machine, training, result),
-                           system_figures(machine, training, result), values_of(machine.params)};
+    SystemFiles written = {outcome->files(), outcome->figures(), system.parameters()};
     if (options.view) {
-      const std::string title = page_title(machine, file);
-      const std::string page = training_page(title, training, result);
+      const std::string title = page_title(request.file, system.name());
+      const std::string page = outcome->page(title);
       written.files.emplace_back("view.html", view_page_of_first("Lacuna: " + title, {&page}));
     }
-    write_folder(*folder, options, file, training, std::move(written));
+    write_folder(*folder, options, request.file, request.training, std::move(written));
   }
-  if (options.json) {
-    streams.out << metrics_json(system_metrics(machine, training, result));
-  } else {
-    streams.out << system_text(machine, fs::path(file).filename().string(), training, result);
-  }
+  streams.out << (options.json ? metrics_json(outcome->metrics())
+                               : outcome->text(fs::path(request.file).filename().string()));
   return kDone;
 }
 

@@ -146,7 +146,9 @@ std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t a
 std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunRecord& record,
                                                Engine engine, const Pricing& pricing) {
   if (!has_weight_store(*point.machine) || record.total.status != Status::ok) return std::nullopt;
-  return run_wafer_system(*point.machine, point.workload, work_of(record), engine, pricing);
+  system::SystemExecution execution;
+  execution.engine = engine;
+  return run_wafer_system(*point.machine, point.workload, work_of(record), execution, pricing);
 }
 
 /// The same of all runs of a comparison, if all of them have such a store.
@@ -176,6 +178,14 @@ void add_to_output(const std::optional<Scaling>& systems, Output& output) {
   const NamedTable table = scaling_table(*systems);
   output.add_file(table.name + ".csv", csv_of(table));
   output.add_figure(scaling_figure(*systems));
+}
+
+/// Files and figures of wafers that share a store, beside those of the rows of one.
+void add_to_output(const WaferSystemRun& wafers, const std::string& title, Output& output) {
+  for (const auto& [name, text] : wafer_system_files(wafers)) output.add_file(name, text);
+  for (Figure& figure : wafer_system_figures(wafers, title, "system_")) {
+    output.add_figure(std::move(figure));
+  }
 }
 
 /// The tables of `lacuna run`, or the summary as JSON.
@@ -325,7 +335,8 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const std::optional<WaferSystemRun> wafers =
       run_weight_store(points[0], records[0], settings.execution.engine, pricing);
   if (output && wafers) {
-    for (const auto& [name, text] : wafer_system_files(*wafers)) output->add_file(name, text);
+    add_to_output(*wafers, fmt::format("{}, {}", points[0].machine->name(), workload.name),
+                  *output);
   }
   if (output) add_layouts(records, *output);
   if (output) output->write(workload, records, streams);

@@ -11,6 +11,7 @@
 
 #include "models/system/chip_node.hpp"
 #include "models/system/event_kinds.hpp"
+#include "models/system/wafer_node.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/json_view.hpp"
 
@@ -20,28 +21,23 @@ namespace {
 
 using system::SegmentResult;
 using system::TimeStack;
+using Span = ChipHistory::Span;
 
 constexpr std::size_t kMostSteps = 4096;
 
-/// A stretch of a segment in which no chip begins anything else, of a length, or the whole segment.
+/// A stretch of a part in which no chip begins anything else, of a length, or the whole part.
 struct Stretch {
   Cycle end = 0;
-  std::vector<TimeStack> chips;
+  std::vector<std::uint64_t> ns;  // by chip, and of a chip by use
 };
 
-struct Span {
-  std::uint32_t chip;
-  std::size_t use;
-  Cycle begin;
-  Cycle end;
-};
-
-/// What the first `chips` chips did, from the events of a segment.
-std::vector<Span> spans_of(const SegmentResult& segment, std::uint32_t chips) {
+/// What the first `chips` chips did, from the events of a run; those of resources are left out.
+std::vector<Span> spans_of(const std::vector<Event>& events, std::uint32_t chips,
+                           std::size_t uses) {
   std::vector<Span> spans;
   std::vector<Cycle> begun(chips, 0);
-  for (const Event& event : segment.events) {
-    if (event.unit >= chips || event.kind >= system::kCarryFirst) continue;
+  for (const Event& event : events) {
+    if (event.unit >= chips || event.kind >= 2 * uses) continue;
     const bool first = event.kind % 2 == 0;
     if (first) begun[event.unit] = event.cycle;
     if (first || event.cycle + 1 <= begun[event.unit]) continue;
@@ -50,109 +46,104 @@ std::vector<Span> spans_of(const SegmentResult& segment, std::uint32_t chips) {
   return spans;
 }
 
-/// Where a segment is cut: wherever a chip begins something else, or every `length` ns.
-std::set<Cycle> ends_of(const std::vector<Span>& spans, Cycle ns, Cycle length) {
+/// The time of each chip is the sum of its spans, or InternalError.
+template <typename Stack>
+void check_spans(const std::vector<Span>& spans, const std::vector<Stack>& chips,
+                 std::uint32_t shown) {
+  std::vector<Stack> sums(shown, Stack{});
+  for (const Span& span : spans) sums[span.chip].at(span.use) += span.end - span.begin;
+  for (std::uint32_t chip = 0; chip < shown; ++chip) {
+    if (sums[chip] == chips[chip]) continue;
+    throw InternalError(
+        fmt::format("the events of chip {} are not the time that it is accounted for", chip));
+  }
+}
+
+/// Where a part is cut: wherever a chip begins something else, or every `length` ns.
+std::set<Cycle> ends_of(const ChipHistory::Part& part, Cycle length) {
   std::set<Cycle> ends;
   if (length == 0) {
-    for (const Span& span : spans) ends.insert(span.end);
+    for (const Span& span : part.spans) ends.insert(span.end);
   } else {
-    for (Cycle end = length; end < ns; end += length) ends.insert(end);
+    for (Cycle end = length; end < part.ns; end += length) ends.insert(end);
   }
-  ends.insert(ns);
+  ends.insert(part.ns);
   return ends;
 }
 
 /// `length`: of all stretches but the last; 0: each ends where a chip begins something else.
-std::vector<Stretch> stretches_of(const SegmentResult& segment, std::uint32_t chips, Cycle length) {
-  const std::vector<Span> spans = spans_of(segment, chips);
-  const std::set<Cycle> ends = ends_of(spans, segment.ns, length);
+std::vector<Stretch> stretches_of(const ChipHistory::Part& part, std::size_t cells,
+                                  std::size_t uses, Cycle length) {
   std::vector<Stretch> stretches;
-  for (const Cycle end : ends) stretches.push_back({end, std::vector<TimeStack>(chips)});
-  std::vector<TimeStack> sums(chips);
-  for (const Span& span : spans) {
+  for (const Cycle end : ends_of(part, length)) {
+    stretches.push_back({end, std::vector<std::uint64_t>(cells)});
+  }
+  for (const Span& span : part.spans) {
     Cycle begin = span.begin;
     const auto after = [](Cycle at, const Stretch& stretch) { return at < stretch.end; };
     auto at = std::upper_bound(stretches.begin(), stretches.end(), begin, after);
     for (; begin < span.end; ++at) {
       const Cycle end = std::min(span.end, at->end);
-      at->chips[span.chip][span.use] += end - begin;
-      sums[span.chip][span.use] += end - begin;
+      at->ns[span.chip * uses + span.use] += end - begin;
       begin = end;
     }
-  }
-  for (std::uint32_t chip = 0; chip < chips; ++chip) {
-    if (sums[chip] == segment.chips[chip]) continue;
-    throw InternalError(
-        fmt::format("the events of chip {} are not the time that it is accounted for", chip));
   }
   return stretches;
 }
 
-/// The steps of a page: those of all segments, in the order in which they are run.
+/// The steps of a page: those of all parts, in the order in which they are run.
 class ChipSteps {
  public:
-  ChipSteps(const system::Program& program, const system::ProgramResult& run, std::uint32_t chips)
-      : program_(program), chips_(chips) {
+  explicit ChipSteps(const ChipHistory& history)
+      : history_(history), cells_(history.chips * history.uses.size()) {
     Cycle ns = 0;
-    for (const system::Repeat& repeat : program.order) {
-      runs_ += repeat.times;
-      ns += repeat.times * run.segments[repeat.segment].ns;
+    for (const ChipHistory::Run& run : history.order) {
+      runs_ += run.times;
+      ns += run.times * history.parts[run.part].ns;
     }
     const std::uint64_t most =
-        std::min<std::uint64_t>(kMostSteps, kMostViewNumbers / (chips * system::kUses));
-    cut(run);
+        std::min<std::uint64_t>(kMostSteps, kMostViewNumbers / std::max<std::size_t>(cells_, 1));
+    cut();
     if (steps() <= most) return;
-    if (2 * runs_ <= most) {
-      // each run has a last stretch that is shorter
-      length_ = (ns + most - runs_ - 1) / (most - runs_);
-      cut(run);
-      return;
-    }
-    whole_ = true;
-    for (std::size_t i = 0; i < fine_.size(); ++i) {
-      const std::vector<TimeStack>& of = run.segments[i].chips;
-      fine_[i] = {{run.segments[i].ns, std::vector<TimeStack>(of.begin(), of.begin() + chips)}};
-    }
+    // each run has a last stretch that is shorter
+    whole_ = 2 * runs_ > most;
+    length_ = whole_ ? kNever : (ns + most - runs_ - 1) / (most - runs_);
+    cut();
   }
 
   void add_to(UnitSeries& series) const;
 
  private:
-  void cut(const system::ProgramResult& run) {
+  void cut() {
     fine_.clear();
-    for (const SegmentResult& segment : run.segments) {
-      fine_.push_back(stretches_of(segment, chips_, length_));
+    for (const ChipHistory::Part& part : history_.parts) {
+      fine_.push_back(stretches_of(part, cells_, history_.uses.size(), length_));
     }
   }
   std::uint64_t steps() const {
     std::uint64_t all = 0;
-    for (const system::Repeat& repeat : program_.order) {
-      all += repeat.times * fine_[repeat.segment].size();
-    }
+    for (const ChipHistory::Run& run : history_.order) all += run.times * fine_[run.part].size();
     return all;
   }
   std::vector<std::string> names() const;
   std::string loss() const;
 
-  const system::Program& program_;
-  std::uint32_t chips_;
-  std::vector<std::vector<Stretch>> fine_;  // by segment
+  const ChipHistory& history_;
+  std::size_t cells_;
+  std::vector<std::vector<Stretch>> fine_;  // by part
   std::uint64_t runs_ = 0;
   Cycle length_ = 0;  // of steps; 0: they end where a chip begins something else
   bool whole_ = false;
 };
 
-/// "layer 3 of 28": of segments of one name the number of the run.
+/// "layer 3 of 28": of parts of one name the number of the run.
 std::vector<std::string> ChipSteps::names() const {
   std::map<std::string, std::uint64_t> all;
-  for (const system::Repeat& repeat : program_.order) {
-    all[program_.segments[repeat.segment].name] += repeat.times;
-  }
+  for (const ChipHistory::Run& run : history_.order) all[run.name] += run.times;
   std::map<std::string, std::uint64_t> so_far;
   std::vector<std::string> names;
-  for (const system::Repeat& repeat : program_.order) {
-    const std::string& name = program_.segments[repeat.segment].name;
-    for (std::uint64_t i = 0; i < repeat.times; ++i) {
+  for (const auto& [part, times, name] : history_.order) {
+    for (std::uint64_t i = 0; i < times; ++i) {
       const std::uint64_t number = ++so_far[name];
       names.push_back(all[name] == 1 ? name : fmt::format("{} {} of {}", name, number, all[name]));
     }
@@ -165,9 +156,9 @@ void ChipSteps::add_to(UnitSeries& series) const {
   std::vector<const Stretch*> steps;
   Cycle begin = 0;
   std::size_t run = 0;
-  for (const system::Repeat& repeat : program_.order) {
-    for (std::uint64_t i = 0; i < repeat.times; ++i, ++run) {
-      for (const Stretch& stretch : fine_[repeat.segment]) {
+  for (const ChipHistory::Run& each : history_.order) {
+    for (std::uint64_t i = 0; i < each.times; ++i, ++run) {
+      for (const Stretch& stretch : fine_[each.part]) {
         steps.push_back(&stretch);
         series.ends.push_back(begin + stretch.end);
         series.step_names.push_back(titles[run]);
@@ -175,17 +166,17 @@ void ChipSteps::add_to(UnitSeries& series) const {
       begin = series.ends.back();
     }
   }
-  const system::ChipStats names("chip");
-  for (std::size_t use = 0; use < system::kUses; ++use) {
+  const std::size_t uses = history_.uses.size();
+  for (std::size_t use = 0; use < uses; ++use) {
     UnitChannel made;
-    made.name = names.all[use]->name();
+    made.name = history_.uses[use]->name();
     made.unit = "ns";
-    made.doc = names.all[use]->doc();
+    made.doc = history_.uses[use]->doc();
     made.group = UnitChannel::Group::stack;
-    made.layer = names.all[use]->layer();
+    made.layer = history_.uses[use]->layer();
     for (const Stretch* const step : steps) {
-      for (std::uint32_t chip = 0; chip < chips_; ++chip) {
-        made.values.push_back(step->chips[chip][use]);
+      for (std::uint32_t chip = 0; chip < history_.chips; ++chip) {
+        made.values.push_back(step->ns[chip * uses + use]);
       }
     }
     series.channels.push_back(std::move(made));
@@ -196,23 +187,23 @@ void ChipSteps::add_to(UnitSeries& series) const {
 std::string ChipSteps::loss() const {
   if (whole_) {
     return fmt::format(
-        "Each of the {} segments that are run is a step: when its chips did what within it is "
+        "Each of the {} {} is a step: when its chips did what within it is "
         "lost. Every number is of one chip and exact.",
-        runs_);
+        runs_, history_.parts_are);
   }
   if (length_ != 0) {
     return fmt::format(
-        "A step is {} ns, or what is left of its segment: when its chips did what within it is "
+        "A step is {} ns, or what is left of its {}: when its chips did what within it is "
         "lost. Every number is of one chip and exact.",
-        length_);
+        length_, history_.part_is);
   }
   return "A step ends where a chip begins something else: nothing is lost.";
 }
 
 }  // namespace
 
-UnitSeries chip_series(const system::Program& program, const system::ProgramResult& run,
-                       std::uint32_t columns, std::uint32_t rows) {
+UnitSeries history_series(const ChipHistory& history, std::uint32_t columns) {
+  const std::uint32_t rows = history.chips / columns;
   UnitSeries series;
   series.unit = "chip";
   series.columns = columns;
@@ -220,10 +211,26 @@ UnitSeries chip_series(const system::Program& program, const system::ProgramResu
   series.source.resize(rows);
   std::iota(series.source.begin(), series.source.end(), 0U);
   series.timed = series.source;
-  series.numbers.resize(std::size_t{columns} * rows);
+  series.numbers.resize(history.chips);
   std::iota(series.numbers.begin(), series.numbers.end(), 1U);
-  ChipSteps(program, run, columns * rows).add_to(series);
+  ChipSteps(history).add_to(series);
   return series;
+}
+
+UnitSeries chip_series(const system::Program& program, const system::ProgramResult& run,
+                       std::uint32_t columns, std::uint32_t rows) {
+  const system::ChipStats uses("chip");
+  ChipHistory history;
+  history.chips = columns * rows;
+  history.uses.assign(uses.all.begin(), uses.all.end());
+  for (const SegmentResult& segment : run.segments) {
+    history.parts.push_back({segment.ns, spans_of(segment.events, history.chips, system::kUses)});
+    check_spans(history.parts.back().spans, segment.chips, history.chips);
+  }
+  for (const system::Repeat& repeat : program.order) {
+    history.order.push_back({repeat.segment, repeat.times, program.segments[repeat.segment].name});
+  }
+  return history_series(history, columns);
 }
 
 namespace {
@@ -281,15 +288,77 @@ UnitSeries training_series(const system::TrainingParams& training, const Trainin
   return series;
 }
 
-std::string training_page(const std::string& title, const system::TrainingParams& training,
-                          const TrainingResult& result) {
+std::string system_page(const std::string& title, std::uint64_t chips, Cycle ns,
+                        const UnitSeries& series) {
   ViewFacts facts;
   facts.title = title;
-  facts.cycles = result.run.ns;
+  facts.cycles = ns;
   facts.clock_ghz = 1;
-  facts.units = training.chips();
+  facts.units = chips;
   facts.tick = "ns";
-  return pack(view_data(facts, training_series(training, result)));
+  return pack(view_data(facts, series));
+}
+
+namespace {
+
+/// Gives each part what of `spans` lies in it; parts follow each other and have no spans yet.
+void deal_out(const std::vector<Span>& spans, std::vector<ChipHistory::Part>& parts) {
+  std::vector<Cycle> begins;
+  Cycle at = 0;
+  for (const ChipHistory::Part& part : parts) {
+    begins.push_back(at);
+    at += part.ns;
+  }
+  for (const Span& span : spans) {
+    Cycle begin = span.begin;
+    auto place = static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), begin) -
+                                          begins.begin() - 1);
+    for (; begin < span.end; ++place) {
+      const Cycle from = begins[place];
+      const Cycle end = std::min(span.end, from + parts[place].ns);
+      parts[place].spans.push_back({span.chip, span.use, begin - from, end - from});
+      begin = end;
+    }
+  }
+}
+
+}  // namespace
+
+UnitSeries wafer_series(const WaferSystemRun& run) {
+  const system::WaferNodeStats uses("wafer");
+  const std::vector<Span> spans =
+      spans_of(run.result.events, run.params.wafers, system::kWaferUses);
+  ChipHistory history;
+  history.chips = run.params.wafers;
+  history.part_is = "pass";
+  history.parts_are = "passes of the first wafer";
+  history.uses.assign(uses.all.begin(), uses.all.end());
+  check_spans(spans, run.result.wafers, history.chips);
+  Cycle from = 0;
+  const auto add = [&](const std::string& name, Cycle to) {
+    if (to <= from) return;  // a pass without work may end with the one before
+    history.order.push_back({history.parts.size(), 1, name});
+    history.parts.push_back({to - from, {}});
+    from = to;
+  };
+  for (std::size_t i = 0; i < run.passes.size(); ++i) {
+    add(run.passes[i].name, run.result.first_wafer[i].second);
+  }
+  add("until the store has all", run.result.ns);
+  deal_out(spans, history.parts);
+  UnitSeries series = history_series(history, columns_of(history.chips));
+  UnitChannel memory;
+  memory.name = "memory";
+  memory.unit = "B";
+  memory.doc = "What a wafer holds at its fullest.";
+  memory.group = UnitChannel::Group::whole;
+  memory.values.assign(history.chips, run.wafer.total());
+  series.channels.push_back(std::move(memory));
+  return series;
+}
+
+std::string wafer_system_page(const std::string& title, const WaferSystemRun& run) {
+  return system_page(title, run.params.wafers, run.result.ns, wafer_series(run));
 }
 
 }  // namespace lacuna

@@ -17,20 +17,28 @@ JouleRange EnergyAccount::total() const {
   return sum;
 }
 
+JouleRange joules_of_waiting(const std::vector<std::uint64_t>& ns, const JouleRange& idle_w) {
+  JouleRange sum;
+  for (const std::uint64_t each : ns) {
+    const double seconds = static_cast<double>(each) * 1e-9;
+    for (const Corner corner : kCorners) sum.at(corner) += idle_w.at(corner) * seconds;
+  }
+  return sum;
+}
+
 std::vector<SystemEnergyPart> energy_beside(const system::SystemParams& params,
                                             const system::Fabric& fabric,
                                             const system::ProgramResult& run,
                                             const JouleRange& idle_w) {
   using system::Use;
-  JouleRange idle;
+  std::vector<std::uint64_t> waits;
   for (const system::TimeStack& chip : run.chips) {
     std::uint64_t busy = 0;
     for (const Use use :
          {Use::forward, Use::recompute, Use::backward, Use::optimizer, Use::exchange}) {
       busy += chip[static_cast<std::size_t>(use)];
     }
-    const double seconds = static_cast<double>(run.ns - busy) * 1e-9;
-    for (const Corner corner : kCorners) idle.at(corner) += idle_w.at(corner) * seconds;
+    waits.push_back(run.ns - busy);
   }
   double links = 0;
   double streaming = 0;
@@ -41,7 +49,7 @@ std::vector<SystemEnergyPart> energy_beside(const system::SystemParams& params,
     (memory ? streaming : links) += bits * price * 1e-12;
   }
   const double seconds = static_cast<double>(run.ns) * 1e-9;
-  return {{"idle", "chips that wait", idle},
+  return {{"idle", "chips that wait", joules_of_waiting(waits, idle_w)},
           {"links", "links and gateways", without_range(links)},
           {"streaming", "streaming memory", without_range(streaming)},
           {"machines", "machines", without_range(params.machine_w * params.machines * seconds)},

@@ -29,6 +29,9 @@ struct EnergyAccount {
   JouleRange total() const;
 };
 
+/// What chips cost that wait so many ns each, by the power of an idle one.
+JouleRange joules_of_waiting(const std::vector<std::uint64_t>& ns, const JouleRange& idle_w);
+
 /// What a run of a system costs beside the operations on its chips: waiting by the idle power of a
 /// chip, traffic and machines by the system's prices.
 std::vector<SystemEnergyPart> energy_beside(const system::SystemParams& params,

@@ -17,7 +17,8 @@ using system::TrainingParams;
 namespace {
 
 FitRow account_of(const TrainingJob& job, const TrainingParams& training) {
-  TrainingJob tried = {job.kinds, job.pricing, job.times, job.system, training, job.execution};
+  const TrainingJob tried({job.kinds, job.pricing, job.times, training, job.execution, job.seed},
+                          job.system);
   const TrainingResult result = account_training(tried);
   FitRow row;
   row.training = training;

@@ -71,14 +71,23 @@ struct TrainingResult {
   double pattern_seconds() const { return static_cast<double>(pattern_ns) * 1e-9; }
 };
 
-/// How to simulate a training step.
-struct TrainingJob {
+/// What a system is to train, or which rows its chips are to run, and with what they are simulated
+/// and priced: the same whatever joins the chips.
+struct SystemJob {
   const MachineTable& kinds;
   const Pricing& pricing;
   ChipTimes& times;
-  const SystemMachine& system;
   const system::TrainingParams& training;
   system::SystemExecution execution;
+  std::uint64_t seed = 1;
+};
+
+/// A job on chips joined by links.
+struct TrainingJob : SystemJob {
+  TrainingJob(const SystemJob& job, const SystemMachine& machine)
+      : SystemJob(job), system(machine) {}
+
+  const SystemMachine& system;
 };
 
 /// Simulates the rows of the model on the chip and the step on the system, whether it fits or not.

@@ -175,27 +175,18 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
   const double patterns =
       training.pattern_every == 0 ? 0 : result.pattern_seconds() / training.pattern_every.value();
   const double seconds = result.seconds() + patterns;
-  const double sequences = training.global_batch();
-  const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
-  const JouleRange joules = result.energy.total();
-  std::vector<SystemMetric> metrics = {
-      {"step_time", seconds, "s"},
-      {"chips", static_cast<double>(training.chips()), ""},
-      {"global_batch", sequences, "sequences"},
-      {"sequences_per_s", sequences / seconds, "1/s"},
-      {"tokens_per_s", tokens / seconds, "1/s"},
-      {"tflops", static_cast<double>(result.flop) / seconds * 1e-12, "TFLOP/s"},
-      {"tflops_per_chip",
-       static_cast<double>(result.flop) / seconds * 1e-12 / static_cast<double>(training.chips()),
-       "TFLOP/s"},
-      {"energy", joules.nominal, "J"},
-      {"energy_low", joules.low, "J"},
-      {"energy_high", joules.high, "J"},
-      {"power", joules.nominal / seconds, "W"},
-      {"power_per_machine", joules.nominal / seconds / machine.params.machines, "W"},
-      {"energy_per_sequence", joules.nominal / sequences, "J"},
-      {"streaming_bytes", static_cast<double>(result.streaming.bytes), "B per machine"},
+  const double joules = result.energy.total().nominal;
+  std::vector<SystemMetric> metrics = {{"step_time", seconds, "s"},
+                                       {"chips", static_cast<double>(training.chips()), ""}};
+  const auto append = [&](const std::vector<SystemMetric>& more) {
+    metrics.insert(metrics.end(), more.begin(), more.end());
   };
+  append(rate_metrics(training, {seconds, static_cast<double>(training.chips()), result.flop}));
+  append(energy_metrics(result.energy, 1, seconds));
+  metrics.push_back({"power_per_machine", joules / seconds / machine.params.machines, "W"});
+  metrics.push_back(energy_per_sequence(training, joules));
+  metrics.push_back(
+      {"streaming_bytes", static_cast<double>(result.streaming.bytes), "B per machine"});
   leave_out_what_rows_have_not(training, metrics);
   if (const auto errors = errors_of(machine, training)) {
     metrics.insert(metrics.begin() + 1, {{"step_time_low", seconds / (1 + errors->p95), "s"},
@@ -205,13 +196,8 @@ std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
     metrics.push_back({"pattern_update", result.pattern_seconds(), "s"});
     metrics.push_back({"pattern_update_share", patterns / seconds, "of step_time"});
   }
-  if (training.train_steps > 0) {
-    metrics.push_back({"training_time", training.train_steps * seconds / 3600, "h"});
-  }
-  metrics.push_back({"energy_" + result.energy.work.key, result.energy.work.joules.nominal, "J"});
-  for (const SystemEnergyPart& part : result.energy.beside) {
-    metrics.push_back({"energy_" + part.key, part.joules.nominal, "J"});
-  }
+  append(whole_training(training, seconds));
+  append(part_metrics(result.energy, 1));
   return metrics;
 }
 
@@ -232,16 +218,8 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
                         training.replicas.value(), training.micro_batch.value(),
                         training.accumulation.value());
   }
-  TextTable table;
-  table.column("quantity", "", Align::left);
-  table.column("value", "");
-  table.column("unit", "", Align::left);
-  for (const SystemMetric& metric : system_metrics(machine, training, result)) {
-    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence";
-    if (part) continue;  // has a table of its own
-    table.row({metric.name, four_digits(metric.value), metric.unit});
-  }
-  text += table.text() + trust_text(errors_of(machine, training)) + "\n" + stack_table(result);
+  text += quantities_text(system_metrics(machine, training, result)) +
+          trust_text(errors_of(machine, training)) + "\n" + stack_table(result);
   if (!rows) {
     text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
     text += "\nMemory of a chip of each stage\n\n" + memory_text(result);

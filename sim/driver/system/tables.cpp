@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -13,6 +14,57 @@ NamedTable metrics_table(const std::string& name, const std::vector<SystemMetric
     table.rows.push_back({metric.name, fmt::format("{}", metric.value), metric.unit});
   }
   return table;
+}
+
+std::vector<SystemMetric> rate_metrics(const system::TrainingParams& training,
+                                       const StepNumbers& step) {
+  const double sequences = training.global_batch();
+  const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
+  const double tflops = static_cast<double>(step.flop) / step.seconds * 1e-12;
+  return {{"global_batch", sequences, "sequences"},
+          {"sequences_per_s", sequences / step.seconds, "1/s"},
+          {"tokens_per_s", tokens / step.seconds, "1/s"},
+          {"tflops", tflops, "TFLOP/s"},
+          {"tflops_per_chip", tflops / step.chips, "TFLOP/s"}};
+}
+
+std::vector<SystemMetric> energy_metrics(const EnergyAccount& energy, double steps,
+                                         double seconds) {
+  const JouleRange all = energy.total();
+  return {{"energy", all.nominal / steps, "J"},
+          {"energy_low", all.low / steps, "J"},
+          {"energy_high", all.high / steps, "J"},
+          {"power", all.nominal / seconds, "W"}};
+}
+
+std::vector<SystemMetric> part_metrics(const EnergyAccount& energy, double steps) {
+  std::vector<SystemMetric> metrics = {
+      {"energy_" + energy.work.key, energy.work.joules.nominal / steps, "J"}};
+  for (const SystemEnergyPart& part : energy.beside) {
+    metrics.push_back({"energy_" + part.key, part.joules.nominal / steps, "J"});
+  }
+  return metrics;
+}
+
+SystemMetric energy_per_sequence(const system::TrainingParams& training, double joules) {
+  return {"energy_per_sequence", joules / training.global_batch(), "J"};
+}
+
+std::vector<SystemMetric> whole_training(const system::TrainingParams& training, double seconds) {
+  if (training.train_steps == 0) return {};
+  return {{"training_time", training.train_steps * seconds / 3600, "h"}};
+}
+
+std::string quantities_text(const std::vector<SystemMetric>& metrics) {
+  TextTable table;
+  table.column("quantity", "", TextTable::Align::left);
+  table.column("value", "");
+  table.column("unit", "", TextTable::Align::left);
+  for (const SystemMetric& metric : metrics) {
+    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence";
+    if (!part) table.row({metric.name, four_digits(metric.value), metric.unit});
+  }
+  return table.text();
 }
 
 NamedTable time_stack_table(const std::string& name, const std::vector<const char*>& uses,

@@ -8,6 +8,8 @@
 
 #include "sim/base/cycle.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/system/energy.hpp"
+#include "workloads/mapping/system/training_params.hpp"
 
 namespace lacuna {
 
@@ -22,6 +24,32 @@ struct SystemMetric {
 
 /// Columns quantity, value, unit.
 NamedTable metrics_table(const std::string& name, const std::vector<SystemMetric>& metrics);
+
+/// Quantities of a run of one system that are counted alike in all.
+struct StepNumbers {
+  double seconds = 0;  // of a weight update
+  double chips = 0;
+  std::uint64_t flop = 0;  // useful, of all chips, without what is done again
+};
+
+/// global_batch, sequences_per_s, tokens_per_s, tflops, tflops_per_chip.
+std::vector<SystemMetric> rate_metrics(const system::TrainingParams& training,
+                                       const StepNumbers& step);
+
+/// energy, energy_low, energy_high of one of `steps` steps, and power over the `seconds` of all.
+std::vector<SystemMetric> energy_metrics(const EnergyAccount& energy, double steps, double seconds);
+
+/// energy_PART of each part of one of `steps` steps, that of the chips first.
+std::vector<SystemMetric> part_metrics(const EnergyAccount& energy, double steps);
+
+/// energy_per_sequence, where a step's energy is `joules`.
+SystemMetric energy_per_sequence(const system::TrainingParams& training, double joules);
+
+/// training_time of all steps of a training, if it says how many; else nothing.
+std::vector<SystemMetric> whole_training(const system::TrainingParams& training, double seconds);
+
+/// The quantities but for parts of the energy, which have a table of their own.
+std::string quantities_text(const std::vector<SystemMetric>& metrics);
 
 /// Columns chip, use, ns: `ns` by chip, and of a chip by use.
 NamedTable time_stack_table(const std::string& name, const std::vector<const char*>& uses,

@@ -158,29 +158,21 @@ TreeTraining train_on_tree(const TreeJob& job) {
   TreeTraining trained;
   const WaferWork work = work_on_chip(job, trace, trained.flop);
   trained.flop *= system.own().wafers;
-  trained.run = run_wafer_system(job.system, trace, work, job.engine, job.pricing);
+  trained.run = run_wafer_system(job.system, trace, work, job.execution, job.pricing);
   return trained;
 }
 
 std::vector<SystemMetric> tree_metrics(const TrainingParams& training,
                                        const TreeTraining& trained) {
-  const double seconds = trained.run.seconds_per_step();
-  const double sequences = training.global_batch();
-  const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
-  const double tflops = static_cast<double>(trained.flop) / seconds * 1e-12;
-  std::vector<SystemMetric> metrics = wafer_system_metrics(trained.run);
-  const std::vector<SystemMetric> rates = {
-      {"global_batch", sequences, "sequences"},
-      {"sequences_per_s", sequences / seconds, "1/s"},
-      {"tokens_per_s", tokens / seconds, "1/s"},
-      {"tflops", tflops, "TFLOP/s"},
-      {"tflops_per_chip", tflops / trained.run.params.wafers, "TFLOP/s"}};
+  const WaferSystemRun& run = trained.run;
+  const double seconds = run.seconds_per_step();
+  std::vector<SystemMetric> metrics = wafer_system_metrics(run);
+  const std::vector<SystemMetric> rates = rate_metrics(
+      training, {seconds, static_cast<double>(run.params.wafers.value()), trained.flop});
   metrics.insert(metrics.begin() + 2, rates.begin(), rates.end());
-  const double joules = trained.run.energy.total().nominal / trained.run.params.steps;
-  metrics.push_back({"energy_per_sequence", joules / sequences, "J"});
-  if (training.train_steps > 0) {
-    metrics.push_back({"training_time", training.train_steps * seconds / 3600, "h"});
-  }
+  metrics.push_back(
+      energy_per_sequence(training, run.energy.total().nominal / run.params.steps.value()));
+  for (SystemMetric& each : whole_training(training, seconds)) metrics.push_back(std::move(each));
   return metrics;
 }
 
@@ -209,16 +201,9 @@ std::string tree_text(const Machine& machine, const std::string& name,
       "{} ({}), {}: one weight update\n\n{} on {} chips, {} sequences of {} tokens on each\n\n",
       machine.name(), machine.extent(), name, training.model.value(), training.replicas.value(),
       training.micro_batch.value(), training.tokens.value());
-  TextTable table;
-  table.column("quantity", "", TextTable::Align::left);
-  table.column("value", "");
-  table.column("unit", "", TextTable::Align::left);
-  for (const SystemMetric& metric : tree_metrics(training, trained)) {
-    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence";
-    if (!part) table.row({metric.name, four_digits(metric.value), metric.unit});
-  }
-  return text + table.text() + "step_time: not validated here: no training of such a system is\n" +
-         "\n" + wafer_system_text(trained.run, false);
+  return text + quantities_text(tree_metrics(training, trained)) +
+         "step_time: not validated here: no training of such a system is\n" + "\n" +
+         wafer_system_text(trained.run, false);
 }
 
 }  // namespace lacuna

@@ -14,13 +14,10 @@ namespace lacuna {
 
 /// A weight update of a model on chips that share a store of weights: each chip is a replica with
 /// micro_batch sequences and sees every weight.
-struct TreeJob {
+struct TreeJob : SystemJob {
+  TreeJob(const SystemJob& job, const Machine& machine) : SystemJob(job), system(machine) {}
+
   const Machine& system;  // a StoreSystem
-  const Pricing& pricing;
-  ChipTimes& times;
-  const system::TrainingParams& training;
-  Engine engine = Engine::event;
-  std::uint64_t seed = 1;
 };
 
 /// The same training with as many replicas as a system has chips and the same batch, each chip with

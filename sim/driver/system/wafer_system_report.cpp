@@ -140,15 +140,12 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine,
   if (work.units == 0) {
     throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
   }
-  const JouleRange idle = idle_watts(machine, pricing, work.units, work.clock_ghz);
-  JouleRange waiting;
+  std::vector<std::uint64_t> waits;
   for (const system::WaferTimes& wafer : run.result.wafers) {
-    const std::uint64_t waits = run.result.ns - wafer[0];
-    const double seconds = static_cast<double>(waits) * 1e-9;
-    waiting.low += idle.low * seconds;
-    waiting.nominal += idle.nominal * seconds;
-    waiting.high += idle.high * seconds;
+    waits.push_back(run.result.ns - wafer[0]);
   }
+  const JouleRange waiting =
+      joules_of_waiting(waits, idle_watts(machine, pricing, work.units, work.clock_ghz));
   std::uint64_t carried = 0;
   for (const std::uint64_t bytes : run.result.down_bytes) carried += bytes;
   for (const std::uint64_t bytes : run.result.up_bytes) carried += bytes;
@@ -217,6 +214,7 @@ void add_collective(WaferSystemRun& run, const LayerOp& op) {
 }
 
 PassKind pass_kind(const LayerOp& op) {
+  if (system::is_done_again(op)) return PassKind::recompute;
   if (op.phase == Phase::fwd) return PassKind::forward;
   return op.phase == Phase::bwd ? PassKind::backward : PassKind::optimizer;
 }
@@ -287,7 +285,8 @@ WaferWork work_of(const RunRecord& record) {
 }
 
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
-                                const WaferWork& work, Engine engine, const Pricing& pricing) {
+                                const WaferWork& work, const system::SystemExecution& execution,
+                                const Pricing& pricing) {
   const StoreSystem& system = *as_store_system(machine);
   WaferSystemRun run;
   run.params = system.own();
@@ -295,8 +294,6 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
   run.store = account_of(run.params, workload, densities_of(work));
   run.wafer = account_of_chip(system, workload, densities_of(work));
   add_passes(run, workload, work);
-  system::WaferSystemExecution execution;
-  execution.engine = engine;
   run.result = system::run_wafer_system(run.params, run.edge, run.passes, execution);
   run.energy = energy_of(run, machine, workload, work, pricing);
   return run;
@@ -483,19 +480,14 @@ std::string timeline_of(const WaferSystemRun& run) {
 }  // namespace
 
 std::vector<SystemMetric> wafer_system_metrics(const WaferSystemRun& run) {
-  const JouleRange all = run.energy.total();
   const double steps = run.params.steps;
-  std::vector<SystemMetric> metrics = {
-      {"step_time", run.seconds_per_step(), "s"},
-      {"chips", static_cast<double>(run.params.wafers), ""},
-      {"energy", all.nominal / steps, "J"},
-      {"energy_low", all.low / steps, "J"},
-      {"energy_high", all.high / steps, "J"},
-      {"power", all.nominal / (static_cast<double>(run.result.ns) * 1e-9), "W"},
-      {"energy_" + run.energy.work.key, run.energy.work.joules.nominal / steps, "J"}};
-  for (const SystemEnergyPart& part : run.energy.beside) {
-    metrics.push_back({"energy_" + part.key, part.joules.nominal / steps, "J"});
-  }
+  std::vector<SystemMetric> metrics = {{"step_time", run.seconds_per_step(), "s"},
+                                       {"chips", static_cast<double>(run.params.wafers), ""}};
+  const auto append = [&](const std::vector<SystemMetric>& more) {
+    metrics.insert(metrics.end(), more.begin(), more.end());
+  };
+  append(energy_metrics(run.energy, steps, static_cast<double>(run.result.ns) * 1e-9));
+  append(part_metrics(run.energy, steps));
   metrics.push_back({"link_busy", static_cast<double>(run.result.link_busy_ns[0]), "ns"});
   return metrics;
 }

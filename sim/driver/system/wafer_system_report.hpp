@@ -49,7 +49,7 @@ struct WaferWork {
 WaferWork work_of(const RunRecord& record);
 
 /// What a pass is of.
-enum class PassKind : std::uint8_t { forward, backward, optimizer, exchange };
+enum class PassKind : std::uint8_t { forward, recompute, backward, optimizer, exchange };
 
 /// A run of a trace on several wafers that share one store of weights. The trace is the share of
 /// one wafer; its operations take the times that the wafer's model gave them.
@@ -85,7 +85,8 @@ void check_wafer_accounts(const Machine& system, const WorkloadTrace& workload,
 /// indices and gives its values back; other operations take nothing. OutOfMemoryError if the store
 /// does not hold the weights, their gradients and the state of their optimizer.
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
-                                const WaferWork& work, Engine engine, const Pricing& pricing);
+                                const WaferWork& work, const system::SystemExecution& execution,
+                                const Pricing& pricing);
 
 /// How systems scale of which each chip does its rows once, without its rows.
 Scaling scaling_of_shares(const std::string& workload);
@@ -114,8 +115,10 @@ inline const std::vector<std::string> kPassTracks = {"first wafer", "on the way 
 /// What the store and a wafer hold.
 std::vector<MemoryOfPlace> memory_places(const WaferSystemRun& run);
 
-/// Passes in time, where the time of the wafers goes, memory of a wafer; `title` is the first line.
-std::vector<Figure> wafer_system_figures(const WaferSystemRun& run, const std::string& title);
+/// Passes in time, where the time of the wafers goes, memory of a wafer; `title` is the first line,
+/// and names begin with `prefix`.
+std::vector<Figure> wafer_system_figures(const WaferSystemRun& run, const std::string& title,
+                                         const std::string& prefix = "");
 
 /// The tables as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv,
 /// system_memory.csv, system_timeline.json.

@@ -174,7 +174,7 @@ class PowerPoints {
       system::SystemExecution execution;
       execution.engine = engine_;
       const TrainingResult result =
-          run_training({table_, pricing_, times_, system, training, execution});
+          run_training({{table_, pricing_, times_, training, execution}, system});
       JouleRange joules = result.energy.range;
       for (const SystemEnergyPart& part : result.energy.beside) {
         // Machines and hosts are what the boundary adds, or beyond it.

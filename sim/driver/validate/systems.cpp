@@ -226,7 +226,7 @@ class SystemPoints {
     system::SystemExecution execution;
     execution.engine = engine_;
     const double seconds =
-        run_training({table_, pricing_, times_, machine, training, execution}).seconds();
+        run_training({{table_, pricing_, times_, training, execution}, machine}).seconds();
     seconds_.emplace(key, seconds);
     return seconds;
   }

@@ -66,7 +66,22 @@ std::string difference(const WaferSystemResult& a, const WaferSystemResult& b) {
   }
   if (a.down_bytes != b.down_bytes || a.up_bytes != b.up_bytes) return "bytes of links";
   if (a.link_busy_ns != b.link_busy_ns) return "times of links";
+  if (a.events != b.events) return "events of wafers";
   return a.wait_ns == b.wait_ns && a.added_bytes == b.added_bytes ? "" : "the store or the tree";
+}
+
+/// What the events of a wafer say of its time.
+std::vector<WaferTimes> times_of(const WaferSystemResult& result) {
+  std::vector<WaferTimes> sums(result.wafers.size());
+  std::vector<Cycle> begun(result.wafers.size());
+  for (const Event& event : result.events) {
+    if (event.kind % 2 == 0) {
+      begun[event.unit] = event.cycle;
+    } else {
+      sums[event.unit].at(event.kind / 2U) += event.cycle + 1 - begun[event.unit];
+    }
+  }
+  return sums;
 }
 
 TEST(WaferSystemEngines, AgreeOnRandomSystemsWhateverTheOrderOfStepsAndTheDelays) {
@@ -74,12 +89,14 @@ TEST(WaferSystemEngines, AgreeOnRandomSystemsWhateverTheOrderOfStepsAndTheDelays
   const std::uint64_t cases = more != nullptr ? 2000 : 25;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     const Case made = random_case(seed);
-    WaferSystemExecution execution;
+    SystemExecution execution;
     execution.engine = Engine::clocked;
     execution.jitter = seed % 3 == 0 ? 30 : 0;
     execution.jitter_seed = seed;
+    execution.event_log = true;
     const WaferSystemResult clocked =
         run_wafer_system(made.params, made.edge, made.passes, execution);
+    EXPECT_EQ(times_of(clocked), clocked.wafers) << "seed " << seed;
     for (const Engine engine : {Engine::clocked, Engine::event}) {
       execution.engine = engine;
       execution.shuffle = seed;

@@ -127,6 +127,52 @@ TEST(TrainingSeries, HasTheChipsOfAReplicaBesideEachOther) {
   EXPECT_THAT(pile.channels.back().values, ElementsAre(100, 100));
 }
 
+/// Two wafers, of which the first waits 2 ns for weights, works 6 in its first pass and 4 in its
+/// second, and the other waits 3, works 8 and is through; the store takes 3 ns more.
+WaferSystemRun two_wafers() {
+  using system::WaferUse;
+  WaferSystemRun run;
+  run.params.set("wafers", "2", "here");
+  run.passes.resize(3);
+  run.passes[0].name = "a";
+  run.passes[1].name = "b";
+  run.passes[2].name = "nothing";
+  run.result.ns = 15;
+  run.result.wafers.resize(2);
+  run.result.first_wafer = {{2, 8}, {8, 12}, {12, 12}};
+  const auto does = [&](std::uint32_t wafer, WaferUse use, Cycle first, Cycle last) {
+    run.result.events.push_back({first, wafer, system::first_of(use), 0});
+    run.result.events.push_back({last, wafer, system::last_of(use), 0});
+    run.result.wafers[wafer].at(static_cast<std::size_t>(use)) += last + 1 - first;
+  };
+  does(0, WaferUse::weights, 0, 1);
+  does(0, WaferUse::work, 2, 11);
+  does(0, WaferUse::idle, 12, 14);
+  does(1, WaferUse::weights, 0, 2);
+  does(1, WaferUse::work, 3, 10);
+  does(1, WaferUse::idle, 11, 14);
+  run.wafer.weights = 7;
+  return run;
+}
+
+// Parts end with the passes of the first wafer, in 8 and 12; the last has no time of its own. Steps
+// end there too, and wherever a wafer begins something else.
+TEST(WaferSeries, HasThePassesOfTheFirstWaferAsParts) {
+  const UnitSeries series = wafer_series(two_wafers());
+  EXPECT_EQ(series.rows * series.columns, 2U);
+  EXPECT_THAT(series.ends, ElementsAre(2, 3, 8, 11, 12, 15));
+  const std::string after = "until the store has all";
+  EXPECT_THAT(series.step_names, ElementsAre("a", "a", "a", "b", "b", after));
+  EXPECT_EQ(series.channels.at(0).name, "work");
+  EXPECT_THAT(series.channels.at(0).values, ElementsAre(0, 0, 1, 0, 5, 5, 3, 3, 1, 0, 0, 0));
+  EXPECT_THAT(series.channels.at(1).values, ElementsAre(2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(series.channels.at(3).values, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3));
+  EXPECT_THAT(series.channels.back().values, ElementsAre(7, 7));
+  WaferSystemRun wrong = two_wafers();
+  ++wrong.result.wafers[1][0];
+  EXPECT_THROW(wafer_series(wrong), InternalError);
+}
+
 TEST(ChipSeries, AgreesWithTheAccountsOfItsChips) {
   TwoChips two(1);
   ++two.run.segments[0].chips[1][at(Use::links)];

@@ -117,7 +117,7 @@ std::string system_of(const Case& what, const std::vector<std::string>& settings
     if (!has_weight_store(*point.machine)) return;
     const Pricing pricing(config_folder());
     const WaferSystemRun run =
-        run_wafer_system(*point.machine, point.workload, work_of(record), Engine::event, pricing);
+        run_wafer_system(*point.machine, point.workload, work_of(record), {}, pricing);
     for (const auto& [name, content] : wafer_system_files(run)) text += content;
   });
   return text;

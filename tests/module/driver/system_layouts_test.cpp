@@ -19,7 +19,7 @@ TEST(SystemLayouts, EveryShippedOneFitsTheSystemItIsMeantFor) {
     if (!training.rows.value().empty() || !is_linked_system(training.system)) continue;
     const SystemMachine machine = make_system(training.system, {});
     const TrainingResult result =
-        account_training({standard_machines(), pricing, times, machine, training, {}});
+        account_training({{standard_machines(), pricing, times, training, {}}, machine});
     EXPECT_EQ(misfit(result), "") << file;
     EXPECT_EQ(training.global_batch(),
               training.packing * training.micro_batch * training.accumulation * training.replicas)

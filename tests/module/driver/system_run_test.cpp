@@ -13,6 +13,7 @@
 
 #include "sim/report/view_page.hpp"
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/driver/system_results.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -41,66 +42,6 @@ class TrainingFile {
  private:
   std::string folder_;
 };
-
-/// The values of a file of quantities, by name.
-std::map<std::string, double> quantities(const std::string& file) {
-  std::map<std::string, double> values;
-  std::istringstream lines(file_text(file));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t comma = line.find(',');
-    values[line.substr(0, comma)] = std::strtod(line.c_str() + comma + 1, nullptr);
-  }
-  return values;
-}
-
-/// What begins with energy_ and is a part, added up.
-double parts_of(const std::map<std::string, double>& values) {
-  double sum = 0;
-  for (const auto& [name, value] : values) {
-    const bool part = name.rfind("energy_", 0) == 0 && name != "energy_low" &&
-                      name != "energy_high" && name != "energy_per_sequence";
-    if (part) sum += value;
-  }
-  return sum;
-}
-
-/// The nanoseconds of each use of a time_stack.csv, of all chips.
-std::map<std::string, double> uses(const std::string& file) {
-  std::map<std::string, double> sums;
-  std::istringstream lines(file_text(file));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(',');
-    const std::size_t second = line.rfind(',');
-    const std::string use = line.substr(first + 1, second - first - 1);
-    sums[use] += std::strtod(line.c_str() + second + 1, nullptr);
-  }
-  return sums;
-}
-
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream stream(line);
-  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-  return cells;
-}
-
-/// Joules of all operations of a summary.csv but those of this kind; no cell before has a comma.
-double joules_without(const std::string& file, const std::string& op) {
-  std::istringstream lines(file_text(file));
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> header = cells_of(line);
-  const auto column = [&](const char* name) {
-    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
-  };
-  double sum = 0;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (cells.at(column("op")) == op || cells.at(column("op_id")) == "TOTAL") continue;
-    sum += std::strtod(cells.at(column("energy_j")).c_str(), nullptr);
-  }
-  return sum;
-}
 
 std::string run_line(const TrainingFile& file) {
   return "run --quiet --set chip.ipu.tiles=96 --set gateway.update_ms=0.01 --system-config " +
@@ -246,148 +187,6 @@ TEST(SystemFit, GptOf175BillionNeedsPhases) {
   EXPECT_THAT(ran.out, HasSubstr("16         2         8  streaming"));
 }
 
-// A product of two wafers: its weights come down to both.
-TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
-  const TrainingFile file;  // for its folder
-  const Ran ran = run_real(
-      "run --quiet --machine cs2x2 --set chip.wafer.columns=8 --set chip.wafer.rows=8 "
-      "--gemm 64x64x64 --pattern unstructured:0.5 --out " +
-      file.out());
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  // half of 64 x 64 weights, 4 bytes each
-  EXPECT_THAT(file_text(file.out() + "/system_passes.csv"), HasSubstr(",8192,0,"));
-  EXPECT_THAT(file_text(file.out() + "/system_times.csv"), HasSubstr("\n1,work,"));
-}
-
-std::string wafer_line(const std::string& verb) {
-  return verb +
-         " --quiet --set chip.wafer.columns=8 --set chip.wafer.rows=8 --gemm 64x64x64 --pattern "
-         "unstructured:0.5 ";
-}
-
-TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
-  const Ran ran = run_real(wafer_line("run") + "--machine cs2x1 --set wafers=2 --json");
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  for (const char* const words :
-       {"\"system_passes\": [", "\"down_bytes\": 8192", "\"updated_ns\": null",
-        "\"quantity\": \"energy_store\"", "\"system_memory\": [", "\"capacity\": 4000000000000"}) {
-    EXPECT_THAT(ran.out, HasSubstr(words));
-  }
-}
-
-/// Fabric bytes of the operation `id`, in JSON.
-std::uint64_t fabric_bytes(const std::string& json, const std::string& id) {
-  const std::string key = "\"fabric_bytes\": ";
-  const std::size_t at = json.find(key, json.find("\"op_id\": \"" + id + "\""));
-  return at == std::string::npos ? 0 : std::stoull(json.substr(at + key.size()));
-}
-
-// Queries and keys of eight heads are brought to their products on every wafer of a system.
-TEST(WaferSystemRun, OperandsMoveBetweenLayoutsAsOnOneWafer) {
-  const TrainingFile file;  // for its folder
-  const std::string trace = file.path() + ".csv";
-  std::ofstream(trace) << "# lacuna-trace v1\n"
-                          "id,op,m,k,n,batch,dtype,fn,depends_on\n"
-                          "bias,eltwise,36,,16,,fp16,bias,\n"
-                          "scores,bmm,8,3,8,8,fp16,dot,bias\n"
-                          "alone,bmm,8,3,8,8,fp16,dot,-\n";
-  std::vector<std::uint64_t> bytes;
-  for (const std::string machine : {"wse2", "cs2x2"}) {
-    const std::string chip = machine == "wse2" ? "" : "chip.";
-    const Ran ran = run_real("run --quiet --json --machine " + machine + " --set " + chip +
-                             "wafer.columns=8 --set " + chip + "wafer.rows=6 --trace " + trace);
-    EXPECT_EQ(ran.status, 0) << ran.err;
-    bytes.push_back(fabric_bytes(ran.out, "scores"));
-    EXPECT_GT(bytes.back(), fabric_bytes(ran.out, "alone"));
-  }
-  EXPECT_EQ(bytes[0], bytes[1]);
-}
-
-// 128 of 256 weights are kept, each 4 bytes in the stream, of its gradient, and 8 of its state; 16
-// numbers of a bias likewise. The store updates both: the wafer has no pass for the weights'
-// update. It keeps the 16 x 8 results of FP16, and has as many gradients beside them, in 16 cores
-// of 48 KiB less 8 of code.
-TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
-  const TrainingFile file;  // for its folder
-  const std::string trace = file.path() + ".csv";
-  std::ofstream(trace) << "# lacuna-trace v1\n"
-                          "id,op,layer,phase,m,k,n,dtype,pattern,density,pattern_args,fn\n"
-                          "fwd.a,gemm,a,fwd,16,16,8,fp16,unstructured,0.5,,\n"
-                          "bwd.a_dx,gemm,a,bwd,16,16,8,fp16,ref,,of=fwd.a;transpose=1,\n"
-                          "bwd.a_dw,sddmm,a,bwd,16,8,16,fp16,ref,,of=fwd.a,\n"
-                          "upd.a,optim,a,upd,16,16,,fp32,ref,,of=fwd.a,adamw\n"
-                          "upd.b,optim,b,upd,16,1,,fp32,,,,adam\n";
-  const Ran ran = run_real(
-      "run --quiet --machine cs2x1 --set chip.wafer.columns=4 --set chip.wafer.rows=4 --set "
-      "steps=2 "
-      "--trace " +
-      trace + " --out " + file.out());
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  const std::string passes = file_text(file.out() + "/system_passes.csv");
-  EXPECT_THAT(passes, HasSubstr("fwd.a,512,0,"));
-  EXPECT_THAT(passes, HasSubstr("bwd.a_dx,512,0,"));  // of the same weights, held once
-  EXPECT_THAT(passes, HasSubstr("bwd.a_dw,512,512,"));
-  EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
-  EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
-  EXPECT_THAT(file_text(file.out() + "/system_memory.csv"),
-              HasSubstr("phase,chip,weights,gradients,state,activations,working,total,capacity\n"
-                        "0,store,576,576,1152,0,0,2304,4000000000000\n"
-                        "0,wafer,0,0,0,256,256,512,655360\n"));
-  EXPECT_NEAR(quantities(file.out() + "/system_metrics.csv").at("energy_work"),
-              joules_without(file.out() + "/summary.csv", "optim"), 1e-12);
-}
-
-// A core could not hold its share of 4,096 x 2^20 results: the store is asked first, and both verbs
-// say the same. 2,048 of 4,096 weights fit the smallest store.
-TEST(WaferSystemRun, AStoreThatIsTooSmallIsAnErrorWithItsBytesBeforeAnythingIsSimulated) {
-  const Ran ran = run_real(wafer_line("run") + "--machine cs2x1 --set memoryx.capacity_tb=1e-6");
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  for (const char* const verb : {"run", "compare"}) {
-    const Ran small =
-        run_real(verb + std::string(" --quiet --machine cs2x1 --set "
-                                    "memoryx.capacity_tb=1e-6 --gemm 4096x4096x1048576 --pattern "
-                                    "unstructured:0.5"));
-    EXPECT_EQ(small.status, 1);
-    EXPECT_THAT(small.err, HasSubstr("the store of weights needs 33554432 B and has 1000000 B"));
-  }
-}
-
-// 100 W of the store, one node of 10 W, 2 systems of 1,000 W.
-TEST(WaferSystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
-  const TrainingFile file;  // for its folder
-  const std::string line = wafer_line("run") + "--machine cs2x2 --set memoryx.standing_w=100 " +
-                           "--set swarmx.node_w=10 --out " + file.out();
-  const Ran ran = run_real(line + " --set system_w=1000 --set steps=3");
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  const auto values = quantities(file.out() + "/system_metrics.csv");
-  EXPECT_DOUBLE_EQ(values.at("energy_standing"), 2110 * values.at("step_time"));
-  EXPECT_DOUBLE_EQ(values.at("energy"), parts_of(values));
-  EXPECT_LT(values.at("energy_low"), values.at("energy"));
-  EXPECT_DOUBLE_EQ(values.at("power") * values.at("step_time"), values.at("energy"));
-  EXPECT_THAT(ran.out, Not(HasSubstr("Not counted")));
-  const Ran silent = run_real(wafer_line("run") + "--machine cs2x2 --set swarmx.node_w=10");
-  EXPECT_THAT(silent.out, HasSubstr("Not counted is the standing power of the store "
-                                    "(memoryx.standing_w), systems beside"));
-}
-
-// What a wafer that waits draws is told by a run that waits longer for its edge.
-TEST(WaferSystemRun, AWaferThatWaitsDrawsItsIdlePower) {
-  const TrainingFile file;  // for its folder
-  for (const std::string us : {"5", "500"}) {
-    const Ran ran = run_real(wafer_line("run") + "--machine cs2x2 --set io_latency_us=" + us +
-                             " --out " + file.out() + us);
-    EXPECT_EQ(ran.status, 0) << ran.err;
-  }
-  const auto base = quantities(file.out() + "5/system_metrics.csv");
-  const auto slow = quantities(file.out() + "500/system_metrics.csv");
-  const double watts = (slow.at("energy_waiting") - base.at("energy_waiting")) /
-                       (2 * (slow.at("step_time") - base.at("step_time")));
-  const auto ns = uses(file.out() + "5/system_times.csv");
-  const double waits = ns.at("weights") + ns.at("gradients") + ns.at("idle");
-  EXPECT_GT(watts, 0);
-  EXPECT_NEAR(base.at("energy_waiting"), watts * waits * 1e-9, 1e-6 * base.at("energy_waiting"));
-}
-
 // 200 W of each of four machines and 300 W of their hosts.
 TEST(SystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
   const TrainingFile file;
@@ -448,16 +247,6 @@ TEST(SystemRun, RecomputedWorkCostsItsEnergyInEachMicroBatch) {
   const double two = again("2");
   EXPECT_GT(two, 0);
   EXPECT_NEAR(again("4"), 2 * two, 1e-6 * two);
-}
-
-TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {
-  const TrainingFile file;  // for its folder
-  const Ran ran =
-      run_real(wafer_line("compare") + "--machine cs2x1 --machine cs2x4 --out " + file.out());
-  EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("the same share of a batch for each chip"));
-  EXPECT_THAT(file_text(file.out() + "/system_scaling.csv"), HasSubstr("\ncs2x4,4,"));
-  EXPECT_TRUE(std::filesystem::exists(file.out() + "/figures/system_scaling.svg"));
 }
 
 // Weights and gradients take 4 bytes of what 256 chips of 941 MB have: 60 x 10^9 at most. The 32

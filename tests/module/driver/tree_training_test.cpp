@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "sim/report/view_page.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 
@@ -110,20 +113,60 @@ TEST(TreeTraining, HasFiguresOfPassesTimeAndMemory) {
       std::count_if(passes.begin(), passes.end(), [](const std::string& name) {
         return name.size() > 6 && name.substr(name.size() - 6) == "_again";
       }));
-  EXPECT_GT(again, 0U);  // forward work, before the backward pass of its layer
-  EXPECT_EQ(count(bars, "\n0,forward,"), starting("fwd.") + again);
+  EXPECT_GT(again, 0U);
+  EXPECT_EQ(count(bars, "\n0,forward,"), starting("fwd."));
+  EXPECT_EQ(count(bars, "\n0,recompute,"), again);
   EXPECT_EQ(count(bars, "\n0,backward,"), starting("bwd.") - again);
   EXPECT_EQ(count(bars, "\n0,optimizer,"), starting("upd."));
   EXPECT_THAT(bench.read("out/figures/time_stack.csv"), HasSubstr("chip 1"));
   EXPECT_THAT(bench.read("out/figures/memory.csv"), HasSubstr("wafer"));
 }
 
+// A page has both wafers over time: the same of both engines, with the passes of the first one as
+// names of its steps; and of systems beside each other all.
+TEST(TreeTraining, HasAPageOfItsWafers) {
+  const ProgramBench bench;
+  const std::string run = "run --system-config " + tiny(bench) + kWafers + " --view --out ";
+  ASSERT_EQ(run_real(run + bench.path("event")).status, 0);
+  const std::string page = bench.read("event/view.html");
+  EXPECT_EQ(read_views("", page).size(), 1U);
+  EXPECT_THAT(page, HasSubstr("tiny on cs2x2"));
+  EXPECT_THAT(page, HasSubstr("bwd.l0.q_again"));
+  ASSERT_EQ(run_real(run + bench.path("clocked") + " --engine clocked").status, 0);
+  EXPECT_EQ(bench.read("clocked/view.html"), page);
+  const std::string chips = "chip:\n  wafer: {columns: 16, rows: 64}\n  mem: {kib: 1024}\n";
+  const std::string two = bench.file("two.yaml", "base: cs2x1\nwafers: 2\n" + chips);
+  const std::string one = bench.file("one.yaml", "base: cs2x1\nwafers: 1\n" + chips);
+  const Ran both =
+      run_real("compare --quiet --view --system-config " + tiny(bench) + " --machine " + one +
+               " --machine " + two + " --out " + bench.path("both"));
+  ASSERT_EQ(both.status, 0) << both.err;
+  EXPECT_EQ(read_views("", bench.read("both/view.html")).size(), 2U);
+}
+
+/// A cache in `folder` as long as it lives; other tests have none.
+class WithCache {
+ public:
+  explicit WithCache(const std::string& folder) { set(folder); }
+  ~WithCache() { set(""); }
+  WithCache(const WithCache&) = delete;
+  WithCache& operator=(const WithCache&) = delete;
+
+ private:
+  static void set(const std::string& folder) {
+    setenv("LACUNA_CACHE", folder.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+};
+
 // Rows come from a cache the second time.
 TEST(TreeTraining, IsTheSameFromItsCache) {
   const ProgramBench bench;
+  const std::string cache = bench.path("cache");
+  const WithCache with(cache);
   const std::string line = "run --json --system-config " + tiny(bench) + kWafers;
   const Ran first = run_real(line);
   ASSERT_EQ(first.status, 0) << first.err;
+  ASSERT_TRUE(std::filesystem::exists(cache));
   EXPECT_EQ(run_real(line).out, first.out);
   EXPECT_EQ(run_real(line + " --no-cache").out, first.out);
 }
@@ -183,11 +226,14 @@ TEST(TreeTraining, ABatchIsCutOverSystemsOfBothKinds) {
   EXPECT_THAT(trees.err, HasSubstr("training.tensor: found '2'"));
   const Ran uneven = run_real(line + " --machine " + pod + " --set training.replicas=3");
   EXPECT_THAT(uneven.err, HasSubstr("6 sequences does not come out even over 4 chips"));
-  const Ran alone = run_real("run --quiet --machine " + four + " --out " + bench.path("alone") +
-                             " --system-config " + tiny(bench, "") + " --set training.replicas=4");
-  ASSERT_EQ(alone.status, 0) << alone.err;
-  EXPECT_THAT(csv, HasSubstr("\nfour,4,4,1," +
-                             value_of(bench.read("alone/system_metrics.csv"), "step_time") + ","));
+  const auto alone = [&](const std::string& machine, const std::string& cut) {
+    const Ran ran = run_real("run --quiet --machine " + machine + " --out " + bench.path(cut) +
+                             " --system-config " + tiny(bench, "") + " --set training." + cut);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return value_of(bench.read(cut + "/system_metrics.csv"), "step_time");
+  };
+  EXPECT_THAT(csv, HasSubstr("\nfour,4,4,1," + alone(four, "replicas=4") + ","));
+  EXPECT_THAT(csv, HasSubstr("\ntwo,2,2,1," + alone(two, "micro_batch=2") + ","));
 }
 
 }  // namespace

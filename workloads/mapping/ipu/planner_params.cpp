@@ -9,7 +9,7 @@ Target make_target(const ChipParams& chip, const PlannerParams& planner) {
   Target target;
   target.tiles = chip.ipu.tiles;
   target.workers = chip.tile.workers;
-  target.issue_interval = chip.tile.issue_interval;
+  target.pipeline = WorkerPipeline(chip.tile);
   target.tile_bytes = std::uint64_t{chip.tile.memory.kib} * 1024;
   target.plain_bytes = std::uint64_t{chip.tile.memory.element.plain_kib} * 1024;
   target.planning_bytes =

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "models/ipu/amp_unit.hpp"
+#include "models/ipu/worker_pipeline.hpp"
 #include "sim/base/cycle.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -17,7 +18,7 @@ enum class SumsAt { rule, home, spread };
 struct Target {
   unsigned tiles = 1472;
   unsigned workers = 6;
-  unsigned issue_interval = 1;  // slots without a worker stay empty
+  WorkerPipeline pipeline{6};  // which they share
   std::uint64_t tile_bytes = 638976;
   std::uint64_t plain_bytes = 212992;     // of a tile's memory that is not interleaved
   std::uint64_t planning_bytes = 383385;  // of a tile that a plan may use: 0.6 of it
@@ -55,11 +56,8 @@ struct Target {
   unsigned dense_column_steps = 0;
   Parts dynamic;
 
-  /// Issue slots, one for each worker and the empty ones.
-  unsigned slots() const { return workers > issue_interval ? workers : issue_interval; }
-
   /// The clocks for which `bundles` of one worker occupy the tile.
-  Cycle worker_clocks(std::uint64_t bundles) const { return std::uint64_t{slots()} * bundles; }
+  Cycle worker_clocks(std::uint64_t bundles) const { return pipeline.clocks(bundles); }
 };
 
 /// Which of two counts is meant: the estimator that PopLibs plans with, or the bundles on the

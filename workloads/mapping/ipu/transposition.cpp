@@ -26,7 +26,7 @@ std::uint32_t transpose_vertex(ProgramBuilder& builder, const Target& target, co
   for (unsigned worker = 0; worker < target.workers; ++worker) {
     const std::uint64_t mine = std::min(share, blocks - std::min(blocks, worker * share));
     const Cycle alone = block_transpose_clocks(target, types, kSide, mine * target.workers);
-    const std::uint64_t all = (alone - kTransposeSupervisor) / target.slots();
+    const std::uint64_t all = (alone - kTransposeSupervisor) / target.pipeline.slots();
     const std::uint64_t moves = std::min(all, mine * vectors);
     const std::uint32_t code =
         builder.codelet({issue(overhead, count(all - moves)), issue(move, count(moves))});

@@ -48,7 +48,7 @@ std::uint32_t DynamicCodelets::zero_vertex(std::uint64_t elements) {
 std::uint32_t DynamicCodelets::control_vertex() {
   if (control_ != kNone) return control_;
   std::vector<std::uint32_t> set(target_.workers, kNone);
-  set.front() = wait(kStepControl / target_.slots());
+  set.front() = wait(kStepControl / target_.pipeline.slots());
   return control_ = builder_.vertex({{start_, {}}}, set);
 }
 
@@ -64,7 +64,7 @@ std::uint32_t DynamicCodelets::transpose_vertex(std::uint64_t blocks) {
     const std::uint64_t begin = std::min(blocks, worker * share);
     const std::uint64_t mine = std::min(share, blocks - begin);
     const Cycle alone = block_transpose_clocks(target_, types_, block_, mine * target_.workers);
-    const std::uint64_t all = (alone - kTransposeSupervisor) / target_.slots();
+    const std::uint64_t all = (alone - kTransposeSupervisor) / target_.pipeline.slots();
     const std::uint64_t moves = std::min(all, mine * vectors);
     set.push_back(builder_.worker(
         {{builder_.codelet({issue(overhead_, count(all - moves)), issue(move, count(moves))}),

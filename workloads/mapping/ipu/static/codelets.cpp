@@ -10,12 +10,6 @@
 namespace lacuna::ipu {
 namespace {
 
-// Of the clocks of the supervisor for a block, BlockCost::block, as StaticSparseDenseMatMulBlock
-// has them.
-constexpr Cycle kBeforeWeights = 2;
-constexpr Cycle kBlockLaunch = 6;
-constexpr Cycle kSyncAndNext = 6 + 2;
-
 /// Bundles of AMP work for one column of one block, and the products of each.
 struct AmpColumn {
   unsigned bundles;

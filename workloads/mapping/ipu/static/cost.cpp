@@ -9,36 +9,100 @@
 namespace lacuna::ipu {
 namespace {
 
+// Bundles and clocks of PopSparse's static codelets, PopLibs 7eac0f26 (MIT). E: as the estimates of
+// popsparse/StaticMatMulPartitioner.cpp have them, matmulComputeCycles and zeroingCycles, restated
+// (confidence H that they are these; M that hardware issues as many). A: counted on the path
+// through the assembly of the codelet (H).
+
+// For a further non-zero: with two vectors of the dense operand two multiplications by it and one
+// accumulation, with one vector one of each. E, A of halves.
+constexpr std::uint64_t kWideNonzero = 3;
+constexpr std::uint64_t kNarrowNonzero = 2;
+
+/// A worker with more columns: two vectors at a time, and at most one group of one vector; each
+/// group walks the row again.
+struct ElementWiseLoops {
+  std::uint64_t entry;
+  std::uint64_t row;     // beside its groups
+  std::uint64_t wide;    // for a group of two vectors
+  std::uint64_t narrow;  // for one of a single vector
+};
+
+constexpr ElementWiseBundles kFourHalves{31, 7, kNarrowNonzero};        // E, A
+constexpr ElementWiseBundles kEightHalves{30, 10, kWideNonzero};        // A
+constexpr ElementWiseBundles kEightHalvesPlanned{31, 8, kWideNonzero};  // E
+constexpr ElementWiseLoops kHalves{33, 12, 14, 9};                      // A
+constexpr ElementWiseLoops kHalvesPlanned{33, 11, 14, 9};               // E
+constexpr ElementWiseBundles kTwoSingles{29, 5, kNarrowNonzero};        // E
+constexpr ElementWiseBundles kFourSingles{30, 6, kWideNonzero};         // E
+constexpr ElementWiseLoops kSingles{31, 12, 10, 10};                    // E
+
+/// `width`: elements of a vector of 64 bits.
+ElementWiseBundles in_groups(const ElementWiseLoops& loops, std::uint64_t columns,
+                             std::uint64_t width) {
+  const std::uint64_t wide = columns / (2 * width);
+  const std::uint64_t narrow = columns % (2 * width) != 0 ? 1 : 0;
+  return {loops.entry, loops.row + wide * loops.wide + narrow * loops.narrow,
+          wide * kWideNonzero + narrow * kNarrowNonzero};
+}
+
 ElementWiseBundles half_bundles(std::uint64_t columns, Form form) {
   const bool run_time = form == Form::run_time;
-  if (columns == 4) return {31, 7, 2};
-  if (columns == 8) return run_time ? ElementWiseBundles{30, 10, 3} : ElementWiseBundles{31, 8, 3};
-  // Eight columns at a time, and at most one group of four; each group walks the row again.
-  const std::uint64_t eights = columns / 8;
-  const std::uint64_t rest = columns % 8 != 0 ? 1 : 0;
-  return {33, (run_time ? 12U : 11U) + eights * 14 + rest * 9, eights * 3 + rest * 2};
+  if (columns == 4) return kFourHalves;
+  if (columns == 8) return run_time ? kEightHalves : kEightHalvesPlanned;
+  return in_groups(run_time ? kHalves : kHalvesPlanned, columns, 4);
 }
 
 ElementWiseBundles single_bundles(std::uint64_t columns) {
-  if (columns == 2) return {29, 5, 2};
-  if (columns == 4) return {30, 6, 3};
-  const std::uint64_t fours = columns / 4;
-  const std::uint64_t rest = columns % 4 != 0 ? 1 : 0;
-  return {31, 12 + fours * 10 + rest * 10, fours * 3 + rest * 2};
+  if (columns == 2) return kTwoSingles;
+  if (columns == 4) return kFourSingles;
+  return in_groups(kSingles, columns, 2);
 }
 
-/// Bundles of a worker for a block of at least one column, on the AMP the codelet was written for.
+/// Bundles of a worker for a block: with its first column, and for each more.
+struct BlockWorker {
+  std::uint64_t first;
+  std::uint64_t more;
+
+  constexpr std::uint64_t of(std::uint64_t columns) const { return first + more * (columns - 1); }
+};
+
+// On the AMP that the codelets were written for. E; those of 8 and 16 halves also A.
+constexpr BlockWorker kFewOfFourHalves{8, 1};  // up to kFew columns
+constexpr std::uint64_t kFew = 2;
+constexpr BlockWorker kFourHalvesBlock{14, 1};
+constexpr BlockWorker kFourSinglesBlock{12, 4};
+constexpr BlockWorker kEightHalvesBlock{14, 2};
+constexpr BlockWorker kEightSinglesBlock{19, 8};
+constexpr BlockWorker kSixteenHalvesBlock{19, 4};
+constexpr BlockWorker kSixteenSinglesPass{37, 8};   // two of them
+constexpr std::uint64_t kOneOfSixteenSingles = 58;  // both, of a single column
+
+// Of a vertex with blocks: clocks of the supervisor at the entry and for a row. E.
+constexpr Cycle kStaticBlockEntry = 30;
+constexpr Cycle kStaticBlockRow = 17;
+
+// Bundles of each of its workers at the entry, and for the first block of a row. E; the one of
+// halves also A.
+constexpr std::uint64_t kWorkerEntry = 13;
+constexpr std::uint64_t kWorkerEntryFourHalves = 17;
+constexpr std::uint64_t kWorkerEntrySixteenSingles = 16;
+constexpr std::uint64_t kRowStart = 1;
+constexpr std::uint64_t kRowStartSingles = 4;
+
+constexpr std::uint64_t kZeroPartials = 12;  // bundles of a worker beside its stores. E
+
 std::uint64_t counted_bundles(const Types& types, unsigned block, std::uint64_t columns) {
-  const std::uint64_t more = columns - 1;
+  const bool half = types.half();
   switch (block) {
     case 4:
-      if (!types.half()) return 12 + 4 * more;
-      return columns <= 2 ? 7 + columns : 13 + columns;
+      if (!half) return kFourSinglesBlock.of(columns);
+      return (columns <= kFew ? kFewOfFourHalves : kFourHalvesBlock).of(columns);
     case 8:
-      return types.half() ? 14 + 2 * more : 19 + 8 * more;
+      return (half ? kEightHalvesBlock : kEightSinglesBlock).of(columns);
     case 16:
-      if (types.half()) return 19 + 4 * more;
-      return columns == 1 ? 58 : 2 * (37 + 8 * more);
+      if (half) return kSixteenHalvesBlock.of(columns);
+      return columns == 1 ? kOneOfSixteenSingles : 2 * kSixteenSinglesPass.of(columns);
     default:
       throw InternalError("no static codelet for blocks of this side");
   }
@@ -52,14 +116,16 @@ ElementWiseBundles element_wise_bundles(const Types& types, std::uint64_t column
 
 BlockCost block_cost(const Target& target, const Types& types, unsigned block) {
   BlockCost cost{};
-  cost.entry = 30;
-  cost.row = 17;
-  cost.block = 16;
+  cost.entry = kStaticBlockEntry;
+  cost.row = kStaticBlockRow;
+  cost.block = kBeforeWeights + kBlockLaunch + kSyncAndNext;
   cost.loads = target.amp.weight_loads(std::uint64_t{block} * block * types.bytes());
   cost.weights = target.amp.weight_clocks(std::uint64_t{block} * block * types.bytes());
   const bool half = types.half();
-  cost.entry_bundles = half ? (block == 4 ? 17 : 13) : (block == 16 ? 16 : 13);
-  cost.row_bundles = half || block == 4 ? 1 : 4;
+  cost.entry_bundles = kWorkerEntry;
+  if (half && block == 4) cost.entry_bundles = kWorkerEntryFourHalves;
+  if (!half && block == 16) cost.entry_bundles = kWorkerEntrySixteenSingles;
+  cost.row_bundles = half || block == 4 ? kRowStart : kRowStartSingles;
   return cost;
 }
 
@@ -101,7 +167,7 @@ Cycle block_vertex_clocks(const Target& target, const Types& types, unsigned blo
 Cycle block_zero_clocks(const Target& target, const Types& types, unsigned block,
                         std::uint64_t bytes) {
   if (types.half() || block < 8) return 0;
-  return target.worker_clocks(12 + ceil_div(ceil_div(bytes, 8), target.workers));
+  return target.worker_clocks(kZeroPartials + ceil_div(ceil_div(bytes, 8), target.workers));
 }
 
 }  // namespace lacuna::ipu

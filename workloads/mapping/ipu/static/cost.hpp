@@ -16,7 +16,7 @@ struct ElementWiseBundles {
 };
 ElementWiseBundles element_wise_bundles(const Types& types, std::uint64_t columns, Form form);
 
-/// Bundles of a worker that has no rows.
+/// Bundles of a worker that has no rows, as counted in its assembly (confidence H).
 inline constexpr std::uint64_t kElementWiseIdleBundles = 21;
 
 /// The parts of StaticSparseDenseMatMulBlock, of which the supervisor loads the weights of each
@@ -30,6 +30,13 @@ struct BlockCost {
   std::uint64_t entry_bundles;  // of every worker, once
   std::uint64_t row_bundles;    // of every worker, for the first block of a row
 };
+/// The clocks of BlockCost::block: before the weights, from them until the workers run, and from
+/// their rendezvous to the next block. The sum, 16, is that of PopSparse's estimate
+/// (StaticMatMulPartitioner.cpp, confidence H), its parts are those of the supervisor's
+/// instructions, of which a launch and a rendezvous take 6 each (inferred, M).
+inline constexpr Cycle kBeforeWeights = 2;
+inline constexpr Cycle kBlockLaunch = 6;
+inline constexpr Cycle kSyncAndNext = 6 + 2;
 BlockCost block_cost(const Target& target, const Types& types, unsigned block);
 
 /// Bundles of the AMP for one column of a block.

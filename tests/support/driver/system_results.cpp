@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/driver/system_results.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <vector>
+
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells;
+  std::istringstream stream(line);
+  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+  return cells;
+}
+
+}  // namespace
+
+std::map<std::string, double> quantities(const std::string& file) {
+  std::map<std::string, double> values;
+  std::istringstream lines(file_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t comma = line.find(',');
+    values[line.substr(0, comma)] = std::strtod(line.c_str() + comma + 1, nullptr);
+  }
+  return values;
+}
+
+double parts_of(const std::map<std::string, double>& values) {
+  double sum = 0;
+  for (const auto& [name, value] : values) {
+    const bool part = name.rfind("energy_", 0) == 0 && name != "energy_low" &&
+                      name != "energy_high" && name != "energy_per_sequence";
+    if (part) sum += value;
+  }
+  return sum;
+}
+
+std::map<std::string, double> uses(const std::string& file) {
+  std::map<std::string, double> sums;
+  std::istringstream lines(file_text(file));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(',');
+    const std::size_t second = line.rfind(',');
+    const std::string use = line.substr(first + 1, second - first - 1);
+    sums[use] += std::strtod(line.c_str() + second + 1, nullptr);
+  }
+  return sums;
+}
+
+double joules_without(const std::string& file, const std::string& op) {
+  std::istringstream lines(file_text(file));
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> header = cells_of(line);
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
+  };
+  double sum = 0;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.at(column("op")) == op || cells.at(column("op_id")) == "TOTAL") continue;
+    sum += std::strtod(cells.at(column("energy_j")).c_str(), nullptr);
+  }
+  return sum;
+}
+
+}  // namespace lacuna::test
