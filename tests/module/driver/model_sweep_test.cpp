@@ -104,6 +104,14 @@ TEST_F(ModelSweepRun, WhatDoesNotFitIsAPointWithAReason) {
   EXPECT_THAT(ran.out, HasSubstr("tokens_per_s"));
 }
 
+// Each kind of run has a number of time in the table of its points.
+TEST_F(ModelSweepRun, TablesShowATimeOfWhateverIsRun) {
+  const std::string wafer = "machine: wse3\nblocks: 1x2\nblock_cores: 16x16\n";
+  EXPECT_THAT(sweep(wafer + "kv_in: [32, 64]\n").out, HasSubstr("move_cycles"));
+  EXPECT_THAT(sweep(wafer + "prefill: [32, 64]\nchunk: 16\n").out, HasSubstr("tokens_per_s"));
+  EXPECT_THAT(sweep(wafer + "decode: true\ncontext: [32, 64]\n").out, HasSubstr("tokens_per_s"));
+}
+
 TEST_F(ModelSweepRun, ASearchFindsTheSoonestThatFulfilsConditions) {
   const std::string study =
       "machine: wse3\ndecode: true\nblock_cores: 16x16\ncontext: 64\n"

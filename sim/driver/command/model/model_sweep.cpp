@@ -29,8 +29,8 @@ namespace lacuna {
 namespace {
 
 /// What tables of points show of reports.
-constexpr const char* kShown[] = {"tokens_per_s", "joules_per_token", "of_layer_in_weights",
-                                  "of_layer_in_cache", "positions_that_fit"};
+constexpr const char* kShown[] = {"tokens_per_s",      "joules_per_token",   "of_layer_in_weights",
+                                  "of_layer_in_cache", "positions_that_fit", "move_cycles"};
 
 class Runner {
  public:
