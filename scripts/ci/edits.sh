@@ -17,9 +17,16 @@ esac
 [ $# -gt 0 ] || set -- tests/edits/*.patch
 copy=$PWD/build/edits
 mkdir -p "$copy/build"
-for item in CMakeLists.txt LICENSE doc models scripts sim tests workloads; do
-  rm -rf "${copy:?}/$item"
-  cp -pR "$item" "$copy"
+# What is in the copy as it should be keeps its time; anything else becomes new, also what an edit of the last run has left behind:
+# what was built from that is older.
+items="CMakeLists.txt LICENSE doc models scripts sim tests workloads"
+for item in $items; do
+  find "$item" -type f
+done | while read -r file; do
+  cmp -s "$file" "$copy/$file" || { mkdir -p "$copy/$(dirname "$file")" && cp "$file" "$copy/$file"; }
+done
+(cd "$copy" && for item in $items; do [ ! -e "$item" ] || find "$item" -type f; done) | while read -r file; do
+  [ -e "$file" ] || rm "$copy/$file"
 done
 SC_COPYRIGHT_MESSAGE=DISABLE
 export SC_COPYRIGHT_MESSAGE
