@@ -27,24 +27,25 @@ PATCH = re.compile(r"<!-- patch: (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
 
 
 def adding():
-    """What doc/adding_a_block.md shows that its patch does not have, and the other way round."""
+    """What doc/adding_a_block.md shows that its patches do not have, and the other way round."""
     text = ADDING.read_text()
     parts = PART.findall(text)
     if not parts:
         return [f"{ADDING}: shows no patch"]
-    patch = pathlib.Path(parts[0][0]).read_text()
     has = {}
-    for change in re.split(r"^(?=diff --git )", patch, flags=re.MULTILINE)[1:]:
-        has[re.search(r" b/(\S+)", change).group(1)] = change.rstrip("\n")
+    for patch in {patch for patch, _, _ in parts}:
+        for change in re.split(r"^(?=diff --git )", pathlib.Path(patch).read_text(), flags=re.MULTILINE)[1:]:
+            has[patch, re.search(r" b/(\S+)", change).group(1)] = change.rstrip("\n")
     wrong = []
-    for _, file, shown in parts:
-        if not has.pop(file, "").endswith("\n" + shown):
-            wrong.append(f"{ADDING}: what it shows of {file} is not what stands in the patch")
+    for patch, file, shown in parts:
+        if not has.pop((patch, file), "").endswith("\n" + shown):
+            wrong.append(f"{ADDING}: what it shows of {file} is not what stands in {patch}")
     for file, shown in FILE.findall(text):
-        added = [line[1:] for line in has.pop(file, "").splitlines() if re.match(r"\+(?!\+\+ )", line)]
+        change = "".join(has.pop(each) for each in list(has) if each[1] == file)
+        added = [line[1:] for line in change.splitlines() if re.match(r"\+(?!\+\+ )", line)]
         if "\n".join(added) + "\n" != shown:
-            wrong.append(f"{ADDING}: {file} is not what the patch adds")
-    return wrong + [f"{ADDING}: does not show {file}, which the patch changes" for file in has]
+            wrong.append(f"{ADDING}: {file} is not what a patch adds")
+    return wrong + [f"{ADDING}: does not show {file}, which {patch} changes" for patch, file in has]
 
 
 def machine():

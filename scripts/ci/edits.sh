@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes each edit of tests/edits in a copy of the tree, one at a time: what an architect would try, in one file besides the
 # declaration of a parameter. With each, everything builds, `event` is still `clocked` on random programs, and some programs are no
-# longer what the oracle says. A patch that begins with "Counts: STATISTIC" adds that to cores, and perhaps a block in files of its own:
-# it may be in several files, and some core has to have counted. One that begins with "Sets: PATH=VALUE" declares a parameter of an IPU:
-# it too may be in the file of the parameters and one more, and with that value some program takes another time. One that begins with
-# "Machine: NAME" adds a machine: the program is built, and both engines run a product on it in the same cycles. Nothing is optimised:
-# what is built takes longer than what is run.
+# longer what the oracle says. What a patch adds is named in lines before its first file. "Counts: STATISTIC" adds that to cores of a
+# wafer or tiles of an IPU, and perhaps a block in files of its own: it may be in several files, and some core or tile has to have
+# counted. "Sets: PATH=VALUE" declares a parameter of an IPU: it too may be in the file of the parameters and one more, and with that
+# value some program takes another time. A patch of models/ipu has one of the two, or both. "Machine: NAME" adds a machine: the program
+# is built, and both engines run a product on it in the same cycles. Nothing is optimised: what is built takes longer than what is run.
 #   scripts/ci/edits.sh [CASES] [PATCH]...    100 cases and all patches by default
 set -eu
 cd "$(dirname "$0")/../.."
@@ -17,9 +17,16 @@ esac
 [ $# -gt 0 ] || set -- tests/edits/*.patch
 copy=$PWD/build/edits
 mkdir -p "$copy/build"
-for item in CMakeLists.txt LICENSE doc models scripts sim tests workloads; do
-  rm -rf "${copy:?}/$item"
-  cp -pR "$item" "$copy"
+# What is in the copy as it should be keeps its time; anything else becomes new, also what an edit of the last run has left behind:
+# what was built from that is older.
+items="CMakeLists.txt LICENSE doc models scripts sim tests workloads"
+for item in $items; do
+  find "$item" -type f
+done | while read -r file; do
+  cmp -s "$file" "$copy/$file" || { mkdir -p "$copy/$(dirname "$file")" && cp "$file" "$copy/$file"; }
+done
+(cd "$copy" && for item in $items; do [ ! -e "$item" ] || find "$item" -type f; done) | while read -r file; do
+  [ -e "$file" ] || rm "$copy/$file"
 done
 SC_COPYRIGHT_MESSAGE=DISABLE
 export SC_COPYRIGHT_MESSAGE
@@ -35,16 +42,20 @@ runs_on() {
     echo "the program runs on $1: $(sed -n '1s/[ ,]//gp' "$copy/event.cycles")"
 }
 
+# What a patch names before its first file.
+named() { sed -n "/^diff /q;s/^$1: //p" "$edit"; }
+
 missed=0
 for edit in "$@"; do
   name=$(basename "$edit" .patch)
-  counts=$(sed -n '1s/^Counts: //p' "$edit")
-  sets=$(sed -n '1s/^Sets: //p' "$edit")
-  machine=$(sed -n '1s/^Machine: //p' "$edit")
+  counts=$(named Counts)
+  sets=$(named Sets)
+  machine=$(named Machine)
   [ -n "$counts$machine" ] || [ "$(grep '^+++ ' "$edit" | grep -vcE 'models/(wse/params|ipu/chip_params).hpp')" -le 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
   patch -s -p1 -d "$copy" <"$edit" || { echo "WRONG $name no longer applies"; exit 1; }
   verdict=ok
-  check=edit_check${sets:+_ipu}
+  check=edit_check
+  ! grep -q '^+++ b/models/ipu/' "$edit" || check=edit_check_ipu
   if [ -n "$machine" ]; then
     cmake --build "$copy/build" --target lacuna >"$copy/log" 2>&1 && runs_on "$machine" >>"$copy/log" 2>&1 || verdict=WRONG
   else

@@ -47,8 +47,10 @@ struct Outcome {
 /// Runs the scenario. Each tile whose port the program uses has a Feeder or Collector bound.
 Outcome simulate(const Scenario& scenario, const Execution& execution = {});
 
-/// A program of random codelets, vertices, transfers, port transfers and values on `tiles` tiles.
-Scenario random_scenario(std::uint64_t seed);
+/// A program of random codelets, vertices, transfers, port transfers and values on random hardware,
+/// of which `path` has `value` if it is given: the program is made for that too.
+Scenario random_scenario(std::uint64_t seed, const std::string& path = {},
+                         const std::string& value = {});
 
 inline void PrintTo(const Execution& execution, std::ostream* out) {
   const auto name = [](Engine engine) { return engine == Engine::clocked ? "clocked" : "event"; };

@@ -14,7 +14,10 @@ constexpr std::uint32_t kRegion = 600;
 /// word that came late, early or not at all shows in the end.
 class RandomProgram {
  public:
-  explicit RandomProgram(std::uint64_t seed) : random_(seed), seed_(seed), params_(params()) {}
+  RandomProgram(std::uint64_t seed, const std::string& path, const std::string& value)
+      : random_(seed), seed_(seed), params_(params()) {
+    if (!path.empty()) params_.set(path, value);
+  }
 
   Scenario make() {
     ProgramBuilder builder(params_);
@@ -175,6 +178,8 @@ class RandomProgram {
 
 }  // namespace
 
-Scenario random_scenario(std::uint64_t seed) { return RandomProgram(seed).make(); }
+Scenario random_scenario(std::uint64_t seed, const std::string& path, const std::string& value) {
+  return RandomProgram(seed, path, value).make();
+}
 
 }  // namespace lacuna::ipu
