@@ -39,7 +39,8 @@ struct Row {
   std::vector<std::optional<std::size_t>> makers;  // by source, rows that may lie differently
   std::vector<std::size_t> takers;                 // rows with a source of this one
   std::string content;                             // its mask included
-  std::string alike;                               // its mask left out
+  std::string alone;                               // likewise, but for where its operands are
+  std::string alike;                               // that with its mask left out
   std::vector<Candidate> candidates;               // planned first, if it can be
   std::size_t chosen = 0;
   std::map<SpacePlace, std::string> lived;  // where weights were that may choose, by layout
@@ -81,6 +82,7 @@ class JointSearch {
     row.content = operation_content(op, mask, row.seed, {});
     LayerOp plain = op;
     plain.sources.clear();
+    row.alone = operation_content(plain, mask, row.seed, {});
     row.alike = pattern_label(op.pattern) + operation_content(plain, nullptr, 0, {});
     rows_.push_back(std::move(row));
   }
@@ -119,6 +121,8 @@ class JointSearch {
   double moved(const Row& row, const Candidate* own, const Chosen& chosen);
   double without_moves(const Row& row);
   void search(std::size_t i);
+  LayoutTrial simulate(std::size_t i, const SpacePlace& place, const LayoutPoints& points,
+                       const LayoutTrials& trials, double best);
   using Try = std::function<void(const SpacePlace&)>;
   bool may_gain(std::size_t i, const SpacePlace& place, const LayoutPoints& points,
                 const LayoutTrials& trials, double best, LocalSearch& search);
@@ -138,6 +142,7 @@ class JointSearch {
   std::map<std::string, double> known_moves_;
   std::map<std::string, double> without_moves_;  // of rows with one layout, by content
   std::map<std::string, std::size_t> searched_;  // the first row of each kind that is alike
+  std::map<std::string, LayoutTrial> results_;   // of products by themselves, as laid out
 };
 
 /// Whether what a row takes may move.
@@ -327,6 +332,20 @@ Cycle JointSearch::limit(std::size_t i, const Layout& layout, double best) {
   return best == kImpossible ? kNever : limit_below(best - least_moves(i, layout));
 }
 
+/// What has the content of a row before it, as dense rows of one shape do, is not simulated again
+/// in a layout in which that was.
+LayoutTrial JointSearch::simulate(std::size_t i, const SpacePlace& place,
+                                  const LayoutPoints& points, const LayoutTrials& trials,
+                                  double best) {
+  const Layout layout = points.layout(place);
+  const std::string key = rows_[i].alone + "\n" + layout_text(layout);
+  const auto known = results_.find(key);
+  if (known != results_.end()) return known->second;
+  LayoutTrial trial = trials.simulate(place, limit(i, layout, best));
+  if (trial.result) results_.emplace(key, trial);
+  return trial;
+}
+
 /// The layout of a row at which it and the moves around it take least, others as they are so far.
 void JointSearch::search(std::size_t i) {
   Row& row = rows_[i];
@@ -351,7 +370,7 @@ void JointSearch::search(std::size_t i) {
                      planned, effort_);
   const auto attempt = [&](const SpacePlace& place) {
     if (place != planned && !may_gain(i, place, points, trials, best, search)) return;
-    const LayoutTrial trial = trials.simulate(place, limit(i, points.layout(place), best));
+    const LayoutTrial trial = simulate(i, place, points, trials, best);
     if (gave_up(trial, place, search)) return;
     if (!trial.result) return search.take(place, std::nullopt);
     row.lived[place] = trial.result->residency;

@@ -132,6 +132,34 @@ TEST(LayoutRuns, ARowIsNotSimulatedAgainAfterItsSearch) {
             machine->run(workload.ops[0], nullptr, 1, {}).cycles);
 }
 
+// A machine is told to share at each simulation of a search. A dense row of the shape of one before
+// it has none of its own, wherever its operands come from; one of another shape has.
+TEST(LayoutRuns, DenseRowsOfOneShapeAreSimulatedOnce) {
+  const auto simulated = [](const std::vector<LayerOp>& ops) {
+    const auto notes = std::make_shared<Noted::Notes>();
+    LayoutRequest request;
+    request.source = LayoutRequest::Source::best;
+    const auto machine = with_layouts(std::make_unique<Noted>(small_wafer(), notes), request);
+    WorkloadTrace workload;
+    workload.ops = ops;
+    machine->relate(workload, no_mask, 1);
+    return notes->size();
+  };
+  const LayerOp a = product("a", {});
+  LayerOp act = product("act", {"a"});
+  act.op = "eltwise";
+  act.fn = "gelu";
+  act.k = 0;
+  act.residency = Residency::automatic;
+  const LayerOp b = product("b", {"act"});
+  LayerOp other = b;
+  other.m = 48;
+  const std::size_t of_a = simulated({a, act});
+  EXPECT_GT(of_a, 2U);
+  EXPECT_EQ(simulated({a, act, b, product("c", {"b"})}), of_a);
+  EXPECT_GT(simulated({a, act, other}), of_a);
+}
+
 // At the cycles that it takes a product is simulated, in half of them it is given up.
 TEST(LayoutRuns, ASimulationThatPassesItsLimitIsGivenUp) {
   for (const Engine engine : {Engine::event, Engine::clocked}) {
