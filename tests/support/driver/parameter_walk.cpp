@@ -268,8 +268,9 @@ const std::vector<ProbeStep>& probe_steps() {
   const std::map<std::string, std::string> copy = {{"operation", "copy"}, {"dtype", "fp16"}};
   const std::map<std::string, std::string> half_fma = {{"operation", "fma"}, {"dtype", "fp16"}};
   const std::map<std::string, std::string> decode = {
-      {"model", "Qwen3-0.6B"}, {"block", "32x32"}, {"bsz", "1"},
-      {"context", "128"},      {"blocks", "1x1"},  {"tokens", "64"}};
+      {"model", "Qwen3-0.6B"}, {"block", "32x32"}, {"bsz", "1"}, {"context", "128"}};
+  const std::map<std::string, std::string> moves = {
+      {"model", "Qwen3-0.6B"}, {"block", "64x64"}, {"blocks", "7x4"}, {"tokens", "64"}};
   static const std::vector<ProbeStep> all = {
       {"wse:mem.row_bytes",
        "0",
@@ -307,7 +308,7 @@ const std::vector<ProbeStep>& probe_steps() {
       {"wse:llm.unrolled", "false", "CS-3", "decode_layer_attention", decode, "cycles_per_layer"},
       {"wse:llm.ffn_code", "49152", "CS-3", "decode_layer_ffn", decode, "cycles_per_layer"},
       {"wse:llm.silu_terms", "8", "CS-3", "decode_layer_ffn", decode, "cycles_per_layer"},
-      {"wse:llm.stream_rate", "1", "CS-3", "kv_ingress_host_to_wafer", decode, "cycles"},
+      {"wse:llm.stream_rate", "1", "CS-3", "kv_ingress_host_to_wafer", moves, "cycles"},
   };
   return all;
 }
