@@ -19,6 +19,8 @@ import statistics
 import subprocess
 import tempfile
 
+from ipu_rules import percentile
+
 LACUNA = os.environ.get("LACUNA", "build/release/lacuna")
 POINTS = "traces/validation/wse_stencil_sim_dev.csv"
 WORKLOAD = "stencil_5pt_one_point_per_core"
@@ -60,15 +62,6 @@ def run(rows, header, jobs, choices):
                 name, number = row["id"].split("@")
                 errors[arrangements[int(number)]][name] = float(row["relative_error"])
     return errors
-
-
-def percentile(values, share):
-    """Between neighbours linearly."""
-    ordered = sorted(values)
-    at = share * (len(ordered) - 1)
-    low = int(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
 
 
 def mean(errors, ids):
