@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "sim/base/parameter.hpp"
 
@@ -87,24 +88,40 @@ struct CollectiveParams : ParameterSet {
                                 "One ring, or two in opposite directions with half the data each.");
 };
 
-/// A system of chips.
-struct SystemParams : ParameterSet {
-  Param<std::string> chip = text(this, "chip", "gc200", "Preset or machine file of its chips.");
+/// What every system has, whatever joins its chips.
+struct CommonSystemParams : ParameterSet {
+  Param<std::string> chip;
   Param<unsigned> machines =
-      param(this, "machines", 1U, range(1U, 16384U), "machines", "Machines, each with a gateway.");
+      param(this, "machines", 1U, range(1U, 16384U), "machines",
+            "Machines: each with a gateway, or one wafer's at the end of a tree.");
+  Param<double> machine_w;
+  Param<double> link_pj_bit =
+      param(this, "link_pj_bit", 8.0, range(0.0, 1e4), "pJ/bit",
+            "Energy of a bit over one hop between chips or machines, or on a link of a tree.");
+  Param<double> memory_pj_bit = param(this, "memory_pj_bit", 20.0, range(0.0, 1e4), "pJ/bit",
+                                      "Energy of a bit from or to streaming memory or a store of "
+                                      "weights. Assumed.");
+
+ protected:
+  /// The chips and the watts that a kind of systems has if nothing is said.
+  CommonSystemParams(const char* usual_chip, double usual_w)
+      : chip(text(this, "chip", usual_chip, "Preset or machine file of its chips.")),
+        machine_w(param(
+            this, "machine_w", usual_w, range(0.0, 1e5), "W",
+            "Standing power of a machine beside its chips: gateway, memory, network, fans, "
+            "pumps, supplies. Assumed: about 1 kW of an IPU-M2000 and 23 kW of a CS-2 at its peak "
+            "are published, chips with all else. 0: not counted, and results say so.")) {}
+};
+
+/// A system of chips joined by links, in machines with a gateway each.
+struct SystemParams : CommonSystemParams {
+  SystemParams() : CommonSystemParams("gc200", 200.0) {}
+
   Param<unsigned> machine_chips =
       param(this, "machine_chips", 4U, range(2U, 64U), "chips", "Chips of a machine.");
-  Param<double> machine_w = param(
-      this, "machine_w", 200.0, range(0.0, 1e5), "W",
-      "Standing power of a machine beside its chips: gateway, memory, network, fans. Assumed; "
-      "about 1 kW of an IPU-M2000 is published.");
   Param<double> hosts_w = param(this, "hosts_w", 0.0, range(0.0, 1e7), "W",
                                 "Standing power of the system's hosts together. Not published; 0: "
                                 "not counted, and results say so.");
-  Param<double> link_pj_bit = param(this, "link_pj_bit", 8.0, range(0.0, 1e4), "pJ/bit",
-                                    "Energy of a bit over one hop between chips or machines.");
-  Param<double> ddr_pj_bit = param(this, "ddr_pj_bit", 20.0, range(0.0, 1e4), "pJ/bit",
-                                   "Energy of a bit from or to streaming memory.");
   Group<LinkParams> links = group(this, "links", "Links between the chips of a domain.");
   Group<GatewayParams> gateway = group(this, "gateway", "The gateway of each machine.");
   Group<SystemSyncParams> sync = group(this, "sync", "Barriers of chips.");

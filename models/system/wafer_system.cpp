@@ -28,7 +28,7 @@ class TreePlant : private Plant<SwarmChunk> {
         params_(params),
         edge_(edge),
         passes_(passes),
-        countdown_{params.wafers + 1},
+        countdown_{params.chips() + 1},
         store_("memoryx", clock_,
                {bytes_per_us(params.memoryx.read_gbps), bytes_per_us(params.memoryx.write_gbps),
                 static_cast<std::uint64_t>(std::llround(params.memoryx.update_ns_per_1k))},
@@ -87,7 +87,7 @@ void TreePlant::grow() {
   first.down_in.bind(down);
   first.up_out.bind(up);
   store_.up_in.bind(up);
-  add_node(first, params_.levels(), 0, params_.wafers);
+  add_node(first, params_.levels(), 0, params_.chips());
 }
 
 /// What hangs below a link: `wafers` of them from number `first` on, through `level` nodes each.
@@ -182,15 +182,15 @@ WaferSystemResult TreePlant::run() {
 
 unsigned WaferSystemParams::levels() const {
   unsigned levels = 0;
-  for (std::uint64_t reach = 1; reach < wafers; reach *= swarmx.fanout) ++levels;
+  for (std::uint64_t reach = 1; reach < chips(); reach *= swarmx.fanout) ++levels;
   return levels;
 }
 
 unsigned WaferSystemParams::nodes() const {
   std::uint64_t count = 0;
-  for (std::uint64_t reach = 1; reach < wafers;) {
+  for (std::uint64_t reach = 1; reach < chips();) {
     reach *= swarmx.fanout;
-    count += (wafers + reach - 1) / reach;
+    count += (chips() + reach - 1) / reach;
   }
   return static_cast<unsigned>(count);
 }
@@ -257,9 +257,10 @@ WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferE
                                    const std::vector<WaferPass>& passes,
                                    const SystemExecution& execution) {
   for (const WaferPass& pass : passes) {
-    if (pass.ns.size() == 1 || pass.ns.size() == params.wafers) continue;
-    throw ParameterError(fmt::format("pass '{}' has times of {} wafers, and there are {} (wafers)",
-                                     pass.name, pass.ns.size(), params.wafers.value()));
+    if (pass.ns.size() == 1 || pass.ns.size() == params.chips()) continue;
+    throw ParameterError(
+        fmt::format("pass '{}' has times of {} wafers, and there are {} (machines)", pass.name,
+                    pass.ns.size(), params.chips()));
   }
   return run_plant<TreePlant>(params, edge, passes, execution);
 }

@@ -10,6 +10,7 @@
 #include "models/system/event_kinds.hpp"
 #include "models/system/execution.hpp"
 #include "models/system/memoryx.hpp"
+#include "models/system/params.hpp"
 #include "sim/base/cycle.hpp"
 #include "sim/base/event_log.hpp"
 #include "sim/base/parameter.hpp"
@@ -29,8 +30,6 @@ struct MemoryXParams : ParameterSet {
   Param<unsigned> state_bytes =
       param(this, "state_bytes", 8U, range(0U, 64U), "B",
             "State of the optimizer for a non-zero: two moments in FP32.");
-  Param<double> pj_bit = param(this, "pj_bit", 20.0, range(0.0, 1e4), "pJ/bit",
-                               "Energy of a bit read or written. Assumed, as of streaming memory.");
   Param<double> standing_w = param(this, "standing_w", 0.0, range(0.0, 1e7), "W",
                                    "Standing power of the store. Not published; 0: not counted, "
                                    "and results say so.");
@@ -46,17 +45,16 @@ struct SwarmXParams : ParameterSet {
   Param<double> tree_gbps =
       param(this, "tree_gbps", 150.0, range(0.001, 1e5), "GB/s",
             "The store's link to the tree, and links between its nodes. Assumed, as a system's.");
-  Param<double> pj_bit = param(this, "pj_bit", 8.0, range(0.0, 1e4), "pJ/bit",
-                               "Energy of a bit on a link. Assumed, as of links between machines.");
   Param<double> node_w = param(this, "node_w", 0.0, range(0.0, 1e6), "W",
                                "Standing power of a node of the tree. Not published; 0: not "
                                "counted, and results say so.");
 };
 
-/// Wafers that share one store of weights. They work data parallel: each sees every weight.
-struct WaferSystemParams : ParameterSet {
-  Param<std::string> chip = text(this, "chip", "wse2", "Preset or machine file of its wafers.");
-  Param<unsigned> wafers = param(this, "wafers", 1U, range(1U, 4096U), "wafers", "Wafers.");
+/// Wafers that share one store of weights, one in each machine. They work data parallel: each sees
+/// every weight.
+struct WaferSystemParams : CommonSystemParams {
+  WaferSystemParams() : CommonSystemParams("wse2", 0.0) {}
+
   Param<unsigned> weight_bytes = param(this, "weight_bytes", 4U, range(1U, 16U), "B",
                                        "Streamed for a non-zero: value and index. Assumed.");
   Param<unsigned> grad_bytes =
@@ -72,14 +70,12 @@ struct WaferSystemParams : ParameterSet {
                                       "Between a link and the edge of a wafer, each way.");
   Param<unsigned> steps =
       param(this, "steps", 1U, range(1U, 1000U), "steps", "How often the workload is run.");
-  Param<double> system_w =
-      param(this, "system_w", 0.0, range(0.0, 1e5), "W",
-            "Standing power of a wafer's system beside the wafer: pumps, supplies, I/O. 23 kW of a "
-            "CS-2 are its peak, all together; 0: not counted, and results say so.");
   Group<MemoryXParams> memoryx = group(this, "memoryx", "The store of weights.");
   Group<SwarmXParams> swarmx = group(this, "swarmx", "The tree between store and wafers.");
 
-  /// ceil(log_fanout(wafers)); one wafer is joined to the store directly.
+  unsigned chips() const { return machines; }
+
+  /// ceil(log_fanout(chips())); one wafer is joined to the store directly.
   unsigned levels() const;
 
   /// Nodes of the tree on all levels: of those with 1, 2, ... levels below, as many as it takes.
@@ -87,7 +83,7 @@ struct WaferSystemParams : ParameterSet {
 
   /// Watts that do not depend on what is done.
   double standing_watts() const {
-    return memoryx.standing_w + nodes() * swarmx.node_w + wafers * system_w;
+    return memoryx.standing_w + nodes() * swarmx.node_w + machines * machine_w;
   }
 };
 

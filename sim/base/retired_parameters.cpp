@@ -12,7 +12,7 @@ struct Retired {
   const char* instead;
 };
 
-constexpr std::array<Retired, 9> kRetired = {{
+constexpr std::array<Retired, 14> kRetired = {{
     {"planner.home_sums",
      "was removed: each class of equally deep sums is now summed at home or spread over the tiles "
      "by the vendor's rule; planner.sums = home or spread chooses for all of them"},
@@ -30,7 +30,23 @@ constexpr std::array<Retired, 9> kRetired = {{
     {"queue.weights", "is now number 2 of queue.in, its third depth: queue.in=6,6,W,4"},
     {"queue.ring_in", "is now number 3 of queue.in, its fourth depth: queue.in=6,6,4,R"},
     {"queue.ring_out", "is now number 2 of queue.out, its third depth: queue.out=2,2,S"},
+    {"wafers", "is now machines (one wafer in each), as of all systems"},
+    {"system_w", "is now machine_w, as of all systems"},
+    {"swarmx.pj_bit", "is now link_pj_bit, as of all systems"},
+    {"memoryx.pj_bit", "is now memory_pj_bit, as of all systems"},
+    {"ddr_pj_bit", "is now memory_pj_bit, as of all systems"},
 }};
+
+/// What became of a parameter by itself; empty if it was never retired.
+std::string instead_of(std::string_view path) {
+  for (const Retired& retired : kRetired) {
+    if (path.size() < retired.path.size()) continue;
+    const std::size_t before = path.size() - retired.path.size();
+    if (path.substr(before) != retired.path) continue;
+    if (before == 0 || path[before - 1] == '.') return retired.instead;
+  }
+  return {};
+}
 
 /// What became of the parameters that wafers had of a system around them; empty of all others.
 std::string moved_to_systems(const std::string& path) {
@@ -42,23 +58,16 @@ std::string moved_to_systems(const std::string& path) {
            "with "
            "`base: cs2x1`";
   }
-  return "is now " + name +
-         " of a system with a store of weights, such as cs2x1, or a file with "
-         "`base: cs2x1`";
+  const std::string renamed = instead_of(name);
+  return (renamed.empty() ? "is now " + name + " of a system" : renamed) +
+         " with a store of weights, such as cs2x1, or a file with `base: cs2x1`";
 }
 
 }  // namespace
 
 std::string retired_parameter(const std::string& path) {
   if (std::string moved = moved_to_systems(path); !moved.empty()) return moved;
-  const std::string_view whole(path);
-  for (const Retired& retired : kRetired) {
-    if (whole.size() < retired.path.size()) continue;
-    const std::size_t before = whole.size() - retired.path.size();
-    if (whole.substr(before) != retired.path) continue;
-    if (before == 0 || whole[before - 1] == '.') return retired.instead;
-  }
-  return {};
+  return instead_of(path);
 }
 
 }  // namespace lacuna

@@ -128,8 +128,8 @@ std::vector<std::string> store_cells(const std::string& name, const MachineTable
   const std::unique_ptr<Machine> machine = make_machine(table, name);
   const system::WaferSystemParams& own = as_store_system(*machine)->own();
   return {name,
-          own.wafers.value_text(),
-          own.wafers.value_text(),
+          own.machines.value_text(),
+          own.machines.value_text(),
           own.chip,
           kTreeNetwork,
           fmt::format("{:.0f}", own.memoryx.capacity_tb * 1000)};

@@ -193,11 +193,11 @@ void write_view(const std::vector<RunRecord>& records, ResultFolder& folder) {
 }  // namespace
 
 void write_event_files(const Options& options, const std::vector<RunRecord>& records,
-                       ResultFolder& folder) {
+                       ResultFolder& folder, const std::string& timeline) {
   if (options.view) write_view(records, folder);
   if (options.timeline) {
     check_units(records, options.units, "--units");
-    folder.write("timeline.json", timeline_json(records, options.units, timeline_limit(options)));
+    folder.write(timeline, timeline_json(records, options.units, timeline_limit(options)));
   }
   check_units(records, options.waves, "--waves");
   for (const RunRecord& run : records) {

@@ -37,10 +37,10 @@ bool needs_events(const Options& options);
 /// RequestError if --timeline, --view or --waves cannot be.
 void check_event_options(const Options& options);
 
-/// timeline.json and *.vcd, as far as they are asked for, power.csv and intervals.csv of operations
-/// that have intervals, and bounds.csv.
+/// The timeline of units and *.vcd, as far as they are asked for, power.csv and intervals.csv of
+/// operations that have intervals, and bounds.csv.
 void write_event_files(const Options& options, const std::vector<RunRecord>& records,
-                       ResultFolder& folder);
+                       ResultFolder& folder, const std::string& timeline = "timeline.json");
 
 /// Gantt charts, power and bandwidth over time, likewise.
 std::vector<Figure> event_figures(const Options& options, const std::vector<RunRecord>& records);

@@ -169,7 +169,9 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   folder_.write("host.json", host());
   if (has_several_seeds(records)) folder_.write("seeds.csv", seeds_csv(records));
   for (const auto& [file, text] : files_) folder_.write(file, text);
-  write_event_files(options_, records, folder_);
+  const bool of_system = std::any_of(
+      files_.begin(), files_.end(), [](const auto& file) { return file.first == "timeline.json"; });
+  write_event_files(options_, records, folder_, of_system ? "chip_timeline.json" : "timeline.json");
   if (options_.scalesim) write_scalesim(records);
   std::string missing_figures;
   try {

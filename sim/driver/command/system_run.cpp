@@ -142,7 +142,7 @@ std::string metrics_json(const std::vector<SystemMetric>& metrics) {
 
 bool asks_for_system(const Options& options) {
   return options.system_config ||
-         (!options.machines.empty() && is_linked_system(options.machines[0]));
+         std::any_of(options.machines.begin(), options.machines.end(), is_linked_system);
 }
 
 namespace {
@@ -264,10 +264,10 @@ struct SystemRuns {
     }
     system::SystemExecution execution = execution_of(settings);
     execution.event_log = options.view;
-    const WaferSystemRun run =
-        run_wafer_system(*point.machine, point.workload, work_of(record), execution, pricing);
-    if (options.view) pages.push_back(wafer_system_page(title(point.machine->name()), run));
-    return scaling_row(point.machine->name(), run);
+    const auto outcome =
+        outcome_of_rows(*point.machine, point.workload, record, execution, pricing);
+    if (options.view) pages.push_back(outcome->page(title(point.machine->name())));
+    return outcome->scaling_row();
   }
 };
 
@@ -275,7 +275,6 @@ struct SystemRuns {
 Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::string& name) {
   if (!options.system_config) {
     Scaling scaling = scaling_of_shares(name);
-    scaling.name = "scaling";
     for (const std::string& each : options.machines) {
       if (!is_linked_system(each)) {
         scaling.rows.push_back(runs.with_store(each));

@@ -24,6 +24,7 @@
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/run/workload.hpp"
+#include "sim/driver/system/chip_system.hpp"
 #include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
 #include "sim/report/explain.hpp"
@@ -142,27 +143,25 @@ std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t a
   return extra;
 }
 
-/// What wafers make of a run whose weights come from a store outside.
-std::optional<WaferSystemRun> run_weight_store(const Point& point, const RunRecord& record,
-                                               Engine engine, const Pricing& pricing) {
-  if (!has_weight_store(*point.machine) || record.total.status != Status::ok) return std::nullopt;
+/// What a system makes of the rows that one of its chips ran; null of a machine that is no system.
+std::unique_ptr<SystemOutcome> outcome_of(const Point& point, const RunRecord& record,
+                                          Engine engine, const Pricing& pricing) {
   system::SystemExecution execution;
   execution.engine = engine;
-  return run_wafer_system(*point.machine, point.workload, work_of(record), execution, pricing);
+  return outcome_of_rows(*point.machine, point.workload, record, execution, pricing);
 }
 
-/// The same of all runs of a comparison, if all of them have such a store.
-std::optional<Scaling> run_weight_stores(const std::vector<Point>& points,
-                                         const std::vector<RunRecord>& records,
-                                         const Options& options, Engine engine) {
+/// The same of all runs of a comparison, if all of them are of systems.
+std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
+                                          const std::vector<RunRecord>& records,
+                                          const Options& options, Engine engine) {
   if (!has_weight_store(*points.front().machine)) return std::nullopt;
   const Pricing pricing(config_folder(), options.energy_table);
   Scaling scaling = scaling_of_shares(records.front().workload);
   for (const RunRecord& record : records) {
-    const std::optional<WaferSystemRun> run =
-        run_weight_store(points.at(record.run), record, engine, pricing);
-    if (!run) return std::nullopt;
-    scaling.rows.push_back(scaling_row(record.machine, *run));
+    const auto outcome = outcome_of(points.at(record.run), record, engine, pricing);
+    if (!outcome) return std::nullopt;
+    scaling.rows.push_back(outcome->scaling_row());
   }
   return scaling;
 }
@@ -180,20 +179,18 @@ void add_to_output(const std::optional<Scaling>& systems, Output& output) {
   output.add_figure(scaling_figure(*systems));
 }
 
-/// Files and figures of wafers that share a store, beside those of the rows of one.
-void add_to_output(const WaferSystemRun& wafers, const std::string& title, Output& output) {
-  for (const auto& [name, text] : wafer_system_files(wafers)) output.add_file(name, text);
-  for (Figure& figure : wafer_system_figures(wafers, title, "system_")) {
-    output.add_figure(std::move(figure));
-  }
+/// Files and figures of a system, beside those of the rows of one of its chips.
+void add_to_output(const SystemOutcome& system, Output& output) {
+  for (const auto& [name, text] : system.files()) output.add_file(name, text);
+  for (Figure& figure : system.figures()) output.add_figure(std::move(figure));
 }
 
 /// The tables of `lacuna run`, or the summary as JSON.
-void print_run(const std::vector<RunRecord>& records, const std::optional<WaferSystemRun>& wafers,
+void print_run(const std::vector<RunRecord>& records, const SystemOutcome* system,
                const Options& options, std::ostream& out) {
   if (options.json) {
     out << summary_json(records, options.explain,
-                        wafers ? wafer_system_tables(*wafers) : std::vector<NamedTable>{});
+                        system != nullptr ? system->tables() : std::vector<NamedTable>{});
   } else {
     out << run_table(records[0]) << repeated_note(records[0]) << trust_notes(records) << '\n'
         << stack_table(records[0]);
@@ -206,7 +203,7 @@ void print_run(const std::vector<RunRecord>& records, const std::optional<WaferS
       out << "\nMeans over the seeds\n\n" << seeds_table(records);
     }
     if (options.explain) out << '\n' << explain_text(records[0]);
-    if (wafers) out << '\n' << wafer_system_text(*wafers);
+    if (system != nullptr) out << '\n' << system->text(records[0].workload);
   }
 }
 
@@ -332,16 +329,12 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
-  const std::optional<WaferSystemRun> wafers =
-      run_weight_store(points[0], records[0], settings.execution.engine, pricing);
-  if (output && wafers) {
-    add_to_output(*wafers, fmt::format("{}, {}", points[0].machine->name(), workload.name),
-                  *output);
-  }
+  const auto system = outcome_of(points[0], records[0], settings.execution.engine, pricing);
+  if (output && system) add_to_output(*system, *output);
   if (output) add_layouts(records, *output);
   if (output) output->write(workload, records, streams);
   kept.remove();
-  print_run(records, wafers, options, streams.out);
+  print_run(records, system.get(), options, streams.out);
   const int values = check_values(records, options, streams);
   const int status = status_of(records, true);
   return status != kDone ? status : values;
@@ -433,7 +426,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
-  result.systems = run_weight_stores(points, records, options, settings.execution.engine);
+  result.systems = scaling_of_systems(points, records, options, settings.execution.engine);
   if (output) add_to_output(result.systems, *output);
   if (output) add_layouts(records, *output);
   if (output) output->write(workload, records, streams);

@@ -27,6 +27,9 @@ class LinkedOutcome final : public SystemOutcome {
   std::vector<SystemMetric> metrics() const override {
     return system_metrics(machine_, training_, result_);
   }
+  std::vector<NamedTable> tables() const override {
+    return system_tables(machine_, training_, result_);
+  }
   std::string text(const std::string& name) const override {
     return system_text(machine_, name, training_, result_);
   }
@@ -85,31 +88,51 @@ class LinkedSystem final : public ChipSystem {
   SystemMachine machine_;
 };
 
-class TreeOutcome final : public SystemOutcome {
+/// Rows of a trace that each chip of a tree ran.
+class RowsOutcome : public SystemOutcome {
  public:
-  TreeOutcome(const Machine& machine, const TrainingParams& training, TreeTraining trained)
-      : machine_(machine), training_(training), trained_(std::move(trained)) {}
+  RowsOutcome(const Machine& machine, std::string workload, WaferSystemRun run)
+      : machine_(machine), workload_(std::move(workload)), run_(std::move(run)) {}
 
-  std::vector<SystemMetric> metrics() const override { return tree_metrics(training_, trained_); }
-  std::string text(const std::string& name) const override {
-    return tree_text(machine_, name, training_, trained_);
-  }
+  std::vector<SystemMetric> metrics() const override { return wafer_system_metrics(run_); }
+  std::vector<NamedTable> tables() const override { return wafer_system_tables(run_, metrics()); }
+  std::string text(const std::string& /*name*/) const override { return wafer_system_text(run_); }
   std::vector<std::pair<std::string, std::string>> files() const override {
-    return tree_files(training_, trained_);
+    return wafer_system_files(run_, metrics());
   }
   std::vector<Figure> figures() const override {
-    return wafer_system_figures(trained_.run,
-                                fmt::format("{}, {}", machine_.name(), training_.model.value()));
+    return wafer_system_figures(run_, fmt::format("{}, {}", machine_.name(), workload_));
   }
   std::string page(const std::string& title) const override {
-    return wafer_system_page(title, trained_.run);
+    return wafer_system_page(title, run_);
   }
-  ScalingRow scaling_row() const override {
-    return tree_scaling_row(machine_, training_, trained_);
-  }
+  ScalingRow scaling_row() const override { return lacuna::scaling_row(machine_.name(), run_); }
+
+ protected:
+  const Machine& machine() const { return machine_; }
 
  private:
   const Machine& machine_;
+  const std::string workload_;
+  const WaferSystemRun run_;
+};
+
+class TreeOutcome final : public RowsOutcome {
+ public:
+  TreeOutcome(const Machine& machine, const TrainingParams& training, TreeTraining trained)
+      : RowsOutcome(machine, training.model, trained.run),
+        training_(training),
+        trained_(std::move(trained)) {}
+
+  std::vector<SystemMetric> metrics() const override { return tree_metrics(training_, trained_); }
+  std::string text(const std::string& name) const override {
+    return tree_text(machine(), name, training_, trained_);
+  }
+  ScalingRow scaling_row() const override {
+    return tree_scaling_row(machine(), training_, trained_);
+  }
+
+ private:
   const TrainingParams training_;
   const TreeTraining trained_;
 };
@@ -120,7 +143,7 @@ class TreeSystem final : public ChipSystem {
   explicit TreeSystem(std::unique_ptr<Machine> machine) : machine_(std::move(machine)) {}
 
   const std::string& name() const override { return machine_->name(); }
-  unsigned chips() const override { return as_store_system(*machine_)->own().wafers; }
+  unsigned chips() const override { return as_store_system(*machine_)->own().chips(); }
   std::vector<ParameterValue> parameters() const override { return parameter_values(*machine_); }
   TrainingParams spread(const TrainingParams& training) const override {
     return spread_over_tree(training, chips());
@@ -146,6 +169,17 @@ class TreeSystem final : public ChipSystem {
 };
 
 }  // namespace
+
+std::unique_ptr<SystemOutcome> outcome_of_rows(const Machine& machine,
+                                               const WorkloadTrace& workload,
+                                               const RunRecord& record,
+                                               const system::SystemExecution& execution,
+                                               const Pricing& pricing) {
+  if (!has_weight_store(machine) || record.total.status != Status::ok) return nullptr;
+  return std::make_unique<RowsOutcome>(
+      machine, workload.name,
+      run_wafer_system(machine, workload, work_of(record), execution, pricing));
+}
 
 bool is_tree_system(const std::string& name) { return is_system(name) && !is_linked_system(name); }
 

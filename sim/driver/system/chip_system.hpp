@@ -25,7 +25,10 @@ class SystemOutcome {
 
   virtual std::vector<SystemMetric> metrics() const = 0;
 
-  /// All tables; `name` is that of what was run.
+  /// Its tables for programs: metrics, time_stack and memory of all systems, and its own.
+  virtual std::vector<NamedTable> tables() const = 0;
+
+  /// All tables as text; `name` is that of what was run.
   virtual std::string text(const std::string& name) const = 0;
 
   /// What a result folder has of it, by name; of a job that was to be drawn.
@@ -77,6 +80,14 @@ class ChipSystem {
 /// The system of a preset or file with `settings`, of which those of the training are not its own.
 std::unique_ptr<ChipSystem> make_chip_system(const MachineTable& kinds, const std::string& name,
                                              const std::vector<std::string>& settings);
+
+/// What a system makes of the rows of `workload` that one of its chips ran, as `record` has them.
+/// Null if `machine` is no system, or a row was not simulated. Both outlive it.
+std::unique_ptr<SystemOutcome> outcome_of_rows(const Machine& machine,
+                                               const WorkloadTrace& workload,
+                                               const RunRecord& record,
+                                               const system::SystemExecution& execution,
+                                               const Pricing& pricing);
 
 /// Whether the chips of `name` share a store of weights over a tree.
 bool is_tree_system(const std::string& name);

@@ -327,9 +327,9 @@ void deal_out(const std::vector<Span>& spans, std::vector<ChipHistory::Part>& pa
 UnitSeries wafer_series(const WaferSystemRun& run) {
   const system::WaferNodeStats uses("wafer");
   const std::vector<Span> spans =
-      spans_of(run.result.events, run.params.wafers, system::kWaferUses);
+      spans_of(run.result.events, run.params.chips(), system::kWaferUses);
   ChipHistory history;
-  history.chips = run.params.wafers;
+  history.chips = run.params.chips();
   history.part_is = "pass";
   history.parts_are = "passes of the first wafer";
   history.uses.assign(uses.all.begin(), uses.all.end());
@@ -358,7 +358,7 @@ UnitSeries wafer_series(const WaferSystemRun& run) {
 }
 
 std::string wafer_system_page(const std::string& title, const WaferSystemRun& run) {
-  return system_page(title, run.params.wafers, run.result.ns, wafer_series(run));
+  return system_page(title, run.params.chips(), run.result.ns, wafer_series(run));
 }
 
 }  // namespace lacuna

@@ -45,7 +45,7 @@ std::vector<SystemEnergyPart> energy_beside(const system::SystemParams& params,
   for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
     const double bits = 8 * static_cast<double>(run.bytes[i]);
     const bool memory = fabric.resources()[i].kind == system::ResourceKind::ddr;
-    const double price = memory ? params.ddr_pj_bit : params.link_pj_bit;
+    const double price = memory ? params.memory_pj_bit : params.link_pj_bit;
     (memory ? streaming : links) += bits * price * 1e-12;
   }
   const double seconds = static_cast<double>(run.ns) * 1e-9;

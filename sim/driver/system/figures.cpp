@@ -28,8 +28,7 @@ Figure stack_figure(const std::string& title, std::size_t chips, const TrainingR
     const system::TimeStack& stack = result.run.chips[chip];
     ns.emplace_back(stack.begin(), stack.end());
   }
-  return time_figure("", {title, "where the time of the chips of a replica goes"}, coloured_uses(),
-                     ns);
+  return time_figure({title, "where the time of the chips of a replica goes"}, coloured_uses(), ns);
 }
 
 /// A row of bars for each chip.
@@ -60,7 +59,7 @@ Figure memory_figure(const std::string& title, const TrainingResult& result) {
                                   : fmt::format("chip {}", place.place);
     places.emplace_back(label, place);
   }
-  return places_figure("", {title, "memory of the chips of a replica"}, parts, places);
+  return places_figure({title, "memory of the chips of a replica"}, parts, places);
 }
 
 }  // namespace

@@ -32,9 +32,10 @@ std::string span_body(const SpanPicture& picture, const std::vector<Coloured>& p
   for (const auto& [kind, colour] : present) {
     body += fmt::format("use eq '{}' ? {} : ", kind, colour_variable(colour));
   }
-  body += "ink\n  number(c) = int('0x'.c[2:7])\n  plot '" + picture.name +
-          ".csv' skip 1 using 3:1:3:4:($1-0.4):($1+0.4):(number(of(strcol(2)))) with "
-          "boxxyerror fillstyle solid 1.0 noborder linecolor rgb variable notitle";
+  body +=
+      "ink\n  number(c) = int('0x'.c[2:7])\n  plot 'pipeline.csv' "
+      "skip 1 using 3:1:3:4:($1-0.4):($1+0.4):(number(of(strcol(2)))) with "
+      "boxxyerror fillstyle solid 1.0 noborder linecolor rgb variable notitle";
   for (const auto& [kind, colour] : present) {
     page.legend.push_back(kind);
     body += fmt::format(
@@ -54,7 +55,7 @@ Figure stacked(StackedFigure figure) {
 
 Figure span_figure(const SpanPicture& picture) {
   Page page;
-  page.name = picture.name;
+  page.name = "pipeline";
   page.title = picture.title;
   page.data_height = 0.13 * static_cast<double>(picture.tracks.size()) + 0.15;
   page.left = picture.left;
@@ -76,11 +77,10 @@ Figure span_figure(const SpanPicture& picture) {
   return {page.name, csv, figure_script(page, body), python_of_spans(page, python)};
 }
 
-Figure time_figure(const std::string& prefix, const std::vector<std::string>& title,
-                   const std::vector<Coloured>& uses,
+Figure time_figure(const std::vector<std::string>& title, const std::vector<Coloured>& uses,
                    const std::vector<std::vector<std::uint64_t>>& ns) {
   StackedFigure figure;
-  figure.name = prefix + "time_stack";
+  figure.name = "time_stack";
   figure.title = title;
   figure.x_label = "ms";
   for (const auto& [use, colour] : uses) figure.parts.push_back({use, colour});
@@ -93,11 +93,10 @@ Figure time_figure(const std::string& prefix, const std::vector<std::string>& ti
   return stacked(std::move(figure));
 }
 
-Figure places_figure(const std::string& prefix, const std::vector<std::string>& title,
-                     const std::vector<Coloured>& parts,
+Figure places_figure(const std::vector<std::string>& title, const std::vector<Coloured>& parts,
                      const std::vector<std::pair<std::string, MemoryOfPlace>>& places) {
   StackedFigure figure;
-  figure.name = prefix + "memory";
+  figure.name = "memory";
   figure.title = title;
   figure.x_label = "MB";
   figure.note_label = "of what the chip has";

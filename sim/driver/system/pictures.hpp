@@ -25,7 +25,6 @@ struct SpanPicture {
     Cycle from = 0;  // ns
     Cycle to = 0;
   };
-  std::string name = "pipeline";
   std::vector<std::string> title;
   std::string track;  // what a track is: first column of the data
   std::vector<std::string> tracks;
@@ -34,18 +33,15 @@ struct SpanPicture {
   double left = 0.62;  // inches for the names of the tracks
 };
 
-/// Kinds without a bar are left out.
+/// The figure `pipeline`. Kinds without a bar are left out.
 Figure span_figure(const SpanPicture& picture);
 
-/// The figure `time_stack`, with `prefix` before its name: where the time of chips goes, `ns` by
-/// chip, and of a chip by use.
-Figure time_figure(const std::string& prefix, const std::vector<std::string>& title,
-                   const std::vector<Coloured>& uses,
+/// The figure `time_stack`: where the time of chips goes, `ns` by chip, and of a chip by use.
+Figure time_figure(const std::vector<std::string>& title, const std::vector<Coloured>& uses,
                    const std::vector<std::vector<std::uint64_t>>& ns);
 
 /// The figure `memory` likewise: a bar for each place, with a label in place of its name.
-Figure places_figure(const std::string& prefix, const std::vector<std::string>& title,
-                     const std::vector<Coloured>& parts,
+Figure places_figure(const std::vector<std::string>& title, const std::vector<Coloured>& parts,
                      const std::vector<std::pair<std::string, MemoryOfPlace>>& places);
 
 }  // namespace lacuna

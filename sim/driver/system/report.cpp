@@ -226,7 +226,8 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
   }
   text += "\n" +
           energy_text(is_trace(training) ? "energy" : "energy of a weight update", result.energy);
-  text += not_counted({{"hosts (hosts_w)", machine.params.hosts_w}});
+  text += not_counted({{"hosts (hosts_w)", machine.params.hosts_w},
+                       {"machines beside their chips (machine_w)", machine.params.machine_w}});
   return text;
 }
 
@@ -373,16 +374,23 @@ std::vector<PipelineBar> pipeline_bars(const TrainingParams& training,
   return std::move(all.bars);
 }
 
+std::vector<NamedTable> system_tables(const SystemMachine& machine, const TrainingParams& training,
+                                      const TrainingResult& result) {
+  return {metrics_table("metrics", system_metrics(machine, training, result)), time_stack(result),
+          memory_table("memory", memory_places(result))};
+}
+
 std::vector<std::pair<std::string, std::string>> system_files(const SystemMachine& machine,
                                                               const TrainingParams& training,
                                                               const TrainingResult& result) {
-  return {
-      {"metrics.csv", csv_of(metrics_table("metrics", system_metrics(machine, training, result)))},
-      {"time_stack.csv", csv_of(time_stack(result))},
+  std::vector<std::pair<std::string, std::string>> files = {
       {"stages.csv", stages_csv(result)},
-      {"memory.csv", csv_of(memory_table("memory", memory_places(result)))},
       {"resources.csv", resources_csv(machine, result)},
       {"timeline.json", timeline_of(training, result)}};
+  for (const NamedTable& table : system_tables(machine, training, result)) {
+    files.emplace_back(table.name + ".csv", csv_of(table));
+  }
+  return files;
 }
 
 }  // namespace lacuna

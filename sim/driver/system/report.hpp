@@ -29,6 +29,11 @@ std::string system_text(const SystemMachine& machine, const std::string& name,
 /// What lies on each chip of a replica in each phase.
 std::vector<MemoryOfPlace> memory_places(const TrainingResult& result);
 
+/// Quantities, time stack and memory.
+std::vector<NamedTable> system_tables(const SystemMachine& machine,
+                                      const system::TrainingParams& training,
+                                      const TrainingResult& result);
+
 /// Files of a result folder, by name: metrics.csv, time_stack.csv, stages.csv, memory.csv,
 /// resources.csv, timeline.json.
 std::vector<std::pair<std::string, std::string>> system_files(

@@ -149,7 +149,7 @@ void refuse_layout_on_tree(const TrainingParams& training, const std::string& sy
 
 TreeTraining train_on_tree(const TreeJob& job) {
   const StoreSystem& system = *as_store_system(job.system);
-  check_tree(job.training, system.name(), system.own().wafers);
+  check_tree(job.training, system.name(), system.own().chips());
   MaskStore masks(job.seed);
   const WorkloadTrace trace = rows_on_tree(job, masks);
   std::vector<double> densities;
@@ -157,7 +157,7 @@ TreeTraining train_on_tree(const TreeJob& job) {
   check_wafer_accounts(job.system, trace, densities);
   TreeTraining trained;
   const WaferWork work = work_on_chip(job, trace, trained.flop);
-  trained.flop *= system.own().wafers;
+  trained.flop *= system.own().chips();
   trained.run = run_wafer_system(job.system, trace, work, job.execution, job.pricing);
   return trained;
 }
@@ -167,23 +167,13 @@ std::vector<SystemMetric> tree_metrics(const TrainingParams& training,
   const WaferSystemRun& run = trained.run;
   const double seconds = run.seconds_per_step();
   std::vector<SystemMetric> metrics = wafer_system_metrics(run);
-  const std::vector<SystemMetric> rates = rate_metrics(
-      training, {seconds, static_cast<double>(run.params.wafers.value()), trained.flop});
+  const std::vector<SystemMetric> rates =
+      rate_metrics(training, {seconds, static_cast<double>(run.params.chips()), trained.flop});
   metrics.insert(metrics.begin() + 2, rates.begin(), rates.end());
   metrics.push_back(
       energy_per_sequence(training, run.energy.total().nominal / run.params.steps.value()));
   for (SystemMetric& each : whole_training(training, seconds)) metrics.push_back(std::move(each));
   return metrics;
-}
-
-std::vector<std::pair<std::string, std::string>> tree_files(const TrainingParams& training,
-                                                            const TreeTraining& trained) {
-  std::vector<std::pair<std::string, std::string>> files = wafer_system_files(trained.run);
-  const NamedTable metrics = metrics_table("system_metrics", tree_metrics(training, trained));
-  for (auto& [name, text] : files) {
-    if (name == metrics.name + ".csv") text = csv_of(metrics);
-  }
-  return files;
 }
 
 ScalingRow tree_scaling_row(const Machine& machine, const TrainingParams& training,

@@ -46,11 +46,7 @@ std::vector<SystemMetric> tree_metrics(const system::TrainingParams& training,
 ScalingRow tree_scaling_row(const Machine& machine, const system::TrainingParams& training,
                             const TreeTraining& trained);
 
-/// The files of wafer_system_files(), with all metrics.
-std::vector<std::pair<std::string, std::string>> tree_files(const system::TrainingParams& training,
-                                                            const TreeTraining& trained);
-
-/// The same as tables.
+/// What it came to as text.
 std::string tree_text(const Machine& machine, const std::string& name,
                       const system::TrainingParams& training, const TreeTraining& trained);
 

@@ -10,10 +10,8 @@ namespace {
 
 constexpr std::size_t kMostWafers = 16;
 
-Figure passes_figure(const WaferSystemRun& run, const std::string& title,
-                     const std::string& prefix) {
+Figure passes_figure(const WaferSystemRun& run, const std::string& title) {
   SpanPicture picture;
-  picture.name = prefix + picture.name;
   picture.title = {title, "passes of the first wafer, and on the way to the store"};
   picture.track = "track";
   picture.tracks = kPassTracks;
@@ -30,8 +28,7 @@ Figure passes_figure(const WaferSystemRun& run, const std::string& title,
   return span_figure(picture);
 }
 
-Figure wafers_figure(const WaferSystemRun& run, const std::string& title,
-                     const std::string& prefix) {
+Figure wafers_figure(const WaferSystemRun& run, const std::string& title) {
   const std::size_t shown = std::min(run.result.wafers.size(), kMostWafers);
   std::vector<std::vector<std::uint64_t>> ns;
   for (std::size_t i = 0; i < shown; ++i) {
@@ -39,14 +36,13 @@ Figure wafers_figure(const WaferSystemRun& run, const std::string& title,
   }
   const std::string of = shown == run.result.wafers.size() ? "" : "first ";
   return time_figure(
-      prefix, {title, "where the time of the " + of + "wafers goes"},
+      {title, "where the time of the " + of + "wafers goes"},
       {{"work", "#1f77b4"}, {"weights", "#fdae6b"}, {"gradients", "#d62728"}, {"idle", "#e0e0e0"}},
       ns);
 }
 
-Figure wafer_memory_figure(const WaferSystemRun& run, const std::string& title,
-                           const std::string& prefix) {
-  return places_figure(prefix, {title, "memory of a wafer"},
+Figure wafer_memory_figure(const WaferSystemRun& run, const std::string& title) {
+  return places_figure({title, "memory of a wafer"},
                        {{"weights", "#08519c"},
                         {"gradients", "#6baed6"},
                         {"state", "#6a51a3"},
@@ -57,10 +53,8 @@ Figure wafer_memory_figure(const WaferSystemRun& run, const std::string& title,
 
 }  // namespace
 
-std::vector<Figure> wafer_system_figures(const WaferSystemRun& run, const std::string& title,
-                                         const std::string& prefix) {
-  return {passes_figure(run, title, prefix), wafers_figure(run, title, prefix),
-          wafer_memory_figure(run, title, prefix)};
+std::vector<Figure> wafer_system_figures(const WaferSystemRun& run, const std::string& title) {
+  return {passes_figure(run, title), wafers_figure(run, title), wafer_memory_figure(run, title)};
 }
 
 }  // namespace lacuna

@@ -129,7 +129,7 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine,
                         const WorkloadTrace& workload, const WaferWork& work,
                         const Pricing& pricing) {
   EnergyAccount energy;
-  const double times = static_cast<double>(run.params.wafers) * run.params.steps;
+  const double times = static_cast<double>(run.params.chips()) * run.params.steps;
   for (std::size_t i = 0; i < work.rows.size(); ++i) {
     if (workload.ops[i].op == "optim") continue;
     energy.range.low += work.rows[i].joules.low * times;
@@ -154,9 +154,9 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine,
   energy.beside = {
       {"waiting", "wafers that wait", waiting},
       {"store", "traffic of the store",
-       without_range(8e-12 * static_cast<double>(run.result.store_bytes) * params.memoryx.pj_bit)},
+       without_range(8e-12 * static_cast<double>(run.result.store_bytes) * params.memory_pj_bit)},
       {"tree", "links of the tree",
-       without_range(8e-12 * static_cast<double>(carried) * params.swarmx.pj_bit)},
+       without_range(8e-12 * static_cast<double>(carried) * params.link_pj_bit)},
       {"standing", "standing power beside wafers",
        without_range(params.standing_watts() * seconds)}};
   return energy;
@@ -202,7 +202,7 @@ system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const Wa
 /// are 0 but for the part of each, or of one. What all send to all others is gathered whole: the
 /// vector has what every wafer sends, and each of them sees all of it.
 void add_collective(WaferSystemRun& run, const LayerOp& op) {
-  const std::uint64_t senders = op.op == "alltoall" ? run.params.wafers.value() : 1;
+  const std::uint64_t senders = op.op == "alltoall" ? run.params.chips() : 1;
   const std::uint64_t bytes = system::bytes_moved(op) * senders;
   for (std::uint32_t time = 0; time < op.repeat; ++time) {
     const auto up = static_cast<std::uint32_t>(run.passes.size());
@@ -300,13 +300,13 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
 }
 
 Scaling scaling_of_shares(const std::string& workload) {
-  return {"system_scaling", {workload, "the same share of a batch for each chip"}, "share", {}};
+  return {"scaling", {workload, "the same share of a batch for each chip"}, "share", {}};
 }
 
 ScalingRow scaling_row(const std::string& name, const WaferSystemRun& run) {
   ScalingRow row;
   row.system = name;
-  row.chips = run.params.wafers;
+  row.chips = run.params.chips();
   row.seconds = run.seconds_per_step();
   row.each = static_cast<double>(row.chips);
   row.joules = run.energy.total().nominal / run.params.steps;
@@ -317,7 +317,7 @@ namespace {
 
 std::string standing_text(const system::WaferSystemParams& params) {
   std::vector<StandingPower> all = {{"the store (memoryx.standing_w)", params.memoryx.standing_w},
-                                    {"systems beside their wafers (system_w)", params.system_w}};
+                                    {"systems beside their wafers (machine_w)", params.machine_w}};
   if (params.nodes() > 0) {
     all.push_back({"nodes of the tree (swarmx.node_w)", params.swarmx.node_w});
   }
@@ -376,7 +376,7 @@ std::string wafer_system_text(const WaferSystemRun& run, bool with_passes) {
   const system::WaferSystemResult& result = run.result;
   std::string text = fmt::format(
       "{} wafer{} and a store of weights, {} level{} of SwarmX between them, {} step{}\n\n",
-      run.params.wafers.value(), run.params.wafers == 1 ? "" : "s", run.params.levels(),
+      run.params.chips(), run.params.chips() == 1 ? "" : "s", run.params.levels(),
       run.params.levels() == 1 ? "" : "s", run.params.steps.value(),
       run.params.steps == 1 ? "" : "s");
   if (with_passes) text += passes_text(run) + "\n";
@@ -409,7 +409,7 @@ std::string wafer_system_text(const WaferSystemRun& run, bool with_passes) {
 namespace {
 
 NamedTable passes_table(const WaferSystemRun& run) {
-  NamedTable table{"system_passes",
+  NamedTable table{"passes",
                    {"pass", "down_bytes", "up_bytes", "work_ns", "begin_ns", "end_ns", "updated_ns",
                     "least_alone_ns"},
                    {}};
@@ -430,7 +430,7 @@ NamedTable times_table(const WaferSystemRun& run) {
   for (const system::WaferTimes& wafer : run.result.wafers) {
     ns.emplace_back(wafer.begin(), wafer.end());
   }
-  return time_stack_table("system_times", {"work", "weights", "gradients", "idle"}, ns);
+  return time_stack_table("time_stack", {"work", "weights", "gradients", "idle"}, ns);
 }
 
 }  // namespace
@@ -482,7 +482,7 @@ std::string timeline_of(const WaferSystemRun& run) {
 std::vector<SystemMetric> wafer_system_metrics(const WaferSystemRun& run) {
   const double steps = run.params.steps;
   std::vector<SystemMetric> metrics = {{"step_time", run.seconds_per_step(), "s"},
-                                       {"chips", static_cast<double>(run.params.wafers), ""}};
+                                       {"chips", static_cast<double>(run.params.chips()), ""}};
   const auto append = [&](const std::vector<SystemMetric>& more) {
     metrics.insert(metrics.end(), more.begin(), more.end());
   };
@@ -492,18 +492,19 @@ std::vector<SystemMetric> wafer_system_metrics(const WaferSystemRun& run) {
   return metrics;
 }
 
-std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run) {
-  return {passes_table(run), times_table(run),
-          metrics_table("system_metrics", wafer_system_metrics(run)),
-          memory_table("system_memory", memory_places(run))};
+std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run,
+                                            const std::vector<SystemMetric>& metrics) {
+  return {passes_table(run), times_table(run), metrics_table("metrics", metrics),
+          memory_table("memory", memory_places(run))};
 }
 
-std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run) {
+std::vector<std::pair<std::string, std::string>> wafer_system_files(
+    const WaferSystemRun& run, const std::vector<SystemMetric>& metrics) {
   std::vector<std::pair<std::string, std::string>> files;
-  for (const NamedTable& table : wafer_system_tables(run)) {
+  for (const NamedTable& table : wafer_system_tables(run, metrics)) {
     files.emplace_back(table.name + ".csv", csv_of(table));
   }
-  files.emplace_back("system_timeline.json", timeline_of(run));
+  files.emplace_back("timeline.json", timeline_of(run));
   return files;
 }
 

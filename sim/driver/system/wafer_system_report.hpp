@@ -98,8 +98,9 @@ std::string wafer_system_text(const WaferSystemRun& run, bool with_passes = true
 /// Its quantities: of a step.
 std::vector<SystemMetric> wafer_system_metrics(const WaferSystemRun& run);
 
-/// The passes, the time of each wafer, and quantities of the whole with their units.
-std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run);
+/// The passes, the time of each wafer, quantities of the whole with their units, memory.
+std::vector<NamedTable> wafer_system_tables(const WaferSystemRun& run,
+                                            const std::vector<SystemMetric>& metrics);
 
 /// A stretch of a pass: on the first wafer, or (track 1) from its end there until it is in the
 /// store.
@@ -115,13 +116,12 @@ inline const std::vector<std::string> kPassTracks = {"first wafer", "on the way 
 /// What the store and a wafer hold.
 std::vector<MemoryOfPlace> memory_places(const WaferSystemRun& run);
 
-/// Passes in time, where the time of the wafers goes, memory of a wafer; `title` is the first line,
-/// and names begin with `prefix`.
-std::vector<Figure> wafer_system_figures(const WaferSystemRun& run, const std::string& title,
-                                         const std::string& prefix = "");
+/// Passes in time, where the time of the wafers goes, memory of a wafer; `title` is the first line.
+std::vector<Figure> wafer_system_figures(const WaferSystemRun& run, const std::string& title);
 
-/// The tables as files of a result folder: system_passes.csv, system_times.csv, system_metrics.csv,
-/// system_memory.csv, system_timeline.json.
-std::vector<std::pair<std::string, std::string>> wafer_system_files(const WaferSystemRun& run);
+/// The tables as files of a result folder: passes.csv, time_stack.csv, metrics.csv, memory.csv; and
+/// timeline.json.
+std::vector<std::pair<std::string, std::string>> wafer_system_files(
+    const WaferSystemRun& run, const std::vector<SystemMetric>& metrics);
 
 }  // namespace lacuna

@@ -68,7 +68,7 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
     result.remarks.push_back("the store does it, when the gradients are there");
     return result;
   }
-  system::check_ranks(op, own_.wafers, "wafers");
+  system::check_ranks(op, own_.chips(), "machines");
   result.remarks.push_back("its time is that of two passes of the system, up and down");
   return result;
 }

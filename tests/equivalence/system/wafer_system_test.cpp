@@ -26,7 +26,7 @@ Case random_case(std::uint64_t seed) {
   };
   Case made;
   WaferSystemParams& params = made.params;
-  params.wafers = static_cast<unsigned>(pick(1, 12));
+  params.machines = static_cast<unsigned>(pick(1, 12));
   params.swarmx.fanout = static_cast<unsigned>(pick(2, 4));
   params.swarmx.level_latency_ns = static_cast<unsigned>(pick(1, 60));
   params.swarmx.link_gbps = static_cast<double>(pick(3, 200));
@@ -44,7 +44,7 @@ Case random_case(std::uint64_t seed) {
     layer.name = std::to_string(l);
     layer.nonzeros = pick(1, 900);
     const bool alike = pick(0, 1) == 0;
-    for (unsigned w = 0; w < (alike ? 1U : params.wafers.value()); ++w) {
+    for (unsigned w = 0; w < (alike ? 1U : params.chips()); ++w) {
       layer.forward_ns.push_back(pick(0, 900));
       layer.delta_ns.push_back(pick(0, 900));
       layer.gradient_ns.push_back(pick(0, 900));

@@ -132,7 +132,7 @@ TEST(TrainingSeries, HasTheChipsOfAReplicaBesideEachOther) {
 WaferSystemRun two_wafers() {
   using system::WaferUse;
   WaferSystemRun run;
-  run.params.set("wafers", "2", "here");
+  run.params.set("machines", "2", "here");
   run.passes.resize(3);
   run.passes[0].name = "a";
   run.passes[1].name = "b";

@@ -118,7 +118,8 @@ std::string system_of(const Case& what, const std::vector<std::string>& settings
     const Pricing pricing(config_folder());
     const WaferSystemRun run =
         run_wafer_system(*point.machine, point.workload, work_of(record), {}, pricing);
-    for (const auto& [name, content] : wafer_system_files(run)) text += content;
+    for (const auto& [name, content] : wafer_system_files(run, wafer_system_metrics(run)))
+      text += content;
   });
   return text;
 }

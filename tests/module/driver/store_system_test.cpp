@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// `what` of a pass, in ns, of a system_passes.csv.
+/// `what` of a pass, in ns, of a passes.csv.
 std::int64_t of_pass(const std::string& csv, const std::string& pass, const std::string& what) {
   std::istringstream head(csv.substr(0, csv.find('\n')));
   std::istringstream row(csv.substr(csv.find("\n" + pass + ",") + 1));
@@ -51,7 +51,7 @@ TEST(SystemTrace, ATreeAddsUpWhatIsBetweenChipsAndGivesItBack) {
           "--engine {} --trace {} --out {}",
           chips, engine, trace, bench.path(out)));
       ASSERT_EQ(ran.status, 0) << ran.err;
-      const std::string passes = bench.read(out + "/system_passes.csv");
+      const std::string passes = bench.read(out + "/passes.csv");
       EXPECT_EQ(of_pass(passes, "sum up", "up_bytes"), 4096);
       EXPECT_EQ(of_pass(passes, "sum down", "down_bytes"), 4096);
       EXPECT_EQ(of_pass(passes, "sum down", "begin_ns") - of_pass(passes, "sum up", "begin_ns"), ns)
@@ -75,7 +75,7 @@ TEST(SystemTrace, ATreeCarriesWhatGoesToOthersByGivingAllOfItToAll) {
         "--out {}",
         trace, bench.path(op)));
     ASSERT_EQ(ran.status, 0) << ran.err;
-    const std::string passes = bench.read(op + std::string("/system_passes.csv"));
+    const std::string passes = bench.read(op + std::string("/passes.csv"));
     EXPECT_EQ(of_pass(passes, "s up", "up_bytes"), bytes) << op;
     EXPECT_EQ(of_pass(passes, "s down", "down_bytes"), bytes) << op;
   }
@@ -95,7 +95,7 @@ TEST(SystemTrace, ATreeRefusesWhatItCannotCarry) {
   EXPECT_THAT(refused("s,p2p,64,,,ranks=2;between=chips"),
               HasSubstr("does not say from which chip to which"));
   EXPECT_THAT(refused("s,allreduce,64,,,ranks=4;between=chips"),
-              HasSubstr("ranks=4, and 2 chips run these rows (wafers)"));
+              HasSubstr("ranks=4, and 2 chips run these rows (machines)"));
 }
 
 // The names that parameters of systems had before, and those of chips that are none of the system.
@@ -105,9 +105,20 @@ TEST(WaferSystemRun, ParametersOfBeforeAreRefusedWithTheNewName) {
     EXPECT_EQ(ran.status, 2) << line;
     return ran.err;
   };
-  EXPECT_THAT(refused("--machine wse2 --set sys.wafers=2"),
-              HasSubstr("'sys.wafers' is now wafers of a system with a store of weights"));
+  EXPECT_THAT(
+      refused("--machine wse2 --set sys.wafers=2"),
+      HasSubstr(
+          "'sys.wafers' is now machines (one wafer in each), as of all systems with a store"));
+  EXPECT_THAT(refused("--machine wse2 --set sys.steps=2"),
+              HasSubstr("'sys.steps' is now steps of a system with a store of weights"));
   EXPECT_THAT(refused("--machine wse2 --set sys.memoryx.on=true"), HasSubstr("base: cs2x1"));
+  for (const auto& [before, now] :
+       {std::pair("wafers", "machines (one wafer in each)"), std::pair("system_w", "machine_w"),
+        std::pair("swarmx.pj_bit", "link_pj_bit"), std::pair("memoryx.pj_bit", "memory_pj_bit")}) {
+    EXPECT_THAT(refused(fmt::format("--machine cs2x2 --set {}=2", before)),
+                HasSubstr(fmt::format("'{}' is now {}, as of all systems (doc/migration.md)",
+                                      before, now)));
+  }
   EXPECT_THAT(refused("--machine cs2x2 --set wafer.rows=4"), HasSubstr("set as chip.wafer.rows"));
   EXPECT_THAT(refused("--machine cs2x2 --set chip=bow"),
               HasSubstr("takes no weights from a store"));
@@ -120,10 +131,11 @@ TEST(WaferSystemRun, ParametersOfBeforeAreRefusedWithTheNewName) {
   const std::string study =
       bench.file("study.yaml", "machine: wse2\ngemm: 64x64x64\ngrid: {sys.wafers: [1, 2]}\n");
   for (const std::string& line : {"sweep " + study, std::string("describe sys.wafers")}) {
-    EXPECT_THAT(run_real(line).err, HasSubstr("'sys.wafers' is now wafers of a system")) << line;
+    EXPECT_THAT(run_real(line).err, HasSubstr("'sys.wafers' is now machines (one wafer in each)"))
+        << line;
   }
   EXPECT_THAT(run_real("describe memoryx.read_gbps").out, HasSubstr("share a store of weights"));
-  const std::string own = bench.file("own.yaml", "base: cs2x1\nwafers: 3\nnetwork: ring\n");
+  const std::string own = bench.file("own.yaml", "base: cs2x1\nmachines: 3\nnetwork: ring\n");
   EXPECT_THAT(refused("--machine " + own),
               HasSubstr("found network = 'ring'; allowed: links, tree"));
 }
@@ -176,20 +188,36 @@ TEST(SystemTrace, SystemsOfAllKindsAreComparedOnOneTrace) {
   const std::string csv = bench.read("both/scaling.csv");
   EXPECT_THAT(csv,
               HasSubstr("system,chips,step_s,shares_per_s,efficiency,joules_per_share\npod4,4,"));
-  for (const auto& [machine, file] :
-       {std::pair("pod4", "metrics.csv"), std::pair("cs2x4", "system_metrics.csv")}) {
+  for (const char* const machine : {"pod4", "cs2x4"}) {
     const Ran alone =
         run_real(fmt::format("run --machine {} --out {}{}", machine, bench.path(machine), line));
     ASSERT_EQ(alone.status, 0) << alone.err;
-    const std::string metrics = bench.read(fmt::format("{}/{}", machine, file));
+    const std::string metrics = bench.read(machine + std::string("/metrics.csv"));
     const std::string key = "\nstep_time,";
     const std::size_t at = metrics.find(key) + key.size();
     const std::string step = metrics.substr(at, metrics.find(',', at) - at);
     EXPECT_THAT(csv, HasSubstr(fmt::format("\n{},4,{},", machine, step)));
   }
-  const Ran chip = run_real("compare --machine pod4 --machine wse2" + line);
+  const Ran turned =
+      run_real("compare --machine cs2x4 --machine pod4 --out " + bench.path("turned") + line);
+  ASSERT_EQ(turned.status, 0) << turned.err;
+  EXPECT_THAT(bench.read("turned/scaling.csv"),
+              ::testing::AllOf(HasSubstr("\npod4,4,"), HasSubstr("joules_per_share\ncs2x4,4,")));
+  const Ran chip = run_real("compare --machine wse2 --machine pod4" + line);
   EXPECT_EQ(chip.status, 2);
   EXPECT_THAT(chip.err, HasSubstr("wse2: is no system of chips"));
+}
+
+// The timeline is that of the system; what units of its chips did is in a file of another name.
+TEST(SystemTrace, ATimelineOfUnitsIsBesideThatOfTheSystem) {
+  const ProgramBench bench;
+  const Ran ran = run_real(
+      "run --quiet --machine cs2x1 --set chip.wafer.columns=4 --set chip.wafer.rows=4 --gemm 8x8x8 "
+      "--timeline --out " +
+      bench.path("out"));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(bench.read("out/timeline.json"), HasSubstr("on the way to the store"));
+  EXPECT_THAT(bench.read("out/chip_timeline.json"), HasSubstr("r0.c0"));
 }
 
 // A way up ends in the store: what the timeline draws of it is what the passes say.
@@ -204,9 +232,9 @@ TEST(SystemTrace, ATreeHasATimelineOfItsPasses) {
       trace + " --out " + bench.path("out"));
   ASSERT_EQ(ran.status, 0) << ran.err;
   // 5,053 ns up, of which the wafer has none
-  EXPECT_THAT(bench.read("out/system_timeline.json"),
+  EXPECT_THAT(bench.read("out/timeline.json"),
               HasSubstr(R"("name":"sum up","ph":"X","pid":0,"tid":1,"ts":)"));
-  EXPECT_THAT(bench.read("out/system_timeline.json"), HasSubstr(R"("dur":5.053})"));
+  EXPECT_THAT(bench.read("out/timeline.json"), HasSubstr(R"("dur":5.053})"));
 }
 
 }  // namespace

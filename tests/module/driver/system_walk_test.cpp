@@ -105,7 +105,7 @@ const std::vector<Step>& steps() {
       {"machine_w", "300", "step"},
       {"hosts_w", "100", "step"},
       {"link_pj_bit", "16", "step"},
-      {"ddr_pj_bit", "40", "streamed"},
+      {"memory_pj_bit", "40", "streamed"},
       {"links.link_gbps", "8", "step"},
       {"links.efficiency", "0.5", "step"},
       {"links.pair_links", "1", "step"},

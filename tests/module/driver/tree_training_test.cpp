@@ -66,17 +66,16 @@ TEST(TreeTraining, IsTheTraceThatTraceMakeMakesOfTheModel) {
                                " --no-cache --set training.activations=" + activations + " --out " +
                                bench.path("model" + activations) + kWafers);
     ASSERT_EQ(model.status, 0) << model.err;
-    EXPECT_EQ(bench.read("model" + activations + "/system_memory.csv"),
-              bench.read("rows" + activations + "/system_memory.csv"));
-    EXPECT_EQ(first_cells(bench.read("model" + activations + "/system_passes.csv")),
-              first_cells(bench.read("rows" + activations + "/system_passes.csv")));
+    EXPECT_EQ(bench.read("model" + activations + "/memory.csv"),
+              bench.read("rows" + activations + "/memory.csv"));
+    EXPECT_EQ(first_cells(bench.read("model" + activations + "/passes.csv")),
+              first_cells(bench.read("rows" + activations + "/passes.csv")));
     const auto step = [&](const std::string& out) {
-      return std::stod(
-          value_of(bench.read(out + activations + "/system_metrics.csv"), "step_time"));
+      return std::stod(value_of(bench.read(out + activations + "/metrics.csv"), "step_time"));
     };
     EXPECT_NEAR(step("model"), step("rows"), 1e-6);
     const std::vector<std::string> passes =
-        first_cells(bench.read("model" + activations + "/system_passes.csv"));
+        first_cells(bench.read("model" + activations + "/passes.csv"));
     const bool done_again =
         std::find(passes.begin(), passes.end(), "bwd.l0.q_again") != passes.end();
     EXPECT_EQ(done_again, activations == "recomputed");
@@ -99,9 +98,9 @@ TEST(TreeTraining, HasFiguresOfPassesTimeAndMemory) {
     return found;
   };
   const std::string bars = bench.read("out/figures/pipeline.csv");
-  const std::vector<std::string> passes = first_cells(bench.read("out/system_passes.csv"));
+  const std::vector<std::string> passes = first_cells(bench.read("out/passes.csv"));
   EXPECT_EQ(count(bars, "\n0,"), passes.size() - 1);  // the first cell is the head's
-  const std::string times = bench.read("out/system_timeline.json");
+  const std::string times = bench.read("out/timeline.json");
   EXPECT_EQ(count(bars, "\n1,"), count(times, "\"tid\":1,\"ts\""));
   EXPECT_GT(count(bars, "\n1,"), 0U);
   const auto starting = [&](const std::string& id) {
@@ -135,8 +134,8 @@ TEST(TreeTraining, HasAPageOfItsWafers) {
   ASSERT_EQ(run_real(run + bench.path("clocked") + " --engine clocked").status, 0);
   EXPECT_EQ(bench.read("clocked/view.html"), page);
   const std::string chips = "chip:\n  wafer: {columns: 16, rows: 64}\n  mem: {kib: 1024}\n";
-  const std::string two = bench.file("two.yaml", "base: cs2x1\nwafers: 2\n" + chips);
-  const std::string one = bench.file("one.yaml", "base: cs2x1\nwafers: 1\n" + chips);
+  const std::string two = bench.file("two.yaml", "base: cs2x1\nmachines: 2\n" + chips);
+  const std::string one = bench.file("one.yaml", "base: cs2x1\nmachines: 1\n" + chips);
   const Ran both =
       run_real("compare --quiet --view --system-config " + tiny(bench) + " --machine " + one +
                " --machine " + two + " --out " + bench.path("both"));
@@ -209,8 +208,8 @@ TEST(TreeTraining, WhatAWaferDoesNotHoldIsAnErrorWithItsBytes) {
 TEST(TreeTraining, ABatchIsCutOverSystemsOfBothKinds) {
   const ProgramBench bench;
   const std::string chips = "chip:\n  wafer: {columns: 16, rows: 64}\n  mem: {kib: 1024}\n";
-  const std::string two = bench.file("two.yaml", "base: cs2x1\nwafers: 2\n" + chips);
-  const std::string four = bench.file("four.yaml", "base: cs2x1\nwafers: 4\n" + chips);
+  const std::string two = bench.file("two.yaml", "base: cs2x1\nmachines: 2\n" + chips);
+  const std::string four = bench.file("four.yaml", "base: cs2x1\nmachines: 4\n" + chips);
   const std::string pod = bench.file("pod.yaml", "base: pod4\nchip:\n  ipu: {tiles: 96}\n");
   const std::string line = "compare --quiet --system-config " +
                            tiny(bench, "accumulation: 2\ntensor: 2\n") + " --machine " + two +
@@ -230,7 +229,7 @@ TEST(TreeTraining, ABatchIsCutOverSystemsOfBothKinds) {
     const Ran ran = run_real("run --quiet --machine " + machine + " --out " + bench.path(cut) +
                              " --system-config " + tiny(bench, "") + " --set training." + cut);
     EXPECT_EQ(ran.status, 0) << ran.err;
-    return value_of(bench.read(cut + "/system_metrics.csv"), "step_time");
+    return value_of(bench.read(cut + "/metrics.csv"), "step_time");
   };
   EXPECT_THAT(csv, HasSubstr("\nfour,4,4,1," + alone(four, "replicas=4") + ","));
   EXPECT_THAT(csv, HasSubstr("\ntwo,2,2,1," + alone(two, "micro_batch=2") + ","));

@@ -27,12 +27,12 @@ TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
       bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   // half of 64 x 64 weights, 4 bytes each
-  EXPECT_THAT(file_text(bench.path("out") + "/system_passes.csv"), HasSubstr(",8192,0,"));
-  EXPECT_THAT(file_text(bench.path("out") + "/system_times.csv"), HasSubstr("\n1,work,"));
+  EXPECT_THAT(file_text(bench.path("out") + "/passes.csv"), HasSubstr(",8192,0,"));
+  EXPECT_THAT(file_text(bench.path("out") + "/time_stack.csv"), HasSubstr("\n1,work,"));
   for (const std::string figure : {"pipeline", "time_stack", "memory"}) {
-    EXPECT_TRUE(std::filesystem::exists(bench.path("out/figures/system_" + figure + ".svg")));
+    EXPECT_TRUE(std::filesystem::exists(bench.path("out/figures/" + figure + ".svg")));
   }
-  EXPECT_THAT(bench.read("out/figures/system_pipeline.csv"), HasSubstr("\n0,forward,"));
+  EXPECT_THAT(bench.read("out/figures/pipeline.csv"), HasSubstr("\n0,forward,"));
 }
 
 std::string wafer_line(const std::string& verb) {
@@ -42,11 +42,11 @@ std::string wafer_line(const std::string& verb) {
 }
 
 TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
-  const Ran ran = run_real(wafer_line("run") + "--machine cs2x1 --set wafers=2 --json");
+  const Ran ran = run_real(wafer_line("run") + "--machine cs2x1 --set machines=2 --json");
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* const words :
-       {"\"system_passes\": [", "\"down_bytes\": 8192", "\"updated_ns\": null",
-        "\"quantity\": \"energy_store\"", "\"system_memory\": [", "\"capacity\": 4000000000000"}) {
+       {"\"passes\": [", "\"down_bytes\": 8192", "\"updated_ns\": null",
+        "\"quantity\": \"energy_store\"", "\"memory\": [", "\"capacity\": 4000000000000"}) {
     EXPECT_THAT(ran.out, HasSubstr(words));
   }
 }
@@ -99,17 +99,17 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
       "--trace " +
       trace + " --out " + bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
-  const std::string passes = file_text(bench.path("out") + "/system_passes.csv");
+  const std::string passes = file_text(bench.path("out") + "/passes.csv");
   EXPECT_THAT(passes, HasSubstr("fwd.a,512,0,"));
   EXPECT_THAT(passes, HasSubstr("bwd.a_dx,512,0,"));  // of the same weights, held once
   EXPECT_THAT(passes, HasSubstr("bwd.a_dw,512,512,"));
   EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
   EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
-  EXPECT_THAT(file_text(bench.path("out") + "/system_memory.csv"),
+  EXPECT_THAT(file_text(bench.path("out") + "/memory.csv"),
               HasSubstr("phase,chip,weights,gradients,state,activations,working,total,capacity\n"
                         "0,store,576,576,1152,0,0,2304,4000000000000\n"
                         "0,wafer,0,0,0,256,256,512,655360\n"));
-  EXPECT_NEAR(quantities(bench.path("out") + "/system_metrics.csv").at("energy_work"),
+  EXPECT_NEAR(quantities(bench.path("out") + "/metrics.csv").at("energy_work"),
               joules_without(bench.path("out") + "/summary.csv", "optim"), 1e-12);
 }
 
@@ -133,9 +133,9 @@ TEST(WaferSystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
   const ProgramBench bench;
   const std::string line = wafer_line("run") + "--machine cs2x2 --set memoryx.standing_w=100 " +
                            "--set swarmx.node_w=10 --out " + bench.path("out");
-  const Ran ran = run_real(line + " --set system_w=1000 --set steps=3");
+  const Ran ran = run_real(line + " --set machine_w=1000 --set steps=3");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  const auto values = quantities(bench.path("out") + "/system_metrics.csv");
+  const auto values = quantities(bench.path("out") + "/metrics.csv");
   EXPECT_DOUBLE_EQ(values.at("energy_standing"), 2110 * values.at("step_time"));
   EXPECT_DOUBLE_EQ(values.at("energy"), parts_of(values));
   EXPECT_LT(values.at("energy_low"), values.at("energy"));
@@ -154,11 +154,11 @@ TEST(WaferSystemRun, AWaferThatWaitsDrawsItsIdlePower) {
                              " --out " + bench.path("out") + us);
     EXPECT_EQ(ran.status, 0) << ran.err;
   }
-  const auto base = quantities(bench.path("out") + "5/system_metrics.csv");
-  const auto slow = quantities(bench.path("out") + "500/system_metrics.csv");
+  const auto base = quantities(bench.path("out") + "5/metrics.csv");
+  const auto slow = quantities(bench.path("out") + "500/metrics.csv");
   const double watts = (slow.at("energy_waiting") - base.at("energy_waiting")) /
                        (2 * (slow.at("step_time") - base.at("step_time")));
-  const auto ns = uses(bench.path("out") + "5/system_times.csv");
+  const auto ns = uses(bench.path("out") + "5/time_stack.csv");
   const double waits = ns.at("weights") + ns.at("gradients") + ns.at("idle");
   EXPECT_GT(watts, 0);
   EXPECT_NEAR(base.at("energy_waiting"), watts * waits * 1e-9, 1e-6 * base.at("energy_waiting"));
@@ -170,8 +170,8 @@ TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {
                            bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("the same share of a batch for each chip"));
-  EXPECT_THAT(file_text(bench.path("out") + "/system_scaling.csv"), HasSubstr("\ncs2x4,4,"));
-  EXPECT_TRUE(std::filesystem::exists(bench.path("out") + "/figures/system_scaling.svg"));
+  EXPECT_THAT(file_text(bench.path("out") + "/scaling.csv"), HasSubstr("\ncs2x4,4,"));
+  EXPECT_TRUE(std::filesystem::exists(bench.path("out") + "/figures/scaling.svg"));
 }
 
 }  // namespace

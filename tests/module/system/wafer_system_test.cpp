@@ -51,10 +51,10 @@ TEST(WaferSystem, ALevelOfTheTreeAddsALinkAndItsLatency) {
   params.memoryx.read_gbps = 1;
   params.swarmx.link_gbps = 1;
   params.swarmx.tree_gbps = 1;
-  params.wafers = 2;
+  params.machines = 2;
   const WaferSystemResult two = run(params, {pass_of(4096, 0, 100)});
   EXPECT_EQ(two.passes[0].begin, 13191U + 4096 + 500);
-  params.wafers = 9;  // two levels of up to eight
+  params.machines = 9;  // two levels of up to eight
   const WaferSystemResult nine = run(params, {pass_of(4096, 0, 100)});
   EXPECT_EQ(nine.passes[0].begin, 13191U + 2 * (4096 + 500));
 }
@@ -67,7 +67,7 @@ TEST(WaferSystem, LinksOfTheTreeAndOfAWafersSystemHaveRatesOfTheirOwn) {
   params.swarmx.link_gbps = 1;
   params.swarmx.tree_gbps = 2;
   EXPECT_EQ(run(params, {pass_of(4096, 0, 100)}).passes[0].begin, 13191U);  // one wafer has no tree
-  params.wafers = 2;
+  params.machines = 2;
   EXPECT_EQ(run(params, {pass_of(4096, 0, 100)}).passes[0].begin, 13191U + 2048 + 500);
 }
 
@@ -86,7 +86,7 @@ TEST(WaferSystem, NoPassIsFasterThanItsBytesItsWorkAndItsLatencies) {
     for (const std::uint64_t bytes : {1U, 4096U, 1'000'000U}) {
       for (const std::uint64_t ns : {0U, 3000U, 100'000U}) {
         WaferSystemParams params;
-        params.wafers = wafers;
+        params.machines = wafers;
         const WaferPass pass = pass_of(bytes, 0, ns);
         EXPECT_GE(run(params, {pass}).ns, least_ns(params, kEdge, pass))
             << wafers << " wafers, " << bytes << " bytes, " << ns << " ns";
@@ -125,7 +125,7 @@ TEST(WaferSystem, GradientsShareTheLinkUnlessItIsFullDuplex) {
 TEST(WaferSystem, EveryWaferSeesEveryWeightAndSumsAreMadeOnceForEachChild) {
   for (const unsigned wafers : {1U, 3U, 8U, 20U, 64U}) {
     WaferSystemParams params;
-    params.wafers = wafers;
+    params.machines = wafers;
     params.swarmx.fanout = 4;
     const WaferSystemResult result = run(params, {pass_of(50'001, 30'001, 2000)});
     for (std::size_t i = 0; i < result.down_bytes.size(); ++i) {
@@ -167,7 +167,7 @@ TEST(WaferSystem, StrongScalingEndsWhereTheStreamTakesAsLongAsTheWork) {
   double one = 0;
   for (const unsigned wafers : {1U, 2U, 4U, 8U, 16U}) {
     WaferSystemParams params;
-    params.wafers = wafers;
+    params.machines = wafers;
     // 15 MB take 100,000 ns; work of 800,000 is shared
     const Cycle ns = run(params, {pass_of(15'000'000, 0, 800'000 / wafers)}).ns;
     if (wafers == 1) one = static_cast<double>(ns);
@@ -182,7 +182,7 @@ TEST(WaferSystem, WeakScalingCostsALatencyForEachLevelOfTheTree) {
   Cycle before = 0;
   for (const unsigned wafers : {1U, 8U, 64U}) {
     WaferSystemParams params;
-    params.wafers = wafers;
+    params.machines = wafers;
     const Cycle ns = run(params, {pass_of(3'000'000, 3'000'000, 200'000)}).ns;
     if (before != 0) {
       EXPECT_GE(ns, before + 2 * 500);
@@ -196,7 +196,7 @@ TEST(WaferSystem, WeakScalingCostsALatencyForEachLevelOfTheTree) {
 TEST(WaferSystem, NodesOfTheTreeAreThoseOfAllItsLevels) {
   const auto nodes = [](unsigned wafers) {
     WaferSystemParams params;
-    params.wafers = wafers;
+    params.machines = wafers;
     return params.nodes();
   };
   EXPECT_EQ(nodes(1), 0U);
@@ -209,7 +209,7 @@ TEST(WaferSystem, NodesOfTheTreeAreThoseOfAllItsLevels) {
 
 TEST(WaferSystem, TimesOfAnotherNumberOfWafersAreRefused) {
   WaferSystemParams params;
-  params.wafers = 3;
+  params.machines = 3;
   WaferPass pass = pass_of(4096, 0, 1);
   pass.ns = {1, 2};
   EXPECT_THROW(run(params, {pass}), ParameterError);

@@ -316,7 +316,7 @@ const std::vector<ProbeStep>& probe_steps() {
 const std::vector<StoreStep>& store_steps() {
   static const std::vector<StoreStep> all = {
       {"sys:chip", "wse3", "store"},
-      {"sys:wafers", "16", "store"},
+      {"sys:machines", "16", "store"},
       {"sys:weight_bytes", "8", "store"},
       {"sys:grad_bytes", "8", "trained"},
       {"sys:prefetch_bytes", "4096", "large store"},
@@ -324,19 +324,19 @@ const std::vector<StoreStep>& store_steps() {
       {"sys:chunks", "16", "large store"},
       {"sys:io_latency_us", "50", "store"},
       {"sys:steps", "3", "store"},
-      {"sys:system_w", "100", "store"},
+      {"sys:machine_w", "100", "store"},
       {"sys:memoryx.read_gbps", "1", "store"},
       {"sys:memoryx.write_gbps", "1", "trained"},
       {"sys:memoryx.update_ns_per_1k", "100", "trained"},
       {"sys:memoryx.capacity_tb", "8", "store"},
       {"sys:memoryx.state_bytes", "16", "trained"},
-      {"sys:memoryx.pj_bit", "40", "store"},
+      {"sys:memory_pj_bit", "40", "store"},
       {"sys:memoryx.standing_w", "100", "store"},
       {"sys:swarmx.fanout", "2", "store"},
       {"sys:swarmx.level_latency_ns", "5000", "store"},
       {"sys:swarmx.link_gbps", "1", "store"},
       {"sys:swarmx.tree_gbps", "1", "store"},
-      {"sys:swarmx.pj_bit", "40", "store"},
+      {"sys:link_pj_bit", "40", "store"},
       {"sys:swarmx.node_w", "100", "store"},
   };
   return all;
