@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/ipu/memory_layout.hpp"
 #include "models/ipu/memory_ports.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
@@ -34,12 +35,27 @@ void check_bundle(const ChipParams& params, const Bundle& bundle) {
   }
 }
 
+/// What a bundle loses is found when its program is taken from the builder.
+void check_lost(const ChipParams& params, const Program& program, std::size_t index) {
+  const Bundle& bundle = program.bundles[index];
+  const std::uint32_t lost = lost_to_ports(params.tile.memory, bundle);
+  const std::uint32_t said = index < program.conflicts.size() ? program.conflicts[index] : 0;
+  if (said >= lost) return;
+  throw InternalError(
+      fmt::format("bundle '{}' loses {} slots at the memory ports and its program says {}: it was "
+                  "added after the program was taken",
+                  bundle.name, lost, said));
+}
+
 void check_program(const ChipParams& params, const Program& program) {
   if (program.set_size != params.tile.slots()) {
     throw InternalError(fmt::format("a program for {} issue slots on a tile with {}",
                                     program.set_size, params.tile.slots()));
   }
-  for (const Bundle& bundle : program.bundles) check_bundle(params, bundle);
+  for (std::size_t i = 0; i < program.bundles.size(); ++i) {
+    check_bundle(params, program.bundles[i]);
+    check_lost(params, program, i);
+  }
   for (const ExchangePhase& phase : program.exchanges) {
     check_plan(phase.plan, params.ipu.tiles);
     if (phase.plan.length == 0) throw InternalError("an exchange that moves nothing");

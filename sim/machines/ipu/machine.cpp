@@ -440,7 +440,8 @@ void IpuMachine::require_encodable(const LayerOp& op, const Mask* mask) const {
   if (params_.activations.encode == ipu::Encoder::none) {
     refuse(
         "an IPU multiplies all of X unless its zeros are found first: activations.encode=device or "
-        "host makes a dynamic sparse operand of it; x_pattern dense runs it as it is");
+        "host (of the chips of a system chip.activations.encode) makes a dynamic sparse operand of "
+        "it; x_pattern dense runs it as it is");
   }
 }
 

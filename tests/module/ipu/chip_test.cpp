@@ -282,6 +282,21 @@ TEST_P(Chip, ABundleThatExceedsTheAmpIsADefectAndOneThatExceedsAPortIsNotSupport
   }
 }
 
+// Of a tile that loads 8 bytes in a clock, two reads of 8 bytes take a slot more.
+TEST_P(Chip, ABundleThatLosesSlotsAndComesAfterItsProgramWasTakenIsADefect) {
+  ChipParams params = chip_of(1);
+  params.tile.memory.load_bytes = 8U;
+  Bundle reads("reads");
+  reads.add(Tally::read_input, 2);
+  ProgramBuilder builder(params);
+  builder.bundle(reads);
+  Program program = builder.take();
+  EXPECT_THAT(program.conflicts, ElementsAre(1));
+  EXPECT_NO_THROW(simulate({params, program}, GetParam()));
+  program.bundles.push_back(reads);
+  EXPECT_THROW(simulate({params, program}, GetParam()), InternalError);
+}
+
 TEST_P(Chip, MoreProductsThanTheOperationHasAreADefect) {
   Bench bench(1);
   const std::uint32_t mac = bench.builder.bundle(Bundle("mac").add(Tally::mac_fp16, 8));
