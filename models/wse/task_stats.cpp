@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "models/wse/router_sums.hpp"
-
 namespace lacuna::wse {
 namespace {
 
@@ -22,34 +20,10 @@ class CoreSum {
   }
   std::uint64_t busy() const { return computes() + cycles(TaskCycle::fabric); }
 
-  void add_to(TaskCoreStats& s) const {
-    s.vector += cycles(TaskCycle::vector);
-    s.scalar += cycles(TaskCycle::scalar);
-    s.special += cycles(TaskCycle::special);
-    s.fabric += cycles(TaskCycle::fabric);
-    s.bank += cycles(TaskCycle::conflict);
-    s.residual += cycles(TaskCycle::residual);
-    s.dispatch += cycles(TaskCycle::dispatch);
-    s.wait_out += cycles(TaskCycle::wait_out);
-    s.wait_in += cycles(TaskCycle::wait_in);
-    s.drained += cycles(TaskCycle::idle);
-    s.issues += busy() + c_.beside * times_;
-    s.busy += busy();
-    s.mac16 += c_.mac16 * times_;
-    s.mac32 += c_.mac16_32 * times_;
-    s.mac_fp32 += c_.mac32 * times_;
-    s.add16 += c_.add16 * times_;
-    s.add32 += c_.add32 * times_;
-    s.mul16 += c_.mul16 * times_;
-    s.mul32 += c_.mul32 * times_;
-    s.special16 += c_.special16 * times_;
-    s.special32 += c_.special32 * times_;
-    s.reads += c_.reads * times_;
-    s.writes += c_.writes * times_;
-    s.injected += c_.sent * times_;
-    s.deliveries += c_.received * times_;
-    s.tasks += c_.tasks * times_;
-    s.instructions += c_.instructions * times_;
+  void add_to(TaskCoreStats& stats) const {
+    stats.add(c_, times_);
+    stats.issues += busy() + c_.beside * times_;
+    stats.busy += busy();
   }
 
  private:
@@ -70,9 +44,7 @@ void TaskStats::add(const TaskOutcome& run, std::uint64_t times, Cycle cycles) {
   }
   RouterCounters all;
   for (const RouterCounters& counters : run.routers) all.add(counters, times);
-  add_sent(all, router);
-  for (const std::uint64_t stalls : all.stalls) router.stalls += stalls;
-  router.drops += all.filtered;
+  router.add(all);
   core.ejected += all.sent[kRamp];  // a word that a filter drops has been on the ramp
 }
 

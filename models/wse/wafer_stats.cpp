@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "models/wse/router_sums.hpp"
-
 namespace lacuna::wse {
 namespace {
 
@@ -117,36 +115,19 @@ void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint
   const std::uint64_t issues = core.cycles[kFma] + core.cycles[kScalar] + core.cycles[kReduce];
   stats.issues += issues + core.beside;
   stats.busy += issues;
-  stats.injected += core.sent;
   if (kernel.has_index()) stats.index_decodes += core.words;
   stats.tasks += core.words + core.commands;
-  stats.reductions += core.reductions;
   stats.tallies.add(core.tallies);
-  stats.buffer_cycles += core.buffers_in_use;
-}
-
-void add_stack(const CoreCounters& core, CoreStats& stats) {
-  stats.fma += core.cycles[kFma];
-  stats.scalar += core.cycles[kScalar];
-  stats.bank += core.cycles[kConflict];
-  stats.residual += core.cycles[kResidual];
-  stats.reduce += core.cycles[kReduce];
-  stats.dispatch += core.cycles[kDispatch];
-  stats.weights += core.cycles[kWaitWeights];
-  stats.ring_in += core.cycles[kWaitRingIn];
-  stats.ring_out += core.cycles[kWaitRingOut];
-  stats.buffer += core.cycles[kWaitBuffer];
 }
 
 void add_router(const RouterCounters& router, Color weights, RouterStats& stats) {
-  add_sent(router, stats);
+  stats.add(router);
   for (std::size_t color = 0; color < kColors; ++color) {
     // Those of columns with colors of their own follow the first.
     const auto first = static_cast<std::size_t>(weights);
     const bool weight = first == 0 ? color == 0 : color >= first;
     (weight ? stats.stalls_weights : stats.stalls_ring) += router.stalls[color];
   }
-  stats.closures += router.closures;
 }
 
 /// The idle cycles of the cores of `row` that are not in its representative's counters as they
@@ -254,7 +235,7 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
     add_ends(counts, program, hop, behind, row, at, core);
   }
   add_work(counted, kernel, kernel.tokens[row], core);
-  add_stack(counted, core);
+  core.add(counted);
   MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
   add_router(counts.router, weights, router);
   core.ejected += counts.router.sent[kRamp];
@@ -265,12 +246,9 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
 void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const Program& program,
                           Cycle cycles, Cycle at) {
   for (const InjectorCounters& injector : injectors) {
-    edge.words += injector.words;
+    edge.add(injector);
     edge.bits += injector.words * 32;
-    edge.no_token += injector.no_token;
-    edge.closed += injector.closed;
-    edge.scanning += injector.scanning;
-    edge.done += injector.done + (at - cycles);
+    edge.done += at - cycles;
     const std::uint64_t copies = program.source.empty() ? 1 : program.kernel.groups.count;
     // what a filter drops is counted where it comes
     core.deliveries +=
@@ -288,17 +266,14 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     const CoreCounters& counted = run.cores[i];
     const std::uint64_t tokens = kernel.tokens[row];
     const std::uint64_t words = ceil_div(tokens, kernel.ring_elements);
-    add_stack(counted, core);
+    core.add(counted);
     core.drained += counted.cycles[kDone];
     (kernel.fp32 ? core.mac_fp32 : kernel.psum_fp32 ? core.mac32 : core.mac16) += counted.products;
     (kernel.ring_fp32 ? core.add32 : core.add16) += counted.added;
     core.issues += counted.cycles[kFma] + counted.cycles[kReduce] + counted.beside;
     core.busy += counted.cycles[kFma] + counted.cycles[kReduce];
-    core.injected += counted.sent;
     core.index_decodes += counted.words;
     core.tasks += counted.words + counted.commands;
-    core.reductions += counted.reductions;
-    core.buffer_cycles += counted.buffers_in_use;
     // A dot product reads dY and X; dY is read where it is sent and written where it is kept.
     const std::uint64_t wide = ceil_div(kernel.simd * element, 8);
     core.reads_input +=
@@ -316,12 +291,8 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
   for (const auto& words : run.collected) edge.collected += words.size();
   edge.bits += edge.collected.value() * 32;
   for (const InjectorCounters& injector : run.injectors) {
-    edge.words += injector.words;
+    edge.add(injector);
     edge.bits += injector.words * 32;
-    edge.no_token += injector.no_token;
-    edge.closed += injector.closed;
-    edge.scanning += injector.scanning;
-    edge.done += injector.done;
     core.deliveries += injector.words * program.rows;
   }
   add_limits(run, program);

@@ -11,6 +11,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
 #include "models/wse/stream_tallies.hpp"
+#include "models/wse/sums.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/base/statistics.hpp"
 
@@ -32,26 +33,27 @@ class StreamTallyStats {
   std::deque<Counter> counters_;
 };
 
-struct CoreStats : StatGroup {
-  using StatGroup::StatGroup;
-  CycleCounter fma{this, "fma", Layer::compute, "Beats of multiply-accumulates."};
-  CycleCounter scalar{this, "scalar", Layer::compute,
-                      "Instructions around the products of non-zeros that a core keeps."};
-  CycleCounter reduce{this, "reduce", Layer::exchange, "Beats of reductions along the ring."};
-  CycleCounter bank{this, "bank", Layer::stall,
-                    "Further cycles of beats that conflict in a bank or exceed the memory ports."};
-  CycleCounter residual{this, "residual", Layer::stall,
-                        "Stalls of FP32 multiply-accumulates without a conflict."};
-  CycleCounter dispatch{this, "dispatch", Layer::stall,
-                        "A handler was being dispatched and nothing else could issue."};
-  CycleCounter ring_out{this, "ring_out", Layer::stall,
-                        "The reduction had no room in its output queue."};
-  CycleCounter buffer{this, "buffer", Layer::stall,
-                      "The main thread waited for a free partial-sum vector."};
-  CycleCounter weights{this, "edge_in", Layer::imbalance,
-                       "Waited for the edge: no weight, activation or command had arrived."};
-  CycleCounter ring_in{this, "ring_in", Layer::imbalance,
-                       "All weights were done and the reduction waited for the ring."};
+struct CoreStats : SumsOf<CoreCounters> {
+  using SumsOf::SumsOf;
+  CycleSum fma{this, spent<kFma>, "fma", Layer::compute, "Beats of multiply-accumulates."};
+  CycleSum scalar{this, spent<kScalar>, "scalar", Layer::compute,
+                  "Instructions around the products of non-zeros that a core keeps."};
+  CycleSum reduce{this, spent<kReduce>, "reduce", Layer::exchange,
+                  "Beats of reductions along the ring."};
+  CycleSum bank{this, spent<kConflict>, "bank", Layer::stall,
+                "Further cycles of beats that conflict in a bank or exceed the memory ports."};
+  CycleSum residual{this, spent<kResidual>, "residual", Layer::stall,
+                    "Stalls of FP32 multiply-accumulates without a conflict."};
+  CycleSum dispatch{this, spent<kDispatch>, "dispatch", Layer::stall,
+                    "A handler was being dispatched and nothing else could issue."};
+  CycleSum ring_out{this, spent<kWaitRingOut>, "ring_out", Layer::stall,
+                    "The reduction had no room in its output queue."};
+  CycleSum buffer{this, spent<kWaitBuffer>, "buffer", Layer::stall,
+                  "The main thread waited for a free partial-sum vector."};
+  CycleSum weights{this, spent<kWaitWeights>, "edge_in", Layer::imbalance,
+                   "Waited for the edge: no weight, activation or command had arrived."};
+  CycleSum ring_in{this, spent<kWaitRingIn>, "ring_in", Layer::imbalance,
+                   "All weights were done and the reduction waited for the ring."};
   CycleCounter skew{this, "skew", Layer::idle,
                     "Wavelets reach lower rows later, and lower rows end later."};
   CycleCounter drained{this, "drained", Layer::idle, "The core had finished."};
@@ -84,8 +86,12 @@ struct CoreStats : StatGroup {
                         "sram_write"};
   Counter cache_accesses{this, "cache_accesses", "accesses",
                          "64-bit accesses to partial sums in the core's cache."};
-  Counter injected{this, "wavelets_injected", "wavelets", "Sent by cores to their routers.",
-                   "ramp_inject"};
+  Sum injected{this,
+               &CoreCounters::sent,
+               "wavelets_injected",
+               "wavelets",
+               "Sent by cores to their routers.",
+               "ramp_inject"};
   Counter ejected{this, "wavelets_ejected", "wavelets", "Sent by routers to their cores.",
                   "ramp_eject"};
   Counter deliveries{this, "wavelet_deliveries", "wavelets",
@@ -93,41 +99,41 @@ struct CoreStats : StatGroup {
   Counter index_decodes{this, "index_decodes", "wavelets", "Wavelets whose index made an address.",
                         "index_decode"};
   Counter tasks{this, "tasks_started", "tasks", "Handlers of weights and commands.", "task_start"};
-  Counter reductions{this, "reductions", "reductions", "Steps of the ring taken by cores."};
+  Sum reductions{this, &CoreCounters::reductions, "reductions", "reductions",
+                 "Steps of the ring taken by cores."};
   StreamTallyStats tallies{this};
-  Counter buffer_cycles{this, "buffer_cycles", "vector-cycles",
-                        "Partial-sum vectors in use, added up over cycles."};
+  Sum buffer_cycles{this, &CoreCounters::buffers_in_use, "buffer_cycles", "vector-cycles",
+                    "Partial-sum vectors in use, added up over cycles."};
   Counter busy{this, "busy_cycles", "cycles", "The datapath did something."};
   Counter idle{this, "idle_cycles", "cycles", "The datapath did nothing, whatever the reason."};
 };
 
-struct RouterStats : StatGroup {
-  using StatGroup::StatGroup;
-  Counter hops{this, "hops", "wavelets", "Wavelets times links between routers.", "hop"};
-  Counter north{this, "sent_north", "wavelets", "Wavelets passed on to the north."};
-  Counter east{this, "sent_east", "wavelets", "Wavelets passed on to the east."};
-  Counter south{this, "sent_south", "wavelets", "Wavelets passed on to the south."};
-  Counter west{this, "sent_west", "wavelets", "Wavelets passed on to the west."};
+struct RouterStats : LinkSums {
+  using LinkSums::LinkSums;
   Counter stalls_weights{this, "stalls_weights", "cycles",
                          "A weight or command at the head of a buffer stayed there."};
   Counter stalls_ring{this, "stalls_ring", "cycles",
                       "A partial sum at the head of a buffer stayed there."};
   Counter filtered{this, "words_filtered", "wavelets",
                    "Zeros left out times the links they would have crossed, injectors' included."};
-  Counter closures{this, "closures", "cycles",
-                   "A copy to the south found its link closed; zero is what proves a fold."};
+  Sum closures{this, &RouterCounters::closures, "closures", "cycles",
+               "A copy to the south found its link closed; zero is what proves a fold."};
 };
 
-struct EdgeStats : StatGroup {
-  using StatGroup::StatGroup;
-  Counter words{this, "wavelets", "wavelets", "Weights and commands sent into the wafer."};
+struct EdgeStats : SumsOf<InjectorCounters> {
+  using SumsOf::SumsOf;
+  Sum words{this, &InjectorCounters::words, "wavelets", "wavelets",
+            "Weights and commands sent into the wafer."};
   Counter collected{this, "wavelets_collected", "wavelets", "Results that left the wafer."};
   Counter bits{this, "io_bits", "bits", "Payload through the edge.", "io_bit"};
-  Counter no_token{this, "io_limited", "cycles", "Injector-cycles held back by the I/O rate."};
-  Counter closed{this, "back_pressure", "cycles", "Injector-cycles held back by the column."};
-  Counter scanning{this, "filter_limited", "cycles",
-                   "Injector-cycles in which the sender's filter looked for the next word."};
-  Counter done{this, "stream_ended", "cycles", "Injector-cycles after the end of the stream."};
+  Sum no_token{this, &InjectorCounters::no_token, "io_limited", "cycles",
+               "Injector-cycles held back by the I/O rate."};
+  Sum closed{this, &InjectorCounters::closed, "back_pressure", "cycles",
+             "Injector-cycles held back by the column."};
+  Sum scanning{this, &InjectorCounters::scanning, "filter_limited", "cycles",
+               "Injector-cycles in which the sender's filter looked for the next word."};
+  Sum done{this, &InjectorCounters::done, "stream_ended", "cycles",
+           "Injector-cycles after the end of the stream."};
   Counter zero_tests{this, "zero_tests", "elements", "Weights the sender compared with zero."};
   Counter zeros{this, "zeros_filtered", "elements", "Weights the sender left out."};
 };
