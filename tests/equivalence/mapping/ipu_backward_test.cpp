@@ -9,6 +9,7 @@
 #include "sim/base/random.hpp"
 #include "sim/machines/machine.hpp"
 #include "tests/support/driver/random_operation.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace lacuna {
 namespace {
@@ -101,15 +102,21 @@ void check_engines(const Scenario& scenario, std::uint64_t seed) {
 class IpuBackward : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuBackward, TheTransposedProductFromForwardBucketsIsRightInBothEngines) {
-  check_engines(make_scenario(GetParam(), "gemm", Mode::dynamic), GetParam());
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    check_engines(make_scenario(seed, "gemm", Mode::dynamic), seed);
+  }
 }
 
 TEST_P(IpuBackward, TheGradientOfKnownSparseWeightsIsRightInBothEngines) {
-  check_engines(make_scenario(GetParam(), "sddmm", Mode::static_), GetParam());
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    check_engines(make_scenario(seed, "sddmm", Mode::static_), seed);
+  }
 }
 
 TEST_P(IpuBackward, TheGradientOfDynamicSparseWeightsIsRightInBothEngines) {
-  check_engines(make_scenario(GetParam(), "sddmm", Mode::dynamic), GetParam());
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    check_engines(make_scenario(seed, "sddmm", Mode::dynamic), seed);
+  }
 }
 
 // All kept blocks are in the first rows: their buckets overflow, and the rest waits in others,
@@ -142,7 +149,7 @@ TEST(IpuBackwardOverflow, SumsTravelWithTheBucketsThatHoldThemForOthers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, IpuBackward,
-                         ::testing::Range(std::uint64_t{1}, std::uint64_t{81}));
+                         ::testing::Range(std::uint64_t{1}, std::uint64_t{81}, test::kSeedsAtOnce));
 
 }  // namespace
 }  // namespace lacuna

@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/ipu/chip_bench.hpp"
+#include "tests/support/seeds.hpp"
 #include "workloads/mapping/ipu/device_format.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 
@@ -91,69 +92,75 @@ void count(const ExchangePhase& phase, Words& words) {
 class IpuConservation : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuConservation, WordsSentTimesReceiversAreWordsReceivedAndThoseThatWereAskedFor) {
-  const Planned planned = draw(GetParam());
-  SCOPED_TRACE(planned.text);
-  const Program& program = planned.operation.lowered.program;
-  Words words;
-  for (const Superstep& step : program.supersteps) {
-    if (step.exchange != kNone) count(program.exchanges[step.exchange], words);
-  }
-  EXPECT_EQ(words.sent_to_receivers, words.received);
-  EXPECT_EQ(words.received - words.passed_on, words.asked);
-  for (const Engine engine : {Engine::event, Engine::clocked}) {
-    const Outcome outcome = simulate({planned.chip, program}, {engine, engine, GetParam(), false});
-    EXPECT_EQ(outcome.counters.at("exch_sent"), words.sent);
-    EXPECT_EQ(outcome.counters.at("exch_received"), words.received);
-    EXPECT_EQ(outcome.counters.at("bytes_exchanged"), 4 * words.received);
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    const Planned planned = draw(seed);
+    SCOPED_TRACE(planned.text);
+    const Program& program = planned.operation.lowered.program;
+    Words words;
+    for (const Superstep& step : program.supersteps) {
+      if (step.exchange != kNone) count(program.exchanges[step.exchange], words);
+    }
+    EXPECT_EQ(words.sent_to_receivers, words.received);
+    EXPECT_EQ(words.received - words.passed_on, words.asked);
+    for (const Engine engine : {Engine::event, Engine::clocked}) {
+      const Outcome outcome = simulate({planned.chip, program}, {engine, engine, seed, false});
+      EXPECT_EQ(outcome.counters.at("exch_sent"), words.sent);
+      EXPECT_EQ(outcome.counters.at("exch_received"), words.received);
+      EXPECT_EQ(outcome.counters.at("bytes_exchanged"), 4 * words.received);
+    }
   }
 }
 
 TEST_P(IpuConservation, ProductsFormedAreThoseOfKeptElementsAndThoseThatAreSaidToBeNone) {
-  const Planned planned = draw(GetParam());
-  SCOPED_TRACE(planned.text);
-  const LayerOp& op = planned.op;
-  const Outcome outcome =
-      simulate({planned.chip, planned.operation.lowered.program}, {Engine::event, Engine::event});
-  const std::uint64_t dense = std::uint64_t{op.m} * op.k * op.n;
-  const std::uint64_t kept = op.op == "sddmm" ? planned.mask->nnz() * op.k
-                             : planned.mask   ? planned.mask->nnz() * op.n
-                                              : dense;
-  const auto counter = [&](const char* name) { return outcome.counters.at(name); };
-  EXPECT_EQ(counter("mac_actual") - counter("mac_edge") - counter("mac_zero"), kept * op.batch);
-  EXPECT_EQ(counter("mac_actual"), counter("amp_macs_fp16") + counter("amp_macs_fp32") +
-                                       counter("vec_macs_fp16") + counter("vec_macs_fp32"));
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    const Planned planned = draw(seed);
+    SCOPED_TRACE(planned.text);
+    const LayerOp& op = planned.op;
+    const Outcome outcome =
+        simulate({planned.chip, planned.operation.lowered.program}, {Engine::event, Engine::event});
+    const std::uint64_t dense = std::uint64_t{op.m} * op.k * op.n;
+    const std::uint64_t kept = op.op == "sddmm" ? planned.mask->nnz() * op.k
+                               : planned.mask   ? planned.mask->nnz() * op.n
+                                                : dense;
+    const auto counter = [&](const char* name) { return outcome.counters.at(name); };
+    EXPECT_EQ(counter("mac_actual") - counter("mac_edge") - counter("mac_zero"), kept * op.batch);
+    EXPECT_EQ(counter("mac_actual"), counter("amp_macs_fp16") + counter("amp_macs_fp32") +
+                                         counter("vec_macs_fp16") + counter("vec_macs_fp32"));
+  }
 }
 
 // Of a bucket: an end; for each sub-group 9 words and 5 for each of six workers, or 7 with blocks;
 // for each of its rows 2, and for each non-zero 1. In 16 bits.
 TEST_P(IpuConservation, MetaInformationOfBucketsHasTheWordsOfItsGroupsRowsAndNonZeros) {
-  Random random(GetParam());
-  const std::vector<unsigned> sides{1, 4, 8, 16};
-  const unsigned block = sides[random.bounded(sides.size())];
-  PatternSpec spec;
-  spec.name = block == 1 ? "unstructured" : "block";
-  spec.block_rows = spec.block_cols = block;
-  spec.density = Decimal{1 + random.bounded(9), 1};
-  const auto side = static_cast<std::uint32_t>(16 * (1 + random.bounded(8)));
-  const Mask mask = generate_mask(spec, side, 96, GetParam());
-  const BsrMatrix<std::uint16_t> matrix{
-      mask, std::vector<std::uint16_t>(mask.blocks() * block * block, 1)};
-  Target target;
-  target.tiles = 24;
-  const DynamicPlan plan =
-      plan_dynamic(target, {DType::fp16, DType::fp32}, {side, 96, 32, block, mask.blocks()}, 0.5);
-  const BucketSet set = fill_buckets(plan, mask, target.workers);
-  const auto device = to_device(plan, matrix, target.workers);
-  std::uint64_t all = 0;
-  for (std::size_t b = 0; b < device.size(); ++b) {
-    std::uint64_t rows = 0;
-    for (const SubGroup& group : set.buckets[b].groups) rows += group.rows.size();
-    const std::uint64_t nonzeros = device[b].values.size() / (std::uint64_t{block} * block);
-    const std::uint64_t groups = set.buckets[b].groups.size() * (block == 1 ? 9 + 6 * 5 : 7);
-    EXPECT_EQ(device[b].meta.size(), groups + 2 * rows + nonzeros + 1) << "bucket " << b;
-    all += nonzeros;
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    Random random(seed);
+    const std::vector<unsigned> sides{1, 4, 8, 16};
+    const unsigned block = sides[random.bounded(sides.size())];
+    PatternSpec spec;
+    spec.name = block == 1 ? "unstructured" : "block";
+    spec.block_rows = spec.block_cols = block;
+    spec.density = Decimal{1 + random.bounded(9), 1};
+    const auto side = static_cast<std::uint32_t>(16 * (1 + random.bounded(8)));
+    const Mask mask = generate_mask(spec, side, 96, seed);
+    const BsrMatrix<std::uint16_t> matrix{
+        mask, std::vector<std::uint16_t>(mask.blocks() * block * block, 1)};
+    Target target;
+    target.tiles = 24;
+    const DynamicPlan plan =
+        plan_dynamic(target, {DType::fp16, DType::fp32}, {side, 96, 32, block, mask.blocks()}, 0.5);
+    const BucketSet set = fill_buckets(plan, mask, target.workers);
+    const auto device = to_device(plan, matrix, target.workers);
+    std::uint64_t all = 0;
+    for (std::size_t b = 0; b < device.size(); ++b) {
+      std::uint64_t rows = 0;
+      for (const SubGroup& group : set.buckets[b].groups) rows += group.rows.size();
+      const std::uint64_t nonzeros = device[b].values.size() / (std::uint64_t{block} * block);
+      const std::uint64_t groups = set.buckets[b].groups.size() * (block == 1 ? 9 + 6 * 5 : 7);
+      EXPECT_EQ(device[b].meta.size(), groups + 2 * rows + nonzeros + 1) << "bucket " << b;
+      all += nonzeros;
+    }
+    EXPECT_EQ(all, mask.blocks());
   }
-  EXPECT_EQ(all, mask.blocks());
 }
 
 LayerOp elements(std::uint32_t m, std::uint32_t k, std::uint32_t n, DType dtype, Decimal density) {
@@ -173,23 +180,25 @@ LayerOp elements(std::uint32_t m, std::uint32_t k, std::uint32_t n, DType dtype,
 // The inner loop of a static product of elements takes eight halves or four singles of a row, with
 // the element's offset: one word of 16 bits for every element and every so many columns of a part.
 TEST_P(IpuConservation, OffsetsOfStaticElementsAreReadOnceForEveryVectorPairOfColumns) {
-  Random random(GetParam());
-  const bool half = random.bounded(2) == 0;
-  const unsigned parts = 1 + static_cast<unsigned>(random.bounded(3));
-  const std::uint32_t group = half ? 8 : 4;
-  const auto columns = static_cast<std::uint32_t>(1 + random.bounded(9)) * group;  // of each part
-  const auto side = static_cast<std::uint32_t>(16 + random.bounded(60));
-  const LayerOp op = elements(side, 64, columns * parts, half ? DType::fp16 : DType::fp32,
-                              Decimal{1 + random.bounded(9), 1});
-  const Mask mask = generate_mask(op.pattern, op.m, op.k, GetParam());
-  ChipParams chip;
-  chip.ipu.tiles = 24U;
-  PlannerParams planner;
-  planner.static_parts = parts;
-  const PlannedOperation planned = plan_operation({chip, planner, op, &mask, GetParam()});
-  for (const Engine engine : {Engine::event, Engine::clocked}) {
-    const Outcome outcome = simulate({chip, planned.lowered.program}, {engine, engine});
-    EXPECT_EQ(outcome.counters.at("meta_words"), mask.nnz() * parts * columns / group);
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    Random random(seed);
+    const bool half = random.bounded(2) == 0;
+    const unsigned parts = 1 + static_cast<unsigned>(random.bounded(3));
+    const std::uint32_t group = half ? 8 : 4;
+    const auto columns = static_cast<std::uint32_t>(1 + random.bounded(9)) * group;  // of each part
+    const auto side = static_cast<std::uint32_t>(16 + random.bounded(60));
+    const LayerOp op = elements(side, 64, columns * parts, half ? DType::fp16 : DType::fp32,
+                                Decimal{1 + random.bounded(9), 1});
+    const Mask mask = generate_mask(op.pattern, op.m, op.k, seed);
+    ChipParams chip;
+    chip.ipu.tiles = 24U;
+    PlannerParams planner;
+    planner.static_parts = parts;
+    const PlannedOperation planned = plan_operation({chip, planner, op, &mask, seed});
+    for (const Engine engine : {Engine::event, Engine::clocked}) {
+      const Outcome outcome = simulate({chip, planned.lowered.program}, {engine, engine});
+      EXPECT_EQ(outcome.counters.at("meta_words"), mask.nnz() * parts * columns / group);
+    }
   }
 }
 
@@ -214,7 +223,7 @@ TEST(IpuConservation, TheListOfStaticElementsHasTwoBytesForAnElementAndForARow) 
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, IpuConservation,
-                         ::testing::Range(std::uint64_t{1}, std::uint64_t{61}));
+                         ::testing::Range(std::uint64_t{1}, std::uint64_t{61}, test::kSeedsAtOnce));
 
 }  // namespace
 }  // namespace lacuna::ipu

@@ -10,6 +10,7 @@
 #include "sim/base/random.hpp"
 #include "sim/machines/machine.hpp"
 #include "tests/support/driver/random_operation.hpp"
+#include "tests/support/seeds.hpp"
 
 namespace lacuna {
 namespace {
@@ -89,41 +90,45 @@ std::uint64_t statistic(const OpResult& result, const std::string& name) {
 class IpuGemm : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuGemm, NeitherEngineNorOrderNorValuesChangeTheResultAndTheProductIsRight) {
-  const Scenario scenario = make_scenario(GetParam());
-  SCOPED_TRACE(scenario);
-  Execution plain;
-  plain.event_log = true;
-  const OpResult event = run(scenario, plain);
-  Execution clocked = plain;
-  clocked.engine = Engine::clocked;
-  clocked.values = true;
-  clocked.shuffle = GetParam() + 1;
-  const OpResult reference = run(scenario, clocked);
-  expect_equal(event, reference);
-  ASSERT_TRUE(reference.values);
-  EXPECT_EQ(reference.values->compared, std::uint64_t{scenario.op.m} * scenario.op.n);
-  EXPECT_EQ(reference.values->wrong, 0U);
-  Execution with_values;
-  with_values.values = true;
-  EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    const Scenario scenario = make_scenario(seed);
+    SCOPED_TRACE(scenario);
+    Execution plain;
+    plain.event_log = true;
+    const OpResult event = run(scenario, plain);
+    Execution clocked = plain;
+    clocked.engine = Engine::clocked;
+    clocked.values = true;
+    clocked.shuffle = seed + 1;
+    const OpResult reference = run(scenario, clocked);
+    expect_equal(event, reference);
+    ASSERT_TRUE(reference.values);
+    EXPECT_EQ(reference.values->compared, std::uint64_t{scenario.op.m} * scenario.op.n);
+    EXPECT_EQ(reference.values->wrong, 0U);
+    Execution with_values;
+    with_values.values = true;
+    EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
+  }
 }
 
 TEST_P(IpuGemm, ProductsAndWordsAreConserved) {
-  const Scenario scenario = make_scenario(GetParam());
-  SCOPED_TRACE(scenario);
-  const OpResult result = run(scenario, {});
-  const std::uint64_t kept =
-      scenario.mask ? scenario.mask->nnz() : std::uint64_t{scenario.op.m} * scenario.op.k;
-  EXPECT_EQ(result.mac_useful, kept * scenario.op.n);
-  const std::uint64_t actual = statistic(result, "mac_actual");
-  const std::uint64_t edge = statistic(result, "mac_edge");
-  const std::uint64_t zero = statistic(result, "mac_zero");
-  EXPECT_EQ(actual - edge - zero, result.mac_useful);
-  EXPECT_EQ(actual - edge + statistic(result, "mac_skipped"), result.mac_algorithmic);
-  EXPECT_GE(statistic(result, "exch_received"), statistic(result, "exch_sent"));
-  std::uint64_t height = 0;
-  for (const StackPart& part : result.stack) height += part.cycles;
-  EXPECT_EQ(height, result.units * result.cycles);
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    const Scenario scenario = make_scenario(seed);
+    SCOPED_TRACE(scenario);
+    const OpResult result = run(scenario, {});
+    const std::uint64_t kept =
+        scenario.mask ? scenario.mask->nnz() : std::uint64_t{scenario.op.m} * scenario.op.k;
+    EXPECT_EQ(result.mac_useful, kept * scenario.op.n);
+    const std::uint64_t actual = statistic(result, "mac_actual");
+    const std::uint64_t edge = statistic(result, "mac_edge");
+    const std::uint64_t zero = statistic(result, "mac_zero");
+    EXPECT_EQ(actual - edge - zero, result.mac_useful);
+    EXPECT_EQ(actual - edge + statistic(result, "mac_skipped"), result.mac_algorithmic);
+    EXPECT_GE(statistic(result, "exch_received"), statistic(result, "exch_sent"));
+    std::uint64_t height = 0;
+    for (const StackPart& part : result.stack) height += part.cycles;
+    EXPECT_EQ(height, result.units * result.cycles);
+  }
 }
 
 /// A dense product of `s` on 64 tiles that takes stages for fewer partials than a whole chip.
@@ -219,7 +224,9 @@ TEST(SparseOutput, IsPutIntoRowsIfItIsOfBlocks) {
   EXPECT_EQ(rearranged(Mode::static_, 1), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Random, IpuGemm, ::testing::Range(std::uint64_t{1}, std::uint64_t{251}));
+INSTANTIATE_TEST_SUITE_P(Random, IpuGemm,
+                         ::testing::Range(std::uint64_t{1}, std::uint64_t{251},
+                                          test::kSeedsAtOnce));
 
 }  // namespace
 }  // namespace lacuna

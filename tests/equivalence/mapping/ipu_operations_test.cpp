@@ -10,6 +10,7 @@
 #include "sim/base/random.hpp"
 #include "sim/machines/machine.hpp"
 #include "tests/support/driver/random_operation.hpp"
+#include "tests/support/seeds.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -87,32 +88,36 @@ std::uint64_t statistic(const OpResult& result, const std::string& name) {
 class IpuOperation : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuOperation, NeitherEngineNorOrderNorValuesChangeTheResultAndTheNumbersAreRight) {
-  const Scenario scenario = make_scenario(GetParam());
-  SCOPED_TRACE(scenario.text);
-  Execution plain;
-  plain.event_log = true;
-  const OpResult event = run(scenario, plain);
-  Execution clocked = plain;
-  clocked.engine = Engine::clocked;
-  clocked.values = true;
-  clocked.shuffle = GetParam() + 1;
-  const OpResult reference = run(scenario, clocked);
-  expect_equal(event, reference);
-  ASSERT_TRUE(reference.values);
-  EXPECT_EQ(reference.values->wrong, 0U) << reference.values->largest_error;
-  EXPECT_TRUE(scenario.mask || reference.values->compared > 0);
-  Execution with_values;
-  with_values.values = true;
-  EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
-  std::uint64_t height = 0;
-  for (const StackPart& part : event.stack) height += part.cycles;
-  EXPECT_EQ(height, event.units * event.cycles);
-  EXPECT_GE(statistic(event, "exch_received"), statistic(event, "exch_sent"));
+  for (const std::uint64_t seed : test::seeds_from(GetParam())) {
+    const Scenario scenario = make_scenario(seed);
+    SCOPED_TRACE(scenario.text);
+    Execution plain;
+    plain.event_log = true;
+    const OpResult event = run(scenario, plain);
+    Execution clocked = plain;
+    clocked.engine = Engine::clocked;
+    clocked.values = true;
+    clocked.shuffle = seed + 1;
+    const OpResult reference = run(scenario, clocked);
+    expect_equal(event, reference);
+    ASSERT_TRUE(reference.values);
+    EXPECT_EQ(reference.values->wrong, 0U) << reference.values->largest_error;
+    EXPECT_TRUE(scenario.mask || reference.values->compared > 0);
+    Execution with_values;
+    with_values.values = true;
+    EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
+    std::uint64_t height = 0;
+    for (const StackPart& part : event.stack) height += part.cycles;
+    EXPECT_EQ(height, event.units * event.cycles);
+    EXPECT_GE(statistic(event, "exch_received"), statistic(event, "exch_sent"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, IpuOperation,
-                         ::testing::Range(std::uint64_t{1}, std::uint64_t{201}));
-INSTANTIATE_TEST_SUITE_P(Choices, IpuOperation, ::testing::Range(kOfChoices, kOfChoices + 20));
+                         ::testing::Range(std::uint64_t{1}, std::uint64_t{201},
+                                          test::kSeedsAtOnce));
+INSTANTIATE_TEST_SUITE_P(Choices, IpuOperation,
+                         ::testing::Range(kOfChoices, kOfChoices + 20, test::kSeedsAtOnce));
 
 LayerOp row(const char* op, const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {
   LayerOp result;

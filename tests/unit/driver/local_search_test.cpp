@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace lacuna::test {
 namespace {
@@ -131,24 +132,39 @@ TEST(LocalSearch, TakesTheSameWayForTheSameSeedAndEndsWithItsBudget) {
   EXPECT_EQ(first.simulated(), places.size());
 }
 
+/// Choices of so many values, all of which can be, have a bound of 40, and are tried in their
+/// order.
+SearchedSpace plain_space(std::vector<std::uint32_t> values) {
+  SearchedSpace space;
+  space.values = std::move(values);
+  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  space.bound = [](const SpacePlace&) { return 40.0; };
+  space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0]); };
+  return space;
+}
+
+/// Of a search from its start alone.
+SearchEffort one_start(std::size_t patience = 0) {
+  SearchEffort effort;
+  effort.restarts = 0;
+  effort.patience = patience;
+  return effort;
+}
+
 // One choice of ten values: the start is 100, the others are 99, which is a gain of 1 %. With a
 // gain of 2 % and a patience of three, four places are simulated, the start and three in vain; six
 // are left, of which one is known to be impossible, and by its bound (40 + its number) the least is
 // the first of those that come after in the order of their guesses. Without patience all nine that
 // can be are tried, and nothing is left.
 TEST(LocalSearch, AStartEndsWherePatienceDoes) {
-  SearchedSpace space;
-  space.values = {10};
-  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  SearchedSpace space = plain_space({10});
   space.bound = [](const SpacePlace& place) { return 40.0 + place[0]; };
   space.guess = [](const SpacePlace& place) {
     return place[0] == 4 ? std::numeric_limits<double>::infinity() : double(place[0]);
   };
   for (const std::size_t patience : {3U, 0U}) {
-    SearchEffort effort;
-    effort.restarts = 0;
+    SearchEffort effort = one_start(patience);
     effort.gain = 0.02;
-    effort.patience = patience;
     LocalSearch search(space, {0}, effort);
     for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
       const SpacePlace place = batch.front();
@@ -168,15 +184,8 @@ TEST(LocalSearch, AStartEndsWherePatienceDoes) {
 // What is given up is above the start, which is 100: it counts as simulated and as in vain, so
 // three of nine end a patience of three.
 TEST(LocalSearch, WhatIsGivenUpIsInVain) {
-  SearchedSpace space;
-  space.values = {10};
-  space.settle = [](const SpacePlace& place) { return std::optional(place); };
-  space.bound = [](const SpacePlace&) { return 40.0; };
-  space.guess = [](const SpacePlace& place) { return double(place[0]); };
-  SearchEffort effort;
-  effort.restarts = 0;
-  effort.patience = 3;
-  LocalSearch search(space, {0}, effort);
+  SearchedSpace space = plain_space({10});
+  LocalSearch search(space, {0}, one_start(3));
   std::vector<std::uint32_t> tried;
   for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
     tried.push_back(batch.front()[0]);
@@ -196,14 +205,11 @@ TEST(LocalSearch, WhatIsGivenUpIsInVain) {
 // last although their guesses are the least; what their bound of 95 leaves is no gain of 10 %.
 TEST(LocalSearch, WhatIsTriedLastIsTriedAfterAllOthersIfItsBoundAllows) {
   for (const double bound : {40.0, 95.0}) {
-    SearchedSpace space;
-    space.values = {2, 4};
-    space.settle = [](const SpacePlace& place) { return std::optional(place); };
+    SearchedSpace space = plain_space({2, 4});
     space.bound = [&](const SpacePlace& place) { return place[0] == 1 ? bound : 40; };
     space.guess = [](const SpacePlace& place) { return place[0] == 1 ? 1.0 : 2.0 + place[1]; };
     space.is_last = [](const SpacePlace& place) { return place[0] == 1; };
-    SearchEffort effort;
-    effort.restarts = 0;
+    SearchEffort effort = one_start();
     effort.gain = 0.1;
     LocalSearch search(space, {0, 0}, effort);
     std::vector<SpacePlace> tried;
@@ -223,16 +229,9 @@ TEST(LocalSearch, WhatIsTriedLastIsTriedAfterAllOthersIfItsBoundAllows) {
 // vain again, 7 among those that are left.
 TEST(LocalSearch, OneThatIsTriedLastHasATryAfterPatienceEnds) {
   for (const bool gains : {false, true}) {
-    SearchedSpace space;
-    space.values = {8};
-    space.settle = [](const SpacePlace& place) { return std::optional(place); };
-    space.bound = [](const SpacePlace&) { return 40.0; };
-    space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0]); };
+    SearchedSpace space = plain_space({8});
     space.is_last = [](const SpacePlace& place) { return place[0] >= 6; };
-    SearchEffort effort;
-    effort.restarts = 0;
-    effort.patience = 3;
-    LocalSearch search(space, {0}, effort);
+    LocalSearch search(space, {0}, one_start(3));
     std::vector<std::uint32_t> tried;
     for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
       tried.push_back(batch.front()[0]);
@@ -249,14 +248,8 @@ TEST(LocalSearch, OneThatIsTriedLastHasATryAfterPatienceEnds) {
 // Of three values the second takes too much work to be known: the third is tried, and the bound of
 // the second, 40, stays among what is left.
 TEST(LocalSearch, WhatIsUnknownIsLeftOver) {
-  SearchedSpace space;
-  space.values = {3};
-  space.settle = [](const SpacePlace& place) { return std::optional(place); };
-  space.bound = [](const SpacePlace&) { return 40.0; };
-  space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0]); };
-  SearchEffort effort;
-  effort.restarts = 0;
-  LocalSearch search(space, {0}, effort);
+  SearchedSpace space = plain_space({3});
+  LocalSearch search(space, {0}, one_start());
   for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
     if (batch.front()[0] == 1) {
       search.give_up(batch.front(), true);
@@ -271,9 +264,7 @@ TEST(LocalSearch, WhatIsUnknownIsLeftOver) {
 
 // The start cannot be, and half of its neighbours: the search goes on from those that can.
 TEST(LocalSearch, LeavesAStartThatCannotBe) {
-  SearchedSpace space;
-  space.values = {3, 3};
-  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  SearchedSpace space = plain_space({3, 3});
   space.bound = [](const SpacePlace&) { return 0.0; };
   space.guess = space.bound;
   LocalSearch search(space, {0, 0}, {});
@@ -291,14 +282,10 @@ TEST(LocalSearch, LeavesAStartThatCannotBe) {
 // Start, which is 5, then the values 4, 3, 2, 1 in the order of their guesses: the first is left,
 // as its bound of 9 turns out above the best, so a budget of three has room for two more.
 TEST(LocalSearch, WhatIsLeftTakesNothingOfTheBudget) {
-  SearchedSpace space;
-  space.values = {5};
-  space.settle = [](const SpacePlace& place) { return std::optional(place); };
+  SearchedSpace space = plain_space({5});
   space.bound = [](const SpacePlace&) { return 0.0; };
-  space.guess = [](const SpacePlace& place) { return static_cast<double>(place[0]); };
-  SearchEffort effort;
+  SearchEffort effort = one_start();
   effort.budget = 3;
-  effort.restarts = 0;
   LocalSearch search(space, {0}, effort);
   std::vector<std::uint32_t> simulated;
   for (auto batch = search.next(); !batch.empty(); batch = search.next()) {
