@@ -216,8 +216,11 @@ TEST(SystemTrace, ATimelineOfUnitsIsBesideThatOfTheSystem) {
       "--timeline --out " +
       bench.path("out"));
   ASSERT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(bench.read("out/timeline.json"), HasSubstr("on the way to the store"));
-  EXPECT_THAT(bench.read("out/chip_timeline.json"), HasSubstr("r0.c0"));
+  const auto says = [&](const char* file, const char* words) {  // without printing all of it
+    return bench.read(file).find(words) != std::string::npos;
+  };
+  EXPECT_TRUE(says("out/timeline.json", "on the way to the store"));
+  EXPECT_TRUE(says("out/chip_timeline.json", "r0.c0"));
 }
 
 // A way up ends in the store: what the timeline draws of it is what the passes say.
