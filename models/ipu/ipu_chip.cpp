@@ -67,6 +67,18 @@ void check_program(const ChipParams& params, const Program& program) {
   }
 }
 
+/// Of a whole run: what was formed is of the dense operation, or outside its shape.
+void check_products(const TileWorkStats& work) {
+  const std::uint64_t actual = work.mac_actual.value();
+  const std::uint64_t edge = work.mac_edge.value();
+  if (edge + work.mac_zero.value() <= actual && actual - edge <= work.mac_algorithmic.value()) {
+    return;
+  }
+  throw InternalError(fmt::format(
+      "mac_actual: {} products, of which {} outside the operation's {} and {} with zeros", actual,
+      edge, work.mac_algorithmic.value(), work.mac_zero.value()));
+}
+
 /// The longest way any word of the program takes.
 std::size_t longest_latency(const Program& program) {
   std::size_t longest = 0;
@@ -137,6 +149,7 @@ Cycle IpuChip::run() {
     work_.random_bits += kBitsOfARounding * work_.rounded_fp16.value();
   }
   work_.derive();
+  check_products(work_);
   if (log_.enabled()) record_supersteps();
   return end;
 }

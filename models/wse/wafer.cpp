@@ -91,7 +91,8 @@ RowCounts Wafer::count_row(std::size_t row, std::uint64_t steps, Cycle at) {
     counts.core.add(cores_->counters(i), 1);
     counts.router.add(routers_.counters(i), 1);
     const CoreCounters& core = cores_->counters(i);
-    counts.ends.push_back(core.reductions == steps ? core.end : kNever);
+    const bool ended = core.reductions == steps && cores_->blocked(i).empty();
+    counts.ends.push_back(ended ? core.end : kNever);
   }
   return counts;
 }

@@ -381,8 +381,12 @@ ModelShape read_gpt_neox(ModelConfig& config) {
   shape.position_table = false;
   shape.parallel = config.flag("use_parallel_residual", true);
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", true);
-  shape.dropout.embedding = shape.dropout.hidden = drops(config, "hidden_dropout", 0);
+  shape.dropout.hidden = drops(config, "hidden_dropout", 0);
   shape.dropout.attention = drops(config, "attention_dropout", 0);
+  // the same in files of before both had a name of their own
+  shape.dropout.hidden |= drops(config, "hidden_dropout_prob", 0);
+  shape.dropout.attention |= drops(config, "attention_probs_dropout_prob", 0);
+  shape.dropout.embedding = shape.dropout.hidden;
   config.neutral("num_key_value_heads", std::to_string(shape.heads).c_str());
   check_heads(config, shape, false);
   constexpr double kQuarter = 0.25;

@@ -82,10 +82,11 @@ std::uint32_t product(const Sizes& sizes, const std::vector<const char*>& names,
   return static_cast<std::uint32_t>(result);
 }
 
-// The tensors of weights and inputs, by the dimensions that their projections name.
+// The tensors of a product: weights and inputs by the dimensions that their projections name.
 struct Tensors {
   std::string weights = "Weights";
   std::string inputs = "Inputs";
+  std::string outputs = "Outputs";
 };
 
 void collect_names(const YAML::Node& node, std::set<std::string>& names) {
@@ -96,22 +97,26 @@ void collect_names(const YAML::Node& node, std::set<std::string>& names) {
 
 Tensors tensors_of(const YAML::Node& problem, bool gemm) {
   Tensors tensors;
-  if (gemm) tensors = {"A", "B"};
+  if (gemm) tensors = {"A", "B", "Z"};
   const YAML::Node shape = problem["shape"];
   const YAML::Node spaces = shape && shape.IsMap() ? shape["data_spaces"] : YAML::Node();
   if (!spaces || !spaces.IsSequence()) return tensors;
   for (const auto& space : spaces) {
-    if (!space.IsMap() || (space["read_write"] && space["read_write"].as<bool>(false))) continue;
+    if (!space.IsMap()) continue;
+    const std::string name = space["name"].as<std::string>("");
+    if (space["read_write"] && space["read_write"].as<bool>(false)) {
+      tensors.outputs = name;
+      continue;
+    }
     std::set<std::string> dimensions;
     collect_names(space["projection"], dimensions);
-    const std::string name = space["name"].as<std::string>("");
     (dimensions.count("M") != 0 ? tensors.weights : tensors.inputs) = name;
   }
   return tensors;
 }
 
 // N:M if the density is a ratio of small integers.
-PatternSpec structured(const Decimal& density) {
+PatternSpec structured(const Decimal& density, ImportContext& context) {
   PatternSpec spec;
   spec.name = "unstructured";
   spec.density = density;
@@ -125,6 +130,10 @@ PatternSpec structured(const Decimal& density) {
                  {"of", fmt::format("{}", of)},
                  {"pad", "1"}};
     break;
+  }
+  if (spec.density) {
+    context.result.notes.push_back(
+        fmt::format("fixed_structured {} is no N of 4, 8 or 16: places are drawn", density.text()));
   }
   return spec;
 }
@@ -140,7 +149,7 @@ PatternSpec pattern_of(const ImportFile& file, const YAML::Node& node, ImportCon
     fail(file, node, fmt::format("density '{}'", text), "a decimal in [0, 1]");
   }
   if (density == Decimal{1, 0}) return {};
-  if (kind == "fixed_structured" || kind == "fixed-structured") return structured(density);
+  if (kind == "fixed_structured" || kind == "fixed-structured") return structured(density, context);
   if (kind == "hypergeometric") {
     PatternSpec spec;
     spec.name = "unstructured";
@@ -160,6 +169,20 @@ PatternSpec pattern_of(const ImportFile& file, const YAML::Node& node, ImportCon
        "fixed_structured, hypergeometric, banded");
 }
 
+/// Zeros of inputs, each drawn by itself.
+void read_inputs(const ImportFile& file, const YAML::Node& node, ImportContext& context,
+                 LayerOp& row) {
+  const PatternSpec pattern = pattern_of(file, node, context);
+  if (pattern.name == "dense") return;
+  if (pattern.name == "banded") fail(file, node, "banded inputs", "hypergeometric");
+  if (pattern.name == "nm") {
+    context.result.notes.push_back("fixed_structured inputs: their places are drawn");
+  }
+  row.x_pattern = "bernoulli";
+  const YAML::Node value = node.IsMap() ? node["density"] : node;
+  row.x_density = parse_density(value.Scalar(), "density");
+}
+
 void read_densities(const ImportFile& file, const YAML::Node& problem, bool gemm,
                     ImportContext& context, LayerOp& row) {
   const YAML::Node inner = problem["instance"]["densities"];
@@ -168,12 +191,16 @@ void read_densities(const ImportFile& file, const YAML::Node& problem, bool gemm
   const Tensors tensors = tensors_of(problem, gemm);
   for (const auto& entry : densities) {
     const std::string name = entry.first.as<std::string>("");
-    const PatternSpec pattern = pattern_of(file, entry.second, context);
     if (name == tensors.weights) {
-      row.pattern = pattern;
-    } else if (name == tensors.inputs && pattern.name != "dense") {
-      row.x_pattern = "bernoulli";
-      row.x_density = parse_density(entry.second["density"].as<std::string>(""), "density");
+      row.pattern = pattern_of(file, entry.second, context);
+    } else if (name == tensors.inputs) {
+      read_inputs(file, entry.second, context, row);
+    } else if (name == tensors.outputs) {
+      context.result.notes.push_back(
+          fmt::format("the density of {} is left out: all results are formed", name));
+    } else {
+      fail(file, entry.first, fmt::format("a density of '{}'", name),
+           fmt::format("{}, {}, {}", tensors.weights, tensors.inputs, tensors.outputs));
     }
   }
 }

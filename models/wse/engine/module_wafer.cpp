@@ -137,7 +137,8 @@ class ModuleWafer final : public PlaceRows<PlaceModule>, public CountedWafer {
       const CoreCounters& core = count(*place, at);
       counts.core.add(core, 1);
       counts.router.add(place->router.array().counters(0), 1);
-      counts.ends.push_back(core.reductions == steps ? core.end : kNever);
+      const bool ended = core.reductions == steps && place->core.blocked().empty();
+      counts.ends.push_back(ended ? core.end : kNever);
     }
     return counts;
   }

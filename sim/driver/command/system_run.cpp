@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -154,10 +155,27 @@ struct SystemRequest {
   std::unique_ptr<ChipSystem> system;
 };
 
+/// Refuses words of a training step that say nothing of a trace.
+void check_words_of_trace(const std::vector<std::string>& settings) {
+  constexpr std::array<const char*, 4> kWords = {"accumulation", "available_memory", "io_tiles",
+                                                 "replicas"};
+  const std::string prefix = "training.";
+  for (const std::string& text : settings) {
+    if (text.rfind(prefix, 0) != 0) continue;
+    const std::string word = parse_setting(text).path.substr(prefix.size());
+    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) continue;
+    throw RequestError(fmt::format(
+        "--set {}: says how a model is trained (--system-config); of rows of a trace there are "
+        "training.{}",
+        text, fmt::join(kWords, ", training.")));
+  }
+}
+
 /// The rows of a trace on each chip of the system, once, unless training.* says otherwise.
 SystemRequest request_of_trace(const Options& options, const MachineTable& kinds,
                                const std::string& name) {
   check_options(options);
+  check_words_of_trace(options.settings);
   SystemRequest request;
   request.file = *options.trace;
   request.system = make_chip_system(kinds, name, options.settings);

@@ -279,10 +279,13 @@ Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadT
 void check_layout(const Options& options) {
   if (!options.layout || *options.layout == "planned") return;
   if (!asks_for_decode(options) && !asks_for_system(options)) return;
+  const char* const of = asks_for_decode(options) ? "--model"
+                         : options.system_config  ? "--system-config"
+                                                  : "a system of chips";
   throw RequestError(fmt::format(
       "--layout: found '{}' with {}, of which only layout planned is there; best and files go with "
-      "--trace, --gemm and --matrix",
-      *options.layout, asks_for_system(options) ? "--system-config" : "--model"));
+      "--trace, --gemm and --matrix on a machine of one chip",
+      *options.layout, of));
 }
 
 }  // namespace

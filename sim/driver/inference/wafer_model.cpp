@@ -295,8 +295,8 @@ ModelReport WaferModel::move_report(const CacheMove& move) {
                              move.streams, blocks_text(times.split, times.layers));
   report.remark =
       "Folded: of the rows of cores one, of its tensors two. Composed: rows of a stream follow "
-      "each other, each as long as its cores take or its stream, whichever is longer. No energy "
-      "is counted.";
+      "each other, each as long as its cores take or its stream, whichever is longer. Each block "
+      "moves as many layers as the fullest has. No energy is counted.";
   report.facts = {{"way", move.outwards ? "\"to the host\"" : "\"from the host\""},
                   {"positions", fmt::format("{}", move.tokens)},
                   {"streams", fmt::format("{}", move.streams)},

@@ -484,8 +484,12 @@ TrainingResult run_rows(const TrainingJob& job) {
   result.clock_ghz = number(chip, "clock");
   std::vector<ChipCost> costs;
   for (const LayerOp& op : trace.ops) {
-    costs.push_back(system::is_between(op) ? ChipCost{}
-                                           : job.times.cost(chip, only_touched(op, trace), trace));
+    ChipCost cost;
+    if (!system::is_between(op)) {
+      const ChipCost once = job.times.cost(chip, only_touched(op, trace), trace);
+      for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
+    }
+    costs.push_back(cost);
     scale(result.energy.range, costs.back().joules,
           static_cast<double>(training.accumulation) * training.replicas);
     result.flop += costs.back().flop * training.accumulation * training.replicas;

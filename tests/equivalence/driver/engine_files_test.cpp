@@ -59,6 +59,23 @@ TEST_P(Engines, WriteTheSameBytesIntoEveryFileAndFigure) {
   }
 }
 
+// 33 x 33 x 33 is padded to the width of the AMP: within a vertex more products are formed than the
+// 35,937 of the operation, and those outside it are known at its end. The intervals add up to the
+// operation, or the run ends with status 4.
+TEST(Intervals, OfAnIpuEndWithinVerticesThatPad) {
+  const ProgramBench bench;
+  for (const char* const engine : {"event", "clocked"}) {
+    const Ran ran =
+        run_real(std::string("run --quiet --machine bow --set ipu.tiles=16 --gemm 33x33x33 "
+                             "--interval 100 --engine ") +
+                 engine + " --out " + bench.path(engine));
+    EXPECT_EQ(ran.status, 0) << ran.err;
+  }
+  const std::string event = file_text(bench.path("event") + "/intervals.csv");
+  EXPECT_GT(event.size(), 1000U);
+  EXPECT_EQ(event, file_text(bench.path("clocked") + "/intervals.csv"));
+}
+
 /// The values of intervals.csv, in which a sum by any column can be taken.
 std::string intervals_of_wafer(const ProgramBench& bench, const std::string& more,
                                const char* name) {

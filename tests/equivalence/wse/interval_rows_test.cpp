@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/machines/wse/streaming.hpp"
+#include "sim/report/interval_series.hpp"
 
 namespace lacuna {
 namespace {
@@ -61,6 +64,36 @@ TEST(IntervalsOfAWafer, AreTheSameOfRowsThatASweepFolded) {
       EXPECT_EQ(mine.fabric_bytes, other.fabric_bytes);
       EXPECT_EQ(mine.io_bytes, other.io_bytes);
     }
+  }
+}
+
+// A core that has all its sums and still sends results to other groups, or takes theirs, has not
+// ended: the cycles of each interval are those of its units, of whichever modules.
+TEST(IntervalsOfAWafer, HaveWhatGroupsExchangeAfterTheLastSum) {
+  Random random(stream_seed(1, "interval groups"));
+  LayerOp op;
+  op.op = "gemm";
+  op.m = 32;
+  op.k = 16;
+  op.n = 24;
+  op.residency = Residency::streamed;
+  const Mask mask = random_mask(op.m, op.k, 20, random);
+  std::vector<OpResult> results;
+  for (const char* const modules : {"rows", "per_core"}) {
+    const auto machine = make_wse_machine("wse2");
+    machine->set("wafer.columns", "8", "");
+    machine->set("wafer.rows", "3", "");
+    machine->set("wafer.modules", modules, "");
+    machine->set("ws.groups", "4", "");
+    Execution execution;
+    execution.interval = 10;
+    results.push_back(machine->run(op, &mask, 5, execution));
+    EXPECT_NO_THROW(check_intervals(results.back()));
+  }
+  ASSERT_GT(results[0].intervals.each.size(), 2U);
+  ASSERT_EQ(results[0].intervals.each.size(), results[1].intervals.each.size());
+  for (std::size_t i = 0; i < results[0].intervals.each.size(); ++i) {
+    EXPECT_EQ(results[0].intervals.each[i].stack, results[1].intervals.each[i].stack);
   }
 }
 

@@ -154,6 +154,14 @@ TEST_F(Import, ReadsTimeloopTemplates) {
       "        density: 0.25\n        distribution: hypergeometric\n");
   EXPECT_EQ(pattern_label(sparse.trace.ops[0].pattern), "nm:2:4:pad=1");
   EXPECT_EQ(sparse.trace.ops[0].x_density->text(), "0.25");
+  // a number alone is a density; what is of no operand is said, of no tensor refused
+  const std::string plain = "problem:\n  instance: {K: 64, M: 8, N: 2, densities: ";
+  const Imported scalars = read(plain + "{A: 0.5, B: 0.25, Z: 0.9}}\n");
+  EXPECT_EQ(pattern_label(scalars.trace.ops[0].pattern), "unstructured:0.5");
+  EXPECT_EQ(scalars.trace.ops[0].x_density->text(), "0.25");
+  EXPECT_THAT(scalars.notes, testing::Contains(HasSubstr("the density of Z is left out")));
+  EXPECT_THAT([&] { read(plain + "{Weights: 0.5}}\n"); },
+              ThrowsMessage<TraceError>(HasSubstr("a density of 'Weights'")));
   EXPECT_THAT([&] { read(base + "  instance: {A: 1, B: 2}\n"); },
               ThrowsMessage<TraceError>(HasSubstr("dimensions A, B")));
 }

@@ -33,9 +33,9 @@ std::uint64_t index_bytes(const std::vector<LayerOp>& rows);
 /// one chip take the time of their cost, collectives are exchanged by all chips: m x n elements of
 /// the whole vector, or of what each chip sends in all in an alltoall; of a broadcast the first
 /// chip has it, and of a reduce gets it. UnsupportedError names those that do not say who takes
-/// part. `costs` has an entry for each row, empty for collectives. Each time begins with the
-/// indices of its look-ups, which come from the host; at the end a number of each time, its loss,
-/// goes there.
+/// part. `costs` has an entry for each row, of all its repeats, empty for collectives. Each time
+/// begins with the indices of its look-ups, which come from the host; at the end a number of each
+/// time, its loss, goes there.
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
                     const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
                     double clock_ghz);

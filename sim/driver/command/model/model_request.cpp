@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::uint32_t kMostCount = 1U << 24U;
 constexpr const char* kInference = "inference.";
+constexpr const char* kContextStep = "inference.context_step";
 
 std::uint32_t whole(const char* option, const std::string& text) {
   std::uint32_t value = 0;
@@ -113,12 +114,19 @@ void check_request(const Options& options) {
   }
 }
 
-/// A model by its name, or what a config.json says.
-ModelShape shape_of(const std::string& model) {
+/// A model by its name, or what a config.json says; `remark` gets what of that is left out.
+ModelShape shape_of(const std::string& model, std::string& remark) {
   if (!std::filesystem::is_regular_file(model)) return find_model_shape(model);
   const ModelFile file = read_model_file(read_text_file(model), model);
   ModelShape shape = file.shape;
   shape.name = std::filesystem::path(model).stem().string();
+  if (file.numbers == "fp32" || file.numbers == "bf16") {
+    remark += fmt::format("\nOperands are fp16, which has {} bytes as the {} of {}.",
+                          file.numbers == "bf16" ? "as many" : "half as many", file.numbers, model);
+  }
+  if (file.other_parts) {
+    remark += "\nThe language model alone: its parts for pictures or sounds are left out.";
+  }
   return shape;
 }
 
@@ -176,7 +184,9 @@ bool begins(const std::string& text, const std::string& with) {
 
 ModelRequest read_model_request(const Options& options, const MachineTable& kinds) {
   check_request(options);
-  ModelRequest request{options, kinds, shape_of(*options.model), {}, {}, run_settings(options), {}};
+  std::string remark;
+  ModelRequest request{
+      options, kinds, shape_of(*options.model, remark), {}, {}, run_settings(options), {}, remark};
   if (options.layers) {
     const std::uint32_t layers = whole("--layers", *options.layers);
     if (layers > request.model.layers) {
@@ -191,6 +201,9 @@ ModelRequest read_model_request(const Options& options, const MachineTable& kind
       continue;
     }
     const Setting setting = parse_setting(text);
+    if (setting.path == kContextStep && !options.requests) {
+      throw RequestError(fmt::format("{} needs --requests", kContextStep));
+    }
     request.params.set(setting.path.substr(std::string(kInference).size()), setting.value,
                        setting.origin);
   }
@@ -269,6 +282,13 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
     setup.system.params.chip.parse("chip", name);
     setup.system.chip_settings = request.settings;
   } else {
+    for (const std::string& text : request.settings) {
+      if (!begins(text, "training.")) continue;
+      throw RequestError(fmt::format(
+          "--set {}: says how a model is trained (--system-config); inference.* says how {} lies "
+          "on the chips of {}",
+          text, request.model.name, name));
+    }
     setup.system = make_system(name, request.settings);
   }
   refuse_given({{"--window", request.options.window.has_value()},
@@ -418,7 +438,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
                "is for the weights of a model on IPUs; on a wafer --weights has them");
   if (options.prefill) refuse_with_prefill(options);
   for (const std::string& text : options.settings) {
-    const bool steps = begins(text, "inference.context_step=");
+    const bool steps = begins(text, kContextStep);
     if (begins(text, kInference) && !steps) {
       throw RequestError(
           fmt::format("{}: how a model lies on chips; {} is a wafer, where --blocks "
@@ -455,7 +475,9 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   }
   // the page begins with the layer, which is simulated last
   if (!options.prefill) std::reverse(extras.pages.begin(), extras.pages.end());
-  report.remark += '\n' + zeros_as_text(options, placement, params);
+  report.remark +=
+      "\nJoules are of the cores of blocks, head and tail, and of nothing beside the wafer.\n" +
+      zeros_as_text(options, placement, params);
   while (report.remark.back() == '\n') report.remark.pop_back();
   report.more_json = zeros_as_json(options, placement, params);
   return report;
@@ -463,10 +485,10 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
 
 }  // namespace
 
-ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                      const Streams& streams, PartCache& cache, ModelExtras& extras) {
-  check_model(request);
-  check_view_of_chips(request);
+namespace {
+
+ModelReport run_on(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                   const Streams& streams, PartCache& cache, ModelExtras& extras) {
   if (is_system(name)) return run_pod(request, name, pricing, cache, extras);
   const auto machines = make_machines(request.kinds, {name}, request.settings);
   const Machine& machine = *machines.at(0);
@@ -480,6 +502,17 @@ ModelReport run_model(const ModelRequest& request, const std::string& name, cons
   machine.check();
   streams.err << settings_beside_model(machine, request.settings);
   return run_wafer(request, machine, pricing, cache, extras);
+}
+
+}  // namespace
+
+ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                      const Streams& streams, PartCache& cache, ModelExtras& extras) {
+  check_model(request);
+  check_view_of_chips(request);
+  ModelReport report = run_on(request, name, pricing, streams, cache, extras);
+  report.remark += request.remark;
+  return report;
 }
 
 PartCache model_cache(const Options& options) {

@@ -26,6 +26,7 @@ struct ModelRequest {
   std::vector<std::string> settings;  // of machines
   RunSettings run;
   std::vector<ServingRequest> requests;
+  std::string remark;  // of what the file of the model says and a run does not do
 };
 
 /// RequestError if a word was given that has no place beside --model, or that wants it.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -30,16 +31,39 @@ double sum_of(const DecodePhaseTimes& times, DecodePhase first, DecodePhase last
   return cycles;
 }
 
+namespace {
+
+/// What a model has that no program of a wafer's decoding does; null if there is no such thing.
+const char* not_of_wafers(const ModelShape& model) {
+  const std::initializer_list<std::pair<bool, const char*>> others = {
+      {!model.rms, "norms with offsets"},
+      {model.rotated != model.head_width(), "heads that are not rotated whole"},
+      {!model.gated, "a feed-forward block without a gate"},
+      {model.activation != "silu", "another function than SiLU"},
+      {model.parallel, "blocks beside each other"},
+      {model.post_norms, "norms after its blocks"},
+      {model.qk_norm == QkNorm::width, "norms of queries and keys over all heads"},
+      {model.qkv_bias, "biases of queries, keys and values"},
+      {model.out_bias, "a bias of the product after attention"},
+      {model.ffn_bias, "biases of its feed-forward block"},
+      {model.head_bias, "a bias of its head"},
+      {model.position_table, "a table of positions"},
+      {model.scaled_embedding, "a scaled embedding"},
+      {model.score_cap || model.logit_cap, "capped scores or logits"}};
+  for (const auto& [there, what] : others) {
+    if (there) return what;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 wse::DecoderModel decoder_model(const ModelShape& model) {
-  const bool plain = model.family == ModelFamily::llama && model.gated && model.rms &&
-                     model.activation == "silu" && !model.parallel && !model.post_norms &&
-                     model.qk_norm != QkNorm::width && model.rotated == model.head_width() &&
-                     !model.qkv_bias && !model.score_cap;
-  if (!plain) {
+  if (const char* const other = not_of_wafers(model)) {
     throw UnsupportedError(
-        fmt::format("model '{}': programs of a wafer's decoding are of layers with RMS norms, "
-                    "rotated heads and one block with SiLU, or experts",
-                    model.name));
+        fmt::format("model '{}' has {}; programs of a wafer's decoding are of layers with RMS "
+                    "norms, rotated heads without biases and one gated block with SiLU, or experts",
+                    model.name, other));
   }
   const ExpertShape& e = model.experts;
   const bool some_dense = std::find(e.dense.begin(), e.dense.end(), true) != e.dense.end();
