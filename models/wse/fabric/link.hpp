@@ -63,6 +63,7 @@ class LinkArray {
   }
   /// Link `id` is number `bit`, below 32, of a set; it is in no other.
   void put_in_set(LinkId id, std::uint32_t set, unsigned bit) {
+    if (id >= links_.size()) return;  // it will be attached
     Link& link = links_[id];
     link.set = set;
     link.mark = std::uint32_t{1} << bit;
