@@ -27,9 +27,13 @@ class LinkArray {
   /// `writer` and `reader` are the units to wake, kNoUnit for none.
   LinkId add(const QueueShape& shape, UnitId writer, UnitId reader) {
     assert(shape.latency >= 1);
-    const Link link{
-        static_cast<std::uint32_t>(slots_.size()), shape.capacity, 0,      0,      0,
-        static_cast<std::uint32_t>(shape.latency), writer,         reader, kNever, shape.varies};
+    Link link;
+    link.base = static_cast<std::uint32_t>(slots_.size());
+    link.capacity = shape.capacity;
+    link.latency = static_cast<std::uint32_t>(shape.latency);
+    link.writer = writer;
+    link.reader = reader;
+    link.varies = shape.varies;
     links_.push_back(link);
     if constexpr (kSlotFree != 1) popped_.emplace_back();
     slots_.resize(slots_.size() + shape.capacity);
@@ -51,6 +55,22 @@ class LinkArray {
     if (ends_.size() <= id) ends_.resize(id + std::size_t{1});
     ends_[id] = {push, pop};
   }
+
+  /// A new set of links, whose words held() tells.
+  std::uint32_t add_set() {
+    held_.push_back(0);
+    return static_cast<std::uint32_t>(held_.size() - 1);
+  }
+  /// Link `id` is number `bit`, below 32, of a set; it is in no other.
+  void put_in_set(LinkId id, std::uint32_t set, unsigned bit) {
+    if (id >= links_.size()) return;  // it will be attached
+    Link& link = links_[id];
+    link.set = set;
+    link.mark = std::uint32_t{1} << bit;
+    if (link.count != 0) held_[set] |= link.mark;
+  }
+  /// The links of a set that hold words, as bits; of attached ones all may.
+  std::uint32_t held(std::uint32_t set) const { return ends_.empty() ? held_[set] : ~0U; }
 
   std::size_t size() const { return links_.size(); }
   QueueShape shape(LinkId id) const {
@@ -84,7 +104,10 @@ class LinkArray {
     }
     if (jitter_ != 0) ready = delayed(id, ready);
     slots_[link.base + place] = {ready, word};
-    ++link.count;
+    if (link.count++ == 0) {
+      link.front = ready;
+      if (link.mark != 0) held_[link.set] |= link.mark;
+    }
     ++words_;
     agendas_.wake(link.reader, ready);
     return ready;
@@ -95,8 +118,7 @@ class LinkArray {
   /// When the first word can be popped; kNever if there is none.
   Cycle front_ready(LinkId id) const {
     if (!ends_.empty()) return ends_[id].pop->front_ready();
-    const Link& link = links_[id];
-    return link.count == 0 ? kNever : slots_[link.base + link.head].ready;
+    return links_[id].front;
   }
 
   /// When the first word was pushed, which there is, without jitter and turns.
@@ -107,6 +129,7 @@ class LinkArray {
     assert(words != 0);
     if (!ends_.empty()) return ends_[id].pop->has(now, words);
     const Link& link = links_[id];
+    if (words == 1) return link.front <= now;
     if (link.count < words) return false;
     std::uint32_t place = link.head + words - 1;
     if (place >= link.capacity) place -= link.capacity;
@@ -125,7 +148,12 @@ class LinkArray {
     Link& link = links_[id];
     const Wavelet word = slots_[link.base + link.head].word;
     if (++link.head == link.capacity) link.head = 0;
-    --link.count;
+    if (--link.count != 0) {
+      link.front = slots_[link.base + link.head].ready;
+    } else {
+      link.front = kNever;
+      if (link.mark != 0) held_[link.set] &= ~link.mark;
+    }
     --words_;
     link.freed = (link.freed_in == now ? link.freed : 0) + 1;
     link.freed_in = now;
@@ -135,17 +163,20 @@ class LinkArray {
   }
 
  private:
-  struct Link {
-    std::uint32_t base;
-    std::uint32_t capacity;
-    std::uint32_t head;
-    std::uint32_t count;
-    std::uint32_t freed;
-    std::uint32_t latency;
-    UnitId writer;
-    UnitId reader;
-    Cycle freed_in;
-    bool varies;
+  struct alignas(64) Link {  // a line of the host's cache
+    Cycle front = kNever;    // when the first word can be popped
+    Cycle freed_in = kNever;
+    std::uint32_t count = 0;
+    std::uint32_t freed = 0;
+    std::uint32_t capacity = 0;
+    std::uint32_t base = 0;
+    std::uint32_t head = 0;
+    std::uint32_t latency = 0;
+    UnitId writer = kNoUnit;
+    UnitId reader = kNoUnit;
+    std::uint32_t set = 0;
+    std::uint32_t mark = 0;  // its bit in the set; 0: it is in none
+    bool varies = false;
   };
   struct Slot {
     Cycle ready = 0;
@@ -181,6 +212,7 @@ class LinkArray {
   Agendas& agendas_;
   std::vector<Link> links_;
   std::vector<Slot> slots_;
+  std::vector<std::uint32_t> held_;         // by set
   std::vector<Ends> ends_;                  // of modules
   std::vector<History> history_;            // only with jitter
   std::vector<std::vector<Cycle>> popped_;  // cycles, only if kSlotFree is not 1

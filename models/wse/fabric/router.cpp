@@ -8,6 +8,11 @@
 namespace lacuna::wse {
 namespace {
 
+/// The first of several, as bits.
+std::uint32_t first_of(std::uint32_t bits) {
+  return static_cast<std::uint32_t>(__builtin_ctz(bits));
+}
+
 bool is_multicast(PortSet ports) { return (ports & (ports - 1U)) != 0; }
 
 }  // namespace
@@ -22,10 +27,10 @@ void RouterArray::add(UnitId unit, const std::vector<RouterInput>& inputs) {
   router.unit = unit;
   router.first = static_cast<std::uint32_t>(inputs_.size());
   router.count = static_cast<std::uint32_t>(inputs.size());
+  router.set = links_.add_set();
   assert(router.count <= 32);
   for (const RouterInput& input : inputs) {
-    router.used = static_cast<PortSet>(router.used | input.to);
-    for (const PortSet to : input.to_at) router.used = static_cast<PortSet>(router.used | to);
+    links_.put_in_set(input.link, router.set, static_cast<unsigned>(&input - inputs.data()));
     inputs_.push_back(input);
   }
   routers_.push_back(router);
@@ -62,8 +67,7 @@ Cycle RouterArray::next_reopening(const Router& router, Cycle now) const {
 Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle now) const {
   Cycle next = kNever;
   for (std::uint32_t left = heads; left != 0; left &= left - 1) {
-    const RouterInput& input =
-        inputs_[router.first + static_cast<std::uint32_t>(__builtin_ctz(left))];
+    const RouterInput& input = inputs_[router.first + first_of(left)];
     for (unsigned port = 0; port < kRamp; ++port) {
       const Cycle opens = router.meters.at(port).opens();
       if (input.wants(port) && opens > now) next = std::min(next, opens);
@@ -76,8 +80,8 @@ Cycle RouterArray::next_opening(const Router& router, std::uint32_t heads, Cycle
 
 /// Whether a word is there in cycle `at`, of those that have been sent: others wake the router.
 bool RouterArray::has_words(const Router& router, Cycle at) const {
-  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
-    if (links_.can_pop(inputs_[i].link, at)) return true;
+  for (std::uint32_t left = filled(router); left != 0; left &= left - 1) {
+    if (links_.can_pop(inputs_[router.first + first_of(left)].link, at)) return true;
   }
   return false;
 }
@@ -87,8 +91,8 @@ void RouterArray::account(std::size_t index, Cycle now) {
   if (router.accounted >= now) return;
   const Cycle slept = now - router.accounted;
   router.accounted = now;
-  for (std::uint32_t i = router.first; i < router.first + router.count; ++i) {
-    const RouterInput& input = inputs_[i];
+  for (std::uint32_t left = filled(router); left != 0; left &= left - 1) {
+    const RouterInput& input = inputs_[router.first + first_of(left)];
     if (!input.waiting) continue;
     router.counters.stalls[static_cast<unsigned>(input.color)] += slept;
     if (input.closed) router.counters.closures += slept;
@@ -98,7 +102,8 @@ void RouterArray::account(std::size_t index, Cycle now) {
 /// Returns the buffers with a head, as bits, and notes which of them find a row closed.
 std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
   std::uint32_t heads = 0;
-  for (std::uint32_t i = 0; i < router.count; ++i) {
+  for (std::uint32_t left = filled(router); left != 0; left &= left - 1) {
+    const std::uint32_t i = first_of(left);
     RouterInput& input = inputs_[router.first + i];
     if (!links_.can_pop(input.link, now)) continue;
     if (input.need.ports == 0 && input.color_switch.passes(now)) input.need.ports = input.to;
@@ -134,11 +139,11 @@ bool RouterArray::finds_closed(const Router& router, const RouterInput& input, C
 /// Of the candidates, the one with the least key.
 std::uint32_t RouterArray::pick(const Router& router, std::uint32_t candidates,
                                 std::uint8_t next) const {
-  auto best = static_cast<std::uint32_t>(__builtin_ctz(candidates));
+  auto best = first_of(candidates);
   if ((candidates & (candidates - 1)) == 0) return best;
   Cycle least = kNever;
   for (std::uint32_t left = candidates; left != 0; left &= left - 1) {
-    const auto i = static_cast<std::uint32_t>(__builtin_ctz(left));
+    const auto i = first_of(left);
     const RouterInput& input = inputs_[router.first + i];
     const Cycle key = rule_.key(input.color, next, links_.front_ready(input.link));
     if (key >= least) continue;
@@ -150,18 +155,20 @@ std::uint32_t RouterArray::pick(const Router& router, std::uint32_t candidates,
 
 /// Independent copies: each output port chooses by itself.
 bool RouterArray::grant_ports(Router& router, std::uint32_t heads, Cycle now) {
+  std::array<std::uint32_t, kPorts> candidates{};
+  for (std::uint32_t left = heads; left != 0; left &= left - 1) {
+    const RouterInput& input = inputs_[router.first + first_of(left)];
+    const PortSet wants = input.copies.wants(input.need).ports;
+    for (std::uint32_t ports = wants; ports != 0; ports &= ports - 1) {
+      const unsigned port = first_of(ports);
+      if (can_send(router, input, port, now)) candidates.at(port) |= left & -left;
+    }
+  }
   bool granted = false;
   for (unsigned port = 0; port < kPorts; ++port) {
-    if ((router.used & bit(port)) == 0) continue;
-    std::uint32_t candidates = 0;
-    for (std::uint32_t i = 0; i < router.count; ++i) {
-      const RouterInput& input = inputs_[router.first + i];
-      if ((heads >> i & 1U) != 0 && input.wants(port) && can_send(router, input, port, now)) {
-        candidates |= 1U << i;
-      }
-    }
-    if (candidates == 0) continue;
-    RouterInput& winner = inputs_[router.first + pick(router, candidates, router.next[port])];
+    if (candidates.at(port) == 0) continue;
+    RouterInput& winner =
+        inputs_[router.first + pick(router, candidates.at(port), router.next[port])];
     send(router, winner, port, now);
     router.next[port] = rule_.next(winner.color, router.next[port]);
     granted = true;
@@ -227,9 +234,8 @@ WaveletFilter& RouterArray::filter_of(const Router& router, Color color) {
 /// Lets the heads go that have made all their copies. Returns true if one did.
 bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
   bool left = false;
-  for (std::uint32_t i = 0; i < router.count; ++i) {
-    if ((heads >> i & 1U) == 0) continue;
-    RouterInput& input = inputs_[router.first + i];
+  for (std::uint32_t those = heads; those != 0; those &= those - 1) {
+    RouterInput& input = inputs_[router.first + first_of(those)];
     input.waiting = !input.copies.leave(true, input.need);
     if (input.waiting) {
       ++router.counters.stalls[static_cast<unsigned>(input.color)];

@@ -59,6 +59,13 @@ class RouterArray {
   /// kNever: its links wake it.
   Cycle step(std::size_t index, Cycle now);
 
+  /// Has the host fetch what a step of the router looks at first, for one that comes soon.
+  void fetch(std::size_t index) const {
+    const char* const router = reinterpret_cast<const char*>(&routers_[index]);
+    __builtin_prefetch(router, 1);
+    __builtin_prefetch(router + 64, 1);
+  }
+
   /// Accounts for the cycles before `now`, in which nothing moved.
   void account(std::size_t index, Cycle now);
 
@@ -83,8 +90,8 @@ class RouterArray {
   struct Router {
     UnitId unit = 0;
     std::uint32_t first = 0;
+    std::uint32_t set = 0;  // of the links of its buffers
     std::uint32_t count = 0;
-    PortSet used = 0;                         // output ports
     std::array<std::uint8_t, kPorts> next{};  // per port: color one past the last granted
     std::uint8_t next_head = 0;               // lockstep: the same for whole heads
     std::array<LinkMeter, 4> meters{};        // of the links, by port
@@ -93,6 +100,11 @@ class RouterArray {
     RouterCounters counters;
   };
 
+  /// The buffers with words, as bits; that words have come does not say that they can leave.
+  std::uint32_t filled(const Router& router) const {
+    return links_.held(router.set) &
+           static_cast<std::uint32_t>((std::uint64_t{1} << router.count) - 1);
+  }
   bool has_words(const Router& router, Cycle at) const;
   std::uint32_t find_heads(Router& router, Cycle now);
   bool grant_ports(Router& router, std::uint32_t heads, Cycle now);

@@ -104,9 +104,12 @@ void TaskCores::add(const TaskPorts& ports) {
   const std::size_t place = std::size_t{ports.row} * program_.columns + ports.column;
   core.program = &program_.cores[program_.core_of[place]];
   for (const TaskPorts::Out& port : ports.out) {
-    if (std::find(core.out_queues.begin(), core.out_queues.end(), port.queue) ==
-        core.out_queues.end()) {
-      core.out_queues.push_back(port.queue);
+    const auto known = std::find_if(core.out_queues.begin(), core.out_queues.end(),
+                                    [&](const OutQueue& out) { return out.queue == port.queue; });
+    if (known == core.out_queues.end()) {
+      core.out_queues.push_back({port.queue, port.ramp});
+    } else {
+      known->ramp = kNoLink;
     }
   }
   for (const Task& task : core.program->tasks) {
@@ -143,7 +146,9 @@ class TaskCores::Main {
 
   unsigned full_outputs(Cycle now) const {
     unsigned full = 0;
-    for (const LinkId queue : core_.out_queues) full += cores_.links_.can_push(queue, now) ? 0 : 1;
+    for (const OutQueue& out : core_.out_queues) {
+      full += cores_.links_.can_push(out.queue, now) ? 0 : 1;
+    }
     return full;
   }
 
@@ -360,14 +365,16 @@ Cycle TaskCores::next_timer(const Core& core, Cycle now) {
 bool TaskCores::send_output(Core& core, Cycle now) {
   if (core.unsent == 0) return false;
   const auto ramp_of = [&](std::size_t i) {
-    const Color color = links_.front(core.out_queues[i]).color;
+    const OutQueue& from = core.out_queues[i];
+    if (from.ramp != kNoLink) return from.ramp;
+    const Color color = links_.front(from.queue).color;
     return std::find_if(core.ports.out.begin(), core.ports.out.end(),
                         [&](const TaskPorts::Out& out) { return out.color == color; })
         ->ramp;
   };
   const bool sent = send_up(
       links_, link_rule_, core.ramp, core.out_queues.size(), core.next_queue, now,
-      [&](std::size_t i) { return core.out_queues[i]; }, ramp_of,
+      [&](std::size_t i) { return core.out_queues[i].queue; }, ramp_of,
       [&](LinkId queue) {
         if (!log_.keeps(kWordUp)) return;
         const auto color = static_cast<std::uint64_t>(links_.front(queue).color);
@@ -454,29 +461,11 @@ void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction
   source(instruction.a, thread.a, thread.scalar_a);
   source(instruction.b, thread.b, thread.scalar_b);
   thread.to = is_fabric(instruction.to) ? out_queue(core.ports, instruction.to.color) : kNoLink;
+  thread.fifos = is_fifo(instruction.a) || is_fifo(instruction.b) || is_fifo(instruction.to);
+  look_ahead(thread);
   if (instruction.op == VectorOp::work) return;
   ++core.counters.instructions;
   log_.record(now, core.ports.unit, kVectorActive, static_cast<std::uint64_t>(instruction.thread));
-}
-
-bool TaskCores::words_in(const Core& core, const Operand& operand, LinkId link, std::uint32_t words,
-                         Cycle now) const {
-  if (is_fabric(operand)) return links_.has(link, now, words);
-  return !is_fifo(operand) || core.fifos[operand.fifo].count >= words;
-}
-
-bool TaskCores::can_issue(const Core& core, const Thread& thread, Cycle now) const {
-  if (thread.instruction == nullptr || thread.finish != kNever) return false;
-  const Instruction& what = *thread.instruction;
-  const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
-  const std::uint32_t in = words_of(source_bytes(what.element), elements);
-  const std::uint32_t out = words_of(result_bytes(what.element), elements);
-  if (!words_in(core, what.a, thread.a, in, now)) return false;
-  if (!words_in(core, what.b, thread.b, in, now)) return false;
-  if (is_fabric(what.to)) return links_.can_push(thread.to, now, out);
-  if (!is_fifo(what.to)) return true;
-  const Fifo& fifo = core.fifos[what.to.fifo];
-  return fifo.count + out <= fifo.words.size();
 }
 
 /// No microthread has or gets an instruction while the main thread's one is under way.
@@ -505,7 +494,7 @@ std::uint32_t TaskCores::elements_until(const Core& core, const Thread& thread, 
                                         Cycle until) const {
   const Instruction& what = *thread.instruction;
   const std::uint32_t left = what.length - thread.done;
-  const std::uint32_t width = thread.cost.elements(thread.done, what.length);
+  const std::uint32_t width = thread.beat.elements;
   if (left <= width || engine_ != Engine::event || !IssueRule::always_open()) return width;
   if (&thread != core.threads.data() || !is_local(what)) return width;
   if (alone(core)) return left;
@@ -530,6 +519,7 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
   count_accesses(what, thread.cost, thread.done, end, core.counters);
   move_elements(core, thread, elements, now);
   thread.done += elements;
+  look_ahead(thread);
   if (thread.done != what.length) return;
   thread.finish = core.slot_free[slot_of(core, thread)];
   core.next_finish = std::min(core.next_finish, thread.finish);
@@ -570,11 +560,7 @@ TaskCycle TaskCores::cause(const Core& core, Cycle now) const {
   for (std::uint32_t left = why.dispatch == 0 ? core.busy : 0; left != 0; left &= left - 1) {
     const Thread& thread = core.threads[first_of(left)];
     if (thread.finish != kNever) continue;
-    const Instruction& what = *thread.instruction;
-    const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
-    const std::uint32_t in = words_of(source_bytes(what.element), elements);
-    why.ask(-1, flag(words_in(core, what.a, thread.a, in, now) &&
-                     words_in(core, what.b, thread.b, in, now)));
+    why.ask(-1, flag(fed(core, thread, now)));
     break;
   }
   why.end(flag(at.taken != kNoTask));

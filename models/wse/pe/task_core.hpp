@@ -55,6 +55,14 @@ class TaskCores {
   /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
   Cycle step(std::size_t index, Cycle now);
 
+  /// Has the host fetch what a step of the core looks at first, for one that comes soon.
+  void fetch(std::size_t index) const {
+    constexpr std::size_t kLines = 4;
+    const char* const core = reinterpret_cast<const char*>(&cores_[index]);
+    for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(core + 64 * line, 1);
+    __builtin_prefetch(&cores_[index].threads[0], 1);
+  }
+
   /// Accounts for the cycles before `now`, in which nothing happened.
   void account(std::size_t index, Cycle now);
 
@@ -89,17 +97,27 @@ class TaskCores {
   template <class Each>
   using Slots = std::array<Each, IssueRule::kSlots>;
 
-  /// An instruction in a thread.
-  struct Thread {
+  /// What the next beat of an instruction takes and makes.
+  struct NextBeat {
+    std::uint32_t elements = 0;
+    std::uint32_t in = 0;   // words of each source
+    std::uint32_t out = 0;  // words of the result
+  };
+
+  /// An instruction in a thread. What says whether its next beat can be issued is in one line of
+  /// the host's cache.
+  struct alignas(64) Thread {
     const Instruction* instruction = nullptr;  // null: idle
-    const Instruction* next = nullptr;         // a microthread loads it when it is idle
-    std::uint32_t next_word = 0;               // of the task that started it
-    std::uint32_t word = 0;
-    std::uint32_t done = 0;  // elements
-    Cycle finish = kNever;   // when its last beat is over
+    Cycle finish = kNever;                     // when its last beat is over
+    std::uint32_t done = 0;                    // elements
     LinkId a = kNoLink;
     LinkId b = kNoLink;
     LinkId to = kNoLink;
+    NextBeat beat;
+    bool fifos = false;                 // one of its operands is a FIFO
+    const Instruction* next = nullptr;  // a microthread loads it when it is idle
+    std::uint32_t next_word = 0;        // of the task that started it
+    std::uint32_t word = 0;
     float scalar_a = 0;
     float scalar_b = 0;
     BeatCost cost;
@@ -111,6 +129,11 @@ class TaskCores {
     LinkId link = kNoLink;
     float scalar = 0;
     std::uint32_t word = 0;
+  };
+
+  struct OutQueue {
+    LinkId queue = kNoLink;
+    LinkId ramp = kNoLink;  // kNoLink: several colors use it
   };
 
   struct Fifo {
@@ -139,8 +162,8 @@ class TaskCores {
     LinkMeter ramp;
     Slots<std::uint8_t> next_thread{};  // and by the issue slot
     const CoreProgram* program = nullptr;
-    std::vector<LinkId> out_queues;  // distinct ones
-    std::vector<bool> active;        // local tasks
+    std::vector<OutQueue> out_queues;
+    std::vector<bool> active;  // local tasks
     std::vector<bool> blocked;
     TaskPorts ports;
     Slots<BeatStalls> stalls{};   // of the last beats
@@ -169,7 +192,13 @@ class TaskCores {
   void start(Core& core, Thread& thread, const Instruction& instruction, std::uint32_t word,
              Cycle now);
   bool issue(Core& core, Cycle now);
-  bool can_issue(const Core& core, const Thread& thread, Cycle now) const;
+  static void look_ahead(Thread& thread);
+  bool fed(const Core& core, const Thread& thread, Cycle now) const;
+  bool has_room(const Core& core, const Thread& thread, Cycle now) const;
+  bool can_issue(const Core& core, const Thread& thread, Cycle now) const {
+    return thread.instruction != nullptr && thread.finish == kNever && fed(core, thread, now) &&
+           has_room(core, thread, now);
+  }
   bool issue(Core& core, unsigned slot, Cycle now);
   static TaskCycle of_stall(const BeatStalls& stalls, Cycle cycle);
   static bool alone(const Core& core);
@@ -209,5 +238,36 @@ class TaskCores {
   std::vector<Core> cores_;
   std::size_t idle_ = 0;
 };
+
+inline void TaskCores::look_ahead(Thread& thread) {
+  const Instruction& what = *thread.instruction;
+  const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
+  thread.beat = {elements, words_of(source_bytes(what.element), elements),
+                 words_of(result_bytes(what.element), elements)};
+}
+
+inline bool TaskCores::words_in(const Core& core, const Operand& operand, LinkId link,
+                                std::uint32_t words, Cycle now) const {
+  if (link != kNoLink) return links_.has(link, now, words);
+  return operand.kind != Operand::Kind::fifo || core.fifos[operand.fifo].count >= words;
+}
+
+/// Whether the words of the next beat have come.
+inline bool TaskCores::fed(const Core& core, const Thread& thread, Cycle now) const {
+  if (thread.a != kNoLink && !links_.has(thread.a, now, thread.beat.in)) return false;
+  if (thread.b != kNoLink && !links_.has(thread.b, now, thread.beat.in)) return false;
+  if (!thread.fifos) return true;
+  const Instruction& what = *thread.instruction;
+  return words_in(core, what.a, thread.a, thread.beat.in, now) &&
+         words_in(core, what.b, thread.b, thread.beat.in, now);
+}
+
+/// And whether those that it makes have room.
+inline bool TaskCores::has_room(const Core& core, const Thread& thread, Cycle now) const {
+  if (thread.to != kNoLink) return links_.can_push(thread.to, now, thread.beat.out);
+  if (!thread.fifos || thread.instruction->to.kind != Operand::Kind::fifo) return true;
+  const Fifo& fifo = core.fifos[thread.instruction->to.fifo];
+  return fifo.count + thread.beat.out <= fifo.words.size();
+}
 
 }  // namespace lacuna::wse

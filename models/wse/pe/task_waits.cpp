@@ -34,12 +34,11 @@ std::string TaskCores::blocked(std::size_t index) const {
       }
       if (is_fifo(operand)) text += fmt::format(" {} FIFO {}", of, operand.fifo);
     };
-    const std::uint32_t elements = thread.cost.elements(thread.done, what.length);
-    const std::uint32_t in = words_of(source_bytes(what.element), elements);
-    const std::uint32_t out = words_of(result_bytes(what.element), elements);
-    if (!words_in(core, what.a, thread.a, in, now)) say(what.a, "words of");
-    if (!words_in(core, what.b, thread.b, in, now)) say(what.b, "words of");
-    if (thread.to == kNoLink || !links_.can_push(thread.to, now, out)) say(what.to, "room for");
+    const NextBeat& beat = thread.beat;
+    if (!words_in(core, what.a, thread.a, beat.in, now)) say(what.a, "words of");
+    if (!words_in(core, what.b, thread.b, beat.in, now)) say(what.b, "words of");
+    const bool room = thread.to != kNoLink && links_.can_push(thread.to, now, beat.out);
+    if (!room) say(what.to, "room for");
   }
   return text;
 }

@@ -40,7 +40,7 @@ class CollectivePlanner {
                                          kColors));
     }
     std::vector<std::uint32_t> programs;
-    for (Script& script : scripts_) programs.push_back(builder_.add(std::move(script).finish()));
+    for (Script& script : scripts_) programs.push_back(builder_.share(std::move(script).finish()));
     const std::size_t cores = std::size_t{what_.columns} * what_.rows;
     for (std::size_t place = 0; place < cores; ++place) {
       builder_.core(place, programs[share(place)]);

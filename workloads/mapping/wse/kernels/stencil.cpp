@@ -180,7 +180,7 @@ class StencilPlanner {
       use_in_queue(script, in);
     }
     for (std::uint32_t i = 0; i < job_.iterations; ++i) iterate(script, i % 2);
-    builder_.core(place, builder_.add(std::move(script).finish()));
+    builder_.core(place, builder_.share(std::move(script).finish()));
   }
 
   void iterate(Script& script, std::uint32_t old) {

@@ -8,6 +8,45 @@
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {
+namespace {
+
+/// All that a program says, as bytes: two are equal if their keys are.
+class ProgramKey {
+ public:
+  explicit ProgramKey(const CoreProgram& program) {
+    for (const Task& task : program.tasks) {
+      put(task.kind, task.color, task.id, task.active, task.blocked, task.steps.size());
+      for (const Step& step : task.steps) put(step);
+    }
+    put(program.tasks.size(), program.in.size(), program.out.size(), program.fifos.size());
+    for (const QueueUse& use : program.in) put(use.color, use.queue);
+    for (const QueueUse& use : program.out) put(use.color, use.queue);
+    for (const SoftwareFifo& fifo : program.fifos) put(fifo.address, fifo.capacity);
+  }
+
+  std::string take() && { return std::move(bytes_); }
+
+ private:
+  template <class... Values>
+  void put(const Values&... values) {
+    (bytes_.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+  }
+  void put(const Operand& o) {
+    put(o.kind, o.color, o.fifo, o.address, o.stride, o.inner, o.outer, o.index_bytes,
+        o.offset_bytes, o.value);
+  }
+  void put(const Step& step) {
+    const Instruction& what = step.vector;
+    put(step.kind, step.task, step.routine);
+    put(what.op, what.element, what.length, what.thread, what.activates, what.unblocks,
+        what.starts_sum, what.control, what.simd64, what.switches);
+    for (const Operand* const operand : {&what.to, &what.a, &what.b}) put(*operand);
+  }
+
+  std::string bytes_;
+};
+
+}  // namespace
 
 Task& Script::task() {
   if (next_) program_.tasks.emplace_back();
@@ -81,6 +120,12 @@ void TaskBuilder::path(const std::vector<std::size_t>& places, Color color) {
 std::uint32_t TaskBuilder::add(CoreProgram program) {
   program_.cores.push_back(std::move(program));
   return static_cast<std::uint32_t>(program_.cores.size() - 1);
+}
+
+std::uint32_t TaskBuilder::share(CoreProgram program) {
+  const auto [known, fresh] = shared_.emplace(ProgramKey(program).take(), 0);
+  if (fresh) known->second = add(std::move(program));
+  return known->second;
 }
 
 std::uint32_t TaskBuilder::add_routine(Routine routine) {

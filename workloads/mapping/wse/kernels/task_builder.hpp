@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "models/wse/program/task_program.hpp"
@@ -66,7 +67,10 @@ class TaskBuilder {
   void path(const std::vector<std::size_t>& places, Color color);
 
   void core(std::size_t place, std::uint32_t program) { program_.core_of[place] = program; }
+  /// The number of a program for core(),
   std::uint32_t add(CoreProgram program);
+  /// and of equal ones the same. It remembers each in bytes, as long as the program.
+  std::uint32_t share(CoreProgram program);
 
   /// The number of a routine, for call().
   std::uint32_t add_routine(Routine routine);
@@ -78,7 +82,8 @@ class TaskBuilder {
 
  private:
   TaskProgram program_;
-  std::vector<SwitchedRouter> routers_;  // by place
+  std::vector<SwitchedRouter> routers_;                    // by place
+  std::unordered_map<std::string, std::uint32_t> shared_;  // programs, by all that they say
 };
 
 /// The bytes a core starts with; with values only.

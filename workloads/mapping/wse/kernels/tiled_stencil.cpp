@@ -90,7 +90,7 @@ class TiledStencilPlanner {
       }
     }
     for (std::uint32_t i = 0; i < job_.iterations; ++i) iterate(program, i);
-    builder_.core(place, builder_.add(std::move(program)));
+    builder_.core(place, builder_.share(std::move(program)));
   }
 
   /// Tasks of an iteration: the loop, four completions of sends, four of receives, computation.
@@ -251,7 +251,7 @@ class PointPlanner {
       task.steps = steps_of(point_color(r, c), neighbours, sums);
     }
     program.tasks = {std::move(task)};
-    builder_.core(place, builder_.add(std::move(program)));
+    builder_.core(place, builder_.share(std::move(program)));
   }
 
   std::vector<Step> steps_of(Color mine, const std::vector<Color>& neighbours, bool sums) {
