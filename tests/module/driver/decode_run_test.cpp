@@ -76,7 +76,7 @@ TEST_F(DecodeRun, WhatIsLeftOutIsNotPaid) {
   for (const char* const words : {"--window 512", "--kept 512"}) {
     const Ran wide = run("dense.json", std::string("--decode --context 64 ") + words);
     EXPECT_EQ(number(wide, "step_cycles"), all) << words;
-    EXPECT_THAT(wide.out, HasSubstr("\"positions_that_fit\": null")) << words;
+    EXPECT_THAT(wide.out, HasSubstr("\n  \"positions_that_fit\": null")) << words;
   }
   EXPECT_LT(step("dense.json", "--weights down=tile:nm:2:8"), all);
   // hidden vectors without zeros travel as before, behind a count
@@ -104,7 +104,7 @@ TEST_F(DecodeRun, AWaferAndChipsAreCompared) {
       model);
   EXPECT_EQ(both.status, 0) << both.err;
   EXPECT_EQ(number(both, "step_cycles"), step("dense.json", ""));
-  EXPECT_EQ(number(both, "tensor"), 2);
+  EXPECT_EQ(number(both, "pipeline"), 2);
   EXPECT_THAT(run_real("compare --machine pod4 --machine pod16 --blocks 1x2 " + model).err,
               HasSubstr("--blocks is for wafers"));
   EXPECT_THAT(

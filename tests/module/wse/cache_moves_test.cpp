@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <set>
-#include <vector>
-
 #include "sim/machines/wse/inference/prefill_times.hpp"
 #include "workloads/mapping/wse/inference/kv_moves.hpp"
 
@@ -65,40 +62,6 @@ TEST(CacheMoves, ARowTakesWhatAllItsTensorsAndCountsDo) {
     EXPECT_EQ(times.row, cycles(2 * times.layers, 12) + cycles(1, times.layers)) << split;
     EXPECT_EQ(times.bytes, (2 * times.layers * 12 + times.layers) * 2 * (split ? 8 : 16));
   }
-}
-
-// Where nothing is zero the products of experts behind the second are as that; with zeros each
-// meets them in an order of its own, and none stands for another.
-TEST(PromptTimes, WithZerosEachProductOfExpertsIsSimulated) {
-  ModelShape model = small_shape();
-  model.experts.count = 6;
-  model.experts.chosen = 2;
-  model.experts.ffn = 64;
-  WseParams params;
-  params.set("llm.skip", "act");
-  DecodeTimes ends(params, Engine::event);
-  PrefillTimes prompts(params, Engine::event, ends);
-  DecodePlacement placement = small_blocks();
-  placement.sparsity.inputs.at(static_cast<std::size_t>(wse::Projection::down)) =
-      parse_inputs("bernoulli:0.3", "--activations");
-  const PrefillRun run = prompts.run(model, placement, 8, 8);
-  const wse::PrefillShape shape(decoder_model(model), run.kinds.front().block);
-  wse::PrefillParts parts(shape, costs_of(params), params.llm, {}, 4);
-  const wse::Datapath datapath{params.simd, params.mem};
-  parts.use_pieces(datapath);
-  InferenceRuns runs(params, Engine::event, nullptr);
-  double all = 0;
-  std::set<double> of_later;
-  for (const wse::TaskProgram& program : parts.plan(wse::PrefillPart::down)) {
-    const double cycles =
-        static_cast<double>(runs.of(std::to_string(of_later.size()) + " " + std::to_string(all),
-                                    [&] { return program; })
-                                .cycles);
-    if (all != 0) of_later.insert(cycles);
-    all += cycles;
-  }
-  EXPECT_GT(of_later.size(), 1U);
-  EXPECT_EQ(run.kinds.front().times.parts.at(wse::PrefillPart::down), all);
 }
 
 }  // namespace
