@@ -32,15 +32,13 @@ std::string json_text(const std::string& word) {
 
 /// Counts are whole; what is not has four digits.
 std::string cell(double value) {
-  if (std::isnan(value)) return "any";
+  if (!std::isfinite(value)) return "any";
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   return whole ? fmt::format("{:.0f}", value) : four_digits(value);
 }
 
-std::string cell_csv(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
-
 std::string number_json(double value) {
-  return std::isnan(value) ? "null" : fmt::format("{}", value);
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
 
 std::string numbers_text(const std::vector<ModelQuantity>& numbers) {
@@ -51,7 +49,7 @@ std::string numbers_text(const std::vector<ModelQuantity>& numbers) {
                                  [](const ModelQuantity& each) { return !each.unit.empty(); });
   if (units) table.column("unit", "", TextTable::Align::left);
   for (const ModelQuantity& each : numbers) {
-    std::vector<std::string> cells = {each.name, four_digits(each.value)};
+    std::vector<std::string> cells = {each.name, quantity_text(each.value)};
     if (units) cells.push_back(each.unit);
     table.row(cells);
   }
@@ -90,6 +88,14 @@ std::string table_json(const ModelTable& table) {
 
 }  // namespace
 
+std::string quantity_text(double value) {
+  return std::isfinite(value) ? four_digits(value) : "any";
+}
+
+std::string quantity_csv(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
+}
+
 void ModelReport::joules(const std::string& name, const EnergyRange& range, double over) {
   number(name, range.nominal / over, "J");
   number(name + "_low", range.low / over, "J");
@@ -122,7 +128,7 @@ std::string model_json(const ModelReport& report) {
   for (const auto& [name, json] : report.facts) text += fmt::format(",\n  \"{}\": {}", name, json);
   text += report.more_json;
   for (const ModelQuantity& each : report.numbers) {
-    text += fmt::format(",\n  \"{}\": {}", each.name, each.value);
+    text += fmt::format(",\n  \"{}\": {}", each.name, number_json(each.value));
   }
   for (const ModelTable& table : report.tables) {
     text += fmt::format(",\n  \"{}\": {}", table.name, table_json(table));
@@ -148,7 +154,7 @@ std::string model_comparison(const std::vector<ModelReport>& reports) {
     std::vector<std::string> cells = {name.name};
     for (const ModelReport& report : reports) {
       const ModelQuantity* const found = find(report, name.name);
-      cells.push_back(found == nullptr ? "" : four_digits(found->value));
+      cells.push_back(found == nullptr ? "" : quantity_text(found->value));
     }
     cells.push_back(name.unit);
     table.row(cells);
@@ -169,7 +175,7 @@ std::vector<std::pair<std::string, std::string>> model_files(
     const std::string number = fmt::format("{}", run);
     for (const ModelQuantity& each : report.numbers) {
       files[0].second += csv_line({number, report.machine, report.model, report.what, each.name,
-                                   fmt::format("{}", each.value), each.unit});
+                                   quantity_csv(each.value), each.unit});
     }
     for (const ModelTable& table : report.tables) {
       const std::string name = table.name + ".csv";
@@ -180,7 +186,7 @@ std::vector<std::pair<std::string, std::string>> model_files(
       for (const auto& [row, values] : table.rows) {
         for (std::size_t i = 0; i < values.size(); ++i) {
           text += csv_line({number, report.machine, row, table.columns[i].first,
-                            cell_csv(values[i]), table.columns[i].second});
+                            quantity_csv(values[i]), table.columns[i].second});
         }
       }
     }

@@ -50,6 +50,10 @@ struct ModelReport {
   double of(const std::string& name) const;
 };
 
+/// As text with four digits, and as a cell of a CSV file. Infinite: there is no limit.
+std::string quantity_text(double value);
+std::string quantity_csv(double value);
+
 /// As text: title, remark, numbers, tables.
 std::string model_text(const ModelReport& report);
 

@@ -264,13 +264,13 @@ PodPass PodModel::pass(const PassRequest& request) {
     throw RequestError(fmt::format("inference.layers = {}: {} has too few chips",
                                    setup_.params.layers.value(), place()));
   }
-  refuse(request, nearest->cut, nearest->memory, reason);
+  refuse(request, nearest->cut, nearest->parts, reason);
 }
 
-void PodModel::refuse(const PassRequest& request, const PodCut& cut,
-                      const std::vector<TileAccount>& memory, const std::string& reason) const {
+void PodModel::refuse(const PassRequest& request, const PodCut& cut, const PodParts& parts,
+                      const std::string& reason) const {
   PodPass pass;
-  pass.memory = memory;
+  pass.memory = account(cut, parts);
   const TileAccount& most = pass.fullest();
   std::string text =
       fmt::format("{}, {} of {} positions, on {} ({}): ", setup_.model.name,
@@ -281,22 +281,13 @@ void PodModel::refuse(const PassRequest& request, const PodCut& cut,
       "the fullest tile needs {} B and has {} B: weights {}, cache {}, values {}, working {}, code "
       "and buffers {}",
       most.all(), most.has, most.weights, most.cache, most.values, most.working, most.code);
-  // every stage has to fit with so many positions less
-  double positions = request.capacity;
-  for (const TileAccount& each : memory) {
-    const std::uint64_t others = each.all() - each.cache;
-    if (each.fits()) continue;
-    const double spare = others < each.has ? static_cast<double>(each.has - others) : 0;
-    positions =
-        std::min(positions,
-                 each.cache == 0 ? 0 : request.capacity * spare / static_cast<double>(each.cache));
-  }
+  const double positions = positions_that_fit(cut, parts, request);
   if (request.decode && positions >= 1) {
     const bool simulated = most.working != 0;
     text += fmt::format(simulated ? "; the nearest that fits: {} positions"
                                   : "; before its rows are planned, whose working memory comes "
                                     "on top: no more than {} positions can fit",
-                        std::floor(positions));
+                        positions);
     throw OutOfMemoryError(text);
   }
   const bool in_turn =

@@ -103,10 +103,11 @@ class PodModel {
   void time(PodPass& pass, const PassRequest& request) const;
   EnergyAccount energy(const PodPass& pass, const system::Fabric& fabric,
                        const system::ProgramResult& run) const;
-  [[noreturn]] void refuse(const PassRequest& request, const PodCut& cut,
-                           const std::vector<TileAccount>& memory, const std::string& reason) const;
+  [[noreturn]] void refuse(const PassRequest& request, const PodCut& cut, const PodParts& parts,
+                           const std::string& reason) const;
   void add_pages(const PodPass& pass, const PassRequest& request);
-  static double positions_that_fit(const PodPass& pass, const PassRequest& request);
+  double positions_that_fit(const PodCut& cut, const PodParts& parts,
+                            const PassRequest& request) const;
   ModelReport report(const PodPass& pass, const PassRequest& request) const;
   std::string place() const;
 

@@ -16,6 +16,16 @@ namespace {
 using system::ModelParts;
 using system::Part;
 
+/// Of one position on one chip: keys and values, two bytes each.
+std::uint64_t position_bytes(const LayerKind& kind, unsigned tensor) {
+  return 2 * 2 * ceil_div(kind.shape.kv_width(), tensor);
+}
+
+/// Positions of a sequence that the cache keeps.
+std::uint64_t kept_positions(const LayerKind& kind, const PassRequest& request) {
+  return kind.window == 0 ? request.capacity : std::min(kind.window, request.capacity);
+}
+
 /// What a row costs; of sizes alone nothing.
 using CostOf = std::function<system::ChipCost(const LayerOp& op, const WorkloadTrace& trace)>;
 
@@ -31,12 +41,9 @@ class PartsMaker {
       PodParts::Kind made;
       made.attention = part(kind, model, Part::attention);
       made.ffn = part(kind, model, Part::ffn);
-      const std::uint64_t kept =
-          kind.window == 0 ? request_.capacity : std::min(kind.window, request_.capacity);
-      // keys and values, two bytes each
-      const std::uint64_t position = 2 * 2 * ceil_div(kind.shape.kv_width(), tensor_);
-      made.cache = position * kept * request_.slots;
-      made.fresh = position * std::min<std::uint64_t>(request_.tokens, kept) * request_.batch;
+      made.cache = cache_bytes(kind, request_, tensor_);
+      made.fresh = position_bytes(kind, tensor_) * request_.batch *
+                   std::min<std::uint64_t>(request_.tokens, kept_positions(kind, request_));
       parts.kinds.push_back(std::move(made));
       if (parts.kinds.size() > 1) continue;
       parts.embedding = part(kind, model, Part::embedding);
@@ -133,6 +140,10 @@ void see_rows(const std::vector<LayerKind>& kinds, const PassRequest& request, u
 std::uint64_t share_of_tile(std::uint64_t bytes, unsigned tiles) {
   constexpr std::uint64_t kWord = 8;
   return ceil_div(ceil_div(bytes, kWord), tiles) * kWord;
+}
+
+std::uint64_t cache_bytes(const LayerKind& kind, const PassRequest& request, unsigned tensor) {
+  return position_bytes(kind, tensor) * kept_positions(kind, request) * request.slots;
 }
 
 PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& request,

@@ -38,6 +38,9 @@ struct PodParts {
   std::uint64_t hidden_bytes = 0;
 };
 
+/// Bytes of keys and values of a layer on one chip, for all positions that the cache has room for.
+std::uint64_t cache_bytes(const LayerKind& kind, const PassRequest& request, unsigned tensor);
+
 /// Of the sizes of rows alone.
 PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& request, unsigned tensor);
 

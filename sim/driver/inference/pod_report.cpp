@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "sim/driver/inference/pod_model.hpp"
 #include "workloads/trace/options.hpp"
@@ -79,18 +79,27 @@ void add_zeros(const PassRequest& request, ModelReport& report) {
 
 }  // namespace
 
-/// With the cut of `pass`, and rows that need as much beside what they store as its own.
-double PodModel::positions_that_fit(const PodPass& pass, const PassRequest& request) {
-  double fewest = 0;
-  bool first = true;
-  for (const TileAccount& each : pass.memory) {
-    if (each.cache == 0) continue;
-    const auto spare = static_cast<double>(each.has - (each.all() - each.cache));
-    const double fit = std::floor(request.capacity * spare / static_cast<double>(each.cache));
-    fewest = first ? fit : std::min(fewest, fit);
-    first = false;
+/// With this cut, and rows that need as much beside what they store as `parts`; infinite: any.
+double PodModel::positions_that_fit(const PodCut& cut, const PodParts& parts,
+                                    const PassRequest& request) const {
+  PassRequest longer = request;
+  PodParts with = parts;
+  const auto fits = [&](std::uint32_t positions) {
+    longer.capacity = positions;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      with.kinds[i].cache = cache_bytes(kinds_[i], longer, cut.tensor);
+    }
+    const std::vector<TileAccount> memory = account(cut, with);
+    return std::all_of(memory.begin(), memory.end(),
+                       [](const TileAccount& each) { return each.fits(); });
+  };
+  constexpr std::uint32_t kMost = 1U << 30U;
+  if (fits(kMost)) return std::numeric_limits<double>::infinity();
+  std::uint32_t low = 0;  // positions that fit, or none
+  for (std::uint32_t step = kMost / 2; step > 0; step /= 2) {
+    if (fits(low + step)) low += step;
   }
-  return fewest;
+  return low;
 }
 
 ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) const {
@@ -126,7 +135,9 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   }
   report.number("of_layer_in_weights", 100 * weights / all, "%");
   report.number("of_layer_in_cache", 100 * cache / all, "%");
-  if (request.decode) report.number("positions_that_fit", positions_that_fit(pass, request));
+  if (request.decode) {
+    report.number("positions_that_fit", positions_that_fit(pass.cut, pass.parts, request));
+  }
   report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().all()), "B");
   report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};
   ModelTable energy{

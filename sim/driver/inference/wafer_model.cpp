@@ -213,7 +213,8 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
                 "%");
   std::uint32_t positions = kAnyPositions;
   for (const DecodeMemory& m : step.memory) positions = std::min(positions, m.positions);
-  report.number("positions_that_fit", positions);
+  const double any = std::numeric_limits<double>::infinity();
+  report.number("positions_that_fit", positions == kAnyPositions ? any : positions);
   ModelTable phases{"phases", "phase of a layer", {{"cycles", ""}}, {}};
   for (const auto& [phase, cycles] : step.layer.phases)
     phases.rows.push_back({word(phase), {cycles}});
@@ -224,9 +225,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   memory.columns.emplace_back("positions_that_fit", "");
   for (const DecodeMemory& m : step.memory) {
     std::vector<double> row = bytes_of(m, params_);
-    // of a block without attention any number fits
-    row.push_back(m.positions == kAnyPositions ? std::numeric_limits<double>::quiet_NaN()
-                                               : static_cast<double>(m.positions));
+    row.push_back(m.positions == kAnyPositions ? any : static_cast<double>(m.positions));
     memory.rows.emplace_back(m.block, row);
   }
   report.tables = {phases, shares_of(step), memory};

@@ -339,7 +339,8 @@ double InferencePoint::value() const {
   const auto found = ways.find(point_.workload);
   if (found != ways.end()) return (this->*found->second)();
   if (point_.workload.rfind("prefill_function_", 0) == 0) return prompt_function();
-  throw Unsupported{""};
+  throw Unsupported{
+      fmt::format("workload '{}' is no layer, step or prompt of a model", point_.workload)};
 }
 
 struct InferenceSystem {

@@ -89,7 +89,12 @@ double error(const PrefillShape& shape, const std::shared_ptr<const DecodeZeros>
              bool both_engines = false) {
   const DecoderModel& m = shape.model();
   DecodeBlock plain = small_block(m.kv_heads, 1, 1);
-  plain.zeros = of_numbers;
+  if (of_numbers != nullptr) {
+    // what comes in has zeros of each token, so that gains have none
+    auto zeros = std::make_shared<DecodeZeros>(*of_numbers);
+    zeros->inputs[at(Projection::qkv)] = {};
+    plain.zeros = zeros;
+  }
   const DecodeValues numbers({m, plain}, 11);
   PrefillBench bench(shape, numbers, both_engines);
   PlainDecoder reference(

@@ -72,9 +72,44 @@ TEST_F(DecodeRun, WhatIsLeftOutIsNotPaid) {
   const double none = step("dense.json", "--activations down=bernoulli:1 --set llm.skip=act");
   EXPECT_GE(none, all + 4 * 16 * 5);
   EXPECT_LT(step("dense.json", "--window 16"), all);
+  // 512 positions are those that exponentials are taken of where nothing bounds them
+  for (const char* const words : {"--window 512", "--kept 512"}) {
+    const Ran wide = run("dense.json", std::string("--decode --context 64 ") + words);
+    EXPECT_EQ(number(wide, "step_cycles"), all) << words;
+    EXPECT_THAT(wide.out, HasSubstr("\n  \"positions_that_fit\": null")) << words;
+  }
   EXPECT_LT(step("dense.json", "--weights down=tile:nm:2:8"), all);
   // hidden vectors without zeros travel as before, behind a count
   EXPECT_GT(step("dense.json", "--activations hidden=bernoulli:1 --set llm.skip=traffic"), all);
+}
+
+TEST_F(DecodeRun, PointsThatNothingMeasuresSayWhy) {
+  std::ofstream(folder_ + "points.csv")
+      << "id,system,workload,parameters,metric,value,unit,source,confidence,seen\n"
+         "A,CS-3,decode_phase_foo,model=Qwen3-0.6B;block=64x64;context=64,cycles_per_layer,1,"
+         "cycles,own,M,\n"
+         "B,CS-3,decode_layer_ffn,model=Qwen3-0.6B;block=64x64;contxt=64,cycles_per_layer,1,"
+         "cycles,own,M,\n";
+  const Ran ran = run_real("validate --points " + folder_ + "points.csv");
+  EXPECT_THAT(ran.out, HasSubstr("workload 'decode_phase_foo' is no layer, step or prompt"));
+  EXPECT_THAT(ran.out, HasSubstr("its parameters lack 'context'"));
+}
+
+// Words for one of them are not refused by the other.
+TEST_F(DecodeRun, AWaferAndChipsAreCompared) {
+  const std::string model = "--decode --context 64 --model " + folder_ + "dense.json";
+  const Ran both = run_real(
+      "compare --json --machine wse3 --blocks 1x2 --block-cores 16x16 --machine pod4 "
+      "--set inference.tensor=2 --set inference.pipeline=2 " +
+      model);
+  EXPECT_EQ(both.status, 0) << both.err;
+  EXPECT_EQ(number(both, "step_cycles"), step("dense.json", ""));
+  EXPECT_EQ(number(both, "pipeline"), 2);
+  EXPECT_THAT(run_real("compare --machine pod4 --machine pod16 --blocks 1x2 " + model).err,
+              HasSubstr("--blocks is for wafers"));
+  EXPECT_THAT(
+      run_real("compare --machine wse3 --machine wse2 --set inference.tensor=2 " + model).err,
+      HasSubstr("is a wafer"));
 }
 
 // The model knows 4,096 positions, whatever a machine has room for.
@@ -179,16 +214,31 @@ TEST_F(DecodeRun, LayersMayHaveZerosOfTheirOwn) {
 }
 
 // Blocks of a prompt: layers 0 and 1 in the first, 2 and 3 in the second; one chunk goes through
-// both, one layer after the other.
+// both, one layer after the other, so that times and joules are those of the layers added up.
 TEST_F(DecodeRun, LayersOfPromptsMayHaveZerosOfTheirOwn) {
-  const auto cycles = [&](const std::string& words) {
-    return number(run("dense.json", "--prefill 16 --chunk 16 " + words), "prompt_cycles");
+  const auto prompt = [&](const std::string& words) {
+    return run("dense.json", "--prefill 16 --chunk 16 " + words);
   };
-  const double dense = cycles("");
-  const double all = cycles("--weights all=tile:2:8");
-  EXPECT_LT(all, dense);
-  EXPECT_EQ(cycles("--weights 1,2:all=tile:2:8"), (dense + all) / 2);
-  EXPECT_EQ(cycles("--weights 3:all=tile:2:8"), dense - (dense - all) / 4);
+  const Ran dense = prompt("");
+  const Ran all = prompt("--weights all=tile:2:8");
+  const Ran two = prompt("--weights 1,2:all=tile:2:8");
+  const Ran one = prompt("--weights 3:all=tile:2:8");
+  for (const char* const name :
+       {"prompt_cycles", "layer_of_first_chunk_cycles", "joules_per_token"}) {
+    const double most = number(dense, name);
+    const double least = number(all, name);
+    EXPECT_LT(least, most) << name;
+    EXPECT_NEAR(number(two, name), (most + least) / 2, 1e-9 * most) << name;
+    EXPECT_NEAR(number(one, name), most - (most - least) / 4, 1e-9 * most) << name;
+  }
+  // of two chunks a faster first block lets the second begin sooner; with a faster second block
+  // that one waits
+  const auto chunks = [&](const std::string& layers) {
+    return number(
+        run("dense.json", "--prefill 32 --chunk 16 --weights " + layers + ":all=tile:2:8"),
+        "prompt_cycles");
+  };
+  EXPECT_LT(chunks("0,1"), chunks("2,3"));
 }
 
 // Two rows of blocks with a stream each, 16 rows of cores: 15 cores pass on the pieces of those
@@ -244,12 +294,16 @@ TEST_F(DecodeRun, MemoryIsThatOfTheFullestBlock) {
 }
 
 TEST_F(DecodeRun, AMaskOfWeightsIsReadFromAFile) {
-  // `down` of 128 outputs and 256 inputs: every second input is there
-  std::ofstream file(folder_ + "half.smtx");
-  file << "128, 256, 16384\n";
-  for (int row = 0; row <= 128; ++row) file << row * 128 << (row < 128 ? " " : "\n");
-  for (int i = 0; i < 16384; ++i) file << 2 * (i % 128) << (i + 1 < 16384 ? " " : "\n");
-  file.close();
+  // `down` of 128 outputs and 256 inputs, of which one in `each` is there
+  const auto write_mask = [&](int each) {
+    const int row_has = 256 / each;
+    const int all = 128 * row_has;
+    std::ofstream file(folder_ + "half.smtx");
+    file << "128, 256, " << all << "\n";
+    for (int row = 0; row <= 128; ++row) file << row * row_has << (row < 128 ? " " : "\n");
+    for (int i = 0; i < all; ++i) file << each * (i % row_has) << (i + 1 < all ? " " : "\n");
+  };
+  write_mask(2);
   const std::string words = "--weights down=file:" + folder_ + "half.smtx";
   EXPECT_LT(step("dense.json", words), step("dense.json", ""));
   EXPECT_LT(step("dense.json", "--weights 2:down=file:" + folder_ + "half.smtx"),
@@ -258,6 +312,13 @@ TEST_F(DecodeRun, AMaskOfWeightsIsReadFromAFile) {
               HasSubstr("found a matrix of 128 x 256, allowed is 512 outputs x 128 inputs"));
   EXPECT_THAT(error("dense.json", "--decode --weights up=file:" + folder_ + "none.smtx"),
               HasSubstr("none.smtx"));
+  // what is kept of a run is that of the mask, not of its file's name
+  const std::string kept = words + " --cache " + folder_ + "kept";
+  const double half = step("dense.json", kept);
+  write_mask(8);
+  const double eighth = step("dense.json", words);
+  EXPECT_LT(eighth, half);
+  EXPECT_EQ(step("dense.json", kept), eighth);
 }
 
 TEST_F(DecodeRun, ZerosOfLayersThatAreNotUnderstoodAreRefused) {

@@ -143,6 +143,12 @@ TEST(DecodeShape, ExponentialsAreThoseOfTheCacheOrOfThePlacement) {
   EXPECT_EQ(places(), 80U);
   block.sees.window = 1024;
   EXPECT_EQ(places(), 4U);
+  // longer than the context a window bounds them too, but there are no more than without it
+  block.capacity = 0;
+  block.context = 512;
+  EXPECT_EQ(places(), 4U);
+  block.sees.window = 16384;
+  EXPECT_EQ(places(), 32U);
 }
 
 TEST(DecodeFunctions, ThePolynomialOfTheSigmoidIsNear) {

@@ -229,7 +229,8 @@ std::optional<PatternSpec> weights_on_chips(const Options& options) {
   DecodeSparsity said;
   set_weights(options, said);
   const std::string& first = options.weights.front();
-  if (options.weights.size() > 1 || first.rfind("all=", 0) != 0 || said.weights[0]->tiles) {
+  if (options.weights.size() > 1 || first.rfind("all=", 0) != 0 || said.weights[0]->tiles ||
+      !said.weights[0]->file.empty()) {
     throw RequestError(
         fmt::format("--weights: found '{}'; allowed for a model on IPUs: all=PATTERN",
                     fmt::join(options.weights, " ")));
@@ -262,6 +263,16 @@ InputZeros inputs_on_chips(const Options& options) {
   return rows;
 }
 
+/// Whether a machine of a kind is among those that are asked for; words for it are its alone then.
+bool is_there(const ModelRequest& request, const std::string& kind) {
+  const auto is = [&](const std::string& name) {
+    if (is_system(name)) return kind == "ipu";
+    return make_machines(request.kinds, {name}, {}).at(0)->kind() == kind;
+  };
+  const std::vector<std::string>& machines = request.options.machines;
+  return std::any_of(machines.begin(), machines.end(), is);
+}
+
 /// The system of a name; of one chip a machine of its like, all of whose settings are the chip's.
 PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                   ChipTimes& times) {
@@ -270,10 +281,11 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
                fmt::format("is for wafers; on {} keys and values stay on chips, or in streaming "
                            "memory with inference.cache=streaming",
                            name));
+  const bool alone = !is_there(request, "wse");
   refuse_given(
-      {{"--blocks", request.options.blocks.has_value()},
-       {"--block-cores", request.options.block_cores.has_value()},
-       {"--chunk", request.options.chunk.has_value()}},
+      {{"--blocks", alone && request.options.blocks.has_value()},
+       {"--block-cores", alone && request.options.block_cores.has_value()},
+       {"--chunk", alone && request.options.chunk.has_value()}},
       fmt::format("is for wafers; {} is cut by inference.tensor and inference.pipeline", name));
   PodSetup setup{request.kinds,  pricing,       times, {}, !is_system(name),
                  request.params, request.model, {},    {}, request.run.execution.engine};
@@ -323,11 +335,7 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
 void check_view_of_chips(const ModelRequest& request) {
   const Options& options = request.options;
   if (!options.view_steps && !options.view_path) return;
-  for (const std::string& name : options.machines) {
-    if (is_system(name)) continue;
-    if (make_machines(request.kinds, {name}, {}).at(0)->kind() == std::string("wse")) return;
-  }
-  refuse_view_words(options);
+  if (!is_there(request, "wse")) refuse_view_words(options);
 }
 
 /// Refuses what the model was not made for, and has no result of: tokens of an encoder, one after
@@ -439,7 +447,7 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   if (options.prefill) refuse_with_prefill(options);
   for (const std::string& text : options.settings) {
     const bool steps = begins(text, kContextStep);
-    if (begins(text, kInference) && !steps) {
+    if (begins(text, kInference) && !steps && !is_there(request, "ipu")) {
       throw RequestError(
           fmt::format("{}: how a model lies on chips; {} is a wafer, where --blocks "
                       "and --block-cores say it",

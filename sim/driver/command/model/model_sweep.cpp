@@ -130,7 +130,7 @@ std::string points_table(const ModelSweep& sweep, const std::vector<ModelOutcome
     std::vector<std::string> row = {fmt::format("{}", i)};
     for (const std::string& value : sweep.points[i].varying) row.push_back(value);
     for (const std::string& name : shown) {
-      row.push_back(outcomes[i].report ? four_digits(outcomes[i].report->of(name)) : "-");
+      row.push_back(outcomes[i].report ? quantity_text(outcomes[i].report->of(name)) : "-");
     }
     table.row(row);
   }
@@ -160,7 +160,7 @@ std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>&
       std::string cell;
       if (outcomes[i].report) {
         for (const ModelQuantity& each : outcomes[i].report->numbers) {
-          if (each.name == name) cell = fmt::format("{}", each.value);
+          if (each.name == name) cell = quantity_csv(each.value);
         }
       }
       cells.push_back(cell);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -95,7 +96,7 @@ LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& 
     const std::optional<double> x = place_of(axis, value_of(sweep, point, axis));
     if (!outcomes[i].report || !x || *x <= 0) continue;
     const double y = outcomes[i].report->of(quantity.name);
-    if (!(y > 0)) continue;
+    if (!(y > 0) || !std::isfinite(y)) continue;
     std::string label = point.machine;
     bool plain = true;
     for (const std::string& other : axes_of(sweep)) {

@@ -97,8 +97,10 @@ std::uint32_t DecodeShape::slots() const {
 }
 
 std::uint32_t DecodeShape::exponentials() const {
-  const bool said = block_.capacity != 0 || block_.sees.window != 0 || block_.sees.kept != 0;
-  return said ? slots() : std::max(slots(), block_.exponentials);
+  const std::uint32_t unsaid = std::max(slots(), block_.exponentials);
+  const std::uint32_t seen = std::max(block_.sees.window, block_.sees.kept);
+  if (block_.capacity != 0) return slots();
+  return seen == 0 ? unsaid : std::min(unsaid, std::max(slots(), ceil(seen, block_.rows)));
 }
 
 std::uint32_t DecodeShape::live(std::uint32_t row) const {
