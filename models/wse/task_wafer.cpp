@@ -32,9 +32,7 @@ class TaskWafer::Row final : public Clocked {
     }
     shuffle(now);
     bool moved = false;
-    for (std::size_t i = 0; i < due_.size(); ++i) {
-      if (i + kAhead < due_.size()) fetch(due_[i + kAhead]);
-      const std::uint32_t unit = due_[i];
+    for (const std::uint32_t unit : due_) {
       const Cycle next = step_unit(unit, now);
       moved = moved || next == now + 1;
       if (next == kNever) continue;
@@ -62,13 +60,6 @@ class TaskWafer::Row final : public Clocked {
   }
 
  private:
-  static constexpr std::size_t kAhead = 3;  // units that the host fetches beforehand
-
-  void fetch(std::uint32_t unit) const {
-    const std::size_t place = row_ * wafer_.columns_ + unit / 2;
-    unit % 2 == 0 ? wafer_.routers_.fetch(place) : wafer_.cores_.fetch(place);
-  }
-
   Cycle step_unit(std::uint32_t unit, Cycle now) const {
     const std::size_t place = row_ * wafer_.columns_ + unit / 2;
     return unit % 2 == 0 ? wafer_.routers_.step(place, now) : wafer_.cores_.step(place, now);

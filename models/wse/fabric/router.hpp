@@ -59,13 +59,6 @@ class RouterArray {
   /// kNever: its links wake it.
   Cycle step(std::size_t index, Cycle now);
 
-  /// Has the host fetch what a step of the router looks at first, for one that comes soon.
-  void fetch(std::size_t index) const {
-    const char* const router = reinterpret_cast<const char*>(&routers_[index]);
-    __builtin_prefetch(router, 1);
-    __builtin_prefetch(router + 64, 1);
-  }
-
   /// Accounts for the cycles before `now`, in which nothing moved.
   void account(std::size_t index, Cycle now);
 

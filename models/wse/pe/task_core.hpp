@@ -55,14 +55,6 @@ class TaskCores {
   /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
   Cycle step(std::size_t index, Cycle now);
 
-  /// Has the host fetch what a step of the core looks at first, for one that comes soon.
-  void fetch(std::size_t index) const {
-    constexpr std::size_t kLines = 4;
-    const char* const core = reinterpret_cast<const char*>(&cores_[index]);
-    for (std::size_t line = 0; line < kLines; ++line) __builtin_prefetch(core + 64 * line, 1);
-    __builtin_prefetch(&cores_[index].threads[0], 1);
-  }
-
   /// Accounts for the cycles before `now`, in which nothing happened.
   void account(std::size_t index, Cycle now);
 

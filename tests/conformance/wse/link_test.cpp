@@ -57,6 +57,27 @@ TEST_F(LinkConformance, TwoEntriesSustainOneWordPerCycleWhateverTheLatency) {
   }
 }
 
+/// A word is held from the cycle in which it was pushed on, whether it can be popped yet or not.
+TEST_F(LinkConformance, ASetTellsWhichOfItsLinksHoldWords) {
+  const LinkId first = links_.add({2, 3}, kNoUnit, kNoUnit);
+  const LinkId second = links_.add({2, 3}, kNoUnit, kNoUnit);
+  const LinkId outside = links_.add({2, 3}, kNoUnit, kNoUnit);
+  links_.push(first, 0, word(1));  // before it is in a set
+  const std::uint32_t set = links_.add_set();
+  links_.put_in_set(first, set, 0);
+  links_.put_in_set(second, set, 5);
+  links_.push(outside, 0, word(1));
+  EXPECT_EQ(links_.held(set), 1U);
+  links_.push(second, 1, word(2));
+  links_.push(second, 1, word(3));
+  EXPECT_EQ(links_.held(set), 0x21U);
+  links_.pop(first, 3);
+  links_.pop(second, 4);
+  EXPECT_EQ(links_.held(set), 0x20U);
+  links_.pop(second, 4);
+  EXPECT_EQ(links_.held(set), 0U);
+}
+
 TEST_F(LinkConformance, DelaysKeepTheOrderAndLoseNothing) {
   const LinkId link = links_.add({4, 2}, kNoUnit, kNoUnit);
   links_.jitter(5, 3);

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "models/wse/engine/tasks/task_modules.hpp"
 #include "models/wse/simulate.hpp"
@@ -11,6 +12,8 @@
 #include "tests/support/wse/random_memory.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
+#include "workloads/mapping/wse/kernels/task_builder.hpp"
+#include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -230,6 +233,34 @@ TEST(TaskEngines, LongMessagesOfARingKeepTheirOrderWhoeverIssuesFirst) {
     const TaskOutcome run = run_tasks(plan_collective(what, 40960), Engine::event, 0, 0, params);
     EXPECT_EQ(wrong_elements(what, run.memory), 0U) << static_cast<int>(sched);
   }
+}
+
+/// The inside, four sides and four corners, besides the core that does nothing.
+TEST(TaskPrograms, AStencilHasNineProgramsWhateverItsSize) {
+  StencilJob job;
+  job.columns = 6;
+  job.rows = 5;
+  job.width = 4;
+  EXPECT_EQ(plan_stencil(job, ScalarParams()).program.cores.size(), 10U);
+}
+
+TEST(TaskPrograms, OneThatDiffersAnywhereIsAnother) {
+  const auto written = [](std::uint32_t length, std::int32_t stride, std::uint8_t queue) {
+    Script script;
+    Instruction what;
+    what.to = in_memory(0, stride);
+    what.a = number(1);
+    what.length = length;
+    script.then(what);
+    script.program().out.push_back({Color{1}, queue});
+    return std::move(script).finish();
+  };
+  TaskBuilder builder(1, 1);
+  const std::uint32_t first = builder.share(written(8, 1, 2));
+  EXPECT_EQ(builder.share(written(8, 1, 2)), first);
+  EXPECT_NE(builder.share(written(9, 1, 2)), first);
+  EXPECT_NE(builder.share(written(8, 2, 2)), first);
+  EXPECT_NE(builder.share(written(8, 1, 3)), first);
 }
 
 }  // namespace
