@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -202,6 +203,47 @@ TEST(LayoutRuns, ASimulationOfManyRowsIsGivenUpForItsWork) {
     }
     EXPECT_EQ(unknown, rows == 12) << rows;
   }
+}
+
+// A dense product can be sent with indices or without, and its result says the cycles of both. A
+// search wants the faster alone: the other is given up, and such a result is not kept.
+TEST(LayoutRuns, WhereOnlyTheFastestMattersOtherFormsAreGivenUpAndNothingIsKept) {
+  const auto machine = small_wafer();
+  const LayerOp op = product("a", {});
+  const OpResult whole = machine->run(op, nullptr, 1, {});
+  const auto runs = std::make_shared<ProductRuns>();
+  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  runs->fastest_only = true;
+  EXPECT_EQ(machine->run(op, nullptr, 1, {}).cycles, whole.cycles);
+  EXPECT_TRUE(runs->in_part);
+  EXPECT_TRUE(runs->kept.empty());
+  runs->fastest_only = false;
+  const OpResult again = machine->run(op, nullptr, 1, {});
+  EXPECT_EQ(again.notes, whole.notes) << "of both forms";
+  EXPECT_EQ(runs->kept.size(), 1U);
+}
+
+// 96 rows of W for each of 12 columns: words are taken at an even pace, a row after the other. Of
+// what takes twice its limit half of the words are sent at the limit, and by a quarter of it, when
+// it is looked first, half of those that should be: it is not stepped on.
+TEST(LayoutRuns, ASimulationThatFallsBehindItsLimitIsGivenUpEarly) {
+  const auto machine = small_wafer();
+  machine->set("ws.index_bits", "0", "test");
+  LayerOp op = product("a", {});
+  op.m = 960;
+  const Cycle cycles = machine->run(op, nullptr, 1, {}).cycles;
+  const auto runs = std::make_shared<ProductRuns>();
+  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  runs->limit = cycles / 2;
+  try {
+    machine->run(op, nullptr, 1, {});
+    ADD_FAILURE() << "not given up";
+  } catch (const CycleLimitPassed& passed) {
+    EXPECT_TRUE(passed.unknown);
+    EXPECT_THAT(passed.what(), ::testing::HasSubstr("cycles at this pace"));
+  }
+  runs->limit = cycles;
+  EXPECT_EQ(machine->run(op, nullptr, 1, {}).cycles, cycles);
 }
 
 // A second process simulates no row of what the first has found, and says the same.
