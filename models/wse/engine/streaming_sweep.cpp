@@ -34,8 +34,8 @@ constexpr std::uint64_t kMostRowsOfLimit = 8;
 
 /// So far from the limit as these shares of it, and again after each such share, it is looked how
 /// much is done; what has sent less than kPace of the words that it should have by then, if words
-/// went at an even pace, is given up. Words are sent before they are worked on and the last ones are
-/// followed by sums, so that few products are faster towards their end.
+/// went at an even pace, is given up. Words are sent before they are worked on and the last ones
+/// are followed by sums, so that few products are faster towards their end.
 constexpr Cycle kFirstLook = 4;
 constexpr Cycle kLooks = 16;
 constexpr double kPace = 0.9;

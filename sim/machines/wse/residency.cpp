@@ -388,6 +388,10 @@ OpResult WeightsRun::faster() const {
     const Cycle to_beat = best == nullptr ? kNever : best->most;
     if (!place.refused.empty() || place.least > to_beat) continue;
     if (place.least == to_beat && !wins_ties) continue;
+    if (params_.runs != nullptr && place.least > params_.runs->limit) {
+      place.passed.emplace("the bound of a product");
+      continue;
+    }
     simulate(place, !places.back().refused.empty());
     if (!place.result) continue;
     const Cycle so_far = best == nullptr ? kNever : best->cycles();

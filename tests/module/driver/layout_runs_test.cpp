@@ -17,6 +17,7 @@
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
+#include "workloads/trace/options.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -104,12 +105,15 @@ LayerOp product(const std::string& id, const std::vector<std::string>& after) {
 const Mask* no_mask(const LayerOp& /*op*/) { return nullptr; }
 
 // The search of a row has simulated it as it was chosen, so the run of the row finds that; its
-// result is that of the same layout on a machine which has searched nothing.
+// result is that of the same layout on a machine which has searched nothing. (Of the two forms of a
+// stream of dense weights a search gives one up; here there is one.)
 TEST(LayoutRuns, ARowIsNotSimulatedAgainAfterItsSearch) {
   const auto notes = std::make_shared<Noted::Notes>();
   LayoutRequest request;
   request.source = LayoutRequest::Source::best;
-  const auto machine = with_layouts(std::make_unique<Noted>(small_wafer(), notes), request);
+  auto wafer = small_wafer();
+  wafer->set("ws.index_bits", "0", "test");
+  const auto machine = with_layouts(std::make_unique<Noted>(std::move(wafer), notes), request);
   WorkloadTrace workload;
   workload.ops = {product("a", {}), product("b", {"a"})};
   machine->relate(workload, no_mask, 1);
@@ -244,6 +248,28 @@ TEST(LayoutRuns, ASimulationThatFallsBehindItsLimitIsGivenUpEarly) {
   }
   runs->limit = cycles;
   EXPECT_EQ(machine->run(op, nullptr, 1, {}).cycles, cycles);
+}
+
+// Of weights that may live in two places none is simulated whose bound is above the limit: resident
+// rows that all differ are stepped one by one, whatever the limit is.
+TEST(LayoutRuns, APlaceOfWeightsWhoseBoundIsAboveTheLimitIsNotSimulated) {
+  const auto machine = small_wafer();
+  WorkloadTrace workload;
+  workload.ops = {product("a", {})};
+  LayerOp& op = workload.ops[0];
+  op.pattern = parse_pattern("unstructured:0.2");
+  op.residency = Residency::automatic;
+  op.share.may_stay = true;
+  MaskStore masks(1);
+  const Mask* const mask = masks.mask(op, workload);
+  const auto runs = std::make_shared<ProductRuns>();
+  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  runs->limit = 1;
+  EXPECT_THROW(machine->run(op, mask, 1, {}), CycleLimitPassed);
+  EXPECT_TRUE(runs->kept.empty());
+  runs->limit = kNever;
+  machine->run(op, mask, 1, {});
+  EXPECT_FALSE(runs->kept.empty());
 }
 
 // A second process simulates no row of what the first has found, and says the same.
