@@ -22,8 +22,7 @@ import tempfile
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHIPPED = ["bounds", "wafer_bounds", "density", "exchange_width", "queue_depth", "ipu_amp_width",
-           "ipu_threads", "wse_reduce"]
+SHIPPED = ["bounds", "wafer_bounds", "density", "exchange_width", "queue_depth", "wse_reduce"]
 MEDIAN = 25.0
 
 
