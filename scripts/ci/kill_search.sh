@@ -56,9 +56,13 @@ for strategy in bounds descent; do
       cmp "$work/whole.txt" "$work/ranks.txt"
       same "$work/ranks$ranks"
     done
-    # one of four ranks is killed soon after it begins; mpirun ends the others
+    # one of four ranks is killed when some points are kept; mpirun ends the others
     mpirun --oversubscribe -np 4 "$lacuna" search "$work/study.yaml" --quiet --out "$work/lost" > /dev/null 2>&1 &
-    sleep "${LOST_AFTER:-1}"
+    id=$!
+    while kill -0 "$id" 2> /dev/null; do
+      if [ -e "$work/lost.journal" ] && [ "$(wc -c < "$work/lost.journal")" -gt 20000 ]; then break; fi
+      sleep 0.02
+    done
     victim=$(pgrep -n -f "$work/study.yaml --quiet --out $work/lost" || true)
     if [ -n "$victim" ]; then kill -9 "$victim" 2> /dev/null || true; fi
     wait || true
