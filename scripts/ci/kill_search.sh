@@ -56,8 +56,21 @@ for strategy in bounds descent; do
       cmp "$work/whole.txt" "$work/ranks.txt"
       same "$work/ranks$ranks"
     done
-    echo "$strategy: 2 and 4 ranks: the same bytes"
+    # one of four ranks is killed when some points are kept; mpirun ends the others
+    mpirun --oversubscribe -np 4 "$lacuna" search "$work/study.yaml" --quiet --out "$work/lost" > /dev/null 2>&1 &
+    id=$!
+    while kill -0 "$id" 2> /dev/null; do
+      if [ -e "$work/lost.journal" ] && [ "$(wc -c < "$work/lost.journal")" -gt 20000 ]; then break; fi
+      sleep 0.02
+    done
+    victim=$(pgrep -n -f "$work/study.yaml --quiet --out $work/lost" || true)
+    if [ -n "$victim" ]; then kill -9 "$victim" 2> /dev/null || true; fi
+    wait || true
+    kept=$([ -e "$work/lost.journal" ] && echo "a journal" || echo "no journal")
+    mpirun --oversubscribe -np 2 "$lacuna" search "$work/study.yaml" --quiet --resume --out "$work/lost" > /dev/null
+    same "$work/lost"
+    echo "$strategy: 2 and 4 ranks: the same bytes, and after the loss of a rank ($kept was left) too"
   fi
   echo "$strategy: killed $kills times, $(wc -l < "$work/whole/search.csv") lines: the same search"
-  rm -rf "$work/whole" "$work/three" "$work/out" "$work/ranks2" "$work/ranks4"
+  rm -rf "$work/whole" "$work/three" "$work/out" "$work/ranks2" "$work/ranks4" "$work/lost"
 done

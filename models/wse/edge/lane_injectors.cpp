@@ -194,16 +194,28 @@ void LaneInjectors<Number>::flush() {
 }
 
 template <class Number>
-std::string LaneInjectors<Number>::deadlock(Cycle since, std::size_t rows, std::size_t all) const {
+std::uint64_t LaneInjectors<Number>::words() const {
+  std::uint64_t words = 0;
+  for (const InjectorCounters& each : counters_) words += each.words;
+  return words;
+}
+
+template <class Number>
+std::uint64_t LaneInjectors<Number>::words_left() const {
   std::uint64_t words = 0;
   for (std::size_t lane = 0; lane < rest_.size(); ++lane) {
     words += rest_[lane] + static_cast<std::uint64_t>(left_[lane]);
   }
+  return words;
+}
+
+template <class Number>
+std::string LaneInjectors<Number>::deadlock(Cycle since, std::size_t rows, std::size_t all) const {
   return fmt::format(
       "deadlock: work is pending, and nothing has moved since cycle {}\n"
       "  rows of cores: {} of {} are not done\n"
       "  injectors: {} words are not sent, so many as io.gbit and io.share let in",
-      since, rows, all, words);
+      since, rows, all, words_left());
 }
 
 template <class Number>

@@ -39,6 +39,10 @@ class LaneInjectors {
   EdgeTokens& tokens() { return tokens_; }
   const std::vector<Number>& send_words(Cycle now, const std::vector<Number>& open);
 
+  /// Of all columns: words to be sent, and those of them that are not sent yet.
+  std::uint64_t words() const;
+  std::uint64_t words_left() const;
+
   /// True if a word was sent or stored in the cycle just performed.
   bool moved() const { return moved_; }
 

@@ -32,11 +32,31 @@ namespace {
 /// work than so many rows that take all of these cycles: a few rows differ in most layouts.
 constexpr std::uint64_t kMostRowsOfLimit = 8;
 
-void require_work(std::uint64_t row_steps, Cycle limit) {
-  if (limit >= kNever / kMostRowsOfLimit || row_steps <= kMostRowsOfLimit * limit) return;
-  CycleLimitPassed passed(fmt::format("more than {} steps of rows", kMostRowsOfLimit * limit));
+/// So far from the limit as these shares of it, and again after each such share, it is looked how
+/// much is done; what has sent less than kPace of the words that it should have by then, if words
+/// went at an even pace, is given up. Words are sent before they are worked on and the last ones
+/// are followed by sums, so that few products are faster towards their end.
+constexpr Cycle kFirstLook = 4;
+constexpr Cycle kLooks = 16;
+constexpr double kPace = 0.9;
+
+[[noreturn]] void give_up(const std::string& why) {
+  CycleLimitPassed passed(why);
   passed.unknown = true;
   throw passed;
+}
+
+void require_work(std::uint64_t row_steps, Cycle limit) {
+  if (limit >= kNever / kMostRowsOfLimit || row_steps <= kMostRowsOfLimit * limit) return;
+  give_up(fmt::format("more than {} steps of rows", kMostRowsOfLimit * limit));
+}
+
+/// Whether the limit, and the steps of rows that it is worth, may still be kept.
+void require_pace(Cycle now, std::uint64_t row_steps, double sent, Cycle limit) {
+  const double at_most = static_cast<double>(limit) / kPace;
+  const double cycles = static_cast<double>(now);
+  if (cycles > sent * at_most) give_up(fmt::format("{:.0f} cycles at this pace", cycles / sent));
+  require_work(static_cast<std::uint64_t>(static_cast<double>(row_steps) / sent * kPace), limit);
 }
 
 /// Neighbouring rows, from the one nearest to where words enter to the farthest.
@@ -127,6 +147,7 @@ class Sweep final : public StreamingSweep {
     Cycle last_move = 0;
     std::uint64_t row_steps = 0;
     Cycle next_mark = mark_length_ == 0 ? kNever : mark_length_;
+    Cycle next_look = limit == kNever ? kNever : limit / kFirstLook + 1;
     for (Cycle now = 0;; ++now) {
       if (now == next_mark) {
         mark();
@@ -153,6 +174,10 @@ class Sweep final : public StreamingSweep {
       if (pending == 0) return outcome();
       if (now >= limit) throw CycleLimitPassed(fmt::format("more than {} cycles", limit));
       require_work(row_steps += groups(), limit);
+      if (now == next_look) {
+        require_pace(now, row_steps, share_sent(), limit);
+        next_look += limit / kLooks + 1;
+      }
       if (copies_) {
         copies_->arrive(injectors_.step(now, copies_->open()));
       } else {
@@ -174,6 +199,10 @@ class Sweep final : public StreamingSweep {
     return (program.columns + kWidth - 1) / kWidth * kWidth;
   }
   Row& top() { return *ways_[0].front().row; }
+  double share_sent() const {
+    const auto words = static_cast<double>(injectors_.words());
+    return words == 0 ? 1 : 1 - static_cast<double>(injectors_.words_left()) / words;
+  }
   std::uint32_t groups() const {
     return static_cast<std::uint32_t>(ways_[0].size() + ways_[1].size());
   }

@@ -341,7 +341,7 @@ LayoutTrial JointSearch::simulate(std::size_t i, const SpacePlace& place,
   const std::string key = rows_[i].alone + "\n" + layout_text(layout);
   const auto known = results_.find(key);
   if (known != results_.end()) return known->second;
-  LayoutTrial trial = trials.simulate(place, limit(i, layout, best));
+  LayoutTrial trial = trials.simulate(place, limit(i, layout, best), moves_ != nullptr);
   if (trial.result) results_.emplace(key, trial);
   return trial;
 }

@@ -57,7 +57,7 @@ double LayoutTrials::guess(const SpacePlace& place) const {
   return cycles;
 }
 
-LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
+LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit, bool fastest_only) const {
   LayoutTrial trial;
   const double least = bound(place);
   const Cycle worth = least == 0 ? kNever : limit_below(kWorthOfBound * least);
@@ -67,6 +67,7 @@ LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
       if (auto* const sharing = dynamic_cast<MovesOperands*>(laid.machine.get())) {
         trial.runs = std::make_shared<ProductRuns>();
         trial.runs->limit = most;
+        trial.runs->fastest_only = fastest_only;
         sharing->share_runs(trial.runs);
       }
       trial.result =
@@ -77,7 +78,10 @@ LayoutTrial LayoutTrials::simulate(const SpacePlace& place, Cycle limit) const {
     const bool unknown = passed.unknown || most < limit;
     trial.fate = unknown ? LayoutTrial::Fate::unknown : LayoutTrial::Fate::slower;
   }
-  if (trial.runs) trial.runs->limit = kNever;
+  if (trial.runs) {
+    trial.runs->limit = kNever;
+    trial.runs->fastest_only = false;
+  }
   return trial;
 }
 

@@ -77,7 +77,8 @@ class LayoutTrials {
   double guess(const SpacePlace& place) const;
 
   /// With a limit it is given up if it takes more cycles, or if that is too much work to know.
-  LayoutTrial simulate(const SpacePlace& place, Cycle limit) const;
+  /// `fastest_only` as ProductRuns has it.
+  LayoutTrial simulate(const SpacePlace& place, Cycle limit, bool fastest_only = false) const;
 
  private:
   struct Laid {

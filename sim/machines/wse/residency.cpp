@@ -214,6 +214,7 @@ class WeightsRun {
     Cycle cycles() const { return result ? result->cycles : kNever; }
   };
 
+  bool fastest_only() const { return params_.runs != nullptr && params_.runs->fastest_only; }
   [[noreturn]] static void give_up(const std::vector<Place>& places);
   void simulate(Place& place, bool only) const;
   void sample(Place& place) const;
@@ -289,7 +290,9 @@ OpResult WeightsRun::alone(bool resident, const Execution& execution, RowSample*
     ++runs->found;
   } else {
     ProductRuns::Kept made;
+    runs->in_part = false;
     made.result = run_streamed(params_, op_, mask_, seed_, execution, resident, sample);
+    if (runs->in_part) return std::move(made.result);
     if (sample != nullptr) made.sampled = sample->cycles;
     if (sample != nullptr) made.fullest = sample->fullest;
     known = runs->kept.emplace(key, std::move(made)).first;
@@ -385,13 +388,19 @@ OpResult WeightsRun::faster() const {
     const Cycle to_beat = best == nullptr ? kNever : best->most;
     if (!place.refused.empty() || place.least > to_beat) continue;
     if (place.least == to_beat && !wins_ties) continue;
+    if (params_.runs != nullptr && place.least > params_.runs->limit) {
+      place.passed.emplace("the bound of a product");
+      continue;
+    }
     simulate(place, !places.back().refused.empty());
     if (!place.result) continue;
     const Cycle so_far = best == nullptr ? kNever : best->cycles();
     if (place.cycles() < so_far || (place.cycles() == so_far && wins_ties)) best = &place;
+    if (fastest_only()) params_.runs->limit = std::min(params_.runs->limit, best->cycles());
   }
   const bool passed = std::any_of(places.begin(), places.end(),
                                   [](const Place& place) { return place.passed.has_value(); });
+  if (passed && best != nullptr && fastest_only()) return std::move(*best->result);
   if (passed && best != nullptr) {  // a remark compares the two
     params_.runs->limit = kNever;
     return faster();

@@ -141,6 +141,7 @@ class StreamedOperation {
   Simulated simulate_form(bool packed) const { return simulate_form(packed, limit()); }
   Simulated simulate_form(bool packed, Cycle limit) const;
   std::pair<Simulated, Simulated> simulate_forms() const;
+  Simulated simulate_faster_form() const;
   Cycle limit() const { return params_.runs == nullptr ? kNever : params_.runs->limit; }
   void simulate(Simulated& run, Cycle limit) const;
   bool simulate_swept_rows(const wse::RunOptions& options, Simulated& run) const;
@@ -170,6 +171,7 @@ Simulated StreamedOperation::simulate_best(WaferResult& into) const {
                            params_.resident.storage == wse::ResidentStorage::nonzeros;
   if (filters || needs_index) return simulate_form(false);
   if (bits != wse::IndexBits::automatic) return simulate_form(bits == wse::IndexBits::none);
+  if (params_.runs != nullptr && params_.runs->fastest_only) return simulate_faster_form();
   auto [indexed, packed] = simulate_forms();
   wse::UnfilteredStats stats;
   stats.indexed += indexed.cycles;
@@ -192,6 +194,26 @@ std::pair<Simulated, Simulated> StreamedOperation::simulate_forms() const {
   Simulated indexed = simulate_form(false, packed ? kNever : limit());
   if (!packed) packed = simulate_form(true, kNever);
   return {std::move(indexed), *std::move(packed)};
+}
+
+/// The one that is given up is missing.
+Simulated StreamedOperation::simulate_faster_form() const {
+  params_.runs->in_part = true;
+  std::optional<Simulated> packed;
+  bool unknown = false;
+  try {
+    packed = simulate_form(true);
+  } catch (const CycleLimitPassed& passed) {
+    unknown = passed.unknown;
+  }
+  try {
+    Simulated indexed = simulate_form(false, packed ? std::min(limit(), packed->cycles) : limit());
+    return packed && packed->cycles < indexed.cycles ? *std::move(packed) : std::move(indexed);
+  } catch (CycleLimitPassed& passed) {
+    if (packed) return *std::move(packed);
+    passed.unknown = passed.unknown || unknown;
+    throw;
+  }
 }
 
 Simulated StreamedOperation::simulate_form(bool packed, Cycle limit) const {

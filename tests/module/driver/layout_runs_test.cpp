@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
+#include "workloads/trace/options.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -103,12 +105,15 @@ LayerOp product(const std::string& id, const std::vector<std::string>& after) {
 const Mask* no_mask(const LayerOp& /*op*/) { return nullptr; }
 
 // The search of a row has simulated it as it was chosen, so the run of the row finds that; its
-// result is that of the same layout on a machine which has searched nothing.
+// result is that of the same layout on a machine which has searched nothing. (Of the two forms of a
+// stream of dense weights a search gives one up; here there is one.)
 TEST(LayoutRuns, ARowIsNotSimulatedAgainAfterItsSearch) {
   const auto notes = std::make_shared<Noted::Notes>();
   LayoutRequest request;
   request.source = LayoutRequest::Source::best;
-  const auto machine = with_layouts(std::make_unique<Noted>(small_wafer(), notes), request);
+  auto wafer = small_wafer();
+  wafer->set("ws.index_bits", "0", "test");
+  const auto machine = with_layouts(std::make_unique<Noted>(std::move(wafer), notes), request);
   WorkloadTrace workload;
   workload.ops = {product("a", {}), product("b", {"a"})};
   machine->relate(workload, no_mask, 1);
@@ -202,6 +207,69 @@ TEST(LayoutRuns, ASimulationOfManyRowsIsGivenUpForItsWork) {
     }
     EXPECT_EQ(unknown, rows == 12) << rows;
   }
+}
+
+// A dense product can be sent with indices or without, and its result says the cycles of both. A
+// search wants the faster alone: the other is given up, and such a result is not kept.
+TEST(LayoutRuns, WhereOnlyTheFastestMattersOtherFormsAreGivenUpAndNothingIsKept) {
+  const auto machine = small_wafer();
+  const LayerOp op = product("a", {});
+  const OpResult whole = machine->run(op, nullptr, 1, {});
+  const auto runs = std::make_shared<ProductRuns>();
+  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  runs->fastest_only = true;
+  EXPECT_EQ(machine->run(op, nullptr, 1, {}).cycles, whole.cycles);
+  EXPECT_TRUE(runs->in_part);
+  EXPECT_TRUE(runs->kept.empty());
+  runs->fastest_only = false;
+  const OpResult again = machine->run(op, nullptr, 1, {});
+  EXPECT_EQ(again.notes, whole.notes) << "of both forms";
+  EXPECT_EQ(runs->kept.size(), 1U);
+}
+
+// 96 rows of W for each of 12 columns: words are taken at an even pace, a row after the other. Of
+// what takes twice its limit half of the words are sent at the limit, and by a quarter of it, when
+// it is looked first, half of those that should be: it is not stepped on.
+TEST(LayoutRuns, ASimulationThatFallsBehindItsLimitIsGivenUpEarly) {
+  const auto machine = small_wafer();
+  machine->set("ws.index_bits", "0", "test");
+  LayerOp op = product("a", {});
+  op.m = 960;
+  const Cycle cycles = machine->run(op, nullptr, 1, {}).cycles;
+  const auto runs = std::make_shared<ProductRuns>();
+  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  runs->limit = cycles / 2;
+  try {
+    machine->run(op, nullptr, 1, {});
+    ADD_FAILURE() << "not given up";
+  } catch (const CycleLimitPassed& passed) {
+    EXPECT_TRUE(passed.unknown);
+    EXPECT_THAT(passed.what(), ::testing::HasSubstr("cycles at this pace"));
+  }
+  runs->limit = cycles;
+  EXPECT_EQ(machine->run(op, nullptr, 1, {}).cycles, cycles);
+}
+
+// Of weights that may live in two places none is simulated whose bound is above the limit: resident
+// rows that all differ are stepped one by one, whatever the limit is.
+TEST(LayoutRuns, APlaceOfWeightsWhoseBoundIsAboveTheLimitIsNotSimulated) {
+  const auto machine = small_wafer();
+  WorkloadTrace workload;
+  workload.ops = {product("a", {})};
+  LayerOp& op = workload.ops[0];
+  op.pattern = parse_pattern("unstructured:0.2");
+  op.residency = Residency::automatic;
+  op.share.may_stay = true;
+  MaskStore masks(1);
+  const Mask* const mask = masks.mask(op, workload);
+  const auto runs = std::make_shared<ProductRuns>();
+  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  runs->limit = 1;
+  EXPECT_THROW(machine->run(op, mask, 1, {}), CycleLimitPassed);
+  EXPECT_TRUE(runs->kept.empty());
+  runs->limit = kNever;
+  machine->run(op, mask, 1, {});
+  EXPECT_FALSE(runs->kept.empty());
 }
 
 // A second process simulates no row of what the first has found, and says the same.
