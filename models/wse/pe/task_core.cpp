@@ -37,24 +37,6 @@ bool may_be_shared(const Instruction& what) {
          alone(what.b);
 }
 
-/// Elements [first, end), access by access as their beats make them, so that both engines count the
-/// same. Scalar code touches nothing.
-void count_accesses(const Instruction& what, const BeatCost& cost, std::uint32_t first,
-                    std::uint32_t end, TaskCounters& counters) {
-  if (what.op == VectorOp::work) return;
-  if (first < end && cost.even()) {
-    const std::uint32_t width = cost.elements(first, end);
-    const std::uint32_t whole = (end - first) / width;
-    count_elements(what, cost, width, whole, counters);
-    first += whole * width;
-  }
-  while (first < end) {
-    const std::uint32_t beat = cost.elements(first, end);
-    count_elements(what, cost, beat, counters);
-    first += beat;
-  }
-}
-
 std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
 
 LinkId in_queue(const TaskPorts& ports, Color color) {

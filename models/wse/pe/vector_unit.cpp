@@ -80,13 +80,16 @@ bool is_fabric(const Operand& operand) {
 std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams& simd,
                                 unsigned fabric_words, bool rows) {
   std::uint32_t width = simd_width(instruction, simd);
-  for (const Operand* operand : {&instruction.to, &instruction.a, &instruction.b}) {
+  const auto operands = {&instruction.to, &instruction.a, &instruction.b};
+  for (const Operand* operand : operands) {
     if (!rows || operand == &instruction.to) width = std::min(width, stride_limit(*operand));
+  }
+  for (const Operand* operand : operands) {
     if (!is_fabric(*operand)) continue;
     const unsigned bytes = operand == &instruction.to ? result_bytes(instruction.element)
                                                       : source_bytes(instruction.element);
     const std::uint32_t packed = bytes == 2 ? 2 : 1;
-    // Halves come two in a word; a datapath of one element at a time takes the word in one slot.
+    // Halves come and go two in a word, which takes one slot if only one element could be done.
     width = std::min(std::max(width, packed), fabric_words * packed);
   }
   return std::max(width, 1U);
@@ -280,6 +283,22 @@ void count_elements(const Instruction& instruction, const BeatCost& cost, std::u
   counters.writes += cost.writes(elements) * beats;
   counters.read_bytes += cost.read_bytes() * all;
   counters.write_bytes += cost.write_bytes() * all;
+}
+
+void count_accesses(const Instruction& instruction, const BeatCost& cost, std::uint32_t first,
+                    std::uint32_t end, TaskCounters& counters) {
+  if (instruction.op == VectorOp::work) return;
+  if (first < end && cost.even()) {
+    const std::uint32_t width = cost.elements(first, end);
+    const std::uint32_t whole = (end - first) / width;
+    count_elements(instruction, cost, width, whole, counters);
+    first += whole * width;
+  }
+  while (first < end) {
+    const std::uint32_t beat = cost.elements(first, end);
+    count_elements(instruction, cost, beat, counters);
+    first += beat;
+  }
 }
 
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,

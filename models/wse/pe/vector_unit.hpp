@@ -95,6 +95,11 @@ inline void count_elements(const Instruction& instruction, const BeatCost& cost,
   count_elements(instruction, cost, elements, 1, counters);
 }
 
+/// Of elements [first, end), access by access as their beats make them, so that whoever skips over
+/// cycles counts the same. Scalar code touches nothing.
+void count_accesses(const Instruction& instruction, const BeatCost& cost, std::uint32_t first,
+                    std::uint32_t end, TaskCounters& counters);
+
 /// The address of element `i` of an operand in memory, in a task that `word` started.
 std::uint32_t address_of(const Operand& operand, unsigned bytes, std::uint32_t i,
                          std::uint32_t word);

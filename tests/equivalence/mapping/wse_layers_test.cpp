@@ -97,6 +97,7 @@ Scenario make_scenario(std::uint64_t seed) {
   set("scalar.vec_issue", std::to_string(random.bounded(8)));
   set("simd.special_cycles", std::to_string(1 + random.bounded(20)));
   set("mem.model", pick<std::string>(random, {"rule", "none"}));
+  set("simd.by_rows", pick<std::string>(random, {"true", "false"}));
   s.text = fmt::format("seed {}: {} {} {} {} m {} k {} n {} x {}{}, {} x {}", seed, op.op, op.fn,
                        word(op.phase), word(op.dtype), op.m, op.k, op.n, op.batch,
                        s.mask         ? " masked"
@@ -232,6 +233,28 @@ TEST(WseLayer, AnOperationThatAWaferCannotRunIsAnErrorThatNamesIt) {
       FAIL() << op;
     } catch (const UnsupportedError& error) {
       EXPECT_NE(std::string(error.what()).find(op), std::string::npos) << error.what();
+    }
+  }
+}
+
+// A stride of 8 halves allows one element in a slot, a row of one feature too where rows end
+// beats; what is sent has both halves of each word all the same, as its receiver reckons.
+TEST(WseLayer, LookUpsOfHalvesCrossTheFabricInWholeWords) {
+  for (const char* const fn : {"gather", "scatter_add"}) {
+    for (const std::uint32_t features : {1U, 2U, 3U}) {
+      for (const char* const by_rows : {"true", "false"}) {
+        Scenario scenario;
+        scenario.op = row("embed", fn, features, 16);
+        scenario.op.k = 8;
+        scenario.op.dtype = DType::fp16;
+        for (const char* const rows : {"1", "2"}) {
+          scenario.settings = {
+              {"wafer.columns", "1"}, {"wafer.rows", rows}, {"simd.by_rows", by_rows}};
+          scenario.text = fmt::format("{} of {} features, {} rows", fn, features, rows);
+          check_executions(scenario);
+          check_values(scenario);
+        }
+      }
     }
   }
 }

@@ -117,7 +117,7 @@ class Coder {
     const unsigned bytes = source_bytes(what.element);
     if (words_of(bytes, cost.width()) != 1) return false;
     if (stalls.bank + stalls.residual + stalls.special != 0) return false;
-    const std::uint32_t words = words_of(bytes, what.length);
+    const std::uint32_t words = cost.beats(0, what.length);  // rows may end beats, and words
     const auto context = static_cast<std::uint8_t>(slot + 1U);
     result.ops.push_back({LaneOp::Kind::start, context, 0, false, words});
     count(what, cost);
@@ -173,9 +173,7 @@ class Coder {
 
   void count(const Instruction& what, const BeatCost& cost) {
     if (what.op != VectorOp::work) ++result.counters.instructions;
-    for (std::uint32_t first = 0; first < what.length; first += cost.width()) {
-      count_elements(what, cost, std::min(cost.width(), what.length - first), result.counters);
-    }
+    count_accesses(what, cost, 0, what.length, result.counters);
   }
 
   const TaskParams& params_;

@@ -247,11 +247,7 @@ class Coder {
   void count(const Instruction& what) {
     ++result.counters.instructions;
     const BeatCost cost(what, params_.simd, params_.mem, 1, 0);
-    for (std::uint32_t first = 0; first < what.length;) {
-      const std::uint32_t elements = cost.elements(first, what.length);
-      count_elements(what, cost, elements, result.counters);
-      first += elements;
-    }
+    count_accesses(what, cost, 0, what.length, result.counters);
   }
 
   const TaskParams& params_;

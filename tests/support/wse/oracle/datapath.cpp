@@ -177,6 +177,9 @@ std::uint32_t beat_width(const Instruction& what, const TaskParams& params, unsi
     // Rows that the read port takes at once do instead for what is read.
     const bool strides_limit = operand == &what.to || params.mem.row_bytes == 0U;
     if (strides_limit) width = stride_width(*operand, width);
+  }
+  // A word has both of its halves, whatever memory allows.
+  for (const Operand* operand : {&what.to, &what.a, &what.b}) {
     if (!is_stream(*operand)) continue;
     const bool half = operand == &what.to ? is_half_result(what.element) : is_half(what.element);
     const std::uint32_t in_word = half ? 2 : 1;

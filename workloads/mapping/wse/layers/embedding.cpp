@@ -105,6 +105,15 @@ class Embedding {
     return r < token_rows() ? layout().tokens(r) * features : 0;
   }
 
+  /// Whether tokens of halves do not end with words, where a beat ends with a token: they cross the
+  /// fabric side by side, from and to the block.
+  bool packs(std::uint32_t features) const {
+    return size_ == 2 && features % 2 != 0 && request_.setup.hardware.simd.by_rows;
+  }
+  Operand own_block(std::uint32_t r, std::uint32_t features) const {
+    return in_memory(block_at_ + block_begin(r, features) * size_);
+  }
+
   /// A core's own tokens, feature after feature in memory, in the order of a block.
   Operand by_token(std::uint32_t r, std::uint32_t features) const {
     Operand operand = in_memory(tokens_at_, static_cast<std::int32_t>(layout().tokens(r)));
@@ -204,9 +213,15 @@ TaskProgram Embedding::collect_part(std::uint32_t features) const {
     const bool more = r + 1 < token_rows();
     if (r < token_rows()) {
       script.program().out.push_back({r == 0 ? kDown : kUp, 2});
-      move.to = on_fabric(r == 0 ? kDown : kUp);
       move.a = by_token(r, features);
       move.length = own(r, features);
+      if (packs(features)) {
+        move.to = own_block(r, features);
+        script.then(work(request_.setup.scalar.vec_issue));
+        script.then(move);
+        move.a = move.to;
+      }
+      move.to = on_fabric(r == 0 ? kDown : kUp);
       if (r != 0) move.switches = first_command(SwitchCommand::advance) | kOwnRouterOnly;
       script.then(work(request_.setup.scalar.vec_issue));
       script.then(move);
@@ -328,7 +343,12 @@ TaskProgram Embedding::return_part(std::uint32_t features) const {
       Operand block = in_memory(block_at_);
       code.move(element_, by_token(0, features), block, own(0, features));
     } else if (r < token_rows()) {
-      code.move(element_, by_token(r, features), on_fabric(CoreLine::result()), own(r, features));
+      const Operand tokens = by_token(r, features);
+      const Operand block = own_block(r, features);
+      const bool packed = packs(features);
+      const std::uint32_t length = own(r, features);
+      code.move(element_, packed ? block : tokens, on_fabric(CoreLine::result()), length);
+      if (packed) code.move(element_, tokens, block, length);
     }
     add_line_core(line, r, code, part);
     SwitchedRouter& router = part.routers.back();
