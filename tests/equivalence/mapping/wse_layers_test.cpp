@@ -60,6 +60,27 @@ constexpr std::uint64_t kOfChoices = 1001;
 // And from here on of products of attention of whose X zeros are left out.
 constexpr std::uint64_t kOfZeros = 2001;
 
+// What a wse3 has of its own, each drawn or not.
+constexpr std::pair<const char*, const char*> kOfTheWse3[] = {
+    {"simd.by_rows", "true"},
+    {"simd.to_register", "2"},
+    {"mem.write_share", "0.6667"},
+    {"mem.conflict_bytes", "16"},
+    {"mem.row_bytes", "16"},
+    {"mem.read_bits", "128"},
+    {"mem.write_bits", "128"},
+    {"router.ramp_in", "1"},
+    {"vec.setup_scalar", "5"},
+    {"vec.setup_descriptor", "1"},
+    {"vec.setup_use", "4"},
+    {"vec.setup_first", "4"},
+    {"task.overhead", "16"},
+    {"task.completion", "3"},
+    {"scalar.branch_taken", "6"},
+    {"scalar.dependent", "2"},
+    {"core.fabric_words_per_issue", "2"},
+};
+
 Scenario make_scenario(std::uint64_t seed) {
   Random random(stream_seed(seed, "layers"));
   Scenario s;
@@ -97,7 +118,13 @@ Scenario make_scenario(std::uint64_t seed) {
   set("scalar.vec_issue", std::to_string(random.bounded(8)));
   set("simd.special_cycles", std::to_string(1 + random.bounded(20)));
   set("mem.model", pick<std::string>(random, {"rule", "none"}));
-  set("simd.by_rows", pick<std::string>(random, {"true", "false"}));
+  for (const auto& [path, value] : kOfTheWse3) {
+    if (random.bounded(2) == 0) set(path, value);
+  }
+  if (random.bounded(2) == 0) {
+    set("router.link_words", "8");
+    set("router.link_cycles", "9");
+  }
   s.text = fmt::format("seed {}: {} {} {} {} m {} k {} n {} x {}{}, {} x {}", seed, op.op, op.fn,
                        word(op.phase), word(op.dtype), op.m, op.k, op.n, op.batch,
                        s.mask         ? " masked"
