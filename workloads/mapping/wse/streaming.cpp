@@ -211,13 +211,19 @@ class StreamingPlanner {
   std::vector<std::vector<std::uint32_t>> words_by_feature() const {
     std::vector<std::vector<std::uint32_t>> words(columns_);
     for (std::uint32_t c = 0; c < columns_; ++c) words[c].resize(inputs_[c] * job_.batch);
-    for_each_kept(filters() ? operands_.streamed_mask() : nullptr, operands_.rows(),
-                  operands_.features(), [&](std::uint32_t i, std::uint32_t j) {
-                    for (std::uint32_t g = 0; g < groups_.count; ++g) {
-                      if (multiplies(g, i))
-                        ++words[groups_.column_of(g, owner_of_input_[j])][index_[j]];
-                    }
-                  });
+    const auto add = [&](std::uint32_t group, std::uint32_t feature, std::uint32_t times) {
+      words[groups_.column_of(group, owner_of_input_[feature])][index_[feature]] += times;
+    };
+    for (std::uint32_t g = 0; g < groups_.count; ++g) {
+      if (filters()) {
+        for_each_kept(
+            operands_.streamed_mask(), operands_.rows(), operands_.features(),
+            [&](std::uint32_t i, std::uint32_t j) { add(g, j, multiplies(g, i) ? 1 : 0); });
+        continue;
+      }
+      const std::uint32_t rows = rows_of(g);
+      for (std::uint32_t j = 0; j < operands_.features(); ++j) add(g, j, rows);
+    }
     for (std::uint32_t c = 0; c < columns_; ++c) {  // instances have the same
       for (std::size_t i = inputs_[c]; i < words[c].size(); ++i)
         words[c][i] = words[c][i - inputs_[c]];
@@ -313,13 +319,15 @@ class StreamingPlanner {
     return use_.share_elements || group_of_[row] == group;
   }
 
+  std::uint32_t rows_of(std::uint32_t group) const {
+    std::uint32_t rows = 0;
+    for (std::uint32_t i = 0; i < operands_.rows(); ++i) rows += multiplies(group, i) ? 1 : 0;
+    return rows;
+  }
+
   void count_steps() {
     if (!use_.share_elements) group_of_ = deal_rows(owner_of_output_, groups_);
-    for (std::uint32_t g = 0; g < groups_.count; ++g) {
-      std::uint32_t rows = 0;
-      for (std::uint32_t i = 0; i < operands_.rows(); ++i) rows += multiplies(g, i) ? 1 : 0;
-      steps_ = std::max(steps_, rows);
-    }
+    for (std::uint32_t g = 0; g < groups_.count; ++g) steps_ = std::max(steps_, rows_of(g));
     kernel().steps = steps_ * job_.batch;
   }
 
