@@ -55,8 +55,7 @@ def gaps(path, jobs):
         if not (out / "search.csv").exists():
             sys.exit(f"{path}: {run.stderr.strip()}")
         with open(out / "search.csv", newline="") as rows:
-            # from the end of a row: values of axes before it may hold commas
-            pairs = [(row[-5], row[-4]) for row in list(csv.reader(rows))[1:]]
+            pairs = [(row["time"], row["time_bound"]) for row in csv.DictReader(rows)]
     numbers = [(float(time), float(bound)) for time, bound in pairs if time and bound]
     known = [(time, bound) for time, bound in numbers if bound > 0]
     simulated = sum(1 for time, _ in pairs if time)

@@ -27,6 +27,7 @@
 #include "sim/driver/sweep/search_order.hpp"
 #include "sim/driver/sweep/sweep.hpp"
 #include "sim/report/sweep_study.hpp"
+#include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -255,22 +256,28 @@ std::string number(double value) { return fmt::format("{:.6g}", value); }
 std::string search_csv(const Search& search) {
   const std::vector<std::size_t> front = search.order().front();
   std::size_t run = 0;
-  std::string text = "point";
-  for (const std::string& axis : search.sweep().axes) text += "," + axis;
-  for (const Objective each : search.objectives())
-    text += fmt::format(",{0},{0}_bound", word(each));
-  text += ",fate,run,best\n";
+  std::vector<std::string> cells{"point"};
+  for (const std::string& axis : search.sweep().axes) cells.push_back(axis);
+  for (const Objective each : search.objectives()) {
+    cells.emplace_back(word(each));
+    cells.push_back(fmt::format("{}_bound", word(each)));
+  }
+  cells.insert(cells.end(), {"fate", "run", "best"});
+  std::string text = csv_line(cells);
   for (std::size_t i = 0; i < search.order().points().size(); ++i) {
     const SearchPoint& point = search.order().points()[i];
-    text += fmt::format("{}", i);
-    for (const std::string& value : search.sweep().axis_text[i]) text += "," + value;
+    cells = {fmt::format("{}", i)};
+    for (const std::string& value : search.sweep().axis_text[i]) cells.push_back(value);
     for (std::size_t o = 0; o < point.bound.size(); ++o) {
-      text += fmt::format(",{},{}", point.value.empty() ? "" : fmt::format("{}", point.value[o]),
-                          point.fate == Fate::excluded ? "" : fmt::format("{}", point.bound[o]));
+      const bool known = point.fate != Fate::excluded;
+      cells.push_back(point.value.empty() ? "" : fmt::format("{}", point.value[o]));
+      cells.push_back(known ? fmt::format("{}", point.bound[o]) : "");
     }
     const bool best = std::find(front.begin(), front.end(), i) != front.end();
-    text += fmt::format(",{},{},{}\n", word(point.fate),
-                        is_run(point.fate) ? fmt::format("{}", run++) : "", best ? "yes" : "");
+    cells.emplace_back(word(point.fate));
+    cells.push_back(is_run(point.fate) ? fmt::format("{}", run++) : "");
+    cells.emplace_back(best ? "yes" : "");
+    text += csv_line(cells);
   }
   return text;
 }

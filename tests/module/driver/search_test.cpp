@@ -56,6 +56,18 @@ TEST(Search, FindsTheBestPointWithoutSimulatingAll) {
   EXPECT_EQ(search(bench, std::string("minimise: time\n") + kSpace, "--jobs 2").out, ran.out);
 }
 
+// Eight depths of queues are one value of an axis.
+TEST(Search, AValueWithCommasIsOneCellOfTheTable) {
+  const ProgramBench bench;
+  const std::string out = bench.path("out");
+  const std::string depths = "4,4,4,4,4,4,4,4";
+  std::string space = kSpace;
+  space.replace(space.find("wafer.columns: [4, 8, 16]"), 25, "queue.in: [\"" + depths + "\"]");
+  const Ran ran = search(bench, "minimise: time\nstrategy: all\n" + space, "--out " + out);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(file_text(out + "/search.csv"), HasSubstr("\n0,1,\"" + depths + "\","));
+}
+
 TEST(Search, RefusesWhatItDoesNotUnderstand) {
   const ProgramBench bench;
   const std::string space = kSpace;
