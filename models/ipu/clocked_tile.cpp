@@ -47,7 +47,9 @@ class ClockedTile final : public Tile {
       case Mode::port:
         port_cycle(now);
         break;
-      default:
+      case Mode::start:
+      case Mode::barrier:
+      case Mode::done:
         break;
     }
     return now + 1;

@@ -25,9 +25,13 @@ class EventTile final : public Tile {
         return port_cycle(now);
       case Mode::barrier:
         return now < chip_.sync.release(superstep_) ? kNever : exchange(now);
-      default:
-        return kNever;
+      case Mode::launch:  // an exchange, what follows and its vertices are one step
+      case Mode::vertex:
+      case Mode::exchange:
+      case Mode::done:
+        break;
     }
+    return kNever;
   }
 
   /// Whatever passes while it sleeps is booked when it is known.

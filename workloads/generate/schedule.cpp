@@ -201,9 +201,16 @@ class Walk {
         case Kind::iterative:
           matrix.prune_to(kept_of(matrix.positions(), phase));
           break;
-        default:
+        case Kind::spdf:
           if (phase == 0) matrix.draw(options_.density);
-          if (phase != 0 && options_.kind != Kind::spdf) {
+          break;
+        case Kind::dynamic_bert:
+        case Kind::set:
+        case Kind::set_epochs:
+        case Kind::rigl:
+          if (phase == 0) {
+            matrix.draw(options_.density);
+          } else {
             moved += matrix.update(moves(matrix.mask().blocks(), phase), phase);
           }
       }

@@ -276,8 +276,14 @@ void count_elements(const Instruction& instruction, const BeatCost& cost, std::u
     case VectorOp::abs:
     case VectorOp::work:
       break;
-    default:
+    case VectorOp::divide:
+    case VectorOp::exp:
+    case VectorOp::rsqrt:
+    case VectorOp::tanh:
+    case VectorOp::sigmoid:
+    case VectorOp::erf:
       (half ? counters.special16 : counters.special32) += all;
+      break;
   }
   counters.reads += cost.reads(elements) * beats;
   counters.writes += cost.writes(elements) * beats;

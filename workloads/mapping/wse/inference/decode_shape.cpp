@@ -81,9 +81,11 @@ std::uint32_t DecodeShape::outputs(Matrix matrix) const {
       return k();
     case Matrix::up:
       return 2 * f();
-    default:
-      return d();
+    case Matrix::o:
+    case Matrix::down:
+      break;
   }
+  return d();
 }
 
 std::uint32_t DecodeShape::slots() const {

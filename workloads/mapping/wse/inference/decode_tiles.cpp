@@ -25,9 +25,11 @@ std::uint32_t output_of(const DecodeShape& shape, const TilePlace& place, std::u
       const std::uint32_t f = shape.f();
       return behind(output < f ? 0 : m.ffn, shape.inner_feature(place.column, output % f));
     }
-    default:
-      return shape.hidden_feature(place.row, output);
+    case Matrix::o:
+    case Matrix::down:
+      break;
   }
+  return shape.hidden_feature(place.row, output);
 }
 
 TileFeatures features_of(const DecodeShape& shape, const TilePlace& place) {

@@ -56,7 +56,9 @@ double DecodeValues::at(Tensor tensor, std::uint32_t input, std::uint32_t output
     case Tensor::k_gain:
       inputs = m.head_dim;
       break;
-    default:
+    case Tensor::x:
+    case Tensor::gain:
+    case Tensor::ffn_gain:
       break;
   }
   if (input >= inputs || output >= outputs || is_zero(tensor, input, output)) return 0;
@@ -108,9 +110,13 @@ bool DecodeValues::is_zero(Tensor tensor, std::uint32_t input, std::uint32_t out
       return missing(of(weights, Projection::up), m.ffn + output, input);
     case Tensor::down:
       return missing(of(weights, Projection::down), output, input);
-    default:
-      return false;
+    case Tensor::x:
+    case Tensor::q_gain:
+    case Tensor::k_gain:
+    case Tensor::router:
+      break;
   }
+  return false;
 }
 
 /// What a core has at a place of its tile.

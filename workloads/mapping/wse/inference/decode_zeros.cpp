@@ -43,9 +43,12 @@ Projection projection_of(Matrix matrix) {
       return Projection::up;
     case Matrix::down:
       return Projection::down;
-    default:
-      return Projection::qkv;
+    case Matrix::q:
+    case Matrix::k:
+    case Matrix::v:
+      break;
   }
+  return Projection::qkv;
 }
 
 Matrix matrix_of(Projection projection) {

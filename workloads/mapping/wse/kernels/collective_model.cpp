@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/reduce_search.hpp"
 
@@ -31,9 +34,14 @@ double line_reduce(ReducePattern pattern, std::uint32_t cores, std::uint32_t wor
       return cores < 4 ? b + (step + 1) * (p - 1) : two_phase_cycles(cores, words, ramp_cycles);
     case ReducePattern::generated:
       return ReduceSearch(cores, words, ramp_cycles).cycles();
-    default:
+    case ReducePattern::chain:
       return b + (2 * ramp + 2) * (p - 1);
+    case ReducePattern::automatic:
+    case ReducePattern::ring:
+    case ReducePattern::snake:
+      break;
   }
+  throw InternalError(fmt::format("no reduction along a line is a {}", word(pattern)));
 }
 
 double reduce(const Collective& c, ReducePattern pattern) {
