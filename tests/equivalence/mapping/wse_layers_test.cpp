@@ -61,7 +61,7 @@ constexpr std::uint64_t kOfChoices = 1001;
 constexpr std::uint64_t kOfZeros = 2001;
 
 // What a wse3 has of its own, each drawn or not.
-constexpr std::pair<const char*, const char*> kOfTheWse3[] = {
+constexpr std::array<std::pair<const char*, const char*>, 17> kOfTheWse3{{
     {"simd.by_rows", "true"},
     {"simd.to_register", "2"},
     {"mem.write_share", "0.6667"},
@@ -79,7 +79,7 @@ constexpr std::pair<const char*, const char*> kOfTheWse3[] = {
     {"scalar.branch_taken", "6"},
     {"scalar.dependent", "2"},
     {"core.fabric_words_per_issue", "2"},
-};
+}};
 
 Scenario make_scenario(std::uint64_t seed) {
   Random random(stream_seed(seed, "layers"));

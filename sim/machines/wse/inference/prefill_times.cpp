@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -98,18 +99,14 @@ namespace {
 
 /// Whether the cores of a part leave zeros out.
 bool has_zeros(const wse::PrefillShape& shape, PrefillPart part) {
-  switch (part) {
-    case PrefillPart::qkv:
-      return shape.zeros_of(wse::Projection::qkv) != nullptr;
-    case PrefillPart::o_proj:
-      return shape.zeros_of(wse::Projection::o) != nullptr;
-    case PrefillPart::up_gate:
-      return shape.zeros_of(wse::Projection::up) != nullptr;
-    case PrefillPart::down:
-      return shape.zeros_of(wse::Projection::down) != nullptr;
-    default:
-      return false;
-  }
+  using Product = std::pair<PrefillPart, wse::Projection>;
+  constexpr std::array<Product, 4> kProducts{{{PrefillPart::qkv, wse::Projection::qkv},
+                                              {PrefillPart::o_proj, wse::Projection::o},
+                                              {PrefillPart::up_gate, wse::Projection::up},
+                                              {PrefillPart::down, wse::Projection::down}}};
+  return std::any_of(kProducts.begin(), kProducts.end(), [&](const Product& each) {
+    return each.first == part && shape.zeros_of(each.second) != nullptr;
+  });
 }
 
 }  // namespace

@@ -192,9 +192,13 @@ std::vector<TaskProgram> PrefillParts::plan(PrefillPart part, const PrefillScope
     case PrefillPart::residual:
     case PrefillPart::ffn_residual:
       return {alone(&PrefillParts::residual, scope)};
-    default:
-      return plan_products(part, scope.whole);
+    case PrefillPart::qkv:
+    case PrefillPart::o_proj:
+    case PrefillPart::up_gate:
+    case PrefillPart::down:
+      break;
   }
+  return plan_products(part, scope.whole);
 }
 
 /// What needs no other core.
