@@ -247,13 +247,14 @@ TEST(ViewFiles, HaveTheChipsOfALanguageModelAndItsRows) {
 TEST(ViewFiles, OfRequestsHaveTheirLongestStep) {
   const ProgramBench bench;
   const std::string asked = bench.file("r.csv", "arrival,prompt,output\n0,16,4\n0.001,24,3\n");
-  const std::string words = " --set inference.context_step=16 --batch 2 --quiet --view ";
+  const std::string words = " --batch 2 --quiet --view ";
+  const std::string requests = "--set inference.context_step=16 --requests " + asked;
   for (const std::string machine :
        {"--machine wse3 --blocks 1x2 --block-cores 16x16 --set llm.exp_positions=0 --view-steps 8 "
         "--model ",
         "--machine pod4 --set chip.ipu.tiles=32 --set inference.tensor=2 --model "}) {
     const std::string run = machine + small_model(bench) + words;
-    const std::string served = page_of(bench, run + "--requests " + asked, "served");
+    const std::string served = page_of(bench, run + requests, "served");
     const std::string step = page_of(bench, run + "--decode --context 32", "step");
     EXPECT_GT(served.size(), 20000U);
     EXPECT_TRUE(served == step) << machine;  // pages are long
