@@ -62,7 +62,8 @@ TEST(Search, AValueWithCommasIsOneCellOfTheTable) {
   const std::string out = bench.path("out");
   const std::string depths = "4,4,4,4,4,4,4,4";
   std::string space = kSpace;
-  space.replace(space.find("wafer.columns: [4, 8, 16]"), 25, "queue.in: [\"" + depths + "\"]");
+  space.replace(space.find("wafer.columns: [4, 8, 16]"), 25,
+                "queue.in: [\"" + depths + "\", \"8,8,8,8,8,8,8,8\"]");
   const Ran ran = search(bench, "minimise: time\nstrategy: all\n" + space, "--out " + out);
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(file_text(out + "/search.csv"), HasSubstr("\n0,1,\"" + depths + "\","));
