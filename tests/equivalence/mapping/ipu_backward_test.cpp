@@ -14,8 +14,8 @@
 namespace lacuna {
 namespace {
 
-using test::expect_equal;
 using test::pick;
+using test::run_both;
 
 /// The backward of a sparse layer on a small chip: W^T dY, or the kept elements of dY X^T.
 struct Scenario {
@@ -79,15 +79,8 @@ OpResult run(const Scenario& s, const Execution& execution) {
 
 void check_engines(const Scenario& scenario, std::uint64_t seed) {
   SCOPED_TRACE(scenario.text);
-  Execution plain;
-  plain.event_log = true;
-  const OpResult event = run(scenario, plain);
-  Execution clocked = plain;
-  clocked.engine = Engine::clocked;
-  clocked.values = true;
-  clocked.shuffle = seed + 1;
-  const OpResult reference = run(scenario, clocked);
-  expect_equal(event, reference);
+  const auto [event, reference] =
+      run_both([&](const Execution& execution) { return run(scenario, execution); }, seed);
   ASSERT_TRUE(reference.values);
   EXPECT_EQ(reference.values->wrong, 0U);
   const LayerOp& op = scenario.op;

@@ -15,8 +15,8 @@
 namespace lacuna {
 namespace {
 
-using test::expect_equal;
 using test::pick;
+using test::run_both;
 
 struct Scenario {
   LayerOp op;
@@ -67,15 +67,8 @@ class IpuBatch : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(IpuBatch, AllInstancesAreRightAndNeitherEngineNorOrderNorValuesChangeTheCycles) {
   const Scenario scenario = make_scenario(GetParam());
   SCOPED_TRACE(scenario.text);
-  Execution plain;
-  plain.event_log = true;
-  const OpResult event = run(scenario, plain);
-  Execution clocked = plain;
-  clocked.engine = Engine::clocked;
-  clocked.values = true;
-  clocked.shuffle = GetParam() + 1;
-  const OpResult reference = run(scenario, clocked);
-  expect_equal(event, reference);
+  const auto [event, reference] =
+      run_both([&](const Execution& execution) { return run(scenario, execution); }, GetParam());
   const LayerOp& op = scenario.op;
   const std::uint64_t kept = scenario.mask ? scenario.mask->nnz() : std::uint64_t{op.m} * op.k;
   EXPECT_EQ(event.mac_useful, kept * op.n * op.batch);

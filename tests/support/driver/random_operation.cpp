@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace lacuna::test {
 
 std::uint32_t upto(Random& random, std::uint32_t most) {
@@ -29,6 +31,18 @@ void expect_equal(const OpResult& a, const OpResult& b) {
   for (std::size_t i = 0; i < a.statistics.size(); ++i) {
     EXPECT_EQ(a.statistics[i].value, b.statistics[i].value) << a.statistics[i].name;
   }
+}
+
+BothEngines run_both(const std::function<OpResult(const Execution&)>& run, std::uint64_t seed) {
+  Execution execution;
+  execution.event_log = true;
+  OpResult event = run(execution);
+  execution.engine = Engine::clocked;
+  execution.values = true;
+  execution.shuffle = seed + 1;
+  OpResult clocked = run(execution);
+  expect_equal(event, clocked);
+  return {std::move(event), std::move(clocked)};
 }
 
 }  // namespace lacuna::test

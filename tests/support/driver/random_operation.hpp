@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
@@ -24,5 +25,14 @@ Mask ragged_mask(Random& random, std::uint32_t rows, std::uint32_t cols);
 
 /// Of two executions: the same cycles, cycle stack, counters and events.
 void expect_equal(const OpResult& a, const OpResult& b);
+
+/// An operation by `event`, and by `clocked` with values, its units stepped in an order of
+/// `seed`'s.
+struct BothEngines {
+  OpResult event;
+  OpResult clocked;
+};
+/// Expects that they are equal.
+BothEngines run_both(const std::function<OpResult(const Execution&)>& run, std::uint64_t seed);
 
 }  // namespace lacuna::test
