@@ -7,6 +7,7 @@
 #include "models/wse/engine/module_wafer.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/engine/tasks/relay_sweep.hpp"
+#include "models/wse/engine/tasks/repeated_lines.hpp"
 #include "models/wse/engine/tasks/shift_sweep.hpp"
 #include "models/wse/engine/tasks/task_mesh.hpp"
 #include "models/wse/engine/tasks/task_modules.hpp"
@@ -61,6 +62,11 @@ TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
     if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);
     if (std::optional<TaskOutcome> swept = sweep_relays(params, program)) return std::move(*swept);
     if (std::optional<TaskOutcome> swept = sweep_turns(params, program)) return std::move(*swept);
+    if (options.fold) {
+      if (std::optional<TaskOutcome> few = simulate_repeated(params, program, options)) {
+        return std::move(*few);
+      }
+    }
   }
   return simulate_rows(params, program, options);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "models/wse/fabric/link.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "models/wse/task_counters.hpp"
@@ -20,13 +22,24 @@ struct TaskOutcome {
   bool events_left_out = false;                   // there were more than its scope has
   std::vector<std::vector<std::uint8_t>> memory;  // at the end; with values only
   std::vector<std::vector<Cycle>> stamps;         // when each core took its stamps
+  std::size_t simulated = 0;                      // cores, if others do as they do; 0: all
 
   /// From the first issue slot of any core to the end of the last.
   Cycle span() const;
 };
 
+/// What has come into a buffer of a router.
+struct BufferHistory {
+  Color color{};
+  Port from = kRamp;
+  LinkArray::Digest passed;
+};
+/// Of the buffers of each router, row-major, by color and port.
+using BufferHistories = std::vector<std::vector<BufferHistory>>;
+
 /// Runs `program` on a wafer of its own, whose rows step their routers and cores one by one.
+/// `histories`, if there are to be any, is filled.
 TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
-                          const RunOptions& options);
+                          const RunOptions& options, BufferHistories* histories = nullptr);
 
 }  // namespace lacuna::wse

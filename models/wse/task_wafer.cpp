@@ -131,6 +131,18 @@ void TaskWafer::settle(Cycle end) {
   }
 }
 
+BufferHistories TaskWafer::buffer_histories() const {
+  BufferHistories all(cores_.size());
+  for (std::size_t place = 0; place < cores_.size(); ++place) {
+    const auto [first, last] = routers_.inputs_of(place);
+    for (std::size_t i = first; i < last; ++i) {
+      const RouterInput& input = routers_.inputs()[i];
+      all[place].push_back({input.color, input.from, links_.digest(input.link)});
+    }
+  }
+  return all;
+}
+
 /// What the words of each buffer and queue wait for: room on another link, or words of it.
 class TaskWafer::Waits {
  public:
@@ -208,12 +220,13 @@ Cycle TaskOutcome::span() const {
 }
 
 TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
-                          const RunOptions& options) {
+                          const RunOptions& options, BufferHistories* histories) {
   TaskOutcome outcome;
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
   clock.shuffle(options.shuffle);
   TaskWafer wafer("wafer", params, program, clock, options);
+  if (histories != nullptr) wafer.keep_histories();
   if (options.look_at_tasks) {
     clock.watch(options.first_look,
                 [&](Cycle at) { return options.look_at_tasks(at, wafer.counts_so_far(at)); });
@@ -230,6 +243,7 @@ TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
     if (!program.memory.empty()) outcome.memory.push_back(wafer.cores().memory(i));
     outcome.stamps.push_back(wafer.cores().stamps(i));
   }
+  if (histories != nullptr) *histories = wafer.buffer_histories();
   outcome.events = wafer.log().sorted();
   outcome.events_left_out = wafer.log().overflowed();
   sort_events(outcome.events);

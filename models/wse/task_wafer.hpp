@@ -31,6 +31,10 @@ class TaskWafer : public sc_core::sc_module, private RowWaker {
   /// What has been counted when all cycles before `at` are over, between two cycles of a run.
   TaskOutcome counts_so_far(Cycle at);
 
+  /// Has buffer_histories() tell of the run that follows.
+  void keep_histories() { links_.keep_digests(); }
+  BufferHistories buffer_histories() const;
+
   /// True if there is nothing to do from the start on.
   bool done() const { return cores_.idle() == cores_.size() && links_.words() == 0; }
 

@@ -49,6 +49,15 @@ class LinkArray {
     if (most != 0) history_.resize(links_.size());
   }
 
+  /// What has passed a link, word by word, and in which cycles it came and went.
+  struct Digest {
+    std::uint64_t pushed = 0;
+    std::uint64_t popped = 0;
+  };
+  /// From now on each of the links that are there has a digest.
+  void keep_digests() { digests_.resize(links_.size()); }
+  const Digest& digest(LinkId id) const { return digests_[id]; }
+
   /// Has link `id`, the next one not attached, stand for ends elsewhere: what is done with it is
   /// done with them. Either all links of an array are attached or none is.
   void attach(LinkId id, WordPushIf* push, WordPopIf* pop) {
@@ -103,6 +112,7 @@ class LinkArray {
       ready = std::max(ready, slots_[link.base + ahead].ready);
     }
     if (jitter_ != 0) ready = delayed(id, ready);
+    if (!digests_.empty()) add_push(digests_[id], now, ready, word);
     slots_[link.base + place] = {ready, word};
     if (link.count++ == 0) {
       link.front = ready;
@@ -154,6 +164,7 @@ class LinkArray {
       link.front = kNever;
       if (link.mark != 0) held_[link.set] &= ~link.mark;
     }
+    if (!digests_.empty()) digests_[id].popped = mix(digests_[id].popped ^ mix(now));
     --words_;
     link.freed = (link.freed_in == now ? link.freed : 0) + 1;
     link.freed_in = now;
@@ -201,6 +212,14 @@ class LinkArray {
     return slots;
   }
 
+  static void add_push(Digest& digest, Cycle now, Cycle ready, const Wavelet& word) {
+    const std::uint64_t bits = std::uint64_t{word.payload} |
+                               std::uint64_t{static_cast<std::uint8_t>(word.color)} << 32U |
+                               std::uint64_t{word.switches} << 40U |
+                               std::uint64_t{word.control} << 56U | std::uint64_t{word.zero} << 57U;
+    digest.pushed = mix(mix(mix(digest.pushed ^ mix(now)) ^ ready) ^ bits);
+  }
+
   Cycle delayed(LinkId id, Cycle ready) {
     History& history = history_[id];
     const std::uint64_t draw =
@@ -215,6 +234,7 @@ class LinkArray {
   std::vector<std::uint32_t> held_;         // by set
   std::vector<Ends> ends_;                  // of modules
   std::vector<History> history_;            // only with jitter
+  std::vector<Digest> digests_;             // only if they are kept
   std::vector<std::vector<Cycle>> popped_;  // cycles, only if kSlotFree is not 1
   std::uint64_t words_ = 0;
   Cycle jitter_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -162,11 +163,35 @@ class StencilPlanner {
     return all;
   }
 
+  /// Cores for which it is the same have the same routes and do the same: how many are before them
+  /// on the way to each side, if that is few, and else whose turn theirs is.
+  std::array<std::uint32_t, 4> kind() const {
+    std::array<std::uint32_t, 4> of{};
+    for (std::size_t side = 0; side < 4; ++side) {
+      const std::uint32_t number = before(side);
+      of.at(side) = std::min<std::uint32_t>(number, 1) + (there_.at(side) ? 2 : 0);
+      if (far()) of.at(side) += 4 * (number < kFar ? number : kFar + number % (kFar + 1));
+    }
+    return of;
+  }
+
   void add_core(std::uint32_t r, std::uint32_t c) {
     const std::size_t place = builder_.place(r, c);
     row_ = r;
     column_ = c;
     there_ = {r > 0, c + 1 < job_.columns, r + 1 < job_.rows, c > 0};
+    const auto [known, fresh] = kinds_.try_emplace(kind(), Kind{place, 0});
+    if (fresh) {
+      const std::uint64_t before_it = kernel_.useful;
+      write_core(place);
+      known->second.useful = kernel_.useful - before_it;
+    } else {
+      builder_.repeat(known->second.place, place);
+      kernel_.useful += known->second.useful;
+    }
+  }
+
+  void write_core(std::size_t place) {
     Script script;
     for (std::size_t side = 0; side < 4; ++side) {
       if (far()) route_far(place, side, script);
@@ -261,8 +286,15 @@ class StencilPlanner {
   const StencilJob job_;
   const ScalarParams& scalar_;
   const Layout layout_;
+  /// The first core of a kind, and its useful multiply-accumulates.
+  struct Kind {
+    std::size_t place = 0;
+    std::uint64_t useful = 0;
+  };
+
   TaskBuilder builder_;
   TaskKernel kernel_;
+  std::map<std::array<std::uint32_t, 4>, Kind> kinds_;
   std::uint32_t row_ = 0;  // of the core that is being written
   std::uint32_t column_ = 0;
   std::array<bool, 4> there_ = {};

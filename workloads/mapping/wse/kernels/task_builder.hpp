@@ -67,6 +67,11 @@ class TaskBuilder {
   void path(const std::vector<std::size_t>& places, Color color);
 
   void core(std::size_t place, std::uint32_t program) { program_.core_of[place] = program; }
+  /// Gives `place` the routes and the program that `like` has by now.
+  void repeat(std::size_t like, std::size_t place) {
+    routers_[place] = routers_[like];
+    program_.core_of[place] = program_.core_of[like];
+  }
   /// The number of a program for core(),
   std::uint32_t add(CoreProgram program);
   /// and of equal ones the same. It remembers each in bytes, as long as the program.
