@@ -24,6 +24,9 @@ struct TaskOutcome {
   std::vector<std::vector<Cycle>> stamps;         // when each core took its stamps
   std::size_t simulated = 0;                      // cores, if others do as they do; 0: all
 
+  /// Cores that were simulated.
+  std::size_t stepped() const { return simulated != 0 ? simulated : cores.size(); }
+
   /// From the first issue slot of any core to the end of the last.
   Cycle span() const;
 };

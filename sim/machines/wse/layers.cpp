@@ -92,6 +92,7 @@ class LayerRun {
   std::vector<PhaseTraffic> phases_;
   PhaseTraffic so_far_;          // of the phases before
   std::uint64_t simulated_ = 0;  // cores
+  bool repeats_ = false;         // of a part, some stand for the rest
   std::uint64_t used_ = 0;
   CountsSoFar before_;              // what the stages before have counted
   std::vector<WseTaskStage> seen_;  // for --explain
@@ -109,7 +110,8 @@ Cycle LayerRun::run_parts(const LayerStage& stage) {
   for (std::size_t i = 0; i < stage.parts.size(); ++i) {
     outcomes.push_back(simulate(hardware(), stage.parts[i], options()));
     cycles = std::max(cycles, outcomes.back().cycles);
-    simulated += outcomes.back().cores.size();
+    simulated += outcomes.back().stepped();
+    repeats_ = repeats_ || outcomes.back().simulated != 0;
     used += count[i] * outcomes.back().cores.size();
   }
   observe_slowest(stage, outcomes);
@@ -277,10 +279,12 @@ OpResult LayerRun::finish(bool folded) {
   into_.note("stages", fmt::format("{} cycles", stages_));
   result.phases = std::move(phases_);
   into_.note("fold",
-             folded ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
-                                  "the same, once each",
-                                  simulated_, units())
-                    : std::string("every core is simulated"));
+             folded
+                 ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
+                               "the same, once each{}",
+                               simulated_, units(),
+                               repeats_ ? ", and of lines that exchange the same words, a few" : "")
+                 : std::string("every core is simulated"));
   if (execution_.explain) result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
     wse::sort_events(result.events);

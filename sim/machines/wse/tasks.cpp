@@ -348,14 +348,13 @@ void TaskOperation::fill(const TaskKernel& kernel, const TaskOutcome& run,
   into.counted(stats);
   into.group(spans);
   into.group(stats.limits);
-  const std::size_t simulated = run.simulated != 0 ? run.simulated : run.cores.size();
   into.note("rectangle",
             fmt::format("{} columns x {} rows of cores, {} simulated",
                         kernel.program.columns * kernel.copies, kernel.program.rows, simulated));
   if (run.simulated != 0) {
     into.note("fold", fmt::format("{} of {} cores simulated: the others are in rows or columns "
                                   "that exchange the same words in the same cycles",
-                                  simulated, run.cores.size()));
+                                  run.stepped(), run.cores.size()));
   }
   into.memory(kernel.bytes, memory_bytes());
   for (const auto& [key, text] : kernel.notes) into.note(key, text);
