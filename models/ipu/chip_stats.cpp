@@ -4,12 +4,21 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/base/error.hpp"
+
 namespace lacuna::ipu {
 namespace {
 
 constexpr std::uint64_t kIssuesPerFetch = 4;  // a loop body is fetched once for four issues
 constexpr std::uint64_t kAccessBytes = 8;
 constexpr std::uint64_t kWordBytes = 4;
+
+/// The counter that was declared with the word of this number.
+template <std::size_t kCount>
+Counter& counter_of(const std::array<Counter*, kCount>& counters, std::size_t word) {
+  if (counters[word] == nullptr) throw InternalError("a tile counts what no statistic sums");
+  return *counters[word];
+}
 
 }  // namespace
 
@@ -18,11 +27,11 @@ std::uint64_t CycleAccount::total() const {
 }
 
 void TileCycleStats::add(const CycleAccount& account) {
-  for (std::size_t i = 0; i < kSpends; ++i) *spent_[i] += account[static_cast<Spend>(i)];
+  for (std::size_t i = 0; i < kSpends; ++i) counter_of(spent_, i) += account[static_cast<Spend>(i)];
 }
 
 void TileWorkStats::add(const Bundle& bundle, std::uint64_t times) {
-  for (std::size_t i = 0; i < kTallies; ++i) *tallied_[i] += bundle.tallies[i] * times;
+  for (std::size_t i = 0; i < kTallies; ++i) counter_of(tallied_, i) += bundle.tallies[i] * times;
 }
 
 void TileWorkStats::derive() {
