@@ -4,41 +4,21 @@
 #include <algorithm>
 #include <numeric>
 
+#include "sim/base/error.hpp"
+
 namespace lacuna::ipu {
 namespace {
-
-/// The counter of a Tally, in the order of the enumeration.
-std::array<Counter*, kTallies> counters_of(TileWorkStats& s) {
-  return {&s.sram_reads_weight,
-          &s.sram_reads_input,
-          &s.sram_reads_output,
-          &s.sram_reads_partial,
-          &s.sram_reads_metadata,
-          &s.sram_writes_weight,
-          &s.sram_writes_input,
-          &s.sram_writes_output,
-          &s.sram_writes_partial,
-          &s.sram_writes_metadata,
-          &s.amp_macs_fp16,
-          &s.amp_macs_fp32,
-          &s.amp_macs_fp8,
-          &s.vec_macs_fp16,
-          &s.vec_macs_fp32,
-          &s.vec_add_fp16,
-          &s.vec_add_fp32,
-          &s.vec_mul_fp16,
-          &s.vec_mul_fp32,
-          &s.vec_int,
-          &s.vec_cvt,
-          &s.sfu_fp16,
-          &s.sfu_fp32,
-          &s.meta_words,
-          &s.rounded_fp16};
-}
 
 constexpr std::uint64_t kIssuesPerFetch = 4;  // a loop body is fetched once for four issues
 constexpr std::uint64_t kAccessBytes = 8;
 constexpr std::uint64_t kWordBytes = 4;
+
+/// The counter that was declared with the word of this number.
+template <std::size_t kCount>
+Counter& counter_of(const std::array<Counter*, kCount>& counters, std::size_t word) {
+  if (counters[word] == nullptr) throw InternalError("a tile counts what no statistic sums");
+  return *counters[word];
+}
 
 }  // namespace
 
@@ -47,23 +27,11 @@ std::uint64_t CycleAccount::total() const {
 }
 
 void TileCycleStats::add(const CycleAccount& account) {
-  worker += account[Spend::worker];
-  supervisor += account[Spend::supervisor];
-  exchange += account[Spend::exchange];
-  port += account[Spend::port];
-  sync += account[Spend::sync];
-  slot += account[Spend::slot];
-  conflict += account[Spend::conflict];
-  port_wait += account[Spend::port_wait];
-  exchange_gap += account[Spend::exchange_gap];
-  barrier += account[Spend::barrier];
-  exchange_tail += account[Spend::exchange_tail];
-  idle += account[Spend::idle];
+  for (std::size_t i = 0; i < kSpends; ++i) counter_of(spent_, i) += account[static_cast<Spend>(i)];
 }
 
 void TileWorkStats::add(const Bundle& bundle, std::uint64_t times) {
-  const auto counters = counters_of(*this);
-  for (std::size_t i = 0; i < kTallies; ++i) *counters.at(i) += bundle.tallies.at(i) * times;
+  for (std::size_t i = 0; i < kTallies; ++i) counter_of(tallied_, i) += bundle.tallies[i] * times;
 }
 
 void TileWorkStats::derive() {

@@ -43,34 +43,62 @@ class CycleAccount {
 
 /// Where the cycles of all tiles together went.
 struct TileCycleStats : StatGroup {
+  /// The cycles that are spent so.
+  class Spent : public CycleCounter {
+   public:
+    Spent(TileCycleStats* group, Spend spend, const char* name, Layer layer, const char* doc)
+        : CycleCounter(group, name, layer, doc) {
+      group->spent_.at(static_cast<std::size_t>(spend)) = this;
+    }
+  };
+
+ private:
+  std::array<Counter*, kSpends> spent_{};  // before what enrols in it
+
+ public:
   using StatGroup::StatGroup;
-  CycleCounter worker{this, "worker", Layer::compute, "Cycles that issued a worker's bundle."};
-  CycleCounter supervisor{this, "supervisor", Layer::compute, "Cycles of supervisor work."};
-  CycleCounter exchange{this, "exchange", Layer::exchange,
-                        "Cycles that sent or received a word of the exchange."};
-  CycleCounter port{this, "port", Layer::exchange,
-                    "Cycles that moved a word through the tile's own port."};
-  CycleCounter sync{this, "sync", Layer::sync, "Cycles from the last arrival at a barrier."};
-  CycleCounter slot{this, "slot", Layer::stall,
-                    "Cycles whose issue slot had no live worker while others ran."};
-  CycleCounter conflict{this, "conflict", Layer::stall,
-                        "Cycles lost to memory elements with two accesses at once."};
-  CycleCounter port_wait{this, "port_wait", Layer::stall,
-                         "Cycles in which the tile's own port was not ready."};
-  CycleCounter exchange_gap{this, "exchange_gap", Layer::stall,
-                            "Cycles between the words of a tile in an exchange phase."};
-  CycleCounter barrier{
-      this, "barrier", Layer::imbalance,
-      "Cycles from a tile's arrival at a barrier, or its end, to the last tile's."};
-  CycleCounter exchange_tail{this, "exchange_tail", Layer::imbalance,
-                             "Cycles from a tile's last word to the end of the exchange phase."};
-  CycleCounter idle{this, "idle", Layer::idle, "Cycles of tiles the program does not use."};
+  Spent worker{this, Spend::worker, "worker", Layer::compute,
+               "Cycles that issued a worker's bundle."};
+  Spent supervisor{this, Spend::supervisor, "supervisor", Layer::compute,
+                   "Cycles of supervisor work."};
+  Spent exchange{this, Spend::exchange, "exchange", Layer::exchange,
+                 "Cycles that sent or received a word of the exchange."};
+  Spent port{this, Spend::port, "port", Layer::exchange,
+             "Cycles that moved a word through the tile's own port."};
+  Spent sync{this, Spend::sync, "sync", Layer::sync, "Cycles from the last arrival at a barrier."};
+  Spent slot{this, Spend::slot, "slot", Layer::stall,
+             "Cycles whose issue slot had no live worker while others ran."};
+  Spent conflict{this, Spend::conflict, "conflict", Layer::stall,
+                 "Cycles lost to memory elements with two accesses at once."};
+  Spent port_wait{this, Spend::port_wait, "port_wait", Layer::stall,
+                  "Cycles in which the tile's own port was not ready."};
+  Spent exchange_gap{this, Spend::exchange_gap, "exchange_gap", Layer::stall,
+                     "Cycles between the words of a tile in an exchange phase."};
+  Spent barrier{this, Spend::barrier, "barrier", Layer::imbalance,
+                "Cycles from a tile's arrival at a barrier, or its end, to the last tile's."};
+  Spent exchange_tail{this, Spend::exchange_tail, "exchange_tail", Layer::imbalance,
+                      "Cycles from a tile's last word to the end of the exchange phase."};
+  Spent idle{this, Spend::idle, "idle", Layer::idle, "Cycles of tiles the program does not use."};
 
   void add(const CycleAccount& account);
 };
 
 /// What all tiles together did. Reads and writes are 64-bit accesses to tile memory.
 struct TileWorkStats : StatGroup {
+  /// What bundles do of this kind.
+  class Tallied : public Counter {
+   public:
+    Tallied(TileWorkStats* group, Tally tally, const char* name, const char* unit, const char* doc,
+            const char* action = nullptr)
+        : Counter(group, name, unit, doc, action) {
+      group->tallied_.at(static_cast<std::size_t>(tally)) = this;
+    }
+  };
+
+ private:
+  std::array<Counter*, kTallies> tallied_{};  // before what enrols in it
+
+ public:
   using StatGroup::StatGroup;
   Counter mac_algorithmic{this, "mac_algorithmic", "MAC", "Products of the dense operation."};
   Counter mac_actual{this, "mac_actual", "MAC", "Products formed, with or without use."};
@@ -79,26 +107,47 @@ struct TileWorkStats : StatGroup {
   Counter mac_gated{this, "mac_gated", "MAC", "Products gated off.", "mac_gated"};
   Counter mac_skipped{this, "mac_skipped", "MAC", "Products of the dense operation not formed."};
 
-  Counter amp_macs_fp16{this, "amp_macs_fp16", "MAC", "Products of the AMP, fp16.", "amp_mac_fp16"};
-  Counter amp_macs_fp32{this, "amp_macs_fp32", "MAC", "Products of the AMP, fp32.", "amp_mac_fp32"};
-  Counter amp_macs_fp8{this, "amp_macs_fp8", "MAC", "Products of the AMP, fp8.", "amp_mac_fp8"};
-  Counter vec_macs_fp16{this, "vec_macs_fp16", "MAC",
-                        "Multiply-accumulates of the vector unit, fp16.", "mac_fp16_acc16"};
-  Counter vec_macs_fp32{this, "vec_macs_fp32", "MAC",
-                        "Multiply-accumulates of the vector unit, fp32.", "mac_fp32"};
-  Counter vec_add_fp16{this, "vec_add_fp16", "operations", "Additions, fp16.", "vec_add_fp16"};
-  Counter vec_add_fp32{this, "vec_add_fp32", "operations", "Additions, fp32.", "vec_add_fp32"};
-  Counter vec_mul_fp16{this, "vec_mul_fp16", "operations", "Multiplications, fp16.",
-                       "vec_mul_fp16"};
-  Counter vec_mul_fp32{this, "vec_mul_fp32", "operations", "Multiplications, fp32.",
-                       "vec_mul_fp32"};
-  Counter vec_int{this, "vec_int", "operations", "Integer operations on data.", "vec_int"};
-  Counter vec_cvt{this, "vec_cvt", "operations", "Conversions of type.", "vec_cvt"};
-  Counter sfu_fp16{this, "sfu_fp16", "operations", "Special functions, fp16.", "sfu_fp16"};
-  Counter sfu_fp32{this, "sfu_fp32", "operations", "Special functions, fp32.", "sfu_fp32"};
-  Counter meta_words{this, "meta_words", "words", "16-bit words of meta-information interpreted.",
+  Tallied amp_macs_fp16{this,  Tally::amp_mac_fp16,          "amp_macs_fp16",
+                        "MAC", "Products of the AMP, fp16.", "amp_mac_fp16"};
+  Tallied amp_macs_fp32{this,  Tally::amp_mac_fp32,          "amp_macs_fp32",
+                        "MAC", "Products of the AMP, fp32.", "amp_mac_fp32"};
+  Tallied amp_macs_fp8{this,  Tally::amp_mac_fp8,          "amp_macs_fp8",
+                       "MAC", "Products of the AMP, fp8.", "amp_mac_fp8"};
+  Tallied vec_macs_fp16{this,
+                        Tally::mac_fp16,
+                        "vec_macs_fp16",
+                        "MAC",
+                        "Multiply-accumulates of the vector unit, fp16.",
+                        "mac_fp16_acc16"};
+  Tallied vec_macs_fp32{this,
+                        Tally::mac_fp32,
+                        "vec_macs_fp32",
+                        "MAC",
+                        "Multiply-accumulates of the vector unit, fp32.",
+                        "mac_fp32"};
+  Tallied vec_add_fp16{this,         Tally::vec_add_fp16, "vec_add_fp16",
+                       "operations", "Additions, fp16.",  "vec_add_fp16"};
+  Tallied vec_add_fp32{this,         Tally::vec_add_fp32, "vec_add_fp32",
+                       "operations", "Additions, fp32.",  "vec_add_fp32"};
+  Tallied vec_mul_fp16{this,         Tally::vec_mul_fp16,      "vec_mul_fp16",
+                       "operations", "Multiplications, fp16.", "vec_mul_fp16"};
+  Tallied vec_mul_fp32{this,         Tally::vec_mul_fp32,      "vec_mul_fp32",
+                       "operations", "Multiplications, fp32.", "vec_mul_fp32"};
+  Tallied vec_int{this,     Tally::vec_int, "vec_int", "operations", "Integer operations on data.",
+                  "vec_int"};
+  Tallied vec_cvt{this, Tally::vec_cvt, "vec_cvt", "operations", "Conversions of type.", "vec_cvt"};
+  Tallied sfu_fp16{this,      Tally::sfu_fp16, "sfu_fp16", "operations", "Special functions, fp16.",
+                   "sfu_fp16"};
+  Tallied sfu_fp32{this,      Tally::sfu_fp32, "sfu_fp32", "operations", "Special functions, fp32.",
+                   "sfu_fp32"};
+  Tallied meta_words{this,
+                     Tally::meta_words,
+                     "meta_words",
+                     "words",
+                     "16-bit words of meta-information interpreted.",
                      "meta_decode"};
-  Counter rounded_fp16{this, "rounded_fp16", "results", "Results of arithmetic rounded to fp16."};
+  Tallied rounded_fp16{this, Tally::round_fp16, "rounded_fp16", "results",
+                       "Results of arithmetic rounded to fp16."};
   Counter random_bits{this, "random_bits", "bits",
                       "Random bits drawn to round them: 32 each with round=stochastic."};
 
@@ -107,31 +156,32 @@ struct TileWorkStats : StatGroup {
                    "64-bit instruction fetches that reach memory: one for four issues.", "ifetch"};
 
   Counter sram_reads{this, "sram_reads", "accesses", "Reads of tile memory, all classes."};
-  Counter sram_reads_weight{this, "sram_reads_weight", "accesses", "Reads of weights.",
-                            "sram_read"};
-  Counter sram_reads_input{this, "sram_reads_input", "accesses", "Reads of inputs.", "sram_read"};
-  Counter sram_reads_output{this, "sram_reads_output", "accesses", "Reads of outputs.",
-                            "sram_read"};
-  Counter sram_reads_partial{this, "sram_reads_partial", "accesses", "Reads of partial sums.",
-                             "sram_read"};
-  Counter sram_reads_metadata{this, "sram_reads_metadata", "accesses", "Reads of meta-information.",
-                              "sram_read"};
+  Tallied sram_reads_weight{this,       Tally::read_weight,  "sram_reads_weight",
+                            "accesses", "Reads of weights.", "sram_read"};
+  Tallied sram_reads_input{this,       Tally::read_input,  "sram_reads_input",
+                           "accesses", "Reads of inputs.", "sram_read"};
+  Tallied sram_reads_output{this,       Tally::read_output,  "sram_reads_output",
+                            "accesses", "Reads of outputs.", "sram_read"};
+  Tallied sram_reads_partial{this,       Tally::read_partial,      "sram_reads_partial",
+                             "accesses", "Reads of partial sums.", "sram_read"};
+  Tallied sram_reads_metadata{this,       Tally::read_metadata,         "sram_reads_metadata",
+                              "accesses", "Reads of meta-information.", "sram_read"};
   Counter sram_reads_transfer{this, "sram_reads_transfer", "accesses",
                               "Reads of words to be sent; priced with the sending."};
   Counter sram_reads_instruction{this, "sram_reads_instruction", "accesses",
                                  "Reads of instructions; priced as ifetches."};
 
   Counter sram_writes{this, "sram_writes", "accesses", "Writes of tile memory, all classes."};
-  Counter sram_writes_weight{this, "sram_writes_weight", "accesses", "Writes of weights.",
-                             "sram_write"};
-  Counter sram_writes_input{this, "sram_writes_input", "accesses", "Writes of inputs.",
-                            "sram_write"};
-  Counter sram_writes_output{this, "sram_writes_output", "accesses", "Writes of outputs.",
-                             "sram_write"};
-  Counter sram_writes_partial{this, "sram_writes_partial", "accesses", "Writes of partial sums.",
-                              "sram_write"};
-  Counter sram_writes_metadata{this, "sram_writes_metadata", "accesses",
-                               "Writes of meta-information.", "sram_write"};
+  Tallied sram_writes_weight{this,       Tally::write_weight,  "sram_writes_weight",
+                             "accesses", "Writes of weights.", "sram_write"};
+  Tallied sram_writes_input{this,       Tally::write_input,  "sram_writes_input",
+                            "accesses", "Writes of inputs.", "sram_write"};
+  Tallied sram_writes_output{this,       Tally::write_output,  "sram_writes_output",
+                             "accesses", "Writes of outputs.", "sram_write"};
+  Tallied sram_writes_partial{this,       Tally::write_partial,      "sram_writes_partial",
+                              "accesses", "Writes of partial sums.", "sram_write"};
+  Tallied sram_writes_metadata{this,       Tally::write_metadata,         "sram_writes_metadata",
+                               "accesses", "Writes of meta-information.", "sram_write"};
   Counter sram_writes_transfer{this, "sram_writes_transfer", "accesses",
                                "Writes of words received; priced with the receiving."};
 

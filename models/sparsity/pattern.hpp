@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "models/sparsity/decimal.hpp"
-#include "models/sparsity/magnitude_field.hpp"
-#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern_spec.hpp"
 
 namespace lacuna {
+
+struct FieldSpec;
+struct Mask;
 
 /// What a pattern is called and takes; the row of a table from which help and checks are made.
 struct PatternKind {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "models/wse/number.hpp"
 #include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
@@ -58,12 +59,19 @@ struct CoreCounters {
   CoreCounters& add(const CoreCounters& other, std::uint64_t times);
 };
 
-/// What one router counts.
-struct RouterCounters {
+/// What one router counts, each in the statistic it is declared with.
+template <class Field>
+struct RouterNumbers : Field::Home {
+  using Home = typename Field::Home;
+  using Home::Home;
+  typename Field::Silent closures{this};  // copies to the south that found their link closed
+  typename Field::Silent filtered{this};  // words dropped between the ramp and a queue
+};
+
+struct RouterCounters : RouterNumbers<Number> {
+  using Declared = RouterNumbers<Number>;
   std::array<std::uint64_t, kPorts> sent{};     // by output port
   std::array<std::uint64_t, kColors> stalls{};  // by color: cycles a head did not leave
-  std::uint64_t closures = 0;
-  std::uint64_t filtered = 0;  // words dropped between the ramp and a queue
   Cycle end = 0;  // first cycle after its last word; lanes know that of a row, and only of buses
 
   RouterCounters& add(const RouterCounters& other, std::uint64_t times);
@@ -72,14 +80,25 @@ struct RouterCounters {
 bool operator==(const CoreCounters& a, const CoreCounters& b);
 bool operator==(const RouterCounters& a, const RouterCounters& b);
 
-/// What an injector counts.
-struct InjectorCounters {
-  std::uint64_t words = 0;
-  std::uint64_t zeros = 0;     // of them, that the receivers drop
-  std::uint64_t no_token = 0;  // cycles limited by I/O
-  std::uint64_t closed = 0;    // cycles limited by back-pressure
-  std::uint64_t scanning = 0;  // cycles in which the filter looked for a word
-  std::uint64_t done = 0;      // cycles after the end of its stream
+/// What an injector counts, likewise.
+template <class Field>
+struct InjectorNumbers : Field::Home {
+  using Home = typename Field::Home;
+  using Home::Home;
+  Field words{this, "wavelets", "wavelets", "Weights and commands sent into the wafer."};
+  typename Field::Silent zeros{this};  // of them, that the receivers drop
+  typename Field::OfAll collected{this, "wavelets_collected", "wavelets",
+                                  "Results that left the wafer."};
+  typename Field::OfAll bits{this, "io_bits", "bits", "Payload through the edge.", "io_bit"};
+  Field no_token{this, "io_limited", "cycles", "Injector-cycles held back by the I/O rate."};
+  Field closed{this, "back_pressure", "cycles", "Injector-cycles held back by the column."};
+  Field scanning{this, "filter_limited", "cycles",
+                 "Injector-cycles in which the sender's filter looked for the next word."};
+  Field done{this, "stream_ended", "cycles", "Injector-cycles after the end of the stream."};
+};
+
+struct InjectorCounters : InjectorNumbers<Number> {
+  using Declared = InjectorNumbers<Number>;
 };
 
 bool operator==(const InjectorCounters& a, const InjectorCounters& b);

@@ -3,26 +3,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/number.hpp"
 #include "models/wse/program/wavelet.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace lacuna::wse {
 
-/// Statistics of units that count in plain numbers, `Unit`. One that is declared with such a number
-/// is its sum over units; that it is named nowhere else is the point.
+/// Statistics of units that count in plain numbers, `Unit`: those that Unit::Declared declares
+/// (number.hpp), and those that are declared with what they sum. That none is named elsewhere is
+/// the point.
 template <class Unit>
 class SumsOf : public StatGroup {
  public:
   using StatGroup::StatGroup;
-  using Number = std::uint64_t Unit::*;
+  using Held = std::uint64_t Unit::*;
   using Taken = std::uint64_t (*)(const Unit&);
 
   /// Adds what one unit has counted, as if there were so many of it.
   void add(const Unit& unit, std::uint64_t times = 1) {
+    add_declared(unit, times, 0);
     for (const auto& [counter, number] : numbers_) *counter += unit.*number * times;
     for (const auto& [counter, taken] : taken_) *counter += taken(unit) * times;
   }
@@ -30,7 +34,24 @@ class SumsOf : public StatGroup {
   /// A sum of numbers.
   class Sum : public Counter {
    public:
-    Sum(SumsOf* group, Number number, const char* name, const char* unit, const char* doc,
+    using Home = SumsOf;
+    struct Silent {
+      explicit Silent(SumsOf* group) { group->declared_.push_back(nullptr); }
+    };
+    struct OfAll : Counter {
+      template <class... Words>
+      explicit OfAll(SumsOf* group, Words... words) : Counter(group, words...) {
+        group->declared_.push_back(nullptr);
+      }
+    };
+
+    /// Of the member of this place in Unit::Declared.
+    Sum(SumsOf* group, const char* name, const char* unit, const char* doc,
+        const char* action = nullptr)
+        : Counter(group, name, unit, doc, action) {
+      group->declared_.push_back(this);
+    }
+    Sum(SumsOf* group, Held number, const char* name, const char* unit, const char* doc,
         const char* action = nullptr)
         : Counter(group, name, unit, doc, action) {
       group->numbers_.emplace_back(this, number);
@@ -52,7 +73,18 @@ class SumsOf : public StatGroup {
   };
 
  private:
-  std::vector<std::pair<Counter*, Number>> numbers_;
+  template <class Of>
+  std::void_t<typename Of::Declared> add_declared(const Of& unit, std::uint64_t times, int) {
+    const auto numbers = numbers_of(static_cast<const typename Of::Declared&>(unit));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (declared_[i] != nullptr) *declared_[i] += numbers[i] * times;
+    }
+  }
+  template <class Of>
+  void add_declared(const Of& /*unit*/, std::uint64_t /*times*/, long) {}  // declares none
+
+  std::vector<Counter*> declared_;  // null: no sum of a unit's number
+  std::vector<std::pair<Counter*, Held>> numbers_;
   std::vector<std::pair<Counter*, Taken>> taken_;
 };
 
@@ -69,8 +101,8 @@ std::uint64_t sent(const RouterCounters& router) {
 }
 
 /// What all routers count, whatever their cores run.
-struct LinkSums : SumsOf<RouterCounters> {
-  using SumsOf::SumsOf;
+struct LinkSums : RouterNumbers<SumsOf<RouterCounters>::Sum> {
+  using RouterNumbers::RouterNumbers;
   Sum hops{this,
            [](const RouterCounters& router) {
              return router.sent[kNorth] + router.sent[kEast] + router.sent[kSouth] +

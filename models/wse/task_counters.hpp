@@ -3,8 +3,8 @@
 
 #include <array>
 #include <cstdint>
-#include <tuple>
 
+#include "models/wse/number.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {
@@ -24,37 +24,55 @@ enum class TaskCycle : std::uint8_t {
 };
 inline constexpr unsigned kTaskCycles = 10;
 
-/// What one core counts.
-struct TaskCounters {
-  std::array<std::uint64_t, kTaskCycles> cycles{};
-  std::uint64_t beside = 0;  // beats of microthreads in cycles of the main thread's slot
-  std::uint64_t mac16 = 0;   // multiply-accumulates, FP16 sums
-  std::uint64_t mac16_32 = 0;
-  std::uint64_t mac32 = 0;
-  std::uint64_t add16 = 0;  // additions, subtractions, maxima
-  std::uint64_t add32 = 0;
-  std::uint64_t mul16 = 0;
-  std::uint64_t mul32 = 0;
-  std::uint64_t special16 = 0;
-  std::uint64_t special32 = 0;
-  std::uint64_t reads = 0;  // 64-bit accesses
-  std::uint64_t writes = 0;
-  std::uint64_t read_bytes = 0;
-  std::uint64_t write_bytes = 0;
-  std::uint64_t tasks = 0;
-  std::uint64_t instructions = 0;  // tensor instructions started
-  std::uint64_t sent = 0;          // words put on the ramp
-  std::uint64_t received = 0;      // words taken out of queues
-  Cycle begin = kNever;            // of the first issue slot
-  Cycle end = 0;                   // after the last
-
-  auto all() const {
-    return std::tie(cycles, beside, mac16, mac16_32, mac32, add16, add32, mul16, mul32, special16,
-                    special32, reads, writes, read_bytes, write_bytes, tasks, instructions, sent,
-                    received, begin, end);
-  }
+/// What one core counts, each number in the statistic it is declared with.
+template <class Field>
+struct TaskNumbers : Field::Home {
+  using Home = typename Field::Home;
+  using Home::Home;
+  using Silent = typename Field::Silent;
+  using OfAll = typename Field::OfAll;
+  Field mac16{this, "mac_actual_fp16_acc16", "MAC", "Products formed, FP16 sums.",
+              "mac_fp16_acc16"};
+  Field mac16_32{this, "mac_actual_fp16_acc32", "MAC", "Products formed, FP32 sums.",
+                 "mac_fp16_acc32"};
+  Field mac32{this, "mac_actual_fp32", "MAC", "Products formed, FP32.", "mac_fp32"};
+  OfAll mac_skipped{this, "mac_skipped", "MAC", "Products with an element that is left out."};
+  OfAll mac_edge{this, "mac_edge", "MAC",
+                 "Multiply-accumulates outside the product: sums, and padding of tiles."};
+  Field add16{this, "vec_add_fp16", "operations", "Additions and maxima, FP16.", "vec_add_fp16"};
+  Field add32{this, "vec_add_fp32", "operations", "Additions and maxima, FP32.", "vec_add_fp32"};
+  Field mul16{this, "vec_mul_fp16", "operations", "Multiplications, FP16.", "vec_mul_fp16"};
+  Field mul32{this, "vec_mul_fp32", "operations", "Multiplications, FP32.", "vec_mul_fp32"};
+  Field special16{this, "sfu_fp16", "operations", "Divisions and special functions, FP16.",
+                  "sfu_fp16"};
+  Field special32{this, "sfu_fp32", "operations", "Divisions and special functions, FP32.",
+                  "sfu_fp32"};
+  OfAll issues{this, "issues", "issues",
+               "Beats; with core.slots = 2 there can be two of them in a busy cycle.", "issue"};
+  Silent beside{this};  // beats of microthreads in cycles of the main thread's slot
+  Field reads{this, "sram_reads_operand", "accesses", "64-bit reads of memory.", "sram_read"};
+  Field writes{this, "sram_writes_result", "accesses", "64-bit writes of memory.", "sram_write"};
+  Silent read_bytes{this};
+  Silent write_bytes{this};
+  Field sent{this, "wavelets_injected", "wavelets", "Sent by cores to their routers.",
+             "ramp_inject"};
+  OfAll ejected{this, "wavelets_ejected", "wavelets", "Sent by routers to their cores.",
+                "ramp_eject"};
+  Field received{this, "wavelet_deliveries", "wavelets", "Taken by cores out of their queues."};
+  Field tasks{this, "tasks_started", "tasks", "Tasks that a wavelet or software started.",
+              "task_start"};
+  Field instructions{this, "instructions", "instructions", "Tensor instructions started."};
+  OfAll busy{this, "busy_cycles", "cycles", "The datapath did something."};
+  OfAll idle{this, "idle_cycles", "cycles", "The datapath did nothing, whatever the reason."};
 };
 
-inline bool operator==(const TaskCounters& a, const TaskCounters& b) { return a.all() == b.all(); }
+struct TaskCounters : TaskNumbers<Number> {
+  using Declared = TaskNumbers<Number>;
+  std::array<std::uint64_t, kTaskCycles> cycles{};
+  Cycle begin = kNever;  // of the first issue slot
+  Cycle end = 0;         // after the last
+};
+
+inline bool operator==(const TaskCounters& a, const TaskCounters& b) { return same_numbers(a, b); }
 
 }  // namespace lacuna::wse

@@ -114,28 +114,17 @@ struct RouterStats : LinkSums {
                          "A weight or command at the head of a buffer stayed there."};
   Counter stalls_ring{this, "stalls_ring", "cycles",
                       "A partial sum at the head of a buffer stayed there."};
-  Counter filtered{this, "words_filtered", "wavelets",
+  Counter left_out{this, "words_filtered", "wavelets",
                    "Zeros left out times the links they would have crossed, injectors' included."};
-  Sum closures{this, &RouterCounters::closures, "closures", "cycles",
-               "A copy to the south found its link closed; zero is what proves a fold."};
+  Sum shut{this, [](const RouterCounters& router) -> std::uint64_t { return router.closures; },
+           "closures", "cycles",
+           "A copy to the south found its link closed; zero is what proves a fold."};
 };
 
-struct EdgeStats : SumsOf<InjectorCounters> {
-  using SumsOf::SumsOf;
-  Sum words{this, &InjectorCounters::words, "wavelets", "wavelets",
-            "Weights and commands sent into the wafer."};
-  Counter collected{this, "wavelets_collected", "wavelets", "Results that left the wafer."};
-  Counter bits{this, "io_bits", "bits", "Payload through the edge.", "io_bit"};
-  Sum no_token{this, &InjectorCounters::no_token, "io_limited", "cycles",
-               "Injector-cycles held back by the I/O rate."};
-  Sum closed{this, &InjectorCounters::closed, "back_pressure", "cycles",
-             "Injector-cycles held back by the column."};
-  Sum scanning{this, &InjectorCounters::scanning, "filter_limited", "cycles",
-               "Injector-cycles in which the sender's filter looked for the next word."};
-  Sum done{this, &InjectorCounters::done, "stream_ended", "cycles",
-           "Injector-cycles after the end of the stream."};
+struct EdgeStats : InjectorNumbers<SumsOf<InjectorCounters>::Sum> {
+  using InjectorNumbers::InjectorNumbers;
   Counter zero_tests{this, "zero_tests", "elements", "Weights the sender compared with zero."};
-  Counter zeros{this, "zeros_filtered", "elements", "Weights the sender left out."};
+  Counter left_out{this, "zeros_filtered", "elements", "Weights the sender left out."};
 };
 
 /// What a stream that leaves nothing out takes in either form.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "models/energy/energy_params.hpp"
-#include "models/sparsity/mask.hpp"
 #include "sim/base/parameter.hpp"
 #include "sim/base/silicon.hpp"
 #include "sim/kernel/engine.hpp"
@@ -19,6 +18,8 @@
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
+
+struct Mask;
 
 /// How an operation is to be simulated. Of these only `values`, `event_log`, `explain`,
 /// `interval` and `view` may change what a result holds, and nothing here may change its cycles or

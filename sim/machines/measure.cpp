@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {

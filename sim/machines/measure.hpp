@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "sim/report/tables/summary.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
+
+struct Mask;
 
 /// `result` of one execution, executed `repeat` times one after the other. Peaks, events and the
 /// check of values stay those of one.

@@ -18,6 +18,7 @@
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/stream_tallies.hpp"
+#include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/oracle/tasks.hpp"
 #include "tests/support/wse/random_forms.hpp"
@@ -52,7 +53,23 @@ std::optional<TaskOutcome> run(const TaskCase& made, Engine engine, std::uint64_
   }
 }
 
-void check(const char* what, const TaskCase& made, std::uint64_t seed, Checked& tally) {
+std::uint64_t value_of(const StatGroup& group, std::string_view statistic) {
+  std::uint64_t value = 0;
+  for (const Counter* const counter : group.counters()) {
+    if (counter->name() == statistic) value += counter->value();
+  }
+  return value;
+}
+
+/// What cores and routers that run tasks have counted of it.
+std::uint64_t counted(const TaskOutcome& run, std::string_view statistic) {
+  TaskStats stats;
+  stats.add(run, 1, run.cycles);
+  return value_of(stats.core, statistic) + value_of(stats.router, statistic);
+}
+
+void check(const char* what, const TaskCase& made, std::uint64_t seed, std::string_view statistic,
+           Checked& tally) {
   const std::optional<TaskOutcome> expected =
       oracle::run_tasks(made.params, made.program, kPatience);
   if (!expected) return;  // it waits for ever, or for long
@@ -64,6 +81,7 @@ void check(const char* what, const TaskCase& made, std::uint64_t seed, Checked& 
     ++tally.unlike_oracle;
     return;
   }
+  tally.counted += counted(*clocked, statistic);
   TaskOutcome plain = *expected;
   plain.events.clear();
   if (!difference(plain, *clocked).empty()) ++tally.unlike_oracle;
@@ -97,9 +115,9 @@ void check_stream(std::uint64_t seed, std::string_view statistic, Checked& tally
 int compare(std::uint64_t cases, std::string_view statistic) {
   Checked tally;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
-    check("tasks", random_tasks(seed), seed, tally);
-    check("line", random_relays(seed), seed, tally);
-    check("circle", random_shifts(seed), seed, tally);
+    check("tasks", random_tasks(seed), seed, statistic, tally);
+    check("line", random_relays(seed), seed, statistic, tally);
+    check("circle", random_shifts(seed), seed, statistic, tally);
     check_stream(seed, statistic, tally);
   }
   fmt::print("{} programs compared, {} differ between engines, {} from the oracle\n",

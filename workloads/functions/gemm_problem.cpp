@@ -5,6 +5,7 @@
 
 #include "models/common/fp16.hpp"
 #include "models/common/fp8.hpp"
+#include "models/sparsity/mask.hpp"
 #include "sim/base/mix.hpp"
 
 namespace lacuna {

@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "workloads/functions/given_operands.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
+
+struct Mask;
 
 /// Y[m x n] = W[m x k] X[k x n] as a planner takes it. Only the pattern of W is needed for time;
 /// with values, W and X are those of weight_value() and input_value().

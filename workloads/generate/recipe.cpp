@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/pattern.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/text.hpp"

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/generate/routing.hpp"
 #include "workloads/generate/trace_builder.hpp"

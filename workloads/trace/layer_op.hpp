@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/sparsity/decimal.hpp"
-#include "models/sparsity/pattern.hpp"
+#include "models/sparsity/pattern_spec.hpp"
 
 namespace lacuna {
 

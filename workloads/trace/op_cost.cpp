@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "models/sparsity/mask.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
+
+struct Mask;
 
 /// What an operation costs before any machine: the base of rooflines, for all its repeats.
 struct OpCost {

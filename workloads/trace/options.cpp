@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"

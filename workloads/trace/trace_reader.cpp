@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/csv_lines.hpp"

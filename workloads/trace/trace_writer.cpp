@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 
+#include "models/sparsity/pattern.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/trace_columns.hpp"
 

@@ -238,7 +238,7 @@ std::string InjectorBank::blocked() const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     if (column.link == kNoLink || column.hold == Hold::done) continue;
-    text += fmt::format("injector {}: word {} waits for {}\n", c, column.counters.words,
+    text += fmt::format("injector {}: word {} waits for {}\n", c, column.counters.words.value(),
                         column.hold == Hold::closed     ? "room in the router below"
                         : column.hold == Hold::scanning ? "the filter"
                                                         : "its turn");

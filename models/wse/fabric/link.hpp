@@ -131,8 +131,12 @@ class LinkArray {
     return links_[id].front;
   }
 
-  /// When the first word was pushed, which there is, without jitter and turns.
-  Cycle front_sent(LinkId id) const { return front_ready(id) - links_[id].latency; }
+  /// When the first word was pushed, which there is, without jitter and turns. Of attached links
+  /// that is not known: the logs of modules keep no events with it (PlaceRows).
+  Cycle front_sent(LinkId id) const {
+    assert(ends_.empty());
+    return front_ready(id) - links_[id].latency;
+  }
 
   /// True if at least `words` words can be popped.
   bool has(LinkId id, Cycle now, unsigned words) const {

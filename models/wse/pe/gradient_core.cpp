@@ -269,7 +269,14 @@ std::string GradientCores::blocked(std::size_t index) const {
     case kWaitRingOut:
       why = "room in an output queue";
       break;
-    default:
+    case kFma:
+    case kScalar:
+    case kConflict:
+    case kResidual:
+    case kReduce:
+    case kDispatch:
+    case kWaitRingIn:
+    case kDone:
       break;
   }
   return fmt::format("core ({}, {}): waits for {}, row {} of {}", core.ports.column, core.ports.row,

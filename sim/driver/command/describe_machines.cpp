@@ -10,6 +10,7 @@
 
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/machines/system/store_system.hpp"

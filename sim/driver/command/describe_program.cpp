@@ -14,6 +14,7 @@
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/sweep/yaml_sweep.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/report/figures/figure_check.hpp"

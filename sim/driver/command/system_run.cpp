@@ -17,6 +17,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/sha256.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"

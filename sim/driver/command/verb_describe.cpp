@@ -21,6 +21,7 @@
 #include "sim/driver/command/system_run.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/machines/system/parameters_of.hpp"

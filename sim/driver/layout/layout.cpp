@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/moves_operands.hpp"
 

@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "sim/driver/sweep/local_search.hpp"
 #include "sim/driver/sweep/sweep_condition.hpp"
 #include "sim/machines/machine.hpp"
 
 namespace lacuna {
+
+struct Mask;
 
 /// What was chosen of a machine's space for an operation: keys with values, in the order of the
 /// space. What is not there is as the machine has it.

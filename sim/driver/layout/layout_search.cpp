@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/moves_operands.hpp"

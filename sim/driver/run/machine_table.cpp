@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/retired_parameters.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
 

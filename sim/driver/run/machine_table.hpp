@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/machine_kind.hpp"
 
 namespace lacuna {
+
+struct Setting;
 
 using MachineTable = std::vector<MachineKind>;
 

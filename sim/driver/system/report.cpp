@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/report/tables/csv_files.hpp"

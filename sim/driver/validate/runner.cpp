@@ -22,6 +22,7 @@
 #include <sstream>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "sim/base/parameter.hpp"
 #include "sim/report/result.hpp"
 #include "workloads/mapping/ipu/device_format.hpp"
@@ -12,6 +11,8 @@
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
+
+struct Mask;
 
 /// The host of a chip, as far as sparse operands with a pattern that changes are concerned.
 struct IpuHostParams : ParameterSet {

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
+
 namespace lacuna::ipu {
 namespace {
 

@@ -4,9 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "sim/machines/layout_space.hpp"
 #include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::ipu {
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/common/fp16.hpp"
+#include "models/sparsity/mask.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"

@@ -242,7 +242,7 @@ void LayerRun::add_phase(const std::string& name, Cycle cycles) {
 
 void LayerRun::fill_work() {
   const std::uint64_t formed =
-      stats_.core.mac16.value() + stats_.core.mac32.value() + stats_.core.mac_fp32.value();
+      stats_.core.mac16.value() + stats_.core.mac16_32.value() + stats_.core.mac32.value();
   into_.products(plan_.mac_algorithmic, plan_.mac_useful);
   stats_.core.mac_skipped += plan_.mac_algorithmic - plan_.mac_useful;
   stats_.core.mac_edge += formed - plan_.mac_useful;

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "sim/machines/layout_space.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "workloads/trace/layer_op.hpp"

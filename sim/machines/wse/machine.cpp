@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/result_sequence.hpp"

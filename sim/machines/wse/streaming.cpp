@@ -399,8 +399,8 @@ void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const
   stats.core.mac_skipped += all - formed;
   stats.core.mac_zero += formed - run.plan.useful;
   stats.edge.zero_tests += run.plan.tested;
-  stats.edge.zeros += run.plan.left_out;
-  stats.router.filtered += run.plan.left_out * run.plan.program.rows;
+  stats.edge.left_out += run.plan.left_out;
+  stats.router.left_out += run.plan.left_out * run.plan.program.rows;
   into.counted(stats);
   if (run.plan.tested_at_cores == 0) return;
   const wse::Program& program = run.plan.program;

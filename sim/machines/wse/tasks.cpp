@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
@@ -319,7 +320,7 @@ Prepared TaskOperation::prepare() const {
 void TaskOperation::fill_products(const TaskKernel& kernel, wse::TaskStats& stats,
                                   KernelStats& spans, WaferResult& into) const {
   const std::uint64_t formed =
-      stats.core.mac16.value() + stats.core.mac32.value() + stats.core.mac_fp32.value();
+      stats.core.mac16.value() + stats.core.mac16_32.value() + stats.core.mac32.value();
   const std::uint64_t zeros = kernel.zeros * kernel.copies;
   const std::uint64_t useful = formed - kernel.edge - zeros;
   const bool product = op_.op == "gemm" || op_.op == "spmm";

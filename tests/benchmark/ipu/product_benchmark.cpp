@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/ipu/ipu_chip.hpp"
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "sim/machines/machine.hpp"

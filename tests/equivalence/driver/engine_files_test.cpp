@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "sim/report/result.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
 

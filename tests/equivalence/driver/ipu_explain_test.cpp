@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/report/explain.hpp"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/machines/machine.hpp"
 

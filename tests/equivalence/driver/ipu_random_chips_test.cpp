@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/machine.hpp"

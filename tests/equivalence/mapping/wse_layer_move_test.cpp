@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/random.hpp"
 #include "sim/machines/machine.hpp"
 #include "tests/support/wse/moves.hpp"

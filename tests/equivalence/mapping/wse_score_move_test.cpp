@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/machines/machine.hpp"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/engine/tasks/shift_program.hpp"
 #include "models/wse/engine/tasks/shift_sweep.hpp"
 #include "models/wse/simulate.hpp"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/engine/tasks/turn_program.hpp"
 #include "models/wse/engine/tasks/turn_sweep.hpp"
 #include "models/wse/simulate.hpp"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"

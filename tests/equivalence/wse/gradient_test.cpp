@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "models/common/fp16.hpp"
+#include "models/sparsity/mask.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"

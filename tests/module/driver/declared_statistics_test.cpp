@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/machine.hpp"

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "sim/driver/command/program.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "tests/support/driver/fake_machine.hpp"
 #include "tests/support/driver/program_bench.hpp"
 

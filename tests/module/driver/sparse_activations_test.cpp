@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "models/sparsity/mask.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/machines/machine_kind.hpp"
 #include "sim/report/view_page.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"

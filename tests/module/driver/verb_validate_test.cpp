@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna {

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/task_stats.hpp"
+
 namespace lacuna::wse {
 namespace {
 
@@ -55,6 +57,59 @@ TEST(Sums, OfRoutersAreOfTheNumbersTheyAreDeclaredWith) {
                                                                     {"sent_east", 10},
                                                                     {"sent_south", 100},
                                                                     {"sent_west", 1000}}));
+}
+
+// Three units of 2 tasks and 5 words, and one of a task: 3 * 2 + 1 and 3 * 5. Bytes are in no
+// statistic, and that the datapath was busy is known of all units together alone: 7 + 15 + 9 = 31.
+TEST(Sums, AreOfWhatIsDeclaredWhereItIsCounted) {
+  TaskCounters unit;
+  unit.tasks += 2;
+  unit.received = 5;
+  unit.read_bytes = 100;
+  TaskCoreStats cores("cores");
+  cores.add(unit, 3);
+  TaskCounters other;
+  ++other.tasks;
+  cores.add(other);
+  cores.busy += 9;
+  const std::map<std::string, std::uint64_t> sums = cores.snapshot();
+  EXPECT_EQ(sums.at("tasks_started"), 7U);
+  EXPECT_EQ(sums.at("wavelet_deliveries"), 15U);
+  EXPECT_EQ(sums.at("busy_cycles"), 9U);
+  std::uint64_t all = 0;
+  for (const auto& [name, value] : sums) all += value;
+  EXPECT_EQ(all, 31U);
+}
+
+// 1 + 3 * 10 words and 3 * 2 of the last tally; the later of two ends.
+TEST(Sums, OfCoresAreOfAllTheirNumbersAndHaveTheLastEnd) {
+  CoreCounters sum;
+  sum.words = 1;
+  sum.end = 7;
+  CoreCounters more;
+  more.words = 10;
+  more.tallies.back() = 2;
+  more.end = 5;
+  sum.add(more, 3);
+  CoreCounters expected;
+  expected.words = 31;
+  expected.tallies.back() = 6;
+  expected.end = 7;
+  EXPECT_TRUE(sum == expected);
+}
+
+TEST(Sums, TellUnitsApartByEachNumber) {
+  InjectorCounters injector;
+  injector.zeros = 1;
+  EXPECT_FALSE(injector == InjectorCounters());
+  TaskCounters core;
+  core.write_bytes = 1;
+  EXPECT_FALSE(core == TaskCounters());
+  RouterCounters router;
+  router.end = 5;  // lanes do not know it
+  EXPECT_TRUE(router == RouterCounters());
+  router.filtered = 1;
+  EXPECT_FALSE(router == RouterCounters());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/result_builder.hpp"
 

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/run/machine_table.hpp"
-
 namespace lacuna::test {
 
 /// What the program printed and returned.

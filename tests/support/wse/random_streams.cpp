@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/draw.hpp"
 #include "tests/support/wse/random_hardware.hpp"

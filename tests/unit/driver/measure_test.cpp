@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/sparsity/mask.hpp"
+
 namespace lacuna::test {
 namespace {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ipu/dynamic/buckets.hpp"
 

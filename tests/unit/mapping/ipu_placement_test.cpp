@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 

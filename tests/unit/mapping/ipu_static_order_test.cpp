@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"

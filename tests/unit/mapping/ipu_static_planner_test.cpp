@@ -4,6 +4,7 @@
 #include <ostream>
 #include <string>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"

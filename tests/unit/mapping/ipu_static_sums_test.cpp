@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 #include "workloads/mapping/ipu/static/classes.hpp"

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna {

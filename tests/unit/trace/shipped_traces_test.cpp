@@ -8,6 +8,7 @@
 #include <string>
 
 #include "models/sparsity/mask_statistics.hpp"
+#include "models/sparsity/pattern.hpp"
 #include "tests/support/paths.hpp"
 #include "workloads/generate/transformer.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"

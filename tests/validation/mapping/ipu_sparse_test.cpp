@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/driver/run/machine_table.hpp"
 

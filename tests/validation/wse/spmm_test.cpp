@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "models/wse/simulate.hpp"
 #include "tests/support/wse/task_bench.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/functions/operands.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/conv_cost.hpp"

@@ -5,9 +5,12 @@
 #include <functional>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::wse {
 

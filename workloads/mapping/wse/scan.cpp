@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "models/wse/program/program.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::wse {
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/wse/streaming_job.hpp"
 
 namespace lacuna::wse {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/common/fp16.hpp"
+#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/wse/feature_shares.hpp"
 
 namespace lacuna::wse {

@@ -15,14 +15,7 @@ namespace {
 
 void add_task(const TaskCounters& task, std::uint64_t times, TaskCounters& sum) {
   for (std::size_t i = 0; i < sum.cycles.size(); ++i) sum.cycles[i] += task.cycles[i] * times;
-  constexpr std::array<std::uint64_t TaskCounters::*, 16> kCounters = {
-      &TaskCounters::mac16,       &TaskCounters::mac16_32,     &TaskCounters::mac32,
-      &TaskCounters::add16,       &TaskCounters::add32,        &TaskCounters::mul16,
-      &TaskCounters::mul32,       &TaskCounters::special16,    &TaskCounters::special32,
-      &TaskCounters::reads,       &TaskCounters::writes,       &TaskCounters::read_bytes,
-      &TaskCounters::write_bytes, &TaskCounters::instructions, &TaskCounters::sent,
-      &TaskCounters::received};
-  for (const auto counter : kCounters) sum.*counter += task.*counter * times;
+  add_numbers<TaskCounters::Declared>(sum, task, times);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/system/job.hpp"
 
 namespace lacuna {

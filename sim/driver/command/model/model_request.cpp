@@ -14,6 +14,7 @@
 #include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_words.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/inference/model_server.hpp"
 #include "sim/driver/inference/pod_model.hpp"
 #include "sim/driver/inference/wafer_model.hpp"

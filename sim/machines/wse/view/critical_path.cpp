@@ -170,7 +170,7 @@ unsigned facing(unsigned port) {
 }
 
 const char* what_of(const Run& run) {
-  switch (run.kind) {
+  switch (static_cast<wse::EventKind>(run.kind)) {
     case wse::kBeatRun:
       return run.second ? "adds up or moves sums" : "multiplies and adds";
     case wse::kBusyRun:
@@ -193,9 +193,26 @@ const char* what_of(const Run& run) {
       return "the filter looks for the next word";
     case wse::kClosedRun:
       return "waits for room in the first router";
-    default:
+    case wse::kWaitWeightsRun:
+    case wse::kWaitSumsRun:
+    case wse::kWaitWordsRun:
       return "waits for a word";
+    case wse::kWordOut:
+    case wse::kClosure:
+    case wse::kQueuePush:
+    case wse::kQueuePop:
+    case wse::kTask:
+    case wse::kVectorActive:
+    case wse::kReductionStart:
+    case wse::kReductionEnd:
+    case wse::kWordIn:
+    case wse::kVectorEnd:
+    case wse::kWordPass:
+    case wse::kWordUp:
+    case wse::kWordTaken:
+      break;
   }
+  throw InternalError("what takes no time is no part of a path");
 }
 
 bool waits(const Run& run) {

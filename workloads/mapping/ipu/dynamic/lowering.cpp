@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dynamic/buckets.hpp"
 #include "workloads/mapping/ipu/dynamic/codelets.hpp"

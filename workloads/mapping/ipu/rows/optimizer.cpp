@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/functions/optimizer_step.hpp"

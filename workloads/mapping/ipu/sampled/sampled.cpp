@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/ipu/dynamic/planner.hpp"
 #include "workloads/mapping/ipu/operation.hpp"

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
 #include "workloads/mapping/ipu/sampled/sampled_plan.hpp"
 

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dense/planner.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"

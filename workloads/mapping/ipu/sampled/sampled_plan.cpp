@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/dynamic/buckets.hpp"

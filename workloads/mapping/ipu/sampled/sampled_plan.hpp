@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "models/ipu/exchange/plan.hpp"
-#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/ipu/dynamic/planner.hpp"
 #include "workloads/mapping/ipu/target.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::ipu {
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <tuple>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/layout.hpp"

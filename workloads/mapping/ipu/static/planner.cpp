@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_cost.hpp"

@@ -5,8 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/ipu/target.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::ipu {
 

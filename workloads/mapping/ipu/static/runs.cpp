@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/functions/ceil_div.hpp"
 
 namespace lacuna::ipu {

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "workloads/mapping/ipu/static/planner.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::ipu {
 

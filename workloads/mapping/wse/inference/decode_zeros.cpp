@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/sparsity/mask.hpp"
+
 namespace lacuna::wse {
 
 const char* word(Projection projection) {

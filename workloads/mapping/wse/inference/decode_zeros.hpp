@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::wse {
 

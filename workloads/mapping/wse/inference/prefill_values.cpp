@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/inference/prefill_values.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "models/wse/pe/vector_unit.hpp"
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
@@ -35,9 +38,27 @@ double PrefillValues::weight(PrefillPart part, std::uint32_t expert, const Place
     case PrefillPart::up_gate:
       return numbers_.at(output < f ? Tensor::up : Tensor::gate, input,
                          shape_.inner_feature(place.row, output % f), expert);
-    default:
+    case PrefillPart::down:
       return numbers_.at(Tensor::down, input, shape_.hidden_feature(place.row, output), expert);
+    case PrefillPart::norm:
+    case PrefillPart::qk_norm:
+    case PrefillPart::rope:
+    case PrefillPart::value_skew:
+    case PrefillPart::clear:
+    case PrefillPart::score:
+    case PrefillPart::mask:
+    case PrefillPart::softmax:
+    case PrefillPart::pv:
+    case PrefillPart::fold:
+    case PrefillPart::context:
+    case PrefillPart::residual:
+    case PrefillPart::ffn_norm:
+    case PrefillPart::router:
+    case PrefillPart::silu:
+    case PrefillPart::ffn_residual:
+      break;
   }
+  throw InternalError(fmt::format("{} has no weights of a product", word(part)));
 }
 
 /// What is stored of a piece, one weight behind the other.

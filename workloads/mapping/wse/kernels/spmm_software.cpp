@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/wse/pe/vector_unit.hpp"
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/kernels/collective_parts.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
@@ -84,10 +85,13 @@ class StencilPlanner {
         return in_memory(layout_.at(buffer, 0, h - 1 + out));
       case kWest:
         return in_memory(layout_.at(buffer, -out, 0), static_cast<std::int32_t>(layout_.pitch));
-      default:
+      case kEast:
         return in_memory(layout_.at(buffer, w - 1 + out, 0),
                          static_cast<std::int32_t>(layout_.pitch));
+      case kRamp:
+        break;
     }
+    throw InternalError("a core is no side of a tile");
   }
   std::uint32_t edge_length(std::size_t side) const {
     const bool along_x = kSides.at(side) == kNorth || kSides.at(side) == kSouth;
@@ -115,9 +119,12 @@ class StencilPlanner {
         return row_;
       case kWest:
         return job_.columns - 1 - column_;
-      default:
+      case kEast:
         return column_;
+      case kRamp:
+        break;
     }
+    throw InternalError("a core is no side of a tile");
   }
 
   /// The cores of a line send to the next four, by turns: those whose number modulo 5 is 0, then 1

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "sim/base/parameter.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::wse {
 

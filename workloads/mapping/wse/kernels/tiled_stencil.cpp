@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna::wse {
@@ -43,9 +44,12 @@ struct Arrays {
         return block(0, 0, h - r + out, w);
       case kWest:
         return block(0, -out, 0, r);
-      default:
+      case kEast:
         return block(0, w - r + out, 0, r);
+      case kRamp:
+        break;
     }
+    throw InternalError("a core is no side of a tile");
   }
   std::uint32_t edge_words(Port side) const {
     return static_cast<std::uint32_t>(r * (side == kNorth || side == kSouth ? w : h));

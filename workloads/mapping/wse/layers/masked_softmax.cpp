@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/row_values.hpp"

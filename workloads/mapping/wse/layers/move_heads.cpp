@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"

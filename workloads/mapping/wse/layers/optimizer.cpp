@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/functions/operands.hpp"

@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "models/sparsity/mask.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+struct Mask;
+}
 
 namespace lacuna::wse {
 
