@@ -22,7 +22,7 @@ struct PartParameters {
   const char* part;
 };
 
-constexpr std::array<PartParameters, 11> kParts = {
+constexpr std::array<PartParameters, 11> kPodParts = {
     {{"gateway.ddr_", ResourceKind::ddr, "streaming memory"},
      {"memory_pj_bit", ResourceKind::ddr, "streaming memory"},
      {"gateway.pcie_", ResourceKind::pcie_in, "the ways between gateways and chips"},
@@ -51,7 +51,7 @@ std::string idle_parts(const system::SystemParams& params, const std::vector<std
     const std::string path = path_of_setting(setting);
     const char* idle = nullptr;
     bool acts = false;
-    for (const PartParameters& each : kParts) {
+    for (const PartParameters& each : kPodParts) {
       if (path.rfind(each.begin, 0) != 0) continue;
       acts = acts || used.count(each.kind) != 0;
       idle = each.part;
@@ -78,7 +78,7 @@ std::string idle_parts_of_model(const std::vector<std::string>& settings) {
       text += fmt::format("lacuna: {} acts on nothing of --model\n", path);
       continue;
     }
-    const bool of_streams = std::any_of(kParts.begin(), kParts.end(), [&](const auto& each) {
+    const bool of_streams = std::any_of(kPodParts.begin(), kPodParts.end(), [&](const auto& each) {
       const bool streamed = each.kind == ResourceKind::ddr || each.kind == ResourceKind::host ||
                             each.kind == ResourceKind::pcie_in;
       return streamed && path.rfind(each.begin, 0) == 0;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "sim/driver/system/idle.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
@@ -16,7 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class OddFiles : public ::testing::Test {
  protected:
@@ -89,6 +92,49 @@ TEST_F(OddFiles, RefusesAParameterThatIsGivenTwiceForAMachine) {
   const Ran named = run_real("sweep --quiet --json --set bow:clock=1 " + none);
   EXPECT_EQ(named.status, 0) << named.err;
   EXPECT_EQ(named.out, run_real("sweep --quiet --json --set clock=1 " + none).out);
+}
+
+// Four chips that add up 64 x 64 numbers over their links: nothing is in streaming memory or goes
+// between domains, and one domain has all chips.
+TEST_F(OddFiles, SaysWhichPartsOfAPodNothingWentOver) {
+  const std::string trace = write("sum.csv",
+                                  "# lacuna-trace v1\nid,op,m,k,n,dtype,args\n"
+                                  "a,gemm,64,64,64,fp16,\n"
+                                  "sum,allreduce,64,,64,fp16,between=chips;ranks=4\n");
+  const auto said = [&](const std::string& setting) {
+    const Ran ran = run_real("run --quiet --machine pod4 --set chip.ipu.tiles=32 --trace " + trace +
+                             " --set " + setting);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(
+      said("gateway.ddr_gbps=10"),
+      HasSubstr("gateway.ddr_gbps acts on nothing here: nothing went over streaming memory"));
+  EXPECT_THAT(said("gateway.hop_ns=10"), HasSubstr("the links between gateways"));
+  EXPECT_THAT(said("sync.gateway_ns=10"), HasSubstr("4 chips are one domain of 64"));
+  EXPECT_EQ(said("links.rail_links=1"), "");
+}
+
+TEST(IdleParts, OfAModelAreThoseOfStreams) {
+  EXPECT_THAT(idle_parts_of_model({"gateway.ddr_gbps=10", "links.hop_ns=5"}),
+              AllOf(HasSubstr("gateway.ddr_gbps acts with inference.weights or inference.cache"),
+                    Not(HasSubstr("links.hop_ns"))));
+  EXPECT_EQ(idle_parts_of_model({"gateway.ddr_gbps=10", "inference.cache=streaming"}), "");
+  EXPECT_THAT(idle_parts_of_model({"gateway.update_ms=1", "inference.cache=streaming"}),
+              HasSubstr("gateway.update_ms acts on nothing of --model"));
+}
+
+// The store keeps two moments in FP32 unless memoryx.state_bytes says otherwise.
+TEST(IdleWords, OfATreeAreThoseThatTheStoreDoesNotKnow) {
+  system::TrainingParams training;
+  EXPECT_EQ(idle_words_on_tree(training, 8), "");
+  training.set("optimizer", "sgd", "");
+  EXPECT_THAT(idle_words_on_tree(training, 8), HasSubstr("training.optimizer = sgd keeps 0 B"));
+  EXPECT_EQ(idle_words_on_tree(training, 0), "");
+  training.set("code_kib", "128", "");
+  training.set("state", "streaming", "");
+  EXPECT_THAT(idle_words_on_tree(training, 0), AllOf(HasSubstr("training.code_kib is of the tiles"),
+                                                     HasSubstr("training.state = streaming")));
 }
 
 TEST(DescribeSystems, NamesParametersOfThoseJoinedByLinks) {
