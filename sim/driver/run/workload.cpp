@@ -222,8 +222,38 @@ std::vector<PatternChoice> pattern_choices(const Options& options) {
   return choices;
 }
 
+namespace {
+
+/// Refuses an option that no row of the workload takes.
+void check_rows_take(const WorkloadTrace& workload, const Options& options) {
+  const auto any = [&](auto&& is) {
+    return std::any_of(workload.ops.begin(), workload.ops.end(), is);
+  };
+  const auto refuse = [](const char* option, const std::optional<std::string>& found,
+                         const char* allowed) {
+    if (!found || *found == "auto" || *found == "dense") return;
+    throw RequestError(
+        fmt::format("{}: error E208: found '{}'; allowed: {}", option, *found, allowed));
+  };
+  const bool weights = any([](const LayerOp& op) { return has_weights(op); });
+  if (!weights) {
+    const char* const allowed = "a workload with a product with weights";
+    refuse("--x-pattern", options.x_pattern, allowed);
+    refuse("--x-density", options.x_density, allowed);
+    refuse("--residency", options.residency, allowed);
+    if (!has_sparse_row(workload)) refuse("--mode", options.mode, allowed);
+  }
+  const bool products = any([](const LayerOp& op) {
+    return op.op == "gemm" || op.op == "spmm" || op.op == "bmm" || op.op == "sddmm";
+  });
+  if (!products) refuse("--partials", options.partials, "a workload with a product");
+}
+
+}  // namespace
+
 WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
                      const Options& options) {
+  check_rows_take(workload, options);
   WorkloadTrace settled = choice.pattern ? with_pattern(workload, *choice.pattern) : workload;
   for (LayerOp& op : settled.ops) {
     op = only_touched(std::move(op), settled);

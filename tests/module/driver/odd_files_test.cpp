@@ -66,6 +66,23 @@ TEST_F(OddFiles, SaysThatStoredZerosAreKept) {
             std::string::npos);
 }
 
+// What is for weights, or for sums of products, changes nothing of a softmax.
+TEST_F(OddFiles, RefusesOptionsThatNoRowTakes) {
+  const std::string rows = "run --quiet --machine bow --set ipu.tiles=4 --trace " +
+                           write("rows.csv", "id,op,m,n\na,softmax,8,8\n");
+  EXPECT_EQ(run_real(rows).status, 0);
+  for (const char* const words : {"--x-density 0.5", "--x-pattern bernoulli:0.5", "--mode static",
+                                  "--residency resident", "--partials fp32"}) {
+    const Ran ran = run_real(rows + " " + words);
+    EXPECT_EQ(ran.status, 2) << words;
+    EXPECT_THAT(ran.err, HasSubstr("allowed: a workload with a product")) << words;
+  }
+  const std::string product = "run --quiet --machine bow --set ipu.tiles=4 --trace " +
+                              write("product.csv", "id,op,m,k,n\na,bmm,8,8,8\n");
+  EXPECT_EQ(run_real(product + " --partials fp32").status, 0);
+  EXPECT_THAT(run_real(product + " --x-density 0.5").err, HasSubstr("a product with weights"));
+}
+
 TEST_F(OddFiles, RefusesAPipeByName) {
   const std::string pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
