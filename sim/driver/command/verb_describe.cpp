@@ -152,6 +152,11 @@ std::string statistics_table(Machine& machine, const Options& options,
 }
 
 std::string statistics_text(const MachineTable& table, const Options& options) {
+  if (const std::vector<std::string> linked = linked_systems(options.machines); !linked.empty()) {
+    throw RequestError(
+        fmt::format("--machine: {} is a system, and statistics are of its chips: --machine {}",
+                    linked.front(), make_system(linked.front(), {}).params.chip.value()));
+  }
   std::string text = title("Statistics",
                            "The counters of `statistics.csv`, summed over the units of a path. "
                            "A layer makes the counter part of the cycle stack; an action is what "

@@ -163,6 +163,8 @@ TEST(DescribeSystems, NamesParametersOfThoseJoinedByLinks) {
   EXPECT_THAT(run_real("describe gateway --machine pod4").out, HasSubstr("gateway.ddr_gbps"));
   EXPECT_THAT(run_real("describe parameters --machine pod4 --json").out,
               HasSubstr("\"parameter\": \"links.hop_ns\""));
+  EXPECT_THAT(run_real("describe statistics --machine pod4").err,
+              HasSubstr("statistics are of its chips: --machine gc200"));
   EXPECT_THAT(run_real("describe training.accumulation").out, HasSubstr("of training steps"));
   EXPECT_THAT(run_real("describe inference.tensor").out, HasSubstr("of language models on IPUs"));
 }
