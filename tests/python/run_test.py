@@ -140,6 +140,38 @@ class RunTest(unittest.TestCase):
             lacuna.run(small(), trace=frame)
         self.assertIn("frame:3:", str(caught.exception))
 
+    # Pandas makes floats of whole numbers beside an empty cell: the second row has no k.
+    def test_a_frame_may_have_empty_cells(self):
+        rows = [dict(id="a", op="gemm", m=16, k=16, n=16), dict(id="s", op="softmax", m=16, n=16)]
+        self.assertEqual(len(lacuna.run(small(), trace=rows).summary), 3)
+
+    # A third has no end, and 1e-2 is 0.01: densities have up to nine decimals.
+    def test_a_density_is_any_number(self):
+        pattern = dict(gemm=(16, 16, 16), pattern="unstructured")
+        for density, text in ((1 / 3, "0.333333333"), (0.1 + 0.2, "0.3"), (1e-5, "0.00001"),
+                              (np.float32(0.1), "0.100000001")):
+            expected = lacuna.run(small(), density=text, **pattern).total
+            self.assertEqual(lacuna.run(small(), density=density, **pattern).total["cycles"],
+                             expected["cycles"])
+            row = dict(id="a", op="gemm", m=16, k=16, n=16, pattern="unstructured")
+            lacuna.run(small(), trace=[dict(row, density=density)])
+        swept = lacuna.sweep(machine=small(), grid={"density": [1 / 3, 1e-5]}, **pattern)
+        self.assertEqual(len(swept.summary), 4)
+        with self.assertRaisesRegex(lacuna.RequestError, "1e-12"):
+            lacuna.run(small(), density=1e-12, **pattern)
+
+    def test_a_side_with_a_fraction_is_refused(self):
+        with self.assertRaisesRegex(lacuna.RequestError, "16.5"):
+            lacuna.run(small(), gemm=(16, 16, 16.5))
+        with self.assertRaisesRegex(lacuna.RequestError, "--n: error E202: found '8.7'"):
+            lacuna.run(small(), matrix=np.eye(16), n=8.7)
+        lacuna.run(small(), gemm=np.array([16, 16, 16]))
+
+    def test_what_a_machine_and_set_both_say_is_refused(self):
+        with self.assertRaisesRegex(lacuna.RequestError, "'clock' is a setting of the machine"):
+            lacuna.sweep(machine=lacuna.Machine("bow", clock=2), gemm=(16, 16, 16),
+                         set={"clock": 1})
+
     def test_a_made_trace_runs(self):
         frame = lacuna.trace.make("bert-base", layers=1, tokens=16, pattern="unstructured:0.1")
         self.assertIn("gemm", set(frame.op))

@@ -120,6 +120,13 @@ void set_convolution(const Command& command, LayerOp& row) {
   row.k = ImportContext::side(kernel * (channels / groups), command.where, "k");
   row.n = ImportContext::side(pixels * command.size("N", 1), command.where, "n");
   row.batch = static_cast<std::uint32_t>(groups);
+  // where filters overlap an input is there once
+  const std::uint64_t image =
+      ImportContext::side(command.size("X") * command.size("Y"), command.where, "-X x -Y");
+  const std::uint64_t pictures = command.size("N", 1);
+  const std::uint64_t all = std::uint64_t{row.k} * row.n;
+  if (image * (channels / groups) >= all / pictures) return;
+  row.args = {{"x_unique", fmt::format("{}", image * (channels / groups) * pictures)}};
 }
 
 }  // namespace
@@ -184,8 +191,12 @@ void apply_densities(const std::string& path, ImportContext& context) {
     if (entry == known.end()) continue;
     ++found;
     op.pattern = PatternSpec{};
-    op.pattern.name = "unstructured";
-    op.pattern.density = entry->second.weights;
+    if (!(entry->second.weights == Decimal{1, 0})) {
+      op.pattern.name = "unstructured";
+      op.pattern.density = entry->second.weights;
+    }
+    op.x_pattern = "dense";
+    op.x_density.reset();
     if (entry->second.inputs == Decimal{1, 0}) continue;
     op.x_pattern = "bernoulli";
     op.x_density = entry->second.inputs;

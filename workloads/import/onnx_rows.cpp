@@ -224,9 +224,23 @@ class RowMaker {
       multiply(node, product(node, OnnxShape(a.begin(), a.end() - 1)), k, n, 1);
       return;
     }
+    multiply(node, product(node, {a[a.size() - 2]}), k, n, product(node, batches(node, a, b)));
+  }
+
+  /// The sides before a product's own: one of 1 serves all of the other operand's.
+  OnnxShape batches(const OnnxNode& node, const OnnxShape& a, const OnnxShape& b) const {
     const OnnxShape& longer = a.size() >= b.size() ? a : b;
-    const std::uint32_t batch = product(node, OnnxShape(longer.begin(), longer.end() - 2));
-    multiply(node, product(node, {a[a.size() - 2]}), k, n, batch);
+    const OnnxShape& shorter = a.size() >= b.size() ? b : a;
+    OnnxShape sides(longer.begin(), longer.end() - 2);
+    for (std::size_t i = 2; i < shorter.size(); ++i) {
+      std::uint64_t& side = sides[longer.size() - 1 - i];
+      const std::uint64_t other = shorter[shorter.size() - 1 - i];
+      if (side != other && side != 1 && other != 1) {
+        fail(node, "batches that do not match", "A[..., M, K] and B[..., K, N]");
+      }
+      if (side == 1) side = other;
+    }
+    return sides;
   }
 
   void add_convolution(const OnnxNode& node) {

@@ -95,16 +95,24 @@ void collect_names(const YAML::Node& node, std::set<std::string>& names) {
   for (const auto& below : node) collect_names(below, names);
 }
 
+/// A key as versions of the format spell it.
+YAML::Node either(const YAML::Node& map, const char* one, const char* other) {
+  const YAML::Node found = map[one];
+  return found ? found : map[other];
+}
+
 Tensors tensors_of(const YAML::Node& problem, bool gemm) {
   Tensors tensors;
   if (gemm) tensors = {"A", "B", "Z"};
   const YAML::Node shape = problem["shape"];
-  const YAML::Node spaces = shape && shape.IsMap() ? shape["data_spaces"] : YAML::Node();
+  const YAML::Node spaces =
+      shape && shape.IsMap() ? either(shape, "data_spaces", "data-spaces") : YAML::Node();
   if (!spaces || !spaces.IsSequence()) return tensors;
   for (const auto& space : spaces) {
     if (!space.IsMap()) continue;
     const std::string name = space["name"].as<std::string>("");
-    if (space["read_write"] && space["read_write"].as<bool>(false)) {
+    const YAML::Node written = either(space, "read_write", "read-write");
+    if (written && written.as<bool>(false)) {
       tensors.outputs = name;
       continue;
     }
@@ -205,6 +213,20 @@ void read_densities(const ImportFile& file, const YAML::Node& problem, bool gemm
   }
 }
 
+/// Inputs that a convolution reads: where its filters overlap an input is there once.
+std::uint64_t inputs_of(const Sizes& sizes, const ImportFile& file) {
+  const auto side = [&](const char* outputs, const char* filter, const char* stride,
+                        const char* dilation) {
+    const std::uint64_t steps = (size_of(sizes, outputs) - 1) * size_of(sizes, stride);
+    const std::uint64_t reach = (size_of(sizes, filter) - 1) * size_of(sizes, dilation);
+    return ImportContext::side(steps + reach + 1, place(file.path, 1, 1), outputs);
+  };
+  const std::uint64_t high = side("P", "R", "Hstride", "Hdilation");
+  const std::uint64_t wide = side("Q", "S", "Wstride", "Wdilation");
+  const std::uint64_t image = ImportContext::side(high * wide, place(file.path, 1, 1), "P x Q");
+  return image * product(sizes, {"C", "N"}, file);
+}
+
 void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext& context) {
   const YAML::Node problem = root.IsMap() ? root["problem"] : YAML::Node();
   const YAML::Node instance = problem && problem.IsMap() ? problem["instance"] : YAML::Node();
@@ -229,6 +251,11 @@ void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext&
   row.k = gemm ? product(sizes, {"K"}, file) : product(sizes, {"C", "R", "S"}, file);
   row.n = gemm ? product(sizes, {"N"}, file) : product(sizes, {"N", "P", "Q"}, file);
   row.batch = product(sizes, {"G"}, file);
+  if (!gemm) {
+    const std::uint64_t inputs = inputs_of(sizes, file);
+    const bool again = inputs < std::uint64_t{row.k} * row.n;
+    if (again) row.args = {{"x_unique", fmt::format("{}", inputs)}};
+  }
   read_densities(file, problem, gemm, context, row);
 }
 

@@ -75,7 +75,9 @@ OpCost product_cost(const LayerOp& op, std::uint64_t kept) {
   }
   cost.useful_macs = cost.expected_macs = kept * n * op.batch;
   if (op.x_density) cost.expected_macs = count_of(*op.x_density, cost.useful_macs);
-  cost.traffic = (kept + integer_arg(op, "x_unique", k * n) + m * n) * element * op.batch;
+  // inputs that no product takes, as between the strides of a 1 x 1 filter, are not read
+  const std::uint64_t inputs = std::min(integer_arg(op, "x_unique", k * n), k * n);
+  cost.traffic = (kept + inputs + m * n) * element * op.batch;
   if (op.fn == "l1" || op.fn == "l2") {
     // Distances are made on the vector unit, pair by pair.
     cost.scalar = (op.phase == Phase::bwd ? 2 : 3) * cost.useful_macs;

@@ -176,6 +176,7 @@ void check_words_of_trace(const std::vector<std::string>& settings) {
 SystemRequest request_of_trace(const Options& options, const MachineTable& kinds,
                                const std::string& name) {
   check_options(options);
+  check_is_file(options);
   check_words_of_trace(options.settings);
   SystemRequest request;
   request.file = *options.trace;
@@ -380,6 +381,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   const std::unique_ptr<SystemOutcome> outcome =
       system.run({kinds, pricing, times, request.training, execution_of(settings), settings.seed},
                  {folder.has_value(), options.view});
+  streams.err << outcome->idle(options.settings);
   if (folder) {
     SystemFiles written = {outcome->files(), outcome->figures(), system.parameters()};
     if (options.view) {

@@ -45,13 +45,22 @@ std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
   return machines;
 }
 
-/// Machines that are named, or one of each kind.
+/// Machines that are named, or one of each kind. Systems of chips joined by links are none.
 std::vector<std::unique_ptr<Machine>> chosen_machines(const MachineTable& table,
                                                       const Options& options) {
   if (options.machines.empty()) return bare_machines(table);
   std::vector<std::unique_ptr<Machine>> machines;
-  for (const std::string& name : options.machines) machines.push_back(make_machine(table, name));
+  for (const std::string& name : options.machines) {
+    if (!is_linked_system(name)) machines.push_back(make_machine(table, name));
+  }
   return machines;
+}
+
+/// Those of the names that are of systems of chips joined by links.
+std::vector<std::string> linked_systems(const std::vector<std::string>& names) {
+  std::vector<std::string> linked;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(linked), is_linked_system);
+  return linked;
 }
 
 /// Visits parameters in their order.
@@ -101,8 +110,9 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
                            options);
   if (!options.machines.empty()) {
     for (const std::string& name : options.machines) {
-      const std::unique_ptr<Machine> machine = make_machine(table, name);
-      text += heading(name, options) + parameter_table(*machine, true, options);
+      text += heading(name, options);
+      text += is_linked_system(name) ? parameter_table(make_system(name, {}).params, true, options)
+                                     : parameter_table(*make_machine(table, name), true, options);
     }
     return text;
   }
@@ -143,6 +153,11 @@ std::string statistics_table(Machine& machine, const Options& options,
 }
 
 std::string statistics_text(const MachineTable& table, const Options& options) {
+  if (const std::vector<std::string> linked = linked_systems(options.machines); !linked.empty()) {
+    throw RequestError(
+        fmt::format("--machine: {} is a system, and statistics are of its chips: --machine {}",
+                    linked.front(), make_system(linked.front(), {}).params.chip.value()));
+  }
   std::string text = title("Statistics",
                            "The counters of `statistics.csv`, summed over the units of a path. "
                            "A layer makes the counter part of the cycle stack; an action is what "
@@ -246,29 +261,46 @@ std::string parameter_text(const std::string& path, const ParamBase& parameter) 
                      parameter.initial_text(), parameter.unit(), parameter.limits_text());
 }
 
+void add_parameters_of_systems(Names& names) {
+  const auto add = [&](const ParameterSet& parameters, const std::string& prefix,
+                       const char* which) {
+    parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
+      names.add(prefix + path,
+                fmt::format("{}\n  of {}\n", parameter_text(prefix + path, parameter), which));
+    });
+  };
+  add(system::SystemParams{}, "", "systems of chips joined by links");
+  add(system::WaferSystemParams{}, "", "systems of chips that share a store of weights");
+  add(system::TrainingParams{}, "training.", "training steps (--system-config)");
+  add(system::InferenceParams{}, "inference.", "language models on IPUs (--model)");
+}
+
 void add_parameters(Names& names, const MachineTable& table, const Options& options) {
   std::vector<std::string> presets = options.machines;
   if (presets.empty()) presets = preset_names();
   std::map<std::string, std::string> values;
+  const std::vector<std::string> linked = linked_systems(presets);
   for (const std::string& preset : presets) {
-    const std::unique_ptr<Machine> machine = make_machine(table, preset);
-    for_each_parameter(*machine, [&](const std::string& path, const ParamBase& parameter) {
-      values[path] += fmt::format("\n  {:<8} {}", machine->name(), parameter.value_text());
-    });
+    const auto add_value = [&](const std::string& path, const ParamBase& parameter) {
+      values[path] += fmt::format("\n  {:<8} {}", preset, parameter.value_text());
+    };
+    if (is_linked_system(preset)) {
+      make_system(preset, {}).params.for_each(add_value);
+    } else {
+      for_each_parameter(*make_machine(table, preset), add_value);
+    }
   }
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     for_each_parameter(*machine, [&](const std::string& path, const ParamBase& parameter) {
       names.add(path, parameter_text(path, parameter) + values[path] + "\n");
     });
   }
-  if (!options.machines.empty()) return;
-  const auto of_systems = [&](const ParameterSet& parameters, const char* which) {
-    parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
-      names.add(path, fmt::format("{}\n  of systems {}\n", parameter_text(path, parameter), which));
+  if (options.machines.empty()) return add_parameters_of_systems(names);
+  for (const std::string& name : linked) {
+    make_system(name, {}).params.for_each([&](const std::string& path, const ParamBase& each) {
+      names.add(path, parameter_text(path, each) + values[path] + "\n");
     });
-  };
-  of_systems(system::SystemParams{}, "of chips joined by links");
-  of_systems(system::WaferSystemParams{}, "of chips that share a store of weights");
+  }
 }
 
 /// A unit such as a core, of each machine that is named, else of one machine of each kind.
@@ -320,6 +352,10 @@ std::string group_text(const MachineTable& table, const Options& options) {
             parameter_table(*machine, values, options, group));
     section(fmt::format("Statistics {} of {}", group, of),
             statistics_table(*machine, options, group));
+  }
+  for (const std::string& name : linked_systems(options.machines)) {
+    section(fmt::format("Parameters {} of {}", group, name),
+            parameter_table(make_system(name, {}).params, true, options, group));
   }
   if (!values) {
     section("Parameters of systems of chips",
@@ -451,9 +487,11 @@ std::string json_of(const Options& options, const MachineTable& kinds) {
     throw RequestError(fmt::format("--json: describe {} is a text for {}", subject,
                                    subject == "manual" ? "man" : "bash"));
   }
-  const auto described =
-      described_json(chosen_machines(kinds, options), !options.machines.empty(), subject);
-  if (described) return *described;
+  if (linked_systems(options.machines).empty()) {
+    const auto described =
+        described_json(chosen_machines(kinds, options), !options.machines.empty(), subject);
+    if (described) return *described;
+  }
   Options page = options;
   page.markdown = true;
   return page_json(subject, page_of(page, kinds));

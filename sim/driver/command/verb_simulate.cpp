@@ -299,7 +299,8 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   std::vector<std::string> names = options.machines;
   if (names.empty()) names.emplace_back("bow");
   Machines machines = make_machines(kinds, names, options.settings);
-  streams.err << idle_settings(machines, options.settings, options.fold.has_value());
+  streams.err << idle_settings(machines, options.settings, options.fold.has_value())
+              << stored_zeros(options);
   lay_out(machines, layout_request(options.layout, options.no_cache));
   const WorkloadTrace workload = load_workload(options);
   const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
@@ -377,7 +378,8 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   Machines machines = make_machines(kinds, options.machines, options.settings);
-  streams.err << idle_settings(machines, options.settings, options.fold.has_value());
+  streams.err << idle_settings(machines, options.settings, options.fold.has_value())
+              << stored_zeros(options);
   lay_out(machines, layout_request(options.layout, options.no_cache));
   const std::optional<ComparedRuns> done =
       compare_machines(options, pointers(machines), load_workload(options), settings, streams);

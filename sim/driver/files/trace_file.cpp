@@ -34,6 +34,15 @@ void refuse_other_file(const std::string& path) {
       path, kFirstLine));
 }
 
+/// Files that a row names, by whole paths: only from these can the way from a folder be told.
+void place_files(LayerOp& op) {
+  const auto whole = [](const std::string& path) { return fs::absolute(path).string(); };
+  if (!op.pattern.file.empty()) op.pattern.file = whole(op.pattern.file);
+  if (!op.x_file.empty()) op.x_file = whole(op.x_file);
+  const std::string weights = weights_file(op.pattern);
+  if (!weights.empty()) set_weights_file(op.pattern, whole(weights));
+}
+
 }  // namespace
 
 void write_whole_file(const std::string& path, const std::string& text) {
@@ -72,9 +81,7 @@ void write_trace_file(const std::string& path, const WorkloadTrace& trace,
   refuse_other_file(path);
   const fs::path folder = fs::absolute(path).parent_path();
   WorkloadTrace placed = trace;
-  for (LayerOp& op : placed.ops) {
-    if (!op.pattern.file.empty()) op.pattern.file = fs::absolute(op.pattern.file).string();
-  }
+  for (LayerOp& op : placed.ops) place_files(op);
   write_whole_file(path, trace_text(placed, folder.string(), comments));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
@@ -76,6 +78,18 @@ void set_x_pattern(const Options& options, LayerOp& op) {
   op.x_density = parse_density(density, "--x-pattern");
 }
 
+/// A workload is read more than once, and its result says with which bytes it was made.
+void refuse_pipe(const char* option, const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) || std::filesystem::is_regular_file(path, error) ||
+      std::filesystem::is_directory(path, error)) {
+    return;
+  }
+  throw RequestError(
+      fmt::format("{}: found '{}', a pipe or device; allowed: a file, as it is read more than once",
+                  option, path));
+}
+
 /// What a file is, if it is none that --trace reads but one that something else does.
 std::string meant_instead(const std::string& path) {
   std::ifstream file(path);
@@ -106,8 +120,22 @@ bool has_sparse_row(const WorkloadTrace& workload) {
 
 }  // namespace
 
+void check_is_file(const Options& options) {
+  if (options.trace) refuse_pipe("--trace", *options.trace);
+  if (options.matrix) refuse_pipe("--matrix", *options.matrix);
+}
+
+std::string stored_zeros(const Options& options) {
+  if (!options.matrix || !options.patterns.empty()) return "";
+  const std::uint64_t zeros = read_pattern_file(*options.matrix).explicit_zeros;
+  if (zeros == 0) return "";
+  return fmt::format("lacuna: {}: {} stored zero{} kept, as the pattern has {}\n", *options.matrix,
+                     zeros, zeros == 1 ? " is" : "s are", zeros == 1 ? "it" : "them");
+}
+
 WorkloadTrace load_workload(const Options& options) {
   check_number_of_workloads(options);
+  check_is_file(options);
   if (options.trace) {
     if (const std::string meant = meant_instead(*options.trace); !meant.empty()) {
       throw RequestError(fmt::format("--trace: '{}' {}", *options.trace, meant));
@@ -194,8 +222,38 @@ std::vector<PatternChoice> pattern_choices(const Options& options) {
   return choices;
 }
 
+namespace {
+
+/// Refuses an option that no row of the workload takes.
+void check_rows_take(const WorkloadTrace& workload, const Options& options) {
+  const auto any = [&](auto&& is) {
+    return std::any_of(workload.ops.begin(), workload.ops.end(), is);
+  };
+  const auto refuse = [](const char* option, const std::optional<std::string>& found,
+                         const char* allowed) {
+    if (!found || *found == "auto" || *found == "dense") return;
+    throw RequestError(
+        fmt::format("{}: error E208: found '{}'; allowed: {}", option, *found, allowed));
+  };
+  const bool weights = any([](const LayerOp& op) { return has_weights(op); });
+  if (!weights) {
+    const char* const allowed = "a workload with a product with weights";
+    refuse("--x-pattern", options.x_pattern, allowed);
+    refuse("--x-density", options.x_density, allowed);
+    refuse("--residency", options.residency, allowed);
+    if (!has_sparse_row(workload)) refuse("--mode", options.mode, allowed);
+  }
+  const bool products = any([](const LayerOp& op) {
+    return op.op == "gemm" || op.op == "spmm" || op.op == "bmm" || op.op == "sddmm";
+  });
+  if (!products) refuse("--partials", options.partials, "a workload with a product");
+}
+
+}  // namespace
+
 WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
                      const Options& options) {
+  check_rows_take(workload, options);
   WorkloadTrace settled = choice.pattern ? with_pattern(workload, *choice.pattern) : workload;
   for (LayerOp& op : settled.ops) {
     op = only_touched(std::move(op), settled);

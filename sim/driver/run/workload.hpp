@@ -10,6 +10,12 @@
 
 namespace lacuna {
 
+/// RequestError if the trace or matrix can be read once only, as a pipe can.
+void check_is_file(const Options& options);
+
+/// What is to be said of the stored zeros of --matrix, which are kept; empty if it has none.
+std::string stored_zeros(const Options& options);
+
 /// The workload of --trace, --gemm or --matrix; RequestError unless exactly one is given.
 WorkloadTrace load_workload(const Options& options);
 

@@ -360,15 +360,22 @@ class Planner {
                       const std::optional<std::string>& layout) {
     // --set is for all machines of the experiment that have it
     std::unique_ptr<Machine> machine = make_machine(kinds_, machine_file(name));
+    std::map<std::string, std::string> said;  // where, of each path
+    const auto set_once = [&](const std::string& path, const Setting& setting) {
+      const auto [first, is_new] = said.try_emplace(path, setting.origin);
+      if (!is_new) {
+        throw ParameterError(fmt::format("{}: '{}' is given twice for {}; first in {}",
+                                         setting.origin, path, name, first->second));
+      }
+      machine->set(path, setting.value, setting.origin);
+    };
     for (const std::string& text : options_.settings) {
       const Setting setting = parse_setting(text);
-      if (find_parameter(*machine, setting.path) == nullptr) continue;
-      machine->set(setting.path, setting.value, setting.origin);
+      if (!has(*machine, setting.path)) continue;
+      set_once(path_of(setting.path), setting);
       used_options_.insert(text);
     }
-    for (const Setting& setting : settings) {
-      machine->set(setting.path, setting.value, setting.origin);
-    }
+    for (const Setting& setting : settings) set_once(setting.path, setting);
     machine->check();
     sweep_.machines.push_back(
         with_layouts(std::move(machine), layout_request(layout, options_.no_cache)));

@@ -7,6 +7,7 @@
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/system/chip_view.hpp"
 #include "sim/driver/system/fit.hpp"
+#include "sim/driver/system/idle.hpp"
 #include "sim/driver/system/report.hpp"
 #include "sim/driver/system/training.hpp"
 #include "sim/driver/system/tree_training.hpp"
@@ -54,6 +55,9 @@ class LinkedOutcome final : public SystemOutcome {
     row.replicas = training_.replicas.value_text();
     row.accumulation = training_.accumulation.value_text();
     return row;
+  }
+  std::string idle(const std::vector<std::string>& settings) const override {
+    return idle_parts(machine_.params, result_.run.bytes, settings);
   }
 
  private:
@@ -107,6 +111,7 @@ class RowsOutcome : public SystemOutcome {
     return wafer_system_page(title, run_);
   }
   ScalingRow scaling_row() const override { return lacuna::scaling_row(machine_.name(), run_); }
+  std::string idle(const std::vector<std::string>& /*settings*/) const override { return ""; }
 
  protected:
   const Machine& machine() const { return machine_; }
@@ -130,6 +135,9 @@ class TreeOutcome final : public RowsOutcome {
   }
   ScalingRow scaling_row() const override {
     return tree_scaling_row(machine(), training_, trained_);
+  }
+  std::string idle(const std::vector<std::string>& /*settings*/) const override {
+    return idle_words_on_tree(training_, trained_.run.params.memoryx.state_bytes);
   }
 
  private:

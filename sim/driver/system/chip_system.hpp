@@ -40,6 +40,9 @@ class SystemOutcome {
 
   /// Its row among systems that do the same.
   virtual ScalingRow scaling_row() const = 0;
+
+  /// A line for each of `settings`, and of words of the description, that changed nothing.
+  virtual std::string idle(const std::vector<std::string>& settings) const = 0;
 };
 
 /// What of a run is wanted beside its numbers.

@@ -15,6 +15,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
+#include "sim/driver/system/idle.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
@@ -65,12 +66,6 @@ double number(const Machine& machine, const char* path) {
                                    machine.name(), path));
   }
   return std::stod(parameter->value_text());
-}
-
-/// Bytes of an optimizer's state for a weight, in FP32.
-unsigned state_bytes(const std::string& optimizer) {
-  if (optimizer == "sgd") return 0;
-  return optimizer == "sgdm" ? 4 : 8;
 }
 
 /// The chips of a replica as machines: those that plan alike are one.
@@ -432,7 +427,7 @@ TrainingResult account(const TrainingJob& job, const Layout& layout) {
                                   result.phases,
                                   result.costs,
                                   result.clock_ghz,
-                                  state_bytes(job.training.optimizer),
+                                  optimizer_bytes(job.training.optimizer),
                                   0};
   const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles")) + job.training.io_tiles;
   const double kib = number(chip, "tile.memory.kib");
@@ -449,7 +444,7 @@ system::TrainingStep step_of(const TrainingJob& job, const Layout& layout,
           result.phases,
           result.costs,
           result.clock_ghz,
-          state_bytes(job.training.optimizer),
+          optimizer_bytes(job.training.optimizer),
           add_cycles(job, machines.of(0), layout.model.trace)};
 }
 

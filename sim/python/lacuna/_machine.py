@@ -34,6 +34,16 @@ def text_of(value: Any) -> str:
     return repr(value) if isinstance(value, (int, float)) else str(value)
 
 
+def density_text(value: Any) -> str:
+    """A density as traces and options have it: no exponent, at most nine decimals."""
+    if isinstance(value, str) or not hasattr(value, "__float__"):
+        return text_of(value)
+    text = f"{float(value):.9f}"
+    if float(text) == 0 and float(value) != 0:
+        return text_of(value)  # is refused as what it is
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 class Parameter:
     """A parameter: its value, and what it may be."""
 

@@ -13,11 +13,14 @@ import numpy as np
 import pandas as pd
 
 from . import _lacuna
-from ._machine import Machine, text_of
+from ._machine import Machine, density_text, text_of
 from ._result import Result
 from ._workload import as_mask, refuse_path, workload_of
 
 MachineLike = Union[str, Machine]
+
+
+_DENSITIES = ("density", "x_density")
 
 
 def _machine(what: MachineLike) -> Machine:
@@ -33,7 +36,9 @@ def _word(name: str, value: Any) -> list:
     if value is True:
         return [(name, "")]
     if name == "density" and isinstance(value, (list, tuple, np.ndarray)):
-        return [(name, ",".join(text_of(each) for each in value))]
+        return [(name, ",".join(density_text(each) for each in value))]
+    if name in _DENSITIES and getattr(value, "ndim", 0) == 0:
+        return [(name, density_text(value))]
     if getattr(value, "ndim", 0) > 0:
         raise _lacuna.RequestError(f"{name}: found an array of shape {tuple(value.shape)}; arrays are "
                                    "allowed for pattern, x_pattern and matrix")
@@ -158,6 +163,9 @@ def _experiment(words: dict) -> dict:
             files = [each._own.file() for each in machines]
             said["machine"] = files if several else files[0]
             own = {path: text for each in changed for path, text in each._own.settings()}
+            twice = [path for path in own if path in (words.get("set") or {})]
+            if twice:
+                raise _lacuna.RequestError(f"set: '{twice[0]}' is a setting of the machine too")
             if own:
                 said["set"] = {**own, **said.get("set", {})}
         elif name == "gemm" and not isinstance(value, str):
@@ -169,10 +177,18 @@ def _experiment(words: dict) -> dict:
     return _plain(said)
 
 
+def _densities(value: Any) -> Any:
+    """One density, or a list of them; a range is left as it is."""
+    if isinstance(value, list):
+        return [_densities(each) for each in value]
+    return density_text(value) if isinstance(value, float) else value
+
+
 def _plain(value: Any) -> Any:
     """What JSON knows: lists for arrays, Python's numbers for NumPy's, paths as text."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _densities(_plain(each)) if key in _DENSITIES else _plain(each)
+                for key, each in value.items()}
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, (list, tuple, range)):

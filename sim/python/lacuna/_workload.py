@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any, Optional
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from . import _lacuna
+from ._machine import density_text
 
 
 class Mask:
@@ -100,15 +102,24 @@ def workload_of(words: dict, kept: list) -> _lacuna.Workload:
             "--matrix: needs --n, the number of columns that it is multiplied with")
     mask = as_mask(what)
     if mask is None:
-        return _lacuna.Workload.matrix(os.fspath(what), int(n))
+        return _lacuna.Workload.matrix(os.fspath(what), _side("n", n))
     kept.append(mask)
-    return _lacuna.Workload.matrix(mask.name, int(n))
+    return _lacuna.Workload.matrix(mask.name, _side("n", n))
+
+
+def _side(name: str, value: Any) -> int:
+    """A whole number: what has a fraction is refused, not cut off."""
+    try:
+        return int(value) if isinstance(value, str) else operator.index(value)
+    except (TypeError, ValueError):
+        raise _lacuna.RequestError(
+            f"--{name}: error E202: found '{value}'; allowed: a whole number") from None
 
 
 def _gemm(what: Any) -> _lacuna.Workload:
     sides = what.split("x") if isinstance(what, str) else list(what)
     try:
-        m, k, n = (int(side) for side in sides)
+        m, k, n = (_side("gemm", side) for side in sides)
         return _lacuna.Workload.gemm(m, k, n)
     except (TypeError, ValueError):
         raise _lacuna.RequestError(
@@ -119,4 +130,9 @@ def _trace(what: Any) -> _lacuna.Workload:
     if isinstance(what, (str, os.PathLike)):
         return _lacuna.Workload.trace(os.fspath(what))
     frame = what if isinstance(what, pd.DataFrame) else pd.DataFrame(what)
+    # a column with empty cells has its whole numbers as floats; densities may have many digits
+    frame = frame.convert_dtypes()
+    for column in ("density", "x_density"):
+        if column in frame.columns:
+            frame[column] = [None if pd.isna(each) else density_text(each) for each in frame[column]]
     return _lacuna.Workload.trace_text(frame.to_csv(index=False), "frame")

@@ -166,6 +166,42 @@ TEST_F(Import, ReadsTimeloopTemplates) {
               ThrowsMessage<TraceError>(HasSubstr("dimensions A, B")));
 }
 
+// 16 channels, filters of 3 x 3 two apart, 14 x 14 outputs of 2 pictures: (13 * 2 + 2 + 1)^2
+// places are read, of 16 channels and 2 pictures, where the product has 144 x 392 of them. Filters
+// of one place do not overlap.
+TEST_F(Import, CountsInputsOfTimeloopConvolutionsOnce) {
+  const std::string sizes = "problem:\n  instance: {C: 16, M: 32, P: 14, Q: 14, N: 2, ";
+  const Imported apart = read(sizes + "R: 3, S: 3, Hstride: 2, Wstride: 2}\n");
+  EXPECT_THAT(apart.trace.ops[0].args, ElementsAre(testing::Pair("x_unique", "26912")));
+  EXPECT_THAT(read(sizes + "R: 1, S: 1}\n").trace.ops[0].args, IsEmpty());
+}
+
+// Versions of the format spell keys with - or _. B is the weights here, as it has the rows of Y.
+TEST_F(Import, TakesTensorsOfTimeloopByTheirProjections) {
+  for (const char* const line : {"-", "_"}) {
+    const std::string text = std::string("problem:\n  shape:\n    data") + line + "spaces:\n" +
+                             "    - {name: A, projection: [[[K]], [[N]]]}\n" +
+                             "    - {name: B, projection: [[[M]], [[K]]]}\n" +
+                             "    - {name: C, projection: [[[M]], [[N]]], read" + line +
+                             "write: true}\n" +
+                             "  instance: {M: 8, N: 2, K: 64, densities: {B: 0.5, A: 0.25}}\n";
+    const Imported imported = read(text);
+    EXPECT_EQ(pattern_label(imported.trace.ops[0].pattern), "unstructured:0.5") << line;
+    EXPECT_EQ(imported.trace.ops[0].x_density->text(), "0.25") << line;
+  }
+}
+
+// What a table of densities says is all that is so of a row: one is dense.
+TEST_F(Import, TakesADensityOfOneAsDense) {
+  const std::string table = write("densities.csv", "layer,1,1,1\n");
+  const Imported imported =
+      read("problem:\n  instance: {K: 64, M: 8, N: 2, densities: {A: 0.5, B: 0.25}}\n",
+           {{"densities", table}}, "layer.yaml");
+  EXPECT_EQ(imported.trace.ops[0].pattern.name, "dense");
+  EXPECT_EQ(imported.trace.ops[0].x_pattern, "dense");
+  EXPECT_FALSE(imported.trace.ops[0].x_density);
+}
+
 TEST_F(Import, ReadsStonneCommandLines) {
   const Imported imported = read(
       "./stonne -SparseGEMM -M=20 -N=30 -K=256 -MK_sparsity=80 -KN_sparsity=10 -num_ms=128\n"
@@ -174,6 +210,8 @@ TEST_F(Import, ReadsStonneCommandLines) {
   EXPECT_EQ(imported.trace.ops[0].pattern.density->text(), "0.2");
   EXPECT_EQ(imported.trace.ops[0].x_density->text(), "0.9");
   EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(16, 72, 48, 2));
+  // 10 x 8 places of 8 channels, in each of the two groups
+  EXPECT_THAT(imported.trace.ops[1].args, ElementsAre(testing::Pair("x_unique", "640")));
   EXPECT_THAT([&] { read("-FC -M=4 -K=4 -N=1 -Q=3\n"); },
               ThrowsMessage<TraceError>(HasSubstr("found '-Q'")));
 }
@@ -374,6 +412,41 @@ TEST_F(Import, ReadsAttentionOfOnnxAsBatchedProducts) {
         read("\x08" + std::string(40, '\x01'), {{"format", "onnx"}});
       },
       ThrowsMessage<TraceError>(HasSubstr("no ONNX model")));
+}
+
+/// A field of a message that holds bytes or another message, as ONNX has it on the wire.
+std::string field(unsigned number, const std::string& content) {
+  std::string text(1, static_cast<char>(number << 3U | 2U));
+  for (std::size_t left = content.size(); text.size() == 1 || left != 0; left >>= 7U) {
+    text += static_cast<char>((left & 0x7fU) | (left >> 7U != 0 ? 0x80U : 0U));
+  }
+  return text + content;
+}
+
+std::string tensor(const std::string& name, const std::vector<char>& sides) {
+  std::string shape;
+  for (const char side : sides) shape += field(1, std::string("\x08") + side);
+  return field(1, name) + field(2, field(1, std::string("\x08\x01") + field(2, shape)));
+}
+
+// Batches of 8 x 1 and of 8 x 4: each of the eight serves four.
+TEST_F(Import, BroadcastsBatchesOfOnnxProducts) {
+  const auto graph = [](const std::vector<char>& a, const std::vector<char>& b) {
+    const std::string node =
+        field(1, "a") + field(1, "b") + field(2, "y") + field(3, "product") + field(4, "MatMul");
+    return field(7, field(1, node) + field(2, "graph") + field(11, tensor("a", a)) +
+                        field(11, tensor("b", b)) + field(12, tensor("y", {8, 4, 5, 7})));
+  };
+  const Pairs onnx = {{"format", "onnx"}};
+  const Imported imported = read(graph({8, 1, 5, 6}, {8, 4, 6, 7}), onnx);
+  EXPECT_THAT(sizes(imported.trace.ops.at(0)), ElementsAre(5, 6, 7, 32));
+  EXPECT_THAT(sizes(read(graph({4, 5, 6}, {8, 1, 6, 7}), onnx).trace.ops.at(0)),
+              ElementsAre(5, 6, 7, 32));
+  EXPECT_THAT(
+      [&] {
+        read(graph({8, 3, 5, 6}, {8, 4, 6, 7}), onnx);
+      },
+      ThrowsMessage<TraceError>(HasSubstr("batches that do not match")));
 }
 
 TEST_F(Import, ReadsCompressedArrays) {

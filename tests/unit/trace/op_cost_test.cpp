@@ -84,6 +84,18 @@ TEST(OpCost, OfEachRowOfATransformerBlock) {
   EXPECT_EQ(total.traffic, 346240U);
 }
 
+// A filter of one place with strides passes over inputs: of 1,024 there the 64 x 4 of the product
+// are read, beside 32 x 64 weights and 32 x 4 results of 2 B. 100 that serve several are read once.
+TEST(OpCost, ReadsNoMoreInputsThanTheProductTakes) {
+  const auto traffic = [](const std::string& unique) {
+    const WorkloadTrace trace =
+        parse_trace("id,op,m,k,n,args\na,gemm,32,64,4,x_unique=" + unique + "\n", "strides.csv");
+    return row_cost(trace.ops[0], trace).traffic;
+  };
+  EXPECT_EQ(traffic("1024"), 2U * (32 * 64 + 64 * 4 + 32 * 4));
+  EXPECT_EQ(traffic("100"), 2U * (32 * 64 + 100 + 32 * 4));
+}
+
 TEST(OpCost, MetadataOfEachStorageFormat) {
   // 8 x 64 with blocks of 4 x 4: a grid of 2 x 16, of which 3 blocks, 48 elements.
   Mask mask;

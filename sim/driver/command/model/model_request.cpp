@@ -20,6 +20,7 @@
 #include "sim/driver/inference/wafer_model.hpp"
 #include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/workload.hpp"
+#include "sim/driver/system/idle.hpp"
 #include "workloads/import/model_file.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -498,7 +499,10 @@ namespace {
 
 ModelReport run_on(const ModelRequest& request, const std::string& name, const Pricing& pricing,
                    const Streams& streams, PartCache& cache, ModelExtras& extras) {
-  if (is_system(name)) return run_pod(request, name, pricing, cache, extras);
+  if (is_system(name)) {
+    streams.err << idle_parts_of_model(request.settings);
+    return run_pod(request, name, pricing, cache, extras);
+  }
   const auto machines = make_machines(request.kinds, {name}, request.settings);
   const Machine& machine = *machines.at(0);
   if (std::string(machine.kind()) == "ipu") {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are named in another way, or hold something else, than usual.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "sim/driver/system/idle.hpp"
+#include "tests/support/driver/real_program.hpp"
+
+namespace lacuna::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class OddFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "lacuna-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+
+  fs::path folder_;
+};
+
+// Eight weights by a path from where the program runs; the trace, in a folder of its own, finds
+// them.
+TEST_F(OddFiles, ATraceFindsWeightsThatWereGivenByARelativePath) {
+  std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 4), }";
+  header += std::string(117 - header.size(), ' ') + "\n";
+  const std::string size = {static_cast<char>(header.size()), '\0'};
+  const std::string weights =
+      write("w.npy", std::string("\x93NUMPY\x01") + '\0' + size + header + "abcdefgh");
+  fs::create_directory(folder_ / "made");
+  const std::string trace = folder_ / "made/rows.csv";
+  const std::string relative = fs::path(weights).lexically_relative(fs::current_path());
+  ASSERT_FALSE(fs::path(relative).is_absolute());
+  const Ran made = run_real("trace import " + relative + " --density 0.5 --n 8 --out " + trace);
+  ASSERT_EQ(made.status, 0) << made.err;
+  EXPECT_THAT(file_text(trace), HasSubstr("field=file:../w.npy"));
+  EXPECT_EQ(run_real("trace check " + trace).status, 0);
+}
+
+TEST_F(OddFiles, SaysThatStoredZerosAreKept) {
+  const std::string matrix = write("a.mtx",
+                                   "%%MatrixMarket matrix coordinate real general\n"
+                                   "4 4 3\n1 1 2\n2 2 0\n3 3 -1\n");
+  const std::string run = "run --quiet --machine bow --set ipu.tiles=4 --n 8 --matrix ";
+  EXPECT_THAT(run_real(run + matrix).err, HasSubstr("a.mtx: 1 stored zero is kept"));
+  EXPECT_EQ(run_real(run + matrix + " --pattern block:2:0.5 --block 2").err.find("stored"),
+            std::string::npos);
+}
+
+// What is for weights, or for sums of products, changes nothing of a softmax.
+TEST_F(OddFiles, RefusesOptionsThatNoRowTakes) {
+  const std::string rows = "run --quiet --machine bow --set ipu.tiles=4 --trace " +
+                           write("rows.csv", "id,op,m,n\na,softmax,8,8\n");
+  EXPECT_EQ(run_real(rows).status, 0);
+  for (const char* const words : {"--x-density 0.5", "--x-pattern bernoulli:0.5", "--mode static",
+                                  "--residency resident", "--partials fp32"}) {
+    const Ran ran = run_real(rows + " " + words);
+    EXPECT_EQ(ran.status, 2) << words;
+    EXPECT_THAT(ran.err, HasSubstr("allowed: a workload with a product")) << words;
+  }
+  const std::string product = "run --quiet --machine bow --set ipu.tiles=4 --trace " +
+                              write("product.csv", "id,op,m,k,n\na,bmm,8,8,8\n");
+  EXPECT_EQ(run_real(product + " --partials fp32").status, 0);
+  EXPECT_THAT(run_real(product + " --x-density 0.5").err, HasSubstr("a product with weights"));
+}
+
+TEST_F(OddFiles, RefusesAPipeByName) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const char* const machine : {"bow", "pod4"}) {
+    const Ran ran = run_real(std::string("run --machine ") + machine + " --trace " + pipe);
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_THAT(ran.err, HasSubstr("pipe', a pipe or device; allowed: a file")) << machine;
+  }
+}
+
+// An axis of all machines and one of a machine alone: the first would change nothing there, and
+// its points would be called otherwise.
+TEST_F(OddFiles, RefusesAParameterThatIsGivenTwiceForAMachine) {
+  const std::string head = "machine: bow\ngemm: 8x8x8\nset: {ipu.tiles: 4}\n";
+  const std::string both =
+      write("both.yaml", head + "grid: {clock: [1, 2], 'bow:clock': [1, 2]}\n");
+  EXPECT_THAT(run_real("sweep --quiet " + both).err,
+              HasSubstr("'clock' is given twice for bow; first in "));
+  const std::string one = write("one.yaml", head + "grid: {'bow:clock': [1, 2]}\n");
+  EXPECT_EQ(run_real("sweep --quiet " + one).status, 0);
+  EXPECT_THAT(run_real("sweep --quiet --set clock=2 " + one).err,
+              HasSubstr("'clock' is given twice for bow; first in --set"));
+  const std::string none = write("none.yaml", head + "grid: {dtype: [fp16, fp32]}\n");
+  const Ran named = run_real("sweep --quiet --json --set bow:clock=1 " + none);
+  EXPECT_EQ(named.status, 0) << named.err;
+  EXPECT_EQ(named.out, run_real("sweep --quiet --json --set clock=1 " + none).out);
+}
+
+// Four chips that add up 64 x 64 numbers over their links: nothing is in streaming memory or goes
+// between domains, and one domain has all chips.
+TEST_F(OddFiles, SaysWhichPartsOfAPodNothingWentOver) {
+  const std::string trace = write("sum.csv",
+                                  "# lacuna-trace v1\nid,op,m,k,n,dtype,args\n"
+                                  "a,gemm,64,64,64,fp16,\n"
+                                  "sum,allreduce,64,,64,fp16,between=chips;ranks=4\n");
+  const auto said = [&](const std::string& setting) {
+    const Ran ran = run_real("run --quiet --machine pod4 --set chip.ipu.tiles=32 --trace " + trace +
+                             " --set " + setting);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(
+      said("gateway.ddr_gbps=10"),
+      HasSubstr("gateway.ddr_gbps acts on nothing here: nothing went over streaming memory"));
+  EXPECT_THAT(said("gateway.hop_ns=10"), HasSubstr("the links between gateways"));
+  EXPECT_THAT(said("sync.gateway_ns=10"), HasSubstr("4 chips are one domain of 64"));
+  EXPECT_EQ(said("links.rail_links=1"), "");
+}
+
+TEST(IdleParts, OfAModelAreThoseOfStreams) {
+  EXPECT_THAT(idle_parts_of_model({"gateway.ddr_gbps=10", "links.hop_ns=5"}),
+              AllOf(HasSubstr("gateway.ddr_gbps acts with inference.weights or inference.cache"),
+                    Not(HasSubstr("links.hop_ns"))));
+  EXPECT_EQ(idle_parts_of_model({"gateway.ddr_gbps=10", "inference.cache=streaming"}), "");
+  EXPECT_THAT(idle_parts_of_model({"gateway.update_ms=1", "inference.cache=streaming"}),
+              HasSubstr("gateway.update_ms acts on nothing of --model"));
+}
+
+// The store keeps two moments in FP32 unless memoryx.state_bytes says otherwise.
+TEST(IdleWords, OfATreeAreThoseThatTheStoreDoesNotKnow) {
+  system::TrainingParams training;
+  EXPECT_EQ(idle_words_on_tree(training, 8), "");
+  training.set("optimizer", "sgd", "");
+  EXPECT_THAT(idle_words_on_tree(training, 8), HasSubstr("training.optimizer = sgd keeps 0 B"));
+  EXPECT_EQ(idle_words_on_tree(training, 0), "");
+  training.set("code_kib", "128", "");
+  training.set("state", "streaming", "");
+  EXPECT_THAT(idle_words_on_tree(training, 0), AllOf(HasSubstr("training.code_kib is of the tiles"),
+                                                     HasSubstr("training.state = streaming")));
+}
+
+TEST(DescribeSystems, NamesParametersOfThoseJoinedByLinks) {
+  const Ran all = run_real("describe parameters --machine pod4 --machine bow");
+  EXPECT_EQ(all.status, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("links.hop_ns"));
+  EXPECT_THAT(all.out, HasSubstr("tile.workers"));
+  EXPECT_THAT(run_real("describe links.topology --machine pod64").out, HasSubstr("pod64    torus"));
+  EXPECT_THAT(run_real("describe gateway --machine pod4").out, HasSubstr("gateway.ddr_gbps"));
+  EXPECT_THAT(run_real("describe parameters --machine pod4 --json").out,
+              HasSubstr("\"parameter\": \"links.hop_ns\""));
+  EXPECT_THAT(run_real("describe statistics --machine pod4").err,
+              HasSubstr("statistics are of its chips: --machine gc200"));
+  EXPECT_THAT(run_real("describe training.accumulation").out, HasSubstr("of training steps"));
+  EXPECT_THAT(run_real("describe inference.tensor").out, HasSubstr("of language models on IPUs"));
+}
+
+}  // namespace
+}  // namespace lacuna::test
