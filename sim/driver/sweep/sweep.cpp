@@ -294,7 +294,7 @@ class Planner {
     assigned.erase(std::remove_if(assigned.begin(), assigned.end(), has_not), assigned.end());
     const Assigned* const layout = find(assigned, "layout");
     const std::optional<std::string> wanted =
-        layout == nullptr ? options_.layout : std::optional(layout->value);
+        layout == nullptr ? options_.layout : std::optional(word_or_file(layout->value));
     std::string key = name + '\n' + wanted.value_or("planned");
     for (const Setting& setting : settings) key += '\n' + setting.path + '=' + setting.value;
     const auto [found, is_new] = made_.try_emplace(key, nullptr);
@@ -305,7 +305,7 @@ class Planner {
   /// The machine of a name, as it is without this file.
   const Machine& plain_machine(const std::string& name) {
     std::unique_ptr<Machine>& plain = plain_[name];
-    if (plain == nullptr) plain = make_machine(kinds_, machine_file(name));
+    if (plain == nullptr) plain = make_machine(kinds_, word_or_file(name));
     return *plain;
   }
 
@@ -350,7 +350,8 @@ class Planner {
                                      place, path, hint_of(path, known)));
   }
 
-  std::string machine_file(const std::string& name) const {
+  /// A word, such as the name of a machine, or a file: that has a '/' or an extension.
+  std::string word_or_file(const std::string& name) const {
     return name.find('/') == std::string::npos && fs::path(name).extension().empty()
                ? name
                : located(name, file_.path);
@@ -359,7 +360,7 @@ class Planner {
   const Machine* make(const std::string& name, const std::vector<Setting>& settings,
                       const std::optional<std::string>& layout) {
     // --set is for all machines of the experiment that have it
-    std::unique_ptr<Machine> machine = make_machine(kinds_, machine_file(name));
+    std::unique_ptr<Machine> machine = make_machine(kinds_, word_or_file(name));
     for (const std::string& text : options_.settings) {
       const Setting setting = parse_setting(text);
       if (find_parameter(*machine, setting.path) == nullptr) continue;
