@@ -110,7 +110,10 @@ class Planner {
     for (const SweepAxis& axis : file_.axes) {
       for (std::size_t i = 0; i < axis.keys.size(); ++i) {
         std::vector<std::string> values;
-        for (const std::vector<std::string>& each : axis.steps) values.push_back(each[i]);
+        for (const std::vector<std::string>& each : axis.steps) {
+          const bool layouts = axis.keys[i] == "layout";
+          values.push_back(layouts ? content_of_layouts(word_or_file(each[i])) : each[i]);
+        }
         sweep_.facts.emplace_back(axis.keys[i], fmt::format("{}", fmt::join(values, ", ")));
         if (axis.steps.size() > 1) sweep_.axes.push_back(axis.keys[i]);
         if (!is_word(axis.keys[i])) unused_.emplace(axis.keys[i], axis.places[i]);
@@ -360,7 +363,9 @@ class Planner {
   const Machine* make(const std::string& name, const std::vector<Setting>& settings,
                       const std::optional<std::string>& layout) {
     // --set is for all machines of the experiment that have it
-    std::unique_ptr<Machine> machine = make_machine(kinds_, word_or_file(name));
+    // a copy where there can be one: a preset is not read again for each of thousands of points
+    std::unique_ptr<Machine> machine = plain_machine(name).clone();
+    if (machine == nullptr) machine = make_machine(kinds_, word_or_file(name));
     for (const std::string& text : options_.settings) {
       const Setting setting = parse_setting(text);
       if (find_parameter(*machine, setting.path) == nullptr) continue;

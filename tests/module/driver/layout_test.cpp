@@ -176,6 +176,12 @@ TEST(Layout, ASweepFindsAFileOfLayoutsBesideIt) {
   const Ran ran = run_real("sweep " + file + " --quiet");
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("layout ws.groups=2"));
+  // no file has that name, and a result can be kept
+  const Ran kept = run_real(
+      "compare --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet "
+      "--gemm 96x96x60 --pattern dense --layout best:2 --out " +
+      bench.path("kept"));
+  EXPECT_EQ(kept.status, 0) << kept.err;
 }
 
 TEST(Layout, SpacesAreDescribedAsTheyAreSearched) {
