@@ -253,7 +253,7 @@ TEST(LayoutRuns, ALayoutIsWorthThreeTimesItsBound) {
     const LayoutTrials trials(machine, op, nullptr, 1, {}, points, as_they_lie);
     const LayoutTrial trial = trials.simulate(SpacePlace(points.values().size(), 0), 10 * cycles);
     if (times < 3) {
-      EXPECT_EQ(trial.fate, LayoutTrial::Fate::simulated);
+      ASSERT_EQ(trial.fate, LayoutTrial::Fate::simulated);
       EXPECT_EQ(trial.result->cycles, cycles);
     } else {
       EXPECT_EQ(trial.fate, LayoutTrial::Fate::unknown);

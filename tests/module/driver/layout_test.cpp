@@ -175,7 +175,7 @@ TEST(Layout, ASweepFindsAFileOfLayoutsBesideIt) {
       "two.yaml]}\n");
   const Ran ran = run_real("sweep " + file + " --quiet");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("layout ws.groups=2"));
+  EXPECT_THAT(ran.out, HasSubstr("two.yaml  streamed"));
   // no file has that name, and a result can be kept
   const Ran kept = run_real(
       "compare --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet "
