@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lower bounds against what is simulated, over the shipped experiments.
 
-    scripts/bounds_table.py [FILE ...] [--jobs N]
+    scripts/bounds_table.py [FILE | FOLDER ...] [--jobs N]
 
-Each file of an experiment of products is run as a search that simulates all of its points. A row
-for each file: points with a bound and a result, those without a bound, bounds above what was simulated,
-and how far below it they are, in percent (the median of an even number is the larger of the two in
-the middle). Ends with status 1 if a bound is above its point, or the median of all points is more
-than 25 %. Without files: the shipped experiments whose points are small.
+Each file of an experiment of products is run as a search that simulates all of its points; of a
+folder that `lacuna search --out` wrote the points that were simulated are taken. A row for each:
+points with a bound and a result, those without a bound, bounds above what was simulated, and how
+far below it they are, in percent (the median and the worst). Ends with status 1 if a bound is above
+its point, or the median of all points is more than 25 %. Without any: the
+shipped experiments whose points are small, and some of whole chips.
 """
 import argparse
 import csv
@@ -22,7 +23,8 @@ import tempfile
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHIPPED = ["bounds", "wafer_bounds", "density", "exchange_width", "queue_depth", "wse_reduce"]
+SHIPPED = ["bounds", "wafer_bounds", "density", "exchange_width", "queue_depth", "wse_reduce",
+           "chip_bounds"]
 MEDIAN = 25.0
 
 
@@ -39,8 +41,8 @@ def as_search(path):
     return yaml.safe_dump(words, sort_keys=False)
 
 
-def gaps(path, jobs):
-    """Percent by which the bound of each point is below its time; how many have no bound."""
+def search(path, jobs):
+    """Of each point of an experiment its time and its bound, as text."""
     text = as_search(path)
     if text is None:
         sys.exit(f"{path}: no experiment of products")
@@ -54,8 +56,17 @@ def gaps(path, jobs):
                              check=False)
         if not (out / "search.csv").exists():
             sys.exit(f"{path}: {run.stderr.strip()}")
-        with open(out / "search.csv", newline="") as rows:
-            pairs = [(row["time"], row["time_bound"]) for row in csv.DictReader(rows)]
+        return read(out)
+
+
+def read(folder):
+    with open(folder / "search.csv", newline="", encoding="utf-8") as rows:
+        return [(row["time"], row["time_bound"]) for row in csv.DictReader(rows)]
+
+
+def gaps(path, jobs):
+    """Percent by which the bound of each point is below its time; how many have no bound."""
+    pairs = read(path) if path.is_dir() else search(path, jobs)
     numbers = [(float(time), float(bound)) for time, bound in pairs if time and bound]
     known = [(time, bound) for time, bound in numbers if bound > 0]
     simulated = sum(1 for time, _ in pairs if time)
@@ -64,7 +75,7 @@ def gaps(path, jobs):
 
 def line(name, values, without):
     above = sum(1 for value in values if value < 0)
-    middle = statistics.median_high(values) if values else float("nan")
+    middle = statistics.median(values) if values else float("nan")
     worst = max(values, default=float("nan"))
     print(f"{name:24} {len(values):6} {without:8} {above:6} {middle:8.1f} {worst:8.1f}", flush=True)
     return above
@@ -84,7 +95,7 @@ def main():
         everything += values
         none += without
     above = line("all", everything, none)
-    return 1 if above or not everything or statistics.median_high(everything) > MEDIAN else 0
+    return 1 if above or not everything or statistics.median(everything) > MEDIAN else 0
 
 
 if __name__ == "__main__":

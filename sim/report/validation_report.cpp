@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "sim/base/quantile.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -17,15 +18,6 @@ namespace {
 
 /// Farther from 1 than this, a published ratio says which side wins.
 constexpr double kDecided = 0.1;
-
-/// The value below which a share of the sorted `values` lies, between neighbours linearly.
-double quantile(const std::vector<double>& values, double share) {
-  if (values.empty()) return 0;
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
 
 void count(ValidationSummary& summary, const ValidationOutcome& outcome) {
   ++summary.points;

@@ -14,6 +14,7 @@
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/machines/system/parameters_of.hpp"
@@ -88,9 +89,7 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
                        sha256(read_text(*options.energy_table, kLongestJournalled)));
   }
   if (options.layout && *options.layout != "planned") {
-    const bool file = *options.layout != "best";
-    facts.emplace_back("--layout", file ? sha256(read_text(*options.layout, kLongestJournalled))
-                                        : *options.layout);
+    facts.emplace_back("--layout", content_of_layouts(*options.layout));
   }
   for (std::size_t i = 0; i < machines.size(); ++i) {
     std::string text;

@@ -12,6 +12,7 @@
 #include "models/sparsity/column_counts.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/quantile.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
@@ -78,7 +79,8 @@ class Search {
   const Sweep& sweep() const { return sweep_; }
   const SearchOrder& order() const { return *order_; }
   const std::string& refusal() const { return refusal_; }
-  bool simulates_all() const { return words_.all; }
+  bool simulates_all() const { return !words_.terms.prunes; }
+  double gain() const { return words_.terms.gain; }
   const std::vector<Objective>& objectives() const { return objectives_; }
 
   /// What no point can be below.
@@ -112,14 +114,15 @@ class Search {
     if (words_.descent) {
       SearchEffort effort;
       effort.seed = settings.seed;
-      effort.budget = words_.budget == 0 ? points.size() : words_.budget;
+      effort.budget = words_.terms.budget == 0 ? points.size() : words_.terms.budget;
       effort.restarts = words_.restarts;
-      effort.batch = SearchOrder::kBatch;
+      effort.batch = words_.terms.at_a_time;
+      effort.gain = words_.terms.gain;
       std::vector<double> bounds;
       for (const SearchPoint& point : points) bounds.push_back(point.bound[0]);
       descent_.emplace(sweep_.axis_text, bounds, effort);
     }
-    order_.emplace(std::move(points), words_.budget, !words_.all);
+    order_.emplace(std::move(points), words_.terms);
   }
 
   std::vector<std::size_t> next() {
@@ -301,7 +304,7 @@ std::string slack_table(const Search& search) {
       if (slack.empty()) continue;
       std::vector<std::string> row{search.sweep().axes[axis], value,
                                    fmt::format("{}", slack.size())};
-      for (const double each : {slack.front(), slack[slack.size() / 2], slack.back()}) {
+      for (const double each : {slack.front(), quantile(slack, 0.5), slack.back()}) {
         row.push_back(fmt::format("{:.1f}", 100 * each));
       }
       table.row(row);
@@ -365,9 +368,15 @@ std::string search_text(const Search& search) {
   if (const std::vector<double> slack = search.order().slack(); !slack.empty()) {
     text += fmt::format(
         "Bounds are below what was simulated by {:.1f} to {:.1f} %, in the median by {:.1f} %\n",
-        100 * slack.front(), 100 * slack.back(), 100 * slack[slack.size() / 2]);
+        100 * slack.front(), 100 * slack.back(), 100 * quantile(slack, 0.5));
   }
   if (search.simulates_all()) text += slack_table(search);
+  if (search.gain() > 0) {
+    text += fmt::format(
+        "Points that cannot be {:.4g} % below the best are pruned: of those that were not "
+        "simulated none is more than {:.1f} % below it\n",
+        100 * search.gain(), 100 * search.order().at_most_above());
+  }
   if (count_of(search, Fate::left_over) > 0) {
     text += "Not all points were looked at: one that was left over may be better\n";
   }
@@ -381,9 +390,11 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file, const O
   for (const SearchWords::Word& each : file.search.subject_to) {
     facts.emplace_back("subject_to", each.text);
   }
-  facts.emplace_back("budget", fmt::format("{}", file.search.budget));
-  const char* const strategy = file.search.all ? "all" : file.search.descent ? "descent" : "bounds";
+  const SearchTerms& terms = file.search.terms;
+  facts.emplace_back("budget", fmt::format("{}", terms.budget));
+  const char* const strategy = !terms.prunes ? "all" : file.search.descent ? "descent" : "bounds";
   facts.emplace_back("strategy", fmt::format("{} {}", strategy, file.search.restarts));
+  facts.emplace_back("gain", fmt::format("{}, {} at a time", terms.gain, terms.at_a_time));
   std::vector<const Machine*> machines;
   for (const auto& machine : search.sweep().machines) machines.push_back(machine.get());
   return facts_of_request(std::move(facts), options, search.sweep().workloads, machines);

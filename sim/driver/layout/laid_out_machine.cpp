@@ -11,6 +11,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/sha256.hpp"
 #include "sim/driver/layout/joint_search.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
@@ -439,13 +441,24 @@ std::string LaidOutMachine::layouts_of(const LayerOp& op) const {
   return text;
 }
 
+const std::string kBest = "best";
+
 }  // namespace
+
+bool is_layouts_file(const std::string& option) {
+  return option != "planned" && option != kBest && option.rfind(kBest + ":", 0) != 0;
+}
+
+std::string content_of_layouts(const std::string& option) {
+  constexpr std::size_t kLongest = std::size_t{1} << 30U;
+  if (!is_layouts_file(option) || !std::filesystem::exists(option)) return option;
+  return sha256(read_text(option, kLongest));
+}
 
 LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache) {
   LayoutRequest request;
   if (!option || *option == "planned") return request;
-  const std::string kBest = "best";
-  if (*option == kBest || option->rfind(kBest + ":", 0) == 0) {
+  if (!is_layouts_file(*option)) {
     request.source = LayoutRequest::Source::best;
     if (*option != kBest) {
       const std::uint64_t most =

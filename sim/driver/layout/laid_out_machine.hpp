@@ -29,6 +29,10 @@ struct LayoutRequest {
 /// kept for later runs unless `no_cache`.
 LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache);
 
+/// Whether such an option names a file; of one that is there the SHA-256 of its bytes, else itself.
+bool is_layouts_file(const std::string& option);
+std::string content_of_layouts(const std::string& option);
+
 /// A machine that lays its operations out as `request` has it, in place of `machine`, of which all
 /// else is. `planned` is the machine itself.
 ///

@@ -21,9 +21,10 @@ constexpr std::array<Named, 5> kObjectives = {{{Objective::time, "time"},
                                                {Objective::area, "area"},
                                                {Objective::area_delay, "area_delay"}}};
 
-/// True if `a` is nowhere above `b`.
-bool not_above(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return x <= y; });
+/// True if `a`, each smaller by a share `gain`, is nowhere above `b`.
+bool not_above(const std::vector<double>& a, const std::vector<double>& b, double gain = 0) {
+  return std::equal(a.begin(), a.end(), b.begin(),
+                    [gain](double x, double y) { return x * (1 - gain) <= y; });
 }
 
 }  // namespace
@@ -51,8 +52,8 @@ const char* word(Fate fate) {
   return kWords.at(static_cast<std::size_t>(fate));
 }
 
-SearchOrder::SearchOrder(std::vector<SearchPoint> points, std::size_t budget, bool prunes)
-    : points_(std::move(points)), order_(points_.size()), budget_(budget), prunes_(prunes) {
+SearchOrder::SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms)
+    : points_(std::move(points)), order_(points_.size()), terms_(terms) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
     return points_[a].bound < points_[b].bound;
@@ -60,9 +61,10 @@ SearchOrder::SearchOrder(std::vector<SearchPoint> points, std::size_t budget, bo
 }
 
 bool SearchOrder::is_beaten(const SearchPoint& point) const {
-  return prunes_ && std::any_of(points_.begin(), points_.end(), [&](const SearchPoint& other) {
-           return other.fate == Fate::simulated && not_above(other.value, point.bound);
-         });
+  const auto beats = [&](const SearchPoint& other) {
+    return other.fate == Fate::simulated && not_above(other.value, point.bound, terms_.gain);
+  };
+  return terms_.prunes && std::any_of(points_.begin(), points_.end(), beats);
 }
 
 std::vector<std::size_t> SearchOrder::next() {
@@ -72,7 +74,7 @@ std::vector<std::size_t> SearchOrder::next() {
     if (point.fate != Fate::open) continue;
     if (is_beaten(point)) {
       point.fate = Fate::pruned;
-    } else if (batch.size() < kBatch && (budget_ == 0 || used_ < budget_)) {
+    } else if (batch.size() < terms_.at_a_time && (terms_.budget == 0 || used_ < terms_.budget)) {
       batch.push_back(i);
       ++used_;
     }
@@ -116,6 +118,17 @@ std::vector<double> SearchOrder::least() const {
     for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], point.bound[i]);
   }
   return least;
+}
+
+double SearchOrder::at_most_above() const {
+  double best = std::numeric_limits<double>::infinity();
+  double least = best;
+  for (const SearchPoint& point : points_) {
+    if (point.fate == Fate::simulated) best = std::min(best, point.value[0]);
+    if (point.fate == Fate::pruned || point.fate == Fate::left_over)
+      least = std::min(least, point.bound[0]);
+  }
+  return least < best ? 1 - least / best : 0;
 }
 
 std::vector<double> SearchOrder::slack() const {

@@ -30,16 +30,20 @@ struct SearchPoint {
   Fate fate = Fate::open;
 };
 
+/// How far a search goes.
+struct SearchTerms {
+  std::size_t budget = 0;     // points that are simulated at most; 0: as many as it takes
+  bool prunes = true;         // else all points are open whatever their bounds
+  double gain = 0;            // a point has to be able to be better by more than this share
+  std::size_t at_a_time = 8;  // points that are handed out before any of them is known
+};
+
 /// Best first by lower bounds: which points are to be simulated next, and which need not be,
-/// because a simulated one is at least as good as they can be. Neither depends on how many points
-/// are simulated at a time by a computer: they come in batches of a fixed size.
+/// because a simulated one is at least as good as they can be, but for the gain. Neither depends on
+/// how many points are simulated at a time by a computer: they come in batches of a fixed size.
 class SearchOrder {
  public:
-  static constexpr std::size_t kBatch = 8;
-
-  /// `budget`: points that are simulated at most; 0: as many as it takes. Unless it `prunes`, all
-  /// points are open whatever their bounds.
-  SearchOrder(std::vector<SearchPoint> points, std::size_t budget, bool prunes = true);
+  SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms);
 
   /// The next points, those with the lowest bounds first and of equal ones the first; empty at the
   /// end. What was simulated is to be told before.
@@ -59,6 +63,10 @@ class SearchOrder {
   /// What no point of the space can be below, by objective, failed and excluded ones left out.
   std::vector<double> least() const;
 
+  /// By how much of its own value the best point may be above the best of all, of one objective;
+  /// from the bounds of those that were pruned or left over.
+  double at_most_above() const;
+
   /// By how much of its value the bound of each simulated point is below it, sorted; of points with
   /// a bound of objective 0. Negative: above it.
   std::vector<double> slack() const;
@@ -70,8 +78,7 @@ class SearchOrder {
 
   std::vector<SearchPoint> points_;
   std::vector<std::size_t> order_;
-  std::size_t budget_;
-  bool prunes_;
+  SearchTerms terms_;
   std::size_t used_ = 0;
 };
 

@@ -110,7 +110,10 @@ class Planner {
     for (const SweepAxis& axis : file_.axes) {
       for (std::size_t i = 0; i < axis.keys.size(); ++i) {
         std::vector<std::string> values;
-        for (const std::vector<std::string>& each : axis.steps) values.push_back(each[i]);
+        for (const std::vector<std::string>& each : axis.steps) {
+          const bool layouts = axis.keys[i] == "layout";
+          values.push_back(layouts ? content_of_layouts(word_or_file(each[i])) : each[i]);
+        }
         sweep_.facts.emplace_back(axis.keys[i], fmt::format("{}", fmt::join(values, ", ")));
         if (axis.steps.size() > 1) sweep_.axes.push_back(axis.keys[i]);
         if (!is_word(axis.keys[i])) unused_.emplace(axis.keys[i], axis.places[i]);
@@ -294,7 +297,7 @@ class Planner {
     assigned.erase(std::remove_if(assigned.begin(), assigned.end(), has_not), assigned.end());
     const Assigned* const layout = find(assigned, "layout");
     const std::optional<std::string> wanted =
-        layout == nullptr ? options_.layout : std::optional(layout->value);
+        layout == nullptr ? options_.layout : std::optional(word_or_file(layout->value));
     std::string key = name + '\n' + wanted.value_or("planned");
     for (const Setting& setting : settings) key += '\n' + setting.path + '=' + setting.value;
     const auto [found, is_new] = made_.try_emplace(key, nullptr);
@@ -305,7 +308,7 @@ class Planner {
   /// The machine of a name, as it is without this file.
   const Machine& plain_machine(const std::string& name) {
     std::unique_ptr<Machine>& plain = plain_[name];
-    if (plain == nullptr) plain = make_machine(kinds_, machine_file(name));
+    if (plain == nullptr) plain = make_machine(kinds_, word_or_file(name));
     return *plain;
   }
 
@@ -350,7 +353,8 @@ class Planner {
                                      place, path, hint_of(path, known)));
   }
 
-  std::string machine_file(const std::string& name) const {
+  /// A word, such as the name of a machine, or a file: that has a '/' or an extension.
+  std::string word_or_file(const std::string& name) const {
     return name.find('/') == std::string::npos && fs::path(name).extension().empty()
                ? name
                : located(name, file_.path);
@@ -359,7 +363,9 @@ class Planner {
   const Machine* make(const std::string& name, const std::vector<Setting>& settings,
                       const std::optional<std::string>& layout) {
     // --set is for all machines of the experiment that have it
-    std::unique_ptr<Machine> machine = make_machine(kinds_, machine_file(name));
+    // a copy where there can be one: a preset is not read again for each of thousands of points
+    std::unique_ptr<Machine> machine = plain_machine(name).clone();
+    if (machine == nullptr) machine = make_machine(kinds_, word_or_file(name));
     std::map<std::string, std::string> said;  // where, of each path
     const auto set_once = [&](const std::string& path, const Setting& setting) {
       const auto [first, is_new] = said.try_emplace(path, setting.origin);

@@ -108,18 +108,21 @@ class Reader {
     const bool of_one = colon != std::string::npos && is_in(model_words(), name.substr(colon + 1));
     if (of_one || is_in(known, name)) return add_axis(name, key, value);
     known.insert(known.end(), {"set", "grid", "zip", "where"});
-    if (searched_)
-      known.insert(known.end(),
-                   {"space", "minimise", "subject_to", "budget", "strategy", "restarts"});
+    if (searched_) known.insert(known.end(), search_words().begin(), search_words().end());
     refuse(
         key.Mark(),
         fmt::format("there is no '{}' here; allowed: {}, and parameters under set, grid or zip{}",
                     name, fmt::join(known, ", "), hint_of(name, known)));
   }
 
+  static const std::vector<std::string>& search_words() {
+    static const std::vector<std::string> words = {
+        "space", "minimise", "subject_to", "budget", "strategy", "restarts", "gain", "at_a_time"};
+    return words;
+  }
+
   static bool is_of_search(const std::string& name) {
-    return name == "space" || name == "minimise" || name == "subject_to" || name == "budget" ||
-           name == "strategy" || name == "restarts";
+    return std::find(search_words().begin(), search_words().end(), name) != search_words().end();
   }
 
   void read_search_word(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
@@ -131,11 +134,17 @@ class Reader {
     check_new(key, name);
     if (name == "space") return read_map(value, Keys::grid, "");
     if (name == "budget") {
-      file_.search.budget = count_of(name, value, "points", 1);
+      file_.search.terms.budget = count_of(name, value, "points", 1);
       return;
     }
     if (name == "restarts") {
       file_.search.restarts = count_of(name, value, "starts", 0);
+      return;
+    }
+    if (name == "gain" || name == "at_a_time") {
+      file_.search.terms_place = place(key.Mark());
+      if (name == "gain") return read_gain(value);
+      file_.search.terms.at_a_time = count_of(name, value, "points", 1);
       return;
     }
     if (name == "strategy") return read_strategy(value);
@@ -160,6 +169,15 @@ class Reader {
     return number;
   }
 
+  void read_gain(const YAML::Node& value) {
+    const double share = value.IsScalar() ? number_of(value) : -1;
+    if (share < 0 || share >= 1) {
+      const std::string text = value.IsScalar() ? one_line(value) : "";
+      refuse(value.Mark(), fmt::format("gain: found '{}'; allowed: a share, 0 to below 1", text));
+    }
+    file_.search.terms.gain = share;
+  }
+
   void read_strategy(const YAML::Node& value) {
     const std::string text = value.IsScalar() ? one_line(value) : "";
     const std::vector<std::string> allowed = {"bounds", "descent", "all"};
@@ -168,7 +186,7 @@ class Reader {
                                        fmt::join(allowed, ", "), hint_of(text, allowed)));
     }
     file_.search.descent = text == "descent";
-    file_.search.all = text == "all";
+    file_.search.terms.prunes = text != "all";
     file_.search.place = place(value.Mark());
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/driver/sweep/search_order.hpp"
 #include "sim/driver/sweep/sweep_condition.hpp"
 
 namespace lacuna {
@@ -25,11 +26,11 @@ struct SearchWords {
   };
   std::vector<Word> minimise;    // one or more objectives
   std::vector<Word> subject_to;  // conditions of what is measured, such as "power_w <= 300"
-  std::size_t budget = 0;        // points that are simulated at most; 0: as many as it takes
+  SearchTerms terms;             // `strategy: all` does not prune
   bool descent = false;          // neighbours of good points, not all that bounds leave
-  bool all = false;              // every point, whatever its bound
   std::size_t restarts = 2;      // of a descent
   std::string place;             // of `strategy`
+  std::string terms_place;       // of `gain` or `at_a_time`; empty: neither is there
 };
 
 /// An experiment file as it is written. What its words and values mean is checked where they are
@@ -55,8 +56,8 @@ bool is_of_model(const SweepFile& file);
 SweepFile read_sweep(const std::string& path);
 
 /// The same of a file that is searched: it has `minimise`, and may have `subject_to`, `budget`,
-/// `strategy` and `restarts`;
-/// `space` is another word for `grid`. A sweep refuses these.
+/// `strategy`, `restarts`, `gain` and `at_a_time`; `space` is another word for `grid`. A sweep
+/// refuses these.
 SweepFile read_search(const std::string& path);
 
 }  // namespace lacuna

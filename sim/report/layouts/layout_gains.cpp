@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/quantile.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -25,12 +26,8 @@ struct FamilyGains {
 };
 
 double value_at(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
+  return quantile(values, share);
 }
 
 void add_error(const ValidationOutcome& outcome, const std::optional<double>& simulated,

@@ -2,15 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/base/cycle_limit.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
+#include "sim/driver/layout/layout_search.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/machines/moves_operands.hpp"
@@ -28,13 +31,15 @@ std::unique_ptr<Machine> small_wafer() {
                                  {"wafer.columns=12", "wafer.rows=6", "io.share=1"})[0]);
 }
 
-/// A wafer that notes what it was told to share.
+/// A wafer that notes what it was told to share. `least`: the bound of its products, if not the
+/// real one.
 class Noted final : public Machine, public MovesOperands {
  public:
   using Notes = std::vector<std::shared_ptr<ProductRuns>>;
 
-  Noted(std::unique_ptr<Machine> real, std::shared_ptr<Notes> notes)
-      : real_(std::move(real)), notes_(std::move(notes)) {}
+  Noted(std::unique_ptr<Machine> real, std::shared_ptr<Notes> notes,
+        std::optional<Cycle> least = std::nullopt)
+      : real_(std::move(real)), notes_(std::move(notes)), least_(least) {}
 
   const char* kind() const override { return real_->kind(); }
   const std::string& name() const override { return real_->name(); }
@@ -48,13 +53,13 @@ class Noted final : public Machine, public MovesOperands {
   Mode default_mode() const override { return real_->default_mode(); }
   std::string extent() const override { return real_->extent(); }
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
-    return real_->least_cycles(op, mask);
+    return least_ ? least_ : real_->least_cycles(op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
     return real_->expected_cycles(op, mask);
   }
   std::unique_ptr<Machine> clone() const override {
-    return std::make_unique<Noted>(real_->clone(), notes_);
+    return std::make_unique<Noted>(real_->clone(), notes_, least_);
   }
   const std::vector<LayoutSpace>& layouts() const override { return real_->layouts(); }
   std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
@@ -74,7 +79,7 @@ class Noted final : public Machine, public MovesOperands {
       const auto* const noted = dynamic_cast<const Noted*>(maker);
       real.push_back(noted == nullptr ? nullptr : noted->real_.get());
     }
-    return std::make_unique<Noted>(moves().taking_from(real), notes_);
+    return std::make_unique<Noted>(moves().taking_from(real), notes_, least_);
   }
   Cycle operand_moves(const LayerOp& op, const Mask* mask) const override {
     return moves().operand_moves(op, mask);
@@ -89,6 +94,7 @@ class Noted final : public Machine, public MovesOperands {
 
   std::unique_ptr<Machine> real_;
   std::shared_ptr<Notes> notes_;
+  std::optional<Cycle> least_;
 };
 
 LayerOp product(const std::string& id, const std::vector<std::string>& after) {
@@ -225,6 +231,34 @@ TEST(LayoutRuns, WhereOnlyTheFastestMattersOtherFormsAreGivenUpAndNothingIsKept)
   const OpResult again = machine->run(op, nullptr, 1, {});
   EXPECT_EQ(again.notes, whole.notes) << "of both forms";
   EXPECT_EQ(runs->kept.size(), 1U);
+}
+
+// What takes two and a half times its bound may be the fastest of all and is simulated to its end;
+// of what takes three and a half times it nothing is known but the bound, whatever the limit.
+TEST(LayoutRuns, ALayoutIsWorthThreeTimesItsBound) {
+  const LayerOp op = product("a", {});
+  for (const double times : {2.5, 3.5}) {
+    auto wafer = small_wafer();
+    wafer->set("ws.index_bits", "0", "test");
+    const Cycle cycles = wafer->run(op, nullptr, 1, {}).cycles;
+    const auto least = static_cast<Cycle>(static_cast<double>(cycles) / times);
+    const Noted machine(std::move(wafer), std::make_shared<Noted::Notes>(), least);
+    const std::vector<LayoutSpace>& all = machine.layouts();
+    const auto space = std::find_if(all.begin(), all.end(), [&](const LayoutSpace& each) {
+      return each.kind == machine.layout_kind(op, nullptr);
+    });
+    ASSERT_NE(space, all.end());
+    const LayoutPoints points(machine, op, nullptr, *space);
+    const TakeOperands as_they_lie;
+    const LayoutTrials trials(machine, op, nullptr, 1, {}, points, as_they_lie);
+    const LayoutTrial trial = trials.simulate(SpacePlace(points.values().size(), 0), 10 * cycles);
+    if (times < 3) {
+      ASSERT_EQ(trial.fate, LayoutTrial::Fate::simulated);
+      EXPECT_EQ(trial.result->cycles, cycles);
+    } else {
+      EXPECT_EQ(trial.fate, LayoutTrial::Fate::unknown);
+    }
+  }
 }
 
 // 96 rows of W for each of 12 columns: words are taken at an even pace, a row after the other. Of

@@ -163,6 +163,27 @@ TEST(Layout, ASweepComparesPlannedWithBest) {
               HasSubstr("--layout: is given in"));
 }
 
+// The bench's folder is not the one that the program runs in. Two groups of twelve columns are what
+// the file says.
+TEST(Layout, ASweepFindsAFileOfLayoutsBesideIt) {
+  const ProgramBench bench;
+  bench.file("two.yaml", "layouts:\n  - {m: 96, layout: {ws.groups: 2}}\n");
+  const std::string file = bench.file(
+      "s.yaml",
+      "machine: wse2\ngemm: 96x96x60\npattern: unstructured\ndensity: 0.2\nresidency: streamed\n"
+      "set: {wafer.columns: 12, wafer.rows: 6, io.share: 1}\ngrid: {layout: [planned, "
+      "two.yaml]}\n");
+  const Ran ran = run_real("sweep " + file + " --quiet");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("two.yaml  streamed"));
+  // no file has that name, and a result can be kept
+  const Ran kept = run_real(
+      "compare --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet "
+      "--gemm 96x96x60 --pattern dense --layout best:2 --out " +
+      bench.path("kept"));
+  EXPECT_EQ(kept.status, 0) << kept.err;
+}
+
 TEST(Layout, SpacesAreDescribedAsTheyAreSearched) {
   const Ran ran = run_real("describe layouts --wide");
   EXPECT_EQ(ran.status, 0);

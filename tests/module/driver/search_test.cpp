@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,6 +80,10 @@ TEST(Search, RefusesWhatItDoesNotUnderstand) {
               HasSubstr("space.yaml:2:9: budget: found '0'"));
   EXPECT_THAT(search(bench, "minimise: time\nstrategy: descend\n" + space).err,
               HasSubstr("space.yaml:2:11: strategy: found 'descend'; allowed: bounds, descent"));
+  EXPECT_THAT(search(bench, "minimise: time\ngain: 1\n" + space).err,
+              HasSubstr("space.yaml:2:7: gain: found '1'; allowed: a share, 0 to below 1"));
+  EXPECT_THAT(search(bench, "minimise: time\nat_a_time: 0\n" + space).err,
+              HasSubstr("space.yaml:2:12: at_a_time: found '0'; allowed: a number of points"));
   EXPECT_THAT(search(bench, "minimise: [time, area]\nstrategy: descent\n" + space).err,
               HasSubstr("strategy bounds finds a front"));
   const Ran sweep = run_real("sweep " + bench.file("s.yaml", "minimise: time\n" + space));
@@ -99,6 +104,20 @@ TEST(Search, DescendsToTheSamePoint) {
   EXPECT_EQ(one.status, 0) << one.err;
   EXPECT_EQ(one.out, two.out);
   EXPECT_EQ(best_line(one.out), best_line(all.out)) << one.out;
+}
+
+// With a gain of nine tenths no point can be so much better than the first that is simulated, one
+// at a time, so that it stays the only one; the result says how good another could be.
+TEST(Search, AGainLeavesOutWhatIsHardlyBetter) {
+  const ProgramBench bench;
+  for (const char* const strategy : {"bounds", "descent"}) {
+    const Ran ran = search(bench, fmt::format("minimise: time\nstrategy: {}\nrestarts: 0\n"
+                                              "gain: 0.9\nat_a_time: 1\n{}",
+                                              strategy, kSpace));
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("9 points, 1 simulated, 8 pruned by their bounds"));
+    EXPECT_THAT(ran.out, HasSubstr("Points that cannot be 90 % below the best are pruned"));
+  }
 }
 
 // Sixteen columns are no eleven groups: a point that is known not to be is not run, has no bound,
@@ -293,7 +312,9 @@ double least_found(const SmallSpace& space, const Mask* mask, bool prunes, std::
     }
     points.push_back(point);
   }
-  SearchOrder order(std::move(points), 0, prunes);
+  SearchTerms terms;
+  terms.prunes = prunes;
+  SearchOrder order(std::move(points), terms);
   for (auto batch = order.next(); !batch.empty(); batch = order.next()) {
     for (const std::size_t point : batch) {
       const std::optional<double> cycles = cycles_of(space, point, mask);

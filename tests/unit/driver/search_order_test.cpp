@@ -44,12 +44,24 @@ SearchOrder searched(const Space& space, bool exhaustive) {
   if (exhaustive) {
     for (SearchPoint& point : points) std::fill(point.bound.begin(), point.bound.end(), 0);
   }
-  SearchOrder order(points, 0);
+  SearchOrder order(points, {});
   for (std::vector<std::size_t> batch = order.next(); !batch.empty(); batch = order.next()) {
-    EXPECT_LE(batch.size(), SearchOrder::kBatch);
+    EXPECT_LE(batch.size(), SearchTerms{}.at_a_time);
     for (const std::size_t i : batch) order.simulated(i, space.values[i]);
   }
   return order;
+}
+
+SearchTerms budget_of(std::size_t points) {
+  SearchTerms terms;
+  terms.budget = points;
+  return terms;
+}
+
+SearchTerms all_terms() {
+  SearchTerms terms;
+  terms.prunes = false;
+  return terms;
 }
 
 std::vector<std::vector<double>> values_of(const SearchOrder& order) {
@@ -77,7 +89,7 @@ TEST(SearchOrder, TakesTheLowestBoundsFirstAndLeavesOutWhatCannotWin) {
   points[0].bound = {5};
   points[1].bound = {1};
   points[2].bound = {3};
-  SearchOrder order(points, 1);
+  SearchOrder order(points, budget_of(1));
   EXPECT_THAT(order.next(), ElementsAre(1));
   order.simulated(1, {4});
   EXPECT_THAT(order.next(), IsEmpty()) << "the budget is one point";
@@ -87,11 +99,34 @@ TEST(SearchOrder, TakesTheLowestBoundsFirstAndLeavesOutWhatCannotWin) {
   EXPECT_THAT(order.least(), ElementsAre(1));
 }
 
+// Bounds 8, 9, 9.5 and a gain of a tenth: of a point of 10 only what can be below 9 is of interest,
+// so that the second and third are left out; the best of all may be a tenth below, not more.
+// Without the gain both are simulated.
+TEST(SearchOrder, LeavesOutWhatCannotGainEnough) {
+  const std::vector<SearchPoint> points = {{{8}}, {{9}}, {{9.5}}};
+  for (const double gain : {0.1, 0.0}) {
+    SearchTerms terms;
+    terms.gain = gain;
+    terms.at_a_time = 1;
+    SearchOrder order(points, terms);
+    EXPECT_THAT(order.next(), ElementsAre(0));
+    order.simulated(0, {10});
+    if (gain == 0) {
+      EXPECT_THAT(order.next(), ElementsAre(1));
+      continue;
+    }
+    EXPECT_THAT(order.next(), IsEmpty());
+    EXPECT_EQ(order.points()[1].fate, Fate::pruned);
+    EXPECT_EQ(order.points()[2].fate, Fate::pruned);
+    EXPECT_NEAR(order.at_most_above(), 0.1, 1e-12);
+  }
+}
+
 // Of two objectives a point is beaten by one that is nowhere above it.
 TEST(SearchOrder, KeepsAFrontOfSeveralObjectives) {
   std::vector<SearchPoint> points(3);
   for (SearchPoint& point : points) point.bound = {0, 0};
-  SearchOrder order(points, 0);
+  SearchOrder order(points, {});
   EXPECT_THAT(order.next(), ElementsAre(0, 1, 2));
   order.simulated(0, {1, 3});
   order.simulated(1, {2, 2});
@@ -102,8 +137,8 @@ TEST(SearchOrder, KeepsAFrontOfSeveralObjectives) {
 // Bounds of 4 and 9 of points of 5 and 10: a fifth and a tenth below; without a bound none is said.
 TEST(SearchOrder, AllPointsAreSimulatedIfBoundsPruneNone) {
   const std::vector<SearchPoint> points = {{{4}}, {{9}}, {{0}}};
-  SearchOrder pruned(points, 0);
-  SearchOrder all(points, 0, false);
+  SearchOrder pruned(points, {});
+  SearchOrder all(points, all_terms());
   for (SearchOrder* const order : {&pruned, &all}) {
     EXPECT_EQ(order->next().size(), 3U);
     order->simulated(0, {5});
@@ -112,9 +147,9 @@ TEST(SearchOrder, AllPointsAreSimulatedIfBoundsPruneNone) {
     EXPECT_THAT(order->slack(), testing::ElementsAre(testing::DoubleNear(0.1, 1e-12),
                                                      testing::DoubleNear(0.2, 1e-12)));
   }
-  const std::vector<SearchPoint> many(SearchOrder::kBatch + 1, {{9}});
-  SearchOrder first(many, 0);
-  SearchOrder every(many, 0, false);
+  const std::vector<SearchPoint> many(SearchTerms{}.at_a_time + 1, {{9}});
+  SearchOrder first(many, {});
+  SearchOrder every(many, all_terms());
   for (SearchOrder* const order : {&first, &every}) {
     for (const std::size_t i : order->next()) order->simulated(i, {9});
   }

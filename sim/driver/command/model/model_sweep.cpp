@@ -184,10 +184,15 @@ class ModelSearch {
  public:
   ModelSearch(const SearchWords& words, std::size_t points)
       : order_(std::vector<SearchPoint>(points, SearchPoint{zeros(words), {}, Fate::open}),
-               words.budget) {
+               words.terms) {
     if (words.descent) {
       throw RequestError(fmt::format(
           "{}: strategy: descent is of layouts; points of a model are all simulated", words.place));
+    }
+    if (!words.terms_place.empty()) {
+      throw RequestError(fmt::format(
+          "{}: gain and at_a_time are of points with bounds; points of a model have none",
+          words.terms_place));
     }
     const std::vector<std::string> allowed = {"time", "energy", "energy_delay"};
     for (const SearchWords::Word& each : words.minimise) {
