@@ -173,5 +173,42 @@ TEST(GroupLayouts, AreWhatAMoveLeavesInEachCore) {
   }
 }
 
+/// Lengths of the vectors that the cores of a move send.
+std::vector<std::uint32_t> sent_vectors(const CoreMover& mover) {
+  std::vector<std::uint32_t> lengths;
+  for (const LayerStage& stage : mover.stages("move")) {
+    for (const TaskProgram& part : stage.parts) {
+      for (const CoreProgram& core : part.cores) {
+        for (const Task& task : core.tasks) {
+          for (const Step& step : task.steps) {
+            const bool sends = step.vector.to.kind == Operand::Kind::fabric;
+            if (step.kind == Step::Kind::vector && sends) lengths.push_back(step.vector.length);
+          }
+        }
+      }
+    }
+  }
+  return lengths;
+}
+
+// Eight tokens of one feature, which column 0 has, go to two groups of two columns: of the first
+// four, whose results are kept at the first place, the second and fourth go to group 1, of the
+// others, dealt from group 1 on, the first and third. So tokens 1 and 3 are one vector and 4 and 6
+// are one, each of two; the rest is where it belongs.
+TEST(GroupLayouts, TokensThatAreDealtAreAVectorForEachPlace) {
+  LayerSetup layer;
+  layer.wafer.columns = 4;
+  layer.wafer.rows = 1;
+  StreamingParams ws;
+  ws.groups = 2;
+  ws.share = Share::tokens;
+  const IoParams io;
+  const FeatureLayout to = entry_layout(layer.wafer, {ws, io}, {1}, 8, 5);
+  CoreMover mover(layer, Element::fp16);
+  const FeatureLayout from = block_layout(layer.wafer, 1, 8);
+  LayoutMove({from, 0, to, 0, 1, 8}).add_to(mover, 2);
+  EXPECT_EQ(sent_vectors(mover), (std::vector<std::uint32_t>{2, 2}));
+}
+
 }  // namespace
 }  // namespace lacuna::wse
