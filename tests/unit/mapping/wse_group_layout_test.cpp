@@ -210,5 +210,19 @@ TEST(GroupLayouts, TokensThatAreDealtAreAVectorForEachPlace) {
   EXPECT_EQ(sent_vectors(mover), (std::vector<std::uint32_t>{2, 2}));
 }
 
+// A product that has no row below those that copy is refused, but its moves may be asked for first.
+TEST(GroupLayouts, NothingEntersWhereRowsThatCopyLeaveNone) {
+  WaferParams wafer;
+  wafer.columns = 4;
+  wafer.rows = 1;
+  StreamingParams ws;
+  ws.groups = 2;
+  ws.lie = Lie::interleaved;
+  const IoParams io;
+  EXPECT_TRUE(token_parts(entry_layout(wafer, {ws, io}, {1, 1}, 8, 5)).empty());
+  wafer.rows = 2;
+  EXPECT_EQ(token_parts(entry_layout(wafer, {ws, io}, {1, 1}, 8, 5)).at(0).row, 1U);
+}
+
 }  // namespace
 }  // namespace lacuna::wse

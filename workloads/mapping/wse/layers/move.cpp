@@ -149,6 +149,7 @@ FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& strea
       std::find_if(to.tokens.begin(), to.tokens.end(), [](std::uint32_t n) { return n != 0; }) -
       to.tokens.begin());
   const auto active = static_cast<std::uint32_t>(to.tokens.size()) - spread;
+  if (active == 0) return to;  // the product is refused: no row is left below those that copy
   to.tokens.assign(spread + entry_row(stream.ws.inject, active) + std::size_t{1}, 0);
   to.tokens.back() = tokens;
   to.split = false;
