@@ -138,6 +138,7 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
 std::string reason_not_to_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   if (!program.gradient->gradients.empty()) return "each row carries values of its own";
+  if (kernel.groups.count != 1) return "columns are in groups (ws.groups)";
   if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
     return "a beat takes several cycles of the memory";
   }

@@ -45,9 +45,10 @@ void GradientCores::add(const CorePorts& ports) {
   for (const CorePort& port : core.ports.out) {
     (port.color == kernel_.down[ports.row % 2] ? core.to_south : core.to_ring) = &port;
   }
+  const std::size_t around = stream_.ring.size() / stream_.groups.count;  // of a group
   for (std::size_t p = 0; p < stream_.ring.size(); ++p) {
     if (stream_.ring[p] != ports.column) continue;
-    core.next_column = stream_.ring[(p + 1) % stream_.ring.size()];
+    core.next_column = stream_.ring[p / around * around + (p + 1) % around];
   }
   look_up(core);
   if (!kernel_.gradients.empty()) {
@@ -129,7 +130,8 @@ void GradientCores::look_up(Core& core) const {
   state.send_more = flag(sent != stream_.steps);
   state.own_sent = flag(sent != stream_.steps && owns(core, sent));
   // not from the last column on its way
-  state.sends = flag(sent != stream_.steps && stream_.final_column[sent] != core.next_column);
+  state.sends =
+      flag(sent != stream_.steps && stream_.keeper(sent, core.ports.column) != core.next_column);
 }
 
 void GradientCores::advance(State& state, std::size_t place, const Lane& /*take*/,

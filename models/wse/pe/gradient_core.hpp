@@ -85,7 +85,7 @@ class GradientCores final : public LaneCores {
   void ended(std::size_t /*place*/, const Lane& /*lanes*/) { ++finished_; }
 
   bool owns(const Core& core, std::uint32_t step) const {
-    return stream_.final_column[step] == core.ports.column;
+    return stream_.keeper(step, core.ports.column) == core.ports.column;
   }
   void look_up(Core& core) const;
   void book(Core& core, const GradientWaits<Number>& waits, const Control::Beats& issued,

@@ -169,7 +169,7 @@ class GradientRun {
     wse::WaferStats stats;
     stats.collect_gradient(outcome, plan.program, hardware_, plan.rows_off);
     const std::uint64_t useful = plan.positions * op_.k;
-    stats.core.mac_skipped += std::uint64_t{plan.row_of_step.size()} * op_.k * op_.n - useful;
+    stats.core.mac_skipped += std::uint64_t{plan.outputs} * op_.k * op_.n - useful;
     result_.mac_useful += useful;
     result_.sram_read_bytes += stats.sram_read_bytes;
     result_.sram_write_bytes += stats.sram_write_bytes;
@@ -262,6 +262,13 @@ class GradientRun {
     into_.note("io share",
                fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                            plan.program.rate.words, plan.program.rate.per));
+    const wse::ColumnGroups& groups = plan.program.kernel.groups;
+    if (groups.count != 1) {
+      into_.note("groups",
+                 fmt::format("{} of {} columns{}, {} rows of the gradient each", groups.count,
+                             groups.width, groups.interleaved ? ", interleaved" : "",
+                             plan.program.kernel.steps));
+    }
     into_.note("fold", fold_.empty() ? "every row is simulated: " + not_folded_ : fold_);
   }
 

@@ -42,19 +42,6 @@ bool is_layer(const WseParams& /*params*/, const LayerOp& op) {
   return wse::is_layer_operation(op);
 }
 
-void require_no_groups(const WaferRequest& request, const std::string& why) {
-  const unsigned groups = request.params.ws.groups;
-  if (groups != 1) refuse(request, "ws.groups = {}: {}", groups, why);
-}
-
-/// The sums of a weight gradient are one for a column.
-void require_whole_columns(const WaferRequest& request) {
-  require_no_groups(
-      request, fmt::format("op '{}': the sums of a weight gradient run down whole columns, which "
-                           "groups would all have a part of",
-                           request.op.op));
-}
-
 void require_int8(const WaferRequest& request) {
   const LayerOp& op = request.op;
   if (request.params.simd.int8 == 0) {
@@ -93,7 +80,10 @@ void require_tasks(const WaferRequest& request) {
   const WseParams& params = request.params;
   const LayerOp& op = request.op;
   const std::string kernel = "kernel.gemm = " + params.kernel.gemm.value_text();
-  require_no_groups(request, kernel + " works on all columns, not in groups of them");
+  if (params.ws.groups != 1U) {
+    refuse(request, "ws.groups = {}: {} works on all columns, not in groups of them",
+           params.ws.groups.value(), kernel);
+  }
   if (op.x_pattern != "dense") {
     refuse(request, "x_pattern '{}': {} has a program of the cores that moves whole tiles of X",
            op.x_pattern, op.mode == Mode::dynamic ? "mode dynamic" : kernel);
@@ -114,7 +104,6 @@ OpResult run_task_row(const WaferRequest& request) {
 }
 
 void require_gradient(const WaferRequest& request) {
-  require_whole_columns(request);
   require_stream(request);
   if (request.params.ws.inject == wse::Inject::column_top) return;
   refuse(request,
@@ -128,11 +117,6 @@ OpResult run_gradient_row(const WaferRequest& request) {
   OpResult result = run_gradient(params, op, mask, seed, execution);
   result.mode = word(wse::kernel_of(mask != nullptr, Residency::streamed));
   return result;
-}
-
-void require_dense_gradient(const WaferRequest& request) {
-  require_whole_columns(request);
-  require_stream(request);
 }
 
 /// Of its two operands the one with zeros is streamed.
@@ -192,8 +176,7 @@ const std::vector<WaferRows>& wafer_rows() {
   static const std::vector<WaferRows> rows = {
       {"programs of tasks", runs_as_tasks, require_tasks, run_task_row},
       {"gradients of sparse weights", is_gradient, require_gradient, run_gradient_row},
-      {"gradients of dense weights", is_dense_gradient, require_dense_gradient,
-       run_dense_gradient_row},
+      {"gradients of dense weights", is_dense_gradient, require_stream, run_dense_gradient_row},
       {"products of activations and functions", is_layer, require_layer, run_layer_row},
       {"products with weights", is_weight_product, require_stream, run_weight_row},
   };

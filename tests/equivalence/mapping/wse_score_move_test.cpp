@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -48,38 +47,6 @@ LayerOp of_scores(bool transposed) {
   op.sources[2].kind = Kind::activations;  // of nobody: nothing is known of it
   return op;
 }
-
-/// Hops of words along lines: those of a line that go one way from one core to several, some of
-/// them beyond the next, all pass routers as far as the farthest, as a stream; others go as far as
-/// each has to.
-class LineHops {
- public:
-  void add(std::uint32_t line, std::uint32_t from, std::uint32_t to) {
-    if (from != to) ways_[{line, to > from}].emplace_back(from, to);
-  }
-
-  std::uint64_t sum() const {
-    std::uint64_t sum = 0;
-    for (const auto& [way, words] : ways_) {
-      const auto& [first, to] = words.front();
-      (void)to;
-      std::uint64_t each = 0;
-      std::uint64_t farthest = 0;
-      bool from_one = true;
-      for (const auto& [a, b] : words) {
-        each += apart(a, b);
-        farthest = std::max<std::uint64_t>(farthest, apart(a, b));
-        from_one = from_one && a == first;
-      }
-      sum += from_one && farthest > 1 ? farthest * words.size() : each;
-    }
-    return sum;
-  }
-
- private:
-  std::map<std::pair<std::uint32_t, bool>, std::vector<std::pair<std::uint32_t, std::uint32_t>>>
-      ways_;
-};
 
 // On 8 x 6 cores each of four matrices has 4 x 3. Softmax has the 9 rows of scores on 3 rows of
 // cores, and their 7 columns in pieces of two on 4 columns; transposed, row i is a column of W.

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "models/common/fp16.hpp"
 #include "models/sparsity/mask.hpp"
@@ -80,7 +84,44 @@ void expect_values(const Case& c, const GradientPlan& plan, const WaferOutcome& 
   }
 }
 
+/// The same in groups of columns that share the rows of the gradient.
+Case grouped_case(std::uint64_t seed) {
+  Case c = random_case(seed);
+  Random random(stream_seed(seed, "gradient groups"));
+  const auto groups = static_cast<unsigned>(2 + random.bounded(3));
+  c.setup.ws.groups = groups;
+  c.setup.ws.lie = random.bounded(2) == 0 ? Lie::side_by_side : Lie::interleaved;
+  c.setup.ws.exchange = random.bounded(2) == 0 ? Exchange::product : Exchange::next;
+  c.setup.wafer.columns = groups * static_cast<unsigned>(1 + random.bounded(4));
+  return c;
+}
+
 class RandomGradient : public ::testing::TestWithParam<std::uint64_t> {};
+
+void expect_one_result(const Case& c, const GradientPlan& plan, std::uint64_t seed) {
+  for (const Cycle jitter : {0U, 3U}) {
+    RunOptions options{Engine::clocked, 0, jitter, seed, true};
+    const WaferOutcome definition = simulate(c.params, plan.program, options);
+    expect_values(c, plan, definition);
+    for (const CoreCounters& core : definition.cores) {
+      Cycle booked = 0;
+      for (const std::uint64_t cycles : core.cycles) booked += cycles;
+      EXPECT_EQ(booked, definition.cycles);
+    }
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      options.engine = engine;
+      options.shuffle = seed + 1;
+      const WaferOutcome outcome = simulate(c.params, plan.program, options);
+      EXPECT_EQ(difference(definition, outcome), "");
+      EXPECT_EQ(outcome.collected, definition.collected);
+      options.modules = true;
+      const WaferOutcome apart = simulate(c.params, plan.program, options);
+      options.modules = false;
+      EXPECT_EQ(difference(definition, apart), "");
+      EXPECT_EQ(apart.collected, definition.collected);
+    }
+  }
+}
 
 TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
   const std::uint64_t cases = 10 * test::long_factor();
@@ -88,29 +129,51 @@ TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
     Case c = random_case(seed);
     if (seed % 5 != 0) c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const GradientPlan plan = plan_gradient(c.job, c.setup);
-    for (const Cycle jitter : {0U, 3U}) {
-      RunOptions options{Engine::clocked, 0, jitter, seed, true};
-      const WaferOutcome definition = simulate(c.params, plan.program, options);
-      expect_values(c, plan, definition);
-      for (const CoreCounters& core : definition.cores) {
-        Cycle booked = 0;
-        for (const std::uint64_t cycles : core.cycles) booked += cycles;
-        EXPECT_EQ(booked, definition.cycles);
-      }
-      for (const Engine engine : {Engine::clocked, Engine::event}) {
-        options.engine = engine;
-        options.shuffle = seed + 1;
-        const WaferOutcome outcome = simulate(c.params, plan.program, options);
-        EXPECT_EQ(difference(definition, outcome), "");
-        EXPECT_EQ(outcome.collected, definition.collected);
-        options.modules = true;
-        const WaferOutcome apart = simulate(c.params, plan.program, options);
-        options.modules = false;
-        EXPECT_EQ(difference(definition, apart), "");
-        EXPECT_EQ(apart.collected, definition.collected);
+    expect_one_result(c, plan_gradient(c.job, c.setup), seed);
+    if (HasFailure()) return;
+  }
+}
+
+/// Every kept position of all parts, in the group that has its row and the column that has its
+/// feature, once.
+void expect_positions(const Case& c, const std::vector<GradientPlan>& parts) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> found;
+  std::size_t count = 0;
+  for (const GradientPlan& plan : parts) {
+    const StreamingKernel& k = plan.program.kernel;
+    std::vector<std::size_t> next(plan.program.columns, 0);
+    for (std::uint32_t s = 0; s < k.steps; ++s) {
+      for (std::uint32_t column = 0; column < plan.program.columns; ++column) {
+        const std::uint32_t group = k.groups.group_of(column);
+        const std::uint32_t row = plan.row_of_step[std::size_t{s} * k.groups.count + group];
+        for (std::uint32_t i = 0; i < k.count(s, column); ++i, ++count) {
+          found.emplace(row, plan.feature_of[column][k.payloads[column][next[column]++]]);
+        }
       }
     }
+  }
+  EXPECT_EQ(count, found.size());
+  std::set<std::pair<std::uint32_t, std::uint32_t>> kept;
+  for (std::uint32_t i = 0; i < c.job.m; ++i) {
+    for (std::uint32_t j = 0; j < c.job.n; ++j) {
+      const auto begin = c.mask.columns.begin() + static_cast<std::ptrdiff_t>(c.mask.offsets[i]);
+      const auto end = c.mask.columns.begin() + static_cast<std::ptrdiff_t>(c.mask.offsets[i + 1]);
+      if (c.job.mask == nullptr || std::find(begin, end, j) != end) kept.emplace(i, j);
+    }
+  }
+  EXPECT_EQ(found, kept);
+}
+
+TEST_P(RandomGradient, InGroupsOfColumnsGivesTheSameSums) {
+  const std::uint64_t cases = 10 * test::long_factor();
+  for (std::uint64_t seed = GetParam() * 100; seed < GetParam() * 100 + cases; ++seed) {
+    Case c = grouped_case(seed);
+    if (seed % 5 != 0) c.job.mask = &c.mask;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    std::vector<GradientPlan> parts;
+    plan_gradient_parts(c.job, c.setup, [&](const GradientPlan& plan) { parts.push_back(plan); });
+    expect_positions(c, parts);
+    for (const GradientPlan& plan : parts) expect_one_result(c, plan, seed);
     if (HasFailure()) return;
   }
 }

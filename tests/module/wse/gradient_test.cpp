@@ -91,6 +91,56 @@ TEST(WeightGradient, ComesInPartsIfItsDotProductsDoNotFit) {
   EXPECT_EQ(positions, 64U * 64);
 }
 
+// Two groups of one column make a row of dW each, as one column with one row would (above); with a
+// third row both take two, of which the second group's is empty and has only a command.
+TEST(WeightGradient, GroupsOfColumnsMakeRowsOfTheirOwn) {
+  for (const Lie lie : {Lie::side_by_side, Lie::interleaved}) {
+    StreamingSetup two = setup(2, 1);
+    two.ws.groups = 2;
+    two.ws.lie = lie;
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      EXPECT_EQ(cycles(job(2, 4, 1), two, engine), 13U);
+    }
+    const GradientPlan plan = plan_gradient(job(3, 4, 1), two);
+    EXPECT_EQ(plan.row_of_step, (std::vector<std::uint32_t>{0, 1, 2, kNoRow}));
+    EXPECT_EQ(plan.outputs, 3U);
+    EXPECT_EQ(plan.positions, 3U);
+    const WaferOutcome outcome = simulate({}, plan.program, {Engine::clocked});
+    EXPECT_EQ(outcome.collected[0].size(), 2U);
+    EXPECT_EQ(outcome.collected[1].size(), 1U);
+  }
+}
+
+// 2 tokens x (4 input + 4 output + 8 vectors) x 2 B if products exchange their results, and half of
+// the outputs if each is in its group: without groups features, too, are half as many in a column.
+TEST(WeightGradient, GroupsOfColumnsHoldAllFeaturesAndWhatProductsLeaveThem) {
+  const auto bytes = [](unsigned groups, Exchange exchange) {
+    StreamingSetup made = setup(2, 1);
+    made.ws.groups = groups;
+    made.ws.exchange = exchange;
+    return plan_gradient(job(4, 2, 4), made).bytes;
+  };
+  EXPECT_EQ(bytes(2, Exchange::product) - bytes(2, Exchange::next), 2U * 2 * 2);
+  EXPECT_EQ(bytes(2, Exchange::next) - bytes(1, Exchange::product), 2U * 2 * 2);
+}
+
+TEST(WeightGradient, GroupsThatShareTokensOrHaveNoColorsAreRefused) {
+  StreamingSetup tokens = setup(4, 1);
+  tokens.ws.groups = 2;
+  tokens.ws.share = Share::tokens;
+  EXPECT_THAT([&] { (void)plan_gradient(job(2, 4, 1), tokens); },
+              ::testing::ThrowsMessage<UnsupportedError>(
+                  ::testing::HasSubstr("ws.groups = 2 with ws.share = tokens")));
+  StreamingSetup six = setup(12, 1);
+  six.ws.groups = 6;
+  six.ws.lie = Lie::interleaved;
+  EXPECT_THAT([&] { (void)plan_gradient(job(2, 4, 1), six); },
+              ::testing::ThrowsMessage<UnsupportedError>(
+                  ::testing::HasSubstr("need 27 colors, of which there are 24")));
+  six.ws.groups = 4;  // 16 + 3
+  EXPECT_EQ(plan_gradient(job(2, 4, 1), six).positions, 2U);
+}
+
 TEST(WeightGradient, WaitsForTheGradientOfItsRow) {
   // Column 1 needs 16 tokens of dY, 8 words, which column 0 sends from cycle 0 on, a word in a
   // cycle: written in 7, on the ramp in 8, at its router in 10, at the other in 11, in the queue

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/machines/machine.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
@@ -36,6 +39,38 @@ inline std::uint64_t hops(const OpResult& result, const std::string& phase) {
   }
   return 0;
 }
+
+/// Hops of words along lines: those of a line that go one way from one core to several, some of
+/// them beyond the next, all pass routers as far as the farthest, as a stream; others go as far as
+/// each has to.
+class LineHops {
+ public:
+  void add(std::uint32_t line, std::uint32_t from, std::uint32_t to) {
+    if (from != to) ways_[{line, to > from}].emplace_back(from, to);
+  }
+
+  std::uint64_t sum() const {
+    std::uint64_t sum = 0;
+    for (const auto& [way, words] : ways_) {
+      const auto& [first, to] = words.front();
+      (void)to;
+      std::uint64_t each = 0;
+      std::uint64_t farthest = 0;
+      bool from_one = true;
+      for (const auto& [a, b] : words) {
+        each += apart(a, b);
+        farthest = std::max<std::uint64_t>(farthest, apart(a, b));
+        from_one = from_one && a == first;
+      }
+      sum += from_one && farthest > 1 ? farthest * words.size() : each;
+    }
+    return sum;
+  }
+
+ private:
+  std::map<std::pair<std::uint32_t, bool>, std::vector<std::pair<std::uint32_t, std::uint32_t>>>
+      ways_;
+};
 
 /// Where an even share of `count` over `cores` puts element `i`.
 inline std::uint32_t even(std::uint32_t i, std::uint32_t count, std::uint32_t cores) {

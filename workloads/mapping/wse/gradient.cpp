@@ -9,6 +9,7 @@
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 
@@ -26,14 +27,20 @@ std::int32_t input_value(const GradientJob& job, std::uint32_t j, std::uint32_t 
 class GradientPlanner {
  public:
   GradientPlanner(const GradientJob& job, const StreamingSetup& setup)
-      : job_(job), setup_(setup), columns_(setup.wafer.columns), fp32_(job.dtype == DType::fp32) {
+      : job_(job),
+        setup_(setup),
+        columns_(setup.wafer.columns),
+        use_(use_groups(setup.wafer, setup.ws, false)),
+        groups_(use_.groups),
+        fp32_(job.dtype == DType::fp32) {
+    check_groups();
     set_formats();
     share();
     check_memory();
     list_positions();
   }
 
-  bool done() const { return begun_ && next_ == order_.size(); }
+  bool done() const { return begun_ && next_ == steps_; }
 
   /// The next part: as many rows of Y as leave room for their dot products.
   GradientPlan next() {
@@ -63,8 +70,29 @@ class GradientPlanner {
   StreamingKernel& stream() { return plan_.program.kernel; }
   GradientKernel& gradient() { return *plan_.program.gradient; }
 
+  /// Rings of interleaved groups and the chain have colors of their own.
+  void check_groups() {
+    if (use_.share_elements) {
+      throw UnsupportedError(fmt::format(
+          "ws.groups = {} with ws.share = tokens: each group would have the sums of a weight "
+          "gradient over its own tokens only, and nothing adds them up; with rows each has rows of "
+          "the gradient, over all tokens",
+          groups_.count));
+    }
+    const unsigned rings = kRingColors * (groups_.interleaved ? groups_.count : 1);
+    if (rings + 3 > kColors) {
+      throw UnsupportedError(
+          fmt::format("ws.groups = {}: the rings of interleaved groups (ws.lie) and the chain of a "
+                      "weight gradient need {} colors, of which there are {}",
+                      groups_.count, rings + 3, kColors));
+    }
+    gradient_.down = {Color{static_cast<std::uint8_t>(rings + 1)},
+                      Color{static_cast<std::uint8_t>(rings + 2)}};
+  }
+
   void set_formats() {
     StreamingKernel& k = formats_;
+    k.groups = groups_;
     k.fp32 = fp32_;
     k.psum_fp32 = fp32_ || (job_.partials == Partials::automatic ? setup_.ws.psum == Precision::fp32
                                                                  : job_.partials == Partials::fp32);
@@ -94,16 +122,52 @@ class GradientPlanner {
     const KPartition kind = setup_.ws.k_partition == KPartition::balanced
                                 ? KPartition::block
                                 : setup_.ws.k_partition.value();
-    owner_of_output_ = assign_features(kind, job_.m, columns_, {});
-    owner_of_input_ = assign_features(kind, job_.n, columns_, {});
+    owner_of_output_ = assign_features(kind, job_.m, groups_.width, {});
+    owner_of_input_ = assign_features(kind, job_.n, groups_.width, {});
+    group_of_ = deal_rows(owner_of_output_, groups_);
     index_.resize(job_.n);
     feature_of_.resize(columns_);
     for (std::uint32_t j = 0; j < job_.n; ++j) {
-      auto& mine = feature_of_[owner_of_input_[j]];
-      index_[j] = static_cast<std::uint32_t>(mine.size());
-      mine.push_back(j);
+      for (std::uint32_t g = 0; g < groups_.count; ++g) {
+        auto& mine = feature_of_[groups_.column_of(g, owner_of_input_[j])];
+        index_[j] = static_cast<std::uint32_t>(mine.size());
+        mine.push_back(j);
+      }
     }
-    order_ = order_rows(setup_.ws.row_order, owner_of_output_, columns_);
+    order();
+  }
+
+  /// A group with fewer rows than others ends with empty ones, of which its first place has dY.
+  void order() {
+    std::vector<std::vector<std::uint32_t>> rows(groups_.count);
+    for (std::uint32_t g = 0; g < groups_.count; ++g) {
+      std::vector<std::uint32_t> mine;
+      std::vector<std::uint32_t> owner;
+      for (std::uint32_t i = 0; i < job_.m; ++i) {
+        if (group_of_[i] != g) continue;
+        mine.push_back(i);
+        owner.push_back(owner_of_output_[i]);
+      }
+      for (const std::uint32_t turn : order_rows(setup_.ws.row_order, owner, groups_.width)) {
+        rows[g].push_back(mine[turn]);
+      }
+      steps_ = std::max(steps_, static_cast<std::uint32_t>(mine.size()));
+    }
+    for (std::uint32_t s = 0; s < steps_; ++s) {
+      for (const auto& mine : rows) order_.push_back(s < mine.size() ? mine[s] : kNoRow);
+    }
+  }
+
+  /// dY that a column holds: as a product leaves its results, in all groups or in one.
+  std::vector<std::uint64_t> held_outputs() const {
+    std::vector<std::uint64_t> outputs(columns_, 0);
+    for (std::uint32_t i = 0; i < job_.m; ++i) {
+      for (std::uint32_t g = 0; g < groups_.count; ++g) {
+        const bool there = use_.exchanges || group_of_[i] == g;
+        if (there) ++outputs[groups_.column_of(g, owner_of_output_[i])];
+      }
+    }
+    return outputs;
   }
 
   /// What the cores need beside dot products that are kept.
@@ -111,8 +175,7 @@ class GradientPlanner {
     const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens.front();
     const std::uint64_t element = fp32_ ? 4 : 2;
     limit_ = std::uint64_t{setup_.mem.kib} * 1024;
-    std::vector<std::uint64_t> outputs(columns_, 0);
-    for (const std::uint32_t owner : owner_of_output_) ++outputs[owner];
+    const std::vector<std::uint64_t> outputs = held_outputs();
     for (std::uint32_t c = 0; c < columns_; ++c) {
       const std::uint64_t inputs = feature_of_[c].size();
       const std::uint64_t queues =
@@ -153,19 +216,18 @@ class GradientPlanner {
     k.payloads.resize(columns_);
     outputs_.assign(columns_, {});
     std::vector<std::uint64_t> sums(columns_, 0);
-    for (; next_ != order_.size(); ++next_) {
-      const std::uint32_t row = order_[next_];
+    for (; next_ != steps_; ++next_) {
+      const std::uint32_t* const rows = &order_[std::size_t{next_} * groups_.count];  // by group
       std::vector<std::uint32_t> counts(columns_, 0);
-      for (const std::uint32_t j : kept_[row]) ++counts[owner_of_input_[j]];
+      each_position(rows, [&](std::uint32_t column, std::uint32_t /*j*/) { ++counts[column]; });
       if (gradient_.kept && !has_room(sums, counts)) break;
-      for (const std::uint32_t j : kept_[row]) k.payloads[owner_of_input_[j]].push_back(index_[j]);
+      each_position(rows, [&](std::uint32_t column, std::uint32_t j) {
+        k.payloads[column].push_back(index_[j]);
+      });
       k.counts.insert(k.counts.end(), counts.begin(), counts.end());
-      k.final_column.push_back(owner_of_output_[row]);
-      outputs_[owner_of_output_[row]].push_back(row);
-      plan_.row_of_step.push_back(row);
-      plan_.positions += kept_[row].size();
+      for (std::uint32_t g = 0; g < groups_.count; ++g) add_row(g, rows[g]);
     }
-    k.steps = static_cast<std::uint32_t>(plan_.row_of_step.size());
+    k.steps = static_cast<std::uint32_t>(plan_.row_of_step.size() / groups_.count);
     for (std::uint32_t c = 0; c < columns_; ++c) {
       const std::uint64_t results = gradient_.kept ? sums[c] : gradient_.results;
       plan_.bytes = std::max(plan_.bytes, rest_[c] + results * result_bytes());
@@ -173,6 +235,28 @@ class GradientPlanner {
     if (!gradient_.kept) return;
     const std::uint64_t most = *std::max_element(sums.begin(), sums.end());
     gradient().results = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most));
+  }
+
+  /// The kept positions of a row of each group: their columns, and features.
+  template <class Visit>
+  void each_position(const std::uint32_t* rows, const Visit& visit) const {
+    for (std::uint32_t g = 0; g < groups_.count; ++g) {
+      if (rows[g] == kNoRow) continue;
+      for (const std::uint32_t j : kept_[rows[g]]) {
+        visit(groups_.column_of(g, owner_of_input_[j]), j);
+      }
+    }
+  }
+
+  void add_row(std::uint32_t group, std::uint32_t row) {
+    const bool empty = row == kNoRow;
+    const std::uint32_t column = groups_.column_of(group, empty ? 0 : owner_of_output_[row]);
+    stream().final_column.push_back(column);
+    outputs_[column].push_back(row);
+    plan_.row_of_step.push_back(row);
+    if (empty) return;
+    ++plan_.outputs;
+    plan_.positions += kept_[row].size();
   }
 
   /// Adds the dot products of a row to those of each column if there is room for all.
@@ -194,7 +278,7 @@ class GradientPlanner {
     Program& program = plan_.program;
     program.columns = columns_;
     program.rows = static_cast<std::uint32_t>(stream().tokens.size());
-    const std::vector<RouterProgram> ring = ring_routes(stream(), columns_);
+    const std::vector<RouterProgram> ring = group_ring_routes(stream());
     std::array<std::uint32_t, 8> variant{};  // 1 more than the first router of its kind of row
     for (std::uint32_t r = 0; r < program.rows; ++r) {
       std::uint32_t& first =
@@ -237,7 +321,8 @@ class GradientPlanner {
         }
         for (const std::uint32_t i : outputs_[c]) {
           for (std::uint32_t t = 0; t < tokens; ++t) {
-            dy.push_back(static_cast<float>(gradient_value(job_, i, first + t)));
+            const bool empty = i == kNoRow;
+            dy.push_back(empty ? 0.0F : static_cast<float>(gradient_value(job_, i, first + t)));
           }
         }
         k.activations.push_back(std::move(x));
@@ -250,6 +335,8 @@ class GradientPlanner {
   const GradientJob& job_;
   const StreamingSetup& setup_;
   std::uint32_t columns_;
+  const GroupUse use_;
+  const ColumnGroups groups_;
   bool fp32_;
   GradientPlan plan_;
   StreamingKernel formats_;  // what all parts share
@@ -258,11 +345,13 @@ class GradientPlanner {
   std::uint64_t limit_ = 0;
   std::vector<std::vector<std::uint32_t>> feature_of_;
   std::vector<std::uint32_t> owner_of_output_, owner_of_input_, index_;
-  std::vector<std::uint32_t> order_;              // rows of Y as they are streamed
+  std::vector<std::uint32_t> group_of_;           // of a row of Y
+  std::uint32_t steps_ = 0;                       // of all parts
+  std::vector<std::uint32_t> order_;              // by step and group: the row of Y
   std::vector<std::vector<std::uint32_t>> kept_;  // by row of Y
   std::vector<std::uint64_t> room_;               // by column: for dot products,
   std::vector<std::uint64_t> rest_;               // beside so many bytes
-  std::size_t next_ = 0;                          // of order_
+  std::uint32_t next_ = 0;                        // step
   bool begun_ = false;
   std::vector<std::vector<std::uint32_t>> outputs_;  // by column, in the order of the stream
 };
@@ -288,8 +377,8 @@ std::vector<std::vector<float>> gradient_reference(const Program& program) {
   std::vector<std::size_t> next(program.columns, 0);   // index of the stream
   std::vector<std::size_t> owned(program.columns, 0);  // rows of dY passed
   for (std::uint32_t s = 0; s < k.steps; ++s) {
-    const std::uint32_t owner = k.final_column[s];
     for (std::uint32_t c = 0; c < program.columns; ++c) {
+      const std::uint32_t owner = k.keeper(s, c);
       for (std::uint32_t i = 0; i < k.count(s, c); ++i) {
         const std::size_t feature = k.payloads[c][next[c]++];
         float sum = 0;
@@ -307,7 +396,9 @@ std::vector<std::vector<float>> gradient_reference(const Program& program) {
         sums[c].push_back(sum);
       }
     }
-    ++owned[owner];
+    for (std::uint32_t g = 0; g < k.groups.count; ++g) {
+      ++owned[k.final_column[std::size_t{s} * k.groups.count + g]];
+    }
   }
   return sums;
 }
@@ -319,11 +410,13 @@ std::vector<std::vector<std::int64_t>> exact_gradient(const GradientJob& job,
   std::vector<std::size_t> next(plan.program.columns, 0);
   for (std::uint32_t s = 0; s < k.steps; ++s) {
     for (std::uint32_t c = 0; c < plan.program.columns; ++c) {
+      const std::uint32_t row =
+          plan.row_of_step[std::size_t{s} * k.groups.count + k.groups.group_of(c)];
       for (std::uint32_t i = 0; i < k.count(s, c); ++i) {
         const std::uint32_t j = plan.feature_of[c][k.payloads[c][next[c]++]];
         std::int64_t sum = 0;
         for (std::uint32_t t = 0; t < job.tokens; ++t) {
-          sum += std::int64_t{gradient_value(job, plan.row_of_step[s], t)} * input_value(job, j, t);
+          sum += std::int64_t{gradient_value(job, row, t)} * input_value(job, j, t);
         }
         sums[c].push_back(sum);
       }

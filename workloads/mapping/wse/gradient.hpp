@@ -33,14 +33,17 @@ struct GradientPlan {
   std::uint64_t bytes = 0;  // of the fullest core
   std::uint64_t limit = 0;
   std::uint64_t positions = 0;                         // kept elements
-  std::vector<std::uint32_t> row_of_step;              // of Y
+  std::uint32_t outputs = 0;                           // rows of Y
+  std::vector<std::uint32_t> row_of_step;              // by group; kNoRow: an empty one
   std::vector<std::vector<std::uint32_t>> feature_of;  // by column and index
   double io_share = 0;
 };
 
 /// Lowers a job to a program: columns own outputs and inputs, rows tokens. The kept positions are
 /// streamed row by row, dY of a row runs along the rows of cores, and the sums over tokens leave
-/// in the south. OutOfMemoryError, with the bytes, if a core cannot hold its part.
+/// in the south. Groups of columns share the rows of Y, each with a ring of its own.
+/// OutOfMemoryError, with the bytes, if a core cannot hold its part; UnsupportedError if groups
+/// share tokens.
 GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup);
 
 /// The same in as many parts as the dot products need that are kept in memory: each part is of

@@ -33,6 +33,44 @@ void add_ring_routes(const std::vector<std::uint32_t>& ring, std::size_t positio
   kernel.ring_in[to] = color;
 }
 
+/// A route of a group's reduction, in the group's color, with the ways through the routers of other
+/// groups between its columns.
+void add_group_route(const Route& route, std::uint32_t column, const StreamingKernel& kernel,
+                     std::vector<RouterProgram>& routers) {
+  const ColumnGroups& groups = kernel.groups;
+  Route mine = route;
+  mine.color = kernel.sum_color(route.color, column);
+  routers[column].routes.push_back(mine);
+  if (!groups.interleaved) return;
+  for (const Port out : {kEast, kWest}) {
+    if ((route.to & bit(out)) == 0) continue;
+    for (std::uint32_t i = 1; i < groups.count; ++i) {
+      const std::uint32_t between = out == kEast ? column + i : column - i;
+      routers[between].routes.push_back({mine.color, static_cast<Port>(opposite(out)), bit(out)});
+    }
+  }
+}
+
+/// The routes of one group in each of them; `colors` of it are in use.
+std::vector<RouterProgram> repeat_routes(const std::vector<RouterProgram>& of_group,
+                                         unsigned colors, StreamingKernel& kernel) {
+  const ColumnGroups& groups = kernel.groups;
+  kernel.group_colors = static_cast<std::uint8_t>(groups.interleaved ? colors : 0);
+  kernel.ring.clear();
+  std::vector<RouterProgram> routers(groups.columns());
+  for (std::uint32_t group = 0; group < groups.count; ++group) {
+    for (const std::uint32_t place : ring_order(groups.width)) {
+      kernel.ring.push_back(groups.column_of(group, place));
+    }
+    for (std::uint32_t place = 0; place < groups.width; ++place) {
+      for (const Route& route : of_group[place].routes) {
+        add_group_route(route, groups.column_of(group, place), kernel, routers);
+      }
+    }
+  }
+  return routers;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> ring_order(std::uint32_t columns) {
@@ -59,11 +97,26 @@ std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t co
   return routers;
 }
 
+std::vector<RouterProgram> group_ring_routes(StreamingKernel& kernel) {
+  const ColumnGroups& groups = kernel.groups;
+  if (groups.count == 1) return ring_routes(kernel, groups.width);
+  StreamingKernel one;
+  const std::vector<RouterProgram> of_group = ring_routes(one, groups.width);
+  std::vector<RouterProgram> routers = repeat_routes(of_group, kRingColors, kernel);
+  kernel.ring_in.clear();
+  kernel.ring_out.clear();
+  for (std::uint32_t c = 0; c < groups.columns(); ++c) {
+    kernel.ring_in.push_back(kernel.sum_color(one.ring_in[groups.place_of(c)], c));
+    kernel.ring_out.push_back(kernel.sum_color(one.ring_out[groups.place_of(c)], c));
+  }
+  return routers;
+}
+
 Reduction ring_reduction(std::uint32_t columns) {
   Reduction reduction;
   StreamingKernel kernel;
   reduction.routers = ring_routes(kernel, columns);
-  reduction.colors = columns == 1 ? 0U : 4U;
+  reduction.colors = columns == 1 ? 0U : kRingColors;
   reduction.inputs = reduction.outputs = columns == 1 ? 0U : 1U;
   ReducePlan& plan = reduction.plan;
   plan.roles.resize(std::size_t{columns} * columns);
@@ -85,41 +138,10 @@ Reduction ring_reduction(std::uint32_t columns) {
 
 namespace {
 
-/// A route of a group's reduction, in the group's color, with the ways through the routers of other
-/// groups between its columns.
-void add_group_route(const Route& route, std::uint32_t column, const StreamingKernel& kernel,
-                     std::vector<RouterProgram>& routers) {
-  const ColumnGroups& groups = kernel.groups;
-  Route mine = route;
-  mine.color = kernel.sum_color(route.color, column);
-  routers[column].routes.push_back(mine);
-  if (!groups.interleaved) return;
-  for (const Port out : {kEast, kWest}) {
-    if ((route.to & bit(out)) == 0) continue;
-    for (std::uint32_t i = 1; i < groups.count; ++i) {
-      const std::uint32_t between = out == kEast ? column + i : column - i;
-      routers[between].routes.push_back({mine.color, static_cast<Port>(opposite(out)), bit(out)});
-    }
-  }
-}
-
 /// The same reduction in each group of columns.
 std::vector<RouterProgram> repeat_groups(Program& program, Reduction& reduction) {
   StreamingKernel& kernel = program.kernel;
-  const ColumnGroups& groups = kernel.groups;
-  kernel.group_colors = static_cast<std::uint8_t>(groups.interleaved ? reduction.colors : 0);
-  kernel.ring.clear();
-  std::vector<RouterProgram> routers(program.columns);
-  for (std::uint32_t group = 0; group < groups.count; ++group) {
-    for (const std::uint32_t place : ring_order(groups.width)) {
-      kernel.ring.push_back(groups.column_of(group, place));
-    }
-    for (std::uint32_t place = 0; place < groups.width; ++place) {
-      for (const Route& route : reduction.routers[place].routes) {
-        add_group_route(route, groups.column_of(group, place), kernel, routers);
-      }
-    }
-  }
+  std::vector<RouterProgram> routers = repeat_routes(reduction.routers, reduction.colors, kernel);
   kernel.ring_in.assign(program.columns, Color{0});
   kernel.ring_out.assign(program.columns, Color{0});
   kernel.reduce = std::move(reduction.plan);

@@ -16,9 +16,16 @@ std::vector<std::uint32_t> ring_order(std::uint32_t columns);
 /// The column after `column` on that ring, by ring position of each.
 std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring);
 
+/// Of a ring: two each way.
+constexpr unsigned kRingColors = 4;
+
 /// The ring of a kernel of `columns` columns and its colors, and what the router of each column
 /// does for it.
 std::vector<RouterProgram> ring_routes(StreamingKernel& kernel, std::uint32_t columns);
+
+/// The same of each group of kernel.groups, which may be one. Of interleaved groups each has colors
+/// of its own (StreamingKernel::sum_color()).
+std::vector<RouterProgram> group_ring_routes(StreamingKernel& kernel);
 
 /// The ring of `columns` columns as a plan: what each does for each that keeps.
 Reduction ring_reduction(std::uint32_t columns);

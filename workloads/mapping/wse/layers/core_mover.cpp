@@ -92,9 +92,12 @@ void CoreMover::add(const CorePlace& from, const CorePlace& to, std::uint64_t ro
 }
 
 void CoreMover::add_rows(const std::vector<std::uint32_t>& at,
-                         const std::vector<LineVector>& vectors) {
+                         const std::vector<LineVector>& vectors,
+                         const std::vector<std::uint32_t>& first_token) {
   for (const std::uint32_t row : at) {
-    for (std::size_t i = 0; i < vectors.size(); ++i) line(rows_, row).push_back({i, 0, vectors[i]});
+    for (std::size_t i = 0; i < vectors.size(); ++i) {
+      line(rows_, row).push_back({i, first_token[i], vectors[i]});
+    }
   }
 }
 

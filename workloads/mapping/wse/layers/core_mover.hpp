@@ -37,8 +37,10 @@ class CoreMover {
   std::uint64_t most_bytes(std::vector<std::uint64_t>& before,
                            const std::vector<CorePlace>& origins = {{}}) const;
 
-  /// The same vectors along all rows (columns) `at`.
-  void add_rows(const std::vector<std::uint32_t>& at, const std::vector<LineVector>& vectors);
+  /// The same vectors along all rows (columns) `at`. Those that go the same way are one vector if
+  /// they begin with the same token of the row.
+  void add_rows(const std::vector<std::uint32_t>& at, const std::vector<LineVector>& vectors,
+                const std::vector<std::uint32_t>& first_token);
   void add_columns(const std::vector<std::uint32_t>& at, const std::vector<LineVector>& vectors);
 
   /// A stage for each direction in which anything goes, each at `origins` of as many rectangles.

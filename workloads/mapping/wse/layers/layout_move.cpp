@@ -2,42 +2,8 @@
 #include "workloads/mapping/wse/layers/layout_move.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace lacuna::wse {
-namespace {
-
-/// Tokens of a row of cores that a share of its groups has.
-struct Part {
-  std::uint32_t row = 0;
-  std::uint32_t share = 0;
-  std::uint32_t length = 0;
-};
-
-std::vector<Part> parts_of(const FeatureLayout& layout) {
-  std::vector<Part> parts;
-  const std::uint32_t shares = layout.shares();
-  for (std::uint32_t r = 0; r < layout.tokens.size(); ++r) {
-    for (std::uint32_t share = 0; share < shares; ++share) {
-      if (layout.tokens[r] != 0) parts.push_back({r, share, layout.tokens[r] / shares});
-    }
-  }
-  return parts;
-}
-
-/// The columns of a place: of the group that has this share, or of all groups.
-std::vector<std::uint32_t> columns_of(const FeatureLayout& layout, std::uint32_t place,
-                                      std::uint32_t share) {
-  if (layout.groups.count == 1) return {place};
-  if (layout.split) return {layout.groups.column_of(share, place)};
-  std::vector<std::uint32_t> columns;
-  for (std::uint32_t g = 0; g < layout.groups.count; ++g) {
-    columns.push_back(layout.groups.column_of(g, place));
-  }
-  return columns;
-}
-
-}  // namespace
 
 LayoutMove::LayoutMove(const LayoutChange& change) : change_(change) {
   find_runs();
@@ -48,8 +14,8 @@ LayoutMove::LayoutMove(const LayoutChange& change) : change_(change) {
 
 /// Both layouts divide the same tokens.
 void LayoutMove::find_runs() {
-  std::vector<Part> from = parts_of(change_.from);
-  std::vector<Part> to = parts_of(change_.to);
+  std::vector<TokenPart> from = token_parts(change_.from);
+  std::vector<TokenPart> to = token_parts(change_.to);
   std::size_t f = 0;
   std::size_t t = 0;
   for (std::uint32_t left = change_.tokens; left != 0 && f < from.size() && t < to.size();) {
@@ -61,23 +27,15 @@ void LayoutMove::find_runs() {
   }
 }
 
-std::uint32_t LayoutMove::source(std::uint32_t feature, std::uint32_t share,
-                                 std::uint32_t target) const {
-  const std::vector<std::uint32_t> columns =
-      columns_of(change_.from, change_.from.column[change_.first + feature], share);
-  const auto away = [&](std::uint32_t c) { return std::max(c, target) - std::min(c, target); };
-  return *std::min_element(columns.begin(), columns.end(),
-                           [&](auto a, auto b) { return away(a) < away(b); });
-}
-
 /// From which column to which each feature goes, of tokens of this kind.
 void LayoutMove::visit_ways(const Kind& kind) {
   Features& features = features_[kind];
   auto& ways = ways_[kind];
   for (std::uint32_t f = 0; f < change_.count; ++f) {
     for (const std::uint32_t target :
-         columns_of(change_.to, change_.to.column[change_.place + f], kind.second)) {
-      const std::uint32_t from = source(f, kind.first, target);
+         change_.to.columns_of(change_.to.column[change_.place + f], kind.second)) {
+      const std::uint32_t from =
+          change_.from.nearest(change_.from.column[change_.first + f], kind.first, target);
       ++features.come[target];
       if (from == target) continue;
       ++features.leave[from];
@@ -92,23 +50,48 @@ void LayoutMove::add_to(CoreMover& mover, unsigned bytes) const {
   hold(mover, bytes);
 }
 
-/// Rows of which as many tokens go the same ways do the same.
-void LayoutMove::add_rows(CoreMover& mover) const {
-  using Leaving = std::vector<std::pair<Kind, std::uint32_t>>;  // tokens
+/// By row of cores what leaves its columns. Tokens that are dealt to groups are one vector as long
+/// as every so many-th goes to the same group.
+std::map<std::uint32_t, LayoutMove::Leaving> LayoutMove::leaving_rows() const {
   std::map<std::uint32_t, Leaving> rows;
+  std::map<std::uint32_t, std::uint32_t> before;  // tokens of a row
+  const std::uint32_t stride = change_.to.dealt.empty() ? 0 : change_.to.groups.count;
   for (const Run& run : runs_) {
     Leaving& leaving = rows[run.from];
-    if (leaving.empty() || leaving.back().first != run.kind) leaving.emplace_back(run.kind, 0);
-    leaving.back().second += run.length;
+    if (stride == 0) {
+      if (leaving.empty() || leaving.back().kind != run.kind) leaving.push_back({run.kind, 0, 0});
+      leaving.back().tokens += run.length;
+      continue;
+    }
+    std::uint32_t& token = before[run.from];
+    for (const std::uint32_t end = token + run.length; token != end; ++token) {
+      const auto goes_on = std::find_if(leaving.begin(), leaving.end(), [&](const Leaves& each) {
+        return each.kind == run.kind && each.first + each.tokens * stride == token;
+      });
+      if (goes_on == leaving.end()) {
+        leaving.push_back({run.kind, 1, token});
+      } else {
+        ++goes_on->tokens;
+      }
+    }
   }
+  return rows;
+}
+
+/// Rows of which as many tokens go the same ways do the same.
+void LayoutMove::add_rows(CoreMover& mover) const {
   std::map<Leaving, std::vector<std::uint32_t>> alike;
-  for (const auto& [row, leaving] : rows) alike[leaving].push_back(row);
+  for (const auto& [row, leaving] : leaving_rows()) alike[leaving].push_back(row);
   for (const auto& [leaving, at] : alike) {
     std::vector<LineVector> vectors;
-    for (const auto& [kind, tokens] : leaving) {
-      for (const auto& [from, to] : ways_.at(kind)) vectors.push_back({from, to, tokens, 0, 0});
+    std::vector<std::uint32_t> first;
+    for (const Leaves& each : leaving) {
+      for (const auto& [from, to] : ways_.at(each.kind)) {
+        vectors.push_back({from, to, each.tokens, 0, 0});
+        first.push_back(each.first);
+      }
     }
-    mover.add_rows(at, vectors);
+    mover.add_rows(at, vectors, first);
   }
 }
 
@@ -127,7 +110,7 @@ void LayoutMove::add_columns(CoreMover& mover) const {
     std::map<std::uint32_t, std::uint32_t> owned;  // features by column
     for (std::uint32_t f = 0; f < change_.count; ++f) {
       const std::uint32_t place = change_.to.column[change_.place + f];
-      for (const std::uint32_t c : columns_of(change_.to, place, share)) ++owned[c];
+      for (const std::uint32_t c : change_.to.columns_of(place, share)) ++owned[c];
     }
     std::map<std::uint32_t, std::vector<std::uint32_t>> columns;
     for (const auto& [column, count] : owned) columns[count].push_back(column);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,9 +48,21 @@ class LayoutMove {
   };
   using ByRow = std::vector<std::uint64_t>;  // tokens
 
+  /// Tokens of a row of cores that leave it the same way.
+  struct Leaves {
+    Kind kind;
+    std::uint32_t tokens = 0;
+    std::uint32_t first = 0;  // in the row, of tokens that are dealt
+
+    bool operator<(const Leaves& other) const {
+      return std::tie(kind, tokens, first) < std::tie(other.kind, other.tokens, other.first);
+    }
+  };
+  using Leaving = std::vector<Leaves>;
+
   void find_runs();
   void visit_ways(const Kind& kind);
-  std::uint32_t source(std::uint32_t feature, std::uint32_t share, std::uint32_t target) const;
+  std::map<std::uint32_t, Leaving> leaving_rows() const;
   void add_rows(CoreMover& mover) const;
   void add_columns(CoreMover& mover) const;
   void hold(CoreMover& mover, unsigned bytes) const;

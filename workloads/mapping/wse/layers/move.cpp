@@ -28,16 +28,27 @@ FeatureLayout block_layout(const WaferParams& wafer, std::uint32_t features, std
   return made;
 }
 
+namespace {
+
+/// The place in its group of each row of sums. Nothing is known of what follows, so `balanced`
+/// gives them in blocks.
+std::vector<std::uint32_t> result_places(const StreamingParams& ws, std::uint32_t rows,
+                                         std::uint32_t width) {
+  const bool balanced = ws.k_partition == KPartition::balanced;
+  return assign_features(balanced ? KPartition::block : ws.k_partition.value(), rows, width, {});
+}
+
+}  // namespace
+
 FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& stream,
                              std::uint32_t features, std::uint32_t tokens,
-                             const std::vector<std::uint64_t>* load) {
-  KPartition kind = stream.ws.k_partition;
-  if (kind == KPartition::balanced && load == nullptr) kind = KPartition::block;
-  const GroupUse use = use_groups(wafer, stream.ws, false);
+                             const std::vector<std::uint64_t>* load, bool resident) {
+  const GroupUse use = use_groups(wafer, stream.ws, resident);
   const std::uint32_t spread = spread_rows(stream.ws, stream.io, use);
   FeatureLayout made;
-  made.column = assign_features(kind, features, use.groups.width,
-                                load == nullptr ? std::vector<std::uint64_t>{} : *load);
+  made.column = load == nullptr
+                    ? result_places(stream.ws, features, use.groups.width)
+                    : assign_features(stream.ws.k_partition, features, use.groups.width, *load);
   made.tokens = deal_tokens(stream.ws.inject, wafer.rows - std::min(spread, wafer.rows.value()),
                             static_cast<std::uint32_t>(ceil_div(tokens, use.element_shares())));
   for (std::uint32_t& each : made.tokens) each *= use.element_shares();
@@ -128,58 +139,75 @@ LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stre
   return bring(request, stream, product_layout(request.setup.wafer, stream, op.k, op.n, &load));
 }
 
-namespace {
-
-/// What groups hold of resident weights decides where operands and results lie.
-void require_one_group(const LayerOp& op, const StreamingParams& ws) {
-  if (ws.groups == 1U) return;
-  throw UnsupportedError(
-      fmt::format("ws.groups = {}: operands and results of '{}', whose weights stay in the cores, "
-                  "are not moved to and from groups of columns; residency streamed is",
-                  ws.groups.value(), op.id));
-}
-
-}  // namespace
-
-LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream) {
-  const LayerOp& op = request.op;
-  const WaferParams& wafer = request.setup.wafer;
-  if (op.sources.empty() || op.batch != 1) return {};
-  require_one_group(op, stream.ws);
-  const std::vector<std::uint64_t> load(op.k, op.n);
-  FeatureLayout to = product_layout(wafer, stream, op.k, op.m, &load);
+FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& stream,
+                           const std::vector<std::uint64_t>& load, std::uint32_t tokens,
+                           std::uint32_t outputs) {
+  const GroupUse use = use_groups(wafer, stream.ws, true);
+  const auto features = static_cast<std::uint32_t>(load.size());
+  FeatureLayout to = product_layout(wafer, stream, features, outputs, &load, true);
   const auto spread = static_cast<std::uint32_t>(
       std::find_if(to.tokens.begin(), to.tokens.end(), [](std::uint32_t n) { return n != 0; }) -
       to.tokens.begin());
   const auto active = static_cast<std::uint32_t>(to.tokens.size()) - spread;
+  if (active == 0) return to;  // the product is refused: no row is left below those that copy
   to.tokens.assign(spread + entry_row(stream.ws.inject, active) + std::size_t{1}, 0);
-  to.tokens.back() = op.n;
-  return bring(request, stream, to);
+  to.tokens.back() = tokens;
+  to.split = false;
+  if (use.copies) {
+    const std::vector<std::uint32_t> from = stream_sources(stream.ws, use);
+    for (std::uint32_t& column : to.column) column = from[use.groups.column_of(0, column)];
+    to.groups = {};
+  } else if (use.groups.count != 1 && !use.share_elements) {
+    to.dealt = deal_rows(result_places(stream.ws, tokens, use.groups.width), use.groups);
+  }
+  return to;
+}
+
+LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream) {
+  const LayerOp& op = request.op;
+  if (op.sources.empty() || op.batch != 1) return {};
+  const std::vector<std::uint64_t> load(op.k, op.n);
+  return bring(request, stream, entry_layout(request.setup.wafer, stream, load, op.n, op.m));
 }
 
 namespace {
 
-/// Tokens that follow each other and go from one column of cores to one row of them.
+/// Tokens that follow each other and go from one place of columns to one row of cores, there to a
+/// group if groups share them.
 struct TokenRun {
   std::uint32_t first = 0;
   std::uint32_t length = 0;
-  std::uint32_t column = 0;
+  std::uint32_t place = 0;
   std::uint32_t row = 0;
+  std::uint32_t share = 0;
 };
 
-std::vector<TokenRun> token_runs(const std::vector<std::uint32_t>& columns,
-                                 const std::vector<std::uint32_t>& tokens_of_row) {
+std::vector<TokenRun> token_runs(const std::vector<std::uint32_t>& places,
+                                 const FeatureLayout& to) {
   std::vector<TokenRun> runs;
   std::uint32_t token = 0;
-  for (std::uint32_t row = 0; row < tokens_of_row.size(); ++row) {
-    for (std::uint32_t i = 0; i < tokens_of_row[row]; ++i, ++token) {
-      const bool goes_on =
-          !runs.empty() && runs.back().row == row && runs.back().column == columns[token];
-      if (!goes_on) runs.push_back({token, 0, columns[token], row});
+  for (const TokenPart& part : token_parts(to)) {
+    for (std::uint32_t i = 0; i < part.length && token < places.size(); ++i, ++token) {
+      const bool goes_on = i != 0 && runs.back().place == places[token];
+      if (!goes_on) runs.push_back({token, 0, places[token], part.row, part.share});
       ++runs.back().length;
     }
   }
   return runs;
+}
+
+/// One feature of a result, which lies in this row of cores, of groups with this share of it, to
+/// each group that is to have it.
+void add_result(const FeatureLayout& lies, const TokenPart& at, const FeatureLayout& to,
+                std::uint32_t feature, const std::vector<TokenRun>& runs, CoreMover& mover) {
+  const std::uint32_t copies = to.shared() ? 1 : to.groups.count;
+  for (std::uint32_t copy = 0; copy < copies; ++copy) {
+    for (const TokenRun& run : runs) {
+      const std::uint32_t target = to.columns_of(to.column[feature], run.share)[copy];
+      const std::uint32_t source = lies.nearest(run.place, at.share, target);
+      mover.add({at.row, source}, {run.row, target}, feature, run.first, run.length);
+    }
+  }
 }
 
 }  // namespace
@@ -189,24 +217,23 @@ LayerMoves resident_result_moves(const LayerRequest& request, const StreamSettin
   const LayerOp& op = request.op;
   const WaferParams& wafer = request.setup.wafer;
   if (op.batch != 1) return {};
-  require_one_group(op, stream.ws);
-  const FeatureLayout lies = product_layout(wafer, stream, op.n, op.m, nullptr);
+  const FeatureLayout lies = product_layout(wafer, stream, op.n, op.m, nullptr, true);
   const FeatureLayout to = product_layout(wafer, stream, op.m, op.n, nullptr);
-  const std::vector<TokenRun> runs = token_runs(lies.column, to.tokens);
-  if (runs.size() * std::uint64_t{op.m} > kMostVectors) {
+  const std::vector<TokenRun> runs = token_runs(lies.column, to);
+  const std::uint64_t vectors =
+      runs.size() * std::uint64_t{op.m} * (to.shared() ? 1 : to.groups.count);
+  if (vectors > kMostVectors) {
     throw UnsupportedError(
         fmt::format("resident weights of '{}': its result of {} x {} would go to the next row as "
                     "{} vectors, and at most {} are simulated; residency streamed leaves it there",
-                    op.id, op.m, op.n, runs.size() * std::uint64_t{op.m}, kMostVectors));
+                    op.id, op.m, op.n, vectors, kMostVectors));
   }
   const Element element = element_of(op);
   CoreMover mover(request.setup, element);
   std::uint32_t feature = 0;
-  for (std::uint32_t row = 0; row < lies.tokens.size(); ++row) {
-    for (std::uint32_t i = 0; i < lies.tokens[row]; ++i, ++feature) {
-      for (const TokenRun& run : runs) {
-        mover.add({row, run.column}, {run.row, to.column[feature]}, feature, run.first, run.length);
-      }
+  for (const TokenPart& part : token_parts(lies)) {
+    for (std::uint32_t i = 0; i < part.length && feature < op.m; ++i, ++feature) {
+      add_result(lies, part, to, feature, runs, mover);
     }
   }
   LayerMoves moves;

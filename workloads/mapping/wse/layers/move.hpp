@@ -33,11 +33,18 @@ struct StreamSettings {
 FeatureLayout block_layout(const WaferParams& wafer, std::uint32_t features, std::uint32_t tokens,
                            std::uint32_t unit = 1);
 
-/// As a product with streamed weights leaves its result or takes its operand (`load`: non-zeros of
-/// each feature, for `balanced`; null: a result).
+/// As a product leaves its result or holds its operand (`load`: non-zeros of each feature, for
+/// `balanced`; null: a result). Of `resident` weights the tokens of a result have columns and its
+/// outputs rows of cores.
 FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& stream,
                              std::uint32_t features, std::uint32_t tokens,
-                             const std::vector<std::uint64_t>* load);
+                             const std::vector<std::uint64_t>* load, bool resident = false);
+
+/// Where activations that are streamed to resident weights enter the columns, of features with
+/// these non-zeros.
+FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& stream,
+                           const std::vector<std::uint64_t>& load, std::uint32_t tokens,
+                           std::uint32_t outputs);
 
 /// Stages that bring the operands of a row of a trace to where it takes them, and its result to
 /// where the next rows do; none where the layouts are equal, or where nothing is known of them.
@@ -57,6 +64,7 @@ LayerMoves function_moves(const LayerRequest& request, const StreamSettings& str
 LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stream);
 
 /// Of a product with resident weights: its operand to the row of cores where it enters the columns,
+/// to that of a group if routers copy it from there,
 LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream);
 
 /// and its result, of which rows of cores have output features and columns have tokens, to where

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "models/sparsity/mask.hpp"
 #include "models/wse/pe/vector_unit.hpp"
-#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 
@@ -69,8 +66,8 @@ class HeadMoves {
   void finish(const CoreMover& mover, const char* name, const std::vector<CorePlace>& origins,
               std::vector<LayerStage>& stages);
   Heads heads_of(Role role, const OperandSource& source) const;
-  std::vector<std::uint32_t> cuts(Role role, const Heads& heads, std::uint32_t tokens,
-                                  const FeatureLayout& whole) const;
+  std::vector<TokenPart> parts(Role role, const Heads& heads, std::uint32_t tokens,
+                               const FeatureLayout& whole) const;
   CorePlace block(Role role, const Heads& heads, std::uint32_t feature, std::uint32_t token) const;
   std::uint32_t block_tokens(Role role) const {
     if (role != Role::x) return shape_.rows;
@@ -147,15 +144,11 @@ CorePlace HeadMoves::block(Role role, const Heads& heads, std::uint32_t feature,
   return {layout_.slot_row(slot) + row, layout_.slot_column(slot) + column};
 }
 
-/// Tokens at which a row of cores, a sequence or a block begins; and the end.
-std::vector<std::uint32_t> HeadMoves::cuts(Role role, const Heads& heads, std::uint32_t tokens,
-                                           const FeatureLayout& whole) const {
+/// Tokens of each row of cores, and of each group if groups share them, up to where a sequence or
+/// a block begins.
+std::vector<TokenPart> HeadMoves::parts(Role role, const Heads& heads, std::uint32_t tokens,
+                                        const FeatureLayout& whole) const {
   std::set<std::uint32_t> cuts{tokens};
-  std::uint32_t first = 0;
-  for (const std::uint32_t count : whole.tokens) {
-    if (count != 0) cuts.insert(first);
-    first += count;
-  }
   const std::uint32_t size = block_tokens(role);
   for (std::uint32_t s = 0; s < heads.sequences; ++s) {
     cuts.insert(s * heads.length);
@@ -165,7 +158,17 @@ std::vector<std::uint32_t> HeadMoves::cuts(Role role, const Heads& heads, std::u
       }
     }
   }
-  return {cuts.begin(), cuts.end()};
+  std::vector<TokenPart> parts;
+  std::uint32_t token = 0;
+  for (const TokenPart& part : token_parts(whole)) {
+    const std::uint32_t end = std::min(token + part.length, tokens);
+    while (token != end) {
+      const std::uint32_t cut = std::min(*cuts.upper_bound(token), end);
+      parts.push_back({part.row, part.share, cut - token});
+      token = cut;
+    }
+  }
+  return parts;
 }
 
 void HeadMoves::finish(const CoreMover& mover, const char* name,
@@ -183,29 +186,28 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
   if (heads.groups == 0) return;
   const WaferParams& wafer = request_.setup.wafer;
   const StreamSettings maker = stream_.of_maker(static_cast<std::size_t>(role));
-  if (source.of_product && maker.ws.groups != 1U) {
-    throw UnsupportedError(
-        fmt::format("ws.groups = {}: what '{}' takes from products or leaves to them is not moved "
-                    "between groups of columns and blocks of heads",
-                    maker.ws.groups.value(), op_.id));
-  }
   const FeatureLayout whole =
       source.of_product ? product_layout(wafer, maker, source.features, source.tokens, nullptr)
                         : block_layout(wafer, source.features, source.tokens, source.unit);
-  const std::vector<std::uint32_t> at = cuts(role, heads, source.tokens, whole);
   const std::uint32_t features = heads.groups * width_ * heads.shared;
   CoreMover mover(request_.setup, element_);
-  std::uint32_t row = 0;
-  std::uint32_t end = whole.tokens.empty() ? 0 : whole.tokens[0];  // of the row's tokens
-  for (std::size_t i = 0; i + 1 < at.size(); ++i) {
-    while (at[i] >= end) end += whole.tokens[++row];
+  std::uint32_t token = 0;
+  for (const TokenPart& part : parts(role, heads, source.tokens, whole)) {
     for (std::uint32_t f = 0; f < features; ++f) {
-      const CorePlace in_whole{row, whole.column[source.first + f]};
-      const CorePlace in_block = block(role, heads, f, at[i]);
-      const bool result = role == Role::y;
-      mover.add(result ? in_block : in_whole, result ? in_whole : in_block, f, at[i],
-                at[i + 1] - at[i]);
+      const CorePlace in_block = block(role, heads, f, token);
+      const std::uint32_t place = whole.column[source.first + f];
+      if (role != Role::y) {
+        const std::uint32_t from = whole.nearest(place, part.share, in_block.column);
+        mover.add({part.row, from}, in_block, f, token, part.length);
+        continue;
+      }
+      std::uint64_t row = f;  // of each group to which a feature goes one of its own
+      for (const std::uint32_t to : whole.columns_of(place, part.share)) {
+        mover.add(in_block, {part.row, to}, row, token, part.length);
+        row += features;
+      }
     }
+    token += part.length;
   }
   finish(mover, name, {{}}, stages);
 }
