@@ -7,14 +7,12 @@
 namespace lacuna::wse {
 
 GradientOutcome::GradientOutcome(const HardwareParams& params, const Program& program)
-    : params_(params), program_(program), work_(program.columns) {
+    : params_(params), program_(program), lanes_(params, program), work_(program.columns) {
   const StreamingKernel& kernel = program_.kernel;
   std::vector<std::uint32_t> next(program_.columns);
-  for (std::size_t p = 0; p < next.size(); ++p) {
-    next[kernel.ring[p]] = kernel.ring[(p + 1) % next.size()];
-  }
+  for (std::size_t p = 0; p < next.size(); ++p) next[kernel.ring[p]] = kernel.ring[lanes_.after(p)];
+  for (const std::uint32_t owner : kernel.final_column) ++work_[owner].owned;
   for (std::size_t s = 0; s < kernel.steps; ++s) {
-    ++work_[kernel.final_column[s]].owned;
     for (std::size_t c = 0; c < work_.size(); ++c) work_[c].weights += kernel.count(s, c);
   }
   for (std::size_t c = 0; c < work_.size(); ++c) {
@@ -87,7 +85,7 @@ void GradientOutcome::add_routers(std::uint32_t row,
   };
   for (std::size_t lane = 0; lane < columns; ++lane) {
     const std::uint32_t to = kernel.ring[lane];
-    const std::size_t sender = (lane + columns - 1) % columns;
+    const std::size_t sender = lanes_.before(lane);
     const std::uint32_t from = kernel.ring[sender];
     const auto color = static_cast<std::size_t>(kernel.ring_in[to]);
     const std::uint64_t words = outcome_.cores[row * columns + from].summed;

@@ -44,6 +44,7 @@ class GradientOutcome {
 
   const HardwareParams params_;
   const Program& program_;
+  const GradientLanes lanes_;
   std::vector<ColumnWork> work_;
   std::uint64_t expected_ = 0;
   WaferOutcome outcome_;

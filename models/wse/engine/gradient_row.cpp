@@ -17,9 +17,11 @@ constexpr std::size_t kToCore = 1;
 }  // namespace
 
 GradientLanes::GradientLanes(const HardwareParams& hardware, const Program& what)
-    : params(hardware), program(what) {
+    : params(hardware),
+      program(what),
+      width(what.kernel.ring.size() / what.kernel.groups.count),
+      lane_of(what.kernel.ring.size()) {
   const StreamingKernel& kernel = program.kernel;
-  std::vector<std::uint32_t> lane_of(kernel.ring.size());
   for (std::uint32_t lane = 0; lane < lane_of.size(); ++lane) lane_of[kernel.ring[lane]] = lane;
   for (const std::uint32_t column : kernel.final_column) final_lane.push_back(lane_of[column]);
 }
@@ -68,7 +70,7 @@ void GradientRow<Number>::place_columns() {
     Block& b = blocks_[lane / kWidth];
     const auto i = static_cast<unsigned>(lane % kWidth);
     const std::uint32_t to = kernel_.ring[lane];
-    const std::uint32_t from = kernel_.ring[(lane + columns_ - 1) % columns_];
+    const std::uint32_t from = kernel_.ring[shared_.before(lane)];
     b.hops.one_hop[i] = static_cast<Number>(std::max(to, from) - std::min(to, from) == 1 ? -1 : 0);
     b.ring_color[i] = static_cast<Number>(kernel_.ring_in[to]);
     b.pop_left[i] = static_cast<Number>(kernel_.words(0, to));
@@ -87,9 +89,11 @@ void GradientRow<Number>::step(Cycle now, std::vector<Entry>& below) {
 /// Lets dY move on between the lanes.
 template <class Number>
 inline void GradientRow<Number>::end_cycle() {
-  ring_.close_sent(0, columns_, 1);
+  const std::size_t width = shared_.width;
+  for (std::size_t first = 0; first < columns_; first += width) ring_.close_sent(first, width, 1);
   for (std::size_t i = 0; i < blocks_.size(); ++i) transit(blocks_[i], i * kWidth);
-  ring_.close_room(0, columns_, 1);
+  // behind a group's last lane is the next group's first, which that group reads before
+  for (std::size_t end = columns_; end != 0; end -= width) ring_.close_room(end - width, width, 1);
   if (++unflushed_ == flush_after_) flush();
 }
 
@@ -325,7 +329,7 @@ void GradientRow<Number>::look_up_take(GradientState<Number>& core, unsigned i, 
   const std::uint32_t step = take_step_[lane];
   core.take_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
-  core.own_take[i] = static_cast<Number>(shared_.final_lane[step] == lane ? -1 : 0);
+  core.own_take[i] = static_cast<Number>(shared_.owner(step, lane) == lane ? -1 : 0);
 }
 
 template <class Number>
@@ -333,16 +337,16 @@ void GradientRow<Number>::look_up_sent(GradientState<Number>& core, unsigned i, 
   const std::uint32_t step = sent_step_[lane];
   core.send_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
-  const std::uint32_t owner = shared_.final_lane[step];
+  const std::size_t owner = shared_.owner(step, lane);
   core.own_sent[i] = static_cast<Number>(owner == lane ? -1 : 0);
-  core.sends[i] = static_cast<Number>(owner == (lane + 1) % columns_ ? 0 : -1);
+  core.sends[i] = static_cast<Number>(owner == shared_.after(lane) ? 0 : -1);
 }
 
 /// The vectors of rows that are closed and sent on become free in the next cycle.
 template <class Number>
 void GradientRow<Number>::release(GradientState<Number>& core, unsigned i, std::size_t lane) {
   while (core.closed[i] > 0 && core.sent[i] > 0) {
-    if (shared_.final_lane[released_step_[lane]] != lane) {
+    if (shared_.owner(released_step_[lane], lane) != lane) {
       core.releasing[i] = static_cast<Number>(core.releasing[i] + 1);
     }
     ++released_step_[lane];
@@ -389,7 +393,7 @@ void GradientRow<Number>::flush() {
     add(sum.closures, b.closures);
     add(sum.stall_ring, b.hops.here.stalled);
     add(sum.stall_pass, b.hops.over.stalled);
-    add(counts_[lane == 0 ? columns_ - 1 : lane - 1].stall_out, b.hops.up.stalled);
+    add(counts_[shared_.before(lane)].stall_out, b.hops.up.stalled);
     add(sum.stall_north, entry.chain.stalled);
     add(sum.stall_south, b.chain_up.stalled);
   }

@@ -39,18 +39,27 @@ struct GradientLaneCounts {
 };
 
 /// What all rows of a weight gradient share: the program, and columns as lanes, in the order of
-/// the ring.
+/// the ring, of one group after the other.
 struct GradientLanes {
   GradientLanes(const HardwareParams& params, const Program& program);
 
-  /// The lane of a column: even columns go east, odd ones come back.
-  static std::size_t lane_of(std::size_t column, std::size_t columns) {
-    return column % 2 == 0 ? column / 2 : columns - 1 - column / 2;
+  /// The lanes before and after one on its ring.
+  std::size_t before(std::size_t lane) const {
+    return lane % width == 0 ? lane + width - 1 : lane - 1;
+  }
+  std::size_t after(std::size_t lane) const {
+    return (lane + 1) % width == 0 ? lane + 1 - width : lane + 1;
+  }
+  /// The lane that owns dY of a step of this one.
+  std::size_t owner(std::size_t step, std::size_t lane) const {
+    return final_lane[step * program.kernel.groups.count + lane / width];
   }
 
   HardwareParams params;
   const Program& program;
-  std::vector<std::uint32_t> final_lane;  // by step: the lane that owns dY
+  std::size_t width;                      // lanes of a group
+  std::vector<std::uint32_t> lane_of;     // by column
+  std::vector<std::uint32_t> final_lane;  // by step and group
 };
 
 /// The buffers through which a row of routers gets words from the north: indices, and the chain.

@@ -93,7 +93,7 @@ bool Sweep<Number>::take_exits(Cycle now) {
   for (const GradientEntry<Number>& entry : edge_) any_there = any_there || any(entry.chain.seen);
   if (!any_there) return false;
   ask_in_turn(now, columns, [&](std::size_t column) {
-    const std::size_t lane = GradientLanes::lane_of(column, columns);
+    const std::size_t lane = shared_.lane_of[column];
     GradientEntry<Number>& entry = edge_[lane / kWidth];
     const std::size_t at = lane % kWidth;
     if (entry.chain.seen[at] == 0) return true;
@@ -138,7 +138,7 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
 std::string reason_not_to_sweep(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   if (!program.gradient->gradients.empty()) return "each row carries values of its own";
-  if (kernel.groups.count != 1) return "columns are in groups (ws.groups)";
+  if (kernel.groups.interleaved) return "rings pass through each other (ws.lie = interleaved)";
   if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
     return "a beat takes several cycles of the memory";
   }
@@ -146,7 +146,8 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
   if (!routers.empty()) return routers;
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
   const bool plain = program.collects && program.background.empty() && program.inlets.empty();
-  if (!plain || kernel.steps == 0 || program.columns < 2 || program.rows == 0) {
+  if (!plain || kernel.steps == 0 || program.columns < 2 * kernel.groups.count ||
+      program.rows == 0) {
     return "there is no ring, or other words run down the columns";
   }
   return "";

@@ -43,6 +43,15 @@ void draw_mask(Random& random, Case& c) {
   }
 }
 
+/// Every other case has its columns in groups side by side, with rings of their own.
+void draw_groups(std::uint64_t seed, Case& c) {
+  Random random(stream_seed(seed, "gradient sweep groups"));
+  if (random.bounded(2) == 0) return;
+  const auto groups = static_cast<unsigned>(2 + random.bounded(3));
+  c.setup.ws.groups = groups;
+  c.setup.wafer.columns = groups * static_cast<unsigned>(2 + random.bounded(6));
+}
+
 Case random_case(std::uint64_t seed) {
   Random random(stream_seed(seed, "gradient sweep"));
   const auto in = [&](std::uint64_t low, std::uint64_t high) {
@@ -68,6 +77,7 @@ Case random_case(std::uint64_t seed) {
   c.job.m = in(1, 30);
   c.job.tokens = in(1, 40);
   c.job.n = in(1, 30);
+  draw_groups(seed, c);
   draw_mask(random, c);
   return c;
 }
@@ -204,6 +214,12 @@ TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
   };
   const auto has = [](const char* text) { return ::testing::HasSubstr(text); };
   EXPECT_EQ(reason([](Case&, RunOptions&) {}), "");
+  EXPECT_THAT(reason([](Case& c, auto&) {
+                c.setup.ws.groups = 2;
+                c.setup.ws.lie = Lie::interleaved;
+                c.setup.wafer.columns = 8;
+              }),
+              has("ws.lie = interleaved"));
   EXPECT_THAT(reason([](Case& c, auto&) { c.setup.ws.gradient = GradientSums::chained; }),
               has("ws.gradient = chained"));
   EXPECT_THAT(reason([](Case& c, auto&) { c.setup.io.stream = IoStream::row_ordered; }),

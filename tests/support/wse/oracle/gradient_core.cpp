@@ -42,7 +42,7 @@ GradientCore::GradientCore(const CoreParams& params, const StreamingKernel& stre
   std::size_t owned = 0;
   for (std::uint32_t step = 0; step < stream.steps; ++step) {
     expected_ += stream.count(step, column);
-    rows_[step].own = stream.final_column[step] == column;
+    rows_[step].own = keeper(step) == column;
     rows_[step].dy.assign(tokens(), 0);
     if (!has_values() || !rows_[step].own) continue;
     for (float& value : rows_[step].dy) value = kernel.gradients[place][owned++];
@@ -59,11 +59,20 @@ void GradientCore::cycle(Cycle now, std::vector<Event>& log) {
   counters.buffers_in_use += stream_.lookahead - free_;
 }
 
-/// dY goes on until the next column on the ring is the one that it came from.
+/// The column of this group that owns dY of a step.
+std::uint32_t GradientCore::keeper(std::uint32_t step) const {
+  const std::size_t group = stream_.groups.group_of(column_);
+  return stream_.final_column[std::size_t{step} * stream_.groups.count + group];
+}
+
+/// dY goes on until the next column on the ring of the group is the one that it came from.
 bool GradientCore::goes_on(std::uint32_t step) const {
-  const auto at = std::find(stream_.ring.begin(), stream_.ring.end(), column_);
-  const std::uint32_t next = at + 1 == stream_.ring.end() ? stream_.ring.front() : *(at + 1);
-  return stream_.final_column[step] != next;
+  std::vector<std::uint32_t> mine;
+  for (const std::uint32_t column : stream_.ring) {
+    if (stream_.groups.group_of(column) == stream_.groups.group_of(column_)) mine.push_back(column);
+  }
+  const auto at = std::find(mine.begin(), mine.end(), column_);
+  return keeper(step) != (at + 1 == mine.end() ? mine.front() : *(at + 1));
 }
 
 /// One row a cycle: dY of a column's own rows is here; for others a vector is taken.

@@ -50,7 +50,8 @@ class GradientCore final : public KernelCore {
   Color to_south() const { return kernel_.down.at(row_ % 2); }
   Color from_north() const { return kernel_.down.at((row_ + 1) % 2); }
   bool has_north() const;
-  bool has_ring() const { return stream_.columns() > 1; }
+  bool has_ring() const { return stream_.groups.width > 1; }
+  std::uint32_t keeper(std::uint32_t step) const;
 
   const StreamingKernel& stream_;
   const GradientKernel& kernel_;
