@@ -13,9 +13,9 @@
 
 namespace lacuna::wse {
 
-/// What cores that run tasks counted, all together.
-struct TaskCoreStats : TaskNumbers<SumsOf<TaskCounters>::Sum> {
-  using TaskNumbers::TaskNumbers;
+/// Where the cycles of cores that run tasks went, all together.
+struct TaskCycleStats : SumsOf<TaskCounters> {
+  using SumsOf::SumsOf;
   CycleSum vector{this, spent<TaskCycle::vector>, "vector", Layer::compute,
                   "Beats of instructions that work on memory alone."};
   CycleSum scalar{this, spent<TaskCycle::scalar>, "scalar", Layer::compute,
@@ -36,6 +36,17 @@ struct TaskCoreStats : TaskNumbers<SumsOf<TaskCounters>::Sum> {
                    "An instruction waited for words."};
   CycleSum drained{this, spent<TaskCycle::idle>, "drained", Layer::idle,
                    "The core had nothing to do."};
+};
+
+/// In results the numbers follow the cycles.
+struct TaskSum : SumsOf<TaskCounters>::Sum {
+  using Home = TaskCycleStats;
+  using Sum::Sum;
+};
+
+/// What cores that run tasks counted, all together.
+struct TaskCoreStats : TaskNumbers<TaskSum> {
+  using TaskNumbers::TaskNumbers;
 };
 
 struct TaskRouterStats : LinkSums {
