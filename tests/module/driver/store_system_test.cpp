@@ -122,7 +122,7 @@ TEST(WaferSystemRun, ParametersOfBeforeAreRefusedWithTheNewName) {
   EXPECT_THAT(refused("--machine cs2x2 --set wafer.rows=4"), HasSubstr("set as chip.wafer.rows"));
   EXPECT_THAT(refused("--machine cs2x2 --set chip=bow"),
               HasSubstr("takes no weights from a store"));
-  const Ran links = run_real("describe parameters --machine pod4");
+  const Ran links = run_real("describe area --machine pod4");
   EXPECT_EQ(links.status, 2);
   EXPECT_THAT(links.err, HasSubstr("joined by links"));
   const ProgramBench bench;
