@@ -9,6 +9,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_writer.hpp"

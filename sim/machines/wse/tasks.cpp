@@ -349,9 +349,9 @@ void TaskOperation::fill(const TaskKernel& kernel, const TaskOutcome& run,
   into.counted(stats);
   into.group(spans);
   into.group(stats.limits);
-  into.note("rectangle",
-            fmt::format("{} columns x {} rows of cores, {} simulated",
-                        kernel.program.columns * kernel.copies, kernel.program.rows, simulated));
+  into.note("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
+                                     kernel.program.columns * kernel.copies, kernel.program.rows,
+                                     run.stepped()));
   if (run.simulated != 0) {
     into.note("fold", fmt::format("{} of {} cores simulated: the others are in rows or columns "
                                   "that exchange the same words in the same cycles",
