@@ -299,10 +299,10 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   std::vector<std::string> names = options.machines;
   if (names.empty()) names.emplace_back("bow");
   Machines machines = make_machines(kinds, names, options.settings);
-  streams.err << idle_settings(machines, options.settings, options.fold.has_value())
-              << stored_zeros(options);
+  streams.err << idle_settings(machines, options.settings, options.fold.has_value());
   lay_out(machines, layout_request(options.layout, options.no_cache));
   const WorkloadTrace workload = load_workload(options);
+  streams.err << stored_zeros(options);
   const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
   check_view_steps(points, options);
   std::optional<Output> output;
@@ -378,11 +378,12 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   const RunSettings settings = run_settings(options);
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   Machines machines = make_machines(kinds, options.machines, options.settings);
-  streams.err << idle_settings(machines, options.settings, options.fold.has_value())
-              << stored_zeros(options);
+  streams.err << idle_settings(machines, options.settings, options.fold.has_value());
   lay_out(machines, layout_request(options.layout, options.no_cache));
+  const WorkloadTrace workload = load_workload(options);
+  streams.err << stored_zeros(options);
   const std::optional<ComparedRuns> done =
-      compare_machines(options, pointers(machines), load_workload(options), settings, streams);
+      compare_machines(options, pointers(machines), workload, settings, streams);
   if (!done) return kDone;
   if (done->records.empty()) return done->status;
   print_comparison(done->workload, settings, done->records, done->systems, options, streams);
