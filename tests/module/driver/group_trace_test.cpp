@@ -36,16 +36,15 @@ TEST(GroupTraces, RunEveryRowOfALayerWithWeightsInEitherPlace) {
   }
 }
 
-TEST(GroupTraces, RunGradientsOfGroupsThatShareRowsAndDenseOnesOfThoseThatShareTokens) {
-  const std::string sparse = "--part training --sparse *.ffn*=unstructured:0.2";
-  const Ran rows = run_layer(sparse, "");
-  EXPECT_EQ(rows.status, 0) << rows.err;
-  EXPECT_THAT(rows.out + rows.err, HasSubstr("values equal the reference product"));
-  const std::string tokens = "--set ws.lie=interleaved --set ws.share=tokens";
-  EXPECT_EQ(run_layer("--part training", tokens).status, 0);
-  const Ran refused = run_layer(sparse, tokens);
-  EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.err + refused.out, HasSubstr("ws.groups = 2 with ws.share = tokens"));
+TEST(GroupTraces, RunGradientsOfSparseAndDenseWeightsWithEitherShare) {
+  for (const char* const share : {"", "--set ws.lie=interleaved --set ws.share=tokens",
+                                  "--set ws.share=tokens --set ws.copies=idealised"}) {
+    for (const char* const sparse : {"", " --sparse *.ffn*=unstructured:0.2"}) {
+      const Ran ran = run_layer(std::string("--part training") + sparse, share);
+      EXPECT_EQ(ran.status, 0) << share << sparse << ran.err;
+      EXPECT_THAT(ran.out + ran.err, HasSubstr("values equal the reference product"));
+    }
+  }
 }
 
 }  // namespace
