@@ -180,8 +180,7 @@ TEST(WeightGradient, GroupsWithoutColorsOrARowForTokensAreRefused) {
   // 24 less the stream's first, four of the ring, two of the chain
   EXPECT_THAT(
       [&] {
-        (void)plan_gradient(job(2, 4, 1),
-                            sharing_tokens(36, 2, Copies::routed, Lie::side_by_side));
+        (void)plan_gradient(job(2, 4, 1), sharing_tokens(36, 2, Copies::routed, Lie::side_by_side));
       },
       ::testing::ThrowsMessage<UnsupportedError>(
           ::testing::HasSubstr("each of 18 columns of a group needs a color of its own; beside 6 "

@@ -128,8 +128,7 @@ class GradientPlanner {
         static_cast<std::uint32_t>(ceil_div(job_.tokens, use_.element_shares()));
     padding_ = each * use_.element_shares() - job_.tokens;
     formats_.tokens = deal_tokens(Inject::column_top, setup_.wafer.rows - spread_, each);
-    rows_off_ =
-        setup_.wafer.rows - spread_ - static_cast<std::uint32_t>(formats_.tokens.size());
+    rows_off_ = setup_.wafer.rows - spread_ - static_cast<std::uint32_t>(formats_.tokens.size());
     if (formats_.tokens.empty()) spread_ = 0;
     formats_.tokens.insert(formats_.tokens.begin(), spread_, 0);
     const KPartition kind = setup_.ws.k_partition == KPartition::balanced
@@ -308,7 +307,8 @@ class GradientPlanner {
           variant.at((r == spread_ ? 4U : 0U) + (r + 1 == program.rows ? 2U : 0U) + r % 2);
       if (first == 0) {
         first = static_cast<std::uint32_t>(program.routers.size()) + 1;
-        for (std::uint32_t c = 0; c < columns_; ++c) program.routers.push_back(router(r, c, ring[c]));
+        for (std::uint32_t c = 0; c < columns_; ++c)
+          program.routers.push_back(router(r, c, ring[c]));
       }
       for (std::uint32_t c = 0; c < columns_; ++c) program.router_of.push_back(first - 1 + c);
     }

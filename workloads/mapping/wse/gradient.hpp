@@ -29,11 +29,11 @@ struct GradientPlan {
   std::uint32_t rows_off = 0;
   std::uint64_t bytes = 0;  // of the fullest core
   std::uint64_t limit = 0;
-  std::uint32_t shares = 1;   // of the tokens of a row of cores, one of each group
-  std::uint32_t padding = 0;  // tokens that are none
-  std::uint64_t positions = 0;                         // kept elements
-  std::uint32_t outputs = 0;                           // rows of Y
-  std::vector<std::uint32_t> row_of_step;              // by group; kNoRow: an empty one
+  std::uint32_t shares = 1;                // of the tokens of a row of cores, one of each group
+  std::uint32_t padding = 0;               // tokens that are none
+  std::uint64_t positions = 0;             // kept elements
+  std::uint32_t outputs = 0;               // rows of Y
+  std::vector<std::uint32_t> row_of_step;  // by group; kNoRow: an empty one
   std::vector<std::vector<std::uint32_t>> feature_of;  // by column and index
   double io_share = 0;
 };
