@@ -263,6 +263,11 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
   const std::uint64_t each = params.core.fabric_words_per_issue;
   for (std::size_t i = 0; i < run.cores.size(); ++i) {
     const std::size_t row = i / program.columns;
+    add_router(run.routers[i], kernel.stream_color(0), router);
+    if (row < program.spread_rows) {
+      core.unused += run.cycles;
+      continue;
+    }
     const CoreCounters& counted = run.cores[i];
     const std::uint64_t tokens = kernel.tokens[row];
     const std::uint64_t words = ceil_div(tokens, kernel.ring_elements);
@@ -281,19 +286,19 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     core.writes_partial += ceil_div(counted.kept, each);
     sram_read_bytes += (2 * counted.products + counted.summed / words * tokens) * element;
     sram_write_bytes += counted.kept / words * tokens * element;
-    add_router(run.routers[i], kernel.weights, router);
     core.ejected += run.routers[i].sent[kRamp];
     core.deliveries += counted.kept;
     if (row + 1 != program.rows) core.deliveries += counted.reductions;
   }
   core.unused += rows_off * program.columns * run.cycles;
   core.idle += (program.rows + rows_off) * program.columns * run.cycles - core.busy.value();
+  const std::uint64_t copies = program.source.empty() ? 1 : kernel.groups.count;
   for (const auto& words : run.collected) edge.collected += words.size();
   edge.bits += edge.collected.value() * 32;
   for (const InjectorCounters& injector : run.injectors) {
     edge.add(injector);
     edge.bits += injector.words * 32;
-    core.deliveries += injector.words * program.rows;
+    core.deliveries += injector.words * copies * (program.rows - program.spread_rows);
   }
   add_limits(run, program);
 }

@@ -58,7 +58,7 @@ Cycle InjectorBank::step(Cycle now) {
     return now + 1;
   }
   Cycle next = short_of_tokens ? tokens_.in().next(now) : kNever;
-  if (exits_short_) next = std::min(next, tokens_.out().next(now));
+  if (exits_short_) next = std::min(next, tokens_.next_exit(now));
   for (const Column& column : columns_) {
     if (column.hold == Hold::closed && column.meter.opens() > now) {
       next = std::min(next, column.meter.opens());
@@ -122,7 +122,7 @@ bool InjectorBank::take_exits(Cycle now) {
   exits_short_ = false;
   ask_in_turn(now, exits_.size(), [&](std::size_t k) {
     if (!links_.can_pop(exits_[k], now)) return true;
-    exits_short_ = !tokens_.out().buy();
+    exits_short_ = !tokens_.buy_exit();
     if (exits_short_) return false;
     const Wavelet word = links_.pop(exits_[k], now);
     collected_[k].push_back(word.payload);

@@ -23,11 +23,12 @@ class TokenBucket {
   /// So many cycles begin.
   void fill(Cycle cycles = 1) {
     const std::uint64_t missing = cap_ - tokens_;
+    waits_ = false;
     const bool full = rate_.words == 0 || (cycles != 1 && cycles > missing / rate_.words);
     tokens_ += full ? missing : std::min(missing, cycles * rate_.words);
   }
 
-  bool affords(std::uint64_t words = 1) const { return tokens_ >= words * rate_.per; }
+  bool affords(std::uint64_t words = 1) const { return !waits_ && tokens_ >= words * rate_.per; }
   void pay(std::uint64_t words = 1) { tokens_ -= words * rate_.per; }
   /// Pays for a word, if there is a token.
   bool buy() {
@@ -36,13 +37,22 @@ class TokenBucket {
     return true;
   }
 
-  /// The first cycle in which a word that cannot be paid for `now` can be.
-  Cycle next(Cycle now) const {
-    return now + (rate_.per - tokens_ + rate_.words - 1) / rate_.words;
+  /// The same of what goes first: if it cannot be paid for, nothing is in this cycle.
+  bool buy_first(std::uint64_t words) {
+    waits_ = !affords(words);
+    if (!waits_) pay(words);
+    return !waits_;
+  }
+
+  /// The first cycle in which so many words that cannot be paid for `now` may be.
+  Cycle next(Cycle now, std::uint64_t words = 1) const {
+    const std::uint64_t price = words * rate_.per;
+    return now + (price <= tokens_ ? 1 : (price - tokens_ + rate_.words - 1) / rate_.words);
   }
 
  private:
   Rate rate_;
+  bool waits_ = false;
   std::uint64_t tokens_ = 0;
   std::uint64_t cap_;
 };
@@ -52,18 +62,24 @@ class TokenBucket {
 class EdgeTokens {
  public:
   explicit EdgeTokens(const Program& program)
-      : in_(program), out_(program), duplex_(program.full_duplex) {}
+      : in_(program), out_(program), exit_(program.exit_words), duplex_(program.full_duplex) {}
 
   void fill(Cycle cycles = 1) {
     in_.fill(cycles);
     out_.fill(cycles);
   }
   TokenBucket& in() { return in_; }
-  TokenBucket& out() { return duplex_ ? out_ : in_; }
+  /// Pays for a word that leaves, before what comes in, if there are tokens.
+  bool buy_exit() { return out().buy_first(exit_); }
+  /// The first cycle in which one that cannot be paid for `now` may be.
+  Cycle next_exit(Cycle now) { return out().next(now, exit_); }
 
  private:
+  TokenBucket& out() { return duplex_ ? out_ : in_; }
+
   TokenBucket in_;
   TokenBucket out_;
+  std::uint64_t exit_;
   bool duplex_;
 };
 

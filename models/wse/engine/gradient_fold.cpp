@@ -115,7 +115,7 @@ Cycle Fold<Number>::to_the_end() {
 
 template <class Number>
 bool Fold<Number>::take_exits(Cycle now) {
-  return drain_.leave(now, [&] { return injectors_.tokens().out().buy(); });
+  return drain_.leave(now, [&] { return injectors_.tokens().buy_exit(); });
 }
 
 /// A cycle of all groups, from north to south, each in its local time, the cycle less the hops

@@ -97,7 +97,7 @@ bool Sweep<Number>::take_exits(Cycle now) {
     GradientEntry<Number>& entry = edge_[lane / kWidth];
     const std::size_t at = lane % kWidth;
     if (entry.chain.seen[at] == 0) return true;
-    if (!injectors_.tokens().out().buy()) return false;
+    if (!injectors_.tokens().buy_exit()) return false;
     entry.chain.pop_lane(at);
     --expected_;
     taken = true;
@@ -142,6 +142,7 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
   if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
     return "a beat takes several cycles of the memory";
   }
+  if (program.spread_rows != 0) return "routers copy the stream to the groups (ws.copies = routed)";
   std::string routers = reason_against_lanes(params.router);
   if (!routers.empty()) return routers;
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";

@@ -36,11 +36,12 @@ void GradientCores::add(const CorePorts& ports) {
   const std::uint32_t row = stream_.tokens[ports.row];
   core.control =
       &control_of(controls_, row, [&] { return Control(params_, stream_, kernel_, row); });
-  core.state = core.control->begin(flag(stream_.steps != 0), kernel_.begins_with_stream);
+  const bool works = stream_.steps != 0 && !core.lends_router();
+  core.state = core.control->begin(flag(works), kernel_.begins_with_stream);
   for (const CorePort& port : core.ports.in) {
     const bool down = port.color == kernel_.down[0] || port.color == kernel_.down[1];
     if (down) core.from_north = port.queue;
-    if (!down && port.color != stream_.weights) core.from_ring = port.queue;
+    if (!down && port.queue != core.ports.weights) core.from_ring = port.queue;
   }
   for (const CorePort& port : core.ports.out) {
     (port.color == kernel_.down[ports.row % 2] ? core.to_south : core.to_ring) = &port;
@@ -50,7 +51,11 @@ void GradientCores::add(const CorePorts& ports) {
     if (stream_.ring[p] != ports.column) continue;
     core.next_column = stream_.ring[p / around * around + (p + 1) % around];
   }
-  look_up(core);
+  if (core.lends_router()) {
+    core.waiting_for = kDone;
+    core.state.free = core.control->vectors_in_use(State{});  // all of them
+  }
+  if (works) look_up(core);
   if (!kernel_.gradients.empty()) {
     const std::size_t place = std::size_t{ports.row} * stream_.columns() + ports.column;
     Values values;
@@ -64,12 +69,16 @@ void GradientCores::add(const CorePorts& ports) {
     }
     values_.push_back(std::move(values));
   }
-  if (stream_.steps == 0) ++finished_;
+  if (!works) ++finished_;
 }
 
 Cycle GradientCores::step(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   if (core.accounted > now) return kNever;
+  if (core.lends_router()) {
+    account(index, now + 1);
+    return kNever;
+  }
   account(index, now);
   core.accounted = now + 1;
   now_ = now;

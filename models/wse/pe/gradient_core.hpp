@@ -51,6 +51,8 @@ class GradientCores final : public LaneCores {
     std::uint32_t next_column = 0;  // on the ring
     std::uint32_t released = 0;     // rows closed and sent on
     std::uint64_t chained = 0;      // dot products
+
+    bool lends_router() const { return ports.weights == kNoLink; }
   };
 
   /// What a core remembers of numbers.

@@ -223,8 +223,9 @@ struct Program {
   std::vector<RouterProgram> routers;    // distinct ones
   std::vector<std::uint32_t> router_of;  // by core, row-major: which of them it runs
 
-  std::uint32_t entry = 0;  // row where the injectors are; from there words run to both ends
-  Rate rate;                // of the injectors
+  std::uint32_t entry = 0;       // row where the injectors are; from there words run to both ends
+  Rate rate;                     // of the injectors
+  std::uint32_t exit_words = 1;  // a word that leaves pays for so many
   StreamingKernel kernel;
   std::optional<GradientKernel> gradient;  // the cores run this one
 

@@ -34,24 +34,52 @@ using wse::GradientJob;
 using wse::GradientPlan;
 using wse::WaferOutcome;
 
+/// Compares what left each column with the same sums in the machine's arithmetic. The largest error
+/// is that of an element, for which groups that share tokens send a part each: these are added.
 ValueCheck check_values(const GradientJob& job, const GradientPlan& plan,
                         const WaferOutcome& outcome) {
   ValueCheck check;
   const auto expected = wse::gradient_reference(plan.program);
   const auto exact = wse::exact_gradient(job, plan);
-  const bool fp32 = plan.program.kernel.ring_fp32;
-  for (std::size_t c = 0; c < expected.size(); ++c) {
+  const wse::StreamingKernel& kernel = plan.program.kernel;
+  const auto value = [&](std::size_t c, std::size_t i) {
+    const bool there = c < outcome.collected.size() && i < outcome.collected[c].size();
+    const std::uint32_t word = there ? outcome.collected[c][i] : 0;
+    const float y =
+        kernel.ring_fp32 ? detail::float_of(word) : to_float(static_cast<Half>(word & 0xffffU));
+    ++check.compared;
+    if (!there || y != expected[c][i]) ++check.wrong;
+    return static_cast<double>(y);
+  };
+  for (std::uint32_t c = 0; c < expected.size(); ++c) {
+    if (plan.shares != 1 && kernel.groups.group_of(c) != 0) continue;
     for (std::size_t i = 0; i < expected[c].size(); ++i) {
-      ++check.compared;
-      const bool there = c < outcome.collected.size() && i < outcome.collected[c].size();
-      const std::uint32_t word = there ? outcome.collected[c][i] : 0;
-      const float y = fp32 ? detail::float_of(word) : to_float(static_cast<Half>(word & 0xffffU));
-      if (!there || y != expected[c][i]) ++check.wrong;
+      double sum = 0;
+      for (std::uint32_t share = 0; share < plan.shares; ++share) {
+        const std::uint32_t place = kernel.groups.place_of(c);
+        sum += value(plan.shares == 1 ? c : kernel.groups.column_of(share, place), i);
+      }
       check.largest_error =
-          std::max(check.largest_error, std::abs(y - static_cast<double>(exact[c][i])));
+          std::max(check.largest_error, std::abs(sum - static_cast<double>(exact[c][i])));
     }
   }
   return check;
+}
+
+/// What the groups of a gradient share.
+std::string groups_text(const GradientPlan& plan) {
+  const wse::StreamingKernel& kernel = plan.program.kernel;
+  const wse::ColumnGroups& groups = kernel.groups;
+  const std::string what = fmt::format("{} of {} columns{}, ", groups.count, groups.width,
+                                       groups.interleaved ? ", interleaved" : "");
+  if (plan.shares == 1) return fmt::format("{}{} rows of the gradient each", what, kernel.steps);
+  return fmt::format(
+      "{}tokens of each row of cores each; {}; each sends its own sums of every element out, which "
+      "are added outside{}",
+      what,
+      plan.program.source.empty() ? "idealised: indices enter in every group and are paid for once"
+                                  : "indices enter once, a row of routers copies them",
+      plan.padding == 0 ? "" : fmt::format("; {} tokens of padding", plan.padding));
 }
 
 void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& result) {
@@ -170,6 +198,7 @@ class GradientRun {
     stats.collect_gradient(outcome, plan.program, hardware_, plan.rows_off);
     const std::uint64_t useful = plan.positions * op_.k;
     stats.core.mac_skipped += std::uint64_t{plan.outputs} * op_.k * op_.n - useful;
+    stats.core.mac_edge += plan.positions * plan.padding;
     result_.mac_useful += useful;
     result_.sram_read_bytes += stats.sram_read_bytes;
     result_.sram_write_bytes += stats.sram_write_bytes;
@@ -254,20 +283,20 @@ class GradientRun {
 
   void fill_notes(const GradientPlan& plan) {
     const auto& tokens = plan.program.kernel.tokens;
+    const std::uint32_t most = tokens[plan.program.entry];
     into_.rectangle();
-    into_.note("tokens per core", tokens.front() == tokens.back()
-                                      ? fmt::format("{}", tokens.front())
-                                      : fmt::format("{} to {}", tokens.back(), tokens.front()));
+    into_.note("tokens per core", most == tokens.back()
+                                      ? fmt::format("{}", most)
+                                      : fmt::format("{} to {}", tokens.back(), most));
     into_.memory(plan.bytes, plan.limit);
     into_.note("io share",
                fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
                            plan.program.rate.words, plan.program.rate.per));
-    const wse::ColumnGroups& groups = plan.program.kernel.groups;
-    if (groups.count != 1) {
-      into_.note("groups",
-                 fmt::format("{} of {} columns{}, {} rows of the gradient each", groups.count,
-                             groups.width, groups.interleaved ? ", interleaved" : "",
-                             plan.program.kernel.steps));
+    if (plan.program.kernel.groups.count != 1) into_.note("groups", groups_text(plan));
+    if (plan.shares != 1 && plan.program.source.empty()) {
+      into_.result.remarks.emplace_back(
+          "idealised (ws.copies): indices enter in every group and are paid for once, which no "
+          "hardware does");
     }
     into_.note("fold", fold_.empty() ? "every row is simulated: " + not_folded_ : fold_);
   }

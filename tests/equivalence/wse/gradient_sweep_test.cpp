@@ -43,13 +43,17 @@ void draw_mask(Random& random, Case& c) {
   }
 }
 
-/// Every other case has its columns in groups side by side, with rings of their own.
+/// Every other case has its columns in groups side by side, with rings of their own, and rows of
+/// the gradient or tokens each.
 void draw_groups(std::uint64_t seed, Case& c) {
   Random random(stream_seed(seed, "gradient sweep groups"));
   if (random.bounded(2) == 0) return;
   const auto groups = static_cast<unsigned>(2 + random.bounded(3));
   c.setup.ws.groups = groups;
   c.setup.wafer.columns = groups * static_cast<unsigned>(2 + random.bounded(6));
+  if (random.bounded(2) == 0) return;
+  c.setup.ws.share = Share::tokens;
+  c.setup.ws.copies = Copies::idealised;
 }
 
 Case random_case(std::uint64_t seed) {
@@ -220,6 +224,12 @@ TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
                 c.setup.wafer.columns = 8;
               }),
               has("ws.lie = interleaved"));
+  EXPECT_THAT(reason([](Case& c, auto&) {
+                c.setup.ws.groups = 2;
+                c.setup.ws.share = Share::tokens;
+                c.setup.wafer.columns = 8;
+              }),
+              has("ws.copies = routed"));
   EXPECT_THAT(reason([](Case& c, auto&) { c.setup.ws.gradient = GradientSums::chained; }),
               has("ws.gradient = chained"));
   EXPECT_THAT(reason([](Case& c, auto&) { c.setup.io.stream = IoStream::row_ordered; }),

@@ -66,25 +66,35 @@ Case random_case(std::uint64_t seed) {
   return c;
 }
 
-/// What left the wafer is what the machine's arithmetic gives, and its integers are exact.
+/// What left the wafer is what the machine's arithmetic gives, and its integers are exact: those of
+/// a column, or of the columns of a place together if each had a part of the tokens.
 void expect_values(const Case& c, const GradientPlan& plan, const WaferOutcome& outcome) {
   const auto reference = gradient_reference(plan.program);
   const auto exact = exact_gradient(c.job, plan);
   ASSERT_EQ(outcome.collected.size(), reference.size());
-  const bool fp32 = plan.program.kernel.ring_fp32;
-  for (std::size_t column = 0; column < reference.size(); ++column) {
+  const StreamingKernel& k = plan.program.kernel;
+  std::vector<std::vector<float>> sums(reference.size());  // by first column of a place
+  for (std::uint32_t column = 0; column < reference.size(); ++column) {
     ASSERT_EQ(outcome.collected[column].size(), reference[column].size());
+    const std::uint32_t place = k.groups.place_of(column);
+    auto& sum = sums[plan.shares == 1 ? column : k.groups.column_of(0, place)];
+    sum.resize(reference[column].size());
     for (std::size_t i = 0; i < reference[column].size(); ++i) {
       const std::uint32_t word = outcome.collected[column][i];
       const float value =
-          fp32 ? detail::float_of(word) : to_float(static_cast<Half>(word & 0xffffU));
+          k.ring_fp32 ? detail::float_of(word) : to_float(static_cast<Half>(word & 0xffffU));
       EXPECT_EQ(value, reference[column][i]);
-      EXPECT_EQ(value, static_cast<float>(exact[column][i]));  // up to 16 * 50: exact in FP16
+      sum[i] += value;
+    }
+  }
+  for (std::size_t column = 0; column < sums.size(); ++column) {
+    for (std::size_t i = 0; i < sums[column].size(); ++i) {
+      EXPECT_EQ(sums[column][i], static_cast<float>(exact[column][i]));  // up to 16 * 50
     }
   }
 }
 
-/// The same in groups of columns that share the rows of the gradient.
+/// The same in groups of columns that share the rows of the gradient, or the tokens.
 Case grouped_case(std::uint64_t seed) {
   Case c = random_case(seed);
   Random random(stream_seed(seed, "gradient groups"));
@@ -93,6 +103,12 @@ Case grouped_case(std::uint64_t seed) {
   c.setup.ws.lie = random.bounded(2) == 0 ? Lie::side_by_side : Lie::interleaved;
   c.setup.ws.exchange = random.bounded(2) == 0 ? Exchange::product : Exchange::next;
   c.setup.wafer.columns = groups * static_cast<unsigned>(1 + random.bounded(4));
+  Random share(stream_seed(seed, "gradient shares"));
+  if (share.bounded(2) == 0) return c;
+  c.setup.ws.share = Share::tokens;
+  c.setup.ws.exchange = Exchange::product;
+  c.setup.ws.copies = share.bounded(3) == 0 ? Copies::idealised : Copies::routed;
+  c.setup.wafer.rows = static_cast<unsigned>(2 + share.bounded(6));  // one may copy
   return c;
 }
 
@@ -134,8 +150,8 @@ TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
   }
 }
 
-/// Every kept position of all parts, in the group that has its row and the column that has its
-/// feature, once.
+/// Every kept position of all parts, in the group that has its row, or in all that have tokens, and
+/// the column that has its feature, once.
 void expect_positions(const Case& c, const std::vector<GradientPlan>& parts) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> found;
   std::size_t count = 0;
@@ -152,7 +168,7 @@ void expect_positions(const Case& c, const std::vector<GradientPlan>& parts) {
       }
     }
   }
-  EXPECT_EQ(count, found.size());
+  EXPECT_EQ(count, found.size() * parts.front().shares);
   std::set<std::pair<std::uint32_t, std::uint32_t>> kept;
   for (std::uint32_t i = 0; i < c.job.m; ++i) {
     for (std::uint32_t j = 0; j < c.job.n; ++j) {

@@ -124,13 +124,69 @@ TEST(WeightGradient, GroupsOfColumnsHoldAllFeaturesAndWhatProductsLeaveThem) {
   EXPECT_EQ(bytes(2, Exchange::next) - bytes(1, Exchange::product), 2U * 2 * 2);
 }
 
-TEST(WeightGradient, GroupsThatShareTokensOrHaveNoColorsAreRefused) {
-  StreamingSetup tokens = setup(4, 1);
-  tokens.ws.groups = 2;
-  tokens.ws.share = Share::tokens;
-  EXPECT_THAT([&] { (void)plan_gradient(job(2, 4, 1), tokens); },
-              ::testing::ThrowsMessage<UnsupportedError>(
-                  ::testing::HasSubstr("ws.groups = 2 with ws.share = tokens")));
+StreamingSetup sharing_tokens(unsigned columns, unsigned rows, Copies copies, Lie lie) {
+  StreamingSetup made = setup(columns, rows);
+  made.ws.groups = 2;
+  made.ws.share = Share::tokens;
+  made.ws.copies = copies;
+  made.ws.lie = lie;
+  return made;
+}
+
+// Two groups of one column with four of eight tokens each do what one column with four does, in 13
+// cycles (above). A row that copies is a hop further from the edge, and for the second group
+// another: 15.
+TEST(WeightGradient, GroupsThatShareTokensSendSumsOfTheirOwn) {
+  for (const Lie lie : {Lie::side_by_side, Lie::interleaved}) {
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      EXPECT_EQ(cycles(job(1, 8, 1), sharing_tokens(2, 1, Copies::idealised, lie), engine), 13U);
+      EXPECT_EQ(cycles(job(1, 8, 1), sharing_tokens(2, 2, Copies::routed, lie), engine), 15U);
+    }
+    const GradientPlan plan =
+        plan_gradient(job(3, 5, 1), sharing_tokens(2, 4, Copies::routed, lie));
+    EXPECT_EQ(plan.program.kernel.tokens, (std::vector<std::uint32_t>{0, 1, 1, 1}));
+    EXPECT_EQ(plan.padding, 1U);
+    EXPECT_EQ(plan.outputs, 3U);
+    EXPECT_EQ(plan.positions, 3U);
+    const WaferOutcome outcome = simulate({}, plan.program, {Engine::clocked});
+    EXPECT_EQ(outcome.collected[0].size(), 3U);
+    EXPECT_EQ(outcome.collected[1].size(), 3U);
+  }
+}
+
+// 20 rows of one position, and a word in four cycles: 20 indices and 20 commands come in once,
+// copied or idealised, and 20 sums of each group leave, which are paid for one by one.
+TEST(WeightGradient, SumsOfEachGroupPayForThemselves) {
+  for (const Copies copies : {Copies::routed, Copies::idealised}) {
+    StreamingSetup narrow = sharing_tokens(2, 2, copies, Lie::side_by_side);
+    narrow.io.gbit = 600;
+    narrow.wafer.program_columns = 64;
+    narrow.clock_ghz = 2.34375;  // 600 / 32 / 2.34375: 8 words a cycle for 64 columns, 2 of them
+    for (const Engine engine : {Engine::clocked, Engine::event}) {
+      const Cycle both = cycles(job(20, 4, 1), narrow, engine);
+      EXPECT_GE(both, 4U * (40 + 40));
+      EXPECT_LT(both, 4U * (40 + 40) + 40);
+    }
+  }
+}
+
+TEST(WeightGradient, GroupsWithoutColorsOrARowForTokensAreRefused) {
+  EXPECT_THAT(
+      [&] {
+        (void)plan_gradient(job(2, 4, 1), sharing_tokens(4, 1, Copies::routed, Lie::interleaved));
+      },
+      ::testing::ThrowsMessage<UnsupportedError>(
+          ::testing::HasSubstr("wafer.rows = 1 leaves none for tokens")));
+  // 24 less the stream's first, four of the ring, two of the chain
+  EXPECT_THAT(
+      [&] {
+        (void)plan_gradient(job(2, 4, 1), sharing_tokens(36, 2, Copies::routed, Lie::side_by_side));
+      },
+      ::testing::ThrowsMessage<UnsupportedError>(
+          ::testing::HasSubstr("each of 18 columns of a group needs a color of its own; beside 6 "
+                               "of the reduction there are 17")));
+  const auto fits = sharing_tokens(34, 2, Copies::routed, Lie::side_by_side);
+  EXPECT_EQ(plan_gradient(job(2, 4, 1), fits).positions, 2U);
   StreamingSetup six = setup(12, 1);
   six.ws.groups = 6;
   six.ws.lie = Lie::interleaved;

@@ -316,10 +316,10 @@ StreamCase random_gradient(std::uint64_t seed) {
   setup.ws.inject = Inject::column_top;  // the only way in that gradients have
   setup.ws.lookahead = draw.pick(1, 5);
   setup.ws.results = draw.pick(1, 5);
-  setup.ws.share = Share::rows;
   setup.ws.groups = draw.chance(40) ? draw.pick(2, 4) : 1;
+  if (setup.ws.share == Share::tokens) setup.ws.exchange = Exchange::product;
   setup.wafer.columns = setup.ws.groups * draw.pick(1, setup.ws.groups == 1U ? 7 : 4);
-  setup.wafer.rows = draw.pick(1, 7);
+  setup.wafer.rows = draw.pick(setup.ws.groups == 1U ? 1 : 2, 7);  // one may copy
   setup.io.duplex = draw.chance(50) ? IoDuplex::half : IoDuplex::full;
   setup.io.stream = draw.chance(30) ? IoStream::row_ordered : IoStream::per_column;
   setup.io.column_fifo = draw.pick(1, 5);

@@ -11,16 +11,19 @@
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/program.hpp"
+#include "workloads/mapping/wse/spread.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 
 namespace lacuna::wse {
 namespace {
 
-/// dY and X of a job: small integers, as of any product.
+/// dY and X of a job: small integers, as of any product; zeros of padding.
 std::int32_t gradient_value(const GradientJob& job, std::uint32_t i, std::uint32_t t) {
+  if (t >= job.tokens) return 0;
   return operand_value(job.seed, std::uint64_t{i} * job.tokens + t, false);
 }
 std::int32_t input_value(const GradientJob& job, std::uint32_t j, std::uint32_t t) {
+  if (t >= job.tokens) return 0;
   return operand_value(job.seed + 1, std::uint64_t{t} * job.n + j, false);
 }
 
@@ -51,9 +54,15 @@ class GradientPlanner {
     plan_.rows_off = rows_off_;
     plan_.limit = limit_;
     plan_.feature_of = feature_of_;
+    plan_.shares = use_.element_shares();
+    plan_.padding = padding_;
     fill_part();
     route();
     plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
+    if (use_.share_elements && !use_.copies) {  // idealised copies come in for nothing
+      plan_.program.rate.words *= groups_.count;
+      plan_.program.exit_words = groups_.count;
+    }
     plan_.program.column_fifo = column_fifo(setup_.io);
     // One stream for all columns may come to the owner of a row last, when others wait for its dY.
     gradient().begins_with_stream = gradient_.kept && plan_.program.column_fifo == 0;
@@ -72,13 +81,6 @@ class GradientPlanner {
 
   /// Rings of interleaved groups and the chain have colors of their own.
   void check_groups() {
-    if (use_.share_elements) {
-      throw UnsupportedError(fmt::format(
-          "ws.groups = {} with ws.share = tokens: each group would have the sums of a weight "
-          "gradient over its own tokens only, and nothing adds them up; with rows each has rows of "
-          "the gradient, over all tokens",
-          groups_.count));
-    }
     const unsigned rings = kRingColors * (groups_.interleaved ? groups_.count : 1);
     if (rings + 3 > kColors) {
       throw UnsupportedError(
@@ -88,6 +90,14 @@ class GradientPlanner {
     }
     gradient_.down = {Color{static_cast<std::uint8_t>(rings + 1)},
                       Color{static_cast<std::uint8_t>(rings + 2)}};
+    use_.sums = rings + 2;
+    use_.buses = 0;
+    spread_ = spread_rows(setup_.ws, setup_.io, use_);
+    if (spread_ < setup_.wafer.rows) return;
+    throw UnsupportedError(fmt::format(
+        "ws.groups = {}: {} row of routers copies the indices to the groups, and wafer.rows = {} "
+        "leaves none for tokens",
+        groups_.count, spread_, setup_.wafer.rows.value()));
   }
 
   void set_formats() {
@@ -114,11 +124,13 @@ class GradientPlanner {
   }
 
   void share() {
-    const std::uint32_t active = std::min<std::uint32_t>(setup_.wafer.rows, job_.tokens);
-    rows_off_ = setup_.wafer.rows - active;
-    for (std::uint32_t r = 0; r < active; ++r) {
-      formats_.tokens.push_back(job_.tokens / active + (r < job_.tokens % active ? 1 : 0));
-    }
+    const auto each =  // of a group
+        static_cast<std::uint32_t>(ceil_div(job_.tokens, use_.element_shares()));
+    padding_ = each * use_.element_shares() - job_.tokens;
+    formats_.tokens = deal_tokens(Inject::column_top, setup_.wafer.rows - spread_, each);
+    rows_off_ = setup_.wafer.rows - spread_ - static_cast<std::uint32_t>(formats_.tokens.size());
+    if (formats_.tokens.empty()) spread_ = 0;
+    formats_.tokens.insert(formats_.tokens.begin(), spread_, 0);
     const KPartition kind = setup_.ws.k_partition == KPartition::balanced
                                 ? KPartition::block
                                 : setup_.ws.k_partition.value();
@@ -144,7 +156,7 @@ class GradientPlanner {
       std::vector<std::uint32_t> mine;
       std::vector<std::uint32_t> owner;
       for (std::uint32_t i = 0; i < job_.m; ++i) {
-        if (group_of_[i] != g) continue;
+        if (!makes(g, i)) continue;
         mine.push_back(i);
         owner.push_back(owner_of_output_[i]);
       }
@@ -158,12 +170,17 @@ class GradientPlanner {
     }
   }
 
+  /// Whether a group makes a row of the gradient, over all its tokens.
+  bool makes(std::uint32_t group, std::uint32_t row) const {
+    return use_.share_elements || group_of_[row] == group;
+  }
+
   /// dY that a column holds: as a product leaves its results, in all groups or in one.
   std::vector<std::uint64_t> held_outputs() const {
     std::vector<std::uint64_t> outputs(columns_, 0);
     for (std::uint32_t i = 0; i < job_.m; ++i) {
       for (std::uint32_t g = 0; g < groups_.count; ++g) {
-        const bool there = use_.exchanges || group_of_[i] == g;
+        const bool there = use_.exchanges || makes(g, i);
         if (there) ++outputs[groups_.column_of(g, owner_of_output_[i])];
       }
     }
@@ -172,7 +189,7 @@ class GradientPlanner {
 
   /// What the cores need beside dot products that are kept.
   void check_memory() {
-    const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens.front();
+    const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens[spread_];
     const std::uint64_t element = fp32_ ? 4 : 2;
     limit_ = std::uint64_t{setup_.mem.kib} * 1024;
     const std::vector<std::uint64_t> outputs = held_outputs();
@@ -254,7 +271,7 @@ class GradientPlanner {
     stream().final_column.push_back(column);
     outputs_[column].push_back(row);
     plan_.row_of_step.push_back(row);
-    if (empty) return;
+    if (empty || (use_.share_elements && group != 0)) return;  // once for all groups
     ++plan_.outputs;
     plan_.positions += kept_[row].size();
   }
@@ -279,13 +296,19 @@ class GradientPlanner {
     program.columns = columns_;
     program.rows = static_cast<std::uint32_t>(stream().tokens.size());
     const std::vector<RouterProgram> ring = group_ring_routes(stream());
+    program.source = stream_sources(setup_.ws, use_);
+    program.from_north = true;
+    program.spread_rows = program.entry = spread_;
+    if (spread_ != 0) choose_spread(program);
+    for (std::uint32_t r = 0; r < spread_; ++r) add_spread_row(program, r);
     std::array<std::uint32_t, 8> variant{};  // 1 more than the first router of its kind of row
-    for (std::uint32_t r = 0; r < program.rows; ++r) {
+    for (std::uint32_t r = spread_; r < program.rows; ++r) {
       std::uint32_t& first =
-          variant.at((r == 0 ? 4U : 0U) + (r + 1 == program.rows ? 2U : 0U) + r % 2);
+          variant.at((r == spread_ ? 4U : 0U) + (r + 1 == program.rows ? 2U : 0U) + r % 2);
       if (first == 0) {
         first = static_cast<std::uint32_t>(program.routers.size()) + 1;
-        for (std::uint32_t c = 0; c < columns_; ++c) program.routers.push_back(router(r, ring[c]));
+        for (std::uint32_t c = 0; c < columns_; ++c)
+          program.routers.push_back(router(r, c, ring[c]));
       }
       for (std::uint32_t c = 0; c < columns_; ++c) program.router_of.push_back(first - 1 + c);
     }
@@ -296,22 +319,24 @@ class GradientPlanner {
     program.collects = true;
   }
 
-  RouterProgram router(std::uint32_t r, const RouterProgram& ring) {
+  RouterProgram router(std::uint32_t r, std::uint32_t column, const RouterProgram& ring) {
     const GradientKernel& g = gradient();
     const bool last_row = r + 1 == stream().tokens.size();
     RouterProgram made = ring;
     const auto down = static_cast<PortSet>(last_row ? bit(kRamp) : bit(kSouth) | bit(kRamp));
-    made.routes.push_back({stream().weights, kNorth, down});
-    if (r != 0) made.routes.push_back({g.down[(r - 1) % 2], kNorth, bit(kRamp)});
+    made.routes.push_back({stream().stream_color(column), kNorth, down});
+    if (r != spread_) made.routes.push_back({g.down[(r - 1) % 2], kNorth, bit(kRamp)});
     made.routes.push_back({g.down[r % 2], kRamp, bit(kSouth)});
     return made;
   }
 
   void fill_values() {
     StreamingKernel& k = stream();
-    std::uint32_t first = 0;
+    std::uint32_t before = 0;
     for (const std::uint32_t tokens : k.tokens) {
       for (std::uint32_t c = 0; c < columns_; ++c) {
+        const std::uint32_t first =
+            first_element(plan_.shares, before, tokens, groups_.group_of(c));
         std::vector<float> x;
         std::vector<float> dy;
         for (const std::uint32_t j : feature_of_[c]) {
@@ -328,20 +353,22 @@ class GradientPlanner {
         k.activations.push_back(std::move(x));
         gradient().gradients.push_back(std::move(dy));
       }
-      first += tokens;
+      before += tokens;
     }
   }
 
   const GradientJob& job_;
   const StreamingSetup& setup_;
   std::uint32_t columns_;
-  const GroupUse use_;
+  GroupUse use_;
   const ColumnGroups groups_;
   bool fp32_;
   GradientPlan plan_;
   StreamingKernel formats_;  // what all parts share
   GradientKernel gradient_;
   std::uint32_t rows_off_ = 0;
+  std::uint32_t spread_ = 0;   // rows that copy indices to the groups
+  std::uint32_t padding_ = 0;  // tokens
   std::uint64_t limit_ = 0;
   std::vector<std::vector<std::uint32_t>> feature_of_;
   std::vector<std::uint32_t> owner_of_output_, owner_of_input_, index_;
@@ -387,6 +414,7 @@ std::vector<std::vector<float>> gradient_reference(const Program& program) {
           const float* const dy =
               program.gradient->gradients[row + owner].data() + owned[owner] * k.tokens[r];
           const float* const x = k.activations[row + c].data() + feature * k.tokens[r];
+          if (k.tokens[r] == 0) continue;  // no core works there
           float dot = 0;
           for (std::uint32_t t = 0; t < k.tokens[r]; ++t) {
             dot = round(static_cast<double>(dy[t]) * x[t] + dot, k.psum_fp32);

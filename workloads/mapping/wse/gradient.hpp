@@ -32,18 +32,21 @@ struct GradientPlan {
   std::uint32_t rows_off = 0;
   std::uint64_t bytes = 0;  // of the fullest core
   std::uint64_t limit = 0;
-  std::uint64_t positions = 0;                         // kept elements
-  std::uint32_t outputs = 0;                           // rows of Y
-  std::vector<std::uint32_t> row_of_step;              // by group; kNoRow: an empty one
+  std::uint32_t shares = 1;                // of the tokens of a row of cores, one of each group
+  std::uint32_t padding = 0;               // tokens that are none
+  std::uint64_t positions = 0;             // kept elements
+  std::uint32_t outputs = 0;               // rows of Y
+  std::vector<std::uint32_t> row_of_step;  // by group; kNoRow: an empty one
   std::vector<std::vector<std::uint32_t>> feature_of;  // by column and index
   double io_share = 0;
 };
 
 /// Lowers a job to a program: columns own outputs and inputs, rows tokens. The kept positions are
 /// streamed row by row, dY of a row runs along the rows of cores, and the sums over tokens leave
-/// in the south. Groups of columns share the rows of Y, each with a ring of its own.
-/// OutOfMemoryError, with the bytes, if a core cannot hold its part; UnsupportedError if groups
-/// share tokens.
+/// in the south. Groups of columns share the rows of Y, or the tokens, each with a ring of its own.
+/// If tokens, each makes all kept elements over its own, and what leaves for one is added outside.
+/// OutOfMemoryError, with the bytes, if a core cannot hold its part; UnsupportedError if there are
+/// too few colors or rows.
 GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup);
 
 /// The same in as many parts as the dot products need that are kept in memory: each part is of
@@ -56,7 +59,8 @@ void plan_gradient_parts(const GradientJob& job, const StreamingSetup& setup,
 /// order in which they leave.
 std::vector<std::vector<float>> gradient_reference(const Program& program);
 
-/// The same in exact integers.
+/// The kept elements in exact integers, by column, in that order: sums over all tokens, of which
+/// the columns of a place have a part each if groups share them.
 std::vector<std::vector<std::int64_t>> exact_gradient(const GradientJob& job,
                                                       const GradientPlan& plan);
 

@@ -12,8 +12,9 @@
 namespace lacuna::wse {
 namespace {
 
-/// The first color after those of the sums and of an exchange.
-unsigned first_free_color(const StreamingKernel& kernel) {
+/// The first color after those of the sums, of a chain down the columns and of an exchange.
+unsigned first_free_color(const Program& program) {
+  const StreamingKernel& kernel = program.kernel;
   unsigned first = 1;
   const auto used = [&](Color color) {
     first = std::max(first, 1U + static_cast<unsigned>(color));
@@ -27,6 +28,9 @@ unsigned first_free_color(const StreamingKernel& kernel) {
       used(Color{static_cast<std::uint8_t>(static_cast<unsigned>(role.out) + above)});
   }
   for (const ExchangePlan::Bus& bus : kernel.exchange.buses) used(bus.color);
+  if (program.gradient) {
+    for (const Color color : program.gradient->down) used(color);
+  }
   return first;
 }
 
@@ -79,7 +83,7 @@ void choose_spread(Program& program) {
   StreamingKernel& kernel = program.kernel;
   const std::uint32_t colors = stream_colors(program);
   const std::uint32_t each = streams_of_row(program);
-  const unsigned first = first_free_color(kernel);
+  const unsigned first = first_free_color(program);
   const bool one_color = program.from_north && !all_cross(program);
   if (!one_color && first + colors > kColors) {
     throw InternalError(fmt::format("{} rows that bring words to columns need {} colors of {}",

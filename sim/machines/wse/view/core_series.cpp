@@ -421,7 +421,7 @@ void add_gradient_energy(const wse::WaferOutcome& run, const wse::Program& progr
   wse::Program alone;  // a wafer of one core, of what the counts of a core depend on
   const wse::StreamingKernel& kernel = program.kernel;
   alone.columns = alone.rows = 1;
-  alone.kernel.weights = kernel.weights;
+  alone.kernel.weights = kernel.stream_color(0);
   alone.kernel.fp32 = kernel.fp32;
   alone.kernel.psum_fp32 = kernel.psum_fp32;
   alone.kernel.ring_fp32 = kernel.ring_fp32;

@@ -37,7 +37,11 @@ GradientCore::GradientCore(const CoreParams& params, const StreamingKernel& stre
       rows_(stream.steps),
       free_(stream.lookahead),
       started_(!kernel.begins_with_stream),
-      finished_(stream.steps == 0) {
+      finished_(stream.steps == 0 || tokens() == 0) {
+  if (tokens() == 0) {  // it lends its router
+    closed_ = taken_ = sent_ = stream.steps;
+    return;
+  }
   const std::size_t place = std::size_t{row} * stream.columns() + column;
   std::size_t owned = 0;
   for (std::uint32_t step = 0; step < stream.steps; ++step) {
@@ -125,12 +129,12 @@ void GradientCore::run_main_thread(Cycle now, std::vector<Event>& log) {
     }
   }
   const bool may_take = (params_.dispatch_overlap || !is_active()) && now >= params_.init_cycles;
-  if (full_ || !may_take || !weights->has_words(now)) return;
+  if (full_ || !may_take || weights == nullptr || !weights->has_words(now)) return;
   task_ = weights->take();
   full_ = started_ = true;
   ready_ = now + (task_.control ? params_.cmd_cycles.value() : params_.dispatch.value());
   ++counters.received;
-  log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(stream_.weights)});
+  log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(stream_.stream_color(column_))});
 }
 
 std::uint32_t GradientCore::words() const { return divide_up(tokens(), stream_.ring_elements); }

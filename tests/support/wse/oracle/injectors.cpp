@@ -72,11 +72,13 @@ bool Injectors::have_sent_words_beside() const {
 void Injectors::refill(Bucket& bucket) const {
   const std::uint64_t most = (2 * std::uint64_t{program_.columns} + 2) * program_.rate.per;
   bucket.tokens = std::min(most, bucket.tokens + program_.rate.words);
+  bucket.closed = false;
 }
 
-bool Injectors::pay(Bucket& bucket) const {
-  if (bucket.tokens < program_.rate.per) return false;
-  bucket.tokens -= program_.rate.per;
+bool Injectors::pay(Bucket& bucket, std::uint64_t words) const {
+  const std::uint64_t price = words * program_.rate.per;
+  if (bucket.closed || bucket.tokens < price) return false;
+  bucket.tokens -= price;
   return true;
 }
 
@@ -90,12 +92,17 @@ void Injectors::send(std::size_t i, Cycle now, std::vector<Event>& log) {
   ++counters[i].words;
 }
 
-/// A word of each outlet, from outlet (cycle mod outlets) on, before anything is sent.
+/// A word of each outlet, from outlet (cycle mod outlets) on, before anything is sent: nothing is
+/// while one waits for tokens out of the same bucket.
 void Injectors::take_exits(Cycle now) {
   for (std::size_t i = 0; i < exits_.size(); ++i) {
     const std::size_t k = (now + i) % exits_.size();
     if (!exits_[k]->has_words(now)) continue;
-    if (!pay(program_.full_duplex ? out_ : in_)) return;
+    Bucket& bucket = program_.full_duplex ? out_ : in_;
+    if (!pay(bucket, program_.exit_words)) {
+      bucket.closed = true;
+      return;
+    }
     collected[k].push_back(exits_[k]->take().payload);
   }
 }

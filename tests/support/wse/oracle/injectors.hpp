@@ -42,11 +42,12 @@ class Injectors {
   /// Tokens, in parts of a word.
   struct Bucket {
     std::uint64_t tokens = 0;
+    bool closed = false;  // until the next cycle
   };
 
   void add_zeros(const StreamingKernel& kernel, std::uint32_t c, std::size_t word);
   void refill(Bucket& bucket) const;
-  bool pay(Bucket& bucket) const;
+  bool pay(Bucket& bucket, std::uint64_t words = 1) const;
   void send(std::size_t i, Cycle now, std::vector<Event>& log);
   static bool can_go(const Stream& stream, Cycle now) {
     return stream.link->has_room() && stream.traffic.is_open(now);
