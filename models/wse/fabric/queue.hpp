@@ -77,7 +77,11 @@ class QueueShapes {
   /// True if a word can follow another through every router without a pause.
   bool flows() const { return entries_ >= 2; }
   /// The longest latency of a queue here.
-  Cycle longest() const { return std::max({hop_, up_, down_}); }
+  Cycle longest() const {
+    Cycle most = std::max(ramp_up().latency, ramp_down(1).latency);
+    for (unsigned port = 0; port < kRamp; ++port) most = std::max(most, link(port).latency);
+    return most;
+  }
 
  private:
   static QueueShape into(unsigned entries, Cycle latency) {
