@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,26 @@ struct LoweredGemm {
   std::uint64_t propagation_steps = 0;  // of buckets, with a dynamic pattern
   std::function<OutputPlace(std::uint32_t row, std::uint32_t column)> place;  // with values
 };
+
+/// The program of a product that is whole: of memory of `words` on each tile, in which the region
+/// of results begins at word `results`.
+inline void finish_product(LoweredGemm& lowered, ProgramBuilder& builder,
+                           const GemmProblem& problem,
+                           const std::shared_ptr<const ProductHomes>& homes, std::uint64_t words,
+                           std::uint64_t results) {
+  Program& program = builder.program();
+  program.mac_algorithmic = std::uint64_t{problem.m} * problem.k * problem.n;
+  program.values = problem.values;
+  program.memory_words = static_cast<std::uint32_t>(words);
+  lowered.output = homes->result_type();
+  const std::uint64_t base = results * 4 / bytes_of(lowered.output);
+  lowered.place = [homes, base](std::uint32_t row, std::uint32_t column) {
+    OutputPlace place = homes->result(row, column);
+    place.index += base;
+    return place;
+  };
+  lowered.program = builder.take();
+}
 
 /// Lowers the product with a dense left operand; the zeros of problem.mask, if there is one, are
 /// multiplied like other numbers.

@@ -178,26 +178,35 @@ DecodePhaseShares DecodeTimes::shares(const ModelShape& model, const DecodeBlock
   return shares;
 }
 
-double DecodeTimes::square_layer(const SquareLayer& what) {
-  const auto padded = [&](std::uint32_t size) {
-    return wse::DecodeShape::ceil(size, what.side) * what.side;
-  };
+std::uint32_t DecodeTimes::SquareLayer::padded(std::uint32_t size) const {
+  return wse::DecodeShape::ceil(size, side) * side;
+}
+
+wse::DecoderModel DecodeTimes::SquareLayer::model() const {
   wse::DecoderModel model;
-  model.width = model.head_dim = padded(what.width);
+  model.width = model.head_dim = padded(width);
   model.heads = model.kv_heads = 1;
-  model.ffn = padded(what.ffn);
+  model.ffn = padded(ffn);
   model.wide_sums = false;
+  return model;
+}
+
+wse::InferenceParams DecodeTimes::SquareLayer::functions(wse::InferenceParams params) const {
+  params.groups =
+      groups != 0 ? groups : static_cast<unsigned>(std::sqrt(static_cast<double>(side)));
+  return params;
+}
+
+double DecodeTimes::square_layer(const SquareLayer& what) {
+  const wse::DecoderModel model = what.model();
   DecodeBlock block;
   block.columns = block.rows = what.side;
-  block.context = padded(what.context);
+  block.context = what.padded(what.context);
   block.repeats = 2;
-  wse::InferenceParams functions = params_.llm;
+  wse::InferenceParams functions = what.functions(params_.llm);
   constexpr unsigned kSquarings = 8;  // (1 + x / 256)^256
   functions.exp_degree = 1;
   functions.exp_squarings = kSquarings;
-  functions.groups = what.groups != 0
-                         ? what.groups
-                         : static_cast<unsigned>(std::sqrt(static_cast<double>(what.side)));
   const wse::DecodeShape shape(model, block);
   wse::require_decode_memory(shape, functions, params_.mem.kib * std::uint64_t{1024});
   wse::DecodeStyle style;

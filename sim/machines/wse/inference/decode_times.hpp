@@ -112,6 +112,10 @@ class DecodeTimes {
     std::uint32_t ffn = 0;
     std::uint32_t context = 0;
     std::uint32_t groups = 0;  // of sums; 0: the root of `side`
+
+    std::uint32_t padded(std::uint32_t size) const;
+    wse::DecoderModel model() const;
+    wse::InferenceParams functions(wse::InferenceParams params) const;  // with its groups
   };
   double square_layer(const SquareLayer& layer);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <queue>
@@ -177,25 +176,13 @@ const PrefillLayer& PrefillTimes::layer(const ModelShape& model, const PrefillBl
 }
 
 double PrefillTimes::square_layer(const DecodeTimes::SquareLayer& what) {
-  const auto padded = [&](std::uint32_t size) {
-    return wse::DecodeShape::ceil(size, what.side) * what.side;
-  };
-  wse::DecoderModel model;
-  model.width = model.head_dim = padded(what.width);
-  model.heads = model.kv_heads = 1;
-  model.ffn = padded(what.ffn);
-  model.wide_sums = false;
   PrefillBlock block;
   block.columns = block.rows = what.side;
-  block.tokens = padded(what.context);
+  block.tokens = what.padded(what.context);
   block.fused = false;
-  wse::InferenceParams functions = params_.llm;
-  functions.groups = what.groups != 0
-                         ? what.groups
-                         : static_cast<unsigned>(std::sqrt(static_cast<double>(what.side)));
   wse::PrefillStyle style;
   style.scalar_functions = true;
-  const PrefillLayer& layer = parts_of({model, block}, style, functions);
+  const PrefillLayer& layer = parts_of({what.model(), block}, style, what.functions(params_.llm));
   // all keys at once: nothing is folded, nothing masked
   double cycles = layer.of(kFirst, kLast, 1);
   for (const PrefillPart part : {PrefillPart::clear, PrefillPart::mask, PrefillPart::fold}) {

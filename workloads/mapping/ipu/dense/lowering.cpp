@@ -523,19 +523,8 @@ std::uint32_t DenseLowering::reduce_vertex(ReduceCodelets& codelets, std::uint64
 }
 
 void DenseLowering::finish() {
-  Program& program = builder_.program();
-  program.mac_algorithmic = std::uint64_t{problem_.m} * problem_.k * problem_.n;
-  program.values = problem_.values;
-  program.memory_words = end_;
-  result_.output = out_type_;
-  const std::uint64_t base =
-      (homes_->keeps_partials() ? partials_ : output_) * std::uint64_t{4} / bytes_of(out_type_);
-  result_.place = [homes = homes_, base](std::uint32_t row, std::uint32_t column) {
-    OutputPlace place = homes->result(row, column);
-    place.index += base;
-    return place;
-  };
-  result_.program = builder_.take();
+  finish_product(result_, builder_, problem_, homes_, end_,
+                 homes_->keeps_partials() ? partials_ : output_);
 }
 
 }  // namespace

@@ -486,19 +486,8 @@ void DynamicLowering::reduce() {
 }
 
 void DynamicLowering::finish() {
-  Program& program = builder_.program();
-  program.mac_algorithmic = std::uint64_t{problem_.m} * problem_.k * problem_.n;
-  program.values = problem_.values;
-  program.memory_words = end_;
-  result_.output = types_.data;
+  finish_product(result_, builder_, problem_, homes_, end_, output_);
   result_.propagation_steps = buckets_.propagation_steps(plan_.z);
-  const std::uint64_t base = std::uint64_t{output_} * 4 / types_.bytes();
-  result_.place = [homes = homes_, base](std::uint32_t row, std::uint32_t column) {
-    OutputPlace place = homes->result(row, column);
-    place.index += base;
-    return place;
-  };
-  result_.program = builder_.take();
 }
 
 }  // namespace

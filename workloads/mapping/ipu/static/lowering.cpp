@@ -459,18 +459,7 @@ void StaticLowering::reduce() {
 }
 
 void StaticLowering::finish() {
-  Program& program = builder_.program();
-  program.mac_algorithmic = std::uint64_t{problem_.m} * problem_.k * problem_.n;
-  program.values = problem_.values;
-  program.memory_words = regions_.end;
-  result_.output = types_.data;
-  const std::uint64_t base = regions_.output * std::uint64_t{4} / size_;
-  result_.place = [homes = homes_, base](std::uint32_t row, std::uint32_t column) {
-    OutputPlace place = homes->result(row, column);
-    place.index += base;
-    return place;
-  };
-  result_.program = builder_.take();
+  finish_product(result_, builder_, problem_, homes_, regions_.end, regions_.output);
 }
 
 }  // namespace
