@@ -164,15 +164,15 @@ Program fold(const Program& program, const FoldPlan& plan) {
   small.entry = plan.kept_entry;
   small.kernel.tokens.clear();
   small.router_of.clear();
-  small.kernel.held.clear();
+  small.kernel.held = {};
   for (Outlet& outlet : small.outlets) outlet.row = small.rows - 1;  // rows of cores have no others
   for (const std::uint32_t row : plan.kept) {
     small.kernel.tokens.push_back(program.kernel.tokens[row]);
     const auto begin = program.router_of.begin() + std::ptrdiff_t{row} * program.columns;
     small.router_of.insert(small.router_of.end(), begin, begin + program.columns);
     if (program.kernel.held.empty()) continue;
-    const auto held = program.kernel.held.begin() + std::ptrdiff_t{row} * program.columns;
-    small.kernel.held.insert(small.kernel.held.end(), held, held + program.columns);
+    small.kernel.held.append(program.kernel.held, std::size_t{row} * program.columns,
+                             program.columns);
   }
   return small;
 }

@@ -12,6 +12,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/program/column_groups.hpp"
 #include "models/wse/program/exchange_plan.hpp"
+#include "models/wse/program/held_elements.hpp"
 #include "models/wse/program/wavelet.hpp"
 #include "models/wse/program/wavelet_filter.hpp"
 
@@ -121,9 +122,9 @@ struct StreamingKernel {
   /// X of each core (row-major), one feature's tokens contiguous; empty without values.
   std::vector<std::vector<float>> activations;
 
-  /// Of each core (row-major) and feature, the elements it holds, if it holds only those that are
-  /// not zero; then an element takes a beat of beat_cycles. Empty if it holds all.
-  std::vector<std::vector<std::uint16_t>> held;
+  /// Of each core, if it holds only the elements that are not zero; then an element takes a beat of
+  /// beat_cycles. Empty if it holds all.
+  HeldElements held;
 
   std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
   /// The column of the same group as `column` with another place.

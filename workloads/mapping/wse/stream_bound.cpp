@@ -224,7 +224,7 @@ HeldWork work_of_row(const StreamingKernel& kernel, const CoreParams& core, std:
   const std::uint64_t dispatch = core.dispatch.value();
   for (std::uint32_t c = 0; c < words.size(); ++c) {
     const std::size_t place = kernel.groups.place_of(c);
-    const std::vector<std::uint16_t>& held = kernel.held[row * words.size() + c];
+    const auto held = kernel.held[row * words.size() + c];
     for (std::size_t feature = 0; feature < held.size(); ++feature) {
       const std::uint64_t cycles = std::uint64_t{held[feature]} * kernel.beat_cycles;
       work.slots[place] += words[c][feature] * cycles;

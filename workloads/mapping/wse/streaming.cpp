@@ -362,9 +362,10 @@ class StreamingPlanner {
   void hold() {
     if (!scattered()) return;
     const std::size_t cores = kernel().tokens.size() * columns_;
-    kernel().held.resize(cores);
+    const std::size_t features = std::accumulate(inputs_.begin(), inputs_.end(), std::size_t{0});
+    kernel().held.reserve(cores, kernel().tokens.size() * features * job_.batch);
     for (std::size_t core = 0; core < cores; ++core) {
-      kernel().held[core].assign(std::size_t{inputs_[core % columns_]} * job_.batch, 0);
+      kernel().held.push_zeros(std::size_t{inputs_[core % columns_]} * job_.batch);
     }
     const std::uint32_t shares = plan_.element_shares;
     std::vector<std::size_t> core_of;  // of each element, its row and share
@@ -391,7 +392,7 @@ class StreamingPlanner {
 
   std::uint64_t held_by(std::uint32_t row, std::uint32_t column) {
     if (!scattered()) return std::uint64_t{kernel().tokens[row]} * inputs_[column];
-    const auto& mine = kernel().held[std::size_t{row} * columns_ + column];
+    const auto mine = kernel().held[std::size_t{row} * columns_ + column];
     return std::accumulate(mine.begin(), mine.begin() + inputs_[column], std::uint64_t{0});
   }
 

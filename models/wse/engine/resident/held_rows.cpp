@@ -21,7 +21,7 @@ namespace {
 std::vector<std::uint64_t> heaviest_cores(const Program& program) {
   std::vector<std::uint64_t> heaviest(program.rows, 0);
   for (std::size_t core = 0; core < program.kernel.held.size(); ++core) {
-    const auto& held = program.kernel.held[core];
+    const auto held = program.kernel.held[core];
     std::uint64_t& most = heaviest[core / program.columns];
     most = std::max(most, std::accumulate(held.begin(), held.end(), std::uint64_t{0}));
   }
@@ -75,8 +75,8 @@ Program fullest_row(const Program& program) {
   const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
   kernel.tokens = {*std::max_element(tokens.begin(), tokens.end())};
   for (std::size_t core = 0; core < program.kernel.held.size(); ++core) {
-    const std::vector<std::uint16_t>& held = program.kernel.held[core];
-    std::vector<std::uint16_t>& most = kernel.held[core % program.columns];
+    const auto held = program.kernel.held[core];
+    const auto most = kernel.held[core % program.columns];
     for (std::size_t i = 0; i < held.size(); ++i) most[i] = std::max(most[i], held[i]);
   }
   return one;

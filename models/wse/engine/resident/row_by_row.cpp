@@ -40,7 +40,7 @@ struct RowProgram {
 
   explicit RowProgram(const Program& all) : whole(all), row(all) {
     row.rows = 1;
-    row.kernel.held.clear();
+    row.kernel.held = {};
     row.kernel.tokens.assign(1, 0);
   }
 
@@ -51,7 +51,8 @@ struct RowProgram {
     row.kernel.tokens[0] = whole.kernel.tokens[number];
     row.router_of.assign(whole.router_of.begin() + first, whole.router_of.begin() + last);
     if (!whole.kernel.held.empty()) {
-      row.kernel.held.assign(whole.kernel.held.begin() + first, whole.kernel.held.begin() + last);
+      row.kernel.held.clear();
+      row.kernel.held.append(whole.kernel.held, static_cast<std::size_t>(first), whole.columns);
     }
     row.outlets.clear();
     for (std::uint32_t c = 0; c < whole.columns && number + 1 < whole.rows; ++c) {
