@@ -221,7 +221,8 @@ class ProgramBuilder {
   /// be shared. Without it there are no conflicts.
   void operands(const OperandBytes& operands) { operands_ = operands; }
 
-  /// The program so far; set what remains (images, memory_words, ...) directly.
+  /// The program so far; set what remains (images, memory_words, ...) directly. One that was taken
+  /// may be put back here and gone on with: its bundles lose what they lost.
   Program& program() { return program_; }
   Program take();
 

@@ -61,10 +61,9 @@ void transpose_first(const ChipParams& chip, const Target& target,
     }
   }
   const std::uint32_t compute = builder.compute_set(phase);
-  Program& program = builder.program();
-  program.supersteps.insert(program.supersteps.begin(), {compute, kNone});
-  if (!program.conflicts.empty()) program.conflicts.resize(program.bundles.size(), 0);
-  planned.lowered.program = std::move(program);
+  std::vector<Superstep>& supersteps = builder.program().supersteps;
+  supersteps.insert(supersteps.begin(), {compute, kNone});
+  planned.lowered.program = builder.take();
   const Cycle clocks =
       chip.tile.launch + block_transpose_clocks(target, planned.types, kSide, each);
   if (planned.estimates.empty()) return;
