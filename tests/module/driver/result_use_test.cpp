@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/paths.hpp"
@@ -36,9 +35,10 @@ std::vector<std::string> command_of(const std::string& result) {
   const std::size_t begin = result.find("\"command\": [");
   const std::string list = result.substr(begin + 12, result.find(']', begin) - begin - 12);
   std::vector<std::string> words;
-  const std::regex quoted("\"([^\"]*)\"");
-  for (std::sregex_iterator word(list.begin(), list.end(), quoted), end; word != end; ++word) {
-    words.push_back((*word)[1]);
+  for (std::size_t open = list.find('"'); open != std::string::npos;) {
+    const std::size_t close = list.find('"', open + 1);
+    words.push_back(list.substr(open + 1, close - open - 1));
+    open = list.find('"', close + 1);
   }
   return words;
 }
