@@ -105,8 +105,8 @@ Program ProgramBuilder::take() {
   std::vector<std::uint32_t> conflicts = conflicts_of(layout, program_.bundles);
   for (std::size_t b = 0; b < conflicts.size(); ++b) {
     const std::uint32_t before = b < program_.conflicts.size() ? program_.conflicts[b] : 0;
-    conflicts[b] = std::max({conflicts[b], before,
-                             lost_to_ports(params_.tile.memory, program_.bundles[b])});
+    conflicts[b] =
+        std::max({conflicts[b], before, lost_to_ports(params_.tile.memory, program_.bundles[b])});
   }
   const bool any = std::any_of(conflicts.begin(), conflicts.end(), [](auto n) { return n > 0; });
   if (any) program_.conflicts = std::move(conflicts);

@@ -40,6 +40,8 @@ struct OperandSource {
       0;  // of activations that are a part of the operand: their first feature in it
   std::uint32_t unit = 1;    // features that stay together in a core: pairs of a rotation
   std::uint32_t shared = 1;  // heads of the activations whose tokens follow each other in a matrix
+  std::uint32_t copies = 1;  // heads, each with a matrix of its own, that take the same features
+  bool by_heads = false;     // of attention, not its scores, also where its place is unknown
   bool of_product = false;   // made by a product with weights
   bool transposed = false;   // scores that are taken so
 };

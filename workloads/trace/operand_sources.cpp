@@ -50,6 +50,8 @@ OperandSource scores(bool transposed = false) {
 /// Where the gradient of an operand has to be: as it was, but for what only weights do.
 OperandSource gradient_of(OperandSource source) {
   source.of_product = false;
+  // those of heads that share an operand are added up somewhere, no row says where
+  if (source.copies != 1) source.kind = Kind::unknown;
   return source;
 }
 
@@ -111,6 +113,9 @@ class Finder {
   Scores scores_of(const LayerOp& op) const;
   static OperandSource part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
                                std::uint64_t before, std::uint64_t all, std::string& id);
+  static OperandSource taken_of(const std::vector<const LayerOp*>& makers, std::uint64_t asked,
+                                std::uint64_t kept, std::uint64_t heads, bool keys,
+                                std::string& id);
 
   void fill_plain(LayerOp& op);
   bool fill_part(LayerOp& op);
@@ -230,6 +235,21 @@ OperandSource Finder::part_of(const std::vector<const LayerOp*>& makers, std::ui
   return source;
 }
 
+/// Keys or values, of `kept` features in all heads: each head's own, or those that several take.
+OperandSource Finder::taken_of(const std::vector<const LayerOp*>& makers, std::uint64_t asked,
+                               std::uint64_t kept, std::uint64_t heads, bool keys,
+                               std::string& id) {
+  OperandSource source;
+  for (std::uint64_t copies = 1; copies <= heads; ++copies) {
+    if (heads % copies != 0) continue;
+    const std::uint64_t own = kept / copies;
+    source = part_of(makers, own, keys ? asked : asked + own, asked + 2 * own, id);
+    source.copies = static_cast<std::uint32_t>(copies);
+    if (source.kind != Kind::unknown) return source;
+  }
+  return {};
+}
+
 void Finder::fill_attention(LayerOp& op) {
   const std::vector<const LayerOp*> makers = makers_of(op, gives_activations);
   if (makers.empty() || op.phase == Phase::bwd) return;
@@ -244,14 +264,25 @@ void Finder::fill_attention(LayerOp& op) {
   const std::uint32_t length = cached ? 1 : keys;
   if (op.m % length != 0 || op.batch % (tokens / length) != 0) return;
   const std::uint32_t shared = op.m / length;
-  const std::uint64_t kept = std::uint64_t{op.batch} / (tokens / length) * width;
+  const std::uint64_t heads = std::uint64_t{op.batch} / (tokens / length);
+  const std::uint64_t kept = heads * width;
   const std::uint64_t asked = kept * shared;
-  const std::uint64_t all = asked + 2 * kept;
   std::vector<std::string>& ids = makers_of_sources_[op.id];
   ids.resize(2);
-  OperandSource queries = takes_scores ? OperandSource() : part_of(makers, asked, 0, all, ids[0]);
+  // queries come before keys; matrices of one head each may take keys and values of fewer heads
+  std::vector<const LayerOp*> of_keys = makers;
+  std::vector<const LayerOp*> of_queries = makers;
+  if (!takes_scores && makers.size() > 1) {
+    of_keys.erase(of_keys.begin());
+    of_queries.pop_back();
+  }
+  OperandSource taken =
+      taken_of(of_keys, asked, kept, shared == 1 ? heads : 1, !takes_scores, ids[1]);
+  const std::uint64_t all = asked + 2 * kept / taken.copies;
+  OperandSource queries =
+      takes_scores ? OperandSource() : part_of(of_queries, asked, 0, all, ids[0]);
   queries.shared = shared;
-  OperandSource taken = part_of(makers, kept, takes_scores ? asked + kept : asked, all, ids[1]);
+  queries.by_heads = taken.by_heads = true;
   if (cached && taken.kind == Kind::activations) taken.kind = Kind::cache;
   const OperandSource lying = taken_scores.lie_alike && shared == 1 ? scores() : OperandSource();
   if (!takes_scores) {
@@ -263,6 +294,7 @@ void Finder::fill_attention(LayerOp& op) {
   result.features = static_cast<std::uint32_t>(asked);
   result.tokens = tokens;
   result.shared = shared;
+  result.by_heads = true;
   op.sources = {lying, taken, result};
 }
 
@@ -274,7 +306,7 @@ bool Finder::fill_gradient(LayerOp& op) {
   const auto [known, is_first] = gradients_.emplace(op.layer, &op);
   const LayerOp& of = *forward;
   if (of.sources.size() != 3) return true;
-  const bool of_scores = of.sources[2].kind != Kind::activations;  // else it takes them
+  const bool of_scores = !of.sources[2].by_heads;  // else it takes them
   if (is_first ? !has_sides(op, of.m, of.n, of.k)
                : !has_sides(op, of_scores ? of.n : of.k, of.m, of_scores ? of.k : of.n)) {
     return true;

@@ -242,5 +242,52 @@ TEST(OperandSources, ScoresOfSharedKeysStayUnknown) {
   EXPECT_EQ(trace.ops[4].sources[2].shared, 2U);
 }
 
+/// Two sequences of 8 tokens, four heads of 3 features, keys and values of two of them. Where a
+/// mask leaves scores out, each head is a matrix, and two take the same keys.
+WorkloadTrace masked_attention() {
+  WorkloadTrace trace;
+  trace.ops = {row("q", "eltwise", 12, 0, 16, 1, {}),
+               row("k", "eltwise", 6, 0, 16, 1, {}),
+               row("v", "gemm", 6, 5, 16, 1, {}),
+               row("scores", "sddmm", 8, 3, 8, 8, {"q", "k"}),
+               row("softmax", "softmax", 8, 0, 8, 8, {"scores"}),
+               row("ctx", "bmm", 8, 8, 3, 8, {"softmax", "v"})};
+  trace.ops.push_back(row("dctx", "gemm", 12, 12, 16, 1, {}));
+  trace.ops.push_back(back(trace.ops[5], "p", "sddmm", 8, 3, 8, {"dctx"}));
+  trace.ops.push_back(back(trace.ops[5], "v", "bmm", 8, 8, 3, {"dctx"}));
+  find_sources(trace);
+  return trace;
+}
+
+TEST(OperandSources, MatricesOfOneHeadTakeKeysThatHeadsShare) {
+  const WorkloadTrace trace = masked_attention();
+  const auto scores = trace.ops[3].sources;
+  ASSERT_EQ(scores.size(), 3U);
+  EXPECT_EQ(scores[0].features, 12U);
+  EXPECT_EQ(scores[0].copies, 1U);
+  EXPECT_EQ(scores[1].features, 6U);
+  EXPECT_EQ(scores[1].copies, 2U);
+  const auto context = trace.ops[5].sources;
+  ASSERT_EQ(context.size(), 3U);
+  EXPECT_EQ(context[1].features, 6U);
+  EXPECT_EQ(context[1].copies, 2U);
+  EXPECT_TRUE(context[2].by_heads);
+}
+
+// What comes back for a value is a number of each head that took it: no row adds them up.
+TEST(OperandSources, GradientsOfValuesThatHeadsShareAreNowhere) {
+  const WorkloadTrace trace = masked_attention();
+  const auto scores = trace.ops[7].sources;
+  ASSERT_EQ(scores.size(), 3U);
+  EXPECT_EQ(scores[0].features, 12U);
+  EXPECT_EQ(scores[1].copies, 2U);
+  EXPECT_FALSE(scores[2].by_heads);
+  const auto values = trace.ops[8].sources;
+  ASSERT_EQ(values.size(), 3U);
+  EXPECT_EQ(values[1].features, 12U);
+  EXPECT_EQ(values[2].kind, Kind::unknown);
+  EXPECT_TRUE(values[2].by_heads);
+}
+
 }  // namespace
 }  // namespace lacuna

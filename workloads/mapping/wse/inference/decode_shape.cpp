@@ -301,6 +301,10 @@ std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams
 
 namespace {
 
+std::string layers_text(std::uint32_t layers) {
+  return layers == 1 ? "one layer" : fmt::format("{} layers", layers);
+}
+
 /// What comes nearest and fits: fewer positions, fewer layers, or higher blocks.
 std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& params,
                               std::uint64_t bytes) {
@@ -311,7 +315,7 @@ std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& p
   DecodeBlock block = shape.block();
   const auto fits = [&] { return decode_bytes({shape.model(), block}, params) <= bytes; };
   for (block.layers = shape.block().layers - 1; block.layers > 0; --block.layers) {
-    if (fits()) return fmt::format("{}; {} layers would fit", none, block.layers);
+    if (fits()) return fmt::format("{}; {} would fit", none, layers_text(block.layers));
   }
   if (block.zeros != nullptr && block.zeros->any_lists()) return none;  // tiles have that size
   block.layers = 1;
@@ -332,11 +336,12 @@ void require_decode_memory(const DecodeShape& shape, const InferenceParams& para
   const DecodeSpace space(shape);
   const std::string fits = nearest_that_fits(shape, params, bytes);
   throw OutOfMemoryError(fmt::format(
-      "{} layers on {} x {} cores need {} bytes of a core: weights {}, cache {} for {} positions, "
+      "{} on {} x {} cores need{} {} bytes of a core: weights {}, cache {} for {} positions, "
       "buffers {}, code {}; it has {}; {}",
-      shape.block().layers, shape.block().columns, shape.block().rows, all, space.weight_bytes,
-      space.cache_bytes, shape.slots() * shape.block().rows, space.buffer_bytes,
-      space.code_bytes(shape, params), bytes, fits));
+      layers_text(shape.block().layers), shape.block().columns, shape.block().rows,
+      shape.block().layers == 1 ? "s" : "", all, space.weight_bytes, space.cache_bytes,
+      shape.slots() * shape.block().rows, space.buffer_bytes, space.code_bytes(shape, params),
+      bytes, fits));
 }
 
 }  // namespace lacuna::wse

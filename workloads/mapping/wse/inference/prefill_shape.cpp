@@ -251,11 +251,11 @@ void require_prefill_memory(const PrefillShape& shape, const InferenceParams& pa
   const std::uint64_t all = space.weight_bytes + space.cache_bytes + space.buffer_bytes + code;
   if (all <= bytes) return;
   throw OutOfMemoryError(fmt::format(
-      "{} layers of a prompt in chunks of {} on {} x {} cores need {} bytes of a core: weights {}, "
-      "keys and values of {} chunks {}, buffers {}, code {}; it has {}",
-      shape.block().layers, shape.block().tokens, shape.block().columns, shape.block().rows, all,
-      space.weight_bytes, shape.block().chunks, space.cache_bytes, space.buffer_bytes, code,
-      bytes));
+      "a prompt in chunks of {} on {} x {} cores, layers: {}: {} bytes of a core are needed: "
+      "weights {}, keys and values of {} {}, buffers {}, code {}; it has {}",
+      shape.block().tokens, shape.block().columns, shape.block().rows, shape.block().layers, all,
+      space.weight_bytes, shape.block().chunks, shape.block().chunks == 1 ? "chunk" : "chunks",
+      space.cache_bytes, space.buffer_bytes, code, bytes));
 }
 
 }  // namespace lacuna::wse

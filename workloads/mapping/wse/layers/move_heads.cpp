@@ -37,7 +37,7 @@ class HeadMoves {
         shape_(shape),
         stream_(stream),
         layout_(request.setup.wafer, op_.n, op_.m, op_.batch),
-        of_scores_(op_.sources[2].kind == Kind::activations),
+        of_scores_(op_.sources[2].by_heads),
         width_(of_scores_ ? op_.n : op_.k),
         element_(op_.dtype == DType::fp32 ? Element::fp32 : Element::fp16) {
     if (request.mask != nullptr) kept_ = request.mask->elements();
@@ -195,7 +195,8 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
   for (const TokenPart& part : parts(role, heads, source.tokens, whole)) {
     for (std::uint32_t f = 0; f < features; ++f) {
       const CorePlace in_block = block(role, heads, f, token);
-      const std::uint32_t place = whole.column[source.first + f];
+      const std::uint32_t own = f / width_ / source.copies * width_ + f % width_;
+      const std::uint32_t place = whole.column[source.first + own];
       if (role != Role::y) {
         const std::uint32_t from = whole.nearest(place, part.share, in_block.column);
         mover.add({part.row, from}, in_block, f, token, part.length);
