@@ -93,9 +93,7 @@ class RoutedSums {
     for (; set != 0; set &= set - 1) visit(static_cast<unsigned>(__builtin_ctz(set)));
   }
   Part* parts_of(std::size_t i) { return parts_.data() + i * shared_->streams.size(); }
-  const Part* parts_of(std::size_t i) const {
-    return parts_.data() + i * shared_->streams.size();
-  }
+  const Part* parts_of(std::size_t i) const { return parts_.data() + i * shared_->streams.size(); }
   void begin_instruction(std::size_t lane);
   void send_output(std::size_t i);
   void pass(std::size_t i, std::uint32_t streams, bool east, const Vector& open);

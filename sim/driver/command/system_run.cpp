@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
@@ -21,6 +23,7 @@
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/chip_system.hpp"
@@ -250,6 +253,7 @@ struct SystemRuns {
   const RunSettings& settings;
   ChipTimes& times;
   std::vector<std::string>& pages;  // of --view
+  std::vector<std::string>& idle;   // of each system, settings that change nothing, a line each
 
   std::string title(const std::string& system) const {
     const std::string of = options.system_config ? *options.system_config : *options.trace;
@@ -261,12 +265,14 @@ struct SystemRuns {
         system.run({kinds, pricing, times, training, execution_of(settings), settings.seed},
                    {false, options.view});
     if (options.view) pages.push_back(outcome->page(title(system.name())));
+    idle.push_back(outcome->idle(options.settings));
     return outcome->scaling_row();
   }
 
   /// The rows of a trace on each chip of a system with a store.
   ScalingRow with_store(const std::string& name) const {
     const auto machines = make_machines(kinds, {name}, options.settings);
+    idle.push_back(idle_settings(machines, options.settings, false));
     if (!has_weight_store(*machines[0])) {
       throw RequestError(name + ": is no system of chips, and the others of this request are");
     }
@@ -322,6 +328,28 @@ Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::st
   return scaling;
 }
 
+/// Of what is idle on each system, lines of the first on settings that are idle on all.
+std::string idle_everywhere(const std::vector<std::string>& idle) {
+  const auto name_of = [](const std::string& line) {
+    return line.substr(0, line.find(' ', std::string("lacuna: ").size()));
+  };
+  const auto names_of = [&](const std::string& lines) {
+    std::set<std::string> names;
+    std::istringstream text(lines);
+    for (std::string line; std::getline(text, line);) names.insert(name_of(line));
+    return names;
+  };
+  std::string kept;
+  std::istringstream text(idle.empty() ? "" : idle.front());
+  for (std::string line; std::getline(text, line);) {
+    const bool all = std::all_of(idle.begin(), idle.end(), [&](const std::string& lines) {
+      return names_of(lines).count(name_of(line)) != 0;
+    });
+    if (all) kept += line + '\n';
+  }
+  return kept;
+}
+
 /// Of systems beside each other.
 std::string page_of(const std::string& file, const std::vector<std::string>& pages) {
   std::vector<const std::string*> packed;
@@ -348,8 +376,10 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   std::vector<std::string> pages;
-  const SystemRuns runs{options, kinds, pricing, settings, times, pages};
+  std::vector<std::string> idle;
+  const SystemRuns runs{options, kinds, pricing, settings, times, pages, idle};
   const Scaling scaling = scaling_of(options, runs, fs::path(request.file).stem().string());
+  streams.err << idle_everywhere(idle);
   if (folder) {
     folder->begin();
     const std::string csv = csv_of(scaling_table(scaling));

@@ -132,6 +132,21 @@ TEST_F(OddFiles, SaysWhichPartsOfAPodNothingWentOver) {
   EXPECT_EQ(said("links.rail_links=1"), "");
 }
 
+// Beside each other: 4 chips are one domain, 128 are two.
+TEST_F(OddFiles, SaysOfComparedPodsWhatChangesNothingOnAnyOfThem) {
+  const std::string trace = write("one.csv",
+                                  "# lacuna-trace v1\nid,op,m,k,n,dtype,args\n"
+                                  "a,gemm,64,64,64,fp16,\n");
+  const auto said = [&](const std::string& setting) {
+    const Ran ran = run_real("compare --quiet --machine pod4 --machine pod128 --trace " + trace +
+                             " --set chip.ipu.tiles=32 --set " + setting);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(said("gateway.ddr_gbps=10"), HasSubstr("gateway.ddr_gbps acts on nothing here"));
+  EXPECT_EQ(said("sync.gateway_ns=10"), "");
+}
+
 TEST(IdleParts, OfAModelAreThoseOfStreams) {
   EXPECT_THAT(idle_parts_of_model({"gateway.ddr_gbps=10", "links.hop_ns=5"}),
               AllOf(HasSubstr("gateway.ddr_gbps acts with inference.weights or inference.cache"),
