@@ -50,6 +50,9 @@ struct TransferList {
   void add(Place source, std::uint32_t words, std::initializer_list<Place> to) {
     add(source, words, to.begin(), to.end());
   }
+
+  /// Words of the longest transfer.
+  std::uint32_t longest() const;
 };
 
 /// A send instruction: from cycle `start` of the phase, one word per cycle, or two if `wide`,

@@ -218,6 +218,28 @@ TEST(SparseOutput, IsPutIntoRowsIfItIsOfBlocks) {
   EXPECT_EQ(rearranged(Mode::static_, 1), 0);
 }
 
+// Where many weights go to a tile whose partial sums are few, what the partner of its partner hears
+// is longer than the partial sums are, and than all that comes after them.
+TEST(StaticProduct, HasRoomForTheWordsThatAPartnerReceivesWithoutNeed) {
+  for (const std::uint32_t n : {40U, 48U}) {
+    Random random(1);
+    Scenario s;
+    s.op.m = 64;
+    s.op.k = 256;
+    s.op.n = n;
+    s.op.dtype = n == 48 ? DType::fp32 : DType::fp16;
+    s.op.mode = Mode::static_;
+    const Mask mask = random_mask(random, 64, 256, 1, 50);
+    const std::unique_ptr<Machine> machine = make_ipu_machine("test");
+    machine->set("ipu.tiles", "16", "");
+    const auto [event, reference] = run_both(
+        [&](const Execution& execution) { return machine->run(s.op, &mask, 1, execution); }, n);
+    ASSERT_TRUE(reference.values);
+    EXPECT_EQ(reference.values->wrong, 0U);
+    EXPECT_EQ(event.cycles, reference.cycles);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Random, IpuGemm,
                          ::testing::Range(std::uint64_t{1}, std::uint64_t{251},
                                           test::kSeedsAtOnce));

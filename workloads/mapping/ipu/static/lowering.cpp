@@ -286,6 +286,11 @@ void StaticLowering::gather() {
   for (const ColumnPart& part : plan_.parts) gather_dense(part);
   if (plan_.parts.size() > 1) gather_nonzeros();
   if (block_ == 1 && target_.order_elements && plan_.parts.size() == 1) reorder_nonzeros();
+  if (transfers_.scratch) {
+    const std::uint32_t end = *transfers_.scratch + transfers_.longest();
+    regions_.end = std::max(regions_.end, end);
+    result_.tile_bytes = std::max(result_.tile_bytes, end * std::uint64_t{4});
+  }
   const std::uint32_t compute = flush_copies("copy of local rows");
   builder_.superstep(compute, builder_.exchange("gather", std::move(transfers_)));
 }
