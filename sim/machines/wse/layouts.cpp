@@ -39,7 +39,7 @@ LayoutSpace gradient_space() {
            // dot products that do not wait: every row is simulated
            {"ws.gradient",
             {"kept", "chained"},
-            "wafer.columns * wafer.rows <= 16384",
+            "wafer.columns * wafer.rows <= 1024",
             "kept: a word for each dot product of a core",
             {},
             "chained"}},

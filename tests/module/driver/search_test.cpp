@@ -220,7 +220,7 @@ TEST(Search, BoundsOfGradientsAreNeverAboveWhatIsSimulated) {
     machine->set("wafer.rows", std::to_string(1 + random.bounded(12)), "test");
     if (random.bounded(2) == 0) machine->set("io.share", "1", "test");
     if (random.bounded(2) == 0) machine->set("io.duplex", "full", "test");
-    if (random.bounded(3) == 0) machine->set("core.issue_slots", "2", "test");
+    if (random.bounded(3) == 0) machine->set("core.slots", "2", "test");
     if (random.bounded(4) == 0) machine->set("ws.share", "tokens", "test");
     const LayerOp op = draw_gradient(random);
     WorkloadTrace trace;
