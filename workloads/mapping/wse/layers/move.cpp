@@ -159,11 +159,11 @@ LayerMoves gradient_moves(const LayerRequest& request, const StreamSettings& str
   const WaferParams& wafer = request.setup.wafer;
   Bringing moves;
   for (std::size_t i = 0; i < op.sources.size(); ++i) {
-    const OperandSource& source = op.sources[i];
+    OperandSource source = op.sources[i];
     const bool of_y = i == 0;
     const std::uint32_t features = of_y ? op.m : op.n;
-    const bool fits = source.features == features && source.tokens == op.k;
-    if (source.kind == OperandSource::Kind::unknown || !fits) continue;
+    if (source.kind == OperandSource::Kind::unknown || source.features != features) continue;
+    source.tokens = op.k;  // of a part of the row, those of as much of its maker
     const StreamSettings maker = stream.of_maker(i);
     FeatureLayout from;
     if (source.kind == OperandSource::Kind::held) {
