@@ -31,6 +31,7 @@ struct OperandSource {
     scores,       // of attention, a matrix for each head and sequence
     cache,        // keys or values of earlier tokens, which lie where they are taken; the
                   // activations have the last token of each sequence
+    held,         // activations as a product with weights took them
   };
   Kind kind = Kind::unknown;
   std::uint32_t features = 0;  // of the activations

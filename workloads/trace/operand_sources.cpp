@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/trace/options.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -28,6 +30,26 @@ bool gives_scores(const LayerOp& op) {
 
 bool is_attention(const LayerOp& op) {
   return (op.op == "bmm" || op.op == "sddmm") && op.batch > 1 && op.phase != Phase::upd;
+}
+
+/// The gradient of a sparse weight: W, X and Y are dY, X and dW.
+bool is_weight_gradient(const LayerOp& op) {
+  return op.op == "sddmm" && op.batch == 1 && op.phase == Phase::bwd;
+}
+
+/// Whether the weights of a product surely stay on the chip, and X is what is streamed.
+bool weights_stay(const LayerOp& op) {
+  return op.residency == Residency::resident || residency_of_kernel(op.mode) == Residency::resident;
+}
+
+/// What a product with weights works on, where it does.
+OperandSource held_by(const LayerOp& op) {
+  OperandSource source;
+  source.kind = Kind::held;
+  source.features = op.k;
+  source.tokens = op.n;
+  source.of_product = true;
+  return source;
 }
 
 OperandSource activations(const LayerOp& op) {
@@ -73,7 +95,10 @@ class Finder {
     for (LayerOp& op : trace_.ops) {
       op.sources.clear();
       makers_of_sources_[op.id].clear();
-      if (is_attention(op)) {
+      if (is_product(op) && op.batch == 1) products_[op.layer].push_back(&op);
+      if (is_weight_gradient(op)) {
+        fill_weight_gradient(op);
+      } else if (is_attention(op)) {
         if (!fill_gradient(op)) fill_attention(op);
       } else if (gives_activations(op) && op.op != "embed") {
         fill_plain(op);
@@ -121,12 +146,15 @@ class Finder {
   bool fill_part(LayerOp& op);
   void fill_attention(LayerOp& op);
   bool fill_gradient(LayerOp& op);
+  const LayerOp* product_of(const LayerOp& op, Phase phase, std::uint32_t m, std::uint32_t k) const;
+  void fill_weight_gradient(LayerOp& op);
 
   WorkloadTrace& trace_;
   std::map<std::string, const LayerOp*> rows_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> scores_;  // sizes
   std::map<std::string, const LayerOp*> forward_;                             // by layer
   std::map<std::string, const LayerOp*> gradients_;  // the first of a product of attention
+  std::map<std::string, std::vector<const LayerOp*>> products_;  // with weights so far, by layer
   std::map<std::string, std::vector<std::string>> makers_of_sources_;
 };
 
@@ -335,6 +363,45 @@ bool Finder::fill_gradient(LayerOp& op) {
     op.sources = {gradients, back, gradient_of(of.sources[1])};
   }
   return true;
+}
+
+/// The last product before `op`, of its layer and tokens, that has this phase and weights; null if
+/// there is none.
+const LayerOp* Finder::product_of(const LayerOp& op, Phase phase, std::uint32_t m,
+                                  std::uint32_t k) const {
+  const auto found = products_.find(op.layer);
+  if (found == products_.end() || op.layer.empty()) return nullptr;
+  const LayerOp* last = nullptr;
+  for (const LayerOp* each : found->second) {
+    if (each->phase == phase && has_sides(*each, m, k, op.k)) last = each;
+  }
+  return last;
+}
+
+/// dW = dY X^T: X lies where Y = W X had it, and dY where dX = W^T dY did, or, without such a row
+/// before, where its maker left it.
+void Finder::fill_weight_gradient(LayerOp& op) {
+  const LayerOp* const forward = product_of(op, Phase::fwd, op.m, op.n);
+  const LayerOp* const back = product_of(op, Phase::bwd, op.n, op.m);
+  OperandSource x;
+  OperandSource dy;
+  std::vector<std::string> ids(2);
+  if (forward != nullptr && !weights_stay(*forward)) {
+    x = held_by(*forward);
+    ids[1] = forward->id;
+  }
+  if (back != nullptr && !weights_stay(*back)) {
+    dy = held_by(*back);
+    ids[0] = back->id;
+  }
+  for (const LayerOp* maker : makers_of(op, gives_activations)) {
+    if (back != nullptr || maker->m != op.m || maker->n != op.k) continue;
+    dy = activations(*maker);
+    ids[0] = maker->id;
+  }
+  if (x.kind == Kind::unknown && dy.kind == Kind::unknown) return;
+  op.sources = {dy, x};
+  makers_of_sources_[op.id] = std::move(ids);
 }
 
 }  // namespace

@@ -19,8 +19,14 @@ namespace lacuna {
 /// of queries, keys and values are told by their sizes: activations of three parts have them in
 /// this order; tokens that are fewer than those of a sequence are the last of each, and the others
 /// are in a cache. The two backward rows of a forward row, of the same layer and in the order of
-/// its operands, take what it took, and put gradients where their operands were. What does not fit
-/// stays unknown.
+/// its operands, take what it took, and put gradients where their operands were.
+///
+/// The gradient of a sparse weight (sddmm, batch 1, phase bwd) takes dY and X, in this order, where
+/// the products of its layer before it held them: X the last forward one of its sides, dY the last
+/// backward one, or if there is none the row that made it. Of a product whose weights stay on the
+/// chip nothing is known.
+///
+/// What does not fit stays unknown.
 void find_sources(WorkloadTrace& trace);
 
 /// Of each row, in the order of `trace`, and each of its sources as find_sources() gives them the

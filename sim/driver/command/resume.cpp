@@ -143,11 +143,13 @@ bool run_rest(const std::vector<Point>& points, const RestRunner& how, Journal* 
               Progress& progress, std::vector<std::optional<RunRecord>>& records) {
   std::vector<Point> rest;
   std::vector<std::size_t> places;  // among all
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (records[i]) continue;
+  const auto add = [&](std::size_t i) {
+    if (records[i]) return;
     rest.push_back(points[i]);
     places.push_back(i);
-  }
+  };
+  if (how.order != nullptr) std::for_each(how.order->begin(), how.order->end(), add);
+  for (std::size_t i = 0; how.order == nullptr && i < points.size(); ++i) add(i);
   Forking forking = how.forking;
   forking.finished = [&](std::size_t index, const RunRecord& record) {
     if (journal != nullptr) journal->add(places[index], encode_record(record));

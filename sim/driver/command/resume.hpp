@@ -72,6 +72,7 @@ struct RestRunner {
   std::size_t jobs;
   Forking forking;  // but for `finished`
   MpiRanks* ranks = nullptr;
+  const std::vector<std::size_t>* order = nullptr;  // which points, as they are begun; null: all
 };
 
 /// Runs the points that `records` lacks, each kept in the journal, if there is one, as it finishes.

@@ -400,20 +400,16 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file, const O
   return facts_of_request(std::move(facts), options, search.sweep().workloads, machines);
 }
 
-/// Simulates a batch: of all points those that are not in it count as done meanwhile.
-bool run_batch(const std::vector<Point>& points, const std::vector<std::size_t>& batch,
-               const RestRunner& how, Journal* journal, Progress& progress,
+/// Simulates a batch, of which those with the highest bounds are expected to take longest: they are
+/// begun first, so that no job ends long after the others.
+bool run_batch(const Search& search, std::vector<std::size_t> batch, RestRunner how,
+               Journal* journal, Progress& progress,
                std::vector<std::optional<RunRecord>>& records) {
-  std::vector<std::size_t> others;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const bool mine = std::find(batch.begin(), batch.end(), i) != batch.end();
-    if (mine || records[i]) continue;
-    records[i].emplace();
-    others.push_back(i);
-  }
-  const bool whole = run_rest(points, how, journal, progress, records);
-  for (const std::size_t i : others) records[i].reset();
-  return whole;
+  const std::vector<SearchPoint>& points = search.order().points();
+  std::stable_sort(batch.begin(), batch.end(),
+                   [&](std::size_t a, std::size_t b) { return points[a].bound > points[b].bound; });
+  how.order = &batch;
+  return run_rest(search.sweep().points, how, journal, progress, records);
 }
 
 }  // namespace
@@ -464,7 +460,7 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
   const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};
   for (std::vector<std::size_t> batch = search.next(); !batch.empty(); batch = search.next()) {
-    if (!run_batch(points, batch, how, journal.get(), progress, records)) {
+    if (!run_batch(search, batch, how, journal.get(), progress, records)) {
       streams.err << fmt::format("lacuna: interrupted{}\n",
                                  journal ? "; what is finished was kept: --resume goes on"
                                          : "; nothing was kept without --out");

@@ -114,6 +114,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
   };
 
   const LayoutEntry* entry_for(const LayerOp& op) const;
+  void check_one_layout(const LayerOp& op) const;
   OpResult run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const;
   OpResult run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
@@ -266,11 +267,25 @@ void LaidOutMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
   if (!follow) related_ = {};
 }
 
+/// A row with one layout has no other by its name; what a file says of a shape may be of other
+/// rows.
+void LaidOutMachine::check_one_layout(const LayerOp& op) const {
+  for (const LayoutEntry& each : request_.entries) {
+    const auto named = [&](const auto& word) { return word.first == "id" && word.second == op.id; };
+    if (each.layout.empty() || std::none_of(each.of.begin(), each.of.end(), named)) continue;
+    throw RequestError(fmt::format("{}: {} has one layout on {}; allowed: `layout: {{}}`, or none",
+                                   each.place, row_text(op), plain_->name()));
+  }
+}
+
 /// Null if the row has one layout only.
 const LayoutEntry* LaidOutMachine::entry_for(const LayerOp& op) const {
   const Mask some;  // layout_kind() asks whether there is one
   const bool dense = op.pattern.name == "dense";
-  if (plain_->layout_kind(op, dense ? nullptr : &some).empty()) return nullptr;
+  if (plain_->layout_kind(op, dense ? nullptr : &some).empty()) {
+    check_one_layout(op);
+    return nullptr;
+  }
   const std::map<std::string, std::string> names = names_of(*plain_, op);
   const LayoutEntry* found = nullptr;
   for (const LayoutEntry& each : request_.entries) {

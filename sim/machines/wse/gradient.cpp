@@ -19,8 +19,10 @@
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/machines/measure.hpp"
+#include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
+#include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/view/core_series.hpp"
@@ -322,10 +324,7 @@ class GradientRun {
   std::uint32_t parts_ = 0;
 };
 
-}  // namespace
-
-OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution) {
+GradientJob gradient_job(const LayerOp& op, const Mask* mask) {
   GradientJob job;
   job.m = op.m;
   job.tokens = op.k;
@@ -333,6 +332,16 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   job.mask = mask;
   job.dtype = op.dtype;
   job.partials = op.partials;
+  return job;
+}
+
+}  // namespace
+
+bool is_sampled_gradient(const LayerOp& op) { return op.op == "sddmm" && op.batch == 1; }
+
+OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* mask,
+                      std::uint64_t seed, const Execution& execution) {
+  GradientJob job = gradient_job(op, mask);
   job.values = execution.values;
   job.seed = seed;
   GradientRun run(params, op, execution);
@@ -343,7 +352,21 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   if (execution.view != 0) run.add_units(each_part);
   OpResult result = run.result();
   if (result.units_in_time != nullptr) check_units(*result.units_in_time, result);
-  return op.batch == 1 ? result : repeated(std::move(result), op.batch);
+  if (op.batch != 1) return repeated(std::move(result), op.batch);
+  OpResult moved = run_gradient_moves(params, op, mask, execution);
+  if (moved.cycles != 0) put_before(std::move(moved), result);
+  return result;
+}
+
+OpResult run_gradient_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
+                            const Execution& execution) {
+  if (op.sources.empty()) return {};
+  return run_moves_to(params, op, mask, execution,
+                      wse::gradient_layouts(gradient_job(op, mask), streaming_setup(params)));
+}
+
+Cycle least_cycles_of_gradient(const WseParams& params, const LayerOp& op, const Mask* mask) {
+  return wse::least_gradient_cycles(gradient_job(op, mask), streaming_setup(params));
 }
 
 }  // namespace lacuna

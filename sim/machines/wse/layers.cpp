@@ -375,6 +375,14 @@ OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mas
                    execution);
 }
 
+OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* mask,
+                      const Execution& execution, const wse::GradientLayouts& to) {
+  const wse::LayerSetup setup = layer_setup(params);
+  const wse::LayerRequest request{setup, op, mask, 0, false};
+  return run_moves(params, request, wse::gradient_moves(request, stream_settings(params), to),
+                   execution);
+}
+
 OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
                             const Execution& execution, MoveSide side) {
   const wse::LayerSetup setup = layer_setup(params);

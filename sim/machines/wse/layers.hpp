@@ -5,6 +5,7 @@
 
 #include "sim/machines/machine.hpp"
 #include "sim/machines/wse/params.hpp"
+#include "workloads/mapping/wse/layers/feature_layout.hpp"
 
 namespace lacuna {
 
@@ -17,6 +18,10 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
 /// where it takes them. No cycles if they lie there.
 OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
                            const Execution& execution);
+
+/// The same of dY and X of a weight gradient, which takes them at `to`.
+OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* mask,
+                      const Execution& execution, const wse::GradientLayouts& to);
 
 /// The same of a product with resident weights: X to the top of its columns before it, its result
 /// to where one with streamed weights leaves it after it.

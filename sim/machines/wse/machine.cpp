@@ -17,6 +17,7 @@
 #include "sim/machines/system/takes_streams.hpp"
 #include "sim/machines/takes_long.hpp"
 #include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/params.hpp"
@@ -122,10 +123,12 @@ class WseMachine final : public Machine,
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
+    if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
     return least_cycles_of_weights(params_, op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
+    if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
     return expected_cycles_of_weights(params_, op, mask);
   }
 
@@ -189,6 +192,13 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
       return alike && source.features == width && source.unit == unit;
     };
     auto& sources = op.sources;
+    if (is_sampled_gradient(op)) {  // which tells its two operands by their places
+      const bool lie = std::all_of(sources.begin(), sources.end(), [&](const OperandSource& each) {
+        return !grouped && each.unit == 1;
+      });
+      if (lie) sources.clear();
+      continue;
+    }
     sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
   }
 }
@@ -206,6 +216,7 @@ std::unique_ptr<Machine> WseMachine::taking_from(const std::vector<const Machine
 
 Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
   if (op.sources.empty()) return 0;
+  if (is_sampled_gradient(op)) return run_gradient_moves(params_, op, mask, {}).cycles;
   const bool resident = wse::residency_of(op) == Residency::resident;
   return resident ? run_resident_moves(params_, op, mask, {}, MoveSide::before).cycles
                   : run_operand_moves(params_, op, mask, {}).cycles;

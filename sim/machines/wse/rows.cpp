@@ -26,11 +26,7 @@ bool is_weight_product(const WseParams& /*params*/, const LayerOp& op) {
   return op.op == "gemm" || op.op == "spmm";
 }
 
-/// One sampled product, such as the gradient of a sparse weight: its results leave the wafer. The
-/// products of attention, many at once, stay on it.
-bool is_gradient(const WseParams& /*params*/, const LayerOp& op) {
-  return op.op == "sddmm" && op.batch == 1;
-}
+bool is_gradient(const WseParams& /*params*/, const LayerOp& op) { return is_sampled_gradient(op); }
 
 /// The gradient of a dense weight: the left operand is streamed from outside as weights are.
 bool is_dense_gradient(const WseParams& /*params*/, const LayerOp& op) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/wse/layout_places.hpp"
+#include "workloads/mapping/wse/gradient.hpp"
 #include "workloads/mapping/wse/layers/layout_move.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
@@ -127,6 +128,46 @@ TEST(GroupLayouts, OfActivationsThatAreStreamedAreWhereTheyEnter) {
         }
       }
       EXPECT_EQ(said, enters);
+    }
+  }
+}
+
+// X is in the columns whose index counts it, for all tokens of their group, and dY in the one that
+// sends it round the ring of its group.
+TEST(GroupLayouts, OfAGradientAreWhereItsProgramHasThem) {
+  for (const Way& way : kWays) {
+    if (!possible(way, false)) continue;
+    for (const KPartition partition : {KPartition::block, KPartition::cyclic}) {
+      const StreamingSetup setup = setup_of(way, partition);
+      GradientJob job;
+      job.m = kFeatures;
+      job.n = 10;
+      job.tokens = kTokens;
+      const GradientPlan plan = plan_gradient(job, setup);
+      const StreamingKernel& kernel = plan.program.kernel;
+      Places x(std::size_t{job.n} * kTokens);
+      Places dy(std::size_t{job.m} * kTokens);
+      const auto add = [&](Places& places, std::uint32_t feature, std::uint32_t column) {
+        std::uint32_t before = 0;
+        for (std::uint32_t r = 0; r < kernel.tokens.size(); ++r) {
+          const std::uint32_t n = kernel.tokens[r];
+          const std::uint32_t first =
+              first_element(plan.shares, before, n, kernel.groups.group_of(column));
+          before += n;
+          for (std::uint32_t t = first; t < first + n && t < kTokens; ++t) {
+            places[std::size_t{feature} * kTokens + t].insert({r, column});
+          }
+        }
+      };
+      for (std::uint32_t c = 0; c < plan.feature_of.size(); ++c) {
+        for (const std::uint32_t j : plan.feature_of[c]) add(x, j, c);
+      }
+      for (std::size_t i = 0; i < plan.row_of_step.size(); ++i) {
+        if (plan.row_of_step[i] != kNoRow) add(dy, plan.row_of_step[i], kernel.final_column[i]);
+      }
+      const GradientLayouts said = gradient_layouts(job, setup);
+      EXPECT_EQ(places_of(said.x, job.n, kTokens), x) << way.groups;
+      EXPECT_EQ(places_of(said.dy, job.m, kTokens), dy) << way.groups;
     }
   }
 }

@@ -225,6 +225,41 @@ TEST(OperandSources, FewerTokensThanKeysAreTheLastOfACache) {
   EXPECT_EQ(context[2].features, 12U);
 }
 
+// dW = dY X^T takes dY where dX = W^T dY of its layer held it and X where Y = W X did, of forward
+// rows that were done again the last. Without dX it takes dY from its maker, and of weights that
+// stay on the chip, or of dense ones, nothing is known.
+TEST(OperandSources, AWeightGradientTakesWhatTheProductsOfItsLayerHeld) {
+  const auto rows = [](bool with_dx, Residency residency, const char* kind) {
+    WorkloadTrace trace;
+    trace.ops = {row("y", "spmm", 12, 8, 16, 1, {}), row("again", "spmm", 12, 8, 16, 1, {}),
+                 row("dy", "eltwise", 12, 0, 16, 1, {"again"}),
+                 row("dx", "spmm", 8, 12, 16, 1, {"dy"}), row("dw", kind, 12, 16, 8, 1, {"dy"})};
+    for (LayerOp& op : trace.ops) {
+      if (op.id[0] == 'd') op.phase = Phase::bwd;
+      if (op.id != "dy") op.layer = "l";
+      if (op.op == "spmm") op.residency = residency;
+    }
+    if (!with_dx) trace.ops.erase(trace.ops.begin() + 3);
+    find_sources(trace);
+    return trace;
+  };
+  const WorkloadTrace all = rows(true, Residency::automatic, "sddmm");
+  const std::vector<OperandSource>& held = all.ops[4].sources;
+  ASSERT_EQ(held.size(), 2U);
+  EXPECT_EQ(held[0].kind, Kind::held);
+  EXPECT_EQ(held[0].features, 12U);
+  EXPECT_EQ(held[1].kind, Kind::held);
+  EXPECT_EQ(held[1].features, 8U);
+  EXPECT_EQ(held[1].tokens, 16U);
+  EXPECT_EQ(source_makers(all)[4], (std::vector<std::string>{"dx", "again"}));
+  const WorkloadTrace without = rows(false, Residency::automatic, "sddmm");
+  ASSERT_EQ(without.ops[3].sources.size(), 2U);
+  EXPECT_EQ(without.ops[3].sources[0].kind, Kind::activations);
+  EXPECT_EQ(source_makers(without)[3], (std::vector<std::string>{"dy", "again"}));
+  EXPECT_TRUE(rows(true, Residency::resident, "sddmm").ops[4].sources.empty());
+  EXPECT_TRUE(rows(true, Residency::automatic, "bmm").ops[4].sources.empty());
+}
+
 // Of queries that share keys each has a softmax of its own, so their scores lie elsewhere.
 TEST(OperandSources, ScoresOfSharedKeysStayUnknown) {
   WorkloadTrace trace;

@@ -12,6 +12,7 @@
 #include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/spread.hpp"
+#include "workloads/mapping/wse/stream_bound.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 
 namespace lacuna::wse {
@@ -44,6 +45,24 @@ class GradientPlanner {
   }
 
   bool done() const { return begun_ && next_ == steps_; }
+
+  GradientLayouts layouts() const {
+    FeatureLayout x;
+    x.column = owner_of_input_;
+    x.tokens = formats_.tokens;
+    for (std::uint32_t& each : x.tokens) each *= use_.element_shares();
+    x.groups = groups_;
+    x.split = use_.share_elements;
+    FeatureLayout dy = x;
+    dy.column = owner_of_output_;
+    if (groups_.count != 1 && !use_.share_elements) {
+      for (std::uint32_t i = 0; i < job_.m; ++i) {
+        dy.column[i] = groups_.column_of(group_of_[i], owner_of_output_[i]);
+      }
+      dy.groups = {};
+    }
+    return {dy, x};
+  }
 
   /// The next part: as many rows of Y as leave room for their dot products.
   GradientPlan next() {
@@ -388,6 +407,18 @@ class GradientPlanner {
 void plan_gradient_parts(const GradientJob& job, const StreamingSetup& setup,
                          const std::function<void(const GradientPlan&)>& visit) {
   for (GradientPlanner planner(job, setup); !planner.done();) visit(planner.next());
+}
+
+GradientLayouts gradient_layouts(const GradientJob& job, const StreamingSetup& setup) {
+  return GradientPlanner(job, setup).layouts();
+}
+
+Cycle least_gradient_cycles(const GradientJob& job, const StreamingSetup& setup) {
+  Cycle least = 0;
+  plan_gradient_parts(job, setup, [&](const GradientPlan& plan) {
+    least += least_cycles_of_gradient(plan.program, setup.core, setup.hop, setup.ramp);
+  });
+  return least;
 }
 
 GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "models/wse/program/program.hpp"
+#include "sim/base/cycle.hpp"
+#include "workloads/mapping/wse/layers/feature_layout.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna {
@@ -48,6 +50,12 @@ struct GradientPlan {
 /// OutOfMemoryError, with the bytes, if a core cannot hold its part; UnsupportedError if there are
 /// too few colors or rows.
 GradientPlan plan_gradient(const GradientJob& job, const StreamingSetup& setup);
+
+/// Where it takes dY and X. Of groups that share rows each takes those of dY that it makes.
+GradientLayouts gradient_layouts(const GradientJob& job, const StreamingSetup& setup);
+
+/// Cycles that no run of all its parts can be below.
+Cycle least_gradient_cycles(const GradientJob& job, const StreamingSetup& setup);
 
 /// The same in as many parts as the dot products need that are kept in memory: each part is of
 /// some rows of Y, and begins when the last sum of the one before has left. plan_gradient() gives

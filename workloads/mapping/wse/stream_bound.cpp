@@ -252,4 +252,83 @@ Cycle least_cycles_of_held(const StreamingKernel& kernel, const CoreParams& core
   return least;
 }
 
+namespace {
+
+/// Of a row of cores that share `tokens` to a group, with its sums on their way to the edge.
+class GradientBound {
+ public:
+  GradientBound(const Program& program, const CoreParams& core, std::uint32_t tokens, Cycle way)
+      : k_(program.kernel),
+        g_(*program.gradient),
+        core_(core),
+        way_(way),
+        beats_(ceil_div(tokens, k_.simd) * g_.dot_cycles),
+        moves_(ceil_div(ceil_div(tokens, k_.ring_elements), core.fabric_words_per_issue.value()) *
+               g_.move_cycles) {}
+
+  /// `owned`: rows whose dY a column has; `after`: those of the next one on its ring.
+  Cycle column(std::uint64_t positions, std::uint64_t owned, std::uint64_t after) const {
+    const std::uint64_t main = positions * beats_;
+    // a row of another column is taken, and each is sent on but by the last column on its way
+    const std::uint64_t ring = moves_ * (2 * (k_.steps - owned) + owned - after);
+    const std::uint64_t chain = g_.kept ? 0 : positions;
+    const bool two = IssueRule(core_).two;
+    const std::uint64_t issued = two ? std::max(main, ring + chain) : main + ring + chain;
+    const std::uint64_t paced = positions * std::max<std::uint64_t>(beats_, core_.dispatch.value());
+    if (positions == 0) return issued;
+    if (!g_.kept) return std::max(issued, paced + way_);  // the last dot product leaves
+    return std::max(issued, paced) + positions + way_;    // all do, one after the other
+  }
+
+ private:
+  const StreamingKernel& k_;
+  const GradientKernel& g_;
+  const CoreParams& core_;
+  const Cycle way_;
+  const std::uint64_t beats_;  // cycles of a dot product
+  const std::uint64_t moves_;  // cycles that take or send a row of dY
+};
+
+/// What enters and leaves, at the rate of the edge and what it may have saved up.
+Cycle edge_cycles(const Program& program, std::uint64_t positions) {
+  const StreamingKernel& k = program.kernel;
+  std::uint64_t in = 0;
+  for (std::uint32_t c = 0; c < program.columns; ++c) {
+    if (!program.has_stream(c)) continue;
+    in += k.steps;  // commands
+    for (std::uint32_t s = 0; s < k.steps; ++s) in += k.count(s, c);
+  }
+  const std::uint64_t out = positions * program.exit_words;
+  const std::uint64_t words = program.full_duplex ? std::max(in, out) : in + out;
+  const std::uint64_t saved = 2 * std::uint64_t{program.columns} + 2;
+  return (words - std::min(words, saved)) * program.rate.per / program.rate.words;
+}
+
+}  // namespace
+
+Cycle least_cycles_of_gradient(const Program& program, const CoreParams& core, unsigned hop,
+                               unsigned ramp) {
+  const StreamingKernel& k = program.kernel;
+  std::vector<std::uint64_t> positions(program.columns, 0);
+  std::vector<std::uint64_t> owned(program.columns, 0);
+  for (std::size_t i = 0; i < k.counts.size(); ++i) positions[i % program.columns] += k.counts[i];
+  for (const std::uint32_t column : k.final_column) ++owned[column];
+  const std::uint32_t first = program.spread_rows;
+  if (k.tokens.size() <= first || k.steps == 0) return 0;
+  const auto below = static_cast<Cycle>(k.tokens.size() - first - 1);
+  const GradientBound row(program, core, k.tokens[first], below * (2 * Cycle{ramp} + hop));
+  Cycle most = 0;
+  const std::vector<std::uint32_t> order = ring_order(k.groups.width);
+  for (std::uint32_t g = 0; g < k.groups.count; ++g) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::uint32_t c = k.groups.column_of(g, order[i]);
+      const std::uint32_t next = k.groups.column_of(g, order[(i + 1) % order.size()]);
+      most = std::max(most, row.column(positions[c], owned[c], owned[next]));
+    }
+  }
+  std::uint64_t all = 0;
+  for (const std::uint64_t each : positions) all += each;
+  return std::max(most, edge_cycles(program, all));
+}
+
 }  // namespace lacuna::wse

@@ -26,6 +26,12 @@ struct FeatureLayout {
   std::uint32_t nearest(std::uint32_t place, std::uint32_t share, std::uint32_t target) const;
 };
 
+/// Where the gradient of weights takes its operands.
+struct GradientLayouts {
+  FeatureLayout dy;  // features are outputs of the weights,
+  FeatureLayout x;   // and inputs
+};
+
 /// Tokens that follow each other, of a row of cores and, if these are shared, of one group.
 struct TokenPart {
   std::uint32_t row = 0;

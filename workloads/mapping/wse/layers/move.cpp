@@ -71,28 +71,41 @@ Element element_of(const LayerOp& op) {
   return op.dtype == DType::fp32 || op.dtype == DType::int8 ? Element::fp32 : Element::fp16;
 }
 
+/// Moves of operands, one after the other.
+class Bringing {
+ public:
+  void add(const CoreMover& mover) {
+    std::vector<LayerStage> stages = mover.stages("move operand");
+    const std::uint64_t bytes = mover.most_bytes(taken_);
+    if (stages.empty()) return;
+    moves_.bytes = std::max(moves_.bytes, bytes);
+    for (LayerStage& stage : stages) moves_.before.push_back(std::move(stage));
+  }
+  LayerMoves take() { return std::move(moves_); }
+
+ private:
+  LayerMoves moves_;
+  std::vector<std::uint64_t> taken_;  // bytes of each core
+};
+
+/// Where a row left activations.
+FeatureLayout made_layout(const WaferParams& wafer, const StreamSettings& maker,
+                          const OperandSource& source) {
+  return source.of_product ? product_layout(wafer, maker, source.features, source.tokens, nullptr)
+                           : block_layout(wafer, source.features, source.tokens, source.unit);
+}
+
 /// Stages that bring each known operand from where its maker left it to `to`.
 LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,
                  const FeatureLayout& to) {
   const WaferParams& wafer = request.setup.wafer;
-  LayerMoves moves;
-  std::vector<std::uint64_t> taken;  // bytes of each core
+  Bringing moves;
   const Element element = element_of(request.op);
-  const auto finish = [&](const CoreMover& mover) {
-    std::vector<LayerStage> stages = mover.stages("move operand");
-    const std::uint64_t bytes = mover.most_bytes(taken);
-    if (stages.empty()) return;
-    moves.bytes = std::max(moves.bytes, bytes);
-    for (LayerStage& stage : stages) moves.before.push_back(std::move(stage));
-  };
   CoreMover parts(request.setup, element);  // all that lie side by side in one
   for (std::size_t i = 0; i < request.op.sources.size(); ++i) {
     const OperandSource& source = request.op.sources[i];
     if (source.kind != OperandSource::Kind::activations) continue;
-    const FeatureLayout from =
-        source.of_product
-            ? product_layout(wafer, stream.of_maker(i), source.features, source.tokens, nullptr)
-            : block_layout(wafer, source.features, source.tokens, source.unit);
+    const FeatureLayout from = made_layout(wafer, stream.of_maker(i), source);
     const std::uint32_t count =
         std::min(source.features - source.first,
                  static_cast<std::uint32_t>(to.column.size()) - source.place);
@@ -100,10 +113,10 @@ LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,
     CoreMover own(request.setup, element);
     LayoutMove({from, source.first, to, source.place, count, source.tokens})
         .add_to(whole ? own : parts, source_bytes(element));
-    if (whole) finish(own);
+    if (whole) moves.add(own);
   }
-  finish(parts);
-  return moves;
+  moves.add(parts);
+  return moves.take();
 }
 
 }  // namespace
@@ -137,6 +150,39 @@ LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stre
                   [&](std::uint32_t /*i*/, std::uint32_t j) { ++load[j]; });
   }
   return bring(request, stream, product_layout(request.setup.wafer, stream, op.k, op.n, &load));
+}
+
+LayerMoves gradient_moves(const LayerRequest& request, const StreamSettings& stream,
+                          const GradientLayouts& to) {
+  const LayerOp& op = request.op;
+  if (op.sources.size() != 2) return {};
+  const WaferParams& wafer = request.setup.wafer;
+  Bringing moves;
+  for (std::size_t i = 0; i < op.sources.size(); ++i) {
+    OperandSource source = op.sources[i];
+    const bool of_y = i == 0;
+    const std::uint32_t features = of_y ? op.m : op.n;
+    if (source.kind == OperandSource::Kind::unknown || source.features != features) continue;
+    source.tokens = op.k;  // of a part of the row, those of as much of its maker
+    const StreamSettings maker = stream.of_maker(i);
+    FeatureLayout from;
+    if (source.kind == OperandSource::Kind::held) {
+      // dX streams the columns of what is masked here as its rows
+      std::vector<std::uint64_t> load(features, request.mask == nullptr ? 1 : 0);
+      if (maker.ws.k_partition == KPartition::balanced) {
+        for_each_kept(request.mask, op.m, op.n,
+                      [&](std::uint32_t r, std::uint32_t c) { ++load[of_y ? r : c]; });
+      }
+      from = product_layout(wafer, maker, features, source.tokens, &load);
+    } else {
+      from = made_layout(wafer, maker, source);
+    }
+    CoreMover mover(request.setup, element_of(op));
+    LayoutMove({from, 0, of_y ? to.dy : to.x, 0, features, source.tokens})
+        .add_to(mover, source_bytes(element_of(op)));
+    moves.add(mover);
+  }
+  return moves.take();
 }
 
 FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& stream,

@@ -63,6 +63,10 @@ LayerMoves function_moves(const LayerRequest& request, const StreamSettings& str
 /// Of a product with streamed weights.
 LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stream);
 
+/// Of the gradient of a sparse weight: dY and X, to `to`.
+LayerMoves gradient_moves(const LayerRequest& request, const StreamSettings& stream,
+                          const GradientLayouts& to);
+
 /// Of a product with resident weights: its operand to the row of cores where it enters the columns,
 /// to that of a group if routers copy it from there,
 LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream);
