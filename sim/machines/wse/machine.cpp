@@ -207,7 +207,7 @@ std::unique_ptr<Machine> WseMachine::taking_from(const std::vector<const Machine
 Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
   if (op.sources.empty()) return 0;
   const bool resident = wse::residency_of(op) == Residency::resident;
-  return resident ? run_resident_moves(params_, op, mask, {}, MoveSide::before).cycles
+  return resident ? run_resident_moves(params_, op, mask, nullptr, {}, MoveSide::before).cycles
                   : run_operand_moves(params_, op, mask, {}).cycles;
 }
 

@@ -83,7 +83,7 @@ void check_model_options(const Options& options) {
                  "--engine",     "--json",      "--wide",         "--quiet",    "--view",
                  "--view-steps", "--view-path", "--view-cores",   "--kv-in",    "--kv-out",
                  "--streams"},
-                "{} does not go with --model so far");
+                "{} does not go with --model");
 }
 
 namespace {

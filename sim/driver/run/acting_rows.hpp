@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/driver/run/experiment.hpp"
+
+namespace lacuna {
+
+/// A line for each of `settings` ("path=value") of kernels that none of the points' rows runs, on a
+/// machine that has the parameter; and one if rows have a stage and no machine is a system, whose
+/// chips are what stages are.
+std::string idle_for_rows(const std::vector<Point>& points,
+                          const std::vector<std::string>& settings);
+
+}  // namespace lacuna
