@@ -19,27 +19,27 @@ struct KernelRows {
   bool (*runs)(const LayerOp& op);
 };
 
-bool is_dynamic(const LayerOp& op) { return has_weights(op) && op.mode == Mode::dynamic; }
+bool runs_dynamic(const LayerOp& op) { return has_weights(op) && op.mode == Mode::dynamic; }
 
-bool is_dense(const LayerOp& op) {
+bool runs_dense(const LayerOp& op) {
   return has_weights(op) && op.pattern.name == "dense" && op.mode != Mode::dynamic;
 }
 
-bool is_stencil(const LayerOp& op) { return op.op == "stencil"; }
+bool runs_stencil(const LayerOp& op) { return op.op == "stencil"; }
 
-bool is_gemv(const LayerOp& op) { return op.op == "gemv"; }
+bool runs_gemv(const LayerOp& op) { return op.op == "gemv"; }
 
 const std::vector<KernelRows>& kernel_rows() {
   static const std::vector<KernelRows> all = {
-      {"kernel.spmm_format", "products in mode dynamic", is_dynamic},
-      {"kernel.spmm_phases", "products in mode dynamic", is_dynamic},
-      {"kernel.protocol_cycles", "products in mode dynamic", is_dynamic},
-      {"kernel.gemm", "dense products with weights", is_dense},
-      {"kernel.stencil", "rows of op stencil", is_stencil},
-      {"kernel.iterations", "rows of op stencil", is_stencil},
-      {"kernel.gemv_reduce", "rows of op gemv", is_gemv},
-      {"kernel.gemv_walk", "rows of op gemv", is_gemv},
-      {"kernel.gemv_repeats", "rows of op gemv", is_gemv},
+      {"kernel.spmm_format", "products in mode dynamic", runs_dynamic},
+      {"kernel.spmm_phases", "products in mode dynamic", runs_dynamic},
+      {"kernel.protocol_cycles", "products in mode dynamic", runs_dynamic},
+      {"kernel.gemm", "dense products with weights", runs_dense},
+      {"kernel.stencil", "rows of op stencil", runs_stencil},
+      {"kernel.iterations", "rows of op stencil", runs_stencil},
+      {"kernel.gemv_reduce", "rows of op gemv", runs_gemv},
+      {"kernel.gemv_walk", "rows of op gemv", runs_gemv},
+      {"kernel.gemv_repeats", "rows of op gemv", runs_gemv},
   };
   return all;
 }
