@@ -256,6 +256,9 @@ std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
   }
   if (options.density) {
     if (spec.density) fail("--density", "E214", *options.density, "the density once");
+    if (spec.name == "file") {
+      fail("--density", "E214", *options.density, "empty, as the file of a pattern implies it");
+    }
     spec.density = parse_density(*options.density);
   }
   if (options.block) {

@@ -9,8 +9,7 @@
 namespace lacuna {
 
 /// A line for each of `settings` ("path=value") of kernels that none of the points' rows runs, on a
-/// machine that has the parameter; and one if rows have a stage and no machine is a system, whose
-/// chips are what stages are.
+/// machine that has the parameter; and one if rows have a stage, which no machine heeds.
 std::string idle_for_rows(const std::vector<Point>& points,
                           const std::vector<std::string>& settings);
 

@@ -66,11 +66,11 @@ TEST(ActsWith, SaysWhichRowsAKernelsParameterIsOf) {
   EXPECT_EQ(run_real(wafer + "--density 0.5 --mode dynamic --set kernel.spmm_format=coo").err, "");
 }
 
-TEST(ActsWith, SaysThatStagesAreOfSystems) {
+TEST(ActsWith, SaysThatStagesOfRowsChangeNothing) {
   const ProgramBench bench;
   const std::string trace = bench.file("t.csv", "id,op,m,n,stage\na,softmax,8,8,1\n");
   EXPECT_THAT(run_real("run --quiet --machine bow --set ipu.tiles=4 --trace " + trace).err,
-              HasSubstr("column 'stage' acts on systems of chips alone"));
+              HasSubstr("column 'stage' changes nothing"));
 }
 
 // A system has its chips' parameters under another name than a chip by itself.

@@ -76,6 +76,7 @@ TEST(Options, AreRefusedWithTheirCode) {
   EXPECT_THAT(error_of({"block:0.1", {}, {}, {}}), HasSubstr("the side of the blocks, such as"));
   EXPECT_THAT(error_of({"dense", "0.5", {}, {}}), HasSubstr("error E208"));
   EXPECT_THAT(error_of({"causal", "0.5", {}, {}}), HasSubstr("error E214"));
+  EXPECT_THAT(error_of({"file:w.smtx", "0.5", {}, {}}), HasSubstr("the file of a pattern implies"));
   EXPECT_THAT(error_of({"nm:5:4", {}, {}, {}}), HasSubstr("error E214"));
   EXPECT_THAT(error_of({"rows:0.1:alpa=1", {}, {}, {}}), HasSubstr("did you mean 'alpha'?"));
   EXPECT_THAT(error_of({{}, "50%", {}, {}}), HasSubstr("--density: error E204: found '50%'"));
