@@ -233,6 +233,10 @@ PatternSpec parse_pattern(const std::string& text, const std::string& option) {
   }
   for (; next < parts.size(); ++next) {
     const std::string& part = parts[next];
+    if (part == "field=file" && next + 1 < parts.size()) {  // the rest is the path, colons and all
+      spec.args.emplace_back("field", text.substr(text.find(":field=file:") + 7));
+      return spec;
+    }
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos && !spec.density) {
       check_is_no_side(spec, parts, next, where);

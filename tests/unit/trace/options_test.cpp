@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
@@ -81,6 +82,14 @@ TEST(Options, AreRefusedWithTheirCode) {
   EXPECT_THAT(error_of({"rows:0.1:alpa=1", {}, {}, {}}), HasSubstr("did you mean 'alpha'?"));
   EXPECT_THAT(error_of({{}, "50%", {}, {}}), HasSubstr("--density: error E204: found '50%'"));
   EXPECT_THAT(error_of({{}, "0.5", "0", {}}), HasSubstr("--block: error E203: found '0'"));
+}
+
+TEST(Options, TakeWeightsOfAFileToTheEndOfTheText) {
+  const PatternSpec spec = parse_pattern("magnitude:0.25:norm=l2:field=file:a/w:1.npy");
+  EXPECT_EQ(spec.density->text(), "0.25");
+  ASSERT_EQ(spec.args.size(), 2U);
+  EXPECT_EQ(*find_value(spec.args, "norm"), "l2");
+  EXPECT_EQ(*find_value(spec.args, "field"), "file:a/w:1.npy");
 }
 
 TEST(Options, ReadShapesAndWords) {
