@@ -13,8 +13,12 @@
 #include "sim/api/hidden.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/model/decode_run.hpp"
+#include "sim/driver/command/model/model_request.hpp"
+#include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/acting.hpp"
 #include "sim/driver/run/machine_table.hpp"
@@ -146,6 +150,21 @@ bool is_small(const Options& options, const WorkloadTrace& trace, std::size_t ma
   return fast && trace.ops.size() <= 4 && macs * static_cast<double>(points) <= kMostMacs;
 }
 
+/// Copies of machines that lay operations out as --layout says; none without it.
+std::vector<std::unique_ptr<lacuna::Machine>> laid_out(
+    const std::vector<const lacuna::Machine*>& machines, const Options& options) {
+  std::vector<std::unique_ptr<lacuna::Machine>> copies;
+  if (!options.layout) return copies;
+  for (const lacuna::Machine* const machine : machines) {
+    copies.push_back(machine->clone());
+    if (copies.back() != nullptr) continue;
+    throw RequestError(fmt::format("--layout: found '{}' with machine '{}', which has no layouts",
+                                   *options.layout, machine->name()));
+  }
+  lay_out(copies, layout_request(options.layout, options.no_cache));
+  return copies;
+}
+
 /// `run` and `compare` have the same points; that of `run` has one pattern, and no jobs.
 Result simulated(const Options& options, const std::vector<const lacuna::Machine*>& machines,
                  const Workload& workload, const Wants& wants, std::ostream& said) {
@@ -184,11 +203,15 @@ Result run_machines(const std::string& verb, const std::vector<const Machine*>& 
     refuse_twice(words);
     check_distinct(machines);
     const Options options = parsed(arguments_of(verb, machines, workload, words));
+    check_resume(options);
+    if (asks_for_decode(options)) check_model_options(options);
     std::vector<const lacuna::Machine*> all;
     for (const Machine* const machine : machines) {
       machine->hidden().machine->check();
       all.push_back(machine->hidden().machine.get());
     }
+    const auto copies = laid_out(all, options);
+    for (std::size_t i = 0; i < copies.size(); ++i) all[i] = copies[i].get();
     Nowhere nowhere;
     std::ostream silence(&nowhere);
     return simulated(options, all, workload, wants, said == nullptr ? silence : *said);

@@ -208,6 +208,30 @@ class ErrorTest(unittest.TestCase):
             self.assertIn(f"lacuna.command('run', {word}='{name}', out='FOLDER', ...) does it",
                           str(caught.exception))
 
+    def test_words_of_models_are_not_passed_over(self):
+        for words in ({"batch": 4}, {"layers": 2}, {"context": 8}, {"window": 3}, {"cache": "c"},
+                      {"prefill": 3}, {"activations": "hidden=bernoulli:0.1"}):
+            with self.assertRaises(lacuna.RequestError) as caught:
+                lacuna.run("bow", gemm=(16, 16, 16), **words)
+            self.assertIn("needs --model", str(caught.exception))
+        with self.assertRaises(lacuna.RequestError) as caught:
+            lacuna.run("bow", gemm=(16, 16, 16), resume=True)
+        self.assertIn("--resume: needs --out", str(caught.exception))
+
+    def test_layouts_are_those_of_the_program(self):
+        small = lacuna.Machine("wse2")
+        small.wafer.columns = small.wafer.rows = 4
+        words = {"gemm": (64, 64, 32), "layout": "best:4", "no_cache": True}
+        found = lacuna.run(small, **words)
+        theirs = by_program_unchecked("run", "--machine", "wse2", "--set", "wafer.columns=4", "--set",
+                                      "wafer.rows=4", "--gemm", "64x64x32", "--layout", "best:4",
+                                      "--no-cache")
+        self.assertEqual(int(found.total.cycles), theirs[0]["cycles"])
+        self.assertLess(int(found.total.cycles),
+                        int(lacuna.run(small, gemm=(64, 64, 32)).total.cycles))
+        with self.assertRaises(lacuna.RequestError):
+            lacuna.run(small, gemm=(64, 64, 32), layout="nosuch")
+
     def test_what_does_not_fit_raises_and_says_all(self):
         with self.assertRaises(lacuna.SimulationError) as caught:
             lacuna.run("bow", gemm=(65536, 65536, 16))

@@ -233,6 +233,10 @@ PatternSpec parse_pattern(const std::string& text, const std::string& option) {
   }
   for (; next < parts.size(); ++next) {
     const std::string& part = parts[next];
+    if (part == "field=file" && next + 1 < parts.size()) {  // the rest is the path, colons and all
+      spec.args.emplace_back("field", text.substr(text.find(":field=file:") + 7));
+      return spec;
+    }
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos && !spec.density) {
       check_is_no_side(spec, parts, next, where);
@@ -256,6 +260,9 @@ std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
   }
   if (options.density) {
     if (spec.density) fail("--density", "E214", *options.density, "the density once");
+    if (spec.name == "file") {
+      fail("--density", "E214", *options.density, "empty, as the file of a pattern implies it");
+    }
     spec.density = parse_density(*options.density);
   }
   if (options.block) {

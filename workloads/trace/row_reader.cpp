@@ -41,6 +41,7 @@ class RowReader {
     read_counts();
     if (kind_ != nullptr) {
       check_residency();
+      check_kernel_words();
       read_dimensions();
       check_product();
       read_function();
@@ -97,6 +98,19 @@ class RowReader {
     cells_.fail(Column::residency, "E208", word(op_.residency),
                 fmt::format("auto or {} with mode {}, whose kernel has its weights there",
                             word(meant), word(op_.mode)));
+  }
+
+  /// Words of a kernel where the operation has no choice that they could make.
+  void check_kernel_words() {
+    const bool product = kind_->has('n') && (kind_->sparse_x || kind_->name == "sddmm");
+    if (op_.partials != Partials::automatic && !product) {
+      cells_.fail(Column::partials, "E208", word(op_.partials),
+                  fmt::format("empty or auto with op {}, which is no product", kind_->name));
+    }
+    if (op_.mode != Mode::automatic && !product && kind_->masked == OpKind::Masked::none) {
+      cells_.fail(Column::mode, "E208", word(op_.mode),
+                  fmt::format("empty or auto with op {}, which takes no pattern", kind_->name));
+    }
   }
 
   std::uint32_t side(Column column, std::uint32_t otherwise, std::uint64_t least = 1) {

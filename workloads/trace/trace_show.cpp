@@ -65,6 +65,21 @@ std::string ratio(const std::optional<double>& value, const char* format = "{:.3
   return value ? fmt::format(fmt::runtime(format), *value) : "";
 }
 
+/// Products of a kept weight and an activation that is not zero, of all repeats.
+std::uint64_t useful_products(const LayerOp& op, const Mask* mask, const Mask& x) {
+  const Mask inputs = x.elements();  // of k x n: a row for each feature
+  const auto of_feature = [&](std::uint32_t j) {
+    return inputs.offsets[j + std::size_t{1}] - inputs.offsets[j];
+  };
+  std::uint64_t products = 0;
+  if (mask == nullptr) {
+    products = op.m * inputs.nnz();
+  } else {
+    for (const std::uint32_t j : mask->elements().columns) products += of_feature(j);
+  }
+  return products * op.batch * op.repeat;
+}
+
 Cells show_row(const LayerOp& op, const Mask* mask, const OpCost& cost) {
   const std::uint64_t all = masked_elements(op);
   const std::uint64_t nnz = mask == nullptr ? all : mask->nnz();
@@ -148,7 +163,10 @@ std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed, std::
   for (const LayerOp& op : trace.ops) {
     const std::optional<Mask> mask = make_mask(op, trace, run_seed);
     const LayerOp updated = only_touched(op, trace);
-    const OpCost cost = cost_of(updated, mask ? mask->nnz() : masked_elements(updated));
+    OpCost cost = cost_of(updated, mask ? mask->nnz() : masked_elements(updated));
+    if (const std::optional<Mask> x = make_x_mask(op, run_seed); x && cost.useful_macs != 0) {
+      cost.useful_macs = useful_products(op, mask ? &*mask : nullptr, *x);
+    }
     rows.push_back(show_row(op, mask ? &*mask : nullptr, cost));
     if (mask) masks.push_back(show_statistics(op, mask_statistics(*mask)));
     total += cost;

@@ -488,8 +488,16 @@ std::string json_of(const Options& options, const MachineTable& kinds) {
                                    subject == "manual" ? "man" : "bash"));
   }
   if (linked_systems(options.machines).empty()) {
+    const system::SystemParams linked;
+    const system::WaferSystemParams tree;
+    const system::TrainingParams training;
+    const system::InferenceParams inference;
+    const std::vector<NamedSet> beside = {{"system of chips", "", &linked},
+                                          {"system with a store of weights", "", &tree},
+                                          {"training", "training.", &training},
+                                          {"inference", "inference.", &inference}};
     const auto described =
-        described_json(chosen_machines(kinds, options), !options.machines.empty(), subject);
+        described_json(chosen_machines(kinds, options), !options.machines.empty(), subject, beside);
     if (described) return *described;
   }
   Options page = options;

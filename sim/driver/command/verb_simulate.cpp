@@ -20,6 +20,7 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/acting_rows.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
@@ -304,6 +305,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const WorkloadTrace workload = load_workload(options);
   streams.err << stored_zeros(options);
   const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
+  streams.err << idle_for_rows(points, options.settings);
   check_view_steps(points, options);
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
@@ -397,6 +399,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
                                              const RunSettings& settings, const Streams& streams,
                                              const Forking& forking) {
   const std::vector<Point> points = make_points(machines, workload, options, settings);
+  streams.err << idle_for_rows(points, options.settings);
   check_view_steps(points, options);
   const std::size_t jobs = job_count(options);  // is refused before anything is simulated
   std::optional<Output> output;

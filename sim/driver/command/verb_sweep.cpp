@@ -18,6 +18,7 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/acting_rows.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
 #include "sim/driver/sweep/sweep.hpp"
@@ -155,6 +156,7 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
   say_what_is_slow(sweep.points, options, streams);
   streams.err << settings_without_effect(sweep.machines, options.settings,
                                          options.fold.has_value());
+  streams.err << idle_for_rows(sweep.points, options.settings);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, unfinished(records));
   MaskStore masks(settings.seed);
   const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};

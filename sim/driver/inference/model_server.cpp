@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "sim/base/counted.hpp"
 #include "sim/driver/inference/serving_report.hpp"
 #include "workloads/trace/options.hpp"
 
@@ -180,8 +181,9 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
   const PodSetup& setup = pod.setup();
   ModelReport report = report_of("ipu", setup.alone ? setup.system.params.chip : setup.system.name,
                                  setup.model.name, false);
-  report.title = fmt::format("{}, {} requests on {}: {}", setup.model.name, requests.size(),
-                             report.machine, server.longest().cut.text());
+  report.title =
+      fmt::format("{}, {} on {}: {}", setup.model.name, counted(requests.size(), "request"),
+                  report.machine, server.longest().cut.text());
   report.remark = fmt::format(
       "{}Composed: passes are of {} programs, for prompts and contexts of multiples of {} up to {} "
       "positions, each simulated; what is shorter is padded.",
@@ -203,8 +205,8 @@ ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>&
   const ServingResult result = serve(requests, slots, server);
   ModelReport report = report_of("wse", wafer.name(), wafer.model().name, true);
   const DecodePlacement& placement = wafer.placement();
-  report.title = fmt::format("{}, {} requests on {} x {} blocks of {} x {} cores",
-                             wafer.model().name, requests.size(), placement.blocks_x,
+  report.title = fmt::format("{}, {} on {} x {} blocks of {} x {} cores", wafer.model().name,
+                             counted(requests.size(), "request"), placement.blocks_x,
                              placement.blocks_y, placement.columns, placement.rows);
   report.remark = fmt::format(
       "{}Composed: a step takes what the slower of two does that the fullest rows of cores have at "

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "models/system/fabric.hpp"
+#include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/training_params.hpp"
@@ -85,7 +86,8 @@ std::vector<std::pair<unsigned, unsigned>> PodModel::shapes() const {
     refuse(fmt::format("the {} key and value heads of {} are not dealt evenly to {} chips",
                        model.kv_heads, model.name, given));
   }
-  if (stages > model.layers) refuse(fmt::format("{} has {} layers", model.name, model.layers));
+  if (stages > model.layers)
+    refuse(fmt::format("{} has {}", model.name, counted(model.layers, "layer")));
   if (std::max(given, 1U) * std::max(stages, 1U) > chips) {
     refuse(fmt::format("it has {} chip{}", chips, chips == 1 ? "" : "s"));
   }
@@ -106,9 +108,9 @@ PodCut PodModel::listed(unsigned tensor) const {
   cut.layers = system::parse_counts("inference.layers", setup_.params.layers);
   const unsigned sum = std::accumulate(cut.layers.begin(), cut.layers.end(), 0U);
   if (sum != setup_.model.layers) {
-    throw ParameterError(fmt::format("inference.layers = {}: these are {} layers, {} has {}",
-                                     setup_.params.layers.value(), sum, setup_.model.name,
-                                     setup_.model.layers));
+    throw ParameterError(fmt::format("inference.layers = {}: found {}; {} has {}",
+                                     setup_.params.layers.value(), counted(sum, "layer"),
+                                     setup_.model.name, setup_.model.layers));
   }
   return cut;
 }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/counted.hpp"
 #include "sim/driver/run/unit_view.hpp"
 
 namespace lacuna {
@@ -69,11 +70,11 @@ JouleRange WaferModel::joules(const PassTotals& totals, std::uint64_t cores, dou
 }
 
 std::string WaferModel::blocks_text(bool split, std::uint32_t layers) const {
-  return fmt::format("{} x {} blocks of {} x {} cores; {}, up to {} layers in a block.",
+  return fmt::format("{} x {} blocks of {} x {} cores; {}, up to {} in a block.",
                      placement_.blocks_x, placement_.blocks_y, placement_.columns, placement_.rows,
                      split ? "attention and feed-forward parts in blocks of their own"
                            : "whole layers in each block",
-                     layers);
+                     counted(layers, "layer"));
 }
 
 namespace {

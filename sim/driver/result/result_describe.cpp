@@ -19,20 +19,31 @@ Json value_of(const ParamBase& parameter, const std::string& text) {
   return parameter.is_plain() ? Json::parse(text) : Json(text);
 }
 
+Json parameter_json(const std::string& path, const ParamBase& parameter, bool with_value) {
+  Json item = {{"path", path}};
+  if (with_value) item["value"] = value_of(parameter, parameter.value_text());
+  item["default"] = value_of(parameter, parameter.initial_text());
+  item["unit"] = parameter.unit();
+  item["allowed"] = parameter.limits_text();
+  item["meaning"] = parameter.doc();
+  return item;
+}
+
 Json parameters_json(const Machine& machine, bool with_values, const std::string& group) {
   Json list = Json::array();
   for_each_parameter(machine, [&](const std::string& path, const ParamBase& parameter) {
     const bool asked = group.empty() || path == group || path.rfind(group + ".", 0) == 0;
-    if (!asked) return;
-    Json item = {{"path", path}};
-    if (with_values) item["value"] = value_of(parameter, parameter.value_text());
-    item["default"] = value_of(parameter, parameter.initial_text());
-    item["unit"] = parameter.unit();
-    item["allowed"] = parameter.limits_text();
-    item["meaning"] = parameter.doc();
-    list.push_back(std::move(item));
+    if (asked) list.push_back(parameter_json(path, parameter, with_values));
   });
   return list;
+}
+
+Json set_json(const NamedSet& set) {
+  Json list = Json::array();
+  set.parameters->for_each([&](const std::string& path, const ParamBase& parameter) {
+    list.push_back(parameter_json(set.prefix + path, parameter, false));
+  });
+  return {{"kind", set.kind}, {"parameters", std::move(list)}};
 }
 
 Json statistics_json(Machine& machine, const std::string& group) {
@@ -171,7 +182,8 @@ bool is_in_group(const std::string& name, const std::string& group) {
 }
 
 std::optional<std::string> described_json(const std::vector<std::unique_ptr<Machine>>& machines,
-                                          bool with_values, const std::string& subject) {
+                                          bool with_values, const std::string& subject,
+                                          const std::vector<NamedSet>& beside) {
   if (subject == "patterns") return patterns_json().dump(1) + '\n';
   Json all = Json::array();
   for (const std::unique_ptr<Machine>& machine : machines) {
@@ -188,6 +200,9 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
       }
     }
     all.push_back(std::move(item));
+  }
+  if (subject == "parameters" && !with_values) {
+    for (const NamedSet& set : beside) all.push_back(set_json(set));
   }
   if (all.empty()) return std::nullopt;
   return all.dump(1) + '\n';

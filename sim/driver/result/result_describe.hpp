@@ -13,11 +13,20 @@ namespace lacuna {
 /// True if a dotted name is of `group`: it, or a part of it, and everything below; of all if empty.
 bool is_in_group(const std::string& name, const std::string& group);
 
+/// Parameters that are no machine's, and what stands before their paths where they are set.
+struct NamedSet {
+  std::string kind;
+  std::string prefix;
+  const ParameterSet* parameters;
+};
+
 /// What `describe --json` prints of parameters, statistics or patterns, of a parameter or of a
 /// group of them, with the statistics of that group; nothing if `subject` is another.
-/// `with_values`: the machines were asked for by name, and their values are theirs.
+/// `with_values`: the machines were asked for by name, and their values are theirs. `beside`:
+/// what all parameters have beside those of machines.
 std::optional<std::string> described_json(const std::vector<std::unique_ptr<Machine>>& machines,
-                                          bool with_values, const std::string& subject);
+                                          bool with_values, const std::string& subject,
+                                          const std::vector<NamedSet>& beside);
 
 /// The same of any other subject, of its page in Markdown: sections with their texts and the rows
 /// of their tables, a value under the title of each column; numbers where columns have numbers.

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "models/sparsity/mask_statistics.hpp"
+#include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/trace_file.hpp"
@@ -203,9 +204,10 @@ ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::
   settings.integer("sequences", 1, request.sequences);
   settings.integer("tokens", 1, request.tokens);
   if (request.layers > request.model->layers || request.tokens > request.model->positions) {
-    throw RequestError(fmt::format("{}: found {} layers and {} tokens; allowed: at most {} and {}",
-                                   request.model->name, request.layers, request.tokens,
-                                   request.model->layers, request.model->positions));
+    throw RequestError(fmt::format("{}: found {} and {}; allowed: at most {} and {}",
+                                   request.model->name, counted(request.layers, "layer"),
+                                   counted(request.tokens, "token"), request.model->layers,
+                                   request.model->positions));
   }
   request.training = settings.choice("part", {"weights", "training"}, 0) == 1;
   return request;

@@ -167,6 +167,11 @@ double PointReader::number(const Cell& cell) const {
   if (error != std::errc() || stop != end || !std::isfinite(value)) {
     refuse(cell.column, fmt::format("value = '{}' is not a number", cell.text));
   }
+  if (value <= 0) {
+    refuse(cell.column, fmt::format("value = '{}' is not above 0: errors are shares of it; of a "
+                                    "point without a value it is empty",
+                                    cell.text));
+  }
   return value;
 }
 

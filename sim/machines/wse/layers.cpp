@@ -384,9 +384,9 @@ OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* ma
 }
 
 OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
-                            const Execution& execution, MoveSide side) {
+                            const Mask* x_mask, const Execution& execution, MoveSide side) {
   const wse::LayerSetup setup = layer_setup(params);
-  const wse::LayerRequest request{setup, op, mask, 0, false};
+  const wse::LayerRequest request{setup, op, mask, 0, false, x_mask};
   const wse::StreamSettings stream = stream_settings(params);
   return run_moves(params, request,
                    side == MoveSide::before ? wse::resident_operand_moves(request, stream)

@@ -218,7 +218,7 @@ Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
   if (op.sources.empty()) return 0;
   if (is_sampled_gradient(op)) return run_gradient_moves(params_, op, mask, {}).cycles;
   const bool resident = wse::residency_of(op) == Residency::resident;
-  return resident ? run_resident_moves(params_, op, mask, {}, MoveSide::before).cycles
+  return resident ? run_resident_moves(params_, op, mask, nullptr, {}, MoveSide::before).cycles
                   : run_operand_moves(params_, op, mask, {}).cycles;
 }
 

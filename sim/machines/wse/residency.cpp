@@ -20,6 +20,7 @@
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/mapping/wse/residency.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -181,11 +182,16 @@ class WeightsRun {
   /// Of X to the top of its columns, and of the result to where streamed weights leave it.
   void add_moves(OpResult& result) const {
     if (!op_.sources.empty()) {
-      OpResult moved = run_resident_moves(params_, op_, mask_, execution_, MoveSide::before);
+      LayerOp seeded = op_;
+      seeded.seed = seed_;
+      const std::optional<Mask> x = make_x_mask(seeded, seed_);
+      OpResult moved =
+          run_resident_moves(params_, op_, mask_, x ? &*x : nullptr, execution_, MoveSide::before);
       if (moved.cycles != 0) put_before(std::move(moved), result);
     }
     if (op_.share.result_taken) {
-      OpResult moved = run_resident_moves(params_, op_, mask_, execution_, MoveSide::after);
+      OpResult moved =
+          run_resident_moves(params_, op_, mask_, nullptr, execution_, MoveSide::after);
       if (moved.cycles != 0) put_after(std::move(moved), result);
     }
   }

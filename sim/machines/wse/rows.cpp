@@ -137,7 +137,22 @@ OpResult run_dense_gradient_row(const WaferRequest& request) {
   return result;
 }
 
-void require_layer(const WaferRequest& /*request*/) {}  // its planner says what it cannot
+/// What a planner does not look at; it says itself what it cannot.
+void require_layer(const WaferRequest& request) {
+  const LayerOp& op = request.op;
+  const bool sampled = op.op == "sddmm";  // is sparse with a pattern alone, too
+  if (op.op != "bmm" && !sampled) return;
+  if (op.mode == Mode::streamed) {
+    refuse(request, "mode 'streamed' of op {}: both operands lie on the wafer; auto is possible",
+           op.op);
+  }
+  const bool sparse = op.mode == Mode::static_ || op.mode == Mode::dynamic;
+  if (!sparse || request.mask != nullptr) return;
+  refuse(request,
+         "mode '{}' of a dense row: it names a kernel for sparse operands; auto has the "
+         "dense one",
+         word(op.mode));
+}
 
 OpResult run_layer_row(const WaferRequest& request) {
   const auto& [machine, params, op, mask, seed, execution] = request;

@@ -13,6 +13,7 @@
 #include "tests/support/wse/moves.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
+#include "workloads/trace/matrix/given_masks.hpp"
 
 namespace lacuna {
 namespace {
@@ -252,6 +253,24 @@ TEST(LayerMoves, ABalancedProductTakesItsOperandFromBlocks) {
   for (const StackPart& part : result.stack) stack += part.cycles;
   EXPECT_EQ(stack, result.units * result.cycles);
   EXPECT_EQ(result.phases.size(), 2U);
+}
+
+// X has 6, 2, 2 and 2 non-zeros in its features: the first is column 0's, the others column 1's.
+// Features 0 and 1 lie in column 0, so that feature 1 alone moves, 6 tokens; in blocks none does.
+// Tokens go up to the entry alike.
+TEST(LayerMoves, ABalancedResidentProductTakesFeaturesByTheZerosOfX) {
+  const GivenMask x(std::make_shared<const Mask>(
+      Mask{4, 6, 1, 1, {0, 6, 8, 10, 12}, {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}}));
+  LayerOp op = product_of(2, 4, 6, activations(4, 6));
+  op.residency = Residency::resident;
+  op.x_pattern = "file";
+  op.x_file = x.name();
+  const auto moved = [&](const char* partition) {
+    auto made = machine(2, 3);
+    made->set("ws.k_partition", partition, "test");
+    return hops(made->run(op, nullptr, 1, {}), "move operand");
+  };
+  EXPECT_EQ(moved("balanced") - moved("block"), 6U);
 }
 
 // Features 4 to 7 of eight lie in column 1; of four, each column has two: the first two of them go

@@ -53,6 +53,26 @@ TEST(ActsWith, SaysSoOfASettingOfAnExperimentThatActsNowhere) {
   EXPECT_EQ(remarks("io.stream: [per_column, row_ordered]"), "");
 }
 
+TEST(ActsWith, SaysWhichRowsAKernelsParameterIsOf) {
+  const std::string wafer =
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 ";
+  EXPECT_THAT(run_real(wafer + "--set kernel.iterations=3").err,
+              HasSubstr("kernel.iterations acts on rows of op stencil alone, and there are none"));
+  EXPECT_THAT(run_real(wafer + "--density 0.5 --set kernel.gemm=mesh").err,
+              HasSubstr("kernel.gemm acts on dense products with weights alone"));
+  EXPECT_EQ(run_real(wafer + "--set kernel.gemm=mesh").err, "");
+  EXPECT_THAT(run_real(wafer + "--density 0.5 --set wse2:kernel.spmm_format=coo").err,
+              HasSubstr("kernel.spmm_format acts on products in mode dynamic alone"));
+  EXPECT_EQ(run_real(wafer + "--density 0.5 --mode dynamic --set kernel.spmm_format=coo").err, "");
+}
+
+TEST(ActsWith, SaysThatStagesOfRowsChangeNothing) {
+  const ProgramBench bench;
+  const std::string trace = bench.file("t.csv", "id,op,m,n,stage\na,softmax,8,8,1\n");
+  EXPECT_THAT(run_real("run --quiet --machine bow --set ipu.tiles=4 --trace " + trace).err,
+              HasSubstr("column 'stage' changes nothing"));
+}
+
 // A system has its chips' parameters under another name than a chip by itself.
 TEST(ActsWith, SaysWhereASettingIsCalledOtherwise) {
   const std::string both = "compare --quiet --machine wse2 --machine cs2x4 --gemm 8x8x8 ";

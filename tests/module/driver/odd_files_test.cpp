@@ -177,6 +177,9 @@ TEST(DescribeSystems, NamesParametersOfThoseJoinedByLinks) {
   EXPECT_THAT(run_real("describe gateway --machine pod4").out, HasSubstr("gateway.ddr_gbps"));
   EXPECT_THAT(run_real("describe parameters --machine pod4 --json").out,
               HasSubstr("\"parameter\": \"links.hop_ns\""));
+  const std::string json = run_real("describe parameters --json").out;
+  EXPECT_THAT(json, AllOf(HasSubstr("\"links.hop_ns\""), HasSubstr("\"training.accumulation\""),
+                          HasSubstr("\"inference.tensor\"")));
   EXPECT_THAT(run_real("describe statistics --machine pod4").err,
               HasSubstr("statistics are of its chips: --machine gc200"));
   EXPECT_THAT(run_real("describe training.accumulation").out, HasSubstr("of training steps"));

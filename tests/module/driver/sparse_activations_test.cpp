@@ -127,6 +127,27 @@ TEST(SparseActivations, OfAttentionTakeACoresCodeAndItsBeatsForEachElement) {
   EXPECT_EQ(cycles("six") - cycles("five"), kFind + kSend + kMultiply);
 }
 
+// X of 4 features keeps half of them, for 6 tokens: W of 8 x 4 has 8 * 2 * 6 useful products of
+// the 8 * 4 * 6, of 2 FLOP.
+TEST(SparseActivations, AreInTheUsefulFlopOfATrace) {
+  const ProgramBench bench;
+  const std::string trace =
+      bench.file("x.csv", "id,op,m,k,n,x_pattern,x_density\na,gemm,8,4,6,channel,0.5\n");
+  EXPECT_THAT(run_real("trace show " + trace).out, HasSubstr(" 192        384 "));
+}
+
+// Both operands of a bmm lie on the wafer: it has no kernel to choose.
+TEST(SparseActivations, ADenseProductOfActivationsTakesNoMode) {
+  const ProgramBench bench;
+  for (const char* const mode : {"static", "dynamic", "streamed"}) {
+    const std::string trace =
+        bench.file("b.csv", std::string("id,op,m,k,n,batch,mode\na,bmm,8,8,8,2,") + mode + "\n");
+    const Ran ran = run_real("run" + std::string(kWafer) + "--trace " + trace);
+    EXPECT_EQ(ran.status, 4) << ran.out;
+    EXPECT_THAT(ran.out, HasSubstr(std::string("mode '") + mode + "' of "));
+  }
+}
+
 TEST(SparseActivations, AreRefusedWhereNothingLeavesThemOut) {
   const ProgramBench bench;
   const auto refused = [&](const std::string& request, const char* why) {

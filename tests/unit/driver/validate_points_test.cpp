@@ -70,6 +70,13 @@ TEST(ValidationPoints, NamesFileLineAndColumnOfAWrongNumber) {
                   "my.csv:2:18: density = '1.5' is not a decimal in (0, 1] of at most 9 digits")));
   EXPECT_THAT(reading(std::string(kHeader) + "P,Bow,gemm,4,8,8,1,,FP16,dense,t,nan,x,s,H\n"),
               ThrowsMessage<TraceError>(StrEq("my.csv:2:34: value = 'nan' is not a number")));
+  // no error is a share of nothing
+  for (const char* const value : {"0", "-3"}) {
+    EXPECT_THAT(
+        reading(std::string(kHeader) + "P,Bow,gemm,4,8,8,1,,FP16,dense,t," + value + ",x,s,H\n"),
+        ThrowsMessage<TraceError>(
+            HasSubstr(std::string("value = '") + value + "' is not above 0")));
+  }
 }
 
 TEST(ValidationPoints, NamesAMisspeltAMissingAndARepeatedColumn) {

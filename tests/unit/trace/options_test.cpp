@@ -7,6 +7,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
@@ -76,10 +77,19 @@ TEST(Options, AreRefusedWithTheirCode) {
   EXPECT_THAT(error_of({"block:0.1", {}, {}, {}}), HasSubstr("the side of the blocks, such as"));
   EXPECT_THAT(error_of({"dense", "0.5", {}, {}}), HasSubstr("error E208"));
   EXPECT_THAT(error_of({"causal", "0.5", {}, {}}), HasSubstr("error E214"));
+  EXPECT_THAT(error_of({"file:w.smtx", "0.5", {}, {}}), HasSubstr("the file of a pattern implies"));
   EXPECT_THAT(error_of({"nm:5:4", {}, {}, {}}), HasSubstr("error E214"));
   EXPECT_THAT(error_of({"rows:0.1:alpa=1", {}, {}, {}}), HasSubstr("did you mean 'alpha'?"));
   EXPECT_THAT(error_of({{}, "50%", {}, {}}), HasSubstr("--density: error E204: found '50%'"));
   EXPECT_THAT(error_of({{}, "0.5", "0", {}}), HasSubstr("--block: error E203: found '0'"));
+}
+
+TEST(Options, TakeWeightsOfAFileToTheEndOfTheText) {
+  const PatternSpec spec = parse_pattern("magnitude:0.25:norm=l2:field=file:a/w:1.npy");
+  EXPECT_EQ(spec.density->text(), "0.25");
+  ASSERT_EQ(spec.args.size(), 2U);
+  EXPECT_EQ(*find_value(spec.args, "norm"), "l2");
+  EXPECT_EQ(*find_value(spec.args, "field"), "file:a/w:1.npy");
 }
 
 TEST(Options, ReadShapesAndWords) {

@@ -224,6 +224,15 @@ TEST(TraceReader, ChecksKeys) {
   EXPECT_THAT(row(header, "a,embed,4,9,9,,,experts=4"), ElementsAre("2:17 E206"));
 }
 
+TEST(TraceReader, RefusesWordsOfKernelsThatAnOperationHasNot) {
+  const char* header = "id,op,m,n,fn,mode,partials";
+  EXPECT_THAT(row(header, "a,softmax,4,4,,,fp16"), ElementsAre("2:17 E208"));
+  EXPECT_THAT(row(header, "a,softmax,4,4,,static,auto"), ElementsAre());
+  EXPECT_THAT(row(header, "a,eltwise,4,4,relu,static,"), ElementsAre("2:20 E208"));
+  EXPECT_THAT(row(header, "a,eltwise,4,4,relu,auto,"), ElementsAre());
+  EXPECT_THAT(row("id,op,m,k,n,partials", "a,sddmm,4,4,4,fp32"), ElementsAre());
+}
+
 TEST(TraceReader, ChecksReferences) {
   const char* header = "id,op,m,k,n,pattern,pattern_args,depends_on\n";
   const std::string first = "a,gemm,4,8,2,nm,keep=1;of=4,\n";

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::system {
@@ -44,12 +45,12 @@ std::vector<Stage> listed(const Counts& attention, const Counts& ffn) {
 
 void check_list(const char* name, const Counts& counts, unsigned pipeline, unsigned layers) {
   if (counts.size() != pipeline) {
-    throw ParameterError(
-        fmt::format("{} has {} numbers for pipeline = {} stages", name, counts.size(), pipeline));
+    throw ParameterError(fmt::format("{} has {} for pipeline = {}", name,
+                                     counted(counts.size(), "number"), pipeline));
   }
   if (sum(counts) > layers) {
     throw ParameterError(
-        fmt::format("{} has {} layers of a model of {}", name, sum(counts), layers));
+        fmt::format("{} has {} of a model of {}", name, counted(sum(counts), "layer"), layers));
   }
 }
 

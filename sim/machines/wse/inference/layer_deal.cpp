@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna {
@@ -12,8 +13,8 @@ namespace lacuna {
 std::vector<std::uint32_t> deal_layers(std::uint32_t layers, std::uint32_t blocks,
                                        std::uint32_t most) {
   if (std::uint64_t{most} * blocks < layers) {
-    throw UnsupportedError(
-        fmt::format("{} layers in each of {} blocks are fewer than {}", most, blocks, layers));
+    throw UnsupportedError(fmt::format("found {} in each of {}, fewer than {}",
+                                       counted(most, "layer"), counted(blocks, "block"), layers));
   }
   std::vector<std::uint32_t> dealt(blocks, most);
   std::uint32_t spare = blocks * most - layers;

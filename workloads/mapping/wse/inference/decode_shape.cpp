@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 
@@ -301,21 +302,17 @@ std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams
 
 namespace {
 
-std::string layers_text(std::uint32_t layers) {
-  return layers == 1 ? "one layer" : fmt::format("{} layers", layers);
-}
-
 /// What comes nearest and fits: fewer positions, fewer layers, or higher blocks.
 std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& params,
                               std::uint64_t bytes) {
   if (const std::uint32_t most = positions_that_fit(shape, params, bytes); most != 0) {
-    return fmt::format("{} positions would fit", most);
+    return fmt::format("{} would fit", counted(most, "position"));
   }
   const std::string none = "no number of positions fits";
   DecodeBlock block = shape.block();
   const auto fits = [&] { return decode_bytes({shape.model(), block}, params) <= bytes; };
   for (block.layers = shape.block().layers - 1; block.layers > 0; --block.layers) {
-    if (fits()) return fmt::format("{}; {} would fit", none, layers_text(block.layers));
+    if (fits()) return fmt::format("{}; {} would fit", none, counted(block.layers, "layer"));
   }
   if (block.zeros != nullptr && block.zeros->any_lists()) return none;  // tiles have that size
   block.layers = 1;
@@ -336,12 +333,12 @@ void require_decode_memory(const DecodeShape& shape, const InferenceParams& para
   const DecodeSpace space(shape);
   const std::string fits = nearest_that_fits(shape, params, bytes);
   throw OutOfMemoryError(fmt::format(
-      "{} on {} x {} cores need{} {} bytes of a core: weights {}, cache {} for {} positions, "
+      "{} on {} x {} cores {} {} bytes of a core: weights {}, cache {} for {}, "
       "buffers {}, code {}; it has {}; {}",
-      layers_text(shape.block().layers), shape.block().columns, shape.block().rows,
-      shape.block().layers == 1 ? "s" : "", all, space.weight_bytes, space.cache_bytes,
-      shape.slots() * shape.block().rows, space.buffer_bytes, space.code_bytes(shape, params),
-      bytes, fits));
+      counted(shape.block().layers, "layer"), shape.block().columns, shape.block().rows,
+      shape.block().layers == 1 ? "needs" : "need", all, space.weight_bytes, space.cache_bytes,
+      counted(std::uint64_t{shape.slots()} * shape.block().rows, "position"), space.buffer_bytes,
+      space.code_bytes(shape, params), bytes, fits));
 }
 
 }  // namespace lacuna::wse

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/layers/code.hpp"
@@ -251,11 +252,11 @@ void require_prefill_memory(const PrefillShape& shape, const InferenceParams& pa
   const std::uint64_t all = space.weight_bytes + space.cache_bytes + space.buffer_bytes + code;
   if (all <= bytes) return;
   throw OutOfMemoryError(fmt::format(
-      "a prompt in chunks of {} on {} x {} cores, layers: {}: {} bytes of a core are needed: "
-      "weights {}, keys and values of {} {}, buffers {}, code {}; it has {}",
-      shape.block().tokens, shape.block().columns, shape.block().rows, shape.block().layers, all,
-      space.weight_bytes, shape.block().chunks, shape.block().chunks == 1 ? "chunk" : "chunks",
-      space.cache_bytes, space.buffer_bytes, code, bytes));
+      "{} of a prompt in chunks of {} on {} x {} cores {} {} bytes of a core: weights {}, "
+      "keys and values of {} {}, buffers {}, code {}; it has {}",
+      counted(shape.block().layers, "layer"), shape.block().tokens, shape.block().columns,
+      shape.block().rows, shape.block().layers == 1 ? "needs" : "need", all, space.weight_bytes,
+      counted(shape.block().chunks, "chunk"), space.cache_bytes, space.buffer_bytes, code, bytes));
 }
 
 }  // namespace lacuna::wse

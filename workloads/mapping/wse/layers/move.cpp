@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
@@ -212,7 +213,12 @@ FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& strea
 LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream) {
   const LayerOp& op = request.op;
   if (op.sources.empty() || op.batch != 1) return {};
-  const std::vector<std::uint64_t> load(op.k, op.n);
+  std::vector<std::uint64_t> load(op.k, op.n);
+  const bool balanced = stream.ws.k_partition == KPartition::balanced;
+  if (balanced && request.x_mask != nullptr) {
+    const Mask x = request.x_mask->elements();  // of k x n: a row for each feature
+    for (std::uint32_t j = 0; j < op.k; ++j) load[j] = x.offsets[j + std::size_t{1}] - x.offsets[j];
+  }
   return bring(request, stream, entry_layout(request.setup.wafer, stream, load, op.n, op.m));
 }
 

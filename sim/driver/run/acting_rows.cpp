@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run/acting_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/machines/system/parameters_of.hpp"
+#include "sim/machines/system/store_system.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+/// A parameter of a kernel, and the rows that run it.
+struct KernelRows {
+  const char* path;
+  const char* rows;
+  bool (*runs)(const LayerOp& op);
+};
+
+bool runs_dynamic(const LayerOp& op) { return has_weights(op) && op.mode == Mode::dynamic; }
+
+bool runs_dense(const LayerOp& op) {
+  return has_weights(op) && op.pattern.name == "dense" && op.mode != Mode::dynamic;
+}
+
+bool runs_stencil(const LayerOp& op) { return op.op == "stencil"; }
+
+bool runs_gemv(const LayerOp& op) { return op.op == "gemv"; }
+
+const std::vector<KernelRows>& kernel_rows() {
+  static const std::vector<KernelRows> all = {
+      {"kernel.spmm_format", "products in mode dynamic", runs_dynamic},
+      {"kernel.spmm_phases", "products in mode dynamic", runs_dynamic},
+      {"kernel.protocol_cycles", "products in mode dynamic", runs_dynamic},
+      {"kernel.gemm", "dense products with weights", runs_dense},
+      {"kernel.stencil", "rows of op stencil", runs_stencil},
+      {"kernel.iterations", "rows of op stencil", runs_stencil},
+      {"kernel.gemv_reduce", "rows of op gemv", runs_gemv},
+      {"kernel.gemv_walk", "rows of op gemv", runs_gemv},
+      {"kernel.gemv_repeats", "rows of op gemv", runs_gemv},
+  };
+  return all;
+}
+
+template <class Is>
+bool any_row(const std::vector<Point>& points, Is&& is) {
+  return std::any_of(points.begin(), points.end(), [&](const Point& point) {
+    return std::any_of(point.workload.ops.begin(), point.workload.ops.end(), is);
+  });
+}
+
+std::string stage_remark(const std::vector<Point>& points) {
+  if (!any_row(points, [](const LayerOp& op) { return op.stage != 0; })) return "";
+  return "lacuna: column 'stage' changes nothing: every chip runs all rows, one after the other\n";
+}
+
+}  // namespace
+
+std::string idle_for_rows(const std::vector<Point>& points,
+                          const std::vector<std::string>& settings) {
+  std::string text = stage_remark(points);
+  for (const std::string& setting : settings) {
+    const std::string path = setting.substr(0, setting.find('='));
+    const std::string alone = path.substr(path.find(':') + 1);  // of any machine
+    for (const KernelRows& kernel : kernel_rows()) {
+      if (alone != kernel.path && alone != std::string(kChipPrefix) + kernel.path) continue;
+      const bool known = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+        return find_parameter(*point.machine, alone) != nullptr;
+      });
+      if (!known || any_row(points, kernel.runs)) continue;
+      text +=
+          fmt::format("lacuna: {} acts on {} alone, and there are none here\n", alone, kernel.rows);
+    }
+  }
+  return text;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/driver/run/experiment.hpp"
+
+namespace lacuna {
+
+/// A line for each of `settings` ("path=value") of kernels that none of the points' rows runs, on a
+/// machine that has the parameter; and one if rows have a stage, which no machine heeds.
+std::string idle_for_rows(const std::vector<Point>& points,
+                          const std::vector<std::string>& settings);
+
+}  // namespace lacuna
