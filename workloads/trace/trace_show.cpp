@@ -180,11 +180,6 @@ std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed, std::
   std::string text =
       fmt::format("{}: {} rows, seed {}\n\n", trace.name, trace.ops.size(), run_seed);
   text += format_columns(rows, 3, most);
-  if (total.expected_macs != total.useful_macs) {
-    text += fmt::format(
-        "\nUseful FLOP are those of all elements of X; with its zeros {} are to be expected\n",
-        2 * total.expected_macs);
-  }
   if (total.scalar + total.special != 0) {
     text += fmt::format("\n{} scalar and {} special operations\n", total.scalar, total.special);
   }
