@@ -24,8 +24,8 @@ OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* ma
                       const Execution& execution, const wse::GradientLayouts& to);
 
 /// The same of a product with resident weights: X to the top of its columns before it, its result
-/// to where one with streamed weights leaves it after it. `x_mask` says what of X is not zero, where
-/// that is known: features are dealt by it as the product deals them.
+/// to where one with streamed weights leaves it after it. `x_mask` says what of X is not zero,
+/// where that is known: features are dealt by it as the product deals them.
 enum class MoveSide { before, after };
 OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
                             const Mask* x_mask, const Execution& execution, MoveSide side);

@@ -204,7 +204,8 @@ TEST_F(ModelOnChips, RefusesWhatItDoesNotKnow) {
               HasSubstr("the 4 key and value heads"));
   EXPECT_THAT(on_pod("--decode --set inference.tensor=4 --set inference.pipeline=2").err,
               HasSubstr("it has 4 chips"));
-  EXPECT_THAT(on_pod("--decode --set inference.layers=3-2").err, HasSubstr("found 5 layers; GPT"));
+  EXPECT_THAT(on_pod("--decode --set inference.layers=3-2").err,
+              HasSubstr("found 5 layers; small"));
   EXPECT_THAT(on_pod("--decode --set inference.tensors=2").err, HasSubstr("tensor"));
   EXPECT_THAT(on_pod("--decode --blocks 2x4").err, HasSubstr("is for wafers"));
   EXPECT_THAT(on_pod("--decode --x-pattern bernoulli:0.1").err, HasSubstr("--x-pattern"));
