@@ -203,7 +203,7 @@ TEST(PrefillMemory, IsRefusedWithItsParts) {
     require_prefill_memory(shape, InferenceParams(), 16384);
     FAIL();
   } catch (const OutOfMemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find("weights 4000, keys and values of 1 chunks 320"),
+    EXPECT_NE(std::string(error.what()).find("weights 4000, keys and values of 1 chunk 320"),
               std::string::npos)
         << error.what();
   }

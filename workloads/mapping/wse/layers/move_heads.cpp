@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "models/sparsity/mask.hpp"
 #include "models/wse/pe/vector_unit.hpp"
+#include "sim/base/error.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 
@@ -37,7 +40,7 @@ class HeadMoves {
         shape_(shape),
         stream_(stream),
         layout_(request.setup.wafer, op_.n, op_.m, op_.batch),
-        of_scores_(op_.sources[2].by_heads),
+        of_scores_(op_.sources[2].by_heads || op_.sources[2].kind == Kind::activations),
         width_(of_scores_ ? op_.n : op_.k),
         element_(op_.dtype == DType::fp32 ? Element::fp32 : Element::fp16) {
     if (request.mask != nullptr) kept_ = request.mask->elements();
@@ -190,6 +193,10 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
       source.of_product ? product_layout(wafer, maker, source.features, source.tokens, nullptr)
                         : block_layout(wafer, source.features, source.tokens, source.unit);
   const std::uint32_t features = heads.groups * width_ * heads.shared;
+  if (source.first + features / source.copies > source.features) {
+    throw InternalError(fmt::format("{}: {} of heads are {} features, and {} are there", op_.id,
+                                    name, features, source.features));
+  }
   CoreMover mover(request_.setup, element_);
   std::uint32_t token = 0;
   for (const TokenPart& part : parts(role, heads, source.tokens, whole)) {
