@@ -20,9 +20,9 @@ namespace lacuna::wse {
 /// what it was in the cycle before. Nothing is counted before a core's first word or after its end,
 /// so that rows alike count the same.
 struct Tally {
-  const char* name;
-  const char* unit;
-  const char* doc;
+  const char* name = "";
+  const char* unit = "";
+  const char* doc = "";
   const char* action = nullptr;  // the row of the energy table that prices it
 
   constexpr bool lasts() const { return std::string_view(unit) == "cycles"; }

@@ -74,14 +74,15 @@ class SumsOf : public StatGroup {
 
  private:
   template <class Of>
-  std::void_t<typename Of::Declared> add_declared(const Of& unit, std::uint64_t times, int) {
+  std::void_t<typename Of::Declared> add_declared(const Of& unit, std::uint64_t times,
+                                                  int /*if there*/) {
     const auto numbers = numbers_of(static_cast<const typename Of::Declared&>(unit));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (declared_[i] != nullptr) *declared_[i] += numbers[i] * times;
     }
   }
   template <class Of>
-  void add_declared(const Of& /*unit*/, std::uint64_t /*times*/, long) {}  // declares none
+  void add_declared(const Of& /*unit*/, std::uint64_t /*times*/, long /*else*/) {}  // declares none
 
   std::vector<Counter*> declared_;  // null: no sum of a unit's number
   std::vector<std::pair<Counter*, Held>> numbers_;

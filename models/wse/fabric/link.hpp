@@ -217,10 +217,10 @@ class LinkArray {
   }
 
   static void add_push(Digest& digest, Cycle now, Cycle ready, const Wavelet& word) {
-    const std::uint64_t bits = std::uint64_t{word.payload} |
-                               std::uint64_t{static_cast<std::uint8_t>(word.color)} << 32U |
-                               std::uint64_t{word.switches} << 40U |
-                               std::uint64_t{word.control} << 56U | std::uint64_t{word.zero} << 57U;
+    const std::uint64_t bits =
+        std::uint64_t{word.payload} | std::uint64_t{static_cast<std::uint8_t>(word.color)} << 32U |
+        std::uint64_t{word.switches} << 40U | std::uint64_t{word.control ? 1U : 0U} << 56U |
+        std::uint64_t{word.zero ? 1U : 0U} << 57U;
     digest.pushed = mix(mix(mix(digest.pushed ^ mix(now)) ^ ready) ^ bits);
   }
 

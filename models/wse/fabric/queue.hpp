@@ -50,11 +50,11 @@ class QueueShapes {
   QueueShape link() const { return link(kSouth); }
   bool links_alike() const {
     const QueueShape south = link(kSouth);
-    for (const unsigned port : {kNorth, kEast, kWest}) {
+    const auto alike = [&](unsigned port) {
       const QueueShape other = link(port);
-      if (other.capacity != south.capacity || other.latency != south.latency) return false;
-    }
-    return true;
+      return other.capacity == south.capacity && other.latency == south.latency;
+    };
+    return alike(kNorth) && alike(kEast) && alike(kWest);
   }
   /// Words that come into a router along a column and leave along a row turn, or the other way.
   static constexpr bool turns(unsigned from, unsigned to) {

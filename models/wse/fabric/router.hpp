@@ -109,7 +109,7 @@ class RouterArray {
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 
   bool finds_closed(const Router& router, const RouterInput& input, Cycle now) const;
-  bool is_open(const Router& router, unsigned port, Cycle now) const {
+  static bool is_open(const Router& router, unsigned port, Cycle now) {
     return port == kRamp ? RampRule::down(now) == now : router.meters[port].open(now);
   }
   bool can_send(const Router& router, const RouterInput& input, unsigned port, Cycle now) const {
