@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
@@ -44,24 +42,7 @@ Cycles cycles(const ProgramBench& bench, const std::string& more,
   const Ran ran = run_real(kMachine + ("--trace " + trace(bench, residency)) + " --out " +
                            bench.path("out") + " " + more);
   EXPECT_EQ(ran.status, 0) << more << '\n' << ran.err << ran.out;
-  std::istringstream lines(file_text(bench.path("out") + "/summary.csv"));
-  std::vector<std::string> head;
-  Cycles found;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream in(line);
-    std::vector<std::string> cells;
-    for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
-    if (head.empty()) {
-      head = cells;
-      continue;
-    }
-    std::string id;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (head[i] == "op_id") id = cells[i];
-      if (head[i] == "cycles") found[id] = std::stoull(cells[i]);
-    }
-  }
-  return found;
+  return cycles_by_row(bench.path("out"));
 }
 
 std::string layouts(const ProgramBench& bench, const std::string& a, const std::string& b,

@@ -33,6 +33,27 @@ std::string file_text(const std::string& path) {
   return text.str();
 }
 
+std::map<std::string, std::uint64_t> cycles_by_row(const std::string& folder) {
+  std::istringstream lines(file_text(folder + "/summary.csv"));
+  std::vector<std::string> head;
+  std::map<std::string, std::uint64_t> found;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream in(line);
+    std::vector<std::string> cells;
+    for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
+    if (head.empty()) {
+      head = cells;
+      continue;
+    }
+    std::string id;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (head.at(i) == "op_id") id = cells[i];
+      if (head[i] == "cycles") found[id] = std::stoull(cells[i]);
+    }
+  }
+  return found;
+}
+
 bool renew(const std::string& path, const std::string& text) {
   if (std::getenv("LACUNA_RENEW") == nullptr) return false;  // NOLINT(concurrency-mt-unsafe)
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());

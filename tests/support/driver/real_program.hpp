@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,9 @@ Ran run_real(const std::string& line);
 
 /// The bytes of a file; nothing if it is not there.
 std::string file_text(const std::string& path);
+
+/// Cycles of each row in the summary of a result folder, by id. No cell of it has a comma within.
+std::map<std::string, std::uint64_t> cycles_by_row(const std::string& folder);
 
 /// If $LACUNA_RENEW is set, writes `text` to `path` in the source tree; false otherwise.
 bool renew(const std::string& path, const std::string& text);

@@ -66,6 +66,12 @@ FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& str
   return made;
 }
 
+FeatureLayout made_layout(const WaferParams& wafer, const StreamSettings& maker,
+                          const OperandSource& source) {
+  return source.of_product ? product_layout(wafer, maker, source.features, source.tokens, nullptr)
+                           : block_layout(wafer, source.features, source.tokens, source.unit);
+}
+
 namespace {
 
 Element element_of(const LayerOp& op) {
@@ -88,13 +94,6 @@ class Bringing {
   LayerMoves moves_;
   std::vector<std::uint64_t> taken_;  // bytes of each core
 };
-
-/// Where a row left activations.
-FeatureLayout made_layout(const WaferParams& wafer, const StreamSettings& maker,
-                          const OperandSource& source) {
-  return source.of_product ? product_layout(wafer, maker, source.features, source.tokens, nullptr)
-                           : block_layout(wafer, source.features, source.tokens, source.unit);
-}
 
 /// Stages that bring each known operand from where its maker left it to `to`.
 LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,

@@ -40,6 +40,10 @@ FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& str
                              std::uint32_t features, std::uint32_t tokens,
                              const std::vector<std::uint64_t>* load, bool resident = false);
 
+/// Where the row that made activations left them, `maker` its settings.
+FeatureLayout made_layout(const WaferParams& wafer, const StreamSettings& maker,
+                          const OperandSource& source);
+
 /// Where activations that are streamed to resident weights enter the columns, of features with
 /// these non-zeros.
 FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& stream,

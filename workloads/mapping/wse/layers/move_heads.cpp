@@ -187,11 +187,8 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
                                 std::vector<LayerStage>& stages) {
   const Heads heads = heads_of(role, source);
   if (heads.groups == 0) return;
-  const WaferParams& wafer = request_.setup.wafer;
   const StreamSettings maker = stream_.of_maker(static_cast<std::size_t>(role));
-  const FeatureLayout whole =
-      source.of_product ? product_layout(wafer, maker, source.features, source.tokens, nullptr)
-                        : block_layout(wafer, source.features, source.tokens, source.unit);
+  const FeatureLayout whole = made_layout(request_.setup.wafer, maker, source);
   const std::uint32_t features = heads.groups * width_ * heads.shared;
   if (source.first + features / source.copies > source.features) {
     throw InternalError(fmt::format("{}: {} of heads are {} features, and {} are there", op_.id,
