@@ -9,7 +9,7 @@ namespace lacuna::system {
 
 namespace {
 
-constexpr std::array<const char*, kUses> kNames = {
+constexpr std::array<const char*, kUses> kUseNames = {
     "forward",   "recompute",  "backward", "optimizer", "exchange",  "links",
     "streaming", "all_reduce", "host",     "sync",      "imbalance", "bubble"};
 
@@ -21,7 +21,7 @@ std::uint32_t starter(const Transfer& transfer) {
 
 }  // namespace
 
-const char* use_name(Use use) { return kNames[static_cast<std::size_t>(use)]; }
+const char* use_name(Use use) { return kUseNames[static_cast<std::size_t>(use)]; }
 
 std::uint32_t Segment::send(const Transfer& transfer, std::size_t lane) {
   const auto number = static_cast<std::uint32_t>(transfers.size());

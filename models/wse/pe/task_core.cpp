@@ -15,17 +15,14 @@ namespace {
 
 using Kind = Operand::Kind;
 
-bool is_fabric(const Operand& operand) { return operand.kind == Kind::fabric; }
-bool is_fifo(const Operand& operand) { return operand.kind == Kind::fifo; }
-
 /// Works on memory alone, so that nothing outside the core can hold it up.
 bool is_local(const Instruction& instruction) {
-  const auto local = [](const Operand& o) { return !is_fabric(o) && !is_fifo(o); };
+  const auto local = [](const Operand& o) { return !o.is_fabric() && !o.is_fifo(); };
   return local(instruction.to) && local(instruction.a) && local(instruction.b);
 }
 
 bool takes_fabric(const Instruction& instruction) {
-  return is_fabric(instruction.to) || is_fabric(instruction.a) || is_fabric(instruction.b);
+  return instruction.to.is_fabric() || instruction.a.is_fabric() || instruction.b.is_fabric();
 }
 
 bool may_be_shared(const Instruction& what) {
@@ -407,7 +404,7 @@ bool TaskCores::is_read(const Core& core, LinkId queue) {
     if (thread.instruction != nullptr && (thread.a == queue || thread.b == queue)) return true;
     if (thread.next == nullptr) continue;
     for (const Operand* operand : {&thread.next->a, &thread.next->b}) {
-      if (is_fabric(*operand) && in_queue(core.ports, operand->color) == queue) return true;
+      if (operand->is_fabric() && in_queue(core.ports, operand->color) == queue) return true;
     }
   }
   return false;
@@ -430,7 +427,7 @@ void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction
   thread.cost = cost_of(instruction, word);
   const bool wide = source_bytes(instruction.element) == 4;
   const auto source = [&](const Operand& operand, LinkId& link, float& scalar) {
-    link = is_fabric(operand) ? in_queue(core.ports, operand.color) : kNoLink;
+    link = operand.is_fabric() ? in_queue(core.ports, operand.color) : kNoLink;
     scalar = operand.value;
     if (operand.kind == Kind::word) {
       scalar = unpack(word, 0, wide, is_integer(instruction.element));
@@ -442,8 +439,8 @@ void TaskCores::start(Core& core, Thread& thread, const Instruction& instruction
   };
   source(instruction.a, thread.a, thread.scalar_a);
   source(instruction.b, thread.b, thread.scalar_b);
-  thread.to = is_fabric(instruction.to) ? out_queue(core.ports, instruction.to.color) : kNoLink;
-  thread.fifos = is_fifo(instruction.a) || is_fifo(instruction.b) || is_fifo(instruction.to);
+  thread.to = instruction.to.is_fabric() ? out_queue(core.ports, instruction.to.color) : kNoLink;
+  thread.fifos = instruction.a.is_fifo() || instruction.b.is_fifo() || instruction.to.is_fifo();
   look_ahead(thread);
   if (instruction.op == VectorOp::work) return;
   ++core.counters.instructions;

@@ -10,13 +10,10 @@ namespace {
 
 using Kind = Operand::Kind;
 
-bool is_fabric(const Operand& operand) { return operand.kind == Kind::fabric; }
-bool is_stream(const Operand& operand) { return is_fabric(operand) || operand.kind == Kind::fifo; }
-
 }  // namespace
 
 std::uint32_t TaskCores::take_word(Core& core, const Operand& operand, LinkId link, Cycle now) {
-  if (is_fabric(operand)) return take(core, link, now).payload;
+  if (operand.is_fabric()) return take(core, link, now).payload;
   Fifo& fifo = core.fifos[operand.fifo];
   const std::uint32_t word = fifo.words[fifo.head];
   fifo.head = static_cast<std::uint32_t>((fifo.head + 1) % fifo.words.size());
@@ -28,7 +25,7 @@ std::uint32_t TaskCores::take_word(Core& core, const Operand& operand, LinkId li
 void TaskCores::put_word(Core& core, const Thread& thread, std::uint32_t word, bool last,
                          Cycle now) {
   const Instruction& what = *thread.instruction;
-  if (is_fabric(what.to)) {
+  if (what.to.is_fabric()) {
     links_.push(thread.to, now,
                 {word, what.to.color, what.control, last ? what.switches : SwitchCommands{0}});
     ++core.unsent;
@@ -45,7 +42,7 @@ float TaskCores::take_element(Core& core, const Thread& thread, Source& from, st
   const Element element = thread.instruction->element;
   const unsigned bytes = source_bytes(element);
   const Operand& operand = *from.operand;
-  if (is_stream(operand)) {
+  if (operand.is_stream()) {
     const unsigned packed = bytes == 2 ? 2 : 1;
     if (i % packed == 0) from.word = take_word(core, operand, from.link, now);
     return unpack(from.word, i % packed, bytes == 4, is_integer(element));
@@ -77,10 +74,10 @@ void TaskCores::move_words(Core& core, const Thread& thread, std::uint32_t eleme
   const std::uint32_t in = words_of(source_bytes(what.element), elements);
   const std::pair<const Operand*, LinkId> sources[] = {{&what.a, thread.a}, {&what.b, thread.b}};
   for (const auto& [operand, link] : sources) {
-    if (!is_stream(*operand)) continue;
+    if (!operand->is_stream()) continue;
     for (std::uint32_t i = 0; i < in; ++i) take_word(core, *operand, link, now);
   }
-  if (!is_stream(what.to)) return;
+  if (!what.to.is_stream()) return;
   const std::uint32_t out = words_of(result_bytes(what.element), elements);
   const bool ends = thread.done + elements == what.length;
   for (std::uint32_t i = 0; i < out; ++i) put_word(core, thread, 0, ends && i + 1 == out, now);
@@ -105,7 +102,7 @@ void TaskCores::move_elements(Core& core, const Thread& thread, std::uint32_t el
     const float a = take_element(core, thread, from_a, i, now);
     const float b = take_element(core, thread, from_b, i, now);
     const float result = make_element(core, thread, i, a, b);
-    if (!is_stream(what.to)) continue;
+    if (!what.to.is_stream()) continue;
     word = pack(word, i % packed, bytes == 4, integer, result);
     if ((i + 1) % packed != 0 && i + 1 != elements) continue;
     put_word(core, thread, word, thread.done + i + 1 == what.length, now);

@@ -9,13 +9,6 @@
 // moves.
 
 namespace lacuna::wse {
-namespace {
-
-bool is_fabric(const Operand& operand) { return operand.kind == Operand::Kind::fabric; }
-bool is_fifo(const Operand& operand) { return operand.kind == Operand::Kind::fifo; }
-
-}  // namespace
-
 std::string TaskCores::blocked(std::size_t index) const {
   const Core& core = cores_[index];
   const Cycle now = kNever - 2;  // whatever was under way has arrived
@@ -29,10 +22,10 @@ std::string TaskCores::blocked(std::size_t index) const {
                         i == 0 ? std::string("the main thread") : fmt::format("microthread {}", i),
                         thread.done, what.length);
     const auto say = [&](const Operand& operand, const char* of) {
-      if (is_fabric(operand)) {
+      if (operand.is_fabric()) {
         text += fmt::format(" {} color {}", of, static_cast<unsigned>(operand.color));
       }
-      if (is_fifo(operand)) text += fmt::format(" {} FIFO {}", of, operand.fifo);
+      if (operand.is_fifo()) text += fmt::format(" {} FIFO {}", of, operand.fifo);
     };
     const NextBeat& beat = thread.beat;
     if (!words_in(core, what.a, thread.a, beat.in, now)) say(what.a, "words of");

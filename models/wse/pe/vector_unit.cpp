@@ -71,10 +71,6 @@ bool reads_what_it_writes(const Instruction& instruction) {
   return same(instruction.a);
 }
 
-bool is_fabric(const Operand& operand) {
-  return operand.kind == Kind::fabric || operand.kind == Kind::fifo;
-}
-
 }  // namespace
 
 std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams& simd,
@@ -85,7 +81,7 @@ std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams
     if (!rows || operand == &instruction.to) width = std::min(width, stride_limit(*operand));
   }
   for (const Operand* operand : operands) {
-    if (!is_fabric(*operand)) continue;
+    if (!operand->is_stream()) continue;
     const unsigned bytes = operand == &instruction.to ? result_bytes(instruction.element)
                                                       : source_bytes(instruction.element);
     const std::uint32_t packed = bytes == 2 ? 2 : 1;

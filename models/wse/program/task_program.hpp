@@ -69,6 +69,10 @@ struct Operand {
   std::uint32_t index_bytes = 0;
   std::uint32_t offset_bytes = 0;
   float value = 0;
+
+  bool is_fabric() const { return kind == Kind::fabric; }
+  bool is_fifo() const { return kind == Kind::fifo; }
+  bool is_stream() const { return is_fabric() || is_fifo(); }
 };
 
 inline Operand in_memory(std::uint32_t address, std::int32_t stride = 1) {
