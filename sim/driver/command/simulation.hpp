@@ -15,6 +15,13 @@ namespace lacuna {
 
 /// What the verbs do before they print: for them, and for the library.
 
+/// The rows of `workload` as each machine runs them: machines in the order given, for each all
+/// patterns of `options`, for each of these all seeds. RequestError if what the options say of
+/// patterns, kernels or seeds changes nothing.
+std::vector<Point> make_points(const std::vector<const Machine*>& machines,
+                               const WorkloadTrace& workload, const Options& options,
+                               const RunSettings& settings);
+
 /// Machines on a workload: what was asked, and what came of it.
 struct ComparedRuns {
   WorkloadTrace workload;

@@ -16,6 +16,7 @@
 #include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/event_outputs.hpp"
+#include "sim/driver/command/simulation.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/sha256.hpp"
@@ -276,12 +277,8 @@ struct SystemRuns {
     if (!has_weight_store(*machines[0])) {
       throw RequestError(name + ": is no system of chips, and the others of this request are");
     }
-    std::vector<WorkloadTrace> rows = {
-        settle(load_workload(options), pattern_choices(options).at(0), options)};
-    settle_mode(rows, options);
-    Point point;
-    point.machine = machines[0].get();
-    point.workload = rows[0];
+    const Point point =
+        make_points({machines[0].get()}, load_workload(options), options, settings).at(0);
     MaskStore masks(settings.seed);
     check_weight_store(point, settings, masks);
     const RunRecord record = run_point(point, settings, masks, pricing);
@@ -290,8 +287,7 @@ struct SystemRuns {
     }
     system::SystemExecution execution = execution_of(settings);
     execution.event_log = options.view;
-    const auto outcome =
-        outcome_of_rows(*point.machine, point.workload, record, execution, pricing);
+    const auto outcome = outcome_of_rows(point, record, execution, pricing);
     if (options.view) pages.push_back(outcome->page(title(point.machine->name())));
     return outcome->scaling_row();
   }

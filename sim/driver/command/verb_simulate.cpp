@@ -36,17 +36,6 @@
 
 namespace lacuna {
 
-namespace {
-
-using Machines = std::vector<std::unique_ptr<Machine>>;
-
-std::vector<const Machine*> pointers(const Machines& machines) {
-  std::vector<const Machine*> all;
-  for (const std::unique_ptr<Machine>& machine : machines) all.push_back(machine.get());
-  return all;
-}
-
-/// Machines in the order given, and for each all patterns.
 std::vector<Point> make_points(const std::vector<const Machine*>& machines,
                                const WorkloadTrace& workload, const Options& options,
                                const RunSettings& settings) {
@@ -72,6 +61,16 @@ std::vector<Point> make_points(const std::vector<const Machine*>& machines,
     }
   }
   return points;
+}
+
+namespace {
+
+using Machines = std::vector<std::unique_ptr<Machine>>;
+
+std::vector<const Machine*> pointers(const Machines& machines) {
+  std::vector<const Machine*> all;
+  for (const std::unique_ptr<Machine>& machine : machines) all.push_back(machine.get());
+  return all;
 }
 
 /// The points, and those that --with-dense needs beside them.
@@ -144,15 +143,7 @@ std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t a
   return extra;
 }
 
-/// What a system makes of the rows that one of its chips ran; null of a machine that is no system.
-std::unique_ptr<SystemOutcome> outcome_of(const Point& point, const RunRecord& record,
-                                          Engine engine, const Pricing& pricing) {
-  system::SystemExecution execution;
-  execution.engine = engine;
-  return outcome_of_rows(*point.machine, point.workload, record, execution, pricing);
-}
-
-/// The same of all runs of a comparison, if all of them are of systems.
+/// What systems make of all runs of a comparison, if all of them are of systems.
 std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
                                           const std::vector<RunRecord>& records,
                                           const Options& options, Engine engine) {
@@ -160,7 +151,7 @@ std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
   const Pricing pricing(config_folder(), options.energy_table);
   Scaling scaling = scaling_of_shares(records.front().workload);
   for (const RunRecord& record : records) {
-    const auto outcome = outcome_of(points.at(record.run), record, engine, pricing);
+    const auto outcome = outcome_of_rows(points.at(record.run), record, {engine}, pricing);
     if (!outcome) return std::nullopt;
     scaling.rows.push_back(outcome->scaling_row());
   }
@@ -335,7 +326,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
-  const auto system = outcome_of(points[0], records[0], settings.execution.engine, pricing);
+  const auto system = outcome_of_rows(points[0], records[0], {settings.execution.engine}, pricing);
   if (output && system) add_to_output(*system, *output);
   if (output) add_layouts(records, *output);
   if (output) output->write(workload, records, streams);

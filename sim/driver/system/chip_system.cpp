@@ -5,6 +5,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/result/result_describe.hpp"
+#include "sim/driver/run/experiment.hpp"
 #include "sim/driver/system/chip_view.hpp"
 #include "sim/driver/system/fit.hpp"
 #include "sim/driver/system/idle.hpp"
@@ -178,15 +179,14 @@ class TreeSystem final : public ChipSystem {
 
 }  // namespace
 
-std::unique_ptr<SystemOutcome> outcome_of_rows(const Machine& machine,
-                                               const WorkloadTrace& workload,
-                                               const RunRecord& record,
+std::unique_ptr<SystemOutcome> outcome_of_rows(const Point& point, const RunRecord& record,
                                                const system::SystemExecution& execution,
                                                const Pricing& pricing) {
+  const Machine& machine = *point.machine;
   if (!has_weight_store(machine) || record.total.status != Status::ok) return nullptr;
   return std::make_unique<RowsOutcome>(
-      machine, workload.name,
-      run_wafer_system(machine, workload, work_of(record), execution, pricing));
+      machine, point.workload.name,
+      run_wafer_system(machine, point.workload, work_of(record), execution, pricing));
 }
 
 bool is_tree_system(const std::string& name) { return is_system(name) && !is_linked_system(name); }

@@ -15,6 +15,8 @@
 
 namespace lacuna {
 
+struct Point;
+
 /// What a job came to on a system: its report, whatever joins the chips.
 class SystemOutcome {
  public:
@@ -84,11 +86,9 @@ class ChipSystem {
 std::unique_ptr<ChipSystem> make_chip_system(const MachineTable& kinds, const std::string& name,
                                              const std::vector<std::string>& settings);
 
-/// What a system makes of the rows of `workload` that one of its chips ran, as `record` has them.
-/// Null if `machine` is no system, or a row was not simulated. Both outlive it.
-std::unique_ptr<SystemOutcome> outcome_of_rows(const Machine& machine,
-                                               const WorkloadTrace& workload,
-                                               const RunRecord& record,
+/// What a system makes of the rows of `point` that one of its chips ran, as `record` has them.
+/// Null if its machine is no system, or a row was not simulated. The point outlives it.
+std::unique_ptr<SystemOutcome> outcome_of_rows(const Point& point, const RunRecord& record,
                                                const system::SystemExecution& execution,
                                                const Pricing& pricing);
 
