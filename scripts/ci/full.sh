@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# All that test.sh leaves out because it takes long: the other compiler, debug, sanitizers,
-# clang-tidy, coverage, a fresh machine, and the seeded mistakes. Hours on 2 cores. Goes on after a
+# All that test.sh leaves out because it takes long: the other compiler, sanitizers, clang-tidy, debug
+# with its coverage, a fresh machine, and the seeded mistakes. Hours on 2 cores. Goes on after a
 # failure and ends in one line per step. Each step leaves its log in build/full/STEP.log, with the
 # commit in its first line; a step that has passed on this commit, with nothing changed since, is
 # not run again (AGAIN=1: it is).
-#   scripts/ci/full.sh [STEP]...   release debug clang asan tidy coverage determinism pages use long
-#                                  fuzz edits mistakes fresh
+#   scripts/ci/full.sh [STEP]...   release clang asan tidy coverage determinism pages use long fuzz
+#                                  edits mistakes fresh
 set -u
 cd "$(dirname "$0")/../.."
-steps=${*:-release debug clang asan tidy coverage determinism pages use long fuzz edits mistakes fresh}
+steps=${*:-release clang asan tidy coverage determinism pages use long fuzz edits mistakes fresh}
 logs=build/full
 summary=""
 wrong=0
@@ -17,7 +17,6 @@ wrong=0
 step() {
   case $1 in
     release) scripts/test.sh release ;;
-    debug) scripts/test.sh dev ;;
     clang) scripts/test.sh clang ;;
     asan)
       ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \

@@ -179,10 +179,9 @@ bool matches(std::string_view name, std::string_view pattern) {
 
 bool is_wait(const std::string& what) {
   if (what.rfind("wait_", 0) == 0) return true;
-  for (const char* const word : {"conflict", "residual", "dispatch", "io_rate", "closed", "scan"}) {
-    if (what == word) return true;
-  }
-  return false;
+  constexpr std::array<const char*, 6> kWords = {"conflict", "residual", "dispatch",
+                                                 "io_rate",  "closed",   "scan"};
+  return std::find(kWords.begin(), kWords.end(), what) != kWords.end();
 }
 
 EventTracks event_tracks(const OpResult& result) { return Reader(result).read(); }

@@ -77,10 +77,10 @@ struct PhaseTraffic {
 struct OpResult {
   // defined in its source: inline they were half of what every file with one took to compile
   OpResult();
-  OpResult(const OpResult&);
-  OpResult(OpResult&&) noexcept;
-  OpResult& operator=(const OpResult&);
-  OpResult& operator=(OpResult&&) noexcept;
+  OpResult(const OpResult& other);
+  OpResult(OpResult&& other) noexcept;
+  OpResult& operator=(const OpResult& other);
+  OpResult& operator=(OpResult&& other) noexcept;
   ~OpResult();
 
   Status status = Status::ok;

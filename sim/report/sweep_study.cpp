@@ -122,6 +122,7 @@ std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records) {
     return *a->total.useful_tflops < *b->total.useful_tflops;
   });
   std::vector<std::uint64_t> runs;
+  runs.reserve(front.size());
   for (const RunRecord* const run : front) runs.push_back(run->run);
   return runs;
 }

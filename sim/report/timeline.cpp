@@ -352,7 +352,7 @@ std::string timeline_json(const std::vector<RunRecord>& records, const UnitPatte
     }
   }
   const std::uint64_t every = sampling(ops, limit);
-  std::string json = "{\"displayTimeUnit\":\"ns\",";
+  std::string json = R"({"displayTimeUnit":"ns",)";
   json += every == 1 ? R"("otherData":{"sampling":"every event of the units shown"},)"
                      : fmt::format(R"("otherData":{{"sampling":"of {} windows of equal length of )"
                                    R"(each operation every {}th, the first included"}},)",

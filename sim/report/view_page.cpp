@@ -11,8 +11,8 @@
 namespace lacuna {
 namespace {
 
-constexpr const char* kHead = "<script type=\"application/json\" data-view=\"data-";
-constexpr const char* kNumbers = "<script type=\"text/plain\" id=\"data-";
+constexpr const char* kHead = R"(<script type="application/json" data-view="data-)";
+constexpr const char* kNumbers = R"(<script type="text/plain" id="data-)";
 constexpr const char* kEnd = "</script>\n";
 
 /// The layers of a stack from the bottom, with the colours that figures give them.
@@ -20,7 +20,7 @@ std::string layers_json() {
   std::string json = "[";
   for (const Layer layer : {Layer::compute, Layer::exchange, Layer::sync, Layer::stall,
                             Layer::imbalance, Layer::idle}) {
-    json += fmt::format("{}[\"{}\",\"{}\"]", json.size() > 1 ? "," : "", layer_name(layer),
+    json += fmt::format(R"({}["{}","{}"])", json.size() > 1 ? "," : "", layer_name(layer),
                         layer_colour(layer));
   }
   return json + "]";

@@ -83,7 +83,7 @@ class HeadCopies {
   /// and in lanes the same of one way.
   template <class Lane>
   Lane wants(std::size_t way, const Lane& needs) const {
-    return still_wanted(needs, made_.way[way]);
+    return still_wanted<Lane>(needs, made_.way[way]);
   }
   template <class Lane>
   void make(std::size_t way, const Lane& copies) {

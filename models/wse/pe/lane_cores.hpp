@@ -107,8 +107,8 @@ class LaneCores : public CoreArray {
     core.accounted = now;
     core.counters.cycles[core.waiting_for] += slept;
     core.counters.buffers_in_use += number(in_use) * slept;
-    Number& left = state.task.left[0];
-    left -= std::min(left, static_cast<Number>(slept));
+    const Number left = state.task.left[0];
+    state.task.left[0] = static_cast<Number>(left - std::min(left, static_cast<Number>(slept)));
     state.slot.sleep(static_cast<Number>(slept));
     return slept;
   }

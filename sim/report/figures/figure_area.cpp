@@ -29,6 +29,7 @@ std::vector<std::string> words_of(const std::string& text) {
 /// The labels without the words that all of them begin with; the last word stays.
 std::vector<std::string> short_labels(const std::vector<AreaGroup>& groups) {
   std::vector<std::vector<std::string>> all;
+  all.reserve(groups.size());
   for (const AreaGroup& group : groups) all.push_back(words_of(group.label));
   std::size_t common = 0;
   const auto is_common = [&] {
@@ -38,6 +39,7 @@ std::vector<std::string> short_labels(const std::vector<AreaGroup>& groups) {
   };
   while (all.size() > 1 && is_common()) ++common;
   std::vector<std::string> labels;
+  labels.reserve(all.size());
   for (const std::vector<std::string>& words : all) {
     labels.push_back(
         fmt::format("{}", fmt::join(words.begin() + static_cast<int>(common), words.end(), " ")));

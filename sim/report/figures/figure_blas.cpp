@@ -90,6 +90,7 @@ double need_of(std::size_t level, double side) {
 
 std::vector<std::string> level_names() {
   std::vector<std::string> names;
+  names.reserve(kLevels.size());
   for (const Level& level : kLevels) names.emplace_back(level.name);
   return names;
 }
@@ -126,6 +127,29 @@ PythonLevels python_shares(const FigureData& data, const std::vector<MachineLine
   return python;
 }
 
+/// The rows of the figure of shares, and how they are drawn.
+struct ShareRows {
+  Figure& figure;
+  Page& page;
+  std::string plot = {};
+  double least = 100;
+
+  void add(const std::string& name, const char* kind, std::size_t level, double place,
+           double percent) {
+    least = std::min(least, percent);
+    figure.csv += csv_line({name, kind, kLevels.at(level).name, fmt::format("{:.4g}", place),
+                            fmt::format("{}", percent)});
+  }
+  void draw(const std::string& name, const char* kind, const std::string& style,
+            const std::string& title) {
+    page.legend.push_back(title);
+    plot += fmt::format(
+        "{}{} skip 1 using (strcol(1) eq {} && strcol(2) eq '{}' ? $4 : NaN):5 {} title {}",
+        plot.empty() ? "  plot " : ", \\\n       ", quoted(figure.name + ".csv"), quoted(name),
+        kind, style, quoted(title));
+  }
+};
+
 /// What share of its peak each machine reached at each level, beside what its memory, and that of
 /// references, would allow.
 void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs,
@@ -139,22 +163,7 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
   page.title = figure_title(data, runs);
   page.title.push_back("fp16; best simulated run of each level");
   page.left = 0.62;
-  std::string plot;
-  double least = 100;
-  const auto add = [&](const std::string& name, const char* kind, std::size_t level, double place,
-                       double percent) {
-    least = std::min(least, percent);
-    figure.csv += csv_line({name, kind, kLevels.at(level).name, fmt::format("{:.4g}", place),
-                            fmt::format("{}", percent)});
-  };
-  const auto add_plot = [&](const std::string& name, const char* kind, const std::string& style,
-                            const std::string& title) {
-    page.legend.push_back(title);
-    plot += fmt::format(
-        "{}{} skip 1 using (strcol(1) eq {} && strcol(2) eq '{}' ? $4 : NaN):5 {} title {}",
-        plot.empty() ? "  plot " : ", \\\n       ", quoted(figure.name + ".csv"), quoted(name),
-        kind, style, quoted(title));
-  };
+  ShareRows rows{figure, page};
   const double width = 0.8 / static_cast<double>(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const MachineLine& line = lines[i];
@@ -162,35 +171,35 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
       const double place =
           static_cast<double>(level) + 0.6 + width * (static_cast<double>(i) + 0.5);
       const double allowed = 100 * std::min(1.0, line.bytes_per_flop / need_of(level, side));
-      add(line.machine, "allowed", level, place, allowed);
+      rows.add(line.machine, "allowed", level, place, allowed);
       if (line.shares.at(level) && *line.shares.at(level) > 0) {
-        add(line.machine, "simulated", level, place, *line.shares.at(level));
+        rows.add(line.machine, "simulated", level, place, *line.shares.at(level));
       }
     }
     const SeriesStyle style = line_style(static_cast<unsigned>(i) + 1);  // as in the other figure
-    add_plot(line.machine, "simulated",
-             fmt::format("with boxes fillstyle solid 1.0 noborder linecolor '{}'", style.colour),
-             line.machine);
-    add_plot(line.machine, "allowed",
-             fmt::format("with points pointtype 2 pointsize 0.7 linewidth 1.2 linecolor '{}'",
-                         style.colour),
-             line.machine + ", what its memory allows");
+    rows.draw(line.machine, "simulated",
+              fmt::format("with boxes fillstyle solid 1.0 noborder linecolor '{}'", style.colour),
+              line.machine);
+    rows.draw(line.machine, "allowed",
+              fmt::format("with points pointtype 2 pointsize 0.7 linewidth 1.2 linecolor '{}'",
+                          style.colour),
+              line.machine + ", what its memory allows");
   }
   for (std::size_t i = 0; i < data.references.size(); ++i) {
     const ReferenceMemory& reference = data.references[i];
     for (std::size_t level = 0; level < kLevels.size(); ++level) {
-      add(reference.label, "allowed", level, static_cast<double>(level) + 1,
-          100 * std::min(1.0, reference.bytes_per_flop / need_of(level, side)));
+      rows.add(reference.label, "allowed", level, static_cast<double>(level) + 1,
+               100 * std::min(1.0, reference.bytes_per_flop / need_of(level, side)));
     }
-    add_plot(reference.label, "allowed",
-             fmt::format("with points pointtype {} pointsize 0.7 linecolor '#000000'", 4 + 2 * i),
-             "what " + reference.label + " would allow");
+    rows.draw(reference.label, "allowed",
+              fmt::format("with points pointtype {} pointsize 0.7 linecolor '#000000'", 4 + 2 * i),
+              "what " + reference.label + " would allow");
   }
   std::string body = fmt::format("  set logscale y\n  set boxwidth {:.4g}\n", width * 0.9);
-  body += fmt::format("  set xrange [0.4:5.6]\n  set yrange [{:.6g}:200]\n", least / 3);
+  body += fmt::format("  set xrange [0.4:5.6]\n  set yrange [{:.6g}:200]\n", rows.least / 3);
   body += "  set format y '%g'\n  set ylabel 'Share of peak (%)'\n" + level_tics();
-  figure.script = figure_script(page, body + plot + "\n");
-  figure.python = python_of_levels(page, python_shares(data, lines, least / 3, width * 0.9));
+  figure.script = figure_script(page, body + rows.plot + "\n");
+  figure.python = python_of_levels(page, python_shares(data, lines, rows.least / 3, width * 0.9));
   figures.push_back(figure);
 }
 
@@ -206,6 +215,20 @@ bool has_blas_rows(const std::vector<FigureRun>& runs) {
   return false;
 }
 
+std::string needs_rows(double side) {
+  std::string rows;
+  for (std::size_t i = 0; i < kLevels.size(); ++i) {
+    rows += csv_line({"needs", kLevels.at(i).name, fmt::format("{}", i + 1),
+                      fmt::format("{}", need_of(i, side))});
+  }
+  return rows;
+}
+
+bool has_shares(const MachineLine& line) {
+  return std::any_of(line.shares.begin(), line.shares.end(),
+                     [](const std::optional<double>& share) { return share.value_or(0) > 0; });
+}
+
 }  // namespace
 
 void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
@@ -215,12 +238,8 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   if (lines.empty() || side < 2 || !has_blas_rows(runs)) return;
   Figure figure;
   figure.name = "blas";
-  figure.csv = csv_line({"kind", "name", "place", "bytes_per_flop"});
+  figure.csv = csv_line({"kind", "name", "place", "bytes_per_flop"}) + needs_rows(side);
   double least = 3 / side;
-  for (std::size_t i = 0; i < kLevels.size(); ++i) {
-    figure.csv += csv_line({"needs", kLevels.at(i).name, fmt::format("{}", i + 1),
-                            fmt::format("{}", need_of(i, side))});
-  }
   Page page;
   page.name = figure.name;
   page.title = figure_title(data, runs);
@@ -259,10 +278,7 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   python.low = least / 3;
   figure.python = python_of_levels(page, python);
   figures.push_back(figure);
-  const bool any = std::any_of(lines.begin(), lines.end(), [](const MachineLine& line) {
-    return std::any_of(line.shares.begin(), line.shares.end(),
-                       [](const std::optional<double>& share) { return share.value_or(0) > 0; });
-  });
+  const bool any = std::any_of(lines.begin(), lines.end(), has_shares);
   if (any) add_share_figure(data, runs, lines, side, figures);
 }
 

@@ -179,6 +179,22 @@ bool shows(const Figure& figure, const std::string& words) {
   return relabelled(text, {{words, words + "."}}) != text;
 }
 
+namespace {
+
+/// Whether the fourth column, times of dense runs, has any.
+bool has_dense_times(const Figure& figure) {
+  std::istringstream rows(figure.csv);
+  std::string row;
+  std::getline(rows, row);
+  while (std::getline(rows, row)) {
+    const std::vector<std::string> cells = split(row, ',');
+    if (cells.size() > 3 && !cells[3].empty()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void normalise(std::vector<Figure>& figures, const std::string& how) {
   const std::vector<std::string> words = {"share", "sum", "time", "dense"};
   if (std::find(words.begin(), words.end(), how) == words.end()) {
@@ -191,18 +207,7 @@ void normalise(std::vector<Figure>& figures, const std::string& how) {
     const std::size_t line = text.find("\nnormalise = ");
     if (line == std::string::npos) continue;
     const bool timed = text.find("time or dense", line) < text.find('\n', line + 1);
-    if (how == "dense" && timed) {
-      // the fourth column has the times of dense runs
-      std::istringstream rows(figure.csv);
-      std::string row;
-      std::getline(rows, row);
-      bool known = false;
-      while (std::getline(rows, row)) {
-        const std::vector<std::string> cells = split(row, ',');
-        known = known || (cells.size() > 3 && !cells[3].empty());
-      }
-      if (!known) continue;
-    }
+    if (how == "dense" && timed && !has_dense_times(figure)) continue;
     if ((how == "time" || how == "dense") && !timed) continue;
     if (how == "sum" && timed) continue;
     assign(text, "normalise", quoted(how));

@@ -107,8 +107,8 @@ std::string python_of_load(const Page& page, const std::string& quantity, double
 std::string python_of_spans(const Page& page, const PythonSpans& spans);
 std::string python_of_dots(const Page& page, const PythonDots& dots,
                            const std::vector<PythonSeries>& series);
-std::string python_of_curves(const Page& page, const PythonCurves& curves);
-std::string python_of_levels(const Page& page, const PythonLevels& levels);
+std::string python_of_curves(const Page& page, const PythonCurves& all);
+std::string python_of_levels(const Page& page, const PythonLevels& all);
 std::string python_of_cells(const Page& page, const PythonCells& cells);
 /// Simulated over published values of `unit`, with lines at equality and at `band` times it.
 std::string python_of_agreement(const Page& page, const std::string& unit,

@@ -116,10 +116,10 @@ const OwnStyle* own_style(const std::string& pattern) {
 }  // namespace
 
 SeriesStyle line_style(unsigned index) {
-  constexpr std::array<const char*, 7> kColours{kBlue,   kVermilion, kGreen, kBlack,
-                                                kOrange, kSkyBlue,   kPurple};
-  return {kColours.at(index % kColours.size()), kFilled.at(index % kFilled.size()),
-          1 + index / static_cast<unsigned>(kColours.size()) % 3};
+  constexpr std::array<const char*, 7> kLineColours{kBlue,   kVermilion, kGreen, kBlack,
+                                                    kOrange, kSkyBlue,   kPurple};
+  return {kLineColours.at(index % kLineColours.size()), kFilled.at(index % kFilled.size()),
+          1 + index / static_cast<unsigned>(kLineColours.size()) % 3};
 }
 
 bool has_own_colour(const std::string& pattern) { return own_style(pattern) != nullptr; }

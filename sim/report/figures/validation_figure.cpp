@@ -82,6 +82,7 @@ std::string file_word(const std::string& unit) {
 /// The series as they are drawn.
 std::vector<PythonSeries> looks_of(const std::vector<Series>& all) {
   std::vector<PythonSeries> looks;
+  looks.reserve(all.size());
   unsigned other = 0;
   for (const Series& series : all) {
     looks.push_back({series.label, series_style(0, series.label, other++), false});

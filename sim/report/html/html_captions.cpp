@@ -69,25 +69,24 @@ constexpr std::array<Caption, 26> kCaptions{{
     {"sweep", "Throughput and energy against what the experiment varies."},
 }};
 
-const Caption* caption_of(const std::string& name) {
-  const auto* const found =
-      std::find_if(kCaptions.begin(), kCaptions.end(),
-                   [&](const Caption& caption) { return name.rfind(caption.prefix, 0) == 0; });
-  return found == kCaptions.end() ? nullptr : found;
+/// The end of all if there is none.
+const Caption* find_caption(const std::string& name) {
+  return std::find_if(kCaptions.begin(), kCaptions.end(),
+                      [&](const Caption& caption) { return name.rfind(caption.prefix, 0) == 0; });
 }
 
 }  // namespace
 
 std::string figure_caption(const std::string& name) {
-  if (const Caption* const caption = caption_of(name)) return caption->text;
+  const Caption* const caption = find_caption(name);
+  if (caption != kCaptions.end()) return caption->text;
   std::string words = name;
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
 }
 
 unsigned figure_rank(const std::string& name) {
-  const Caption* const caption = caption_of(name);
-  return static_cast<unsigned>(caption == nullptr ? kCaptions.size() : caption - kCaptions.data());
+  return static_cast<unsigned>(find_caption(name) - kCaptions.begin());
 }
 
 }  // namespace lacuna

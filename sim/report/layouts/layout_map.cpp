@@ -48,6 +48,7 @@ std::vector<std::string> densities_of(const std::vector<const FigureRun*>& runs)
   }
   std::sort(all.begin(), all.end());
   std::vector<std::string> texts;
+  texts.reserve(all.size());
   for (const auto& each : all) texts.push_back(each.second);
   return texts;
 }

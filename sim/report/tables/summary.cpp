@@ -83,56 +83,65 @@ const std::vector<std::string>& summary_columns() {
   return columns;
 }
 
+namespace {
+
+std::vector<std::string> cells_of_request(const SummaryRow& row) {
+  return {fmt::format("{}", row.run),
+          row.machine,
+          row.engine,
+          row.exact ? "true" : "false",
+          row.workload,
+          row.op_id,
+          row.op,
+          cell(row.m),
+          cell(row.k),
+          cell(row.n),
+          row.dtype,
+          row.pattern,
+          cell(row.density),
+          row.block,
+          row.mode,
+          row.residency,
+          cell(row.x_density),
+          cell(row.seed)};
+}
+
+}  // namespace
+
 std::vector<std::string> summary_cells(const SummaryRow& row) {
   const auto energy = [&](double JouleRange::*corner) {
     return row.energy_j ? fmt::format("{}", (*row.energy_j).*corner) : std::string();
   };
-  std::vector<std::string> cells = {fmt::format("{}", row.run),
-                                    row.machine,
-                                    row.engine,
-                                    row.exact ? "true" : "false",
-                                    row.workload,
-                                    row.op_id,
-                                    row.op,
-                                    cell(row.m),
-                                    cell(row.k),
-                                    cell(row.n),
-                                    row.dtype,
-                                    row.pattern,
-                                    cell(row.density),
-                                    row.block,
-                                    row.mode,
-                                    row.residency,
-                                    cell(row.x_density),
-                                    cell(row.seed),
-                                    cell(row.cycles),
-                                    cell(row.time_s),
-                                    cell(row.useful_flop),
-                                    cell(row.useful_tflops),
-                                    cell(row.dense_tflops),
-                                    cell(row.speedup_vs_dense),
-                                    cell(row.utilisation),
-                                    cell(row.sram_read_bytes),
-                                    cell(row.sram_write_bytes),
-                                    cell(row.fabric_bytes),
-                                    cell(row.io_bytes),
-                                    cell(row.sram_gbps),
-                                    cell(row.fabric_gbps),
-                                    cell(row.io_gbps),
-                                    energy(&JouleRange::nominal),
-                                    energy(&JouleRange::low),
-                                    energy(&JouleRange::high),
-                                    cell(row.power_w),
-                                    cell(row.pj_per_useful_flop),
-                                    cell(row.silicon_mm2),
-                                    cell(row.gflops_per_mm2),
-                                    cell(row.time_low_s),
-                                    cell(row.time_high_s),
-                                    cell(row.speedup_low),
-                                    cell(row.speedup_high),
-                                    row.trust,
-                                    status_name(row.status),
-                                    row.reason};
+  const std::vector<std::string> outcome = {cell(row.cycles),
+                                            cell(row.time_s),
+                                            cell(row.useful_flop),
+                                            cell(row.useful_tflops),
+                                            cell(row.dense_tflops),
+                                            cell(row.speedup_vs_dense),
+                                            cell(row.utilisation),
+                                            cell(row.sram_read_bytes),
+                                            cell(row.sram_write_bytes),
+                                            cell(row.fabric_bytes),
+                                            cell(row.io_bytes),
+                                            cell(row.sram_gbps),
+                                            cell(row.fabric_gbps),
+                                            cell(row.io_gbps),
+                                            energy(&JouleRange::nominal),
+                                            energy(&JouleRange::low),
+                                            energy(&JouleRange::high),
+                                            cell(row.power_w),
+                                            cell(row.pj_per_useful_flop),
+                                            cell(row.silicon_mm2),
+                                            cell(row.gflops_per_mm2),
+                                            cell(row.time_low_s),
+                                            cell(row.time_high_s),
+                                            cell(row.speedup_low),
+                                            cell(row.speedup_high),
+                                            row.trust,
+                                            status_name(row.status),
+                                            row.reason};
+  std::vector<std::string> cells = cells_of_request(row);
+  cells.insert(cells.end(), outcome.begin(), outcome.end());
   cells.insert(cells.end(), row.varying.begin(), row.varying.end());
   return cells;
 }
