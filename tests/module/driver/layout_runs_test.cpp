@@ -81,8 +81,8 @@ class Noted final : public Machine, public MovesOperands {
     }
     return std::make_unique<Noted>(moves().taking_from(real), notes_, least_);
   }
-  Cycle operand_moves(const LayerOp& op, const Mask* mask) const override {
-    return moves().operand_moves(op, mask);
+  Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override {
+    return moves().operand_moves(op, mask, seed);
   }
   void share_runs(std::shared_ptr<ProductRuns> runs) override {
     notes_->push_back(runs);
