@@ -169,11 +169,12 @@ TEST(GradientLayouts, BestIsNoSlowerThanPlannedOrThanGroupsAndIsReplayed) {
 // A row with one layout, here one that leaves out zeros of X, is named with another by mistake.
 TEST(GradientLayouts, OfARowWithOneLayoutIsRefusedByName) {
   const ProgramBench bench;
-  const std::string dense = bench.file("x.csv",
-                                       "# lacuna-trace v1\n"
-                                       "id,op,layer,phase,m,k,n,dtype,fn,x_pattern,depends_on\n"
-                                       "y,gemm,l,fwd,72,96,60,fp16,,,\n"
-                                       "dw,bmm,l,bwd,72,60,96,fp16,dot,unstructured:0.5,y\n");
+  const std::string dense =
+      bench.file("x.csv",
+                 "# lacuna-trace v1\n"
+                 "id,op,layer,phase,m,k,n,dtype,fn,x_pattern,x_density,depends_on\n"
+                 "y,gemm,l,fwd,72,96,60,fp16,,,,\n"
+                 "dw,bmm,l,bwd,72,60,96,fp16,dot,bernoulli,0.5,y\n");
   const auto run = [&](const std::string& dw) {
     return run_real(
         kWafer + ("--trace " + dense) + " --layout " +

@@ -86,6 +86,8 @@ TEST(Search, RefusesWhatItDoesNotUnderstand) {
               HasSubstr("space.yaml:2:12: at_a_time: found '0'; allowed: a number of points"));
   EXPECT_THAT(search(bench, "minimise: [time, area]\nstrategy: descent\n" + space).err,
               HasSubstr("strategy bounds finds a front"));
+  EXPECT_THAT(search(bench, "minimise: [time, area, time]\n" + space).err,
+              HasSubstr("space.yaml:1:24: minimise: found 'time' twice; allowed: each once"));
   const Ran sweep = run_real("sweep " + bench.file("s.yaml", "minimise: time\n" + space));
   EXPECT_THAT(sweep.err, HasSubstr("'minimise' is of a search"));
 }
