@@ -166,6 +166,33 @@ TEST(GradientLayouts, BestIsNoSlowerThanPlannedOrThanGroupsAndIsReplayed) {
   }
 }
 
+// Of zeros of X a dense gradient leaves out X is streamed, and it is dY that is turned: where all
+// lies in blocks nothing moves, with other partitions both operands go to blocks, dY from there.
+TEST(GradientLayouts, WithZerosOfXDyIsTurned) {
+  const ProgramBench bench;
+  const auto rows = [&](const std::string& layer) {
+    return bench.file("x" + layer + ".csv",
+                      "# lacuna-trace v1\n"
+                      "id,op,layer,phase,m,k,n,dtype,fn,x_pattern,x_density,seed,depends_on\n"
+                      "y,gemm,l,fwd,72,96,60,fp16,,,,,\n"
+                      "dy,eltwise,a,bwd,72,,60,fp16,gelu,,,,-\n"
+                      "dx,gemm,l,bwd,96,72,60,fp16,,,,,dy\n"
+                      "dw," +
+                          std::string("bmm,") + layer +
+                          ",bwd,72,60,96,fp16,dot,bernoulli,0.5,5,dy\n");
+  };
+  const auto moved = [&](const std::string& setting) {
+    return cycles_of(bench, rows("l"), setting).at("dw") -
+           cycles_of(bench, rows("o"), setting).at("dw");  // of whose layer nothing is known
+  };
+  EXPECT_EQ(moved(""), 0U);
+  const std::uint64_t balanced = moved("--set ws.k_partition=balanced");
+  const std::uint64_t cyclic = moved("--set ws.k_partition=cyclic");
+  EXPECT_GT(balanced, 0U);  // dY alone, by the zeros of X: dense products are balanced in blocks
+  EXPECT_GT(cyclic, balanced);
+  EXPECT_EQ(moved("--set ws.k_partition=cyclic --engine clocked"), cyclic);
+}
+
 // A row with one layout, here one that leaves out zeros of X, is named with another by mistake.
 TEST(GradientLayouts, OfARowWithOneLayoutIsRefusedByName) {
   const ProgramBench bench;
