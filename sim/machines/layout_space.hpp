@@ -26,7 +26,14 @@ struct LayoutChoice {
 struct LayoutSpace {
   std::string kind;  // of operations, such as "static sparse product"
   std::vector<LayoutChoice> choices;
-  std::vector<std::string> where;  // conditions that all points fulfil, over keys and m, k, n
+  std::vector<std::string> where = {};  // conditions that all points fulfil, over keys and m, k, n
+
+  /// What the machine can do and no search tries, and why.
+  struct LeftOut {
+    std::string what;
+    std::string why;
+  };
+  std::vector<LeftOut> left_out = {};
 };
 
 }  // namespace lacuna

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,8 @@ class MovesOperands {
   /// `makers[i]` leaves its results; null: where it does so itself.
   virtual std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const = 0;
 
-  /// Cycles in which the operands of a product with weights come to where it takes them.
-  virtual Cycle operand_moves(const LayerOp& op, const Mask* mask) const = 0;
+  /// Cycles in which the operands of a product come to where it takes them. `seed`: the row's.
+  virtual Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const = 0;
 
   /// Leaves in the rows of a workload, whose sources find_sources() has given, those that move here
   /// if they lie otherwise, with who makes them, by the ids of rows.

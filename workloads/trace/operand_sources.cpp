@@ -32,9 +32,11 @@ bool is_attention(const LayerOp& op) {
   return (op.op == "bmm" || op.op == "sddmm") && op.batch > 1 && op.phase != Phase::upd;
 }
 
-/// The gradient of a sparse weight: W, X and Y are dY, X and dW.
+/// The gradient of a weight: W, X and Y are dY, X and dW.
 bool is_weight_gradient(const LayerOp& op) {
-  return op.op == "sddmm" && op.batch == 1 && op.phase == Phase::bwd;
+  const bool dense =
+      op.op == "bmm" && op.pattern.name == "dense" && (op.fn.empty() || op.fn == "dot");
+  return (op.op == "sddmm" || dense) && op.batch == 1 && op.phase == Phase::bwd;
 }
 
 /// Whether the weights of a product surely stay on the chip, and X is what is streamed.
@@ -378,11 +380,13 @@ const LayerOp* Finder::product_of(const LayerOp& op, Phase phase, std::uint32_t 
   return last;
 }
 
-/// dW = dY X^T: X lies where Y = W X had it, and dY where dX = W^T dY did, or, without such a row
-/// before, where its maker left it.
+/// dW = dY X^T, of which dense weights have all: X lies where Y = W X had it, and dY where dX = W^T
+/// dY did, or, without such a row before, where its maker left it.
 void Finder::fill_weight_gradient(LayerOp& op) {
   const LayerOp* const forward = product_of(op, Phase::fwd, op.m, op.n);
   const LayerOp* const back = product_of(op, Phase::bwd, op.n, op.m);
+  // as likely one of a product of activations
+  if (op.op == "bmm" && forward == nullptr && back == nullptr) return;
   OperandSource x;
   OperandSource dy;
   std::vector<std::string> ids(2);

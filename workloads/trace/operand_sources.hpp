@@ -21,10 +21,10 @@ namespace lacuna {
 /// are in a cache. The two backward rows of a forward row, of the same layer and in the order of
 /// its operands, take what it took, and put gradients where their operands were.
 ///
-/// The gradient of a sparse weight (sddmm, batch 1, phase bwd) takes dY and X, in this order, where
-/// the products of its layer before it held them: X the last forward one of its sides, dY the last
-/// backward one, or if there is none the row that made it. Of a product whose weights stay on the
-/// chip nothing is known.
+/// The gradient of a weight (sddmm, of a dense one bmm, batch 1, phase bwd) takes dY and X, in this
+/// order, where the products of its layer before it held them: X the last forward one of its sides,
+/// dY the last backward one, or if there is none the row that made it. Of a product whose weights
+/// stay on the chip nothing is known, nor of a bmm whose layer has no such product.
 ///
 /// What does not fit stays unknown.
 void find_sources(WorkloadTrace& trace);

@@ -5,21 +5,19 @@
 
 namespace lacuna::wse {
 
-GradientDrain::GradientDrain(const HardwareParams& params, const Program& program,
-                             const std::vector<std::uint64_t>& words)
-    : rows_(program.rows),
-      ramp_(QueueShapes(params.router).ramp_up().latency),
-      ramp_down_(QueueShapes(params.router).ramp_down(1).latency),
-      hop_(QueueShapes(params.router).link().latency),
-      latency_(latency(params)),
-      link_(QueueShapes(params.router).link().capacity),
-      up_(QueueShapes(params.router).ramp_up().capacity),
-      queue_(QueueShapes::output(params.queue.sums_out()).capacity),
-      down_(QueueShapes(params.router).ramp_down(params.queue.sums_in()).capacity),
-      columns_(program.columns),
-      lane_of_(program.columns) {
-  for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
-    lane_of_[program.kernel.ring[lane]] = lane;
+GradientDrain::GradientDrain(const GradientLanes& lanes, const std::vector<std::uint64_t>& words)
+    : rows_(lanes.program.rows),
+      ramp_(QueueShapes(lanes.params.router).ramp_up().latency),
+      ramp_down_(QueueShapes(lanes.params.router).ramp_down(1).latency),
+      hop_(QueueShapes(lanes.params.router).link().latency),
+      latency_(latency(lanes.params)),
+      link_(QueueShapes(lanes.params.router).link().capacity),
+      up_(QueueShapes(lanes.params.router).ramp_up().capacity),
+      queue_(QueueShapes::output(lanes.params.queue.sums_out()).capacity),
+      down_(QueueShapes(lanes.params.router).ramp_down(lanes.params.queue.sums_in()).capacity),
+      columns_(lanes.column_of.size()),
+      lane_of_(lanes.lane_of) {
+  for (std::uint32_t lane = 0; lane < columns_.size(); ++lane) {
     columns_[lane].words = words[lane];
     columns_[lane].left.reserve(words[lane]);
     inside_ += words[lane];

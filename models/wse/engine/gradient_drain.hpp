@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/wse/engine/gradient_row.hpp"
+#include "models/wse/engine/gradient_rings.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
@@ -36,8 +36,7 @@ class GradientDrain {
   }
 
   /// `words`: by lane, the dot products of a core.
-  GradientDrain(const HardwareParams& params, const Program& program,
-                const std::vector<std::uint64_t>& words);
+  GradientDrain(const GradientLanes& lanes, const std::vector<std::uint64_t>& words);
 
   /// From cycle `at` on a lane of the top row can issue.
   void begin(std::uint32_t lane, Cycle at);

@@ -10,7 +10,9 @@ GradientOutcome::GradientOutcome(const HardwareParams& params, const Program& pr
     : params_(params), program_(program), lanes_(params, program), work_(program.columns) {
   const StreamingKernel& kernel = program_.kernel;
   std::vector<std::uint32_t> next(program_.columns);
-  for (std::size_t p = 0; p < next.size(); ++p) next[kernel.ring[p]] = kernel.ring[lanes_.after(p)];
+  for (std::size_t lane = 0; lane < next.size(); ++lane) {
+    next[lanes_.column_of[lane]] = lanes_.column_of[lanes_.after[lane]];
+  }
   for (const std::uint32_t owner : kernel.final_column) ++work_[owner].owned;
   for (std::size_t s = 0; s < kernel.steps; ++s) {
     for (std::size_t c = 0; c < work_.size(); ++c) work_[c].weights += kernel.count(s, c);
@@ -27,8 +29,7 @@ void GradientOutcome::add_row(std::uint32_t row, const std::vector<GradientLaneC
                               Cycle cycles) {
   const std::size_t columns = program_.columns;
   for (std::size_t lane = 0; lane < columns; ++lane) {
-    outcome_.cores[row * columns + program_.kernel.ring[lane]] =
-        core(lane, counts[lane], row, cycles);
+    outcome_.cores[row * columns + lanes_.column_of[lane]] = core(lane, counts[lane], row, cycles);
   }
   add_routers(row, counts);
 }
@@ -43,7 +44,7 @@ WaferOutcome GradientOutcome::finish(std::vector<InjectorCounters> injectors, Cy
 CoreCounters GradientOutcome::core(std::size_t lane, const GradientLaneCounts& counts,
                                    std::uint32_t row, Cycle cycles) const {
   const StreamingKernel& kernel = program_.kernel;
-  const ColumnWork& work = work_[kernel.ring[lane]];
+  const ColumnWork& work = work_[lanes_.column_of[lane]];
   const std::uint64_t tokens = kernel.tokens[row];
   const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
   const std::uint64_t each = params_.core.fabric_words_per_issue;
@@ -80,32 +81,44 @@ void GradientOutcome::add_routers(std::uint32_t row,
   const std::size_t columns = program_.columns;
   const auto& down = program_.gradient->down;
   const auto weights = static_cast<std::size_t>(kernel.weights);
-  const auto router = [&](std::uint32_t c) -> RouterCounters& {
-    return outcome_.routers[row * columns + c];
-  };
+  RouterCounters* const routers = &outcome_.routers[row * columns];
+  const CoreCounters* const cores = &outcome_.cores[row * columns];
   for (std::size_t lane = 0; lane < columns; ++lane) {
-    const std::uint32_t to = kernel.ring[lane];
-    const std::size_t sender = lanes_.before(lane);
-    const std::uint32_t from = kernel.ring[sender];
-    const auto color = static_cast<std::size_t>(kernel.ring_in[to]);
-    const std::uint64_t words = outcome_.cores[row * columns + from].summed;
-    const Port out = to > from ? kEast : kWest;
-    router(from).sent[out] += words;
-    router(from).stalls[color] += counts[sender].stall_out;
-    if (std::max(to, from) - std::min(to, from) == 2) {
-      router((to + from) / 2).sent[out] += words;
-      router((to + from) / 2).stalls[color] += counts[lane].stall_pass;
-    }
-    RouterCounters& mine = router(to);
-    const CoreCounters& core = outcome_.cores[row * columns + to];
+    add_ring(lane, counts, cores, routers);
+    const std::uint32_t to = lanes_.column_of[lane];
+    const CoreCounters& core = cores[to];
+    RouterCounters& mine = routers[to];
     const std::uint64_t streamed = core.words + core.commands;
-    mine.sent[kRamp] += words + streamed + core.added;
+    mine.sent[kRamp] += streamed + core.added;
     mine.sent[kSouth] += core.reductions + (row + 1 == program_.rows ? 0 : streamed);
-    mine.stalls[color] += counts[lane].stall_ring;
     mine.stalls[weights] += counts[lane].stall_weights;
     mine.stalls[static_cast<std::size_t>(down[(row + 1) % 2])] += counts[lane].stall_north;
     mine.stalls[static_cast<std::size_t>(down[row % 2])] += counts[lane].stall_south;
     mine.closures += counts[lane].closures;
+  }
+}
+
+/// Those of the ring of a lane: dY that it sends to the next, past all routers between.
+void GradientOutcome::add_ring(std::size_t lane, const std::vector<GradientLaneCounts>& counts,
+                               const CoreCounters* cores, RouterCounters* routers) const {
+  const std::uint32_t from = lanes_.column_of[lane];
+  const std::uint32_t to = lanes_.column_of[lanes_.after[lane]];
+  const auto color = static_cast<std::size_t>(program_.kernel.ring_in[to]);
+  const std::uint64_t words = cores[from].summed;
+  for (std::uint32_t at = from; at != to; at = to > from ? at + 1 : at - 1) {
+    routers[at].sent[to > from ? kEast : kWest] += words;
+  }
+  routers[to].sent[kRamp] += words;
+  routers[from].stalls[color] += counts[lane].stall_out;
+  if (!lanes_.streams) {
+    const GradientLaneCounts& next = counts[lanes_.after[lane]];
+    routers[(to + from) / 2].stalls[color] += next.stall_pass;
+    routers[to].stalls[color] += next.stall_ring;
+    return;
+  }
+  for (std::size_t s = 0; s < counts[lane].stall_over.size(); ++s) {
+    const Color in = lanes_.streams->streams[s].lanes[from].in;
+    routers[from].stalls[static_cast<std::size_t>(in)] += counts[lane].stall_over[s];
   }
 }
 

@@ -21,9 +21,7 @@ class GradientOutcome {
   /// Dot products of a row of cores, which all leave the wafer.
   std::uint64_t expected() const { return expected_; }
   /// Those of the column of a lane.
-  std::uint64_t positions(std::size_t lane) const {
-    return work_[program_.kernel.ring[lane]].weights;
-  }
+  std::uint64_t positions(std::size_t lane) const { return work_[lanes_.column_of[lane]].weights; }
 
   /// Adds a row, of a run that took `cycles`.
   void add_row(std::uint32_t row, const std::vector<GradientLaneCounts>& counts, Cycle cycles);
@@ -41,6 +39,8 @@ class GradientOutcome {
   CoreCounters core(std::size_t lane, const GradientLaneCounts& counts, std::uint32_t row,
                     Cycle cycles) const;
   void add_routers(std::uint32_t row, const std::vector<GradientLaneCounts>& counts);
+  void add_ring(std::size_t lane, const std::vector<GradientLaneCounts>& counts,
+                const CoreCounters* cores, RouterCounters* routers) const;
 
   const HardwareParams params_;
   const Program& program_;

@@ -16,21 +16,11 @@ constexpr std::size_t kToCore = 1;
 
 }  // namespace
 
-GradientLanes::GradientLanes(const HardwareParams& hardware, const Program& what)
-    : params(hardware),
-      program(what),
-      width(what.kernel.ring.size() / what.kernel.groups.count),
-      lane_of(what.kernel.ring.size()) {
-  const StreamingKernel& kernel = program.kernel;
-  for (std::uint32_t lane = 0; lane < lane_of.size(); ++lane) lane_of[kernel.ring[lane]] = lane;
-  for (const std::uint32_t column : kernel.final_column) final_lane.push_back(lane_of[column]);
-}
-
-template <class Number>
-GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
+template <class Number, class Rings>
+GradientRow<Number, Rings>::GradientRow(const GradientLanes& shared, std::uint32_t row)
     : shared_(shared),
       kernel_(shared.program.kernel),
-      columns_(kernel_.ring.size()),
+      columns_(shared.column_of.size()),
       first_row_(row == 0),
       last_row_(row + 1 == shared.program.rows),
       rule_(shared.params.router),
@@ -46,7 +36,7 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
       blocks_((columns_ + kWidth - 1) / kWidth),
       entries_(blocks_.size()),
       open_(blocks_.size() * kWidth, 0),
-      ring_(open_.size(), 1),
+      rings_(shared),
       take_step_(columns_, 0),
       sent_step_(columns_, 0),
       close_step_(columns_, 0),
@@ -55,8 +45,8 @@ GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
   place_columns();
 }
 
-template <class Number>
-void GradientRow<Number>::place_columns() {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::place_columns() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Vector open{};  // lanes without a column have nothing to do
     for (std::size_t lane = i * kWidth; lane < std::min(columns_, (i + 1) * kWidth); ++lane) {
@@ -69,47 +59,39 @@ void GradientRow<Number>::place_columns() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     Block& b = blocks_[lane / kWidth];
     const auto i = static_cast<unsigned>(lane % kWidth);
-    const std::uint32_t to = kernel_.ring[lane];
-    const std::uint32_t from = kernel_.ring[shared_.before(lane)];
-    b.hops.one_hop[i] = static_cast<Number>(std::max(to, from) - std::min(to, from) == 1 ? -1 : 0);
-    b.ring_color[i] = static_cast<Number>(kernel_.ring_in[to]);
-    b.pop_left[i] = static_cast<Number>(kernel_.words(0, to));
+    b.pop_left[i] = static_cast<Number>(kernel_.words(0, shared_.column_of[lane]));
     look_up_take(b.core, i, lane);
     look_up_sent(b.core, i, lane);
   }
 }
 
-template <class Number>
-void GradientRow<Number>::step(Cycle now, std::vector<Entry>& below) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::step(Cycle now, std::vector<Entry>& below) {
   moved_ = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, below[i]);
   end_cycle();
 }
 
 /// Lets dY move on between the lanes.
-template <class Number>
-inline void GradientRow<Number>::end_cycle() {
-  const std::size_t width = shared_.width;
-  for (std::size_t first = 0; first < columns_; first += width) ring_.close_sent(first, width, 1);
-  for (std::size_t i = 0; i < blocks_.size(); ++i) transit(blocks_[i], i * kWidth);
-  // behind a group's last lane is the next group's first, which that group reads before
-  for (std::size_t end = columns_; end != 0; end -= width) ring_.close_room(end - width, width, 1);
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::end_cycle() {
+  rings_.end_cycle();
   if (++unflushed_ == flush_after_) flush();
 }
 
-template <class Number>
-inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry& below) {
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::step_block(std::size_t index, Cycle now, Entry& below) {
   Block& b = blocks_[index];
   Entry& entry = entries_[index];
   const std::size_t first = index * kWidth;
-  shift(b, entry);
+  shift(index, entry);
   const Vector chain_room = b.chain_up.room(shapes_.up);
   Vector to_ramp{};
-  ramp_port(b, entry, to_ramp);
+  ramp_port(index, entry, to_ramp);
   south_port(b, entry, below, to_ramp, first);
   b.ring_room = shapes_.out_depth - b.ring_queue.words;
   b.chain_room = b.chain_queue.room(shapes_.out_depth, all(1));
-  send_output(b, first, chain_room);
+  send_output(index, chain_room);
   now_ = now;
   typename Control::Beats issued{};
   const GradientWaits<Number> waits = control_.step(b.core, *this, index, now, issued);
@@ -123,39 +105,44 @@ inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry&
   b.in_use += control_.vectors_in_use(b.core);
 }
 
-template <class Number>
-inline void GradientRow<Number>::shift(Block& b, Entry& entry) {
-  begin_cycles(entry.indices, entry.chain, b.indices, b.ring, b.chain, b.hops, b.chain_up);
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::shift(std::size_t index, Entry& entry) {
+  Block& b = blocks_[index];
+  begin_cycles(entry.indices, entry.chain, b.indices, b.ring, b.chain, b.chain_up);
+  rings_.begin_cycle(index);
 }
 
 /// The port to the core, for which indices, dY and the chain compete.
-template <class Number>
-inline void GradientRow<Number>::ramp_port(Block& b, Entry& entry, Vector& to_ramp) {
-  const Vector index = b.copies.wants(kToCore, entry.indices.has());
-  const Vector index_key = b.ramp.key(rule_, index & b.indices.room(shapes_.weights), index_color_);
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::ramp_port(std::size_t index, Entry& entry,
+                                                  Vector& to_ramp) {
+  Block& b = blocks_[index];
+  const Vector wants = b.copies.wants(kToCore, entry.indices.has());
+  const Vector index_key = b.ramp.key(rule_, wants & b.indices.room(shapes_.weights), index_color_);
   const Vector ring_key =
-      b.ramp.key(rule_, b.hops.here.has() & b.ring.room(shapes_.sums), b.ring_color);
+      b.ramp.key(rule_, rings_.at_core(index) & b.ring.room(shapes_.sums), rings_.color(index));
   const Vector chain_key =
       b.ramp.key(rule_, entry.chain.has() & b.chain.room(shapes_.sums), down_in_);
   LaneContest<Number> port;
   for (const Vector& key : {index_key, ring_key, chain_key}) port.ask(key);
   to_ramp = port.won(index_key);
-  b.ring_taken = port.won(ring_key);
+  const Vector ring = port.won(ring_key);
   const Vector chain = port.won(chain_key);
   b.ramp.sent(rule_, to_ramp, index_color_);
-  b.ramp.sent(rule_, b.ring_taken, b.ring_color);
+  b.ramp.sent(rule_, ring, rings_.color(index));
   b.ramp.sent(rule_, chain, down_in_);
   b.indices.push(to_ramp, shapes_.weights);
-  b.ring.push(b.ring_taken, shapes_.sums);
+  rings_.take(index, ring);
+  b.ring.push(ring, shapes_.sums);
   entry.chain.let_go(chain);
   entry.chain_freed = -chain;
   b.chain.push(chain, shapes_.sums);
 }
 
 /// The port to the row below, for which copies of indices and the chain compete.
-template <class Number>
-inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below,
-                                            const Vector& to_ramp, std::size_t first) {
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::south_port(Block& b, Entry& entry, Entry& below,
+                                                   const Vector& to_ramp, std::size_t first) {
   const Vector head = entry.indices.has();
   const Vector link = b.south_link.open(link_rule_);
   const Vector chain_room = (below.chain.count + below.chain_freed < shapes_.link.capacity) & link;
@@ -179,22 +166,22 @@ inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below
 }
 
 /// One word goes up the ramp, from the output queues in turn.
-template <class Number>
-inline void GradientRow<Number>::send_output(Block& b, std::size_t first,
-                                             const Vector& chain_room) {
-  const Vector ring_room = ring_.room_after(first, 1);
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::send_output(std::size_t index, const Vector& chain_room) {
+  Block& b = blocks_[index];
+  const Vector ring_room = rings_.room(index);
   const LanePair<Number> won(b.queues.key(b.ring_queue.has() & ring_room, all(kRingQueue)),
                              b.queues.key(b.chain_queue.has() & chain_room, all(kChainQueue)));
   b.queues.had(won.first, all(kRingQueue));
   b.queues.had(won.second, all(kChainQueue));
   b.ring_queue.pop(won.first);
-  ring_.send(first, won.first);
+  rings_.send(index, won.first);
   b.chain_queue.pop(won.second);
   b.chain_up.push(won.second, shapes_.up);
 }
 
-template <class Number>
-inline Lanes<Number> GradientRow<Number>::take_word(std::size_t place, const Vector& lanes) {
+template <class Number, class Rings>
+inline Lanes<Number> GradientRow<Number, Rings>::take_word(std::size_t place, const Vector& lanes) {
   Block& b = blocks_[place];
   const Vector command = lanes & (b.pop_left == Vector{});
   b.pop_left += lanes & ~command;
@@ -202,10 +189,10 @@ inline Lanes<Number> GradientRow<Number>::take_word(std::size_t place, const Vec
   return command;
 }
 
-template <class Number>
-inline void GradientRow<Number>::move(std::size_t place, const Vector& /*take*/,
-                                      const Vector& take_words, const Vector& /*send*/,
-                                      const Vector& send_words, const Vector& chain) {
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::move(std::size_t place, const Vector& /*take*/,
+                                             const Vector& take_words, const Vector& /*send*/,
+                                             const Vector& send_words, const Vector& chain) {
   Block& b = blocks_[place];
   b.ring.pop_words(take_words);
   b.ring_queue.push_words(send_words);
@@ -213,16 +200,16 @@ inline void GradientRow<Number>::move(std::size_t place, const Vector& /*take*/,
   if (!first_row_) b.chain.pop(chain);
 }
 
-template <class Number>
-void GradientRow<Number>::ended(std::size_t place, const Vector& lanes) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::ended(std::size_t place, const Vector& lanes) {
   for_each_lane<Number>(lanes, [&](unsigned i) {
     counts_[place * kWidth + i].end = now_ + 1;
     if (!without_chain_) ++finished_;
   });
 }
 
-template <class Number>
-void GradientRow<Number>::streamed(std::size_t place, const Vector& lanes) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::streamed(std::size_t place, const Vector& lanes) {
   for_each_lane<Number>(lanes, [&](unsigned i) {
     const std::size_t lane = place * kWidth + i;
     counts_[lane].streamed = now_;
@@ -234,8 +221,8 @@ void GradientRow<Number>::streamed(std::size_t place, const Vector& lanes) {
 }
 
 /// The dot products of a lane are as good as one that is always there, unless it has none.
-template <class Number>
-void GradientRow<Number>::leave_out_chain() {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::leave_out_chain() {
   without_chain_ = true;
   control_.leave_out_chain();
   copied_.assign(open_.size(), 0);
@@ -243,15 +230,15 @@ void GradientRow<Number>::leave_out_chain() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     std::uint64_t positions = 0;
     for (std::size_t s = 0; s < kernel_.steps; ++s) {
-      positions += kernel_.count(s, kernel_.ring[lane]);
+      positions += kernel_.count(s, shared_.column_of[lane]);
     }
     blocks_[lane / kWidth].core.results[lane % kWidth] =
         static_cast<Number>(positions == 0 ? 0 : 1);
   }
 }
 
-template <class Number>
-void GradientRow<Number>::step(Cycle now, const std::vector<Number>* south_open) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::step(Cycle now, const std::vector<Number>* south_open) {
   moved_ = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Entry below{};
@@ -268,15 +255,15 @@ void GradientRow<Number>::step(Cycle now, const std::vector<Number>* south_open)
 }
 
 /// What the row above sees: a slot is free again a link's latency and a cycle after its word left.
-template <class Number>
-inline void GradientRow<Number>::show_north(std::size_t index, const Vector& leaving) {
+template <class Number, class Rings>
+inline void GradientRow<Number, Rings>::show_north(std::size_t index, const Vector& leaving) {
   Vector held = entries_[index].indices.count;
   for (unsigned hop = 1; hop <= hop_; ++hop) held += (leaving >> hop) & all(1);
   store(&north_open_[index * kWidth], held < shapes_.link.capacity);
 }
 
-template <class Number>
-bool GradientRow<Number>::meets_closed(const std::vector<Number>& south_open) const {
+template <class Number, class Rings>
+bool GradientRow<Number, Rings>::meets_closed(const std::vector<Number>& south_open) const {
   Vector closed{};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     closed |= found_closed(~Vector{}, blocks_[i].copies.wants(kOnward, entries_[i].indices.has()),
@@ -286,8 +273,8 @@ bool GradientRow<Number>::meets_closed(const std::vector<Number>& south_open) co
 }
 
 /// A follower holds what this row has sent south and not let go of itself: at most one word.
-template <class Number>
-GradientRow<Number> GradientRow<Number>::follower() const {
+template <class Number, class Rings>
+GradientRow<Number, Rings> GradientRow<Number, Rings>::follower() const {
   GradientRow row = *this;
   for (std::size_t i = 0; i < row.blocks_.size(); ++i) {
     LaneQueue<Number>& indices = row.entries_[i].indices;
@@ -299,9 +286,10 @@ GradientRow<Number> GradientRow<Number>::follower() const {
 }
 
 /// Looks up the rows that come next in the lanes that have taken, sent or closed one.
-template <class Number>
-void GradientRow<Number>::advance(GradientState<Number>& core, std::size_t place,
-                                  const Vector& take, const Vector& sent, const Vector& close) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::advance(GradientState<Number>& core, std::size_t place,
+                                         const Vector& take, const Vector& sent,
+                                         const Vector& close) {
   Block& b = blocks_[place];
   for_each_lane<Number>(take | sent | close, [&](unsigned i) {
     const std::size_t lane = place * kWidth + i;
@@ -317,34 +305,37 @@ void GradientRow<Number>::advance(GradientState<Number>& core, std::size_t place
       const std::uint32_t next = ++close_step_[lane];
       core.open[i] = static_cast<Number>(next == kernel_.steps ? 0 : -1);
       if (next != kernel_.steps) {
-        b.pop_left[i] = static_cast<Number>(kernel_.words(next, kernel_.ring[lane]));
+        b.pop_left[i] = static_cast<Number>(kernel_.words(next, shared_.column_of[lane]));
       }
     }
     if (sent[i] != 0 || close[i] != 0) release(core, i, lane);
   });
 }
 
-template <class Number>
-void GradientRow<Number>::look_up_take(GradientState<Number>& core, unsigned i, std::size_t lane) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::look_up_take(GradientState<Number>& core, unsigned i,
+                                              std::size_t lane) {
   const std::uint32_t step = take_step_[lane];
   core.take_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
   core.own_take[i] = static_cast<Number>(shared_.owner(step, lane) == lane ? -1 : 0);
 }
 
-template <class Number>
-void GradientRow<Number>::look_up_sent(GradientState<Number>& core, unsigned i, std::size_t lane) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::look_up_sent(GradientState<Number>& core, unsigned i,
+                                              std::size_t lane) {
   const std::uint32_t step = sent_step_[lane];
   core.send_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
   const std::size_t owner = shared_.owner(step, lane);
   core.own_sent[i] = static_cast<Number>(owner == lane ? -1 : 0);
-  core.sends[i] = static_cast<Number>(owner == shared_.after(lane) ? 0 : -1);
+  core.sends[i] = static_cast<Number>(owner == shared_.after[lane] ? 0 : -1);
 }
 
 /// The vectors of rows that are closed and sent on become free in the next cycle.
-template <class Number>
-void GradientRow<Number>::release(GradientState<Number>& core, unsigned i, std::size_t lane) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::release(GradientState<Number>& core, unsigned i,
+                                         std::size_t lane) {
   while (core.closed[i] > 0 && core.sent[i] > 0) {
     if (shared_.owner(released_step_[lane], lane) != lane) {
       core.releasing[i] = static_cast<Number>(core.releasing[i] + 1);
@@ -356,23 +347,16 @@ void GradientRow<Number>::release(GradientState<Number>& core, unsigned i, std::
   }
 }
 
-/// dY on its way to the cores of these lanes.
-template <class Number>
-inline void GradientRow<Number>::transit(Block& b, std::size_t first) {
-  b.hops.move(link_rule_, shapes_.up, shapes_.link, ring_.sent_before(first, 1), b.ring_taken);
-  ring_.show(first, b.hops.up.room(shapes_.up));
-}
-
-template <class Number>
-void GradientRow<Number>::arrive(const std::vector<Number>& lanes) {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::arrive(const std::vector<Number>& lanes) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].indices.arrive(load(&lanes[i * kWidth]));
   }
 }
 
 /// Moves the counts out of the lanes before they could overflow.
-template <class Number>
-void GradientRow<Number>::flush() {
+template <class Number, class Rings>
+void GradientRow<Number, Rings>::flush() {
   unflushed_ = 0;
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const Block& b = blocks_[lane / kWidth];
@@ -391,9 +375,6 @@ void GradientRow<Number>::flush() {
     const Entry& entry = entries_[lane / kWidth];
     add(sum.stall_weights, entry.indices.stalled);
     add(sum.closures, b.closures);
-    add(sum.stall_ring, b.hops.here.stalled);
-    add(sum.stall_pass, b.hops.over.stalled);
-    add(counts_[shared_.before(lane)].stall_out, b.hops.up.stalled);
     add(sum.stall_north, entry.chain.stalled);
     add(sum.stall_south, b.chain_up.stalled);
   }
@@ -401,18 +382,20 @@ void GradientRow<Number>::flush() {
     b.waited = GradientWaits<Number>{};
     b.in_use = Vector{};
     b.closures = b.chain_up.stalled = Vector{};
-    b.hops.forget_stalls();
   }
+  rings_.flush(counts_);
   for (Entry& entry : entries_) entry.indices.stalled = entry.chain.stalled = Vector{};
 }
 
-template <class Number>
-const std::vector<GradientLaneCounts>& GradientRow<Number>::counts() {
+template <class Number, class Rings>
+const std::vector<GradientLaneCounts>& GradientRow<Number, Rings>::counts() {
   flush();
   return counts_;
 }
 
-template class GradientRow<std::int8_t>;
-template class GradientRow<std::int16_t>;
+template class GradientRow<std::int8_t, NearRings<std::int8_t>>;
+template class GradientRow<std::int16_t, NearRings<std::int16_t>>;
+template class GradientRow<std::int8_t, PassingRings<std::int8_t>>;
+template class GradientRow<std::int16_t, PassingRings<std::int16_t>>;
 
 }  // namespace lacuna::wse

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "models/wse/engine/gradient_rings.hpp"
 #include "models/wse/fabric/arbiter.hpp"
 #include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/link_rule.hpp"
@@ -18,50 +19,6 @@
 
 namespace lacuna::wse {
 
-/// What a lane of a GradientRow counted.
-struct GradientLaneCounts {
-  std::uint64_t dispatch = 0;
-  std::uint64_t weights = 0;  // cycles without an index
-  std::uint64_t ring_in = 0;
-  std::uint64_t ring_out = 0;
-  std::uint64_t buffer = 0;
-  std::uint64_t beside = 0;
-  std::uint64_t in_use = 0;
-  std::uint64_t stall_weights = 0;  // of the router, by the head of its buffer
-  std::uint64_t closures = 0;
-  std::uint64_t stall_ring = 0;   // dY for this core
-  std::uint64_t stall_pass = 0;   // of the router in between on the way here
-  std::uint64_t stall_out = 0;    // dY from this core
-  std::uint64_t stall_north = 0;  // of the chain
-  std::uint64_t stall_south = 0;
-  Cycle end = 0;
-  Cycle streamed = 0;  // of kept dot products: the first cycle in which the chain could issue
-};
-
-/// What all rows of a weight gradient share: the program, and columns as lanes, in the order of
-/// the ring, of one group after the other.
-struct GradientLanes {
-  GradientLanes(const HardwareParams& params, const Program& program);
-
-  /// The lanes before and after one on its ring.
-  std::size_t before(std::size_t lane) const {
-    return lane % width == 0 ? lane + width - 1 : lane - 1;
-  }
-  std::size_t after(std::size_t lane) const {
-    return (lane + 1) % width == 0 ? lane + 1 - width : lane + 1;
-  }
-  /// The lane that owns dY of a step of this one.
-  std::size_t owner(std::size_t step, std::size_t lane) const {
-    return final_lane[step * program.kernel.groups.count + lane / width];
-  }
-
-  HardwareParams params;
-  const Program& program;
-  std::size_t width;                      // lanes of a group
-  std::vector<std::uint32_t> lane_of;     // by column
-  std::vector<std::uint32_t> final_lane;  // by step and group
-};
-
 /// The buffers through which a row of routers gets words from the north: indices, and the chain.
 template <class Number>
 struct GradientEntry {
@@ -73,8 +30,9 @@ struct GradientEntry {
 /// One row of a weight gradient, all columns at once: the state of GradientCores and RouterArray
 /// as small integers in lanes. It does in one pass what those do unit by unit, in the same cycles.
 /// Rows are stepped from south to north, so that a row finds in the buffers of the row below what
-/// it had before the cycle: `freed` slots are not free yet, and words pushed are not seen.
-template <class Number>
+/// it had before the cycle: `freed` slots are not free yet, and words pushed are not seen. dY goes
+/// on `Rings`.
+template <class Number, class Rings>
 class GradientRow {
  public:
   GradientRow(const GradientLanes& shared, std::uint32_t row);
@@ -127,10 +85,8 @@ class GradientRow {
     LaneLink<Number> south_link;
     LaneTurn<Number> queues;                 // on the ramp up
     LaneQueue<Number> indices, ring, chain;  // the core's input queues
-    LaneHops<Number> hops;                   // of dY that comes here
     LaneBuffer<Number> chain_up;             // the router's buffer of the chain from the core
     LaneOutput<Number> ring_queue, chain_queue;
-    Vector ring_color, ring_taken;
     GradientState<Number> core;
     Vector pop_left;  // indices of the row that is being taken
     Vector leaving;   // a bit for each of the last cycles: its index left; bit 0 is the oldest
@@ -143,14 +99,13 @@ class GradientRow {
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   void place_columns();
   void step_block(std::size_t index, Cycle now, Entry& below);
-  void shift(Block& b, Entry& entry);
-  void ramp_port(Block& b, Entry& entry, Vector& to_ramp);
+  void shift(std::size_t index, Entry& entry);
+  void ramp_port(std::size_t index, Entry& entry, Vector& to_ramp);
   void south_port(Block& b, Entry& entry, Entry& below, const Vector& to_ramp, std::size_t first);
-  void send_output(Block& b, std::size_t first, const Vector& chain_room);
+  void send_output(std::size_t index, const Vector& chain_room);
   void look_up_take(GradientState<Number>& core, unsigned i, std::size_t lane);
   void look_up_sent(GradientState<Number>& core, unsigned i, std::size_t lane);
   void release(GradientState<Number>& core, unsigned i, std::size_t lane);
-  void transit(Block& b, std::size_t first);
   void end_cycle();
   void show_north(std::size_t index, const Vector& leaving);
   void flush();
@@ -204,7 +159,7 @@ class GradientRow {
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> ready_;
   std::vector<Number> open_, copied_, north_open_;
-  LaneBorder<Number> ring_;  // what goes up to the next lane, and the room there
+  Rings rings_;
   std::vector<std::uint32_t> take_step_, sent_step_, close_step_, released_step_;  // by lane
   std::vector<GradientLaneCounts> counts_;
 };

@@ -196,6 +196,8 @@ struct GradientKernel {
   std::uint32_t dot_cycles = 1;                   // of a beat
   std::uint32_t move_cycles = 1;                  // of a beat that takes or sends dY
 
+  bool chains_on(Color color) const { return color == down[0] || color == down[1]; }
+
   /// By core, row-major; without values empty: dY of the rows its column owns, in their order.
   std::vector<std::vector<float>> gradients;
 };

@@ -53,6 +53,8 @@ SumStreams::SumStreams(const Program& program)
     for (const Route& route : program.router(program.entry, c).routes) {
       if (route.color == program.kernel.stream_color(c)) continue;
       if (program.kernel.exchange.has(route.color)) continue;  // its queues come last
+      if (program.gradient && program.gradient->chains_on(route.color))
+        continue;  // down the columns
       Lane& lane = streams[of_color[static_cast<std::size_t>(route.color)]].lanes[c];
       if (route.from == kRamp) {
         lane.sends = true;

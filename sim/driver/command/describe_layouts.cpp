@@ -37,6 +37,9 @@ std::string space_text(const Machine& machine, const LayoutSpace& space, const O
   for (const std::string& where : space.where) {
     text += fmt::format("\nAll points: {}\n", where);
   }
+  for (const LayoutSpace::LeftOut& each : space.left_out) {
+    text += fmt::format("\nLeft out: {}: {}\n", each.what, each.why);
+  }
   return text;
 }
 

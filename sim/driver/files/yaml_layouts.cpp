@@ -63,7 +63,7 @@ class LayoutsReader {
     made.place = place(map.Mark());
     bool has_layout = false;
     std::vector<std::string> allowed = layout_words();
-    allowed.insert(allowed.end(), {"layout", "found"});
+    allowed.insert(allowed.end(), {"layout", "extent", "found"});
     for (const auto& item : map) {
       const std::string key = scalar(item.first, "a key");
       if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
@@ -74,6 +74,10 @@ class LayoutsReader {
         if (has_layout) refuse(item.first.Mark(), "'layout' is given twice");
         has_layout = true;
         add_settings(item.second, made);
+      } else if (key == "extent") {
+        if (!made.extent.empty()) refuse(item.first.Mark(), "'extent' is given twice");
+        made.extent = scalar(item.second, key);
+        if (made.extent.empty()) refuse(item.second.Mark(), "extent: says nothing");
       } else if (!made.of.emplace(key, scalar(item.second, key)).second) {
         refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
       }
@@ -123,6 +127,10 @@ std::string layouts_yaml(const std::vector<LayoutEntry>& entries,
       const auto value = entries[i].of.find(word);
       if (value == entries[i].of.end()) continue;
       text += fmt::format("{}{}: {}\n", lead, word, quoted(value->second));
+      lead = "    ";
+    }
+    if (!entries[i].extent.empty()) {
+      text += fmt::format("{}extent: {}\n", lead, quoted(entries[i].extent));
       lead = "    ";
     }
     std::string settings;

@@ -14,13 +14,15 @@ struct LayoutEntry {
   std::map<std::string, std::string> of;  // layout_words() with what an operation must have
   std::vector<Setting> layout;            // each with its place in the file
   std::string place;                      // "layouts.yaml:4:3"
+  std::string extent;  // of the machine that it was found for, Machine::extent(); empty: not said
 };
 
 /// The words by which a file says of which operations a layout is: machine, id, op, m, k, n, ...
 const std::vector<std::string>& layout_words();
 
-/// Reads a file of layouts: a list `layouts:` of maps of layout_words(), each with a map `layout:`.
-/// What `found:` says is for readers. RequestError with file, line and column if it is none.
+/// Reads a file of layouts: a list `layouts:` of maps of layout_words(), each with a map `layout:`,
+/// and maybe `extent:`. What `found:` says is for readers. RequestError with file, line and column
+/// if it is none.
 std::vector<LayoutEntry> read_layouts(const std::string& path);
 
 /// Such a file. `found` of each entry is said beside it, if there is any.

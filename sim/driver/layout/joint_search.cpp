@@ -224,7 +224,8 @@ double JointSearch::moved(const Row& row, const Candidate* own, const Chosen& ch
     const std::unique_ptr<Machine> taking = laid.taking_from(makers);
     LayerOp op = own->op;
     op.sources = row.op->sources;
-    return static_cast<double>(dynamic_cast<MovesOperands&>(*taking).operand_moves(op, mask));
+    const auto& moving = dynamic_cast<MovesOperands&>(*taking);
+    return static_cast<double>(moving.operand_moves(op, mask, row.seed));
   }
   const Cycle with = moves_->taking_from(makers)->run(*row.op, mask, row.seed, {}).cycles;
   return static_cast<double>(with) - without_moves(row);

@@ -113,6 +113,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
     std::shared_ptr<const Machine> machine;
   };
 
+  std::string of_that_name(const std::map<std::string, std::string>& names) const;
   const LayoutEntry* entry_for(const LayerOp& op) const;
   void check_one_layout(const LayerOp& op) const;
   OpResult run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
@@ -278,6 +279,24 @@ void LaidOutMachine::check_one_layout(const LayerOp& op) const {
   }
 }
 
+/// Of the entries with the name of a row that is otherwise the first, and what of it differs.
+std::string LaidOutMachine::of_that_name(const std::map<std::string, std::string>& names) const {
+  for (const LayoutEntry& each : request_.entries) {
+    const auto id = each.of.find("id");
+    const auto machine = each.of.find("machine");
+    if (id == each.of.end() || id->second != names.at("id")) continue;
+    if (machine != each.of.end() && machine->second != names.at("machine")) continue;
+    std::string differs;
+    for (const auto& [word, value] : each.of) {
+      if (names.at(word) == value) continue;
+      differs +=
+          fmt::format("{}{} {}, not {}", differs.empty() ? "" : "; ", word, value, names.at(word));
+    }
+    return fmt::format(" (that of {} is of {})", each.place, differs);
+  }
+  return {};
+}
+
 /// Null if the row has one layout only.
 const LayoutEntry* LaidOutMachine::entry_for(const LayerOp& op) const {
   const Mask some;  // layout_kind() asks whether there is one
@@ -301,8 +320,9 @@ const LayoutEntry* LaidOutMachine::entry_for(const LayerOp& op) const {
   }
   if (found == nullptr) {
     throw RequestError(fmt::format(
-        "{}: has no layout for {} on {}; --layout best finds one, and `layout: {{}}` is as planned",
-        request_.file, row_text(op), plain_->name()));
+        "{}: has no layout for {} on {}{}; --layout best finds one, and `layout: {{}}` is as "
+        "planned",
+        request_.file, row_text(op), plain_->name(), of_that_name(names)));
   }
   return found;
 }
@@ -351,6 +371,11 @@ OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std:
   OpResult result = run_laid_out(layout, op, mask, seed, execution, entry->place);
   result.notes.emplace_back(kLayoutNote, layout_text(layout));
   result.notes.emplace_back(kLayoutSourceNote, entry->place);
+  if (!entry->extent.empty() && entry->extent != plain_->extent()) {
+    result.remarks.push_back(fmt::format(
+        "layout {} ({}) was found for {}, and this is {}: it can be, and another may be faster",
+        layout_text(layout), entry->place, entry->extent, plain_->extent()));
+  }
   return result;
 }
 

@@ -45,6 +45,7 @@ std::string layouts_file(const std::vector<RunRecord>& records) {
     for (const OpRecord& op : record.ops) {
       if (note_of(op.result, kLayoutNote).empty()) continue;
       LayoutEntry entry = entry_of(op);
+      entry.extent = record.extent;
       if (!known.insert(entry.of).second) continue;
       entries.push_back(std::move(entry));
       found.push_back(note_of(op.result, kLayoutSourceNote));

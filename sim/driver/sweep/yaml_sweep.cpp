@@ -152,7 +152,12 @@ class Reader {
         name == "minimise" ? file_.search.minimise : file_.search.subject_to;
     const auto add = [&](const YAML::Node& node) {
       if (!node.IsScalar()) refuse(node.Mark(), fmt::format("{}: words are needed", name));
-      words.push_back({one_line(node), place(node.Mark())});
+      const std::string text = one_line(node);
+      for (const SearchWords::Word& each : words) {
+        if (each.text != text) continue;
+        refuse(node.Mark(), fmt::format("{}: found '{}' twice; allowed: each once", name, text));
+      }
+      words.push_back({text, place(node.Mark())});
     };
     if (!value.IsSequence()) return add(value);
     for (const YAML::Node& node : value) add(node);

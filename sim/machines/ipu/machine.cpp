@@ -351,7 +351,7 @@ class IpuMachine final : public Machine, public MovesOperands {
                const Execution& execution) const override;
 
   std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const override;
-  Cycle operand_moves(const LayerOp& op, const Mask* mask) const override;
+  Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override;
   void share_runs(std::shared_ptr<ProductRuns> /*runs*/) override {}
   void keep_moved(WorkloadTrace& workload,
                   std::vector<std::vector<std::string>>& makers) const override;
@@ -400,7 +400,7 @@ ipu::MovedOperand IpuMachine::moved(const LayerOp& op, const Mask* mask) const {
   return ipu::moved_operand(op, to, makers_);
 }
 
-Cycle IpuMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
+Cycle IpuMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t /*seed*/) const {
   const ipu::MovedOperand operand = moved(op, mask);
   if (operand.rows.empty()) return 0;
   const ipu::ChipParams chip = params_.chip();

@@ -383,6 +383,17 @@ OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* ma
                    execution);
 }
 
+OpResult run_dense_gradient_moves(const WseParams& params, const LayerOp& op, std::uint64_t seed,
+                                  const Execution& execution, bool streams_x) {
+  if (op.sources.empty()) return {};
+  const wse::LayerSetup setup = layer_setup(params);
+  const std::optional<Mask> x_mask = x_mask_of(op, seed);
+  const wse::LayerRequest request{setup, op, nullptr, seed, false, x_mask ? &*x_mask : nullptr};
+  return run_moves(params, request,
+                   wse::dense_gradient_moves(request, stream_settings(params), streams_x),
+                   execution);
+}
+
 OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
                             const Mask* x_mask, const Execution& execution, MoveSide side) {
   const wse::LayerSetup setup = layer_setup(params);

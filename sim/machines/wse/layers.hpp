@@ -23,6 +23,11 @@ OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mas
 OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* mask,
                       const Execution& execution, const wse::GradientLayouts& to);
 
+/// The same of the gradient of a dense weight, which streams dY or (`streams_x`) X from outside. Of
+/// zeros of X the move knows from `seed`.
+OpResult run_dense_gradient_moves(const WseParams& params, const LayerOp& op, std::uint64_t seed,
+                                  const Execution& execution, bool streams_x);
+
 /// The same of a product with resident weights: X to the top of its columns before it, its result
 /// to where one with streamed weights leaves it after it. `x_mask` says what of X is not zero,
 /// where that is known: features are dealt by it as the product deals them.

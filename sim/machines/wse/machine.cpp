@@ -17,6 +17,7 @@
 #include "sim/machines/system/takes_streams.hpp"
 #include "sim/machines/takes_long.hpp"
 #include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
@@ -104,7 +105,7 @@ class WseMachine final : public Machine,
 
   std::unique_ptr<Machine> clone() const override { return std::make_unique<WseMachine>(*this); }
   std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const override;
-  Cycle operand_moves(const LayerOp& op, const Mask* mask) const override;
+  Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override;
   void share_runs(std::shared_ptr<ProductRuns> runs) override { params_.runs = std::move(runs); }
   const std::vector<LayoutSpace>& layouts() const override { return wafer_layout_spaces(); }
   std::string layout_kind(const LayerOp& op, const Mask* /*mask*/) const override {
@@ -124,11 +125,13 @@ class WseMachine final : public Machine,
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
     if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
+    if (is_dense_gradient(op)) return least_cycles_of_dense_gradient(params_, op);
     return least_cycles_of_weights(params_, op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
     if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
+    if (is_dense_gradient(op)) return expected_cycles_of_dense_gradient(params_, op);
     return expected_cycles_of_weights(params_, op, mask);
   }
 
@@ -192,7 +195,8 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
       return alike && source.features == width && source.unit == unit;
     };
     auto& sources = op.sources;
-    if (is_sampled_gradient(op)) {  // which tells its two operands by their places
+    if (is_sampled_gradient(op) ||
+        is_dense_gradient(op)) {  // which tells its two operands by their places
       const bool lie = std::all_of(sources.begin(), sources.end(), [&](const OperandSource& each) {
         return !grouped && each.unit == 1;
       });
@@ -214,11 +218,12 @@ std::unique_ptr<Machine> WseMachine::taking_from(const std::vector<const Machine
   return made;
 }
 
-Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask) const {
+Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
   if (op.sources.empty()) return 0;
   if (is_sampled_gradient(op)) return run_gradient_moves(params_, op, mask, {}).cycles;
+  if (is_dense_gradient(op)) return moves_of_dense_gradient(params_, op, seed, {}).cycles;
   const bool resident = wse::residency_of(op) == Residency::resident;
-  return resident ? run_resident_moves(params_, op, mask, nullptr, {}, MoveSide::before).cycles
+  return resident ? moves_to_resident(params_, op, mask, seed, {}).cycles
                   : run_operand_moves(params_, op, mask, {}).cycles;
 }
 

@@ -154,7 +154,7 @@ class WeightsRun {
   OpResult in(Residency place, const Execution& execution, RowSample* sample) const {
     const bool resident = place == Residency::resident;
     require_filter(place);
-    OpResult result = alone(resident, execution, sample);
+    OpResult result = run_kept(params_, op_, mask_, seed_, execution, resident, sample);
     result.residency = word(place);
     result.mode = word(wse::kernel_of(mask_ != nullptr, place));
     if (resident) {
@@ -165,8 +165,6 @@ class WeightsRun {
     }
     return result;
   }
-
-  OpResult alone(bool resident, const Execution& execution, RowSample* sample) const;
 
   /// Zeros of X are left out where X is what moves.
   void require_filter(Residency place) const {
@@ -181,14 +179,8 @@ class WeightsRun {
 
   /// Of X to the top of its columns, and of the result to where streamed weights leave it.
   void add_moves(OpResult& result) const {
-    if (!op_.sources.empty()) {
-      LayerOp seeded = op_;
-      seeded.seed = seed_;
-      const std::optional<Mask> x = make_x_mask(seeded, seed_);
-      OpResult moved =
-          run_resident_moves(params_, op_, mask_, x ? &*x : nullptr, execution_, MoveSide::before);
-      if (moved.cycles != 0) put_before(std::move(moved), result);
-    }
+    OpResult taken = moves_to_resident(params_, op_, mask_, seed_, execution_);
+    if (taken.cycles != 0) put_before(std::move(taken), result);
     if (op_.share.result_taken) {
       OpResult moved =
           run_resident_moves(params_, op_, mask_, nullptr, execution_, MoveSide::after);
@@ -283,30 +275,6 @@ void attempt(std::string& refused, const Action& action) {
 bool is_kept(const Execution& execution) {
   return wants_times(execution) && execution.engine == Engine::event && !execution.explain &&
          execution.sigma == 0 && execution.shuffle == 0 && !execution.event_details;
-}
-
-/// Without moves of operands; not simulated again if that is known.
-OpResult WeightsRun::alone(bool resident, const Execution& execution, RowSample* sample) const {
-  ProductRuns* const runs = params_.runs.get();
-  if (runs == nullptr || op_.x_pattern != "dense" || !is_kept(execution)) {
-    return run_streamed(params_, op_, mask_, seed_, execution, resident, sample);
-  }
-  const std::pair key(resident, sample == nullptr ? 0U : sample->rows);
-  auto known = runs->kept.find(key);
-  if (known != runs->kept.end()) {
-    ++runs->found;
-  } else {
-    ProductRuns::Kept made;
-    runs->in_part = false;
-    made.result = run_streamed(params_, op_, mask_, seed_, execution, resident, sample);
-    if (runs->in_part) return std::move(made.result);
-    if (sample != nullptr) made.sampled = sample->cycles;
-    if (sample != nullptr) made.fullest = sample->fullest;
-    known = runs->kept.emplace(key, std::move(made)).first;
-  }
-  if (sample != nullptr) sample->cycles = known->second.sampled;
-  if (sample != nullptr) sample->fullest = known->second.fullest;
-  return known->second.result;
 }
 
 void WeightsRun::sample(Place& place) const {
@@ -439,6 +407,39 @@ std::string WeightsRun::held_text() const {
 }
 
 }  // namespace
+
+OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                  const Execution& execution, bool resident, RowSample* sample) {
+  ProductRuns* const runs = params.runs.get();
+  if (runs == nullptr || op.x_pattern != "dense" || !is_kept(execution)) {
+    return run_streamed(params, op, mask, seed, execution, resident, sample);
+  }
+  const std::pair key(resident, sample == nullptr ? 0U : sample->rows);
+  auto known = runs->kept.find(key);
+  if (known != runs->kept.end()) {
+    ++runs->found;
+  } else {
+    ProductRuns::Kept made;
+    runs->in_part = false;
+    made.result = run_streamed(params, op, mask, seed, execution, resident, sample);
+    if (runs->in_part) return std::move(made.result);
+    if (sample != nullptr) made.sampled = sample->cycles;
+    if (sample != nullptr) made.fullest = sample->fullest;
+    known = runs->kept.emplace(key, std::move(made)).first;
+  }
+  if (sample != nullptr) sample->cycles = known->second.sampled;
+  if (sample != nullptr) sample->fullest = known->second.fullest;
+  return known->second.result;
+}
+
+OpResult moves_to_resident(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           std::uint64_t seed, const Execution& execution) {
+  if (op.sources.empty()) return {};
+  LayerOp seeded = op;
+  seeded.seed = seed;
+  const std::optional<Mask> x = make_x_mask(seeded, seed);
+  return run_resident_moves(params, op, mask, x ? &*x : nullptr, execution, MoveSide::before);
+}
 
 void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of) {
   WaferShare(params, workload, mask_of).fill();

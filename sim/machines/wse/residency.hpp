@@ -9,10 +9,20 @@
 
 namespace lacuna {
 
+struct RowSample;
+
 /// Fills LayerOp::share of all rows: which weights may stay in the cores if nothing is asked, and
 /// what those of other rows leave of each core. Sums are of the fullest core of each row, so that
 /// the fullest of all holds at most as much.
 void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of);
+
+/// run_streamed(), but for what is known of it from before (ProductRuns).
+OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                  const Execution& execution, bool resident, RowSample* sample = nullptr);
+
+/// Moves X to where a product with resident weights takes it, as far as it lies elsewhere.
+OpResult moves_to_resident(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           std::uint64_t seed, const Execution& execution);
 
 /// Runs a product with weights where its row asks for them, or, if that is left open and they may
 /// stay, where it is faster; the way of its operands to and from there included, as far as it is

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.hpp"
+#include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/residency.hpp"
@@ -26,12 +27,12 @@ bool is_weight_product(const WseParams& /*params*/, const LayerOp& op) {
   return op.op == "gemm" || op.op == "spmm";
 }
 
-bool is_gradient(const WseParams& /*params*/, const LayerOp& op) { return is_sampled_gradient(op); }
+bool is_sparse_gradient(const WseParams& /*params*/, const LayerOp& op) {
+  return is_sampled_gradient(op);
+}
 
-/// The gradient of a dense weight: the left operand is streamed from outside as weights are.
-bool is_dense_gradient(const WseParams& /*params*/, const LayerOp& op) {
-  return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
-         (op.fn.empty() || op.fn == "dot");
+bool is_gradient_of_dense(const WseParams& /*params*/, const LayerOp& op) {
+  return is_dense_gradient(op);
 }
 
 bool is_layer(const WseParams& /*params*/, const LayerOp& op) {
@@ -43,7 +44,7 @@ void require_int8(const WaferRequest& request) {
   if (request.params.simd.int8 == 0) {
     refuse(request, "simd.int8 = 0, its datapath has no int8 instruction; that of a wse3 has one");
   }
-  if (is_gradient(request.params, op)) refuse(request, "weight gradients of int8");
+  if (is_sampled_gradient(op)) refuse(request, "weight gradients of int8");
   if (op.partials != Partials::automatic && op.partials != Partials::int32) {
     refuse(request, "floating-point partial sums of int8 products; they are int32");
   }
@@ -115,26 +116,9 @@ OpResult run_gradient_row(const WaferRequest& request) {
   return result;
 }
 
-/// Of its two operands the one with zeros is streamed.
 OpResult run_dense_gradient_row(const WaferRequest& request) {
   const auto& [machine, params, op, mask, seed, execution] = request;
-  const bool stream_x = op.x_pattern != "dense";
-  OpResult result = run_streamed(params, op, mask, seed, execution, stream_x);
-  result.mode = word(Mode::dense);
-  if (!stream_x) {
-    result.notes.emplace_back("operands",
-                              "W, made on the wafer, has left it before and is streamed in as "
-                              "weights are; X lies with its k along columns");
-    return result;
-  }
-  LayerOp whole = op;
-  whole.x_pattern = "dense";
-  add_filter_remark(
-      params, run_streamed(params, whole, mask, seed, without_record(execution), true), result);
-  result.notes.emplace_back("operands",
-                            "X, made on the wafer, has left it before and is streamed in; W lies "
-                            "with its k along columns");
-  return result;
+  return run_dense_gradient(params, op, mask, seed, execution);
 }
 
 /// What a planner does not look at; it says itself what it cannot.
@@ -186,8 +170,8 @@ OpResult run_weight_row(const WaferRequest& request) {
 const std::vector<WaferRows>& wafer_rows() {
   static const std::vector<WaferRows> rows = {
       {"programs of tasks", runs_as_tasks, require_tasks, run_task_row},
-      {"gradients of sparse weights", is_gradient, require_gradient, run_gradient_row},
-      {"gradients of dense weights", is_dense_gradient, require_stream, run_dense_gradient_row},
+      {"gradients of sparse weights", is_sparse_gradient, require_gradient, run_gradient_row},
+      {"gradients of dense weights", is_gradient_of_dense, require_stream, run_dense_gradient_row},
       {"products of activations and functions", is_layer, require_layer, run_layer_row},
       {"products with weights", is_weight_product, require_stream, run_weight_row},
   };

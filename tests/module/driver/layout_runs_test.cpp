@@ -81,8 +81,8 @@ class Noted final : public Machine, public MovesOperands {
     }
     return std::make_unique<Noted>(moves().taking_from(real), notes_, least_);
   }
-  Cycle operand_moves(const LayerOp& op, const Mask* mask) const override {
-    return moves().operand_moves(op, mask);
+  Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override {
+    return moves().operand_moves(op, mask, seed);
   }
   void share_runs(std::shared_ptr<ProductRuns> runs) override {
     notes_->push_back(runs);
@@ -109,6 +109,27 @@ LayerOp product(const std::string& id, const std::vector<std::string>& after) {
 }
 
 const Mask* no_mask(const LayerOp& /*op*/) { return nullptr; }
+
+// What a joint choice takes for the moves of a row is what the row has: also where the features of
+// X lie by what of them is not zero, which the row's seed says.
+TEST(LayoutRuns, MovesAreThoseOfTheRowAlsoOfXWithZeros) {
+  const auto wafer = small_wafer();
+  wafer->set("ws.k_partition", "balanced", "test");
+  LayerOp op = product("p", {});
+  op.residency = Residency::resident;
+  op.x_pattern = "channel";
+  op.x_density = Decimal{25, 2};
+  const auto cycles = [&](const LayerOp& each) { return wafer->run(each, nullptr, 7, {}).cycles; };
+  const Cycle alone = cycles(op);
+  OperandSource made;
+  made.kind = OperandSource::Kind::activations;
+  made.features = op.k;
+  made.tokens = op.n;
+  op.sources = {made};
+  const Cycle moved = dynamic_cast<MovesOperands&>(*wafer).operand_moves(op, nullptr, 7);
+  EXPECT_GT(moved, 0U);
+  EXPECT_EQ(cycles(op), alone + moved);
+}
 
 // The search of a row has simulated it as it was chosen, so the run of the row finds that; its
 // result is that of the same layout on a machine which has searched nothing. (Of the two forms of a

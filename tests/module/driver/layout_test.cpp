@@ -18,6 +18,7 @@ namespace lacuna::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const char* const kWafer =
     "--machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --gemm 96x96x60 "
@@ -109,6 +110,30 @@ TEST(Layout, AFileReplaysWhatWasFound) {
     EXPECT_EQ(file_text(bench.path("again/layouts.yaml")).substr(0, 80),
               file_text(file).substr(0, 80));
   }
+}
+
+// What was found on another part of the machine, or for another row, is not taken for this one's.
+TEST(Layout, AFileSaysForWhatItWasFound) {
+  const ProgramBench bench;
+  cycles(bench, std::string(kWafer) + " --layout best", "best");
+  const std::string text = file_text(bench.path("best/layouts.yaml"));
+  EXPECT_THAT(text, HasSubstr("extent: \"12 x 6 of 850000 cores\""));
+  const std::string file = " --quiet --layout " + bench.path("best/layouts.yaml");
+  const char* const kRemark = "was found for 12 x 6 of 850000 cores, and this is 12 x 8 of 850000";
+  std::string more_rows = kWafer;
+  more_rows.replace(more_rows.find("rows=6"), 6, "rows=8");
+  EXPECT_THAT(run_real("run " + more_rows + file).out, HasSubstr(kRemark));
+  EXPECT_THAT(run_real("run " + std::string(kWafer) + file).out, Not(HasSubstr("was found for")));
+  std::string wider = kWafer;
+  wider.replace(wider.find("96x96x60"), 8, "96x96x61");
+  const Ran other = run_real("run " + wider + file);
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("best/layouts.yaml:3:5 is of n 60, not 61)"));
+  const std::string twice = "{machine: wse2, extent: a, extent: b, layout: {}}";
+  EXPECT_THAT(run_real("run " + std::string(kWafer) + " --layout " +
+                       bench.file("l.yaml", "layouts:\n  - " + twice + "\n"))
+                  .err,
+              HasSubstr("'extent' is given twice"));
 }
 
 // Numbers are carried and compared in the layout that was found.

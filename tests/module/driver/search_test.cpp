@@ -86,6 +86,8 @@ TEST(Search, RefusesWhatItDoesNotUnderstand) {
               HasSubstr("space.yaml:2:12: at_a_time: found '0'; allowed: a number of points"));
   EXPECT_THAT(search(bench, "minimise: [time, area]\nstrategy: descent\n" + space).err,
               HasSubstr("strategy bounds finds a front"));
+  EXPECT_THAT(search(bench, "minimise: [time, area, time]\n" + space).err,
+              HasSubstr("space.yaml:1:24: minimise: found 'time' twice; allowed: each once"));
   const Ran sweep = run_real("sweep " + bench.file("s.yaml", "minimise: time\n" + space));
   EXPECT_THAT(sweep.err, HasSubstr("'minimise' is of a search"));
 }
@@ -196,14 +198,15 @@ TEST(Search, BoundsAreNeverAboveWhatIsSimulatedInAnyLayout) {
   EXPECT_GT(compared, 100U);
 }
 
-LayerOp draw_gradient(Random& random) {
+/// Of sparse weights, or of dense ones, which is a product of two activations.
+LayerOp draw_gradient(Random& random, bool dense) {
   LayerOp op;
-  op.op = "sddmm";
+  op.op = dense ? "bmm" : "sddmm";
   op.phase = Phase::bwd;
   op.m = static_cast<std::uint32_t>(8 * (1 + random.bounded(12)));
   op.k = static_cast<std::uint32_t>(1 + random.bounded(64));
   op.n = static_cast<std::uint32_t>(8 * (1 + random.bounded(12)));
-  if (random.bounded(4) != 0) op.pattern.name = "unstructured";
+  if (random.bounded(4) != 0 && !dense) op.pattern.name = "unstructured";
   if (op.pattern.name != "dense") op.pattern.density = Decimal{5 + random.bounded(80), 2};
   return op;
 }
@@ -212,8 +215,9 @@ LayerOp draw_gradient(Random& random) {
 // slots, at an edge where much or little may pass, one way or both ways at once.
 TEST(Search, BoundsOfGradientsAreNeverAboveWhatIsSimulated) {
   unsigned compared = 0;
+  unsigned dense = 0;
   double nearest = 0;
-  for (std::uint64_t seed = 3000; seed < 3150; ++seed) {
+  for (std::uint64_t seed = 3000; seed < 3250; ++seed) {  // 100 of dense weights
     Random random(seed);
     const auto machine = make_machine(standard_machines(), "wse2");
     machine->set("wafer.columns", random.bounded(4) == 0 ? "1" : "12", "test");
@@ -222,7 +226,7 @@ TEST(Search, BoundsOfGradientsAreNeverAboveWhatIsSimulated) {
     if (random.bounded(2) == 0) machine->set("io.duplex", "full", "test");
     if (random.bounded(3) == 0) machine->set("core.slots", "2", "test");
     if (random.bounded(4) == 0) machine->set("ws.share", "tokens", "test");
-    const LayerOp op = draw_gradient(random);
+    const LayerOp op = draw_gradient(random, seed >= 3150);
     WorkloadTrace trace;
     trace.ops = {op};
     MaskStore masks(seed);
@@ -236,11 +240,13 @@ TEST(Search, BoundsOfGradientsAreNeverAboveWhatIsSimulated) {
       EXPECT_LE(*bound, result.cycles) << seed;
       nearest = std::max(nearest, static_cast<double>(*bound) / static_cast<double>(result.cycles));
       ++compared;
+      if (op.op == "bmm") ++dense;
     } catch (const RequestError&) {  // columns that make no such groups
     } catch (const SimulationError&) {
     }
   }
-  EXPECT_GT(compared, 80U);
+  EXPECT_GT(compared, 120U);
+  EXPECT_GT(dense, 40U);
   EXPECT_GT(nearest, 0.9);  // and say something
 }
 
@@ -303,12 +309,16 @@ LayerOp draw_product(bool wafer, Random& random) {
   return op;
 }
 
+enum class Drawn { product, gradient, dense_gradient };
+
 /// Every combination of up to three values of each of three choices.
-SmallSpace draw_space(std::uint64_t seed, MaskStore& masks, bool gradient = false) {
+SmallSpace draw_space(std::uint64_t seed, MaskStore& masks, Drawn drawn_of) {
   Random random(seed);
+  const bool gradient = drawn_of != Drawn::product;
   const bool wafer = gradient || random.bounded(3) != 0;
   SmallSpace space;
-  space.op = gradient ? draw_gradient(random) : draw_product(wafer, random);
+  space.op = gradient ? draw_gradient(random, drawn_of == Drawn::dense_gradient)
+                      : draw_product(wafer, random);
   space.trace.ops = {space.op};
   const auto first = make_machine(standard_machines(), wafer ? "wse2" : "bow");
   first->set(wafer ? "wafer.columns" : "ipu.tiles", wafer ? "12" : "16", "test");
@@ -381,9 +391,12 @@ double least_found(const SmallSpace& space, const Mask* mask, bool prunes, std::
 TEST(Search, FindsWhatAllPointsHaveIn200SmallSpaces) {
   std::size_t all = 0;
   std::size_t pruned = 0;
-  for (std::uint64_t seed = 2000; seed < 2250; ++seed) {  // 50 more of weight gradients
+  for (std::uint64_t seed = 2000; seed < 2300; ++seed) {  // 100 more of weight gradients
     MaskStore masks(seed);
-    const SmallSpace space = draw_space(seed, masks, seed >= 2200);
+    const SmallSpace space = draw_space(seed, masks,
+                                        seed < 2200   ? Drawn::product
+                                        : seed < 2250 ? Drawn::gradient
+                                                      : Drawn::dense_gradient);
     const Mask* const mask = masks.mask(space.op, space.trace);
     const double least = least_found(space, mask, false, all);
     EXPECT_EQ(least_found(space, mask, true, pruned), least) << seed;

@@ -227,7 +227,8 @@ TEST(OperandSources, FewerTokensThanKeysAreTheLastOfACache) {
 
 // dW = dY X^T takes dY where dX = W^T dY of its layer held it and X where Y = W X did, of forward
 // rows that were done again the last. Without dX it takes dY from its maker, and of weights that
-// stay on the chip, or of dense ones, nothing is known.
+// stay on the chip nothing is known. Of dense weights it is a bmm, which may be of activations
+// alone: its layer says that it is not.
 TEST(OperandSources, AWeightGradientTakesWhatTheProductsOfItsLayerHeld) {
   const auto rows = [](bool with_dx, Residency residency, const char* kind) {
     WorkloadTrace trace;
@@ -257,7 +258,17 @@ TEST(OperandSources, AWeightGradientTakesWhatTheProductsOfItsLayerHeld) {
   EXPECT_EQ(without.ops[3].sources[0].kind, Kind::activations);
   EXPECT_EQ(source_makers(without)[3], (std::vector<std::string>{"dy", "again"}));
   EXPECT_TRUE(rows(true, Residency::resident, "sddmm").ops[4].sources.empty());
-  EXPECT_TRUE(rows(true, Residency::automatic, "bmm").ops[4].sources.empty());
+  WorkloadTrace dense = rows(true, Residency::automatic, "bmm");
+  ASSERT_EQ(dense.ops[4].sources.size(), 2U);
+  EXPECT_EQ(dense.ops[4].sources[0].features, 12U);
+  EXPECT_EQ(dense.ops[4].sources[1].features, 8U);
+  EXPECT_EQ(source_makers(dense)[4], (std::vector<std::string>{"dx", "again"}));
+  dense.ops[4].layer = "other";
+  find_sources(dense);
+  EXPECT_TRUE(dense.ops[4].sources.empty());
+  dense.ops[4].op = "sddmm";
+  find_sources(dense);
+  EXPECT_EQ(dense.ops[4].sources.size(), 2U);
 }
 
 // Of queries that share keys each has a softmax of its own, so their scores lie elsewhere.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "models/sparsity/mask.hpp"
@@ -81,6 +82,13 @@ Element element_of(const LayerOp& op) {
 /// Moves of operands, one after the other.
 class Bringing {
  public:
+  /// Of an operand by itself.
+  void add(const LayerRequest& request, const LayoutChange& change) {
+    const Element element = element_of(request.op);
+    CoreMover mover(request.setup, element);
+    LayoutMove(change).add_to(mover, source_bytes(element));
+    add(mover);
+  }
   void add(const CoreMover& mover) {
     std::vector<LayerStage> stages = mover.stages("move operand");
     const std::uint64_t bytes = mover.most_bytes(taken_);
@@ -88,6 +96,8 @@ class Bringing {
     moves_.bytes = std::max(moves_.bytes, bytes);
     for (LayerStage& stage : stages) moves_.before.push_back(std::move(stage));
   }
+  /// What was moved is no longer there.
+  void forget() { taken_.clear(); }
   LayerMoves take() { return std::move(moves_); }
 
  private:
@@ -152,35 +162,76 @@ LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stre
   return bring(request, stream, product_layout(request.setup.wafer, stream, op.k, op.n, &load));
 }
 
+namespace {
+
+/// Where dY (the first) or X of the gradient of a weight is; nothing where that is not known.
+std::optional<FeatureLayout> gradient_operand(const LayerRequest& request,
+                                              const StreamSettings& stream, std::size_t i) {
+  const LayerOp& op = request.op;
+  const bool of_y = i == 0;
+  const std::uint32_t features = of_y ? op.m : op.n;
+  OperandSource source = op.sources[i];
+  if (source.kind == OperandSource::Kind::unknown || source.features != features) return {};
+  source.tokens = op.k;  // of a part of the row, those of as much of its maker
+  const WaferParams& wafer = request.setup.wafer;
+  const StreamSettings maker = stream.of_maker(i);
+  if (source.kind != OperandSource::Kind::held) return made_layout(wafer, maker, source);
+  // dX streams the columns of what is masked here as its rows
+  std::vector<std::uint64_t> load(features, request.mask == nullptr ? 1 : 0);
+  if (request.mask != nullptr && maker.ws.k_partition == KPartition::balanced) {
+    for_each_kept(request.mask, op.m, op.n,
+                  [&](std::uint32_t r, std::uint32_t c) { ++load[of_y ? r : c]; });
+  }
+  return product_layout(wafer, maker, features, source.tokens, &load);
+}
+
+/// What is not zero of each feature of X, which is streamed, if that decides where they go; null:
+/// all of it.
+std::vector<std::uint64_t> streamed_loads(const StreamingParams& ws, const Mask* x_mask,
+                                          std::uint32_t features) {
+  std::vector<std::uint64_t> load(features, 1);
+  if (x_mask == nullptr || ws.k_partition != KPartition::balanced) return load;
+  const Mask x = x_mask->elements();  // a row for each feature
+  for (std::uint32_t j = 0; j < features; ++j)
+    load[j] = x.offsets[j + std::size_t{1}] - x.offsets[j];
+  return load;
+}
+
+}  // namespace
+
 LayerMoves gradient_moves(const LayerRequest& request, const StreamSettings& stream,
                           const GradientLayouts& to) {
+  const LayerOp& op = request.op;
+  if (op.sources.size() != 2) return {};
+  Bringing moves;
+  for (std::size_t i = 0; i < op.sources.size(); ++i) {
+    const std::optional<FeatureLayout> from = gradient_operand(request, stream, i);
+    if (!from) continue;
+    const std::uint32_t features = i == 0 ? op.m : op.n;
+    moves.add(request, {*from, 0, i == 0 ? to.dy : to.x, 0, features, op.k});
+  }
+  return moves.take();
+}
+
+LayerMoves dense_gradient_moves(const LayerRequest& request, const StreamSettings& stream,
+                                bool streams_x) {
   const LayerOp& op = request.op;
   if (op.sources.size() != 2) return {};
   const WaferParams& wafer = request.setup.wafer;
   Bringing moves;
   for (std::size_t i = 0; i < op.sources.size(); ++i) {
-    OperandSource source = op.sources[i];
-    const bool of_y = i == 0;
-    const std::uint32_t features = of_y ? op.m : op.n;
-    if (source.kind == OperandSource::Kind::unknown || source.features != features) continue;
-    source.tokens = op.k;  // of a part of the row, those of as much of its maker
-    const StreamSettings maker = stream.of_maker(i);
-    FeatureLayout from;
-    if (source.kind == OperandSource::Kind::held) {
-      // dX streams the columns of what is masked here as its rows
-      std::vector<std::uint64_t> load(features, request.mask == nullptr ? 1 : 0);
-      if (maker.ws.k_partition == KPartition::balanced) {
-        for_each_kept(request.mask, op.m, op.n,
-                      [&](std::uint32_t r, std::uint32_t c) { ++load[of_y ? r : c]; });
-      }
-      from = product_layout(wafer, maker, features, source.tokens, &load);
-    } else {
-      from = made_layout(wafer, maker, source);
-    }
-    CoreMover mover(request.setup, element_of(op));
-    LayoutMove({from, 0, of_y ? to.dy : to.x, 0, features, source.tokens})
-        .add_to(mover, source_bytes(element_of(op)));
-    moves.add(mover);
+    const std::optional<FeatureLayout> from = gradient_operand(request, stream, i);
+    if (!from) continue;
+    const std::uint32_t features = i == 0 ? op.m : op.n;
+    const FeatureLayout blocks = block_layout(wafer, features, op.k);
+    moves.add(request, {*from, 0, blocks, 0, features, op.k});
+    moves.forget();
+    if ((i == 1) == streams_x) continue;
+    const std::vector<std::uint64_t> load =
+        streamed_loads(stream.ws, streams_x ? request.x_mask : nullptr, op.k);
+    const FeatureLayout turned = block_layout(wafer, op.k, features);
+    const FeatureLayout to = product_layout(wafer, stream, op.k, features, &load, streams_x);
+    moves.add(request, {turned, 0, to, 0, op.k, features});
   }
   return moves.take();
 }
@@ -212,12 +263,7 @@ FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& strea
 LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream) {
   const LayerOp& op = request.op;
   if (op.sources.empty() || op.batch != 1) return {};
-  std::vector<std::uint64_t> load(op.k, op.n);
-  const bool balanced = stream.ws.k_partition == KPartition::balanced;
-  if (balanced && request.x_mask != nullptr) {
-    const Mask x = request.x_mask->elements();  // of k x n: a row for each feature
-    for (std::uint32_t j = 0; j < op.k; ++j) load[j] = x.offsets[j + std::size_t{1}] - x.offsets[j];
-  }
+  const std::vector<std::uint64_t> load = streamed_loads(stream.ws, request.x_mask, op.k);
   return bring(request, stream, entry_layout(request.setup.wafer, stream, load, op.n, op.m));
 }
 

@@ -71,6 +71,13 @@ LayerMoves product_moves(const LayerRequest& request, const StreamSettings& stre
 LayerMoves gradient_moves(const LayerRequest& request, const StreamSettings& stream,
                           const GradientLayouts& to);
 
+/// Of the gradient of a dense weight, a product that streams one of its operands, dY or
+/// (`streams_x`) X, and holds the other with its tokens along columns. Both go to where functions
+/// have them; from there one leaves the wafer and the other is turned, which is not charged, and
+/// that goes from such blocks of tokens to where the product holds it.
+LayerMoves dense_gradient_moves(const LayerRequest& request, const StreamSettings& stream,
+                                bool streams_x);
+
 /// Of a product with resident weights: its operand to the row of cores where it enters the columns,
 /// to that of a group if routers copy it from there,
 LayerMoves resident_operand_moves(const LayerRequest& request, const StreamSettings& stream);
