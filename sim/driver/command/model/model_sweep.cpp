@@ -202,6 +202,9 @@ class ModelSearch {
             fmt::format("{}: minimise: found '{}'; allowed for a model: {}, each of a token",
                         each.place, each.text, fmt::join(allowed, ", ")));
       }
+      if (std::count(objectives_.begin(), objectives_.end(), *objective) != 0) {
+        throw RequestError(fmt::format("{}: minimise: found '{}' twice", each.place, each.text));
+      }
       objectives_.push_back(*objective);
     }
     for (const SearchWords::Word& each : words.subject_to) {
