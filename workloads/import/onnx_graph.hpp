@@ -21,6 +21,7 @@ struct OnnxNode {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::map<std::string, std::vector<std::int64_t>> attributes;  // of whole numbers
+  std::map<std::string, std::string> words;                     // attributes that are text
 
   /// The first number of an attribute, or `otherwise`.
   std::int64_t number(const std::string& key, std::int64_t otherwise) const;
@@ -30,7 +31,10 @@ struct OnnxNode {
 struct OnnxGraph {
   std::vector<OnnxNode> nodes;  // in an order in which they can be executed
   std::map<std::string, OnnxShape> shapes;
-  std::set<std::string> weights;                           // tensors with values of their own
+  std::set<std::string> weights;        // tensors with values of their own
+  std::map<std::string, double> zeros;  // their shares of zeros, where values are in the file
+  std::string type;                     // of numbers, of the first weight with sides
+  std::int64_t version = 0;             // of the set of operators, 0 if the file does not say
   std::map<std::string, std::vector<std::int64_t>> lists;  // values of small lists of numbers
 };
 

@@ -36,6 +36,7 @@ class RowMaker {
  public:
   RowMaker(const ImportFile& file, const OnnxGraph& graph, ImportContext& context)
       : file_(file), graph_(graph), context_(context) {
+    for (const std::string& name : graph.weights) weights_[name] = name;
     const std::string* list = context.settings().text("skip");
     std::string word;
     for (const char c : list == nullptr ? std::string() : *list + ",") {
@@ -56,6 +57,8 @@ class RowMaker {
         add(node);
       }
     }
+    note_zeros();
+    note_type();
     if (context_.result.trace.ops.empty()) {
       throw RequestError(fmt::format("{}: found a graph without an operation", file_.path));
     }
@@ -90,9 +93,37 @@ class RowMaker {
     }
   }
 
+  /// Rows of a graph are dense: what its weights leave out is said, not taken.
+  void note_zeros() const {
+    constexpr double kFew = 0.01;  // zeros that come by chance or with rounding
+    constexpr double kPercent = 100;
+    std::size_t some = 0;
+    std::pair<std::string, double> most;
+    for (const std::string& name : multiplied_) {
+      const auto found = graph_.zeros.find(name);
+      if (found == graph_.zeros.end() || found->second <= kFew) continue;
+      ++some;
+      if (found->second > most.second) most = *found;
+    }
+    if (some == 0) return;
+    context_.result.warnings.push_back(fmt::format(
+        "{}: {} of {} weights have zeros, '{}' most with {:.1f} %; the rows are dense: say their "
+        "patterns in the column pattern or with run --pattern",
+        file_.path, some, multiplied_.size(), quotable(most.first), kPercent * most.second));
+  }
+
+  void note_type() const {
+    const bool given = context_.settings().text("dtype") != nullptr;
+    if (given || graph_.type.empty() || graph_.type == "float16") return;
+    context_.result.warnings.push_back(
+        fmt::format("{}: weights are {}; the rows are fp16 unless --dtype says another", file_.path,
+                    graph_.type));
+  }
+
   const OnnxShape& shape(const OnnxNode& node, const std::string& tensor) const {
+    static const OnnxShape kScalar = {1};
     const auto found = graph_.shapes.find(tensor);
-    if (found != graph_.shapes.end() && !found->second.empty()) return found->second;
+    if (found != graph_.shapes.end()) return found->second.empty() ? kScalar : found->second;
     throw RequestError(fmt::format(
         "{}: the shape of '{}' (operator {}, '{}') is not known; save the graph with inferred "
         "shapes, or say the sizes of named dimensions with --dim NAME=N",
@@ -105,7 +136,12 @@ class RowMaker {
   }
 
   bool is_weight(const OnnxNode& node, std::size_t index) const {
-    return index < node.inputs.size() && graph_.weights.count(node.inputs[index]) != 0;
+    return index < node.inputs.size() && weights_.count(node.inputs[index]) != 0;
+  }
+
+  /// The tensor of the file that a weight is a view of.
+  const std::string& weight(const OnnxNode& node, std::size_t index) const {
+    return weights_.at(node.inputs[index]);
   }
 
   [[noreturn]] void fail(const OnnxNode& node, const std::string& found,
@@ -137,7 +173,16 @@ class RowMaker {
     return ids;
   }
 
+  /// What lies otherwise, or what an operator that is left out has made of a weight, is a weight.
   void pass_through(const OnnxNode& node) {
+    const bool weights = !node.inputs.empty() &&
+                         std::all_of(node.inputs.begin(), node.inputs.end(), [&](const auto& name) {
+                           return name.empty() || weights_.count(name) != 0;
+                         });
+    if (weights) {
+      const std::string& source = weights_.at(node.inputs.front());
+      for (const std::string& tensor : node.outputs) weights_[tensor] = source;
+    }
     const std::vector<std::string> ids = producers(node);
     if (ids.empty()) return;
     for (const std::string& tensor : node.outputs) rows_[tensor] = ids.front();
@@ -161,17 +206,35 @@ class RowMaker {
     if (node.op == "Conv") return add_convolution(node);
     if (node.op == "Gather") return add_gather(node);
     if (node.outputs.empty()) fail(node, "no output", "one");
-    const bool softmax = node.op == "Softmax";
-    const OnnxShape& x =
-        softmax || node.op == "LayerNormalization" ? input(node, 0) : shape(node, node.outputs[0]);
+    if (node.op == "Softmax" || node.op == "LayerNormalization") return add_vectors(node);
+    const OnnxShape& x = shape(node, node.outputs[0]);
     const std::uint32_t last = product(node, {x.back()});
     const std::uint32_t others = product(node, OnnxShape(x.begin(), x.end() - 1));
+    row(node, "eltwise", last, 0, others).fn = eltwise_function(node);
+  }
+
+  // A norm is of all sides from `axis` on, as is a softmax before version 13; since then it is of
+  // that side alone.
+  void add_vectors(const OnnxNode& node) {
+    const OnnxShape& x = input(node, 0);
+    const bool softmax = node.op == "Softmax";
+    constexpr std::int64_t kOneSide = 13;
+    const bool old = softmax && graph_.version != 0 && graph_.version < kOneSide;
+    const auto rank = static_cast<std::int64_t>(x.size());
+    const std::int64_t given = node.number("axis", old ? 1 : -1);
+    const std::int64_t axis = given < 0 ? given + rank : given;
+    if (axis < 0 || axis >= rank) {
+      fail(node, fmt::format("axis {}", given), fmt::format("an axis of {} sides", rank));
+    }
+    const auto first = x.begin() + axis;
+    const auto last = softmax && !old ? first + 1 : x.end();
+    OnnxShape others(x.begin(), first);
+    others.insert(others.end(), last, x.end());
+    const std::uint32_t length = product(node, OnnxShape(first, last));
     if (softmax) {
-      row(node, "softmax", others, 0, last);
-    } else if (node.op == "LayerNormalization") {
-      row(node, "layernorm", last, 0, others);
+      row(node, "softmax", product(node, others), 0, length);
     } else {
-      row(node, "eltwise", last, 0, others).fn = eltwise_function(node);
+      row(node, "layernorm", length, 0, product(node, others));
     }
   }
 
@@ -197,19 +260,36 @@ class RowMaker {
     const std::uint32_t n = product(node, {trans_b ? b[0] : b[1]});
     if ((trans_b ? b[1] : b[0]) != k) fail(node, "sides that do not match", "A[M x K], B[K x N]");
     multiply(node, m, k, n, 1);
+    const bool biased = node.inputs.size() > 2 && !node.inputs[2].empty();
+    if (biased) add_bias(node, n, m);
+  }
+
+  // The third operand of a product, which other files add by a node of its own.
+  void add_bias(const OnnxNode& node, std::uint64_t length, std::uint64_t vectors) {
+    LayerOp& added = context_.add(fmt::format("{}.bias", node.name), "eltwise");
+    added.m = product(node, {length});
+    added.n = product(node, {vectors});
+    added.fn = is_weight(node, 2) ? "bias" : "add";
+    for (const std::string& tensor : node.outputs) rows_[tensor] = added.id;
   }
 
   void multiply(const OnnxNode& node, std::uint32_t m, std::uint32_t k, std::uint32_t n,
                 std::uint32_t batch) {
-    if (is_weight(node, 1)) {
-      row(node, "gemm", n, k, m).batch = batch;
-    } else if (is_weight(node, 0)) {
-      row(node, "gemm", m, k, n).batch = batch;
-    } else {
-      LayerOp& added = row(node, "bmm", m, k, n);
-      added.batch = batch;
-      added.fn = "dot";
+    for (const std::size_t index : {std::size_t{1}, std::size_t{0}}) {
+      if (!is_weight(node, index)) continue;
+      multiplied_.insert(weight(node, index));
+      const OnnxShape& w = input(node, index);
+      // a weight with fewer batches than the product serves several with one
+      const std::uint32_t own = product(node, OnnxShape(w.begin(), w.end() - 2));
+      LayerOp& added =
+          row(node, "gemm", index == 1 ? n : m, k,
+              product(node, {index == 1 ? m : n, static_cast<std::uint64_t>(batch / own)}));
+      added.batch = own;
+      return;
     }
+    LayerOp& added = row(node, "bmm", m, k, n);
+    added.batch = batch;
+    added.fn = "dot";
   }
 
   void add_matmul(const OnnxNode& node) {
@@ -262,6 +342,9 @@ class RowMaker {
     LayerOp& added = row(node, "gemm", product(node, {w[0] / groups}), k, product(node, columns));
     added.batch = product(node, {groups});
     added.args = {{"x_unique", fmt::format("{}", product(node, unique))}};
+    if (is_weight(node, 1)) multiplied_.insert(weight(node, 1));
+    const bool biased = node.inputs.size() > 2 && !node.inputs[2].empty();
+    if (biased) add_bias(node, w[0], product(node, columns));
   }
 
   // Rows of a table by their numbers.
@@ -270,6 +353,9 @@ class RowMaker {
     const OnnxShape& table = input(node, 0);
     const OnnxShape& indices = input(node, 1);
     if (table.size() != 2) return pass_through(node);
+    if (node.number("axis", 0) != 0) {
+      fail(node, fmt::format("axis {}", node.number("axis", 0)), "rows of a table, axis 0");
+    }
     row(node, "embed", product(node, {table[1]}), product(node, {table[0]}), product(node, indices))
         .fn = "gather";
   }
@@ -278,7 +364,9 @@ class RowMaker {
   const OnnxGraph& graph_;
   ImportContext& context_;
   std::set<std::string> skipped_;
-  std::map<std::string, std::string> rows_;  // ids, by the tensors they make
+  std::map<std::string, std::string> rows_;     // ids, by the tensors they make
+  std::map<std::string, std::string> weights_;  // tensors of the file, by the views of them
+  std::set<std::string> multiplied_;            // of these, those that products take
 };
 
 }  // namespace

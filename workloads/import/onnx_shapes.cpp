@@ -51,6 +51,16 @@ std::int64_t listed(const OnnxNode& node, const std::string& key, std::size_t in
   return found->second[index];
 }
 
+// What `auto_pad` adds to one side: so much that a result has a place for each stride.
+std::optional<std::int64_t> same_pads(const OnnxNode& node, std::int64_t input, std::int64_t reach,
+                                      std::int64_t stride) {
+  const auto word = node.words.find("auto_pad");
+  if (word == node.words.end() || word->second == "NOTSET") return std::nullopt;
+  if (word->second == "VALID") return 0;
+  const std::int64_t results = (input + stride - 1) / stride;
+  return std::max<std::int64_t>((results - 1) * stride + reach - input, 0);
+}
+
 // [N, C, spatial...] and weights [filters, C / group, kernel...].
 MaybeShape convolution(const OnnxNode& node, const OnnxShape& x, const OnnxShape& w) {
   if (x.size() < 3 || w.size() != x.size()) return std::nullopt;
@@ -67,7 +77,8 @@ MaybeShape convolution(const OnnxNode& node, const OnnxShape& x, const OnnxShape
       return std::nullopt;
     }
     const std::int64_t reach = dilation * (static_cast<std::int64_t>(w[i + 2]) - 1) + 1;
-    const std::int64_t input = static_cast<std::int64_t>(x[i + 2]) + pads;
+    const auto side = static_cast<std::int64_t>(x[i + 2]);
+    const std::int64_t input = side + same_pads(node, side, reach, stride).value_or(pads);
     if (reach > input) return std::nullopt;
     result.push_back(static_cast<std::uint64_t>((input - reach) / stride + 1));
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "sim/base/error.hpp"
 #include "workloads/import/onnx_graph.hpp"
@@ -28,7 +29,8 @@ std::map<std::string, std::uint64_t> named_dimensions(const Settings& settings) 
         parse_integer(text.substr(equals + 1), 1, kMostSide, size) != IntegerError::none) {
       refuse_setting("dim", text, "NAME=N, a name and a whole number");
     }
-    dimensions[text.substr(0, equals)] = size;
+    const bool first = dimensions.emplace(text.substr(0, equals), size).second;
+    if (!first) refuse_setting("dim", text, "one size for a name");
   }
   return dimensions;
 }
@@ -49,6 +51,9 @@ class OnnxReader {
       throw_problem({file_.path, "E206", "", "bytes that are no ONNX model", "a ModelProto", ""});
     }
     const onnx::GraphProto& graph = model.graph();
+    for (const auto& set : model.opset_import()) {
+      if (is_standard(set.domain())) graph_.version = set.version();
+    }
     for (const auto& tensor : graph.initializer()) add_weight(tensor);
     for (const auto& value : graph.input()) add_value(value);
     for (const auto& value : graph.value_info()) add_value(value);
@@ -61,7 +66,21 @@ class OnnxReader {
   /// Names of dimensions without a size.
   const std::set<std::string>& unnamed() const { return unnamed_; }
 
+  /// Sizes that were given to names which no input or result has.
+  std::vector<std::string> unused() const {
+    std::vector<std::string> names;
+    for (const auto& [name, size] : sizes_) {
+      if (names_.count(name) == 0) names.push_back(name);
+    }
+    return names;
+  }
+
  private:
+  /// Operators of other domains may have a name of these and do something else.
+  static bool is_standard(const std::string& domain) {
+    return domain.empty() || domain == "ai.onnx";
+  }
+
   void add_weight(const onnx::TensorProto& tensor) {
     OnnxShape shape;
     for (const std::int64_t side : tensor.dims()) {
@@ -70,6 +89,11 @@ class OnnxReader {
     }
     graph_.weights.insert(tensor.name());
     graph_.shapes[tensor.name()] = shape;
+    if (graph_.type.empty() && shape.size() > 1) {
+      graph_.type = lower_case(onnx::TensorProto::DataType_Name(
+          static_cast<onnx::TensorProto::DataType>(tensor.data_type())));
+    }
+    if (shape.size() > 1) count_zeros(tensor, shape);
     constexpr std::uint64_t kMostRank = 16;
     if (tensor.data_type() != onnx::TensorProto::INT64 || shape.size() != 1 ||
         shape[0] > kMostRank) {
@@ -83,11 +107,41 @@ class OnnxReader {
     if (list.size() == shape[0]) graph_.lists[tensor.name()] = list;
   }
 
+  void count_zeros(const onnx::TensorProto& tensor, const OnnxShape& shape) {
+    std::size_t width = 0;
+    if (tensor.data_type() == onnx::TensorProto::FLOAT) width = sizeof(float);
+    if (tensor.data_type() == onnx::TensorProto::FLOAT16) width = sizeof(std::uint16_t);
+    std::uint64_t all = width;
+    for (const std::uint64_t side : shape) all *= std::min(side, kMostSide);
+    const std::string& bytes = tensor.raw_data();
+    std::size_t zeros = 0;
+    if (width != 0 && !bytes.empty() && bytes.size() == all) {
+      for (std::size_t at = 0; at < bytes.size(); at += width) {
+        zeros += is_zero(std::string_view(bytes).substr(at, width)) ? 1 : 0;
+      }
+      graph_.zeros[tensor.name()] =
+          static_cast<double>(zeros) / (static_cast<double>(all) / static_cast<double>(width));
+    } else if (tensor.data_type() == onnx::TensorProto::FLOAT && tensor.float_data_size() != 0) {
+      const auto& list = tensor.float_data();
+      zeros = static_cast<std::size_t>(std::count(list.begin(), list.end(), 0.0F));
+      graph_.zeros[tensor.name()] = static_cast<double>(zeros) / static_cast<double>(list.size());
+    }
+  }
+
+  /// A zero of either sign, its sign in the last byte.
+  static bool is_zero(std::string_view number) {
+    constexpr unsigned char kSign = 0x80;
+    const auto last = static_cast<unsigned char>(number.back());
+    return (last == 0 || last == kSign) &&
+           std::all_of(number.begin(), number.end() - 1, [](char byte) { return byte == 0; });
+  }
+
   void add_value(const onnx::ValueInfoProto& value) {
     if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape()) return;
     if (graph_.shapes.count(value.name()) != 0) return;
     OnnxShape shape;
     for (const auto& side : value.type().tensor_type().shape().dim()) {
+      names_.insert(side.dim_param());
       const auto named = sizes_.find(side.dim_param());
       if (side.has_dim_value() && side.dim_value() >= 1) {
         shape.push_back(static_cast<std::uint64_t>(side.dim_value()));
@@ -104,13 +158,18 @@ class OnnxReader {
   void add_node(const onnx::NodeProto& proto) {
     OnnxNode node;
     node.op = proto.op_type();
+    const bool known = is_standard(proto.domain()) || proto.domain() == "com.microsoft";
+    if (!known) node.op = fmt::format("{}.{}", proto.domain(), proto.op_type());
     node.inputs.assign(proto.input().begin(), proto.input().end());
-    node.outputs.assign(proto.output().begin(), proto.output().end());
+    for (const std::string& output : proto.output()) {
+      if (!output.empty()) node.outputs.push_back(output);  // without a name: nobody wants it
+    }
     node.name = !proto.name().empty()   ? proto.name()
                 : !node.outputs.empty() ? node.outputs.front()
                                         : node.op;
     for (const auto& attribute : proto.attribute()) {
       std::vector<std::int64_t>& list = node.attributes[attribute.name()];
+      if (attribute.has_s()) node.words[attribute.name()] = attribute.s();
       if (attribute.has_i()) list.push_back(attribute.i());
       for (const std::int64_t number : attribute.ints()) list.push_back(number);
     }
@@ -146,6 +205,7 @@ class OnnxReader {
   const ImportFile& file_;
   std::map<std::string, std::uint64_t> sizes_;
   std::set<std::string> unnamed_;
+  std::set<std::string> names_;  // of dimensions
   OnnxGraph graph_;
 };
 
@@ -155,6 +215,10 @@ void import_onnx(const ImportFile& file, ImportContext& context) {
   OnnxReader reader(file, context.settings());
   OnnxGraph graph = reader.read();
   infer_shapes(graph);
+  for (const std::string& name : reader.unused()) {
+    context.result.warnings.push_back(
+        fmt::format("{}: --dim: no dimension of this graph is '{}'", file.path, quotable(name)));
+  }
   try {
     add_onnx_rows(file, graph, context);
   } catch (const RequestError& error) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
+#include <utility>
 
 #include "workloads/trace/problem.hpp"
 
@@ -15,6 +17,23 @@ namespace {
 [[noreturn]] void throw_unreadable(const std::string& path, const std::string& found,
                                    const std::string& allowed) {
   throw_problem({place(path, 1, 1), "E001", "", found, allowed, ""});
+}
+
+/// The program that unpacks such a file; empty of one that is not packed. The arrays of an .npz
+/// lie in a zip archive, which its reader unpacks.
+std::string unpacker_of(const std::string& path, std::string_view text) {
+  static const std::array<std::pair<std::string_view, const char*>, 5> kMarks = {{
+      {"\x1f\x8b", "gzip"},
+      {"BZh", "bzip2"},
+      {std::string_view("\xfd\x37zXZ\0", 6), "xz"},
+      {"\x28\xb5\x2f\xfd", "zstd"},
+      {"PK\x03\x04", "zip"},
+  }};
+  for (const auto& [mark, program] : kMarks) {
+    const bool arrays = mark[0] == 'P' && std::filesystem::path(path).extension() == ".npz";
+    if (!arrays && text.substr(0, mark.size()) == mark) return program;
+  }
+  return {};
 }
 
 }  // namespace
@@ -41,6 +60,9 @@ std::string read_text_file(const std::string& path) {
     }
   }
   if (file.bad()) throw_unreadable(path, "a file that cannot be read", "a readable file");
+  if (const std::string packed = unpacker_of(path, text); !packed.empty()) {
+    throw_unreadable(path, fmt::format("a file packed by {}", packed), "the unpacked file");
+  }
   if (text.compare(0, kMark.size(), kMark) == 0) text.erase(0, kMark.size());
   return text;
 }

@@ -40,7 +40,25 @@ namespace {
 constexpr std::size_t kMostFrontRows = 20;  // of a table on a terminal
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
-/// What conditions of subject_to may name, in the units of summary.csv.
+/// What conditions of subject_to may name.
+const std::vector<std::string>& measured_names() {
+  static const std::vector<std::string> kNames = {"time_s", "energy_j", "power_w", "silicon_mm2",
+                                                  "useful_tflops"};
+  return kNames;
+}
+
+/// Known before the first simulation, as all of it is.
+void check_names(const SweepCondition& condition) {
+  const std::vector<std::string>& names = measured_names();
+  for (const std::string& word : condition.words()) {
+    if (std::find(names.begin(), names.end(), word) != names.end()) continue;
+    throw RequestError(fmt::format("{}: subject_to: found '{}'; allowed: numbers and {}{}",
+                                   condition.place(), word, fmt::join(names, ", "),
+                                   hint_of(word, names)));
+  }
+}
+
+/// The values of these, in the units of summary.csv.
 std::optional<double> measured(const SummaryRow& total, const std::string& name) {
   if (name == "time_s") return total.time_s;
   if (name == "energy_j" && total.energy_j) return total.energy_j->nominal;
@@ -65,6 +83,7 @@ class Search {
     }
     for (const SearchWords::Word& each : words_.subject_to) {
       conditions_.emplace_back(each.text, each.place);
+      check_names(conditions_.back());
     }
     if (words_.descent && objectives_.size() > 1) {
       throw RequestError(fmt::format(
@@ -345,8 +364,8 @@ std::string search_text(const Search& search) {
   for (const std::string& axis : search.sweep().axes)
     table.column(axis, "", TextTable::Align::left);
   for (const Objective each : search.objectives()) {
-    table.column(word(each), "");
-    table.column("bound", "");
+    table.column(word(each), unit_of(each));
+    table.column("bound", unit_of(each));
   }
   for (std::size_t i = 0; i < std::min(front.size(), kMostFrontRows); ++i) {
     std::vector<std::string> row{fmt::format("{}", front[i])};
@@ -362,8 +381,9 @@ std::string search_text(const Search& search) {
   const double least = search.order().least().front();
   const double best = points[front[0]].value[0];
   if (least > 0) {
-    text += fmt::format("\nNo point can be below {}: the best is {:.1f} % above that\n",
-                        number(least), 100 * (best / least - 1));
+    text +=
+        fmt::format("\nNo point can be below {} {}: the best is {:.1f} % above that\n",
+                    number(least), unit_of(search.objectives().front()), 100 * (best / least - 1));
   }
   if (const std::vector<double> slack = search.order().slack(); !slack.empty()) {
     text += fmt::format(

@@ -13,13 +13,14 @@ namespace {
 struct Named {
   Objective objective;
   const char* word;
+  const char* unit;
 };
 
-constexpr std::array<Named, 5> kObjectives = {{{Objective::time, "time"},
-                                               {Objective::energy, "energy"},
-                                               {Objective::energy_delay, "energy_delay"},
-                                               {Objective::area, "area"},
-                                               {Objective::area_delay, "area_delay"}}};
+constexpr std::array<Named, 5> kObjectives = {{{Objective::time, "time", "s"},
+                                               {Objective::energy, "energy", "J"},
+                                               {Objective::energy_delay, "energy_delay", "J s"},
+                                               {Objective::area, "area", "mm2"},
+                                               {Objective::area_delay, "area_delay", "mm2 s"}}};
 
 /// True if `a`, each smaller by a share `gain`, is nowhere above `b`.
 bool not_above(const std::vector<double>& a, const std::vector<double>& b, double gain = 0) {
@@ -38,6 +39,10 @@ std::optional<Objective> objective_of(const std::string& word) {
 
 const char* word(Objective objective) {
   return kObjectives.at(static_cast<std::size_t>(objective)).word;
+}
+
+const char* unit_of(Objective objective) {
+  return kObjectives.at(static_cast<std::size_t>(objective)).unit;
 }
 
 std::vector<std::string> objective_words() {

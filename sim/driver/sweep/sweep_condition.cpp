@@ -186,7 +186,18 @@ struct Evaluation {
     return *result;
   }
 
+  /// True if a word of it is the name of a value.
+  bool names(const Node& node) const {
+    if (node.operands.empty()) return lookup(node.word).has_value();
+    return std::any_of(node.operands.begin(), node.operands.end(),
+                       [&](const Tree& each) { return names(*each); });
+  }
+
   bool equal(const Node& left, const Node& right) const {
+    if (!names(left) && !names(right)) {
+      refuse(fmt::format("compares '{}' with '{}', and neither names a value of a point",
+                         value(left), value(right)));
+    }
     const std::string a = value(left);
     const std::string b = value(right);
     const std::optional<double> x = number_of(a);
@@ -215,11 +226,22 @@ struct Evaluation {
   }
 };
 
+void collect_words(const Node& node, std::set<std::string>& words) {
+  for (const Tree& each : node.operands) collect_words(*each, words);
+  if (node.operands.empty() && !number_of(node.word)) words.insert(node.word);
+}
+
 }  // namespace
 
 SweepCondition::SweepCondition(std::string text, std::string place)
     : text_(std::move(text)), place_(std::move(place)) {
   root_ = Parser(text_, place_).parse();
+}
+
+std::set<std::string> SweepCondition::words() const {
+  std::set<std::string> words;
+  collect_words(*root_, words);
+  return words;
 }
 
 bool SweepCondition::holds(const Lookup& lookup) const {

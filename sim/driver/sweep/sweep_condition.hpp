@@ -21,10 +21,15 @@ class SweepCondition {
   SweepCondition(std::string text, std::string place);
 
   /// Whether it holds. A comparison of < or > with something that is no number, or of a value
-  /// that this point does not have, is a RequestError.
+  /// that this point does not have, or of words none of which names a value, is a RequestError.
   bool holds(const Lookup& lookup) const;
 
+  /// The words of it that are no numbers, names of values among them.
+  std::set<std::string> words() const;
+
   const std::string& text() const { return text_; }
+
+  const std::string& place() const { return place_; }
 
   struct Node;
 

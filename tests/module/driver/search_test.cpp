@@ -24,6 +24,7 @@ namespace lacuna::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const char* const kSpace =
     "machine: wse2\ngemm: 96x96x64\npattern: unstructured\ndensity: 0.3\nresidency: streamed\n"
@@ -88,6 +89,11 @@ TEST(Search, RefusesWhatItDoesNotUnderstand) {
               HasSubstr("strategy bounds finds a front"));
   EXPECT_THAT(search(bench, "minimise: [time, area, time]\n" + space).err,
               HasSubstr("space.yaml:1:24: minimise: found 'time' twice; allowed: each once"));
+  const Ran condition = search(bench, "minimise: time\nsubject_to: tme_s == 4\n" + space);
+  EXPECT_THAT(condition.err, HasSubstr("space.yaml:2:13: subject_to: found 'tme_s'; allowed: "
+                                       "numbers and time_s, energy_j, power_w, silicon_mm2, "
+                                       "useful_tflops; did you mean 'time_s'?"));
+  EXPECT_THAT(condition.err, Not(HasSubstr("done")));  // before anything is simulated
   const Ran sweep = run_real("sweep " + bench.file("s.yaml", "minimise: time\n" + space));
   EXPECT_THAT(sweep.err, HasSubstr("'minimise' is of a search"));
 }

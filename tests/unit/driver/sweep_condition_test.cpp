@@ -62,6 +62,9 @@ TEST(SweepCondition, RefusesWhatItDoesNotUnderstandWithPlaceAndWord) {
               ::testing::HasSubstr("needs a number where a point has 'dense'"));
   EXPECT_THAT(refusal_of("blok < 4"),
               ::testing::HasSubstr("needs a number where a point has 'blok'"));
+  EXPECT_THAT(refusal_of("blok != 8"),
+              ::testing::HasSubstr("compares 'blok' with '8', and neither names a value"));
+  EXPECT_THAT(refusal_of("block == 4 and 1 == 1"), ::testing::HasSubstr("neither names a value"));
 }
 
 }  // namespace

@@ -1,25 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/trace/text_file.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
+
+#include "sim/base/error.hpp"
 
 namespace lacuna {
 namespace {
 
-std::string read_back(const std::string& bytes) {
-  std::string name = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
-  const int file = mkstemp(name.data());
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::string read_back(const std::string& bytes, const std::string& extension = "") {
+  std::string name = std::filesystem::temp_directory_path() / ("lacuna-XXXXXX" + extension);
+  const int file = mkstemps(name.data(), static_cast<int>(extension.size()));
   close(file);
   std::ofstream(name, std::ios::binary) << bytes;
-  std::string text = read_text_file(name);
-  std::remove(name.c_str());
-  return text;
+  try {
+    std::string text = read_text_file(name);
+    std::remove(name.c_str());
+    return text;
+  } catch (...) {
+    std::remove(name.c_str());
+    throw;
+  }
 }
 
 // What some programs put before UTF-8 is none of the content; inside it is.
@@ -29,6 +41,21 @@ TEST(TextFile, HasNoByteOrderMark) {
   EXPECT_EQ(read_back("{}\xEF\xBB\xBF"), "{}\xEF\xBB\xBF");
   EXPECT_EQ(read_back("\xEF\xBB"), "\xEF\xBB");
   EXPECT_EQ(read_back(""), "");
+}
+
+// No byte of such a file is at fault: it is the wrong file. Arrays of an .npz are unpacked.
+TEST(TextFile, NamesAPackedFile) {
+  const std::map<std::string, std::string> packed = {{"gzip", "\x1f\x8b\x08"},
+                                                     {"bzip2", "BZh9"},
+                                                     {"xz", std::string("\xfd\x37zXZ\0", 6)},
+                                                     {"zstd", "\x28\xb5\x2f\xfd"},
+                                                     {"zip", "PK\x03\x04"}};
+  for (const auto& [program, bytes] : packed) {
+    EXPECT_THAT([&] { read_back(bytes); },
+                ThrowsMessage<TraceError>(
+                    HasSubstr("a file packed by " + program + "'; allowed: the unpacked file")));
+  }
+  EXPECT_EQ(read_back("PK\x03\x04", ".npz"), "PK\x03\x04");
 }
 
 }  // namespace
