@@ -93,7 +93,7 @@ int AmpUnit::more_fill(AmpMode mode) const {
 }
 
 std::uint64_t AmpUnit::weight_loads(std::uint64_t bytes) const {
-  const std::uint64_t load = 8 * load_words();
+  const std::uint64_t load = std::uint64_t{8} * load_words();
   return (bytes + load - 1) / load;
 }
 

@@ -6,7 +6,9 @@
 namespace lacuna {
 namespace {
 
-thread_local ColumnCounts* innermost = nullptr;
+// of a thread, which nests them
+thread_local ColumnCounts* innermost =
+    nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 }  // namespace
 

@@ -7,6 +7,6 @@ namespace lacuna::ipu {
 
 /// Schedules `list` on the chip's tiles. Deterministic; the order of transfers in the list is a
 /// hint only.
-ExchangePlan plan_exchange(const ChipParams& params, const TransferList& list);
+ExchangePlan plan_exchange(const ChipParams& chip, const TransferList& list);
 
 }  // namespace lacuna::ipu

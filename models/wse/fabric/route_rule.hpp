@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "models/wse/lanes.hpp"
 #include "models/wse/program/wavelet.hpp"
@@ -82,8 +83,9 @@ class HeadCopies {
   Ways wants(const Ways& needs) const { return still_wanted(needs, made_); }
   /// and in lanes the same of one way.
   template <class Lane>
-  Lane wants(std::size_t way, const Lane& needs) const {
-    return still_wanted<Lane>(needs, made_.way[way]);
+  auto wants(std::size_t way, const Lane& needs) const {
+    using Made = std::decay_t<decltype(made_.way[way])>;
+    return still_wanted<Made>(static_cast<Made>(needs), made_.way[way]);
   }
   template <class Lane>
   void make(std::size_t way, const Lane& copies) {

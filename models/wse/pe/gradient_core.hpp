@@ -81,8 +81,8 @@ class GradientCores final : public LaneCores {
   }
   Lane ring_left(std::size_t place) const;
   void streamed(std::size_t /*place*/, const Lane& /*lanes*/) {}
-  void move(std::size_t place, const Lane& take, const Lane& take_words, const Lane& send,
-            const Lane& send_words, const Lane& chain);
+  void move(std::size_t place, const Lane& take, const Lane& words_in, const Lane& send,
+            const Lane& words_out, const Lane& chain);
   void progress(std::size_t place, const Lane& lanes);
   void ended(std::size_t /*place*/, const Lane& /*lanes*/) { ++finished_; }
 

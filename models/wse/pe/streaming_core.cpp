@@ -287,7 +287,7 @@ Lanes<std::int64_t> StreamingCores::finish(std::size_t place, const Lane& lanes)
   return lanes;
 }
 
-bool StreamingCores::exchanged(const Core& core) const {
+bool StreamingCores::exchanged(const Core& core) {
   const StreamState<Number>& s = core.state;
   return (s.unsent[0] | s.untaken[0] | s.sending[0] | s.taking[0]) == 0;
 }

@@ -124,7 +124,7 @@ class StreamingCores final : public LaneCores {
     return kernel_.exchange.columns[core.ports.column];
   }
   /// All its packets are sent and taken.
-  bool exchanged(const Core& core) const;
+  static bool exchanged(const Core& core);
   void set_exchange(Core& core) const;
   void finish_exchange(Core& core);
   unsigned stream_color(const Core& core) const {

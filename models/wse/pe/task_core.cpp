@@ -184,18 +184,19 @@ bool TaskCores::Main::triggered(std::size_t task, Cycle now) {
   const Task& what = core_.program->tasks[task];
   if (core_.blocked[task]) return false;
   if (what.kind == Task::Kind::local) return core_.active[task];
-  for (const TaskPorts::In& port : core_.ports.in) {
-    if (what.kind == Task::Kind::data && port.color != what.color) continue;
-    if (!cores_.links_.can_pop(port.queue, now)) continue;
+  const auto starts = [&](const TaskPorts::In& port) {
+    if (what.kind == Task::Kind::data && port.color != what.color) return false;
+    if (!cores_.links_.can_pop(port.queue, now)) return false;
     const Wavelet& word = cores_.links_.front(port.queue);
     const bool meant = what.kind == Task::Kind::data
                            ? !word.control
                            : word.control && word.payload >> 16U == what.id;
-    if (!meant || is_read(core_, port.queue)) continue;
-    queue_ = port.queue;
-    return true;
-  }
-  return false;
+    return meant && !is_read(core_, port.queue);
+  };
+  const auto& ports = core_.ports.in;
+  const auto found = std::find_if(ports.begin(), ports.end(), starts);
+  if (found != ports.end()) queue_ = found->queue;
+  return queue_ != kNoLink;
 }
 
 Task::Kind TaskCores::Main::take(std::size_t task, Cycle now) {

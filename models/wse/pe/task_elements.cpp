@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <utility>
 
 #include "models/wse/pe/task_core.hpp"
@@ -72,7 +73,8 @@ float TaskCores::make_element(Core& core, const Thread& thread, std::uint32_t i,
 void TaskCores::move_words(Core& core, const Thread& thread, std::uint32_t elements, Cycle now) {
   const Instruction& what = *thread.instruction;
   const std::uint32_t in = words_of(source_bytes(what.element), elements);
-  const std::pair<const Operand*, LinkId> sources[] = {{&what.a, thread.a}, {&what.b, thread.b}};
+  const std::array<std::pair<const Operand*, LinkId>, 2> sources{
+      {{&what.a, thread.a}, {&what.b, thread.b}}};
   for (const auto& [operand, link] : sources) {
     if (!operand->is_stream()) continue;
     for (std::uint32_t i = 0; i < in; ++i) take_word(core, *operand, link, now);

@@ -71,6 +71,14 @@ bool reads_what_it_writes(const Instruction& instruction) {
   return same(instruction.a);
 }
 
+/// Stalls in 16 elements of a multiply-accumulate in place that no bank explains.
+std::uint32_t residual_of(const Instruction& instruction, const MemoryParams& mem) {
+  if (mem.ports().conflict_bytes != 8 && instruction.to.inner != 0) return 0;
+  if (instruction.element == Element::fp32) return mem.fma32_stalls;
+  const bool halves = source_bytes(instruction.element) == 2 && !is_integer(instruction.element);
+  return halves ? mem.fma16_stalls : 0;
+}
+
 }  // namespace
 
 std::uint32_t elements_per_beat(const Instruction& instruction, const SimdParams& simd,
@@ -114,10 +122,7 @@ BeatCost::BeatCost(const Instruction& instruction, const SimdParams& simd, const
   read(instruction.b, source);
   writes_ = streams(instruction.to);
   write_bytes_ = writes_ ? result : 0;
-  if (in_place && writes_ && instruction.element == Element::fp32) residual_ = mem.fma32_stalls;
-  const bool halves = source == 2 && !is_integer(instruction.element);
-  if (in_place && writes_ && halves) residual_ = mem.fma16_stalls;
-  if (ports_.conflict_bytes != 8 && instruction.to.inner != 0) residual_ = 0;
+  if (in_place && writes_) residual_ = residual_of(instruction, mem);
   in_place_ = in_place || reads_what_it_writes(instruction);
   if (is_special(instruction.op)) special_ = simd.special_cycles - 1;
   if (sources_ == 1 && !writes_ && instruction.to.kind == Kind::memory && simd.to_register != 0) {
@@ -188,11 +193,12 @@ bool BeatCost::write_meets_read(std::uint32_t first) const {
 std::uint32_t BeatCost::port_cycles(std::uint32_t first, std::uint32_t count) const {
   const std::uint64_t each = std::uint64_t{8} * port_bytes_;
   const std::uint64_t read = each * count;
-  const std::uint64_t write = std::uint64_t{8} * write_bytes_ * count;
+  const std::uint64_t written = std::uint64_t{8} * write_bytes_;
+  const std::uint64_t write = written * count;
   if (ports_.write_share == 0) return ports_.cycles(read, write);
   const std::uint64_t end = std::uint64_t{first} + count;
-  const std::uint64_t shared = ports_.shared_until(each * end, 8 * write_bytes_ * end) -
-                               ports_.shared_until(each * first, 8 * write_bytes_ * first);
+  const std::uint64_t shared = ports_.shared_until(each * end, written * end) -
+                               ports_.shared_until(each * first, written * first);
   return std::max({1U, ports_.need(read, ports_.read_bits), ports_.need(write, ports_.write_bits),
                    static_cast<std::uint32_t>(shared)});
 }

@@ -133,7 +133,8 @@ class LaneTasks {
     Threads& t = threads[block];
     const auto first = static_cast<std::uint32_t>(block * kWidth);
     Vector any_issued{};
-    for (std::uint8_t context = 0; context < kContexts; ++context) {
+    constexpr std::uint8_t kAll = kContexts;
+    for (std::uint8_t context = 0; context < kAll; ++context) {
       const Vector& issued = issue.issued[context];
       any_issued |= issued;
       t.left[context] += issued;
