@@ -37,7 +37,7 @@ class LaneInjectors {
 
   // The two parts of step(), between which words that leave may be paid for.
   EdgeTokens& tokens() { return tokens_; }
-  const std::vector<Number>& send_words(Cycle now, const std::vector<Number>& open);
+  const std::vector<Number>& send_words(Cycle now, const std::vector<Number>& room);
 
   /// Of all columns: words to be sent, and those of them that are not sent yet.
   std::uint64_t words() const;

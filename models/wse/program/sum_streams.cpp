@@ -29,44 +29,48 @@ bool overlap(const std::vector<bool>& a, const std::vector<bool>& b) {
 SumStreams::SumStreams(const Program& program)
     : column_of(program.columns), kernel(program.kernel), weights(program.kernel.stream_color(0)) {
   std::iota(column_of.begin(), column_of.end(), 0U);
-  for (const Port port : {kEast, kWest}) {
-    const std::size_t first = streams.size();
-    std::vector<std::vector<bool>> used;
-    for (unsigned color = 0; color < kColors; ++color) {
-      if (program.kernel.exchange.has(Color{static_cast<std::uint8_t>(color)})) continue;
-      const std::vector<bool> links =
-          links_of(program, Color{static_cast<std::uint8_t>(color)}, port);
-      if (!overlap(links, links)) continue;
-      std::size_t s = 0;
-      while (s < used.size() && overlap(used[s], links)) ++s;
-      if (s == used.size()) {
-        used.emplace_back(program.columns, false);
-        streams.push_back({port == kEast, std::vector<Lane>(program.columns)});
-      }
-      for (std::size_t i = 0; i < links.size(); ++i) used[s][i] = used[s][i] || links[i];
-      of_color[color] = static_cast<std::uint8_t>(first + s);
+  place_colors(program, kEast);
+  eastern = streams.size();
+  place_colors(program, kWest);
+  for (std::uint32_t c = 0; c < program.columns; ++c) place_column(program, c);
+}
+
+/// The colors that leave by `port`, those that share no link in one stream.
+void SumStreams::place_colors(const Program& program, Port port) {
+  const std::size_t first = streams.size();
+  std::vector<std::vector<bool>> used;
+  for (std::uint8_t color = 0; color < kColors; ++color) {
+    if (program.kernel.exchange.has(Color{color})) continue;
+    const std::vector<bool> links = links_of(program, Color{color}, port);
+    if (!overlap(links, links)) continue;
+    std::size_t s = 0;
+    while (s < used.size() && overlap(used[s], links)) ++s;
+    if (s == used.size()) {
+      used.emplace_back(program.columns, false);
+      streams.push_back({port == kEast, std::vector<Lane>(program.columns)});
     }
-    if (port == kEast) eastern = streams.size();
+    for (std::size_t i = 0; i < links.size(); ++i) used[s][i] = used[s][i] || links[i];
+    of_color[color] = static_cast<std::uint8_t>(first + s);
   }
-  for (std::uint32_t c = 0; c < program.columns; ++c) {
-    std::uint8_t queue = 0;
-    for (const Route& route : program.router(program.entry, c).routes) {
-      if (route.color == program.kernel.stream_color(c)) continue;
-      if (program.kernel.exchange.has(route.color)) continue;  // its queues come last
-      if (program.gradient && program.gradient->chains_on(route.color))
-        continue;  // down the columns
-      Lane& lane = streams[of_color[static_cast<std::size_t>(route.color)]].lanes[c];
-      if (route.from == kRamp) {
-        lane.sends = true;
-        lane.out = route.color;
-        lane.queue = queue++;
-      } else {
-        lane.in = route.color;
-        lane.to_core = route.to == bit(kRamp);
-      }
+}
+
+void SumStreams::place_column(const Program& program, std::uint32_t column) {
+  std::uint8_t queue = 0;
+  for (const Route& route : program.router(program.entry, column).routes) {
+    if (route.color == program.kernel.stream_color(column)) continue;
+    if (program.kernel.exchange.has(route.color)) continue;  // its queues come last
+    if (program.gradient && program.gradient->chains_on(route.color)) continue;  // down the columns
+    Lane& lane = streams[of_color[static_cast<std::size_t>(route.color)]].lanes[column];
+    if (route.from == kRamp) {
+      lane.sends = true;
+      lane.out = route.color;
+      lane.queue = queue++;
+    } else {
+      lane.in = route.color;
+      lane.to_core = route.to == bit(kRamp);
     }
-    queues.push_back(queue);
   }
+  queues.push_back(queue);
 }
 
 }  // namespace lacuna::wse

@@ -37,6 +37,10 @@ struct SumStreams {
   const StreamingKernel& kernel;
   Color weights{};
   std::vector<std::uint8_t> queues;  // by column: output queues of its core for sums
+
+ private:
+  void place_colors(const Program& program, Port port);
+  void place_column(const Program& program, std::uint32_t column);
 };
 
 }  // namespace lacuna::wse

@@ -135,7 +135,7 @@ OneRow::OneRow(const HardwareParams& params, const Program& program, const Passa
     waits_.assign(program.columns, false);
     for (std::size_t c = 0; c < program.columns; ++c) {
       const auto [first, last] = routers_.inputs_of(c);
-      const auto stream = std::find_if(
+      const auto* const stream = std::find_if(
           &routers_.inputs()[first], &routers_.inputs()[first] + (last - first),
           [&](const RouterInput& input) { return input.color == program.kernel.weights; });
       streams_.push_back(stream);

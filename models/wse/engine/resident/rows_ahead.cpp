@@ -132,7 +132,6 @@ bool RowsAhead<Number, Sums>::advance(std::size_t r) {
     arrive(place);
     if (!last && !knows_room(r)) break;
     step(r);
-    if (place.now > last_move_ + ClockDomain::kWatchdog) stuck_ = true;
     if (stuck_) break;
   }
   return place.now != before;
@@ -218,6 +217,7 @@ void RowsAhead<Number, Sums>::step(std::size_t r) {
   }
   if (moved) last_move_ = std::max(last_move_, place.now);
   ++place.now;
+  if (place.now > last_move_ + ClockDomain::kWatchdog) stuck_ = true;
 }
 
 /// The row keeps its own time, which is so many hops behind that of the first.
