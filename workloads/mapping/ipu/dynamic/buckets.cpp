@@ -35,7 +35,7 @@ class Filler {
     deal();
     for (std::uint64_t i = 0; i < set_.buckets.size(); ++i) trim(i);
     // Pieces go to buckets of the same (x, y), then of the same x, then anywhere; whole rows first.
-    for (const std::uint64_t range : {1, 2, 3}) {
+    for (std::uint64_t range = 1; range <= 3; ++range) {
       for (const bool split : {false, true}) rebalance(range, split);
     }
     for (const SubGroup& rest : overflow_) {

@@ -40,7 +40,6 @@ class DynamicLowering {
       : types_(types),
         problem_(problem),
         plan_(plan),
-        mask_(*problem.mask),
         block_(plan.block),
         columns_(plan.tile_z * plan.z_grain),
         pass_(pass),
@@ -113,7 +112,6 @@ class DynamicLowering {
   const Types types_;
   const GemmProblem problem_;
   const DynamicPlan plan_;
-  const Mask& mask_;
   const unsigned block_;
   const std::uint64_t columns_;  // of the dense operand, of a tile
   const SparsePass pass_;

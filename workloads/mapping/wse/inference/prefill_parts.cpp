@@ -9,12 +9,7 @@
 #include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
-namespace {
-
-// Keys that a token does not see; scores of those that it sees are far from it.
-constexpr float kUnseen = -30000;
-
-}  // namespace
+namespace {}  // namespace
 
 const char* word(PrefillPart part) {
   switch (part) {

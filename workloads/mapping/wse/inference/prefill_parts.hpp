@@ -16,6 +16,9 @@ namespace lacuna::wse {
 
 struct SparseTile;
 
+/// The score of keys that a token does not see; of those that it sees it is far from that.
+constexpr float kUnseen = -30000;
+
 /// What a layer does with a chunk of a prompt, one part after the other. `score`, `softmax`, `pv`
 /// and `fold` are done for each chunk of keys, the chunk's own last; `mask` for its own alone.
 enum class PrefillPart : std::uint8_t {

@@ -126,7 +126,6 @@ void PrefillValues::put_gains(std::vector<std::uint8_t>& memory, const Place& pl
 
 /// Of the keys of its own chunk a token sees those that are not behind it.
 void PrefillValues::put_mask(std::vector<std::uint8_t>& memory, const Place& place) const {
-  constexpr float kUnseen = -30000;
   const unsigned bytes = bytes_of(shape_.sum());
   const std::uint32_t t = shape_.t();
   for (std::uint32_t block = 0; block < shape_.held(); ++block) {

@@ -73,7 +73,7 @@ std::vector<std::size_t> places(std::uint32_t first, std::uint32_t last) {
 TaskProgram plan_vector_probe(const VectorProbe& probe, const CodeCosts& costs) {
   using Kind = VectorProbe::Kind;
   const unsigned bytes = source_bytes(probe.element);
-  const auto span = static_cast<std::uint32_t>(probe.length * probe.stride);
+  const auto span = probe.length * static_cast<std::uint32_t>(probe.stride);
   Instruction what;
   what.element = probe.element;
   what.length = probe.length;

@@ -39,7 +39,6 @@ class LayerTensor {
         wafer_rows_(wafer.rows),
         m_(m),
         n_(n),
-        batch_(batch),
         m_is_feature_(batch == 1 && !scores),
         layout_(wafer, m_is_feature_ ? m : n, m_is_feature_ ? n : m, batch, unit) {}
 
@@ -115,7 +114,6 @@ class LayerTensor {
   std::uint32_t wafer_rows_;
   std::uint32_t m_;
   std::uint32_t n_;
-  std::uint32_t batch_;
   bool m_is_feature_;
   LayerLayout layout_;
 };
