@@ -304,6 +304,32 @@ Cycle edge_cycles(const Program& program, std::uint64_t positions) {
   return (words - std::min(words, saved)) * program.rate.per / program.rate.words;
 }
 
+/// Visits the columns of each ring in order, each with the one after it.
+template <class Visit>
+void for_each_ring_hop(const ColumnGroups& groups, const Visit& visit) {
+  const std::vector<std::uint32_t> order = ring_order(groups.width);
+  for (std::uint32_t g = 0; g < groups.count; ++g) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      visit(groups.column_of(g, order[i]), groups.column_of(g, order[(i + 1) % order.size()]));
+    }
+  }
+}
+
+/// Rows of dY that pass the busiest link of a row of cores, `owned` by column. A row goes around
+/// its ring up to the column before the one that has it.
+std::uint64_t rows_on_a_link(const StreamingKernel& k, const std::vector<std::uint64_t>& owned) {
+  std::vector<std::uint64_t> east(owned.size(), 0);  // by the column to the west of the link
+  std::vector<std::uint64_t> west(owned.size(), 0);
+  for_each_ring_hop(k.groups, [&](std::uint32_t c, std::uint32_t next) {
+    std::vector<std::uint64_t>& links = next > c ? east : west;
+    for (std::uint32_t at = std::min(c, next); at < std::max(c, next); ++at) {
+      links[at] += k.steps - owned[next];
+    }
+  });
+  return std::max(*std::max_element(east.begin(), east.end()),
+                  *std::max_element(west.begin(), west.end()));
+}
+
 }  // namespace
 
 Cycle least_cycles_of_gradient(const Program& program, const CoreParams& core, unsigned hop,
@@ -317,15 +343,10 @@ Cycle least_cycles_of_gradient(const Program& program, const CoreParams& core, u
   if (k.tokens.size() <= first || k.steps == 0) return 0;
   const auto below = static_cast<Cycle>(k.tokens.size() - first - 1);
   const GradientBound row(program, core, k.tokens[first], below * (2 * Cycle{ramp} + hop));
-  Cycle most = 0;
-  const std::vector<std::uint32_t> order = ring_order(k.groups.width);
-  for (std::uint32_t g = 0; g < k.groups.count; ++g) {
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::uint32_t c = k.groups.column_of(g, order[i]);
-      const std::uint32_t next = k.groups.column_of(g, order[(i + 1) % order.size()]);
-      most = std::max(most, row.column(positions[c], owned[c], owned[next]));
-    }
-  }
+  Cycle most = rows_on_a_link(k, owned) * ceil_div(k.tokens[first], k.ring_elements);
+  for_each_ring_hop(k.groups, [&](std::uint32_t c, std::uint32_t next) {
+    most = std::max(most, row.column(positions[c], owned[c], owned[next]));
+  });
   std::uint64_t all = 0;
   for (const std::uint64_t each : positions) all += each;
   return std::max(most, edge_cycles(program, all));

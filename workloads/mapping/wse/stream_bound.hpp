@@ -44,8 +44,8 @@ Cycle least_cycles_of_held(const StreamingKernel& kernel, const CoreParams& core
                            const std::vector<std::vector<std::uint32_t>>& words);
 
 /// Cycles that no run of a weight gradient can be below, from counts alone: the issue slots and
-/// dispatches of a core, the way of its sums down the column, words through the edge. `hop` and
-/// `ramp`: latencies of a link and of a ramp.
+/// dispatches of a core, the way of its sums down the column, words on a link and through the edge.
+/// `hop` and `ramp`: latencies of a link and of a ramp.
 Cycle least_cycles_of_gradient(const Program& program, const CoreParams& core, unsigned hop,
                                unsigned ramp);
 
