@@ -350,9 +350,8 @@ class Planner {
                          [&](const std::string& each, const ParamBase&) { known.push_back(each); });
     }
     if (std::count(known.begin(), known.end(), path_of(path)) != 0) {
-      throw ParameterError(
-          fmt::format("{}: '{}' acts on no point: none is left of the machines that have it", place,
-                      path));
+      throw ParameterError(fmt::format(
+          "{}: '{}' acts on no point: none is left of the machines that have it", place, path));
     }
     throw ParameterError(fmt::format("{}: no machine of this experiment has a parameter '{}'{}",
                                      place, path, hint_of(path, known)));
