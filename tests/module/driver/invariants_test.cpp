@@ -85,16 +85,15 @@ std::uint64_t counter(const OpResult& result, const std::string& name) {
   return sum;
 }
 
-/// 15 x 9 weights times 13 columns in two groups of two columns of cores.
+/// 15 x 9 weights times 13 columns in two groups of two columns of cores: dense ones resident.
 OpResult in_groups(const std::string& share, const std::string& filter, const Mask* mask) {
   const auto machine = make_wse_machine("wse2");
-  for (const auto& [path, value] :
-       std::map<std::string, std::string>{{"wafer.columns", "4"},
-                                          {"wafer.rows", "4"},
-                                          {"ws.groups", "2"},
-                                          {"ws.share", share},
-                                          {"ws.index_bits", mask == nullptr ? "0" : "16"},
-                                          {"ws.zero_filter", filter}}) {
+  for (const auto& [path, value] : std::map<std::string, std::string>{{"wafer.columns", "4"},
+                                                                      {"wafer.rows", "4"},
+                                                                      {"ws.groups", "2"},
+                                                                      {"ws.share", share},
+                                                                      {"ws.index_bits", "16"},
+                                                                      {"ws.zero_filter", filter}}) {
     machine->set(path, value, "test");
   }
   LayerOp op;
@@ -102,14 +101,14 @@ OpResult in_groups(const std::string& share, const std::string& filter, const Ma
   op.m = 15;
   op.k = 9;
   op.n = 13;
-  op.residency = Residency::streamed;
+  op.residency = mask == nullptr ? Residency::resident : Residency::streamed;
   op.mode = mask == nullptr ? Mode::dense : Mode::streamed;
   return machine->run(op, mask, 1, {});
 }
 
 // Two groups of 13 columns have 7 each: every weight that is sent multiplies one that is none. Two
-// groups of 15 packed rows have 8 each, of which one of 9 weights times 13 is none. Of a mask with
-// a diagonal of 9 the other 126 x 13 products are left out, or formed with zeros.
+// groups that hold 15 dense rows have 8 each: every one of 9 x 13 activations multiplies one that
+// is none. Of a diagonal of 9 the other 126 x 13 products are left out, or formed with zeros.
 TEST(PossibleNumbers, ProductsOfPaddingAreOutsideTheMatrices) {
   Mask diagonal{15, 9, 1, 1, {0}, {}};
   for (std::uint32_t row = 0; row < 15; ++row) {
