@@ -40,6 +40,10 @@ class MaskTest(unittest.TestCase):
     def test_minus_zero_is_a_zero_and_nan_is_not(self):
         self.assertEqual(lacuna.Mask(np.array([[-0.0, 1, np.nan, 0]])).nnz, 2)
 
+    def test_a_masked_array_is_refused(self):
+        with self.assertRaisesRegex(lacuna.RequestError, "found a masked array"):
+            lacuna.Mask(np.ma.array(np.eye(4), mask=np.eye(4)))
+
     def test_a_block_matrix_keeps_whole_blocks(self):
         blocks = sparse.bsr_matrix(np.kron(drawn(4, 4, 0.5) != 0, np.ones((8, 8))),
                                    blocksize=(8, 8))

@@ -167,6 +167,21 @@ class RunTest(unittest.TestCase):
             lacuna.run(small(), matrix=np.eye(16), n=8.7)
         lacuna.run(small(), gemm=np.array([16, 16, 16]))
 
+    def test_true_is_no_number(self):
+        product = {"gemm": (16, 16, 16), "pattern": "unstructured:0.5"}
+        row = {"id": "a", "op": "gemm", "m": 16, "k": 16, "n": 16, "pattern": "unstructured"}
+        for words in ({"gemm": (True, 16, 16)}, {"matrix": np.eye(16), "n": np.True_},
+                      {**product, "seed": False}, {**product, "seed": np.True_},
+                      {**product, "pattern": "unstructured", "density": True},
+                      {"trace": [{**row, "density": True}]}):
+            with self.subTest(words), self.assertRaisesRegex(lacuna.RequestError,
+                                                             "(True|False)"):
+                lacuna.run(small(), **words)
+        dense = lacuna.run(small(), **product, with_dense=np.True_)
+        self.assertGreater(dense.total.speedup_vs_dense, 0)
+        self.assertTrue(np.isnan(lacuna.run(small(), **product, with_dense=False)
+                                 .total.speedup_vs_dense))
+
     def test_what_a_machine_and_set_both_say_is_refused(self):
         with self.assertRaisesRegex(lacuna.RequestError, "'clock' is a setting of the machine"):
             lacuna.sweep(machine=lacuna.Machine("bow", clock=2), gemm=(16, 16, 16),

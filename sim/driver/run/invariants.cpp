@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -104,6 +105,13 @@ void check_products(const OpResult& result) {
         fmt::format("mac_actual {} - mac_edge {} + mac_gated {} + mac_skipped {} "
                     "is not mac_algorithmic = {}",
                     actual, edge, gated, skipped, result.mac_algorithmic));
+  }
+  const std::uint64_t most = std::max({gated, skipped, zero});  // a difference below 0 is above
+  if (most > result.mac_algorithmic) {
+    throw InternalError(
+        fmt::format("mac_gated {}, mac_skipped {} or mac_zero {} is more than "
+                    "mac_algorithmic = {}",
+                    gated, skipped, zero, result.mac_algorithmic));
   }
   if (gated == 0 && actual != result.mac_useful + edge + zero) {
     throw InternalError(

@@ -56,6 +56,19 @@ Sent sent_layers(const WorkloadTrace& workload) {
   return layers;
 }
 
+/// Layers whose gradients are those of another layer's matrix, such as of a head that shares the
+/// table of tokens: they have no row of an optimizer where others have one.
+std::set<std::string> tied_layers(const WorkloadTrace& workload) {
+  std::set<std::string> tied = sent_layers(workload);
+  std::size_t optimizers = 0;
+  for (const LayerOp& op : workload.ops) {
+    if (op.op != "optim") continue;
+    ++optimizers;
+    tied.erase(op.layer);
+  }
+  return optimizers == 0 ? std::set<std::string>() : tied;
+}
+
 /// Numbers that the store updates for an optimizer's row whose gradients no other row has sent:
 /// biases, factors of norms, tables.
 std::uint64_t left_to_update(const LayerOp& op, const Sent& sent) {
@@ -68,7 +81,8 @@ bool streams_weights(const LayerOp& op) {
          op.mode != Mode::static_ && op.mode != Mode::dynamic;
 }
 
-/// What the store has to hold for one step's rows: every weight once, however often it is streamed.
+/// What the store has to hold for one step's rows: every weight once, however often it is streamed
+/// and by whichever layers.
 /// `densities` has one for each row, of the mask it has.
 system::StoreAccount account_of(const system::WaferSystemParams& params,
                                 const WorkloadTrace& workload,
@@ -78,10 +92,11 @@ system::StoreAccount account_of(const system::WaferSystemParams& params,
   std::uint64_t trained = 0;
   std::uint64_t others = 0;
   const Sent sent = sent_layers(workload);
+  const std::set<std::string> tied = tied_layers(workload);
   for (std::size_t i = 0; i < workload.ops.size(); ++i) {
     const LayerOp& op = workload.ops[i];
     others += left_to_update(op, sent);
-    if (system::is_done_again(op)) continue;
+    if (system::is_done_again(op) || tied.count(op.layer) != 0) continue;
     if (makes_gradients(op)) {
       trained += gradients(op, densities[i]);
     } else if (streams_weights(op)) {
@@ -174,9 +189,10 @@ bool has_weight_store(const Machine& machine) { return as_store_system(machine) 
 namespace {
 
 /// The pass of a row of the trace. What an optimizer does, the store does: of the numbers whose
-/// gradients no row has sent, biases and the like, it takes those in a pass without work.
+/// gradients no row has sent, biases and the like, it takes those in a pass without work. Gradients
+/// of a tied layer are added to those of the matrix, which is updated once.
 system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const WaferRow& done,
-                          const Sent& sent) {
+                          const Sent& sent, const std::set<std::string>& tied) {
   const system::WaferSystemParams& params = run.params;
   if (op.op == "optim") {
     const std::uint64_t numbers = left_to_update(op, sent);
@@ -192,7 +208,7 @@ system::WaferPass pass_of(const WaferSystemRun& run, const LayerOp& op, const Wa
   system::WaferPass pass = system::make_wafer_pass(
       params, op.id, indexed ? kept_weights(op, density) * params.weight_bytes : 0,
       made * params.grad_bytes, {done.ns});
-  pass.parameters = made;
+  pass.parameters = tied.count(op.layer) != 0 ? 0 : made;
   return pass;
 }
 
@@ -222,7 +238,9 @@ PassKind pass_kind(const LayerOp& op) {
 /// The passes of all steps. A weight's next forward pass waits for its update.
 void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const WaferWork& work) {
   const Sent sent = sent_layers(workload);
+  const std::set<std::string> tied = tied_layers(workload);
   std::map<std::string, std::uint32_t> updates;  // by the row of a weight: the pass of its gradient
+  std::map<std::string, std::string> sharing;    // rows of tied weights, by that of their gradient
   for (unsigned step = 0; step < run.params.steps; ++step) {
     for (std::size_t i = 0; i < work.rows.size(); ++i) {
       const LayerOp& op = workload.ops[i];
@@ -231,11 +249,15 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const WaferW
         add_collective(run, op);
         continue;
       }
-      system::WaferPass pass = pass_of(run, op, work.rows[i], sent);
+      system::WaferPass pass = pass_of(run, op, work.rows[i], sent, tied);
       const auto update = updates.find(op.id);
       if (update != updates.end() && streams_weights(op)) pass.waits_for = update->second;
-      if (makes_gradients(op) && pass.parameters > 0) {
-        updates[trained_row(op)] = static_cast<std::uint32_t>(run.passes.size());
+      const auto index = static_cast<std::uint32_t>(run.passes.size());
+      if (makes_gradients(op) && pass.parameters > 0) updates[trained_row(op)] = index;
+      if (makes_gradients(op) && tied.count(op.layer) != 0) sharing[op.id] = trained_row(op);
+      for (const std::string& id : op.depends_on) {
+        const auto shared = sharing.find(id);
+        if (op.op == "optim" && shared != sharing.end()) updates[shared->second] = index;
       }
       run.passes.push_back(std::move(pass));
       run.kinds.push_back(pass_kind(op));

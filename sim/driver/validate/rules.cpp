@@ -219,6 +219,11 @@ ValidationRun product_of(const ValidationPoint& point, const PointSystem& system
   run.op.dtype = type.dtype;
   run.op.partials = type.partials;
   run.op.mode = point.mode.empty() ? Mode::dense : rule(kModes, "mode", point.mode).mode;
+  // a dense product may be credited with the non-zeros alone, if that is what the point says
+  const bool sparse = point.block > 1 || (point.density && point.density->value() < 1);
+  if (point.mode.empty() && sparse) {
+    throw Unsupported{"the mode of a product with zeros is not given: dense, static or dynamic"};
+  }
   if (!point.m || !point.k) throw Unsupported{"the shape is not given"};
   run.op.m = *point.m;
   run.op.k = *point.k;

@@ -25,6 +25,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
+#include "sim/machines/wse/products_formed.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/view/core_series.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
@@ -157,6 +158,12 @@ class StreamedOperation {
 
   const WseParams& params_;
   const LayerOp& op_;
+  /// Resident weights without their zeros: what is streamed needs an index.
+  bool holds_nonzeros() const {
+    return job_.resident && job_.gemm.mask != nullptr &&
+           params_.resident.storage == wse::ResidentStorage::nonzeros;
+  }
+
   const StreamingJob& job_;
   const Execution& execution_;
   RowSample* const sample_;  // null: all rows
@@ -167,9 +174,7 @@ Simulated StreamedOperation::simulate_best(WaferResult& into) const {
   const bool filters = params_.ws.zero_filter &&
                        (job_.resident ? job_.x_mask != nullptr : job_.gemm.mask != nullptr);
   const wse::IndexBits bits = params_.ws.index_bits;
-  const bool needs_index = job_.resident && job_.gemm.mask != nullptr &&
-                           params_.resident.storage == wse::ResidentStorage::nonzeros;
-  if (filters || needs_index) return simulate_form(false);
+  if (filters || holds_nonzeros()) return simulate_form(false);
   if (bits != wse::IndexBits::automatic) return simulate_form(bits == wse::IndexBits::none);
   if (params_.runs != nullptr && params_.runs->fastest_only) return simulate_faster_form();
   auto [indexed, packed] = simulate_forms();
@@ -380,24 +385,20 @@ CriticalPath StreamedOperation::path_of(const Simulated& run) const {
                program.entry});
 }
 
-/// Of cores that hold no zeros all products are useful, of whatever type they are; a sample has
-/// about as many.
-void know_products(std::uint64_t useful, wse::CoreStats& stats) {
-  for (Counter* const formed : {&stats.mac16, &stats.mac32, &stats.mac_fp32, &stats.mac_int8}) {
-    if (formed->value() != 0) *formed += useful - formed->value();  // modulo 2^64: up or down
-  }
-}
-
 void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const {
   wse::WaferStats stats;
   stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
-  if (sample_ != nullptr) know_products(run.plan.useful, stats.core);
+  if (sample_ != nullptr) wse::know_products(run.plan.useful, stats.core);
   const std::uint64_t formed = stats.core.mac16.value() + stats.core.mac32.value() +
                                stats.core.mac_fp32.value() + stats.core.mac_int8.value();
   const std::uint64_t all = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
+  // a sample has no products of its own
+  const std::uint64_t outside =
+      sample_ != nullptr ? 0 : wse::products_outside(run.plan, formed, all, holds_nonzeros());
   into.products(all, run.plan.useful);
-  stats.core.mac_skipped += all - formed;
-  stats.core.mac_zero += formed - run.plan.useful;
+  stats.core.mac_edge += outside;
+  stats.core.mac_skipped += all + outside - formed;
+  stats.core.mac_zero += formed - outside - run.plan.useful;
   stats.edge.zero_tests += run.plan.tested;
   stats.edge.left_out += run.plan.left_out;
   stats.router.left_out += run.plan.left_out * run.plan.program.rows;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Optional, Union
 
+import numpy as np
 import pandas as pd
 
 from . import _lacuna
@@ -34,8 +35,15 @@ def text_of(value: Any) -> str:
     return repr(value) if isinstance(value, (int, float)) else str(value)
 
 
+def is_bool(value: Any) -> bool:
+    """Python's or NumPy's True or False, which Python would count as 1 or 0."""
+    return isinstance(value, (bool, np.bool_))
+
+
 def density_text(value: Any) -> str:
     """A density as traces and options have it: no exponent, at most nine decimals."""
+    if is_bool(value):
+        raise _lacuna.RequestError(f"density: found '{value}'; allowed: a number in [0, 1]")
     if isinstance(value, str) or not hasattr(value, "__float__"):
         return text_of(value)
     text = f"{float(value):.9f}"

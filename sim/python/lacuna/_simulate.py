@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from . import _lacuna
-from ._machine import Machine, density_text, text_of
+from ._machine import Machine, density_text, is_bool, text_of
 from ._result import Result
 from ._workload import as_mask, refuse_path, workload_of
 
@@ -21,6 +21,8 @@ MachineLike = Union[str, Machine]
 
 
 _DENSITIES = ("density", "x_density")
+_SWITCHES = ("event_log", "explain", "json", "no_cache", "quiet", "resume", "scalesim", "timeline",
+             "values", "view", "wide", "with_dense")
 
 
 def _machine(what: MachineLike) -> Machine:
@@ -28,13 +30,16 @@ def _machine(what: MachineLike) -> Machine:
 
 
 def _word(name: str, value: Any) -> list:
-    """A keyword as words of the command line; None and False are not said."""
-    if name == "fold" and isinstance(value, (bool, np.bool_)):
-        return [(name, "on" if value else "off")]
-    if value is None or value is False:
+    """A keyword as words of the command line; None is not said, nor a switch that is False."""
+    if value is None:
         return []
-    if value is True:
-        return [(name, "")]
+    if is_bool(value):
+        if name == "fold":
+            return [(name, "on" if value else "off")]
+        if name not in _SWITCHES:
+            raise _lacuna.RequestError(f"--{name.replace('_', '-')}: found '{value}'; allowed: a "
+                                       "value, or None for none")
+        return [(name, "")] if value else []
     if name == "density" and isinstance(value, (list, tuple, np.ndarray)):
         return [(name, ",".join(density_text(each) for each in value))]
     if name in _DENSITIES and getattr(value, "ndim", 0) == 0:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from . import _lacuna
-from ._machine import density_text
+from ._machine import density_text, is_bool
 
 
 class Mask:
@@ -47,6 +47,9 @@ def _mask_of(matrix: Any) -> _lacuna.Mask:
         if path.endswith(".npy"):
             return _lacuna.Mask.from_array(np.load(path, mmap_mode="r"))
         return _lacuna.Mask.from_file(path)
+    if isinstance(matrix, np.ma.MaskedArray):
+        raise _lacuna.RequestError("found a masked array, whose masked elements have no value; "
+                                   "allowed: what .filled(0) or .filled(1) makes of it")
     if hasattr(matrix, "tocsr"):
         if getattr(matrix, "format", "") == "bsr":
             rows, columns = matrix.blocksize
@@ -108,8 +111,10 @@ def workload_of(words: dict, kept: list) -> _lacuna.Workload:
 
 
 def _side(name: str, value: Any) -> int:
-    """A whole number: what has a fraction is refused, not cut off."""
+    """A whole number: what has a fraction is refused, not cut off, and True is no number."""
     try:
+        if is_bool(value):
+            raise TypeError
         return int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
         raise _lacuna.RequestError(

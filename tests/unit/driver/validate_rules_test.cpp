@@ -181,6 +181,10 @@ TEST(ValidationRules, TakesEachWordFromATableAndSaysWhichIsNotInIt) {
             "unit 'cycles' does not fit metric 'throughput'");
   EXPECT_EQ(reason("P,Bow,gemm,8,8,,1,,FP16,dense,throughput,1,TFLOP/s,s,H"),
             "the shape is not given");
+  for (const std::string sparse : {"0.1,,FP16,", "1,4,FP16,"}) {
+    EXPECT_EQ(reason("P,Bow,spmm,8,8,8," + sparse + ",throughput,1,TFLOP/s,s,H"),
+              "the mode of a product with zeros is not given: dense, static or dynamic");
+  }
 }
 
 TEST(ValidationRules, ReadsTypesOfProductsAndPartials) {
