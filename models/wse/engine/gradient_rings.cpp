@@ -162,21 +162,11 @@ void PassingRings<Number>::pass(std::size_t i, bool east, const Vector& open) {
     Part& p = parts[s];
     const Vector room =
         open & (east ? borders_[s].room_after(first, 1) : borders_[s].room_before(first, 1));
-    p.key_in = port.key(rule_, p.in.has() & ~p.to_core & room, p.in_color);
-    p.key_out = port.key(rule_, p.up.has() & room, p.out_color);
-    asks.ask(p.key_in);
-    asks.ask(p.key_out);
+    p.ask(port, rule_, room, asks);
   }
   (east ? blocks_[i].east_link : blocks_[i].west_link).sent(link_rule_, asks.granted());
   for (std::size_t s = begin; s < end; ++s) {
-    Part& p = parts[s];
-    const Vector in = asks.won(p.key_in);
-    const Vector out = asks.won(p.key_out) & ~in;
-    p.in.let_go(in | p.taken);
-    p.up.let_go(out);
-    borders_[s].send(first, in | out);
-    port.sent(rule_, in, p.in_color);
-    port.sent(rule_, out, p.out_color);
+    parts[s].leave(asks, rule_, first, port, borders_[s]);
   }
 }
 

@@ -127,12 +127,8 @@ class PassingRings {
     Vector color;
   };
   /// One stream: a ring one way.
-  struct Part {
-    LaneBuffer<Number> in;  // the router's buffer, of words from the neighbour,
-    LaneBuffer<Number> up;  // and from the core
-    Vector to_core, sends, in_color, out_color;
-    Vector taken;            // by the core, in this cycle
-    Vector key_in, key_out;  // of what asks for a port in this cycle, its turn
+  struct Part : LaneStream<Number> {
+    Vector sends;
   };
 
   Part* parts_of(std::size_t i) { return parts_.data() + i * count_; }

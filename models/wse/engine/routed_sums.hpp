@@ -70,16 +70,12 @@ class RoutedSums {
     LaneTurn<Number> queues;  // on the ramp up
   };
   /// One stream.
-  struct Part {
-    LaneBuffer<Number> in;   // the router's buffer, of words from the neighbour,
-    LaneBuffer<Number> up;   // and from the core
+  struct Part : LaneStream<Number> {
     LaneQueue<Number> sums;  // the core's input queue
     LaneOutput<Number> queue;
     Vector pushed;          // into it in this cycle
     Vector source, target;  // whether the instruction takes and sends here
-    Vector to_core, in_color, out_color, number;
-    Vector key_in, key_out;  // of what asks for a port in this cycle, its turn
-    Vector taken;            // by the core, in this cycle
+    Vector number;
   };
   struct Stalls {
     std::uint64_t in = 0;
@@ -253,23 +249,14 @@ inline void RoutedSums<Number, kBuses>::pass(std::size_t i, std::uint32_t stream
     Part& p = parts[s];
     const Vector room =
         open & (east ? borders_[s].room_after(first, 1) : borders_[s].room_before(first, 1));
-    p.key_in = port.key(rule_, p.in.has() & ~p.to_core & room, p.in_color);
-    p.key_out = port.key(rule_, p.up.has() & room, p.out_color);
-    asks.ask(p.key_in);
-    asks.ask(p.key_out);
+    p.ask(port, rule_, room, asks);
   });
   if constexpr (kBuses) buses_.ask_port(i, east, port, open, asks);
   (east ? b.east_link : b.west_link).sent(link_rule_, asks.granted());
   for_each(mine, [&](unsigned s) {
     Part& p = parts[s];
-    const Vector in = asks.won(p.key_in);
-    const Vector out = asks.won(p.key_out) & ~in;
-    p.in.let_go(in | p.taken);
+    p.leave(asks, rule_, first, port, borders_[s]);
     p.taken = Vector{};
-    p.up.let_go(out);
-    borders_[s].send(first, in | out);
-    port.sent(rule_, in, p.in_color);
-    port.sent(rule_, out, p.out_color);
   });
   if constexpr (kBuses) buses_.take_port(i, east, port, asks);
 }

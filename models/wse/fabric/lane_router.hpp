@@ -170,4 +170,37 @@ class LaneBorder {
   std::vector<Number> sent_, room_;
 };
 
+/// One stream at the routers of a row: what comes from the neighbour, and goes to the core or on,
+/// and what comes from the core. Both compete for the port to the next neighbour.
+template <class Number>
+struct LaneStream {
+  using Vector = Lanes<Number>;
+
+  LaneBuffer<Number> in;  // the router's buffer, of words from the neighbour,
+  LaneBuffer<Number> up;  // and from the core
+  Vector to_core, in_color, out_color;
+  Vector key_in, key_out;  // of what asks for the port in this cycle, its turn
+  Vector taken;            // by the core, in this cycle
+
+  /// Asks for `port`, to a neighbour that has `room`.
+  void ask(const LanePort<Number>& port, const ArbiterRule& rule, const Vector& room,
+           LaneContest<Number>& asks) {
+    key_in = port.key(rule, in.has() & ~to_core & room, in_color);
+    key_out = port.key(rule, up.has() & room, out_color);
+    asks.ask(key_in);
+    asks.ask(key_out);
+  }
+  /// Once all have asked: what has won leaves, and what the core has taken.
+  void leave(const LaneContest<Number>& asks, const ArbiterRule& rule, std::size_t first,
+             LanePort<Number>& port, LaneBorder<Number>& border) {
+    const Vector on = asks.won(key_in);
+    const Vector out = asks.won(key_out) & ~on;
+    in.let_go(on | taken);
+    up.let_go(out);
+    border.send(first, on | out);
+    port.sent(rule, on, in_color);
+    port.sent(rule, out, out_color);
+  }
+};
+
 }  // namespace lacuna::wse
