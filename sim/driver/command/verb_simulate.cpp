@@ -230,6 +230,7 @@ class KeptRun {
     return keeper;
   }
 
+  bool keeps() const { return journal_ != nullptr; }
   bool has_any() const { return journal_ != nullptr && !journal_->finished().empty(); }
   void remove() const {
     if (journal_) journal_->remove();
@@ -246,10 +247,16 @@ std::vector<RunRecord> run_in_turn(const std::vector<Point>& points, const RunSe
                                    Progress& progress) {
   std::vector<RunRecord> records;
   records.reserve(points.size());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    records.push_back(run_point(
-        points[i], settings, masks, pricing, [&](const LayerOp& op) { progress.step(op.id); },
-        kept.keeper(i, new_record(points[i], settings))));
+  const InterruptLine line(kept.keeps(), kept.has_any());
+  try {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      records.push_back(run_point(
+          points[i], settings, masks, pricing, [&](const LayerOp& op) { progress.step(op.id); },
+          kept.keeper(i, new_record(points[i], settings))));
+    }
+  } catch (const RequestError&) {
+    kept.remove();  // the same request would be refused again
+    throw;
   }
   progress.clear();
   return records;
@@ -292,11 +299,12 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   if (names.empty()) names.emplace_back("bow");
   Machines machines = make_machines(kinds, names, options.settings);
   streams.err << idle_settings(machines, options.settings, options.fold.has_value());
-  lay_out(machines, layout_request(options.layout, options.no_cache));
+  const LayoutRequest layouts = layout_request(options.layout, options.no_cache);
+  lay_out(machines, layouts);
   const WorkloadTrace workload = load_workload(options);
   streams.err << stored_zeros(options);
   const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
-  streams.err << idle_for_rows(points, options.settings);
+  streams.err << idle_for_rows(points, options.settings) << unused_layouts(layouts, points);
   check_view_steps(points, options);
   std::optional<Output> output;
   if (options.out) output.emplace(*options.out, options);
@@ -315,14 +323,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   }
   const KeptRun kept(all, std::move(journal));
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
-  std::vector<RunRecord> records;
-  try {
-    const InterruptLine line(output.has_value(), kept.has_any());
-    records = run_in_turn(all, settings, masks, pricing, kept, progress);
-  } catch (const RequestError&) {
-    kept.remove();  // the same request would be refused again
-    throw;
-  }
+  std::vector<RunRecord> records = run_in_turn(all, settings, masks, pricing, kept, progress);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
@@ -372,9 +373,14 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   Machines machines = make_machines(kinds, options.machines, options.settings);
   streams.err << idle_settings(machines, options.settings, options.fold.has_value());
-  lay_out(machines, layout_request(options.layout, options.no_cache));
+  const LayoutRequest layouts = layout_request(options.layout, options.no_cache);
+  lay_out(machines, layouts);
   const WorkloadTrace workload = load_workload(options);
   streams.err << stored_zeros(options);
+  if (!layouts.entries.empty()) {
+    streams.err << unused_layouts(layouts,
+                                  make_points(pointers(machines), workload, options, settings));
+  }
   const std::optional<ComparedRuns> done =
       compare_machines(options, pointers(machines), workload, settings, streams);
   if (!done) return kDone;
@@ -390,7 +396,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
                                              const RunSettings& settings, const Streams& streams,
                                              const Forking& forking) {
   const std::vector<Point> points = make_points(machines, workload, options, settings);
-  streams.err << idle_for_rows(points, options.settings);
+  streams.err << idle_for_rows(points, options.settings) << unused_layouts(layouts, points);
   check_view_steps(points, options);
   const std::size_t jobs = job_count(options);  // is refused before anything is simulated
   std::optional<Output> output;

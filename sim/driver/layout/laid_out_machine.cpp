@@ -48,6 +48,12 @@ std::map<std::string, std::string> names_of(const Machine& machine, const LayerO
           {"mode", word(op.mode)}};
 }
 
+/// Whether a layout of a file is of an operation of these names.
+bool fits(const LayoutEntry& entry, const std::map<std::string, std::string>& names) {
+  return std::all_of(entry.of.begin(), entry.of.end(),
+                     [&](const auto& word) { return names.at(word.first) == word.second; });
+}
+
 std::string row_text(const LayerOp& op) {
   return fmt::format("'{}' ({}, {} x {} x {}, {})", op.id, op.op, op.m, op.k, op.n,
                      pattern_label(op.pattern));
@@ -308,10 +314,7 @@ const LayoutEntry* LaidOutMachine::entry_for(const LayerOp& op) const {
   const std::map<std::string, std::string> names = names_of(*plain_, op);
   const LayoutEntry* found = nullptr;
   for (const LayoutEntry& each : request_.entries) {
-    const bool fits = std::all_of(each.of.begin(), each.of.end(), [&](const auto& word) {
-      return names.at(word.first) == word.second;
-    });
-    if (!fits) continue;
+    if (!fits(each, names)) continue;
     if (found != nullptr && layout_of(*found) != layout_of(each)) {
       throw RequestError(fmt::format("{}: also has a layout for {} on {}, other than {}",
                                      each.place, row_text(op), plain_->name(), found->place));
@@ -537,6 +540,26 @@ void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutReques
   for (std::unique_ptr<Machine>& machine : machines) {
     machine = with_layouts(std::move(machine), request);
   }
+}
+
+std::string unused_layouts(const LayoutRequest& request, const std::vector<Point>& points) {
+  std::vector<std::string> places;
+  for (const LayoutEntry& each : request.entries) {
+    const bool used = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+      if (as_store_system(*point.machine) != nullptr) return true;
+      const std::vector<LayerOp>& ops = point.workload.ops;
+      return std::any_of(ops.begin(), ops.end(), [&](const LayerOp& op) {
+        return fits(each, names_of(*point.machine, op));
+      });
+    });
+    if (!used) places.push_back(each.place);
+  }
+  if (places.empty()) return "";
+  const std::size_t shown = std::min<std::size_t>(places.size(), 3);
+  return fmt::format("lacuna: {} of {} layouts of {} are of no row here: {}{}\n", places.size(),
+                     request.entries.size(), request.file,
+                     fmt::join(places.begin(), places.begin() + static_cast<int>(shown), ", "),
+                     shown < places.size() ? ", ..." : "");
 }
 
 }  // namespace lacuna

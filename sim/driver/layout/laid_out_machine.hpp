@@ -14,6 +14,8 @@
 
 namespace lacuna {
 
+struct Point;
+
 /// Where layouts come from, as --layout says it.
 struct LayoutRequest {
   enum class Source { planned, best, file };
@@ -45,5 +47,9 @@ std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
 
 /// The same for all of a request.
 void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request);
+
+/// A line on the layouts of a file that are of no row of `points`; empty if there are none, or the
+/// machines are systems.
+std::string unused_layouts(const LayoutRequest& request, const std::vector<Point>& points);
 
 }  // namespace lacuna

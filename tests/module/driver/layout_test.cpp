@@ -129,6 +129,11 @@ TEST(Layout, AFileSaysForWhatItWasFound) {
   const Ran other = run_real("run " + wider + file);
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("best/layouts.yaml:3:5 is of n 60, not 61)"));
+  // of two layouts one is of a row that is not here
+  const std::string two = bench.file("two.yaml", text + "  - {id: other, layout: {}}\n");
+  EXPECT_THAT(run_real("run " + std::string(kWafer) + " --layout " + two).err,
+              HasSubstr("lacuna: 1 of 2 layouts of " + two + " are of no row here: " + two + ":"));
+  EXPECT_THAT(run_real("run " + std::string(kWafer) + file).err, Not(HasSubstr("no row here")));
   const std::string twice = "{machine: wse2, extent: a, extent: b, layout: {}}";
   EXPECT_THAT(run_real("run " + std::string(kWafer) + " --layout " +
                        bench.file("l.yaml", "layouts:\n  - " + twice + "\n"))
