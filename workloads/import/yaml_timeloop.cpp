@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"
@@ -191,12 +192,11 @@ void read_inputs(const ImportFile& file, const YAML::Node& node, ImportContext& 
   row.x_density = parse_density(value.Scalar(), "density");
 }
 
-void read_densities(const ImportFile& file, const YAML::Node& problem, bool gemm,
+void read_densities(const ImportFile& file, const YAML::Node& problem, const Tensors& tensors,
                     ImportContext& context, LayerOp& row) {
   const YAML::Node inner = problem["instance"]["densities"];
   const YAML::Node densities = inner ? inner : problem["densities"];
   if (!densities || !densities.IsMap()) return;
-  const Tensors tensors = tensors_of(problem, gemm);
   for (const auto& entry : densities) {
     const std::string name = entry.first.as<std::string>("");
     if (name == tensors.weights) {
@@ -256,7 +256,12 @@ void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext&
     const bool again = inputs < std::uint64_t{row.k} * row.n;
     if (again) row.args = {{"x_unique", fmt::format("{}", inputs)}};
   }
-  read_densities(file, problem, gemm, context, row);
+  Tensors tensors = tensors_of(problem, gemm);
+  if (gemm && tensors.weights == "Inputs" && tensors.inputs == "Weights") {
+    std::swap(row.m, row.n);  // of a file that calls the right operand weights: Y transposed
+    std::swap(tensors.weights, tensors.inputs);
+  }
+  read_densities(file, problem, tensors, context, row);
 }
 
 }  // namespace

@@ -368,6 +368,20 @@ std::string seed_input(const std::string& name) {
   return read_text_file(test::source_path("tests/fuzz/corpus/" + name));
 }
 
+// Z[16 x 32] = Inputs[16 x 8] Weights[8 x 32]: the weights have 32 rows of 8, as Z transposed.
+TEST_F(Import, TakesTheOperandThatTimeloopCallsWeights) {
+  const Imported imported = read(
+      "problem:\n  shape:\n    name: GEMM\n    dimensions: [M, N, K]\n    data_spaces:\n"
+      "      - {name: Weights, projection: [[[K]], [[N]]]}\n"
+      "      - {name: Inputs, projection: [[[M]], [[K]]]}\n"
+      "      - {name: Z, projection: [[[M]], [[N]]], read_write: true}\n"
+      "  instance: {M: 16, N: 32, K: 8, densities: {Weights: 0.25, Inputs: 0.5}}\n");
+  const LayerOp& op = imported.trace.ops.at(0);
+  EXPECT_THAT(sizes(op), ElementsAre(32, 8, 16, 1));
+  EXPECT_EQ(pattern_label(op.pattern), "unstructured:0.25");
+  EXPECT_EQ(op.x_density.value().text(), "0.5");
+}
+
 TEST_F(Import, ReadsCompressedArrays) {
   const Imported imported =
       read(seed_input("npy/small.npz"), {{"n", "4"}, {"density", "0.5"}, {"member", "w"}}, "w.npz");
