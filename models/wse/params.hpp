@@ -334,8 +334,9 @@ struct StreamingParams : ParameterSet {
   Param<Share> share = param(
       this, "share", Share::rows, Choices<Share>{{"rows", Share::rows}, {"tokens", Share::tokens}},
       "What groups share: rows of the weights, each group has all tokens; or tokens, each "
-      "group has all weights, copied to it if they are streamed (ws.copies). What stays in "
-      "the cores of a group is held by every group.");
+      "group has all weights, copied to it if they are streamed (ws.copies). Of a gradient of "
+      "weights: its rows; or tokens, of which each group makes a part of every sum. What stays "
+      "in the cores of a group is held by every group.");
   Param<Lie> lie =
       param(this, "lie", Lie::side_by_side,
             Choices<Lie>{{"side_by_side", Lie::side_by_side}, {"interleaved", Lie::interleaved}},
