@@ -396,7 +396,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
                                              const RunSettings& settings, const Streams& streams,
                                              const Forking& forking) {
   const std::vector<Point> points = make_points(machines, workload, options, settings);
-  streams.err << idle_for_rows(points, options.settings) << unused_layouts(layouts, points);
+  streams.err << idle_for_rows(points, options.settings);
   check_view_steps(points, options);
   const std::size_t jobs = job_count(options);  // is refused before anything is simulated
   std::optional<Output> output;

@@ -161,7 +161,7 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
   Page page;
   page.name = figure.name;
   page.title = figure_title(data, runs);
-  page.title.push_back("fp16; best simulated run of each level");
+  page.title.emplace_back("fp16; best simulated run of each level");
   page.left = 0.62;
   ShareRows rows{figure, page};
   const double width = 0.8 / static_cast<double>(lines.size());
