@@ -6,9 +6,8 @@
 namespace lacuna {
 namespace {
 
-// of a thread, which nests them
-thread_local ColumnCounts* innermost =
-    nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): of a thread, which nests them
+thread_local ColumnCounts* innermost = nullptr;
 
 }  // namespace
 

@@ -62,7 +62,7 @@ std::string bar_html(const std::vector<StackPart>& stack) {
     said += fmt::format("{}{} {:.0f} %", said.empty() ? "" : ", ", layer_name(layer), percent);
   }
   if (bar.empty()) return "";
-  return fmt::format("<span class=\"bar\" role=\"img\" aria-label=\"{0}\" title=\"{0}\">{1}</span>",
+  return fmt::format(R"(<span class="bar" role="img" aria-label="{0}" title="{0}">{1}</span>)",
                      said, bar);
 }
 

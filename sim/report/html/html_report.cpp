@@ -212,7 +212,7 @@ std::string figures_html(const HtmlReport& report) {
   // as images, because the drawings use the same names inside
   for (const auto& [name, svg] : figures) {
     const std::string links =
-        fmt::format("<a href=\"figures/{0}.csv\">data</a> <a href=\"figures/{0}.pdf\">PDF</a>",
+        fmt::format(R"(<a href="figures/{0}.csv">data</a> <a href="figures/{0}.pdf">PDF</a>)",
                     html_escaped(name));
     if (bytes + svg.size() * 4 / 3 > kMostFigureBytes) {
       others += fmt::format("<li>{}: {} <a href=\"figures/{}.svg\">drawing</a> {}</li>\n",
@@ -344,6 +344,7 @@ std::string html_tables(const HtmlReport& report,
                         const std::vector<std::pair<std::string, std::string>>& tables,
                         const std::vector<ParameterValue>& parameters) {
   std::vector<Section> sections;
+  sections.reserve(tables.size() + 1);
   for (const auto& [name, csv] : tables) sections.push_back({name, name, csv_table(csv)});
   // the first table is the answer
   sections.insert(sections.begin() + (sections.empty() ? 0 : 1),
