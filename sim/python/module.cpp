@@ -146,7 +146,7 @@ py::array events(const api::Result& result, std::size_t run, std::size_t op) {
   using Shared = std::shared_ptr<const api::Result::Hidden>;
   const py::capsule keep(new Shared(result.shared()),
                          [](void* shared) { delete static_cast<Shared*>(shared); });
-  return read_only(py::array_t<Event>(log.size(), log.data(), keep));
+  return read_only(py::array_t<Event>(static_cast<py::ssize_t>(log.size()), log.data(), keep));
 }
 
 void add_errors(py::module_& m) {

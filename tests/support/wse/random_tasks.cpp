@@ -345,10 +345,10 @@ class Maker {
         unsigned commands = 0;
         if (i + 1 == nodes.size()) {
           for (std::size_t j = 1; j + 1 < nodes.size(); ++j) {
-            if (pop || j == 1) commands |= first_command(back) << (pop ? 2 * (j - 1) : 0);
+            if (pop || j == 1) commands |= unsigned{first_command(back)} << (pop ? 2 * (j - 1) : 0);
           }
         } else {
-          commands = first_command(SwitchCommand::advance) << (pop ? 2 * (i - 1) : 0);
+          commands = unsigned{first_command(SwitchCommand::advance)} << (pop ? 2 * (i - 1) : 0);
         }
         blocks.push_back({static_cast<SwitchCommands>(commands), 0});
       }

@@ -61,8 +61,8 @@ TEST_F(CodeletTest, ConvVertexTakesTheCyclesOfTheFormulaAndFormsEveryProduct) {
 TEST_F(CodeletTest, ConvVertexOfEveryTypeTakesTheCyclesOfTheFormula) {
   for (const Types types : {kHalf, kMixed, kSingle, Types{DType::fp8, DType::fp16}}) {
     ConvCodelets conv(builder_, target_, types);
-    for (const std::uint64_t field : {1, 2, 3, 7, 13, 40}) {
-      for (const std::uint64_t groups : {1, 2, 5}) {
+    for (const std::uint64_t field : {1U, 2U, 3U, 7U, 13U, 40U}) {
+      for (const std::uint64_t groups : {1U, 2U, 5U}) {
         const ConvVertexShape shape{field, groups, groups + 1};
         EXPECT_EQ(cycles(conv.vertex(shape)),
                   conv_vertex_clocks(target_, types, shape, Form::run_time));
@@ -87,9 +87,9 @@ TEST_F(CodeletTest, BlockVertexTakes434ClocksForABlockOf16) {
 
 TEST_F(CodeletTest, BlockVertexOfEveryTypeTakesTheCyclesOfTheFormula) {
   for (const Types types : {kHalf, kSingle}) {
-    for (const unsigned block : {4, 8, 16}) {
+    for (const unsigned block : {4U, 8U, 16U}) {
       StaticCodelets codelets(builder_, target_, types, block);
-      for (const std::uint64_t columns : {6, 12, 60, 66}) {
+      for (const std::uint64_t columns : {6U, 12U, 60U, 66U}) {
         const std::vector<std::uint32_t> rows(5, 3);
         EXPECT_EQ(cycles(codelets.vertex(counts(rows), columns)),
                   block_vertex_clocks(target_, types, block, 5, 3, columns / 6));

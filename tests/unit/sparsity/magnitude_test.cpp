@@ -93,8 +93,8 @@ TEST(Pattern, MagnitudeKeepsTheBlockWithTheLargestSum) {
   double right = 0;
   for (int r = 0; r < 2; ++r) {
     magnitudes.next_row(row);
-    for (int c = 0; c < 4; ++c) left += row[c];
-    for (int c = 4; c < 8; ++c) right += row[c];
+    for (std::size_t c = 0; c < 4; ++c) left += row[c];
+    for (std::size_t c = 4; c < 8; ++c) right += row[c];
   }
   PatternSpec spec;
   spec.name = "magnitude";

@@ -50,10 +50,10 @@ TEST(TextFile, NamesAPackedFile) {
                                                      {"xz", std::string("\xfd\x37zXZ\0", 6)},
                                                      {"zstd", "\x28\xb5\x2f\xfd"},
                                                      {"zip", "PK\x03\x04"}};
-  for (const auto& [program, bytes] : packed) {
-    EXPECT_THAT([&] { read_back(bytes); },
+  for (const auto& each : packed) {
+    EXPECT_THAT([&] { read_back(each.second); },
                 ThrowsMessage<TraceError>(
-                    HasSubstr("a file packed by " + program + "'; allowed: the unpacked file")));
+                    HasSubstr("a file packed by " + each.first + "'; allowed: the unpacked file")));
   }
   EXPECT_EQ(read_back("PK\x03\x04", ".npz"), "PK\x03\x04");
 }
