@@ -16,18 +16,8 @@ case "${1:-}" in
 esac
 [ $# -gt 0 ] || set -- tests/edits/*.patch
 copy=$PWD/build/edits
+scripts/copy_tree.sh "$copy" CMakeLists.txt LICENSE doc models scripts sim tests workloads
 mkdir -p "$copy/build"
-# What is in the copy as it should be keeps its time; anything else becomes new, also what an edit of the last run has left behind:
-# what was built from that is older.
-items="CMakeLists.txt LICENSE doc models scripts sim tests workloads"
-for item in $items; do
-  find "$item" -type f
-done | while read -r file; do
-  cmp -s "$file" "$copy/$file" || { mkdir -p "$copy/$(dirname "$file")" && cp "$file" "$copy/$file"; }
-done
-(cd "$copy" && for item in $items; do [ ! -e "$item" ] || find "$item" -type f; done) | while read -r file; do
-  [ -e "$file" ] || rm "$copy/$file"
-done
 SC_COPYRIGHT_MESSAGE=DISABLE
 export SC_COPYRIGHT_MESSAGE
 cmake -S "$copy" -B "$copy/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DLACUNA_TESTS=ON \

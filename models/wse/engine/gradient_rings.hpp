@@ -44,7 +44,7 @@ struct GradientLaneCounts {
 /// What all rows of a weight gradient share: the program, and columns as lanes: in the order of the
 /// ring, of one group after the other, or, of interleaved groups, as they lie.
 struct GradientLanes {
-  GradientLanes(const HardwareParams& params, const Program& program);
+  GradientLanes(const HardwareParams& hardware, const Program& what);
 
   /// The lane that owns dY of a step of this one.
   std::size_t owner(std::size_t step, std::size_t lane) const {

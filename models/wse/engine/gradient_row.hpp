@@ -24,7 +24,7 @@ template <class Number>
 struct GradientEntry {
   using Vector = Lanes<Number>;
   LaneBuffer<Number> indices, chain;  // indices and commands; dot products
-  Vector freed, chain_freed;          // in this cycle
+  Vector freed{}, chain_freed{};      // in this cycle
 };
 
 /// One row of a weight gradient, all columns at once: the state of GradientCores and RouterArray
@@ -88,12 +88,12 @@ class GradientRow {
     LaneBuffer<Number> chain_up;             // the router's buffer of the chain from the core
     LaneOutput<Number> ring_queue, chain_queue;
     GradientState<Number> core;
-    Vector pop_left;  // indices of the row that is being taken
-    Vector leaving;   // a bit for each of the last cycles: its index left; bit 0 is the oldest
-    Vector ring_room, chain_room;  // of the output queues, before the cycle
-    GradientWaits<Number> waited;  // cycles
-    Vector in_use;
-    Vector closures;
+    Vector pop_left{};  // indices of the row that is being taken
+    Vector leaving{};   // a bit for each of the last cycles: its index left; bit 0 is the oldest
+    Vector ring_room{}, chain_room{};  // of the output queues, before the cycle
+    GradientWaits<Number> waited;      // cycles
+    Vector in_use{};
+    Vector closures{};
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }

@@ -63,7 +63,7 @@ class PlaceRows : public sc_core::sc_module {
   auto make_rows(const RunOptions& options, const Draw& draw) {
     Agendas none;
     LinkArray wires(none);  // tells capacities and latencies; no word passes it
-    const auto blueprint = draw(wires);
+    auto blueprint = draw(wires);
     channels_ = make_channels(run_, wires, options);
     for (std::size_t r = 0; r < blueprint.program.rows; ++r) {
       rows_.push_back(

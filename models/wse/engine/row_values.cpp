@@ -22,7 +22,7 @@ RowValues::RowValues(const Program& program, std::uint32_t row)
   }
 }
 
-void RowValues::multiply_add(Core& core, std::uint32_t feature, float value) {
+void RowValues::multiply_add(Core& core, std::uint32_t feature, float value) const {
   const std::uint32_t buffer = core.closed % kernel_.lookahead;
   core.values.multiply_add(buffer, feature, value, core.fresh);
   core.fresh = false;

@@ -57,7 +57,7 @@ class RowValues {
     std::deque<Sent> sent;
   };
 
-  void multiply_add(Core& core, std::uint32_t feature, float value);
+  void multiply_add(Core& core, std::uint32_t feature, float value) const;
   std::uint32_t take(std::uint16_t from, std::uint32_t step);
 
   const StreamingKernel& kernel_;

@@ -160,11 +160,11 @@ class StreamingRow {
   /// What kWidth neighbouring columns have counted since it was taken from here.
   struct Counts {
     StreamWaits<Number> waited;  // cycles
-    Vector scalar;               // of those in conflict, of beats of the main thread
-    Vector in_use;
-    Vector stall_weights, closures;
-    Vector fma, sums;                // beats, if they are counted,
-    Vector stream_words, sum_words;  // and words
+    Vector scalar{};             // of those in conflict, of beats of the main thread
+    Vector in_use{};
+    Vector stall_weights{}, closures{};
+    Vector fma{}, sums{};                // beats, if they are counted,
+    Vector stream_words{}, sum_words{};  // and words
   };
 
   // The ways of copies of a head.
@@ -174,14 +174,14 @@ class StreamingRow {
 
   /// Their state. Flags are -1 or 0.
   struct Block {
-    Vector edge;
+    Vector edge{};
     LaneCopies<Number, 3> copies;
-    Vector zeros;    // the next word up the ramp is one, which the filter drops
-    Vector leaving;  // a bit for each of the last cycles: its word left; bit 0 is the oldest
+    Vector zeros{};    // the next word up the ramp is one, which the filter drops
+    Vector leaving{};  // a bit for each of the last cycles: its word left; bit 0 is the oldest
     LaneQueue<Number> queue;  // of weights and commands
     LaneLink<Number> onward_link, back_link;
     StreamState<Number> core;
-    Vector last_beats, pop_left;  // of the row of weights that is being taken
+    Vector last_beats{}, pop_left{};  // of the row of weights that is being taken
     Counts counts;
   };
   /// A block before a step that may change nothing.

@@ -54,7 +54,7 @@ void require_work(std::uint64_t row_steps, Cycle limit) {
 /// Whether the limit, and the steps of rows that it is worth, may still be kept.
 void require_pace(Cycle now, std::uint64_t row_steps, double sent, Cycle limit) {
   const double at_most = static_cast<double>(limit) / kPace;
-  const double cycles = static_cast<double>(now);
+  const auto cycles = static_cast<double>(now);
   if (cycles > sent * at_most) give_up(fmt::format("{:.0f} cycles at this pace", cycles / sent));
   require_work(static_cast<std::uint64_t>(static_cast<double>(row_steps) / sent * kPace), limit);
 }
@@ -154,23 +154,9 @@ class Sweep final : public StreamingSweep {
         next_mark += mark_length_;
       }
       const bool sent = injectors_.moved() || (copies_ && copies_->moved());
-      if (copies_) {
-        copies_->step(top().takes());
-        top().arrive(copies_->copied());
-      }
-      if (groups() > 1 || metered_ || copies_) {
-        step_groups(now);
-      } else {
-        top().step(now);
-      }
-      bool moved = sent;
-      std::size_t pending = 0;
-      for (const Groups& way : ways_) {
-        for (const RowGroup<Row>& group : way) {
-          moved = moved || group.row->moved();
-          pending += group.row->finished() ? 0 : group.rows.count();
-        }
-      }
+      step_rows(now);
+      const bool moved = sent || row_moved();
+      const std::size_t pending = rows_left();
       if (pending == 0) return outcome();
       if (now >= limit) throw CycleLimitPassed(fmt::format("more than {} cycles", limit));
       require_work(row_steps += groups(), limit);
@@ -205,6 +191,30 @@ class Sweep final : public StreamingSweep {
   }
   std::uint32_t groups() const {
     return static_cast<std::uint32_t>(ways_[0].size() + ways_[1].size());
+  }
+  void step_rows(Cycle now) {
+    if (copies_) {
+      copies_->step(top().takes());
+      top().arrive(copies_->copied());
+    }
+    if (groups() > 1 || metered_ || copies_) {
+      step_groups(now);
+    } else {
+      top().step(now);
+    }
+  }
+  /// Rows that have not finished.
+  std::size_t rows_left() const {
+    std::size_t left = 0;
+    for (const Groups& way : ways_) {
+      for (const RowGroup<Row>& group : way) left += group.row->finished() ? 0 : group.rows.count();
+    }
+    return left;
+  }
+  bool row_moved() const {
+    const auto moved = [](const RowGroup<Row>& group) { return group.row->moved(); };
+    return std::any_of(ways_[0].begin(), ways_[0].end(), moved) ||
+           std::any_of(ways_[1].begin(), ways_[1].end(), moved);
   }
   void step_groups(Cycle now);
   void step_way(Groups& way, std::size_t first, Cycle now);

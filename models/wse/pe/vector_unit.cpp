@@ -76,7 +76,7 @@ std::uint32_t residual_of(const Instruction& instruction, const MemoryParams& me
   if (mem.ports().conflict_bytes != 8 && instruction.to.inner != 0) return 0;
   if (instruction.element == Element::fp32) return mem.fma32_stalls;
   const bool halves = source_bytes(instruction.element) == 2 && !is_integer(instruction.element);
-  return halves ? mem.fma16_stalls : 0;
+  return halves ? mem.fma16_stalls : 0U;
 }
 
 }  // namespace

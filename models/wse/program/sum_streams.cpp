@@ -30,6 +30,7 @@ SumStreams::SumStreams(const Program& program)
     : column_of(program.columns), kernel(program.kernel), weights(program.kernel.stream_color(0)) {
   std::iota(column_of.begin(), column_of.end(), 0U);
   place_colors(program, kEast);
+  // NOLINTNEXTLINE(*-prefer-member-initializer): counted once they are placed
   eastern = streams.size();
   place_colors(program, kWest);
   for (std::uint32_t c = 0; c < program.columns; ++c) place_column(program, c);

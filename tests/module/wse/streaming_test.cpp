@@ -271,8 +271,9 @@ Cycle sparse_cycles(std::uint32_t density, std::uint32_t lookahead) {
       scenario.counts.push_back(kept);
     }
   }
-  return simulate(scenario.params, make_program(scenario), {Engine::event, 0, 0, 1, false, true})
-      .cycles;
+  RunOptions options;
+  options.sweep = true;
+  return simulate(scenario.params, make_program(scenario), options).cycles;
 }
 
 TEST(WeightStreaming, SparsityGainsAtMostItsShareAndMoreWithMoreLookahead) {

@@ -167,7 +167,7 @@ class PodDecoder {
     Numbers out;
     for (std::uint32_t head = 0; head < heads; ++head) {
       for (std::uint32_t token = 0; token < tokens; ++token) {
-        const auto first = x.begin() + (std::size_t{token} * heads + head) * dim;
+        const auto first = std::next(x.begin(), (std::ptrdiff_t{token} * heads + head) * dim);
         out.insert(out.end(), first, first + dim);
       }
     }
@@ -211,7 +211,8 @@ class PodDecoder {
     Numbers& values = values_[layer_][share_];
     const auto cached = [&](const Numbers& all) {
       const auto first = all.begin();
-      return by_head({first, first + std::size_t{seen()} * kv()}, kv_heads, seen(), dim);
+      return by_head({first, std::next(first, std::ptrdiff_t{seen()} * kv())}, kv_heads, seen(),
+                     dim);
     };
     std::map<std::string, Numbers> v;
     for (const LayerOp& op : rows(Part::attention)) {

@@ -25,7 +25,6 @@ class ChipDecoder {
       : m_(model),
         numbers_(std::move(numbers)),
         chip_(tiles),
-        capacity_(capacity),
         keys_(layers, Numbers(std::size_t{capacity} * kv(), 0)),
         values_(keys_) {}
 
@@ -213,7 +212,6 @@ class ChipDecoder {
   wse::DecoderModel m_;
   test::PlainDecoder::Numbers numbers_;
   ChipRows chip_;
-  std::uint32_t capacity_;
   std::vector<Numbers> keys_;  // by layer: positions, all heads of each
   std::vector<Numbers> values_;
   std::uint32_t position_ = 0;

@@ -73,7 +73,9 @@ double simulated(StreamingKernel kernel, std::uint32_t lookahead, std::uint32_t 
   for (const std::uint32_t count : k.counts) weights += count;
   for (std::uint32_t s = 0; s < k.steps; ++s) k.final_column.push_back(k.ring[s % columns]);
   route_streaming(program, columns);
-  const WaferOutcome outcome = simulate({}, program, {Engine::event, 0, 0, 1, false, true});
+  RunOptions options;
+  options.sweep = true;
+  const WaferOutcome outcome = simulate({}, program, options);
   return static_cast<double>(weights) * beats / columns / static_cast<double>(outcome.cycles);
 }
 

@@ -126,7 +126,8 @@ void TurnSweep::control(std::uint32_t lane) {
   Block& block = block_of(lane);
   const bool full = place.taken != kNoTask;
   at(block.full, lane) = full ? Small{-1} : Small{0};
-  at(block.delay, lane) = full && place.ready > now_ ? static_cast<Small>(place.ready - now_) : 0;
+  at(block.delay, lane) =
+      full && place.ready > now_ ? static_cast<Small>(place.ready - now_) : Small{0};
   at(block.may_pick, lane) = control_.picks(core) ? Small{-1} : Small{0};
   at(block.no_task, lane) = place.task == kNoTask ? Small{-1} : Small{0};
 }

@@ -429,15 +429,28 @@ class Finder {
     return true;
   }
 
+  /// What the tasks of a core do, all together.
+  struct Told {
+    std::array<std::uint32_t, 2> ends{};
+    bool closes = false;
+    bool takes_column = false;
+    unsigned data = 0;  // tasks that are started by words
+    bool local = true;  // all are local, and none takes words
+
+    void add(const TurnTask& task) {
+      for (unsigned s = 0; s < 2; ++s) ends.at(s) += task.ends.at(s);
+      closes = closes || task.closes;
+      takes_column = takes_column || task.takes_column;
+      local = local && task.kind == Task::Kind::local && !task.main_takes;
+      data += task.kind == Task::Kind::data ? 1 : 0;
+    }
+  };
+
   /// Every core sends on both streams. All of them have data tasks and close columns, or none.
   bool write(const CoreProgram& core, bool first, TurnCode& code) {
     if (!core.fifos.empty() || core.tasks.empty()) return false;
     if (core.tasks[0].blocked || core.tasks[0].kind != Task::Kind::local) return false;
-    std::array<std::uint32_t, 2> ends{};
-    bool closes = false;
-    bool takes_column = false;
-    unsigned data = 0;
-    bool local = true;
+    Told told;
     code.tasks.reserve(core.tasks.size());
     for (std::size_t i = 0; i < core.tasks.size(); ++i) {
       const Task& task = core.tasks[i];
@@ -447,18 +460,13 @@ class Finder {
       const TurnTask& made = result.tasks[*number];
       code.tasks.push_back(*number);
       for (unsigned s = 0; s < 2; ++s) code.words.at(s) += made.words.at(s);
-      for (unsigned s = 0; s < 2; ++s) ends.at(s) += made.ends.at(s);
       if (made.closes) code.close_id = made.close_id;
-      closes = closes || made.closes;
-      takes_column = takes_column || made.takes_column;
-      local = local && made.kind == Task::Kind::local && !made.main_takes;
-      if (made.kind != Task::Kind::data) continue;
-      if (task.color != result.color[kTurnColumn]) return false;
-      ++data;
+      told.add(made);
+      if (made.kind == Task::Kind::data && task.color != result.color[kTurnColumn]) return false;
     }
-    if (first) result.by_tasks = closes;
-    if (closes != result.by_tasks || ends[0] != 1 || ends[1] != 1) return false;
-    return closes ? data == 1 && !takes_column : local;
+    if (first) result.by_tasks = told.closes;
+    if (told.closes != result.by_tasks || told.ends[0] != 1 || told.ends[1] != 1) return false;
+    return told.closes ? told.data == 1 && !told.takes_column : told.local;
   }
 
   /// It activates and unblocks local tasks alone.

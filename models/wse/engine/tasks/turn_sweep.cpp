@@ -291,8 +291,8 @@ void TurnSweep::flush() {
       for (auto& from : block.streams[s].from) add(state.stalled.at(s), from.stalled);
     }
     add(state.closed, block.streams[kTurnColumn].closed);
-    const auto last = static_cast<Cycle>(at(block.last, lane));
-    if (last != 0) state.end = std::max(state.end, begin + last);
+    const int last = at(block.last, lane);
+    if (last != 0) state.end = std::max(state.end, begin + static_cast<Cycle>(last));
   }
   for (Block& block : blocks_) {
     block.wait_in = block.wait_out = block.dispatch = block.beside = block.last = Vector{};
@@ -328,6 +328,31 @@ bool TurnSweep::run() {
   return true;
 }
 
+/// Of a core in a run of so many cycles.
+TaskCounters TurnSweep::core_counters(std::uint32_t lane, Cycle total) const {
+  const Lane& state = state_[lane];
+  TaskCounters counters;
+  for (std::size_t i = 0; i < state.runs.size(); ++i) {
+    const TurnTask& task = turns_.task(*state.code, i);
+    counters.tasks += state.runs[i];
+    // the word that started it
+    if (task.kind != Task::Kind::local) counters.received += state.runs[i];
+    add_task(task.counters, state.runs[i] + (i == 0 ? 1 : 0), counters);
+  }
+  counters.begin = tasks_.lanes[lane].begin;
+  counters.end = state.end;
+  counters.beside = state.beside;
+  auto& cycles = counters.cycles;
+  cycles[static_cast<std::size_t>(TaskCycle::fabric)] -= state.beside;
+  cycles[static_cast<std::size_t>(TaskCycle::wait_in)] = state.wait_in;
+  cycles[static_cast<std::size_t>(TaskCycle::wait_out)] = state.wait_out;
+  cycles[static_cast<std::size_t>(TaskCycle::dispatch)] = state.dispatch;
+  Cycle booked = 0;
+  for (const std::uint64_t part : cycles) booked += part;
+  cycles[static_cast<std::size_t>(TaskCycle::idle)] = total - booked;
+  return counters;
+}
+
 TaskOutcome TurnSweep::outcome() const {
   TaskOutcome outcome;
   outcome.cores.resize(lanes_);
@@ -343,26 +368,8 @@ TaskOutcome TurnSweep::outcome() const {
     }
   }
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+    outcome.cores[lane] = core_counters(lane, outcome.cycles);
     const Lane& state = state_[lane];
-    TaskCounters& counters = outcome.cores[lane];
-    for (std::size_t i = 0; i < state.runs.size(); ++i) {
-      const TurnTask& task = turns_.task(*state.code, i);
-      counters.tasks += state.runs[i];
-      // the word that started it
-      if (task.kind != Task::Kind::local) counters.received += state.runs[i];
-      add_task(task.counters, state.runs[i] + (i == 0 ? 1 : 0), counters);
-    }
-    counters.begin = tasks_.lanes[lane].begin;
-    counters.end = state.end;
-    counters.beside = state.beside;
-    auto& cycles = counters.cycles;
-    cycles[static_cast<std::size_t>(TaskCycle::fabric)] -= state.beside;
-    cycles[static_cast<std::size_t>(TaskCycle::wait_in)] = state.wait_in;
-    cycles[static_cast<std::size_t>(TaskCycle::wait_out)] = state.wait_out;
-    cycles[static_cast<std::size_t>(TaskCycle::dispatch)] = state.dispatch;
-    Cycle booked = 0;
-    for (const std::uint64_t part : cycles) booked += part;
-    cycles[static_cast<std::size_t>(TaskCycle::idle)] = outcome.cycles - booked;
     RouterCounters& router = outcome.routers[lane];
     router.closures = state.closed;
     for (unsigned s = 0; s < 2; ++s) {
