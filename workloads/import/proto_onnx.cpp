@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/import/onnx_graph.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"

@@ -196,8 +196,8 @@ TEST(Figures, NameAndPlaceALayerByItsWeightsThoughItsOtherRowsAreDense) {
 std::vector<RunRecord> made_up_grid() {
   const test::MadeUpMachine bow{"bow", "ipu", "1472 tiles", 1472, 1.85, 348.9, 0.62};
   std::vector<RunRecord> runs;
-  for (const std::uint64_t size : {256, 4096}) {
-    for (const std::uint64_t n : {16, 16384}) {
+  for (const std::uint64_t size : {256U, 4096U}) {
+    for (const std::uint64_t n : {16U, 16384U}) {
       runs.push_back(test::made_up_run(runs.size(), bow, {"block", "16", 0.85}, 0.0625, false));
       SummaryRow& row = runs.back().ops[0].row;
       row.m = row.k = size;

@@ -29,9 +29,9 @@ constexpr std::uint8_t kTakeW = 1;  // microthreads
 constexpr std::uint8_t kSendW = 2;
 constexpr std::uint8_t kSendX = 3;
 
-// Tasks of a core. The word that ends a block of X says into which buffer the block of W after the
-// next is to be taken: none, the first or the second.
-constexpr TaskIndex kElement = 1;
+// Tasks of a core. The word of an element starts the first of data; the one that ends a block of X
+// says into which buffer the block of W after the next is to be taken: none, the first or the
+// second.
 constexpr TaskIndex kEnds = 2;
 constexpr std::uint32_t kEndKinds = 3;
 constexpr TaskIndex kClose = kEnds + kEndKinds;
