@@ -71,7 +71,7 @@ void Fabric::add_machine(unsigned machine, const SystemParams& params) {
   add(name + "host", ResourceKind::host, gateway.host_gbps, gateway.host_ns);
 }
 
-ResourceId Fabric::of_chip(unsigned chip, ResourceKind kind) const {
+ResourceId Fabric::of_chip(unsigned chip, ResourceKind kind) {
   return static_cast<ResourceId>(chip * kOfChip.size() + place_in(kOfChip, kind));
 }
 

@@ -61,7 +61,7 @@ class Fabric {
   void add_chip(unsigned chip, const SystemParams& params);
   void add_machine(unsigned machine, const SystemParams& params);
   void between_chips(unsigned from, unsigned to, std::vector<ResourceId>& way) const;
-  ResourceId of_chip(unsigned chip, ResourceKind kind) const;
+  static ResourceId of_chip(unsigned chip, ResourceKind kind);
   ResourceId of_machine(unsigned chip, ResourceKind kind) const;
 
   unsigned chips_;

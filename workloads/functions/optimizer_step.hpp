@@ -24,15 +24,17 @@ struct OptimizerStep {
 /// A parameter and its state after a step of sgd, sgdm, adam, adamw or lamb, in double precision.
 inline OptimizerStep optimizer_step(const std::string& rule, double w, double g, double first,
                                     double second) {
-  OptimizerStep p{w, first, second, g};
-  if (rule == "sgdm") p.update = p.first = p.kFirst * first + g;
+  using Step = OptimizerStep;
+  Step p{w, first, second, g};
+  if (rule == "sgdm") p.update = p.first = Step::kFirst * first + g;
   if (rule == "adam" || rule == "adamw" || rule == "lamb") {
-    p.first = p.kFirst * first + (1 - p.kFirst) * g;
-    p.second = p.kSecond * second + (1 - p.kSecond) * g * g;
-    p.update = p.first / (1 - p.kFirst) / (std::sqrt(p.second / (1 - p.kSecond)) + p.kEpsilon);
-    if (rule != "adam") p.update += p.kDecay * w;
+    p.first = Step::kFirst * first + (1 - Step::kFirst) * g;
+    p.second = Step::kSecond * second + (1 - Step::kSecond) * g * g;
+    p.update =
+        p.first / (1 - Step::kFirst) / (std::sqrt(p.second / (1 - Step::kSecond)) + Step::kEpsilon);
+    if (rule != "adam") p.update += Step::kDecay * w;
   }
-  p.weight = w - p.kRate * p.update;
+  p.weight = w - Step::kRate * p.update;
   return p;
 }
 

@@ -175,8 +175,8 @@ class Differentiator {
   }
 
   // A row of the phase upd about the parameters of `op`.
-  LayerOp update_row(const LayerOp& op, const std::string& suffix, const std::string& kind,
-                     std::string gradient) const {
+  static LayerOp update_row(const LayerOp& op, const std::string& suffix, const std::string& kind,
+                            std::string gradient) {
     LayerOp row;
     row.id = "upd." + op.id.substr(op.id.find('.') + 1) + suffix;
     row.op = kind;

@@ -83,7 +83,7 @@ Pairs with_type(const Pairs& settings, const std::string& type, ImportContext& c
   }
   result.emplace_back("dtype", type);
   if (type == "bf16") {
-    context.result.warnings.push_back(
+    context.result.warnings.emplace_back(
         "operands are bf16, as the file says, which no machine here multiplies; --dtype fp16 has "
         "as many bytes");
   }

@@ -48,7 +48,7 @@ using Sizes = std::map<std::string, std::uint64_t>;
 Sizes read_sizes(const ImportFile& file, const YAML::Node& instance) {
   Sizes sizes;
   for (const auto& entry : instance) {
-    const std::string name = entry.first.as<std::string>("");
+    const auto name = entry.first.as<std::string>("");
     if (name == "densities") continue;
     std::uint64_t value = 0;
     constexpr std::uint64_t kMost = 0x7fffffff;
@@ -111,7 +111,7 @@ Tensors tensors_of(const YAML::Node& problem, bool gemm) {
   if (!spaces || !spaces.IsSequence()) return tensors;
   for (const auto& space : spaces) {
     if (!space.IsMap()) continue;
-    const std::string name = space["name"].as<std::string>("");
+    const auto name = space["name"].as<std::string>("");
     const YAML::Node written = either(space, "read_write", "read-write");
     if (written && written.as<bool>(false)) {
       tensors.outputs = name;
@@ -171,7 +171,7 @@ PatternSpec pattern_of(const ImportFile& file, const YAML::Node& node, ImportCon
     PatternSpec spec;
     spec.name = "banded";
     spec.args = {{"w", width.as<std::string>("")}};
-    context.result.notes.push_back("banded: the density follows from the width");
+    context.result.notes.emplace_back("banded: the density follows from the width");
     return spec;
   }
   fail(file, node, fmt::format("distribution '{}'", kind),
@@ -185,7 +185,7 @@ void read_inputs(const ImportFile& file, const YAML::Node& node, ImportContext& 
   if (pattern.name == "dense") return;
   if (pattern.name == "banded") fail(file, node, "banded inputs", "hypergeometric");
   if (pattern.name == "nm") {
-    context.result.notes.push_back("fixed_structured inputs: their places are drawn");
+    context.result.notes.emplace_back("fixed_structured inputs: their places are drawn");
   }
   row.x_pattern = "bernoulli";
   const YAML::Node value = node.IsMap() ? node["density"] : node;
@@ -198,7 +198,7 @@ void read_densities(const ImportFile& file, const YAML::Node& problem, const Ten
   const YAML::Node densities = inner ? inner : problem["densities"];
   if (!densities || !densities.IsMap()) return;
   for (const auto& entry : densities) {
-    const std::string name = entry.first.as<std::string>("");
+    const auto name = entry.first.as<std::string>("");
     if (name == tensors.weights) {
       row.pattern = pattern_of(file, entry.second, context);
     } else if (name == tensors.inputs) {

@@ -36,7 +36,7 @@ fs::path config_above(fs::path folder) {
 
 fs::path own_file() {
   Dl_info info = {};
-  const auto here = reinterpret_cast<void*>(&preset_names);  // NOLINT(*-reinterpret-cast): POSIX
+  auto* const here = reinterpret_cast<void*>(&preset_names);  // NOLINT(*-reinterpret-cast): POSIX
   if (dladdr(here, &info) == 0 || info.dli_fname == nullptr) return {};
   std::error_code ignored;
   return fs::canonical(info.dli_fname, ignored);

@@ -27,7 +27,7 @@ WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engi
       params_(params_of(wafer)),
       pricing_(pricing),
       model_(std::move(model)),
-      placement_(placement),
+      placement_(std::move(placement)),
       times_(params_, engine, cache),
       prompts_(params_, engine, times_, cache) {}
 

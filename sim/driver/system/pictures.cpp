@@ -45,7 +45,7 @@ std::string span_body(const SpanPicture& picture, const std::vector<Coloured>& p
   return body + "\n";
 }
 
-Figure stacked(StackedFigure figure) {
+Figure stacked(const StackedFigure& figure) {
   std::vector<Figure> figures;
   add_stacked(figure, figures);
   return figures.front();

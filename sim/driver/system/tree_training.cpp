@@ -106,7 +106,7 @@ WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, std::uint
     row.density = system::kept_share(op, trace);
     if (op.op != "optim") {
       const system::ChipCost cost = job.times.cost(job.system, op, trace);
-      const double cycles = static_cast<double>(cost.cycles * op.repeat);
+      const auto cycles = static_cast<double>(cost.cycles * op.repeat);
       row.ns = static_cast<std::uint64_t>(std::ceil(cycles / work.clock_ghz));
       row.density = job.times.density();
       row.joules = {cost.joules.low * op.repeat, cost.joules.nominal * op.repeat,

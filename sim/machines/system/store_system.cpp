@@ -66,11 +66,11 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
   if (execution.values) result.values.emplace();  // none is made here
   result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
   if (is_of_store(op)) {
-    result.remarks.push_back("the store does it, when the gradients are there");
+    result.remarks.emplace_back("the store does it, when the gradients are there");
     return result;
   }
   system::check_ranks(op, own_.chips(), "machines");
-  result.remarks.push_back("its time is that of two passes of the system, up and down");
+  result.remarks.emplace_back("its time is that of two passes of the system, up and down");
   return result;
 }
 

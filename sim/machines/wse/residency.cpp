@@ -382,7 +382,7 @@ OpResult WeightsRun::faster() const {
   }
   if (passed) give_up(places);
   if (best == nullptr) return in(Residency::streamed);  // says what it lacks
-  const Place& other = best == &places[0] ? places.back() : places[0];
+  const Place& other = best == places.data() ? places.back() : places[0];
   const std::string against = comparison(*best, other);
   if (best->in_part) require_times(best->residency);
   OpResult result = std::move(*best->result);

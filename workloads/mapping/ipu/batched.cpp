@@ -96,7 +96,7 @@ class Repeater {
     const auto found = functions_.find(key);
     if (found != functions_.end()) return found->second;
     const std::size_t begin = std::size_t{round} * one_.memory_words;
-    result_.functions.push_back([call = one_.functions[index], begin](TileMemory& memory) {
+    result_.functions.emplace_back([call = one_.functions[index], begin](TileMemory& memory) {
       memory.move_window(begin);
       call(memory);
       memory.move_window(0);

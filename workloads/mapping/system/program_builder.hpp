@@ -119,7 +119,7 @@ class ProgramBuilder {
   void boundary(Segment& to, unsigned from, unsigned into, Receives& receives) const;
   void keep_elsewhere(Segment& to, std::size_t phase, std::size_t s, bool forward) const;
   void keep(Segment& to, const Stage& stage, Way way) const;
-  std::vector<unsigned> chips_in(const Stages& stages) const;
+  static std::vector<unsigned> chips_in(const Stages& stages);
 
   const TrainingStep& step_;
   const TrainingParams& training_;

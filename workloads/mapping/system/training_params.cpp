@@ -53,7 +53,7 @@ void TrainingParams::check() const {
                     "pipeline = {}",
                     embedding_stage.value(), head_stage.value(), pipeline.value()));
   }
-  if (layers.value().empty() == false && (!attention.value().empty() || !ffn.value().empty())) {
+  if (!layers.value().empty() && (!attention.value().empty() || !ffn.value().empty())) {
     throw ParameterError("layers = '" + layers.value() +
                          "' says what attention and ffn say; give one of them");
   }

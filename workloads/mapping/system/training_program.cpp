@@ -153,7 +153,7 @@ void ProgramBuilder::load_weights(std::size_t phase, bool from_memory) {
   program_.add(std::move(load));
 }
 
-std::vector<unsigned> ProgramBuilder::chips_in(const Stages& stages) const {
+std::vector<unsigned> ProgramBuilder::chips_in(const Stages& stages) {
   std::vector<unsigned> chips;
   for (const Stage& stage : stages) {
     if (std::find(chips.begin(), chips.end(), stage.chip) == chips.end()) {

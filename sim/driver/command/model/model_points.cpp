@@ -251,7 +251,7 @@ class Planner {
     return has_[known] = is;
   }
 
-  [[noreturn]] void refuse_unused(const std::string& key, const std::string& place) const {
+  [[noreturn]] static void refuse_unused(const std::string& key, const std::string& place) {
     std::vector<std::string> known = model_words();
     known.insert(known.end(), shared_words().begin(), shared_words().end());
     if (is_in(sweep_words(), key) && !is_in(known, key)) {

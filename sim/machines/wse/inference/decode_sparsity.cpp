@@ -291,7 +291,7 @@ std::shared_ptr<DecodeZeros> make_zeros(const DecodeSparsity& sparsity, const Pr
 
 std::shared_ptr<const DecodeZeros> as_lists(const std::shared_ptr<const DecodeZeros>& zeros,
                                             const wse::InferenceParams& params) {
-  const bool any = zeros != nullptr && dense_names(*zeros) != "";
+  const bool any = zeros != nullptr && !dense_names(*zeros).empty();
   if (!any || params.weight_form != wse::WeightForm::sooner) return nullptr;
   auto lists = std::make_shared<DecodeZeros>(*zeros);
   lists->dense = {};

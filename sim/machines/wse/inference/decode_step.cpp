@@ -219,7 +219,7 @@ void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, 
   const wse::DecodeSpace space(shape);
   step.memory.push_back(
       {what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
-       space.code_bytes(shape, params_.llm),
+       wse::DecodeSpace::code_bytes(shape, params_.llm),
        wse::positions_that_fit(shape, params_.llm, params_.mem.kib * std::uint64_t{1024})});
 }
 

@@ -170,7 +170,7 @@ void DecodeLayer::write(CoreCode& code, const Place& place) const {
   }
 }
 
-void DecodeLayer::mark(CoreCode& code, const Place& place) const {
+void DecodeLayer::mark(CoreCode& code, const Place& place) {
   if (place.stamps) code.stamp();
 }
 

@@ -88,7 +88,7 @@ class DecodeLayer {
   void sum_y(CoreCode& code, const Place& place, const SummedVector& vector) const;
   void sum_x(CoreCode& code, const Place& place, const SummedVector& vector) const;
   void sum_band(CoreCode& code, const Place& place, const SummedVector& vector) const;
-  void mark(CoreCode& code, const Place& place) const;
+  static void mark(CoreCode& code, const Place& place);
   std::uint32_t batch() const { return shape_.block().batch; }
   bool one_band() const { return shape_.model().kv_heads == 1; }
 
@@ -111,7 +111,7 @@ class DecodeLayer {
   void choose(CoreCode& code, std::uint32_t sequence) const;
   std::vector<Choice> choices_of(std::uint32_t column) const;
   std::uint32_t share_of(const Choice& choice) const;
-  void address_of_expert(CoreCode& code) const;
+  static void address_of_expert(CoreCode& code);
   void experts(CoreCode& code, const Place& place) const;
   void residual(CoreCode& code) const;
 

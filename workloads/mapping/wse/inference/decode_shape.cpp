@@ -265,8 +265,7 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   image_bytes = space.bytes();
 }
 
-std::uint64_t DecodeSpace::code_bytes(const DecodeShape& shape,
-                                      const InferenceParams& params) const {
+std::uint64_t DecodeSpace::code_bytes(const DecodeShape& shape, const InferenceParams& params) {
   return (shape.block().attention ? params.attention_code : 0U) +
          (shape.block().ffn ? params.ffn_code : 0U);
 }

@@ -179,7 +179,7 @@ struct DecodeSpace {
   std::uint64_t buffer_bytes = 0;
   std::uint64_t image_bytes = 0;  // of one layer and the buffers, from address 0 on
 
-  std::uint64_t code_bytes(const DecodeShape& shape, const InferenceParams& params) const;
+  static std::uint64_t code_bytes(const DecodeShape& shape, const InferenceParams& params);
 };
 
 /// Bytes of a core that all of it takes.

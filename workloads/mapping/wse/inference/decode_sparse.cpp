@@ -144,7 +144,7 @@ std::vector<DecodeLayer::Choice> DecodeLayer::choices_of(std::uint32_t column) c
 }
 
 /// The number of the expert, times the bytes of one.
-void DecodeLayer::address_of_expert(CoreCode& code) const {
+void DecodeLayer::address_of_expert(CoreCode& code) {
   code.scalar(code.costs().scalar.load + code.costs().scalar.imul);
 }
 

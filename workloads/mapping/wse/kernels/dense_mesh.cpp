@@ -252,7 +252,7 @@ class DenseMeshPlanner {
   }
 
   /// Sends a tile along a line; with its last word the turn.
-  Step broadcast(Color color, std::uint32_t from, std::uint32_t bytes, std::uint8_t thread) const {
+  static Step broadcast(Color color, std::uint32_t from, std::uint32_t bytes, std::uint8_t thread) {
     constexpr unsigned kAdvance = first_command(SwitchCommand::advance);
     Instruction send = move(on_fabric(color), in_memory(from), bytes, thread);
     send.switches = static_cast<SwitchCommands>(kAdvance | kAdvance << 2U);
