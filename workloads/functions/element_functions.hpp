@@ -14,7 +14,7 @@ struct ElementFunction {
   /// features (operands then have the features of a token side by side), or for each of n columns.
   enum class Shared { none, features, columns };
 
-  const char* name;
+  const char* name = "";
   Phase phase = Phase::fwd;
   Shared shared = Shared::none;
   unsigned tensors = 1;  // operands laid out like the result

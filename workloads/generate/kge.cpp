@@ -32,6 +32,7 @@ class KgeMaker {
  public:
   explicit KgeMaker(const Settings& settings) {
     std::vector<std::string> names;
+    names.reserve(kScorings.size());
     for (const Scoring& scoring : kScorings) names.emplace_back(scoring.name);
     scoring_ = &kScorings.at(settings.choice("score", names, 0));
     const std::uint32_t width = settings.required("width", 1, "numbers of an embedding");

@@ -27,6 +27,25 @@ double raw_density(const LayerDimensions& layer) {
   return sum / static_cast<double>(size_of(layer));
 }
 
+/// What its raw density is multiplied with in each layer that is not dense: these may keep their
+/// share, less what the dense ones keep too much.
+double epsilon_of(const std::vector<LayerDimensions>& layers, const std::vector<bool>& dense,
+                  const Decimal& sparsity) {
+  double budget = 0;
+  double weight = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::uint64_t size = size_of(layers[i]);
+    const std::uint64_t zeros = count_of(sparsity, size);
+    if (dense[i]) {
+      budget -= static_cast<double>(zeros);
+    } else {
+      budget += static_cast<double>(size - zeros);
+      weight += raw_density(layers[i]) * static_cast<double>(size);
+    }
+  }
+  return weight == 0 ? 0 : budget / weight;
+}
+
 }  // namespace
 
 std::uint64_t dynamic_sparse_bert_moves(std::uint64_t kept, const Decimal& ratio, std::uint64_t k,
@@ -67,20 +86,7 @@ std::vector<double> erdos_renyi_densities(const std::vector<LayerDimensions>& la
   sparsity.mantissa = whole - density.mantissa;
   std::vector<bool> dense(layers.size(), false);
   for (;;) {
-    // What the sparse layers may keep: their share, less what the dense ones keep too much.
-    double budget = 0;
-    double weight = 0;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      const std::uint64_t size = size_of(layers[i]);
-      const std::uint64_t zeros = count_of(sparsity, size);
-      if (dense[i]) {
-        budget -= static_cast<double>(zeros);
-      } else {
-        budget += static_cast<double>(size - zeros);
-        weight += raw_density(layers[i]) * static_cast<double>(size);
-      }
-    }
-    const double epsilon = weight == 0 ? 0 : budget / weight;
+    const double epsilon = epsilon_of(layers, dense, sparsity);
     std::size_t densest = layers.size();
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const bool denser =

@@ -260,7 +260,7 @@ class Differentiator {
     LayerOp scale = update_row(op, "_unscale", "eltwise", gradient);
     scale.fn = "scale";
     set_elements(scale, kept, op.batch);
-    const std::string scaled = put(std::move(scale));
+    std::string scaled = put(std::move(scale));
     // In pieces, so that all of a machine has a part in it, and the rest.
     constexpr std::uint64_t kPiece = 1024;
     add_squares(op, "_finite", scaled, std::min(kept, kPiece),

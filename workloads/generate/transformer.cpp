@@ -377,9 +377,8 @@ class TransformerMaker {
       return scores;
     }
     for (std::uint32_t i = 0; i < e.chosen; ++i) {
-      const std::string number = fmt::format("{}", i);
-      scores = rows_.add("softmax", "route" + number, {columns_, 0, e.count}, {scores});
-      scores = rows_.add("take_max", "choose" + number, {columns_, 0, e.count}, {scores});
+      scores = rows_.add("softmax", fmt::format("route{}", i), {columns_, 0, e.count}, {scores});
+      scores = rows_.add("take_max", fmt::format("choose{}", i), {columns_, 0, e.count}, {scores});
     }
     return scores;
   }
@@ -509,35 +508,42 @@ class TransformerMaker {
   std::uint32_t tokens_of_block_ = columns_;  // of all, or of the expert at hand
 };
 
-void check(const ModelShape& shape, const TransformerOptions& options) {
-  const auto fail = [&shape](const std::string& found, const std::string& allowed) {
-    throw RequestError(fmt::format("{}: found {}; allowed: {}", shape.name, found, allowed));
-  };
+constexpr std::uint64_t kMostColumns = 0x7fffffff;
+
+[[noreturn]] void fail(const ModelShape& shape, const std::string& found,
+                       const std::string& allowed) {
+  throw RequestError(fmt::format("{}: found {}; allowed: {}", shape.name, found, allowed));
+}
+
+void check_sizes(const ModelShape& shape, const TransformerOptions& options) {
   if (options.tokens > shape.positions || options.context > shape.positions) {
-    fail(fmt::format("{} tokens", std::max(options.tokens, options.context)),
+    fail(shape, fmt::format("{} tokens", std::max(options.tokens, options.context)),
          fmt::format("at most {} tokens in a sequence", shape.positions));
   }
   if (options.layers > shape.layers) {
-    fail(fmt::format("{} layers", options.layers), fmt::format("at most {}", shape.layers));
+    fail(shape, fmt::format("{} layers", options.layers), fmt::format("at most {}", shape.layers));
   }
-  if (options.sequences == 0 || options.tokens == 0) fail("no tokens", "at least one token");
+  if (options.sequences == 0 || options.tokens == 0) fail(shape, "no tokens", "at least one token");
   const bool bert = shape.family == ModelFamily::bert || shape.family == ModelFamily::group_bert;
   if (options.predictions != 0 && !(bert && options.heads)) {
-    fail("masked positions to predict", bert ? "none without heads" : "none but of BERT's head");
+    fail(shape, "masked positions to predict",
+         bert ? "none without heads" : "none but of BERT's head");
   }
-  constexpr std::uint64_t kMostColumns = 0x7fffffff;
   if (std::uint64_t{options.sequences} * options.tokens > kMostColumns) {
-    fail("more than 2^31 - 1 tokens", "fewer sequences or tokens");
+    fail(shape, "more than 2^31 - 1 tokens", "fewer sequences or tokens");
   }
   if (options.part == Part::decode && options.context == 0) {
-    fail("decode without context", "a context of at least one token");
+    fail(shape, "decode without context", "a context of at least one token");
   }
+}
+
+void check_attention(const ModelShape& shape, const TransformerOptions& options) {
   const bool sparse_attention = options.causal || options.attention.name != "dense";
   if (options.part == Part::decode && sparse_attention) {
-    fail("decode with sparse attention", "decode alone, as it has no hidden tokens");
+    fail(shape, "decode with sparse attention", "decode alone, as it has no hidden tokens");
   }
   if (options.causal && options.attention.name != "dense") {
-    fail("causal attention and another", "one of them; window takes causal=1");
+    fail(shape, "causal attention and another", "one of them; window takes causal=1");
   }
   if (sparse_attention && !options.causal) {
     for (const PatternProblem& problem :
@@ -548,25 +554,34 @@ void check(const ModelShape& shape, const TransformerOptions& options) {
     }
   }
   if (options.part != Part::training && (options.recipe != Recipe::plain || options.loss_scaling)) {
-    fail("a training recipe", "none without part=training");
+    fail(shape, "a training recipe", "none without part=training");
   }
   const std::uint64_t heads = std::uint64_t{options.sequences} * options.tokens * shape.heads;
   if (shape.qk_norm == QkNorm::head && heads > kMostColumns) {
-    fail("more than 2^31 - 1 heads of tokens", "fewer sequences or tokens");
+    fail(shape, "more than 2^31 - 1 heads of tokens", "fewer sequences or tokens");
   }
+}
+
+void check_experts(const ModelShape& shape, const TransformerOptions& options) {
   if (shape.experts.count != 0) {
     if (options.part == Part::training) {
-      fail("training of experts", "weights, forward or decode of a model with experts");
+      fail(shape, "training of experts", "weights, forward or decode of a model with experts");
     }
     const std::uint64_t tokens = options.part == Part::decode ? 1 : options.tokens;
     if (options.sequences * tokens * shape.experts.chosen > kMostColumns) {
-      fail("more than 2^31 - 1 tokens of experts", "fewer sequences or tokens");
+      fail(shape, "more than 2^31 - 1 tokens of experts", "fewer sequences or tokens");
     }
   } else if (options.routing_given) {
-    fail("a routing of tokens to experts", "none, as the model has no experts");
+    fail(shape, "a routing of tokens to experts", "none, as the model has no experts");
   }
+}
+
+void check(const ModelShape& shape, const TransformerOptions& options) {
+  check_sizes(shape, options);
+  check_attention(shape, options);
+  check_experts(shape, options);
   if (options.part == Part::weights && shape.family == ModelFamily::group_bert) {
-    fail("the weights alone", "forward or training for this family");
+    fail(shape, "the weights alone", "forward or training for this family");
   }
 }
 

@@ -174,7 +174,7 @@ class GraphReader {
   std::string kind_of(const ChakraNode& node) const {
     if (node.comm_type) {
       const std::size_t type = *node.comm_type;
-      const std::string kind = type < kCollectives.size() ? kCollectives.at(type) : "";
+      std::string kind = type < kCollectives.size() ? kCollectives.at(type) : "";
       if (kind.empty()) {
         fail("E206", fmt::format("node {}: comm_type {}", node.id, type),
              "0 all-reduce, 2 all-gather, 5 broadcast, 6 all-to-all, 7 reduce-scatter, 9 barrier");

@@ -113,7 +113,7 @@ std::string detect_text(std::string_view text, const std::string& path) {
   }
   refuse_known(text, first, path);
   const std::vector<std::string> cells = cells_of(line);
-  if (const std::string table = detect_table(cells); !table.empty()) return table;
+  if (std::string table = detect_table(cells); !table.empty()) return table;
   if (contains(text, "problem:") && contains(text, "instance:")) return "timeloop";
   for (const char* flag : {"-CONV", "-FC", "-DenseGEMM", "-SparseGEMM", "-SparseDense"}) {
     if (contains(text, flag)) return "stonne";

@@ -207,6 +207,54 @@ void check_outputs(const TopologyRow& row, Further which, std::uint64_t made, co
                  fmt::format("{}, which follows from the layer's sizes", made), ""});
 }
 
+/// The convolution of a row of eight columns, as the product of its filter and unrolled images.
+void add_convolution(const TopologyRow& from, const ImportFile& file, ImportContext& context,
+                     const SparsitySection& section) {
+  const CsvLine& line = from.line;
+  const std::uint64_t in_h = cell(from, 1, "IFMAP Height");
+  const std::uint64_t in_w = cell(from, 2, "IFMAP Width");
+  const std::uint64_t filter_h = cell(from, 3, "Filter Height");
+  const std::uint64_t filter_w = cell(from, 4, "Filter Width");
+  const std::uint64_t channels = cell(from, 5, "Channels");
+  const std::uint64_t stride = cell(from, 7, "Strides");
+  const CsvCell* const across = from.further(Further::stride_across);
+  const std::uint64_t stride_w =
+      across == nullptr ? stride : count_in(from, *across, "Stride Width");
+  if (filter_h > in_h || filter_w > in_w) {
+    throw_problem({place(file.path, line.number, line.cells[3].column), "E214", "Filter Height",
+                   fmt::format("a filter of {} x {}", filter_h, filter_w),
+                   fmt::format("one that fits {} x {}, as there is no padding", in_h, in_w), ""});
+  }
+  const auto out = [](std::uint64_t in, std::uint64_t filter, std::uint64_t step) {
+    return (in - filter + step + step - 1) / step;
+  };
+  const std::uint64_t out_h = out(in_h, filter_h, stride);
+  const std::uint64_t out_w = out(in_w, filter_w, stride_w);
+  check_outputs(from, Further::out_height, out_h, "Eh");
+  check_outputs(from, Further::out_width, out_w, "Ew");
+  check_outputs(from, Further::outputs, out_h * out_w, "e2");
+  const bool depthwise = line.cells[0].text.find("DP") != std::string::npos;
+  const std::uint64_t depth = depthwise ? 1 : channels;
+  const std::uint64_t batch = batch_of(from);
+  LayerOp& row = context.add(line.cells[0].text, "gemm");
+  row.m = cell(from, 6, "Num Filter");
+  constexpr std::uint64_t kLargestFilter = 0xffff;
+  if (filter_h > kLargestFilter || filter_w > kLargestFilter) {
+    ImportContext::side(0, where(from), "Filter Height");
+  }
+  row.k = ImportContext::side(filter_h * filter_w * depth, where(from), "k");
+  const std::uint32_t outputs = ImportContext::side(out_h * out_w, where(from), "n");
+  row.n = ImportContext::side(outputs * batch, where(from), "n");
+  if (depthwise) row.batch = static_cast<std::uint32_t>(channels);
+  constexpr std::uint64_t kMostImage = std::uint64_t{1} << 32U;
+  if (in_h * in_w > kMostImage) ImportContext::side(0, where(from), "IFMAP Height");
+  constexpr std::uint64_t kMostInputs = std::uint64_t{1} << 63U;
+  const std::uint64_t inputs = in_h * in_w * depth;
+  if (inputs > kMostInputs / batch) ImportContext::side(0, where(from), "Batch Size");
+  row.args = {{"x_unique", fmt::format("{}", inputs * batch)}};
+  set_sparsity(from, section, row);
+}
+
 }  // namespace
 
 void import_scalesim_gemm(const ImportFile& file, ImportContext& context) {
@@ -229,51 +277,8 @@ void import_scalesim_conv(const ImportFile& file, ImportContext& context) {
   const std::vector<Further> taken = {Further::sparsity,      Further::batch,
                                       Further::stride_across, Further::out_height,
                                       Further::out_width,     Further::outputs};
-  for_each_row(file, kCells, taken, context, [&](const TopologyRow& from) {
-    const CsvLine& line = from.line;
-    const std::uint64_t in_h = cell(from, 1, "IFMAP Height");
-    const std::uint64_t in_w = cell(from, 2, "IFMAP Width");
-    const std::uint64_t filter_h = cell(from, 3, "Filter Height");
-    const std::uint64_t filter_w = cell(from, 4, "Filter Width");
-    const std::uint64_t channels = cell(from, 5, "Channels");
-    const std::uint64_t stride = cell(from, 7, "Strides");
-    const CsvCell* const across = from.further(Further::stride_across);
-    const std::uint64_t stride_w =
-        across == nullptr ? stride : count_in(from, *across, "Stride Width");
-    if (filter_h > in_h || filter_w > in_w) {
-      throw_problem({place(file.path, line.number, line.cells[3].column), "E214", "Filter Height",
-                     fmt::format("a filter of {} x {}", filter_h, filter_w),
-                     fmt::format("one that fits {} x {}, as there is no padding", in_h, in_w), ""});
-    }
-    const auto out = [](std::uint64_t in, std::uint64_t filter, std::uint64_t step) {
-      return (in - filter + step + step - 1) / step;
-    };
-    const std::uint64_t out_h = out(in_h, filter_h, stride);
-    const std::uint64_t out_w = out(in_w, filter_w, stride_w);
-    check_outputs(from, Further::out_height, out_h, "Eh");
-    check_outputs(from, Further::out_width, out_w, "Ew");
-    check_outputs(from, Further::outputs, out_h * out_w, "e2");
-    const bool depthwise = line.cells[0].text.find("DP") != std::string::npos;
-    const std::uint64_t depth = depthwise ? 1 : channels;
-    const std::uint64_t batch = batch_of(from);
-    LayerOp& row = context.add(line.cells[0].text, "gemm");
-    row.m = cell(from, 6, "Num Filter");
-    constexpr std::uint64_t kLargestFilter = 0xffff;
-    if (filter_h > kLargestFilter || filter_w > kLargestFilter) {
-      ImportContext::side(0, where(from), "Filter Height");
-    }
-    row.k = ImportContext::side(filter_h * filter_w * depth, where(from), "k");
-    const std::uint32_t outputs = ImportContext::side(out_h * out_w, where(from), "n");
-    row.n = ImportContext::side(outputs * batch, where(from), "n");
-    if (depthwise) row.batch = static_cast<std::uint32_t>(channels);
-    constexpr std::uint64_t kMostImage = std::uint64_t{1} << 32U;
-    if (in_h * in_w > kMostImage) ImportContext::side(0, where(from), "IFMAP Height");
-    constexpr std::uint64_t kMostInputs = std::uint64_t{1} << 63U;
-    const std::uint64_t inputs = in_h * in_w * depth;
-    if (inputs > kMostInputs / batch) ImportContext::side(0, where(from), "Batch Size");
-    row.args = {{"x_unique", fmt::format("{}", inputs * batch)}};
-    set_sparsity(from, section, row);
-  });
+  for_each_row(file, kCells, taken, context,
+               [&](const TopologyRow& from) { add_convolution(from, file, context, section); });
 }
 
 }  // namespace lacuna

@@ -174,6 +174,7 @@ Imported import_files(const std::vector<ImportFile>& files, const Pairs& setting
 
 Imported import_workload(const std::vector<std::string>& paths, const Pairs& settings) {
   std::vector<ImportFile> files;
+  files.reserve(paths.size());
   for (const std::string& path : paths) files.push_back({path, read_text_file(path)});
   return import_files(files, settings);
 }

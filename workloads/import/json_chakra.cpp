@@ -60,34 +60,46 @@ std::uint64_t whole_of(const Json& value, const std::string& key, const std::str
   fail(path, fmt::format("{}: {}", key, quotable(value.dump())), "a whole number");
 }
 
+/// A list of attributes, or an object of them.
+void read_attributes(const Json& value, ChakraNode& node) {
+  if (value.is_array()) {
+    for (const Json& attribute : value) read_attribute(attribute, node);
+  } else if (value.is_object()) {
+    for (const auto& [attribute, number] : value.items()) {
+      if (is_whole(number)) set_attribute(node, attribute, number.get<std::uint64_t>());
+    }
+  }
+}
+
+void read_member(const std::string& key, const Json& value, const std::string& path,
+                 ChakraNode& node) {
+  constexpr std::uint64_t kTypes = 8;
+  const std::string name = plain(key);
+  if (name == "id") {
+    node.id = whole_of(value, key, path);
+  } else if (name == "name" && value.is_string()) {
+    node.name = value.get<std::string>();
+  } else if (name == "nodetype" || name == "type") {
+    const std::uint64_t type = whole_of(value, key, path);
+    if (type < kTypes) node.type = static_cast<ChakraNode::Type>(type);
+  } else if (name == "ctrldeps" || name == "datadeps") {
+    read_ids(value, path, node);
+  } else if (name == "runtime" || name == "durationmicros") {
+    node.duration_us = whole_of(value, key, path);
+  } else if ((name == "attrs" || name == "attr") && value.is_structured()) {
+    read_attributes(value, node);
+  } else if (is_whole(value)) {
+    set_attribute(node, key, value.get<std::uint64_t>());
+  }
+}
+
 ChakraNode read_node(const Json& json, const std::string& path) {
   if (!json.is_object()) fail(path, "a node that is no object", "an object");
   ChakraNode node;
   bool has_id = false;
-  constexpr std::uint64_t kTypes = 8;
   for (const auto& [key, value] : json.items()) {
-    const std::string name = plain(key);
-    if (name == "id") {
-      node.id = whole_of(value, key, path);
-      has_id = true;
-    } else if (name == "name" && value.is_string()) {
-      node.name = value.get<std::string>();
-    } else if (name == "nodetype" || name == "type") {
-      const std::uint64_t type = whole_of(value, key, path);
-      if (type < kTypes) node.type = static_cast<ChakraNode::Type>(type);
-    } else if (name == "ctrldeps" || name == "datadeps") {
-      read_ids(value, path, node);
-    } else if (name == "runtime" || name == "durationmicros") {
-      node.duration_us = whole_of(value, key, path);
-    } else if ((name == "attrs" || name == "attr") && value.is_array()) {
-      for (const Json& attribute : value) read_attribute(attribute, node);
-    } else if ((name == "attrs" || name == "attr") && value.is_object()) {
-      for (const auto& [attribute, number] : value.items()) {
-        if (is_whole(number)) set_attribute(node, attribute, number.get<std::uint64_t>());
-      }
-    } else if (is_whole(value)) {
-      set_attribute(node, key, value.get<std::uint64_t>());
-    }
+    read_member(key, value, path, node);
+    has_id = has_id || plain(key) == "id";
   }
   if (!has_id) fail(path, "a node without an id", "an id");
   return node;

@@ -19,6 +19,7 @@ using Json = nlohmann::json;
 /// Keys of every kind of model that change no shape, count or arithmetic: names, tokens, files,
 /// what training begins with or watches, how text is generated. Or only a constant in an operation
 /// that is there anyway: an epsilon, the base of a rotation and how it is stretched.
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::set<std::string>& idle_keys() {
   static const std::set<std::string> kKeys = {"_attn_implementation",
                                               "_attn_implementation_autoset",

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -62,10 +63,8 @@ Sizes read_sizes(const ImportFile& file, const YAML::Node& instance) {
 }
 
 bool only(const Sizes& sizes, const std::set<std::string>& names) {
-  for (const auto& [name, size] : sizes) {
-    if (names.count(name) == 0) return false;
-  }
-  return true;
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [&](const auto& size) { return names.count(size.first) != 0; });
 }
 
 std::uint64_t size_of(const Sizes& sizes, const char* name) {

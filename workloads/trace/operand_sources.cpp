@@ -148,6 +148,8 @@ class Finder {
   bool fill_part(LayerOp& op);
   void fill_attention(LayerOp& op);
   bool fill_gradient(LayerOp& op);
+  void fill_gradient_of_context(LayerOp& op, const LayerOp& of, const OperandSource& gradients,
+                                bool is_first);
   const LayerOp* product_of(const LayerOp& op, Phase phase, std::uint32_t m, std::uint32_t k) const;
   void fill_weight_gradient(LayerOp& op);
 
@@ -343,28 +345,35 @@ bool Finder::fill_gradient(LayerOp& op) {
   }
   const bool known_scores = of.sources[of_scores ? 2 : 0].kind == Kind::scores;
   const OperandSource gradients = known_scores ? scores(!is_first) : OperandSource();
-  std::vector<std::string>& ids = makers_of_sources_[op.id];
-  const std::vector<std::string> taken = makers_of_sources_[of.id];
-  ids.resize(2);
-  if (taken.size() == 2) ids[1] = taken[of_scores && !is_first ? 0 : 1];
+  makers_of_sources_[op.id].resize(2);
+  const std::vector<std::string>& taken = makers_of_sources_[of.id];
+  if (taken.size() == 2) {
+    makers_of_sources_[op.id][1] = taken[of_scores && !is_first ? 0 : 1];
+  }
   if (of_scores) {
     op.sources = {gradients, of.sources[is_first ? 1 : 0],
                   gradient_of(of.sources[is_first ? 0 : 1])};
-    return true;
+  } else {
+    fill_gradient_of_context(op, of, gradients, is_first);
   }
+  return true;
+}
+
+/// dP, the first, or dV.
+void Finder::fill_gradient_of_context(LayerOp& op, const LayerOp& of,
+                                      const OperandSource& gradients, bool is_first) {
   // what comes back lies as it went, and is whole: that of the row it comes from
   OperandSource back = of.sources[2];
   for (const LayerOp* maker : makers_of(op, gives_activations)) {
     if (maker->m != back.features || maker->n != back.tokens) continue;
     back.of_product = is_product(*maker);
-    ids[is_first ? 0 : 1] = maker->id;
+    makers_of_sources_[op.id][is_first ? 0 : 1] = maker->id;
   }
   if (is_first) {
     op.sources = {back, of.sources[1], gradients};
   } else {
     op.sources = {gradients, back, gradient_of(of.sources[1])};
   }
-  return true;
 }
 
 /// The last product before `op`, of its layer and tokens, that has this phase and weights; null if

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -216,7 +217,8 @@ std::string draw_mask(const WorkloadTrace& trace, const std::string& id, std::ui
   for (std::size_t i = 0; i < grid.cells.size(); ++i) {
     if (i % grid.cols == 0) text += '|';
     const double share = grid.most == 0 ? 0 : grid.cells[i] / grid.most;
-    text += shades[static_cast<std::size_t>(share * static_cast<double>(shades.size() - 1) + 0.5)];
+    text += shades[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(shades.size() - 1)))];
     if ((i + 1) % grid.cols == 0) text += "|\n";
   }
   return text;

@@ -32,10 +32,9 @@ class Encoding {
         elements_(std::uint64_t{problem.m} * problem.k),
         share_(ceil_div(elements_, target_.tiles)),
         part_(ceil_div(share_, target_.workers)),
+        oversize_(planner.bucket_oversize),
         found_(std::size_t{target_.tiles} * target_.workers, 0),
-        received_(target_.tiles, 0) {
-    oversize_ = planner.bucket_oversize;
-  }
+        received_(target_.tiles, 0) {}
 
   void add() {
     find();
@@ -197,7 +196,7 @@ class Encoding {
   const std::uint64_t elements_;
   const std::uint64_t share_;  // of a tile
   const std::uint64_t part_;   // of a worker
-  double oversize_ = 0;
+  double oversize_;
   std::vector<std::uint64_t> found_;     // non-zeros by tile and worker
   std::vector<std::uint64_t> received_;  // by tile of the bucket
   std::map<std::pair<TileId, TileId>, std::uint64_t> lists_;

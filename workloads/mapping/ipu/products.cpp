@@ -200,34 +200,16 @@ std::pair<std::string, std::string> series_note(Series series, const BatchPlan& 
                                batch.groups, batch.tiles, batch.rounds)};
 }
 
-PlannedOperation repeat(const OperationRequest& request, Series series, Candidate candidate) {
-  const BatchPlan& batch = candidate.batch;
-  std::vector<std::vector<Image>> images;
-  for (std::uint32_t i = 0; request.values && i < batch.instances; ++i) {
-    PlannedOperation one = plan_instance(request, small_chip(request.chip, batch.tiles),
-                                         problem_of(request, series, i, true));
-    images.push_back(std::move(one.lowered.program.images));
-    if (i == 0) candidate.one = std::move(one);
-  }
-  PlannedOperation result = std::move(candidate.one);
-  const Program one = std::move(result.lowered.program);
-  result.lowered.program = repeat_program(request.chip, one, batch, images);
-  result.lowered.tile_bytes = candidate.bytes;
-  result.lowered.tiles_used *= batch.groups;
-  result.mac_useful *= batch.instances;
-  result.bucket_bytes *= batch.instances;
-  result.blocks *= batch.instances;
-  result.estimates = {{"total", candidate.estimate}};
-  result.notes.push_back(series_note(series, batch, request.op.n));
-  if (!request.values) return result;
+/// Compares what a program of so many words of each tile leaves, instance by instance. The mask
+/// outlives the run, the request may not.
+auto comparison_of(const OperationRequest& request, Series series, const BatchPlan& batch,
+                   const PlannedOperation& planned, std::uint32_t words) {
   const bool sampled = request.op.op == "sddmm" && request.mask != nullptr;
   const Mask blocks = sampled ? sampled_blocks(*request.mask, request.op.dtype) : Mask();
-  // The mask outlives the run, the request may not.
-  result.compare = [problem = problem_of(request, series, 0, true), series, batch,
-                    types = result.types, output = result.lowered.output,
-                    place = result.lowered.place, sampled, blocks,
-                    distance = distance_of(request.op), backward = request.op.phase == Phase::bwd,
-                    words = one.memory_words](const ChipMemory& chip) {
+  return [problem = problem_of(request, series, 0, true), series, batch, types = planned.types,
+          output = planned.lowered.output, place = planned.lowered.place, sampled, blocks,
+          distance = distance_of(request.op), backward = request.op.phase == Phase::bwd,
+          words](const ChipMemory& chip) {
     Comparison comparison;
     for (std::uint32_t i = 0; i < batch.instances; ++i) {
       GemmProblem instance = problem;
@@ -251,6 +233,29 @@ PlannedOperation repeat(const OperationRequest& request, Series series, Candidat
     }
     return comparison;
   };
+}
+
+PlannedOperation repeat(const OperationRequest& request, Series series, Candidate candidate) {
+  const BatchPlan& batch = candidate.batch;
+  std::vector<std::vector<Image>> images;
+  for (std::uint32_t i = 0; request.values && i < batch.instances; ++i) {
+    PlannedOperation one = plan_instance(request, small_chip(request.chip, batch.tiles),
+                                         problem_of(request, series, i, true));
+    images.push_back(std::move(one.lowered.program.images));
+    if (i == 0) candidate.one = std::move(one);
+  }
+  PlannedOperation result = std::move(candidate.one);
+  const Program one = std::move(result.lowered.program);
+  result.lowered.program = repeat_program(request.chip, one, batch, images);
+  result.lowered.tile_bytes = candidate.bytes;
+  result.lowered.tiles_used *= batch.groups;
+  result.mac_useful *= batch.instances;
+  result.bucket_bytes *= batch.instances;
+  result.blocks *= batch.instances;
+  result.estimates = {{"total", candidate.estimate}};
+  result.notes.push_back(series_note(series, batch, request.op.n));
+  if (!request.values) return result;
+  result.compare = comparison_of(request, series, batch, result, one.memory_words);
   return result;
 }
 

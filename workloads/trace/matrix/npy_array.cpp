@@ -47,8 +47,8 @@ struct Type {
 };
 
 const Type* find_type(std::string_view name) {
+  // NOLINTNEXTLINE(*-avoid-c-arrays)
   static const Type kTypes[] = {
-      // NOLINT(*-avoid-c-arrays)
       {"<f2", 2, [](std::string_view b, std::size_t i) { return half(load<std::uint16_t>(b, i)); }},
       {"<f4", 4,
        [](std::string_view b, std::size_t i) { return std::abs(double{load<float>(b, i)}); }},

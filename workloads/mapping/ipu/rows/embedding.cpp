@@ -227,8 +227,10 @@ void EmbeddingLowering::lay_out() {
   end_ = static_cast<std::uint32_t>(next);
   // A gather reads the table and writes the block, a scatter the other way round.
   OperandBytes operands;
-  operands.add(shape_.scatter ? Operand::output : Operand::input, (block_ - table_) * 4);
-  operands.add(shape_.scatter ? Operand::input : Operand::output, (indices_ - block_) * 4);
+  operands.add(shape_.scatter ? Operand::output : Operand::input,
+               std::uint64_t{block_ - table_} * 4);
+  operands.add(shape_.scatter ? Operand::input : Operand::output,
+               std::uint64_t{indices_ - block_} * 4);
   builder_.operands(operands.add(Operand::metadata, shape_.n * 4));
 }
 

@@ -195,6 +195,7 @@ class OptimizerLowering {
   void lay_out();
   void share_norms();
   void place(TileId tile, std::uint64_t begin, std::uint64_t end);
+  auto comparison() const;
   PlannedOperation finish();
 
   const OperationRequest& request_;
@@ -282,6 +283,34 @@ void OptimizerLowering::place(TileId tile, std::uint64_t begin, std::uint64_t en
   }
 }
 
+/// Compares the weights of all tiles with those of the rule in double precision.
+auto OptimizerLowering::comparison() const {
+  return [map = map_, count = count_, regions = regions_, numbers = numbers_,
+          rule = rule_](const ChipMemory& chip) {
+    std::array<double, 2> squares{};
+    const auto stepped = [&](std::uint64_t p) {
+      return optimizer_step(rule.name, numbers(0, p), numbers(1, p),
+                            rule.state > 0 ? numbers(2, p) : 0, rule.state > 1 ? numbers(3, p) : 0);
+    };
+    for (std::uint64_t p = 0; p < count && rule.norms; ++p) {
+      squares[0] += numbers(0, p) * numbers(0, p);
+      squares[1] += stepped(p).update * stepped(p).update;
+    }
+    const double ratio = rule.norms ? trust_ratio(squares[0], squares[1]) : 1;
+    Comparison comparison;
+    map.for_each(0, count, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
+      for (std::uint64_t p = begin; p < end; ++p) {
+        const double exact = numbers(0, p) - OptimizerStep::kRate * ratio * stepped(p).update;
+        const bool half = numbers.weights == DType::fp16;
+        const double scale = RealOperands{numbers.sigma}.growth(2) * (half ? 0x1p-6 : 1);
+        compare_element(comparison, regions.read(chip(tile), 0, p - begin), exact, numbers.weights,
+                        half ? 2 : 64, scale);
+      }
+    });
+    return comparison;
+  };
+}
+
 PlannedOperation OptimizerLowering::finish() {
   PlannedOperation planned;
   Program& program = builder_.program();
@@ -302,33 +331,7 @@ PlannedOperation OptimizerLowering::finish() {
   if (rounding != nullptr) {
     planned.round = *rounding == "stochastic" ? RoundMode::stochastic : RoundMode::nearest;
   }
-  if (request_.values) {
-    planned.compare = [map = map_, count = count_, regions = regions_, numbers = numbers_,
-                       rule = rule_](const ChipMemory& chip) {
-      std::array<double, 2> squares{};
-      const auto stepped = [&](std::uint64_t p) {
-        return optimizer_step(rule.name, numbers(0, p), numbers(1, p),
-                              rule.state > 0 ? numbers(2, p) : 0,
-                              rule.state > 1 ? numbers(3, p) : 0);
-      };
-      for (std::uint64_t p = 0; p < count && rule.norms; ++p) {
-        squares[0] += numbers(0, p) * numbers(0, p);
-        squares[1] += stepped(p).update * stepped(p).update;
-      }
-      const double ratio = rule.norms ? trust_ratio(squares[0], squares[1]) : 1;
-      Comparison comparison;
-      map.for_each(0, count, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t p = begin; p < end; ++p) {
-          const double exact = numbers(0, p) - OptimizerStep::kRate * ratio * stepped(p).update;
-          const bool half = numbers.weights == DType::fp16;
-          const double scale = RealOperands{numbers.sigma}.growth(2) * (half ? 0x1p-6 : 1);
-          compare_element(comparison, regions.read(chip(tile), 0, p - begin), exact,
-                          numbers.weights, half ? 2 : 64, scale);
-        }
-      });
-      return comparison;
-    };
-  }
+  if (request_.values) planned.compare = comparison();
   planned.lowered.program = builder_.take();
   return planned;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,12 +18,12 @@ struct RowPart {
   std::uint64_t rows = 0;
   std::uint64_t part = 0;
   std::uint64_t parts = 1;
-  std::uint64_t begin = 0;             // of its elements of each row
-  std::vector<std::uint64_t> counts;   // of them, by row
-  std::vector<std::uint64_t> lengths;  // of the whole rows
-  std::vector<std::uint64_t> offsets;  // of rows in the tile's regions, in elements
-  std::uint32_t operands[2] = {0, 0};  // addresses of regions, in words
-  std::uint32_t vectors[2] = {0, 0};
+  std::uint64_t begin = 0;                  // of its elements of each row
+  std::vector<std::uint64_t> counts;        // of them, by row
+  std::vector<std::uint64_t> lengths;       // of the whole rows
+  std::vector<std::uint64_t> offsets;       // of rows in the tile's regions, in elements
+  std::array<std::uint32_t, 2> operands{};  // addresses of regions, in words
+  std::array<std::uint32_t, 2> vectors{};
   std::uint32_t saved = 0;
   std::uint32_t output = 0;
   std::uint32_t columns = 0;         // partial sums

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/codelet_arguments.hpp"
@@ -117,19 +118,21 @@ std::uint32_t VectorCodelets::bundle(const VectorPass& pass, unsigned index) {
   const unsigned lanes = 8 / bytes_of(arithmetic_);
   Bundle made("vector");
   const unsigned loads = pass.parameters + pass.inputs;
+  // NOLINTBEGIN(readability-suspicious-call-argument): of all loads, to all bundles
   made.add(Tally::read_weight, dealt(0, pass.parameters, loads, all, index));
   made.add(Tally::read_input, dealt(pass.parameters, loads, loads, all, index));
+  // NOLINTEND(readability-suspicious-call-argument)
   const unsigned writes = dealt(0, pass.outputs, pass.outputs, all, index);
   const bool computes = pass.adds + pass.muls + pass.specials + pass.converts > 0;
   made.add(Tally::write_output, writes);
   const unsigned rounded = dealt(0, pass.outputs - pass.singles, pass.outputs, all, index);
   if (computes) made.add(Tally::round_fp16, halves_of(type_, rounded));
-  const std::pair<unsigned, Tally> work[] = {
-      {pass.adds, half ? Tally::vec_add_fp16 : Tally::vec_add_fp32},
-      {pass.muls, half ? Tally::vec_mul_fp16 : Tally::vec_mul_fp32},
-      {2 * pass.specials, half ? Tally::sfu_fp16 : Tally::sfu_fp32},
-      {pass.converts, Tally::vec_cvt},
-      {pass.integers, Tally::vec_int}};
+  const std::array<std::pair<unsigned, Tally>, 5> work{
+      {{pass.adds, half ? Tally::vec_add_fp16 : Tally::vec_add_fp32},
+       {pass.muls, half ? Tally::vec_mul_fp16 : Tally::vec_mul_fp32},
+       {2 * pass.specials, half ? Tally::sfu_fp16 : Tally::sfu_fp32},
+       {pass.converts, Tally::vec_cvt},
+       {pass.integers, Tally::vec_int}}};
   unsigned first = 0;
   for (const auto& [count, tally] : work) {
     const bool special = tally == Tally::sfu_fp16 || tally == Tally::sfu_fp32;

@@ -143,7 +143,7 @@ AmpPass amp_pass(const Target& target, const Types& types, unsigned block) {
   // Small blocks do not fill the unit.
   pass.macs = static_cast<unsigned>(std::min<std::uint64_t>(rate, products / 8));
   pass.bundles = products / pass.macs;
-  pass.stores = ceil_div(area * 4, 8 * target.workers);
+  pass.stores = ceil_div(area * 4, std::uint64_t{8} * target.workers);
   pass.longest = std::max(ceil_div(pass.bundles, target.workers), pass.stores);
   return pass;
 }

@@ -49,7 +49,7 @@ class SampledCodelets {
 
  private:
   void make_bundles();
-  std::uint32_t clocks(std::uint64_t count);
+  std::uint32_t clocks(std::uint64_t n);
   std::uint32_t launch(std::uint32_t set);
   std::uint32_t row_codelet();
   void add_piece(const std::vector<std::uint32_t>& rows, std::vector<Call>& supervisor,

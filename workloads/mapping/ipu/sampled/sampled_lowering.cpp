@@ -103,6 +103,8 @@ class SampledLowering {
               const std::vector<TileId>& sharers);
   void spread_operands();
   void spread_buckets();
+  void multiply_on(const Cell& c, std::uint32_t vertex);
+  void send_partials(const Cell& c);
   void multiply();
   SampledProduct product() const;
   void add_blocks(SampledProduct& product, const Cell& c,
@@ -172,9 +174,9 @@ void SampledLowering::lay_out() {
   output_ = take(words(results * area_));
   end_ = static_cast<std::uint32_t>(next);
   builder_.operands(OperandBytes()
-                        .add(Operand::input, buckets_ * 4)
-                        .add(Operand::metadata, (partials_ - buckets_) * 4)
-                        .add(Operand::partial, (output_ - partials_) * 4));
+                        .add(Operand::input, std::uint64_t{buckets_} * 4)
+                        .add(Operand::metadata, std::uint64_t{partials_ - buckets_} * 4)
+                        .add(Operand::partial, std::uint64_t{output_ - partials_} * 4));
 }
 
 /// The tile's share of both operands; B lies by columns.
@@ -302,6 +304,35 @@ std::vector<std::vector<std::uint32_t>> row_counts(
   return counts;
 }
 
+/// The product of a tile's share of the contraction, of all blocks of its rectangle.
+void SampledLowering::multiply_on(const Cell& c, std::uint32_t vertex) {
+  if (plan_.amp) {
+    builder_.work(tile(c), codelets_.transpose_vertex(plan_.rows(c.x) + plan_.columns(c.y)));
+  }
+  WorkItem item;
+  item.index = vertex;
+  SampledProduct all = product();
+  for (const auto& piece : plan_.rectangle(c.x, c.y)) {
+    item.mac_edge += products_outside(c, piece);
+    if (problem_.values) add_blocks(all, c, piece);
+  }
+  if (problem_.values) item.function = builder_.function(std::move(all));
+  builder_.work(tile(c), item);
+}
+
+/// Each piece of the blocks goes to the tile that sums it.
+void SampledLowering::send_partials(const Cell& c) {
+  const auto& pieces = plan_.rectangle(c.x, c.y);
+  for (std::uint64_t to = 0; to < plan_.z; ++to) {
+    if (to == c.z) continue;
+    const auto from = static_cast<std::uint32_t>(partials_ + first_block(pieces, to) * area_);
+    const std::uint64_t place = c.z < to ? c.z : c.z - 1;
+    const auto address = static_cast<std::uint32_t>(received_ + place * piece_ * area_);
+    transfers_.add({tile(c), from}, static_cast<std::uint32_t>(pieces[to].size() * area_),
+                   {Place{plan_.tile(c.x, c.y, to), address}});
+  }
+}
+
 void SampledLowering::multiply() {
   transfers_ = {};
   for (std::uint64_t y = 0; y < plan_.y; ++y) {
@@ -309,27 +340,8 @@ void SampledLowering::multiply() {
       const auto& pieces = plan_.rectangle(x, y);
       const std::uint32_t vertex = codelets_.vertex(row_counts(pieces, plan_.search), plan_.search);
       for (std::uint64_t z = 0; z < plan_.z && first_block(pieces, plan_.z) > 0; ++z) {
-        const Cell c{x, y, z};
-        if (plan_.amp) {
-          builder_.work(tile(c), codelets_.transpose_vertex(plan_.rows(x) + plan_.columns(y)));
-        }
-        WorkItem item;
-        item.index = vertex;
-        SampledProduct all = product();
-        for (const auto& piece : pieces) {
-          item.mac_edge += products_outside(c, piece);
-          if (problem_.values) add_blocks(all, c, piece);
-        }
-        if (problem_.values) item.function = builder_.function(std::move(all));
-        builder_.work(tile(c), item);
-        for (std::uint64_t to = 0; to < plan_.z; ++to) {
-          const auto from = static_cast<std::uint32_t>(partials_ + first_block(pieces, to) * area_);
-          const std::uint64_t place = z < to ? z : z - 1;
-          const auto address = static_cast<std::uint32_t>(received_ + place * piece_ * area_);
-          if (to == z) continue;
-          transfers_.add({tile(c), from}, static_cast<std::uint32_t>(pieces[to].size() * area_),
-                         {Place{plan_.tile(x, y, to), address}});
-        }
+        multiply_on({x, y, z}, vertex);
+        send_partials({x, y, z});
       }
     }
   }

@@ -77,6 +77,6 @@ SampledPlan plan_sampled(const Target& target, const Types& types, const Mask& m
 
 /// The plan of the gradient of dynamic weights: the grid and the buckets of their product.
 SampledPlan plan_sampled_buckets(const Target& target, const Types& types, const Mask& mask,
-                                 const DynamicPlan& plan);
+                                 const DynamicPlan& grid);
 
 }  // namespace lacuna::ipu

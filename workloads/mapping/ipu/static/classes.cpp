@@ -212,14 +212,10 @@ bool SumPlan::same_tiles(const SumClass& sums, const RowSum& a, const RowSum& b)
                     [](const RunUse& x, const RunUse& y) { return x.run == y.run; });
 }
 
-/// Makes vertices of what a tile has of a class, its segments from `first` on. Neighbours in the
-/// class with the same contributing tiles are a region; regions are cut into even shares for the
-/// workers, of whole accumulations, and dealt to them. If all are whole accumulations, a worker's
-/// neighbours are one vertex.
-void SumPlan::cut_regions(std::uint32_t index, TileSums& tile, std::size_t first) const {
-  if (tile.segments.size() == first) return;
-  const SumClass& sums = classes_[index];
-  const std::uint64_t wide = 2 * vector_of(types_);
+/// Cuts a tile's segments of a class, from `first` on, into even shares for the workers, of whole
+/// accumulations. Neighbours in the class with the same contributing tiles are a region.
+SumPlan::Regions SumPlan::cut_segments(const SumClass& sums, TileSums& tile, std::size_t first,
+                                       std::uint64_t wide) const {
   const std::vector<SumSegment> given(tile.segments.begin() + static_cast<std::ptrdiff_t>(first),
                                       tile.segments.end());
   tile.segments.resize(first);
@@ -227,9 +223,8 @@ void SumPlan::cut_regions(std::uint32_t index, TileSums& tile, std::size_t first
   for (const SumSegment& segment : given) all += segment.elements;
   const std::vector<std::uint64_t> cuts = even_cuts(all, wide, sums.workers, 0);
 
-  // The segments, cut, and where regions begin.
-  std::vector<std::uint32_t> begins;
-  std::vector<std::uint64_t> sizes;
+  Regions regions;
+  auto& [begins, sizes] = regions;
   std::size_t cut = 0;
   std::uint64_t done = 0;
   const auto class_begin = [&](const SumSegment& s) { return sums.rows[s.row].first + s.begin; };
@@ -258,6 +253,16 @@ void SumPlan::cut_regions(std::uint32_t index, TileSums& tile, std::size_t first
     }
   }
   begins.push_back(static_cast<std::uint32_t>(tile.segments.size()));
+  return regions;
+}
+
+/// Makes vertices of what a tile has of a class, its segments from `first` on: its regions are
+/// dealt to the workers. If all are whole accumulations, a worker's neighbours are one vertex.
+void SumPlan::cut_regions(std::uint32_t index, TileSums& tile, std::size_t first) const {
+  if (tile.segments.size() == first) return;
+  const SumClass& sums = classes_[index];
+  const std::uint64_t wide = 2 * vector_of(types_);
+  const auto [begins, sizes] = cut_segments(sums, tile, first, wide);
 
   const std::vector<unsigned> workers = deal_pieces(sizes, sums.depth, sums.workers, types_);
   const bool whole =

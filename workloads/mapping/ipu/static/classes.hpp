@@ -87,6 +87,14 @@ class SumPlan {
   std::uint64_t most_at_home(const SumClass& sums, const LinearMap& home) const;
   void place_at_home(std::uint32_t index, const LinearMap& home);
   void spread(std::uint32_t index);
+  /// Runs of segments that have the same contributing tiles: where they begin, and at the end where
+  /// the last one ends; elements of each.
+  struct Regions {
+    std::vector<std::uint32_t> begins;
+    std::vector<std::uint64_t> sizes;
+  };
+  Regions cut_segments(const SumClass& sums, TileSums& tile, std::size_t first,
+                       std::uint64_t wide) const;
   void cut_regions(std::uint32_t index, TileSums& tile, std::size_t first) const;
   bool same_tiles(const SumClass& sums, const RowSum& a, const RowSum& b) const;
   void give_to_workers(TileSums& tile) const;

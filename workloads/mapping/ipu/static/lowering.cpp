@@ -201,8 +201,9 @@ void StaticLowering::lay_out() {
   result_.tile_bytes = home + peak * size_;
   builder_.operands(
       OperandBytes()
-          .add(Operand::weight, (regions_.dense - regions_.nonzero_home) * 4 + nonzeros * size_)
-          .add(Operand::input, regions_.nonzero_home * 4 + dense * size_)
+          .add(Operand::weight,
+               std::uint64_t{regions_.dense - regions_.nonzero_home} * 4 + nonzeros * size_)
+          .add(Operand::input, std::uint64_t{regions_.nonzero_home} * 4 + dense * size_)
           .add(Operand::partial, partials * size_)
           .add(Operand::metadata, worklist_bytes(0)));
 }
