@@ -186,7 +186,7 @@ class StreamingRow {
   };
   /// A block before a step that may change nothing.
   struct Try {
-    std::size_t block;
+    std::size_t block = 0;
     Block before;
     typename Sums::Rest sums;
   };

@@ -137,6 +137,7 @@ class TurnSweep {
   static Small& at(Vector& lanes, std::uint32_t lane) {
     return reinterpret_cast<Small*>(&lanes)[lane % kWidth];  // NOLINT
   }
+  std::vector<std::uint64_t> words_before(unsigned s) const;
   TaskCounters core_counters(std::uint32_t lane, Cycle total) const;
   Block& block_of(std::uint32_t lane) { return blocks_[lane / kWidth]; }
   std::uint32_t place(unsigned stream, std::uint32_t lane) const {

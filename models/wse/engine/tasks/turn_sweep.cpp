@@ -291,8 +291,9 @@ void TurnSweep::flush() {
       for (auto& from : block.streams[s].from) add(state.stalled.at(s), from.stalled);
     }
     add(state.closed, block.streams[kTurnColumn].closed);
-    const int last = at(block.last, lane);
-    if (last != 0) state.end = std::max(state.end, begin + static_cast<Cycle>(last));
+    Cycle last = 0;
+    add(last, block.last);
+    if (last != 0) state.end = std::max(state.end, begin + last);
   }
   for (Block& block : blocks_) {
     block.wait_in = block.wait_out = block.dispatch = block.beside = block.last = Vector{};
@@ -353,20 +354,22 @@ TaskCounters TurnSweep::core_counters(std::uint32_t lane, Cycle total) const {
   return counters;
 }
 
+/// Words that a stream's line sends before each place.
+std::vector<std::uint64_t> TurnSweep::words_before(unsigned s) const {
+  std::vector<std::uint64_t> before(lanes_, 0);
+  for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
+    const std::uint32_t mine = place(s, lane);
+    if (mine != 0) before[lane] = before[lane - step_of(s)] + sends(s, lane - step_of(s));
+  }
+  return before;
+}
+
 TaskOutcome TurnSweep::outcome() const {
   TaskOutcome outcome;
   outcome.cores.resize(lanes_);
   outcome.routers.resize(lanes_);
   for (const Lane& lane : state_) outcome.cycles = std::max(outcome.cycles, lane.end);
-  // words of the line up to a place, and from it on
-  std::array<std::vector<std::uint64_t>, 2> before;
-  for (unsigned s = 0; s < 2; ++s) {
-    before[s].resize(lanes_);
-    for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
-      const std::uint32_t mine = place(s, lane);
-      if (mine != 0) before[s][lane] = before[s][lane - step_of(s)] + sends(s, lane - step_of(s));
-    }
-  }
+  const std::array<std::vector<std::uint64_t>, 2> before{words_before(0), words_before(1)};
   for (std::uint32_t lane = 0; lane < lanes_; ++lane) {
     outcome.cores[lane] = core_counters(lane, outcome.cycles);
     const Lane& state = state_[lane];
