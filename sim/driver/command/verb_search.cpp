@@ -138,6 +138,7 @@ class Search {
       effort.batch = words_.terms.at_a_time;
       effort.gain = words_.terms.gain;
       std::vector<double> bounds;
+      bounds.reserve(points.size());
       for (const SearchPoint& point : points) bounds.push_back(point.bound[0]);
       descent_.emplace(sweep_.axis_text, bounds, effort);
     }

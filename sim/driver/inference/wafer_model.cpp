@@ -18,7 +18,7 @@ namespace lacuna {
 using wse::DecodePhase;
 
 const WseParams& WaferModel::params_of(const Machine& wafer) {
-  return static_cast<const WseParams&>(wafer.parameters());
+  return dynamic_cast<const WseParams&>(wafer.parameters());
 }
 
 WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine,
@@ -106,6 +106,7 @@ ModelTable layers_table(
   for (const auto& [title, of] : columns) layers.columns.emplace_back(title, "cycles");
   for (const Kind& kind : kinds) {
     std::vector<double> row;
+    row.reserve(columns.size());
     for (const auto& [title, of] : columns) row.push_back(of(kind));
     layers.rows.emplace_back(ranges_text(kind.numbers), row);
   }

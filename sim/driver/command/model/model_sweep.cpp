@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -29,8 +30,9 @@ namespace lacuna {
 namespace {
 
 /// What tables of points show of reports.
-constexpr const char* kShown[] = {"tokens_per_s",      "joules_per_token",   "of_layer_in_weights",
-                                  "of_layer_in_cache", "positions_that_fit", "move_cycles"};
+constexpr std::array<const char*, 6> kShown = {"tokens_per_s",        "joules_per_token",
+                                               "of_layer_in_weights", "of_layer_in_cache",
+                                               "positions_that_fit",  "move_cycles"};
 
 class Runner {
  public:
@@ -226,7 +228,8 @@ class ModelSearch {
 
  private:
   static std::vector<double> zeros(const SearchWords& words) {
-    return std::vector<double>(words.minimise.size(), 0);
+    std::vector<double> all(words.minimise.size());
+    return all;
   }
 
   bool fulfils(const ModelReport& report) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -42,11 +43,11 @@ struct Quantity {
   const char* label;
   const char* title;
 };
-constexpr Quantity kQuantities[] = {
-    {"tokens_per_s", "tokens/s", "Rate of a language model"},
-    {"joules_per_token", "J/token", "Energy of a language model"},
-    {"positions_that_fit", "positions", "Context that fits"},
-    {"of_layer_in_cache", "% of a layer's time", "Time on keys and values"}};
+constexpr std::array<Quantity, 4> kQuantities = {
+    {{"tokens_per_s", "tokens/s", "Rate of a language model"},
+     {"joules_per_token", "J/token", "Energy of a language model"},
+     {"positions_that_fit", "positions", "Context that fits"},
+     {"of_layer_in_cache", "% of a layer's time", "Time on keys and values"}}};
 
 /// What an axis is without the name of the machine that it is for.
 std::string bare(const std::string& axis) {

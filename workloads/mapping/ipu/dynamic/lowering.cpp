@@ -151,9 +151,9 @@ void DynamicLowering::lay_out() {
   // A bucket is meta-information, which lies in elements of its own, and values.
   const std::uint64_t metadata = (plan_.z + 2) * plan_.bucket_words * 2;
   builder_.operands(OperandBytes()
-                        .add(Operand::input, (bucket_ - dense_) * 4)
-                        .add(Operand::weight, (partials_ - bucket_) * 4 - metadata)
-                        .add(Operand::partial, (received_ - partials_) * 4)
+                        .add(Operand::input, std::uint64_t{4} * (bucket_ - dense_))
+                        .add(Operand::weight, std::uint64_t{4} * (partials_ - bucket_) - metadata)
+                        .add(Operand::partial, std::uint64_t{4} * (received_ - partials_))
                         .add(Operand::metadata, metadata));
   result_.tile_bytes = plan_.tile_bytes;
   result_.tiles_used = static_cast<unsigned>(plan_.tiles());
