@@ -14,8 +14,8 @@ using Quarter = std::uint8_t;
 /// Exact.
 inline float from_quarter(Quarter bits) {
   if (bits == 0x80U) return std::nanf("");
-  const int exponent = (bits >> 3U) & 0xfU;
-  const int mantissa = bits & 7U;
+  const auto exponent = static_cast<int>((bits >> 3U) & 0xfU);
+  const auto mantissa = static_cast<int>(bits & 7U);
   const float magnitude = exponent == 0
                               ? std::ldexp(static_cast<float>(mantissa), -10)
                               : std::ldexp(static_cast<float>(8 + mantissa), exponent - 11);

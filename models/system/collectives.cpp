@@ -80,6 +80,7 @@ class CollectiveBuilder {
     std::map<std::uint32_t, Chips> domains;
     for (const std::uint32_t chip : group) domains[chip / params_.links.domain].push_back(chip);
     std::vector<Chips> all;
+    all.reserve(domains.size());
     for (auto& [domain, chips] : domains) all.push_back(std::move(chips));
     return all;
   }
@@ -183,6 +184,7 @@ class CollectiveBuilder {
     const std::vector<Ring> inner = rings_of(within, call_.bytes);
     const std::uint64_t share = (call_.bytes + size - 1) / size;
     std::vector<Ring> outer;
+    outer.reserve(across.size());
     for (const Chips& members : across) outer.push_back({members, share, false});
     if (adds_up(call_.kind)) {
       passes(inner, true);

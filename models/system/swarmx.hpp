@@ -76,7 +76,7 @@ class SwarmLink : public sc_core::sc_module, public Clocked {
     Cycle last = 0;
   };
 
-  bool take(std::size_t lane, Cycle now);
+  bool take(std::size_t which, Cycle now);
   bool carries() const { return lanes_[0].carries || lanes_[1].carries; }
 
   ClockDomain& clock_;

@@ -226,6 +226,7 @@ Result run(const Machine& machine, const Workload& workload, const Words& words,
 Result compare(const std::vector<Machine>& machines, const Workload& workload, const Words& words,
                std::ostream* said) {
   std::vector<const Machine*> all;
+  all.reserve(machines.size());
   for (const Machine& machine : machines) all.push_back(&machine);
   if (all.empty()) throw RequestError("--machine: give one or more to compare");
   return run_machines("compare", all, workload, words, {}, said);

@@ -43,7 +43,7 @@ void merge(std::vector<StatEntry>& entries, StatEntry entry);
 
 /// One part of a cycle stack: unit-cycles spent in one way, summed over the units.
 struct StackPart {
-  Layer layer;
+  Layer layer = Layer::compute;
   std::string kind;
   std::uint64_t cycles = 0;
 };

@@ -19,10 +19,10 @@ std::string title(const std::string& page, const std::string& what, const Option
 std::vector<std::string> machine_names();
 
 /// Presets and their memory bandwidth, systems.
-std::string machines_text(const MachineTable& kinds, const Options& options);
+std::string machines_text(const MachineTable& table, const Options& options);
 
 /// Systems of chips, whatever joins them.
-std::string systems_page(const MachineTable& kinds, const Options& options);
+std::string systems_page(const MachineTable& table, const Options& options);
 
 /// What chips are made of and what that takes; published areas beside those of the model.
 std::string area_text(const MachineTable& kinds, const Options& options);

@@ -22,6 +22,7 @@ namespace lacuna {
 
 namespace fs = std::filesystem;
 
+// NOLINTNEXTLINE(readability-function-size): a table
 void add_plot_options(CLI::App& app, Options& o) {
   CLI::App& plot = *app.add_subcommand("plot", "Draws the figures of result folders again.");
   plot.footer(
@@ -184,7 +185,7 @@ const std::map<std::string, Setter>& setters() {
 }
 
 fs::path style_file(const std::string& name) {
-  const fs::path path = name;
+  fs::path path = name;
   if (name.find('/') != std::string::npos || path.extension() == ".yaml") return path;
   std::vector<std::string> names;
   const fs::path folder = config_folder() / "styles";
@@ -245,6 +246,7 @@ FigureLook figure_look(const PlotOptions& plot) {
 std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOptions& plot) {
   const FigureLook look = figure_look(plot);
   std::vector<std::string> names;
+  names.reserve(figures.size());
   for (const Figure& figure : figures) names.push_back(figure.name);
   std::set<std::string> wanted;
   for (const std::string& pattern : plot.only) {

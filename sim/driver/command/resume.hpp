@@ -69,7 +69,7 @@ struct RestRunner {
   const RunSettings& settings;
   MaskStore& masks;
   const Pricing& pricing;
-  std::size_t jobs;
+  std::size_t jobs = 1;
   Forking forking;  // but for `finished`
   MpiRanks* ranks = nullptr;
   const std::vector<std::size_t>* order = nullptr;  // which points, as they are begun; null: all

@@ -349,6 +349,7 @@ std::string idle_everywhere(const std::vector<std::string>& idle) {
 /// Of systems beside each other.
 std::string page_of(const std::string& file, const std::vector<std::string>& pages) {
   std::vector<const std::string*> packed;
+  packed.reserve(pages.size());
   for (const std::string& page : pages) packed.push_back(&page);
   return view_page_of_first("Lacuna: " + fs::path(file).stem().string(), packed);
 }

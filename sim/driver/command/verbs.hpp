@@ -38,7 +38,7 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
 int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int trace_verb(const Options& options, const Streams& streams);
 int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
-int describe_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
+int describe_verb(const Options& given, const MachineTable& kinds, const Streams& streams);
 int plot_verb(const Options& options, const Streams& streams);
 int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 

@@ -119,8 +119,8 @@ Journal::~Journal() {
 /// Opens the file and locks it; false if it was removed in between. Children do not inherit the
 /// lock: it is free as soon as this process is gone, or has closed any descriptor of the file.
 bool Journal::hold() {
-  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
-               0666);  // NOLINT(*-vararg): POSIX
+  // NOLINTNEXTLINE(*-vararg): POSIX
+  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0) {
     throw SimulationError(fmt::format("'{}' cannot be opened: {}", path_.string(), last_error()));
   }

@@ -54,7 +54,7 @@ fs::path config_folder() {
   }
   const fs::path binary = fs::read_symlink("/proc/self/exe", ignored);
   for (const fs::path& start : {own_file(), binary}) {
-    const fs::path found = config_above(start.parent_path());
+    fs::path found = config_above(start.parent_path());
     if (!found.empty()) return found;
   }
   if (lacuna_config_of_package != nullptr &&

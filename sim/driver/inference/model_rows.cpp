@@ -100,7 +100,7 @@ std::string expert_of(const LayerOp& op) {
 
 std::string first_expert(const WorkloadTrace& trace) {
   for (const LayerOp& op : trace.ops) {
-    if (const std::string name = expert_of(op); !name.empty()) return name;
+    if (std::string name = expert_of(op); !name.empty()) return name;
   }
   return "";
 }
@@ -152,7 +152,7 @@ system::ModelParts pass_rows(const LayerKind& kind, const PassRequest& request, 
 std::uint64_t stored_bytes(const LayerOp& op, const WorkloadTrace& trace) {
   const std::uint64_t size = bytes_of(op.dtype);
   if (op.op == "rmsnorm") return op.m * size;
-  if (op.op == "layernorm") return 2 * op.m * size;
+  if (op.op == "layernorm") return std::uint64_t{2} * op.m * size;
   if (op.op == "embed" && op.layer == "embed.tokens") return std::uint64_t{op.m} * op.k * size;
   if (op.op != "gemm") return 0;
   const std::uint64_t elements = std::uint64_t{op.m} * op.k * op.batch;

@@ -18,7 +18,7 @@ using system::Part;
 
 /// Of one position on one chip: keys and values, two bytes each.
 std::uint64_t position_bytes(const LayerKind& kind, unsigned tensor) {
-  return 2 * 2 * ceil_div(kind.shape.kv_width(), tensor);
+  return std::uint64_t{2} * 2 * ceil_div(kind.shape.kv_width(), tensor);
 }
 
 /// Positions of a sequence that the cache keeps.
@@ -114,6 +114,7 @@ void add_alike(std::vector<Alike>& rows, Alike row, Part part, const std::string
 void see_rows(const std::vector<LayerKind>& kinds, const PassRequest& request, unsigned tensor,
               const Machine& chip, ChipTimes& times, const SeenRow& add) {
   std::vector<ModelParts> models;
+  models.reserve(kinds.size());
   for (const LayerKind& kind : kinds) models.push_back(pass_rows(kind, request, tensor));
   std::vector<Alike> rows;
   const auto collect = [&](std::size_t kind, Part part, std::uint64_t layers) {

@@ -413,7 +413,7 @@ std::vector<RunRecord> parse_result(const std::string& text, const std::string& 
 namespace {
 
 Json cell_json(const std::string& cell) {
-  const Json number = Json::parse(cell, nullptr, false);
+  Json number = Json::parse(cell, nullptr, false);
   if (number.is_number()) return number;
   return cell.empty() ? Json(nullptr) : Json(cell);
 }

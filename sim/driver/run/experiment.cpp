@@ -250,7 +250,7 @@ std::string view_of(const Point& point, const OpRecord& record, const Pricing& p
   facts.clock_ghz = once.clock_ghz;
   facts.units = once.units;
   facts.exact = once.exact;
-  const std::string view = packed_view(*point.machine, pricing, facts, once, *once.units_in_time);
+  std::string view = packed_view(*point.machine, pricing, facts, once, *once.units_in_time);
   once.units_in_time.reset();
   return view;
 }

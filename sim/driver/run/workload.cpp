@@ -112,10 +112,8 @@ std::string meant_instead(const std::string& path) {
 }
 
 bool has_sparse_row(const WorkloadTrace& workload) {
-  for (const LayerOp& op : workload.ops) {
-    if (op.pattern.name != "dense") return true;
-  }
-  return false;
+  return std::any_of(workload.ops.begin(), workload.ops.end(),
+                     [](const LayerOp& op) { return op.pattern.name != "dense"; });
 }
 
 }  // namespace
@@ -178,7 +176,7 @@ Options with_each_density(Options options) {
       parse_density(density);
       // 1 keeps all: the dense product, once
       const bool all = parse_density(density) == Decimal{1, 0};
-      const std::string with = all ? "dense" : text + ":" + density;
+      const std::string with = all ? "dense" : fmt::format("{}:{}", text, density);
       const bool known = std::find(patterns.begin(), patterns.end(), with) != patterns.end();
       if (!(all && known)) patterns.push_back(with);
     }

@@ -41,6 +41,7 @@ MpiRanks::MpiRanks() {
   if (is_launched()) world_ = std::make_unique<World>();
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): that they cannot be told ends the launch
 MpiRanks::~MpiRanks() {
   if (!several() || is_server() || world_->stopped) return;
   for (int rank = 1; rank < world_->ranks.size(); ++rank) world_->ranks.send(rank, kWork, kStop);

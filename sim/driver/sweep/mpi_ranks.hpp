@@ -20,7 +20,7 @@ class MpiRanks {
   MpiRanks();
 
   /// On rank 0, ends the others, whatever happened.
-  ~MpiRanks();
+  ~MpiRanks();  // NOLINT(bugprone-exception-escape): see there
   MpiRanks(const MpiRanks&) = delete;
   MpiRanks& operator=(const MpiRanks&) = delete;
 

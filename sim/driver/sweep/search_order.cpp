@@ -47,6 +47,7 @@ const char* unit_of(Objective objective) {
 
 std::vector<std::string> objective_words() {
   std::vector<std::string> words;
+  words.reserve(kObjectives.size());
   for (const Named& each : kObjectives) words.emplace_back(each.word);
   return words;
 }

@@ -99,7 +99,7 @@ std::optional<FitRow> first_fit(const TrainingJob& job, TrainingParams training)
     tries.push_back(saving(training));
   }
   for (const TrainingParams& each : tries) {
-    const std::optional<FitRow> row = try_layout(job, each);
+    std::optional<FitRow> row = try_layout(job, each);
     if (row && row->fits) return row;
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -75,14 +76,14 @@ struct Stretch {
   DecodePhase first;
   DecodePhase last;
 };
-constexpr Stretch kStretches[] = {
-    {"decode_layer_attention", DecodePhase::norm, DecodePhase::residual},
-    {"decode_layer_ffn", DecodePhase::ffn_norm, DecodePhase::ffn_residual},
-    {"decode_phase_softmax", DecodePhase::softmax_max, DecodePhase::softmax_sum},
-    {"decode_softmax_max_pass", DecodePhase::softmax_max, DecodePhase::softmax_max},
-    {"decode_softmax_subtract_and_scale", DecodePhase::softmax_subtract,
-     DecodePhase::softmax_subtract},
-    {"decode_softmax_exp_pass", DecodePhase::softmax_exp, DecodePhase::softmax_exp}};
+constexpr std::array<Stretch, 6> kStretches = {
+    {{"decode_layer_attention", DecodePhase::norm, DecodePhase::residual},
+     {"decode_layer_ffn", DecodePhase::ffn_norm, DecodePhase::ffn_residual},
+     {"decode_phase_softmax", DecodePhase::softmax_max, DecodePhase::softmax_sum},
+     {"decode_softmax_max_pass", DecodePhase::softmax_max, DecodePhase::softmax_max},
+     {"decode_softmax_subtract_and_scale", DecodePhase::softmax_subtract,
+      DecodePhase::softmax_subtract},
+     {"decode_softmax_exp_pass", DecodePhase::softmax_exp, DecodePhase::softmax_exp}}};
 
 std::optional<Stretch> stretch_of(const std::string& workload) {
   for (const Stretch& stretch : kStretches) {
@@ -347,7 +348,28 @@ struct InferenceSystem {
   const char* word;
   const char* preset;
 };
-constexpr InferenceSystem kInferenceSystems[] = {{"CS-3", "wse3"}, {"CS-2", "wse2"}};
+constexpr std::array<InferenceSystem, 2> kInferenceSystems = {{{"CS-3", "wse3"}, {"CS-2", "wse2"}}};
+
+void measure_model(const ValidationPoint& point, DecodeTimes& times, PrefillTimes& prompts,
+                   ValidationOutcome& outcome) {
+  try {
+    const InferencePoint measured(point, times, prompts);
+    outcome.simulated = measured.value();
+    outcome.unread = measured.unread();
+    outcome.status = Status::ok;
+    outcome.reason.clear();
+  } catch (const Unsupported& unsupported) {
+    if (!unsupported.reason.empty()) outcome.reason = unsupported.reason;
+  } catch (const OutOfMemoryError& error) {
+    outcome.status = Status::out_of_memory;
+    outcome.reason = error.what();
+  } catch (const UnsupportedError& error) {
+    outcome.reason = error.what();
+  } catch (const SimulationError& error) {
+    outcome.status = Status::failed;
+    outcome.reason = error.what();
+  }
+}
 
 }  // namespace
 
@@ -364,27 +386,12 @@ void measure_inference(const std::vector<ValidationPoint>& points, const Machine
         machines = std::make_unique<std::vector<std::unique_ptr<Machine>>>(
             make_machines(table, {system.preset}, run.settings));
         machines->at(0)->check();
+        // NOLINTNEXTLINE(*-static-cast-downcast): of a wafer; the base has nothing virtual
         const auto& params = static_cast<const WseParams&>(machines->at(0)->parameters());
         times = std::make_unique<DecodeTimes>(params, run.execution.engine);
         prompts = std::make_unique<PrefillTimes>(params, run.execution.engine, *times);
       }
-      try {
-        const InferencePoint measured(points[i], *times, *prompts);
-        outcomes[i].simulated = measured.value();
-        outcomes[i].unread = measured.unread();
-        outcomes[i].status = Status::ok;
-        outcomes[i].reason.clear();
-      } catch (const Unsupported& unsupported) {
-        if (!unsupported.reason.empty()) outcomes[i].reason = unsupported.reason;
-      } catch (const OutOfMemoryError& error) {
-        outcomes[i].status = Status::out_of_memory;
-        outcomes[i].reason = error.what();
-      } catch (const UnsupportedError& error) {
-        outcomes[i].reason = error.what();
-      } catch (const SimulationError& error) {
-        outcomes[i].status = Status::failed;
-        outcomes[i].reason = error.what();
-      }
+      measure_model(points[i], *times, *prompts, outcomes[i]);
     }
   }
 }

@@ -328,7 +328,7 @@ double Probe::tiled_stencil() const {
   std::tie(job.width, job.height) = sides("tile");
   // the published program of the WSE-3 computes tiles of 4 x 4 on without its neighbours
   job.waits = params_.target == Target::none || job.radius != 1 || job.width < 4 || job.height < 4;
-  if (wse::tiled_stencil_bytes(job) > params_.mem.kib * 1024) {
+  if (wse::tiled_stencil_bytes(job) > std::uint64_t{params_.mem.kib} * 1024) {
     throw Unsupported{"the two arrays do not fit a core"};
   }
   const auto time = [&](std::uint32_t iterations) {
@@ -488,6 +488,7 @@ void measure_wafer_probes(const std::vector<ValidationPoint>& points, const Mach
       machine.set("mem.conflict_bytes", "16", "the point");
     }
     machine.check();
+    // NOLINTNEXTLINE(*-static-cast-downcast): of a wafer; the base has nothing virtual
     const auto& params = static_cast<const WseParams&>(machine.parameters());
     try {
       const Probe probe(point, params, run.execution.engine);

@@ -134,10 +134,9 @@ struct PointSystem {
 
 /// A word for all chips or wafers of a maker.
 bool is_kind(const std::string& name) {
-  for (const char* const kind : {"ipu", "wse", "cs", "wafer", "gpu"}) {
-    if (name == kind) return true;
-  }
-  return false;
+  constexpr std::array<const char*, 5> kKinds = {"ipu", "wse", "cs", "wafer", "gpu"};
+  return std::any_of(kKinds.begin(), kKinds.end(),
+                     [&name](const char* kind) { return name == kind; });
 }
 
 /// What a point measures is time, or something that follows from it: what training learns, and how

@@ -14,7 +14,7 @@ const PartCost& of(const TrainingStep& step, unsigned chip, Part part) {
 
 /// The inputs of layers that a stage keeps; two blocks are a layer.
 std::uint64_t inputs_of(const TrainingParams& training, const Stage& stage) {
-  const std::uint64_t every = 2 * training.checkpoint_every;
+  const std::uint64_t every = std::uint64_t{2} * training.checkpoint_every;
   return (stage.blocks() + every - 1) / every;
 }
 

@@ -177,7 +177,7 @@ class Planner {
     }
     check(point, assigned);
     std::string same = point.machine;
-    for (const auto& [key, value] : taken) same += '\n' + key + '=' + value;
+    for (const auto& [key, value] : taken) same += fmt::format("\n{}={}", key, value);
     if (known_.insert(same).second) sweep_.points.push_back(std::move(point));
   }
 

@@ -217,10 +217,11 @@ void DenseLowering::lay_out() {
         fmt::format("dense {} x {} x {} in {} steps: {} bytes on a tile that has {}", problem_.m,
                     problem_.k, problem_.n, plan_.steps(), result_.tile_bytes, target_.tile_bytes));
   }
-  builder_.operands(OperandBytes()
-                        .add(Operand::input, (weight_home_ - input_home_ + input) * 4)
-                        .add(Operand::weight, (input_ - weight_home_ + weights) * 4)
-                        .add(Operand::partial, partials * 4));
+  builder_.operands(
+      OperandBytes()
+          .add(Operand::input, std::uint64_t{4} * (weight_home_ - input_home_ + input))
+          .add(Operand::weight, std::uint64_t{4} * (input_ - weight_home_ + weights))
+          .add(Operand::partial, std::uint64_t{4} * partials));
 }
 
 /// Counts the weights that are stored, by rows of out_channels and parts of the contraction.

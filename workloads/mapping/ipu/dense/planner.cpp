@@ -262,7 +262,7 @@ DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, 
                      std::uint64_t n) {
   // Operands that the AMP reads at once begin at memory elements of their own, for which the second
   // and the third lose up to one each; only if nothing else fits do they share, and conflict.
-  constexpr std::uint64_t kAlignment = 2 * 16 * 1024;
+  constexpr std::uint64_t kAlignment = std::uint64_t{2} * 16 * 1024;
   const std::uint64_t all = target.tile_bytes;
   for (const std::uint64_t limit : {all - std::min(all, kAlignment), all}) {
     const std::optional<DensePlan> plan = plan_within(target, types, m, k, n, limit);

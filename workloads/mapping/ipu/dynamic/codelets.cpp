@@ -127,7 +127,7 @@ void DynamicCodelets::make_element_bundles() {
 std::uint32_t DynamicCodelets::row_codelet(std::uint64_t columns) {
   const auto found = rows_of_columns_.find(columns);
   if (found != rows_of_columns_.end()) return found->second;
-  const unsigned width = types_.half() ? 4 : 2;
+  const std::uint64_t width = types_.half() ? 4 : 2;
   const std::uint64_t wide = columns == width ? 0 : columns / (2 * width);
   const bool narrow = columns % (2 * width) != 0;
   const auto bundles = [&](std::uint64_t rows) {

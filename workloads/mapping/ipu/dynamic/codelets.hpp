@@ -54,7 +54,7 @@ class DynamicCodelets {
   std::uint32_t transposed_row_codelet(std::uint64_t columns);
   std::vector<std::uint32_t> transposed_workers(const BucketWork& work, std::uint64_t columns);
   std::uint32_t block_worker(std::uint64_t columns);
-  std::uint32_t clocks(std::uint64_t count);  // a supervisor's codelet
+  std::uint32_t clocks(std::uint64_t n);      // a supervisor's codelet
   std::uint32_t wait(std::uint64_t bundles);  // a worker's
   std::uint32_t launch(std::uint32_t set);
   const SupervisorClocks& supervisor_clocks() const;

@@ -67,9 +67,9 @@ std::uint32_t ColumnReduce::sum_of_slice(std::uint64_t cluster, std::uint64_t sl
   return address(sums_ + slot(cluster, slice) * slice_words_);
 }
 
-std::uint32_t ColumnReduce::received_part(std::uint64_t cluster, std::uint64_t slice,
-                                          std::uint64_t source) const {
-  return address(parts_ + (slot(cluster, slice) * clusters() + source) * part_words_);
+std::uint32_t ColumnReduce::received_part(std::uint64_t to, std::uint64_t slice,
+                                          std::uint64_t from) const {
+  return address(parts_ + (slot(to, slice) * clusters() + from) * part_words_);
 }
 
 std::uint32_t ColumnReduce::output_of(std::uint64_t cluster, std::uint64_t slice) const {

@@ -52,8 +52,7 @@ class ColumnReduce {
   std::uint32_t received_slice(std::uint64_t cluster, std::uint64_t slice,
                                std::uint64_t source) const;
   std::uint32_t sum_of_slice(std::uint64_t cluster, std::uint64_t slice) const;
-  std::uint32_t received_part(std::uint64_t cluster, std::uint64_t slice,
-                              std::uint64_t source) const;
+  std::uint32_t received_part(std::uint64_t to, std::uint64_t slice, std::uint64_t from) const;
   std::uint32_t output_of(std::uint64_t cluster, std::uint64_t slice) const;
 
   const std::vector<TileId> tiles_;
