@@ -111,9 +111,9 @@ bool has_zeros(const wse::PrefillShape& shape, PrefillPart part) {
 /// The key of what the parts come to.
 std::string key_of_parts(const wse::PrefillShape& shape, const wse::PrefillStyle& style,
                          const wse::InferenceParams& functions) {
-  return fmt::format("prompt {} {} {} {} {} {} {}{}", text_of(shape.model()), shape.block().columns,
-                     shape.block().rows, shape.t(), shape.block().fused, style.scalar_functions,
-                     functions.groups.value(),
+  return fmt::format("prompt {} {} {} {} {} {} {}{}", lacuna::text_of(shape.model()),
+                     shape.block().columns, shape.block().rows, shape.t(), shape.block().fused,
+                     style.scalar_functions, functions.groups.value(),
                      shape.block().zeros == nullptr ? "" : ' ' + shape.block().zeros->name);
 }
 

@@ -238,9 +238,10 @@ void DecodeValues::put_weights(CoreImage& image) const {
   }
   if (!block.ffn) return;
   const std::uint32_t experts = shape_.model().experts.count;
+  const bool apart = experts != 0 && block.experts_apart;
   const std::uint32_t here = experts == 0 ? 1 : shape_.experts_here();
   for (std::uint32_t e = 0; e < here; ++e) {
-    const std::uint32_t expert = block.experts_apart ? image.column / shape_.expert_columns() : e;
+    const std::uint32_t expert = apart ? image.column / shape_.expert_columns() : e;
     const auto up = static_cast<std::uint32_t>(e * space.up_bytes);
     const auto down = static_cast<std::uint32_t>(e * space.down_bytes);
     put_matrix(image, space.wup + up, Matrix::up, expert);
