@@ -217,6 +217,7 @@ class WeightsRun {
   [[noreturn]] static void give_up(const std::vector<Place>& places);
   void simulate(Place& place, bool only) const;
   void sample(Place& place) const;
+  Place* best_of(std::vector<Place>& places) const;
   void require_times(Residency place) const;
   std::string comparison(const Place& best, const Place& other) const;
 
@@ -348,15 +349,9 @@ void WeightsRun::give_up(const std::vector<Place>& places) {
   throw passed;
 }
 
-/// The place with the smaller bound first; the other only if its bound does not rule it out. Equal
-/// times leave them outside.
-OpResult WeightsRun::faster() const {
-  std::vector<Place> places = {{Residency::streamed}, {Residency::resident}};
-  for (Place& place : places) attempt(place.refused, [&] { place.least = least(place.residency); });
-  const auto before = [](const Place& a, const Place& b) {
-    return std::pair(!a.refused.empty(), a.least) < std::pair(!b.refused.empty(), b.least);
-  };
-  std::stable_sort(places.begin(), places.end(), before);
+/// Simulates what may be the faster of `places`, which are in the order of their bounds: a place
+/// only if its bound does not rule it out. Null if none has a result.
+WeightsRun::Place* WeightsRun::best_of(std::vector<Place>& places) const {
   Place* best = nullptr;
   for (Place& place : places) {
     const bool wins_ties = place.residency == Residency::streamed;
@@ -373,6 +368,18 @@ OpResult WeightsRun::faster() const {
     if (place.cycles() < so_far || (place.cycles() == so_far && wins_ties)) best = &place;
     if (fastest_only()) params_.runs->limit = std::min(params_.runs->limit, best->cycles());
   }
+  return best;
+}
+
+/// The place with the smaller bound first. Equal times leave them outside.
+OpResult WeightsRun::faster() const {
+  std::vector<Place> places = {{Residency::streamed}, {Residency::resident}};
+  for (Place& place : places) attempt(place.refused, [&] { place.least = least(place.residency); });
+  const auto before = [](const Place& a, const Place& b) {
+    return std::pair(!a.refused.empty(), a.least) < std::pair(!b.refused.empty(), b.least);
+  };
+  std::stable_sort(places.begin(), places.end(), before);
+  Place* best = best_of(places);
   const bool passed = std::any_of(places.begin(), places.end(),
                                   [](const Place& place) { return place.passed.has_value(); });
   if (passed && best != nullptr && fastest_only()) return std::move(*best->result);

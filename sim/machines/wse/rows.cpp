@@ -151,7 +151,7 @@ OpResult run_layer_row(const WaferRequest& request) {
   OpResult result = run_layer_operation(params, sent, mask, seed, execution);
   const bool product = op.op == "bmm" || op.op == "sddmm";
   // the programs of the cores hold the pattern
-  if (product || mask != nullptr) result.mode = word(mask ? Mode::static_ : Mode::dense);
+  if (product || mask != nullptr) result.mode = word(mask != nullptr ? Mode::static_ : Mode::dense);
   if (op.x_pattern == "dense") return result;
   LayerOp whole = op;
   whole.x_pattern = "dense";

@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "models/common/fp16.hpp"
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/resident/held_rows.hpp"
 #include "models/wse/engine/resident/row_by_row.hpp"
@@ -27,6 +25,7 @@
 #include "sim/machines/wse/explain.hpp"
 #include "sim/machines/wse/products_formed.hpp"
 #include "sim/machines/wse/result.hpp"
+#include "sim/machines/wse/stream_check.hpp"
 #include "sim/machines/wse/view/core_series.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
@@ -54,77 +53,6 @@ struct Simulated {
   Cycle cycles = 0;
   std::vector<std::pair<Cycle, CountsSoFar>> borders;  // but the end
 };
-
-/// Compares what the cores hold with the product in their own arithmetic and order of additions;
-/// the largest error is that of this arithmetic against exact integers.
-ValueCheck check_values(const StreamingJob& job, const StreamingPlan& plan,
-                        const WaferOutcome& outcome) {
-  ValueCheck check;
-  const auto expected = wse::streaming_reference(plan.program);
-  const std::vector<std::int64_t> exact = wse::exact_product(job);
-  const wse::StreamingKernel& kernel = plan.program.kernel;
-  const std::uint64_t elements = job.resident ? job.gemm.m : job.gemm.n;
-  std::vector<std::size_t> next(outcome.results.size(), 0);
-  for (std::size_t step = 0; step < plan.row_of_step.size(); ++step) {
-    const bool empty = plan.row_of_step[step] == wse::kNoRow;  // of no weights: zeros are kept
-    const std::uint32_t column = kernel.final_column[step];
-    std::uint32_t before = 0;
-    for (std::uint32_t r = 0; r < plan.program.rows; ++r) {
-      const std::size_t core = std::size_t{r} * plan.program.columns + column;
-      const std::uint32_t first = wse::first_element(plan.element_shares, before, kernel.tokens[r],
-                                                     kernel.groups.group_of(column));
-      before += kernel.tokens[r];
-      for (std::uint32_t t = 0; t < kernel.tokens[r]; ++t) {
-        const std::size_t place = next[core]++;
-        if (empty) continue;
-        const std::uint64_t element = first + t;
-        if (element >= elements) continue;  // padding
-        const bool there = place < outcome.results[core].size();
-        const float y = there ? outcome.results[core][place] : 0.0F;
-        ++check.compared;
-        if (!there || y != expected[core][place]) ++check.wrong;
-        const auto reference =
-            static_cast<double>(exact[plan.row_of_step[step] * elements + element]);
-        check.largest_error = std::max(check.largest_error, std::abs(y - reference));
-      }
-    }
-  }
-  return check;
-}
-
-/// The words that cores took from other groups are those of the results that were kept there, in
-/// the order of rounds and buses.
-void check_exchange(const StreamingPlan& plan, const WaferOutcome& outcome, ValueCheck& check) {
-  const wse::StreamingKernel& kernel = plan.program.kernel;
-  const wse::ExchangePlan& exchange = kernel.exchange;
-  const std::size_t columns = plan.program.columns;
-  for (std::size_t core = 0; core < outcome.taken.size(); ++core) {
-    const std::uint32_t tokens = kernel.tokens[core / columns];
-    const std::size_t column = core % columns;
-    std::size_t word = 0;
-    const auto element = [&](std::uint32_t t) {
-      if (word + t / kernel.ring_elements >= outcome.taken[core].size()) return std::nanf("");
-      const std::uint32_t bits = outcome.taken[core][word + t / kernel.ring_elements];
-      if (kernel.int8) return static_cast<float>(static_cast<std::int32_t>(bits));
-      if (kernel.ring_fp32) return detail::float_of(bits);
-      return to_float(static_cast<Half>(bits >> (16U * (t % 2)) & 0xffffU));
-    };
-    for (std::uint32_t packet = 0; packet < exchange.packets; ++packet) {
-      for (const auto& [bus, sender] : exchange.columns[column].takes) {
-        const std::vector<float>& rows = outcome.results[core / columns * columns + sender];
-        for (std::uint32_t t = 0; t < tokens; ++t) {
-          if (packet >= exchange.columns[sender].keeps) break;
-          ++check.compared;
-          const float kept = rows[std::size_t{packet} * tokens + t];
-          const float there =
-              kernel.fp32 || kernel.int8 ? element(t) : to_float(to_half(element(t)));
-          if (!(there == kept)) ++check.wrong;
-        }
-        word += (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
-      }
-    }
-  }
-}
 
 class StreamedOperation {
  public:
@@ -537,11 +465,7 @@ OpResult StreamedOperation::run() {
     const wse::HardwareParams params = hardware();
     result.explanation = explain_wse({run.plan, run.outcome, run.fold, params, run.cycles});
   }
-  if (execution_.values) {
-    ValueCheck check = check_values(job_, run.plan, run.outcome);
-    check_exchange(run.plan, run.outcome, check);
-    result.values = check;
-  }
+  if (execution_.values) result.values = check_streamed(job_, run.plan, run.outcome);
   return into.take();
 }
 

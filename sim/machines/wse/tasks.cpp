@@ -128,7 +128,7 @@ ReducePattern pattern_of(const LayerOp& op) {
 
 Prepared TaskOperation::collective() const {
   if (const std::string* between = find_value(op_.args, "between");
-      between && *between == "chips") {
+      between != nullptr && *between == "chips") {
     refuse(fmt::format("op '{}' between chips: the ranks of one wafer are its cores", op_.op));
   }
   Collective what;

@@ -28,10 +28,12 @@ double column_balance(const StreamingKernel& kernel, std::uint32_t rows) {
 double expected_balance(std::uint32_t columns, std::uint32_t features, double density,
                         std::uint32_t rows) {
   // The largest of independent binomials: E = sum over w of 1 - P(a column has at most w)^columns.
-  const double n = static_cast<double>(features) * rows;
+  const std::uint64_t all = std::uint64_t{features} * rows;
+  const auto n = static_cast<double>(all);
   double at_most = 0;
   double largest = 0;
-  for (double w = 0; w < n; ++w) {
+  for (std::uint64_t i = 0; i < all; ++i) {
+    const auto w = static_cast<double>(i);
     const double log_p = std::lgamma(n + 1) - std::lgamma(w + 1) - std::lgamma(n - w + 1) +
                          w * std::log(density) + (n - w) * std::log1p(-density);
     at_most = std::min(1.0, at_most + std::exp(log_p));

@@ -203,25 +203,34 @@ ExchangePlan plan_exchange(const ExchangeShape& shape, const std::vector<std::ui
   return plan;
 }
 
+namespace {
+
+/// What a router does with the words of a bus: those that come past, and its core's own.
+void add_part_routes(const ExchangePlan::Bus& bus, const ExchangePlan::Part& part,
+                     RouterProgram& router) {
+  const PortSet onward = part.passes ? bit(bus.east ? kEast : kWest) : PortSet{0};
+  Route through{bus.color, bus.east ? kWest : kEast,
+                static_cast<PortSet>(onward | (part.takes ? bit(kRamp) : 0U))};
+  Route own{bus.color, kRamp, onward};
+  through.pops = own.pops = true;
+  if (part.takes && !part.every) {
+    through.filter = WaveletFilter::sparse_counter(1, bus.senders, part.turn);
+  }
+  if (part.sends && part.upstream != 0) {
+    through.positions = own.positions = 2;
+    Route& second = part.turn == 0 ? through : own;
+    std::swap(second.to, second.other);
+  }
+  if (!part.sends || part.upstream != 0) router.routes.push_back(through);
+  if (part.sends) router.routes.push_back(own);
+}
+
+}  // namespace
+
 void add_exchange_routes(const ExchangePlan& plan, std::vector<RouterProgram>& routers) {
   for (std::uint32_t c = 0; c < plan.columns.size(); ++c) {
     for (const ExchangePlan::Part& part : plan.columns[c].parts) {
-      const ExchangePlan::Bus& bus = plan.buses[part.bus];
-      const PortSet onward = part.passes ? bit(bus.east ? kEast : kWest) : PortSet{0};
-      Route through{bus.color, bus.east ? kWest : kEast,
-                    static_cast<PortSet>(onward | (part.takes ? bit(kRamp) : 0U))};
-      Route own{bus.color, kRamp, onward};
-      through.pops = own.pops = true;
-      if (part.takes && !part.every) {
-        through.filter = WaveletFilter::sparse_counter(1, bus.senders, part.turn);
-      }
-      if (part.sends && part.upstream != 0) {
-        through.positions = own.positions = 2;
-        Route& second = part.turn == 0 ? through : own;
-        std::swap(second.to, second.other);
-      }
-      if (!part.sends || part.upstream != 0) routers[c].routes.push_back(through);
-      if (part.sends) routers[c].routes.push_back(own);
+      add_part_routes(plan.buses[part.bus], part, routers[c]);
     }
   }
 }

@@ -62,18 +62,18 @@ std::uint32_t rows_at_edge(const StreamingParams& ws, const IoParams& io, std::u
   return rows_for_streams(io, columns, reduction_colors(ws.reduce, columns));
 }
 
-std::uint32_t rows_for_streams(const IoParams& io, std::uint32_t columns, std::uint32_t sums) {
+std::uint32_t rows_for_streams(const IoParams& io, std::uint32_t streams, std::uint32_t sums) {
   const std::uint32_t colors = kColors - 1 - std::min<std::uint32_t>(kColors - 2, sums);
   const std::uint32_t rows = io.dist_rows != 0
                                  ? io.dist_rows.value()
-                                 : static_cast<std::uint32_t>(ceil_div(columns, colors));
-  const auto each = static_cast<std::uint32_t>(ceil_div(columns, rows));
+                                 : static_cast<std::uint32_t>(ceil_div(streams, colors));
+  const auto each = static_cast<std::uint32_t>(ceil_div(streams, rows));
   if (each > colors) {
     throw UnsupportedError(
         fmt::format("ws.inject = west_edge: with io.dist_rows = {} a row brings words to {} of {} "
                     "columns, which need a color each; beside {} of the reduction there are {}, "
                     "enough from io.dist_rows = {} on",
-                    rows, each, columns, sums, colors, ceil_div(columns, colors)));
+                    rows, each, streams, sums, colors, ceil_div(streams, colors)));
   }
   return rows;
 }

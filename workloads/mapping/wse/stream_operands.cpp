@@ -17,8 +17,9 @@ const Mask* StreamOperands::streamed_mask() const {
 
 std::vector<std::uint64_t> StreamOperands::feature_loads() const {
   const Mask* const mask = streamed_mask();
-  if (mask == nullptr) return std::vector<std::uint64_t>(features(), rows());
-  return ColumnCounts::of(*mask);
+  if (mask != nullptr) return ColumnCounts::of(*mask);
+  std::vector<std::uint64_t> loads(features(), rows());
+  return loads;
 }
 
 std::uint64_t StreamOperands::useful_products() const {

@@ -210,7 +210,8 @@ class StreamingPlanner {
   /// By column and feature of it, how often its words come.
   std::vector<std::vector<std::uint32_t>> words_by_feature() const {
     std::vector<std::vector<std::uint32_t>> words(columns_);
-    for (std::uint32_t c = 0; c < columns_; ++c) words[c].resize(inputs_[c] * job_.batch);
+    for (std::uint32_t c = 0; c < columns_; ++c)
+      words[c].resize(std::size_t{inputs_[c]} * job_.batch);
     const auto add = [&](std::uint32_t group, std::uint32_t feature, std::uint32_t times) {
       words[groups_.column_of(group, owner_of_input_[feature])][index_[feature]] += times;
     };
@@ -236,11 +237,11 @@ class StreamingPlanner {
   void set_beats() {
     StreamingKernel& k = kernel();
     const std::uint32_t psum = k.psum_fp32 ? 32 : 16;
-    const auto element = static_cast<std::uint32_t>(8 * memory().element_bytes());
-    const auto output = static_cast<std::uint32_t>(8 * memory().output_bytes());
+    const std::uint64_t element = 8 * memory().element_bytes();
+    const std::uint64_t output = 8 * memory().output_bytes();
     k.psum_cached =
         setup_.core.psum_cache && tokens() * memory().sum_bytes() <= setup_.core.cache_bytes;
-    const std::uint32_t in_sram = k.psum_cached ? 0 : psum;
+    const std::uint64_t in_sram = k.psum_cached ? 0 : psum;
     const MemoryPorts ports = setup_.mem.ports();
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && in_sram != 0 && setup_.map.align == Alignment::bad;
@@ -455,36 +456,47 @@ class StreamingPlanner {
     }
   }
 
+  /// Places of rows in the stream: a step of a group each.
+  std::size_t stream_places() const { return std::size_t{steps_} * groups_.count; }
+
+  /// The elements at a place that the `owner`-th column of its group has.
+  std::uint32_t& count_at(std::size_t place, std::uint32_t owner) {
+    const auto group = static_cast<std::uint32_t>(place % groups_.count);
+    return kernel().counts[place / groups_.count * columns_ + groups_.column_of(group, owner)];
+  }
+
+  void count_kept() {
+    // Of each row the places where it is streamed, which all groups have or one.
+    const std::uint32_t times = use_.share_elements ? groups_.count : 1;
+    std::vector<std::size_t> place_of_row(operands_.rows());
+    for (std::size_t i = stream_places(); i-- != 0;) {
+      if (plan_.row_of_step[i] != kNoRow) place_of_row[plan_.row_of_step[i]] = i;
+    }
+    for_each_kept(operands_.streamed_mask(), operands_.rows(), operands_.features(),
+                  [&](std::uint32_t i, std::uint32_t j) {
+                    for (std::uint32_t n = 0; n < times; ++n) {
+                      ++count_at(place_of_row[i] + n, owner_of_input_[j]);
+                    }
+                  });
+  }
+
+  void count_all() {
+    for (std::size_t i = 0; i < stream_places(); ++i) {
+      if (plan_.row_of_step[i] == kNoRow) continue;
+      for (std::uint32_t p = 0; p < groups_.width; ++p) {
+        count_at(i, p) = inputs_[groups_.column_of(0, p)];
+      }
+    }
+  }
+
   void count_stream() {
     StreamingKernel& k = kernel();
-    const std::uint32_t rows = operands_.rows();
-    const std::uint64_t all = std::uint64_t{rows} * operands_.features();
-    const std::size_t places = std::size_t{steps_} * groups_.count;
+    const std::uint64_t all = std::uint64_t{operands_.rows()} * operands_.features();
     k.counts.assign(std::size_t{steps_} * columns_, 0);
-    const auto count = [&](std::size_t place, std::uint32_t owner) -> std::uint32_t& {
-      const auto group = static_cast<std::uint32_t>(place % groups_.count);
-      return k.counts[place / groups_.count * columns_ + groups_.column_of(group, owner)];
-    };
     if (filters()) {
-      // Of each row the places where it is streamed, which all groups have or one.
-      const std::uint32_t times = use_.share_elements ? groups_.count : 1;
-      std::vector<std::size_t> place_of_row(rows);
-      for (std::size_t i = places; i-- != 0;) {
-        if (plan_.row_of_step[i] != kNoRow) place_of_row[plan_.row_of_step[i]] = i;
-      }
-      for_each_kept(operands_.streamed_mask(), rows, operands_.features(),
-                    [&](std::uint32_t i, std::uint32_t j) {
-                      for (std::uint32_t n = 0; n < times; ++n) {
-                        ++count(place_of_row[i] + n, owner_of_input_[j]);
-                      }
-                    });
+      count_kept();
     } else {
-      for (std::size_t i = 0; i < places; ++i) {
-        if (plan_.row_of_step[i] == kNoRow) continue;
-        for (std::uint32_t p = 0; p < groups_.width; ++p) {
-          count(i, p) = inputs_[groups_.column_of(0, p)];
-        }
-      }
+      count_all();
     }
     plan_.column_features = inputs_;
     plan_.column_weights.assign(columns_, 0);

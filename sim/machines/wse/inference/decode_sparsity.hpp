@@ -92,7 +92,7 @@ template <typename Kind>
 std::string dense_names(const std::vector<Kind>& kinds) {
   std::string all;
   for (const Kind& kind : kinds) {
-    const std::string names = kind.block.zeros == nullptr ? "" : dense_names(*kind.block.zeros);
+    std::string names = kind.block.zeros == nullptr ? "" : dense_names(*kind.block.zeros);
     if (names.empty()) continue;
     if (kinds.size() == 1) return names;
     all += (all.empty() ? "layers " : "; layers ") + ranges_text(kind.numbers) + ": " + names;

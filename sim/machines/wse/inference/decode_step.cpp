@@ -179,8 +179,9 @@ DecodeLayerTimes mean_of(const std::vector<DecodeLayers>& kinds, double layers) 
     mean.ffn += share * kind.times.ffn;
     for (const auto& [phase, cycles] : kind.times.phases) mean.phases[phase] += share * cycles;
     for (const auto& [phase, of] : kind.times.shares) {
-      const Cycle parts[] = {of.setup, of.arithmetic, of.rewriting, of.words};
-      for (std::size_t i = 0; i < 4; ++i) shares[phase][i] += share * static_cast<double>(parts[i]);
+      const std::array<Cycle, 4> parts = {of.setup, of.arithmetic, of.rewriting, of.words};
+      std::array<double, 4>& sums = shares[phase];
+      for (std::size_t i = 0; i < 4; ++i) sums.at(i) += share * static_cast<double>(parts.at(i));
     }
   }
   const auto whole = [](double cycles) { return static_cast<Cycle>(std::llround(cycles)); };

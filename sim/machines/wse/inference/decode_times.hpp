@@ -99,9 +99,9 @@ class DecodeTimes {
 
   /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
   /// suit them, OutOfMemoryError if a core cannot hold its part.
-  const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& block);
+  const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& given);
 
-  DecodePhaseShares shares(const ModelShape& model, const wse::DecodeBlock& block) const;
+  DecodePhaseShares shares(const ModelShape& model, const wse::DecodeBlock& given) const;
 
   /// The published benchmark of one layer on a square of `side` cores: sizes padded to multiples of
   /// it, one head as wide as the model, halves throughout, a short exponential, and layers that
@@ -117,7 +117,7 @@ class DecodeTimes {
     wse::DecoderModel model() const;
     wse::InferenceParams functions(wse::InferenceParams params) const;  // with its groups
   };
-  double square_layer(const SquareLayer& layer);
+  double square_layer(const SquareLayer& what);
 
   /// Has the programs of what follows shown; see InferenceRuns.
   void watch(const TaskView& view, ShowProgram show) { runs_.watch(view, std::move(show)); }

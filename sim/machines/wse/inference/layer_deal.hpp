@@ -97,6 +97,7 @@ void share_memory(std::vector<Kind>& kinds, const std::vector<std::uint32_t>& de
     return static_cast<std::int64_t>(sum) - static_cast<std::int64_t>(whole.size() * one);
   };
   std::vector<std::pair<std::int64_t, std::int64_t>> others;
+  others.reserve(kinds.size());
   for (const Kind& kind : kinds) {
     others.emplace_back(beside(whole, kind, true, !split),
                         split ? beside(ffn, kind, false, true) : 0);

@@ -108,16 +108,34 @@ bool has_zeros(const wse::PrefillShape& shape, PrefillPart part) {
   });
 }
 
+/// The key of what the parts come to.
+std::string key_of_parts(const wse::PrefillShape& shape, const wse::PrefillStyle& style,
+                         const wse::InferenceParams& functions) {
+  return fmt::format("prompt {} {} {} {} {} {} {}{}", lacuna::text_of(shape.model()),
+                     shape.block().columns, shape.block().rows, shape.t(), shape.block().fused,
+                     style.scalar_functions, functions.groups.value(),
+                     shape.block().zeros == nullptr ? "" : ' ' + shape.block().zeros->name);
+}
+
 }  // namespace
+
+/// The run of one of the programs of a part.
+const RunTotals& PrefillTimes::program_run(const std::string& key, const PrefillBlock& block,
+                                           PrefillPart part,
+                                           const std::vector<wse::TaskProgram>& programs,
+                                           std::size_t which) {
+  const std::string title =
+      programs.size() == 1 ? std::string(word(part))
+                           : fmt::format("{}, {} of {}", word(part), which + 1, programs.size());
+  return runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens, block.chunks, block.layers,
+                              word(part), which),
+                  [&] { return programs[which]; }, {title, {}});
+}
 
 const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
                                            const wse::PrefillStyle& style,
                                            const wse::InferenceParams& functions) {
-  const wse::DecoderModel& m = shape.model();
-  const std::string key = fmt::format(
-      "prompt {} {} {} {} {} {} {}{}", text_of(m), shape.block().columns, shape.block().rows,
-      shape.t(), shape.block().fused, style.scalar_functions, functions.groups.value(),
-      shape.block().zeros == nullptr ? "" : ' ' + shape.block().zeros->name);
+  const std::string key = key_of_parts(shape, style, functions);
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   wse::PrefillParts parts(shape, costs_, functions, style, kFold);
@@ -136,21 +154,14 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
       continue;
     }
     const std::vector<wse::TaskProgram> programs = parts.plan(part);
+    // products of experts behind the second are as that, but for zeros, which are met in the order
+    // in which each begins
+    const bool same = shape.model().experts.count != 0 && !has_zeros(shape, part);
     double cycles = 0;
     for (std::size_t p = 0; p < programs.size(); ++p) {
-      const wse::PrefillBlock& block = shape.block();
-      // products of experts behind the second are as that, but for zeros, which are met in the
-      // order in which each begins
-      const bool same = m.experts.count != 0 && !has_zeros(shape, part);
+      const PrefillBlock& block = shape.block();
       const std::size_t like = same ? std::min<std::size_t>(p, 2) : p;
-      const RunTotals& run =
-          runs_.of(fmt::format("{} of {} {} {} {} {}", key, block.tokens, block.chunks,
-                               block.layers, word(part), like),
-                   [&] { return programs[like]; },
-                   {programs.size() == 1
-                        ? std::string(word(part))
-                        : fmt::format("{}, {} of {}", word(part), like + 1, programs.size()),
-                    {}});
+      const RunTotals& run = program_run(key, block, part, programs, like);
       const auto time = static_cast<double>(run.cycles);
       cycles += time;
       const double cores = static_cast<double>(block.columns) * block.rows;

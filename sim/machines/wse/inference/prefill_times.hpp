@@ -83,7 +83,7 @@ class PrefillTimes {
 
   /// The published benchmark of one layer on a square: one head as wide as the model, halves
   /// throughout, products one by one, functions in scalar loops, the whole sequence at once.
-  double square_layer(const DecodeTimes::SquareLayer& layer);
+  double square_layer(const DecodeTimes::SquareLayer& what);
 
   /// Has the programs of what follows shown; see InferenceRuns.
   void watch(const TaskView& view, ShowProgram show) { runs_.watch(view, std::move(show)); }
@@ -95,6 +95,9 @@ class PrefillTimes {
  private:
   const PrefillLayer& parts_of(const wse::PrefillShape& shape, const wse::PrefillStyle& style,
                                const wse::InferenceParams& functions);
+  const RunTotals& program_run(const std::string& key, const wse::PrefillBlock& block,
+                               wse::PrefillPart part, const std::vector<wse::TaskProgram>& programs,
+                               std::size_t which);
   static void add_totals(const DecodePlacement& placement, PrefillRun& run);
   std::vector<PrefillLayers> layers_of(const ModelShape& model, const DecodePlacement& placement,
                                        std::uint32_t chunk, std::uint32_t chunks) const;

@@ -442,20 +442,9 @@ void add_gradient_energy(const wse::WaferOutcome& run, const wse::Program& progr
   }
 }
 
-}  // namespace
-
-UnitSeries gradient_series(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
-                           const wse::Program& program, const wse::HardwareParams& hardware) {
-  UnitSeries series;
-  series.unit = "core";
-  series.columns = program.columns;
-  series.rows = program.rows;
-  series.source.resize(series.rows);
-  std::iota(series.source.begin(), series.source.end(), 0U);
-  series.timed = series.source;
-  series.stored_rows = series.timed_rows = series.rows;
-  for (const GradientMark& mark : marks) series.ends.push_back(mark.at);
-  series.ends.push_back(run.cycles);
+/// How the cycles of the cores divide at each mark, and what they have done by then.
+void add_gradient_channels(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
+                           UnitSeries& series) {
   const auto over_time = [&](UnitChannel made, const auto& value) {
     for (std::size_t step = 0; step < series.ends.size(); ++step) {
       const auto at = [&](std::size_t s) -> const std::vector<wse::CoreCounters>& {
@@ -475,26 +464,41 @@ UnitSeries gradient_series(const std::vector<GradientMark>& marks, const wse::Wa
         });
       },
       series);
-  series.channels.push_back(
-      over_time(make_channel("done", "cycles", "The core had finished, or has no work.",
-                             UnitChannel::Group::stack),
-                [&](const wse::CoreCounters& core, std::size_t step) {
-                  const std::uint64_t spent = std::accumulate(
-                      core.cycles.begin(), core.cycles.begin() + wse::kDone, std::uint64_t{0});
-                  return more("the time", spent, series.ends[step]);
-                }));
-  series.channels.push_back(
-      over_time(make_channel("words sent", "wavelets", "Put on the ramp by a core.",
-                             UnitChannel::Group::count),
-                [](const wse::CoreCounters& core, std::size_t) { return core.sent; }));
+  series.channels.push_back(over_time(
+      make_channel("done", "cycles", "The core had finished, or has no work.", ChannelGroup::stack),
+      [&](const wse::CoreCounters& core, std::size_t step) {
+        const std::uint64_t spent = std::accumulate(
+            core.cycles.begin(), core.cycles.begin() + wse::kDone, std::uint64_t{0});
+        return more("the time", spent, series.ends[step]);
+      }));
+  series.channels.push_back(over_time(
+      make_channel("words sent", "wavelets", "Put on the ramp by a core.", ChannelGroup::count),
+      [](const wse::CoreCounters& core, std::size_t) { return core.sent; }));
   series.channels.push_back(
       over_time(make_channel("words taken", "wavelets", "Taken by a core out of its queues.",
-                             UnitChannel::Group::count),
+                             ChannelGroup::count),
                 [](const wse::CoreCounters& core, std::size_t) { return core.received; }));
   series.channels.push_back(
       over_time(make_channel("positions done", "weights", "Dot products that were begun.",
-                             UnitChannel::Group::count),
+                             ChannelGroup::count),
                 [](const wse::CoreCounters& core, std::size_t) { return core.weights; }));
+}
+
+}  // namespace
+
+UnitSeries gradient_series(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
+                           const wse::Program& program, const wse::HardwareParams& hardware) {
+  UnitSeries series;
+  series.unit = "core";
+  series.columns = program.columns;
+  series.rows = program.rows;
+  series.source.resize(series.rows);
+  std::iota(series.source.begin(), series.source.end(), 0U);
+  series.timed = series.source;
+  series.stored_rows = series.timed_rows = series.rows;
+  for (const GradientMark& mark : marks) series.ends.push_back(mark.at);
+  series.ends.push_back(run.cycles);
+  add_gradient_channels(marks, run, series);
   add_links(run.routers, series);
   add_gradient_energy(run, program, hardware, series);
   return series;

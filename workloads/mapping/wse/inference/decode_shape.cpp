@@ -213,7 +213,7 @@ void take_attention(const DecodeShape& shape, BufferSpace& space, DecodeSpace& a
   at.qkv16 = space.halves(q + 2 * k, at.qkv);
   at.cos = space.plain(q / 2, space.bytes());
   at.sin = space.plain(q / 2, space.bytes());
-  at.rotated = space.plain(2 * q, space.bytes());
+  at.rotated = space.plain(std::uint64_t{2} * q, space.bytes());
   const std::uint64_t places = heads * shape.exponentials();
   at.scores = space.sums(places);
   at.probabilities = space.halves(heads * shape.slots(), at.scores);
@@ -230,7 +230,7 @@ void take_ffn(const DecodeShape& shape, BufferSpace& space, DecodeSpace& at) {
       experts.count == 0 || shape.block().experts_apart ? 1 : experts.chosen;
   at.inner = space.sums(std::uint64_t{2} * f * at_once);
   at.inner16 = space.halves(std::uint64_t{f} * at_once, at.inner);
-  at.silu = space.plain(3 * f, space.bytes());
+  at.silu = space.plain(std::uint64_t{3} * f, space.bytes());
   if (experts.count == 0) return;
   at.logits = space.sums(experts.count);
   at.mark = space.plain(experts.count, space.bytes());
@@ -273,7 +273,7 @@ std::uint64_t DecodeSpace::code_bytes(const DecodeShape& shape, const InferenceP
 std::uint64_t decode_bytes(const DecodeShape& shape, const InferenceParams& params) {
   const DecodeSpace space(shape);
   return space.weight_bytes + space.cache_bytes + space.buffer_bytes +
-         space.code_bytes(shape, params);
+         DecodeSpace::code_bytes(shape, params);
 }
 
 std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams& params,
@@ -307,7 +307,7 @@ std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& p
   if (const std::uint32_t most = positions_that_fit(shape, params, bytes); most != 0) {
     return fmt::format("{} would fit", counted(most, "position"));
   }
-  const std::string none = "no number of positions fits";
+  std::string none = "no number of positions fits";
   DecodeBlock block = shape.block();
   const auto fits = [&] { return decode_bytes({shape.model(), block}, params) <= bytes; };
   for (block.layers = shape.block().layers - 1; block.layers > 0; --block.layers) {
@@ -337,7 +337,7 @@ void require_decode_memory(const DecodeShape& shape, const InferenceParams& para
       counted(shape.block().layers, "layer"), shape.block().columns, shape.block().rows,
       shape.block().layers == 1 ? "needs" : "need", all, space.weight_bytes, space.cache_bytes,
       counted(std::uint64_t{shape.slots()} * shape.block().rows, "position"), space.buffer_bytes,
-      space.code_bytes(shape, params), bytes, fits));
+      DecodeSpace::code_bytes(shape, params), bytes, fits));
 }
 
 }  // namespace lacuna::wse

@@ -7,6 +7,7 @@
 #include "models/common/fp16.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/mix.hpp"
+#include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -159,98 +160,144 @@ double DecodeValues::angle_at(std::uint32_t position, std::uint32_t pair) const 
   return std::fmod(position, 1000.0) * std::pow(kBase, -share);
 }
 
-void DecodeValues::fill(TaskProgram& program) const {
-  const DecodeSpace space(shape_);
+/// What a core has in its memory.
+struct DecodeValues::CoreImage {
+  CoreImage(const DecodeShape& shape, std::uint32_t its_row, std::uint32_t its_column)
+      : row(its_row),
+        column(its_column),
+        space(shape),
+        sum(shape.model().wide_sums ? Element::fp32 : Element::fp16),
+        bytes(static_cast<std::uint32_t>(space.image_bytes)) {}
+
+  void put(std::uint32_t address, std::uint32_t i, double value) {
+    bytes.put(address + 2 * i, Element::fp16, static_cast<float>(value));
+  }
+  void put_sum(std::uint32_t address, std::uint32_t i, double value) {
+    bytes.put(address + bytes_of(sum) * i, sum, static_cast<float>(value));
+  }
+
+  const std::uint32_t row;
+  const std::uint32_t column;
+  const DecodeSpace space;
+  const Element sum;
+  MemoryImage bytes;
+};
+
+/// The hidden vector, and what is multiplied by each of its features before the products.
+void DecodeValues::put_vectors(CoreImage& image) const {
   const DecodeBlock& block = shape_.block();
-  const bool wide = shape_.model().wide_sums;
-  const Element sum = wide ? Element::fp32 : Element::fp16;
-  const unsigned bytes = wide ? 4 : 2;
+  const DecodeSpace& space = image.space;
   const std::uint32_t d = shape_.d();
-  const std::uint32_t k = shape_.k();
-  const std::uint32_t q = shape_.q();
+  const std::uint32_t experts = block.ffn ? shape_.model().experts.count : 0;
+  // of a block that receives, the others have nothing yet
+  const bool has_x = !block.receives || image.column == 0;
+  for (std::uint32_t i = 0; i < d; ++i) {
+    const std::uint32_t in = image.row * d + i;
+    for (std::uint32_t s = 0; s < block.batch; ++s) {
+      image.put(space.x, s * d + i, has_x ? at(Tensor::x, in, 0) : 0);
+    }
+    for (std::uint32_t e = 0; e < experts; ++e) {
+      image.put(space.wrouter, i * experts + e, at(Tensor::router, in, e));
+    }
+    if (block.ffn) image.put(space.ffn_gain, i, at(Tensor::ffn_gain, in, 0));
+    if (block.attention) image.put(space.gain, i, at(Tensor::gain, in, 0));
+  }
+}
+
+void DecodeValues::put_matrix(CoreImage& image, std::uint32_t address, Matrix matrix,
+                              std::uint32_t expert) const {
   const DecodeZeros* zeros = shape_.block().zeros.get();
+  const TilePlace place{matrix, image.row, image.column};
+  const std::uint32_t outputs = shape_.outputs(matrix);
+  const auto what = static_cast<std::size_t>(projection_of(matrix));
+  const TileFeatures tile = features_of(shape_, place);
+  std::uint32_t next = 0;
+  for (std::uint32_t i = 0; i < shape_.inputs(matrix); ++i) {
+    std::vector<OutputRun> runs = {{0, outputs}};
+    if (zeros != nullptr && zeros->sparse(matrix)) {
+      runs = stored_runs(zeros->weights.at(what), tile, i,
+                         zeros->sizes.at(static_cast<std::size_t>(matrix)).whole);
+    }
+    for (const OutputRun& run : runs) {
+      for (std::uint32_t j = run.first; j < run.first + run.count; ++j) {
+        image.put(address, next++, weight(place, i, j, expert));
+      }
+    }
+  }
+}
+
+/// The tiles of all matrices, and the numbers of the experts.
+void DecodeValues::put_weights(CoreImage& image) const {
+  const DecodeBlock& block = shape_.block();
+  const DecodeSpace& space = image.space;
+  if (block.attention) {
+    put_matrix(image, space.wq, Matrix::q, 0);
+    put_matrix(image, space.wk, Matrix::k, 0);
+    put_matrix(image, space.wv, Matrix::v, 0);
+    put_matrix(image, space.wo, Matrix::o, 0);
+  }
+  if (!block.ffn) return;
+  const std::uint32_t experts = shape_.model().experts.count;
+  const bool apart = experts != 0 && block.experts_apart;
+  const std::uint32_t here = experts == 0 ? 1 : shape_.experts_here();
+  for (std::uint32_t e = 0; e < here; ++e) {
+    const std::uint32_t expert = apart ? image.column / shape_.expert_columns() : e;
+    const auto up = static_cast<std::uint32_t>(e * space.up_bytes);
+    const auto down = static_cast<std::uint32_t>(e * space.down_bytes);
+    put_matrix(image, space.wup + up, Matrix::up, expert);
+    put_matrix(image, space.wdown + down, Matrix::down, expert);
+  }
+  for (std::uint32_t e = 0; e < experts; ++e) image.put_sum(space.numbers, e, e);
+}
+
+/// What queries and keys are rotated by, and the gains of their norms.
+void DecodeValues::put_rotations(CoreImage& image) const {
+  if (!shape_.block().attention) return;
+  const DecodeSpace& space = image.space;
+  const std::uint32_t k = shape_.k();
+  for (std::uint32_t j = 0; j < shape_.q(); ++j) {
+    const std::uint32_t feature = image.column % shape_.band() * k + j % k;
+    if (shape_.model().qk_norm && j < k) {
+      image.put_sum(space.q_gain, j, at(Tensor::q_gain, feature, 0));
+      image.put_sum(space.k_gain, j, at(Tensor::k_gain, feature, 0));
+    }
+    if (j % 2 != 0) continue;
+    image.put_sum(space.cos, j / 2, std::cos(angle(feature / 2)));
+    image.put_sum(space.sin, j / 2, std::sin(angle(feature / 2)));
+  }
+}
+
+/// Keys and values of the positions that the core's row has.
+void DecodeValues::put_cache(CoreImage& image) const {
+  if (history_ != nullptr || !shape_.block().attention) return;
+  const DecodeSpace& space = image.space;
+  const std::uint32_t k = shape_.k();
+  const std::uint32_t slots = shape_.slots();
+  const std::uint32_t head = image.column / shape_.band();
+  const std::vector<std::uint32_t> positions = shape_.positions(image.row);
+  for (std::uint32_t slot = 0; slot < positions.size(); ++slot) {
+    for (std::uint32_t i = 0; i < k; ++i) {
+      const std::uint32_t feature = image.column % shape_.band() * k + i;
+      const double key = cached(false, head, positions[slot], feature);
+      const double value = cached(true, head, positions[slot], feature);
+      for (std::uint32_t s = 0; s < shape_.block().batch; ++s) {
+        image.put(space.k_cache, (s * k + i) * slots + slot, key);
+        image.put(space.v_cache, (s * slots + slot) * k + i, value);
+      }
+    }
+  }
+}
+
+void DecodeValues::fill(TaskProgram& program) const {
   program.memory.clear();
-  for (std::uint32_t row = 0; row < block.rows; ++row) {
-    for (std::uint32_t column = 0; column < block.columns; ++column) {
-      MemoryImage image(static_cast<std::uint32_t>(space.image_bytes));
-      const auto put = [&](std::uint32_t address, std::uint32_t i, double value) {
-        image.put(address + 2 * i, Element::fp16, static_cast<float>(value));
-      };
-      const auto put_sum = [&](std::uint32_t address, std::uint32_t i, double value) {
-        image.put(address + bytes * i, sum, static_cast<float>(value));
-      };
-      for (std::uint32_t i = 0; i < d; ++i) {
-        const std::uint32_t in = row * d + i;
-        // of a block that receives, the others have nothing yet
-        for (std::uint32_t s = 0; s < block.batch; ++s) {
-          put(space.x, s * d + i, block.receives && column != 0 ? 0 : at(Tensor::x, in, 0));
-        }
-        for (std::uint32_t e = 0; block.ffn && e < shape_.model().experts.count; ++e) {
-          put(space.wrouter, i * shape_.model().experts.count + e, at(Tensor::router, in, e));
-        }
-        if (block.ffn) put(space.ffn_gain, i, at(Tensor::ffn_gain, in, 0));
-        if (block.attention) put(space.gain, i, at(Tensor::gain, in, 0));
-      }
-      const auto put_matrix = [&](std::uint32_t address, Matrix matrix, std::uint32_t expert) {
-        const TilePlace place{matrix, row, column};
-        const std::uint32_t outputs = shape_.outputs(matrix);
-        const auto what = static_cast<std::size_t>(projection_of(matrix));
-        const TileFeatures tile = features_of(shape_, place);
-        std::uint32_t next = 0;
-        for (std::uint32_t i = 0; i < shape_.inputs(matrix); ++i) {
-          std::vector<OutputRun> runs = {{0, outputs}};
-          if (zeros != nullptr && zeros->sparse(matrix)) {
-            runs = stored_runs(zeros->weights.at(what), tile, i,
-                               zeros->sizes.at(static_cast<std::size_t>(matrix)).whole);
-          }
-          for (const OutputRun& run : runs) {
-            for (std::uint32_t j = run.first; j < run.first + run.count; ++j) {
-              put(address, next++, weight(place, i, j, expert));
-            }
-          }
-        }
-      };
-      if (block.attention) {
-        put_matrix(space.wq, Matrix::q, 0);
-        put_matrix(space.wk, Matrix::k, 0);
-        put_matrix(space.wv, Matrix::v, 0);
-        put_matrix(space.wo, Matrix::o, 0);
-      }
-      const std::uint32_t experts = shape_.model().experts.count;
-      const std::uint32_t here = experts == 0 ? 1 : shape_.experts_here();
-      for (std::uint32_t e = 0; block.ffn && e < here; ++e) {
-        const std::uint32_t expert = block.experts_apart ? column / shape_.expert_columns() : e;
-        put_matrix(space.wup + static_cast<std::uint32_t>(e * space.up_bytes), Matrix::up, expert);
-        put_matrix(space.wdown + static_cast<std::uint32_t>(e * space.down_bytes), Matrix::down,
-                   expert);
-      }
-      for (std::uint32_t e = 0; block.ffn && e < experts; ++e) put_sum(space.numbers, e, e);
-      for (std::uint32_t j = 0; block.attention && j < q; ++j) {
-        const std::uint32_t feature = column % shape_.band() * k + j % k;
-        if (shape_.model().qk_norm && j < k) {
-          put_sum(space.q_gain, j, at(Tensor::q_gain, feature, 0));
-          put_sum(space.k_gain, j, at(Tensor::k_gain, feature, 0));
-        }
-        if (j % 2 != 0) continue;
-        put_sum(space.cos, j / 2, std::cos(angle(feature / 2)));
-        put_sum(space.sin, j / 2, std::sin(angle(feature / 2)));
-      }
-      const std::vector<std::uint32_t> positions =
-          block.attention ? shape_.positions(row) : std::vector<std::uint32_t>();
-      for (std::uint32_t slot = 0; history_ == nullptr && slot < positions.size(); ++slot) {
-        const std::uint32_t position = positions[slot];
-        for (std::uint32_t i = 0; i < k; ++i) {
-          const std::uint32_t head = column / shape_.band();
-          const std::uint32_t feature = column % shape_.band() * k + i;
-          for (std::uint32_t s = 0; s < block.batch; ++s) {
-            put(space.k_cache, (s * k + i) * shape_.slots() + slot,
-                cached(false, head, position, feature));
-            put(space.v_cache, (s * shape_.slots() + slot) * k + i,
-                cached(true, head, position, feature));
-          }
-        }
-      }
-      program.memory.push_back(std::move(image).take());
+  for (std::uint32_t row = 0; row < shape_.block().rows; ++row) {
+    for (std::uint32_t column = 0; column < shape_.block().columns; ++column) {
+      CoreImage image(shape_, row, column);
+      put_vectors(image);
+      put_weights(image);
+      put_rotations(image);
+      put_cache(image);
+      program.memory.push_back(std::move(image.bytes).take());
     }
   }
 }
@@ -264,66 +311,98 @@ std::vector<double> DecodeValues::normalised(const std::vector<double>& x, Tenso
   return z;
 }
 
-std::vector<double> DecodeValues::attention(const std::vector<double>& x) const {
+/// What a matrix makes of `z` for one head.
+std::vector<double> DecodeValues::projected(const std::vector<double>& z, Tensor tensor,
+                                            std::uint32_t head) const {
   const DecoderModel& m = shape_.model();
-  const std::uint32_t dim = m.head_dim;
-  const std::uint32_t context = shape_.block().context;
-  const std::vector<double> z = normalised(x, Tensor::gain);
-  const auto project = [&](Tensor tensor, std::uint32_t head) {
-    std::vector<double> out(dim, 0);
-    for (std::uint32_t i = 0; i < m.width; ++i) {
-      for (std::uint32_t j = 0; j < dim; ++j) out[j] += z[i] * at(tensor, i, head * dim + j);
+  std::vector<double> out(m.head_dim, 0);
+  for (std::uint32_t i = 0; i < m.width; ++i) {
+    for (std::uint32_t j = 0; j < m.head_dim; ++j) {
+      out[j] += z[i] * at(tensor, i, head * m.head_dim + j);
     }
-    return out;
-  };
-  const auto rotated = [&](std::vector<double> v, Tensor gain) {
-    if (m.qk_norm) v = normalised(v, gain);
-    for (std::uint32_t pair = 0; 2 * pair + 1 < dim; ++pair) {
-      const double a = v[2 * pair];
-      const double b = v[2 * pair + 1];
-      v[2 * pair] = a * std::cos(angle(pair)) - b * std::sin(angle(pair));
-      v[2 * pair + 1] = a * std::sin(angle(pair)) + b * std::cos(angle(pair));
-    }
-    return v;
-  };
-  std::vector<double> out = x;
+  }
+  return out;
+}
+
+/// A query or a key at its position, normalised before if the model says so.
+std::vector<double> DecodeValues::rotated(std::vector<double> v, Tensor gain) const {
+  if (shape_.model().qk_norm) v = normalised(v, gain);
+  for (std::uint32_t pair = 0; 2 * pair + 1 < shape_.model().head_dim; ++pair) {
+    double& first = v[std::size_t{2} * pair];
+    double& second = v[std::size_t{2} * pair + 1];
+    const double a = first;
+    const double b = second;
+    first = a * std::cos(angle(pair)) - b * std::sin(angle(pair));
+    second = a * std::sin(angle(pair)) + b * std::cos(angle(pair));
+  }
+  return v;
+}
+
+/// Those that the new position looks at, by row of cores.
+std::vector<std::uint32_t> DecodeValues::positions_seen() const {
   std::vector<std::uint32_t> seen;
   for (std::uint32_t row = 0; row < shape_.block().rows; ++row) {
     const std::vector<std::uint32_t> here = shape_.positions(row);
     seen.insert(seen.end(), here.begin(), here.end());
   }
+  return seen;
+}
+
+/// What the new position has in one head.
+struct DecodeValues::NewPosition {
+  std::vector<double> query;
+  std::vector<double> key;
+  std::vector<double> value;
+};
+
+/// Adds what a head makes of the positions it looks at.
+void DecodeValues::add_head(std::uint32_t head, const NewPosition& now,
+                            const std::vector<std::uint32_t>& seen,
+                            std::vector<double>& out) const {
+  const DecoderModel& m = shape_.model();
+  const std::uint32_t dim = m.head_dim;
+  const std::uint32_t context = shape_.block().context;
+  const std::uint32_t kv = head / shape_.group();
+  std::vector<double> weights;
+  weights.reserve(seen.size());
+  for (const std::uint32_t p : seen) {
+    double score = 0;
+    for (std::uint32_t j = 0; j < dim; ++j) {
+      score += now.query[j] * (p + 1 == context ? now.key[j] : cached(false, kv, p, j));
+    }
+    weights.push_back(score / std::sqrt(static_cast<double>(dim)));
+  }
+  const double most = *std::max_element(weights.begin(), weights.end());
+  double sum = 0;
+  for (double& weight : weights) sum += weight = std::exp(weight - most);
+  for (std::uint32_t j = 0; j < dim; ++j) {
+    double mixed = 0;
+    for (std::size_t n = 0; n < seen.size(); ++n) {
+      const std::uint32_t p = seen[n];
+      mixed += weights[n] / sum * (p + 1 == context ? now.value[j] : cached(true, kv, p, j));
+    }
+    for (std::uint32_t i = 0; i < m.width; ++i) {
+      out[i] += mixed * at(Tensor::o, head * dim + j, i);
+    }
+  }
+}
+
+std::vector<double> DecodeValues::attention(const std::vector<double>& x) const {
+  const std::vector<double> z = normalised(x, Tensor::gain);
+  const std::vector<std::uint32_t> seen = positions_seen();
+  std::vector<double> out = x;
   std::vector<double> new_keys;
   std::vector<double> new_values;
-  for (std::uint32_t head = 0; head < m.heads; ++head) {
+  for (std::uint32_t head = 0; head < shape_.model().heads; ++head) {
     const std::uint32_t kv = head / shape_.group();
-    const std::vector<double> q = rotated(project(Tensor::q, head), Tensor::q_gain);
-    const std::vector<double> key = rotated(project(Tensor::k, kv), Tensor::k_gain);
-    const std::vector<double> value = project(Tensor::v, kv);
+    const NewPosition now{rotated(projected(z, Tensor::q, head), Tensor::q_gain),
+                          rotated(projected(z, Tensor::k, kv), Tensor::k_gain),
+                          projected(z, Tensor::v, kv)};
     if (head % shape_.group() == 0) {
-      new_keys.insert(new_keys.end(), key.begin(), key.end());
-      new_values.insert(new_values.end(), value.begin(), value.end());
+      new_keys.insert(new_keys.end(), now.key.begin(), now.key.end());
+      new_values.insert(new_values.end(), now.value.begin(), now.value.end());
     }
-    std::vector<double> weights;
-    for (const std::uint32_t p : seen) {
-      double score = 0;
-      for (std::uint32_t j = 0; j < dim; ++j) {
-        score += q[j] * (p + 1 == context ? key[j] : cached(false, kv, p, j));
-      }
-      weights.push_back(score / std::sqrt(static_cast<double>(dim)));
-    }
-    const double most = *std::max_element(weights.begin(), weights.end());
-    double sum = 0;
-    for (double& weight : weights) sum += weight = std::exp(weight - most);
-    for (std::uint32_t j = 0; j < dim; ++j) {
-      double mixed = 0;
-      for (std::size_t n = 0; n < seen.size(); ++n) {
-        const std::uint32_t p = seen[n];
-        mixed += weights[n] / sum * (p + 1 == context ? value[j] : cached(true, kv, p, j));
-      }
-      for (std::uint32_t i = 0; i < m.width; ++i) {
-        out[i] += mixed * at(Tensor::o, head * dim + j, i);
-      }
-    }
+    add_head(head, now, seen, out);
   }
   if (history_ != nullptr) {
     history_->keys.push_back(std::move(new_keys));

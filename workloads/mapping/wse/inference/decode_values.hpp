@@ -72,8 +72,22 @@ class DecodeValues {
                 std::uint32_t expert) const;
   double cached(bool value, std::uint32_t head, std::uint32_t position,
                 std::uint32_t feature) const;
+  struct CoreImage;
+  void put_vectors(CoreImage& image) const;
+  void put_matrix(CoreImage& image, std::uint32_t address, Matrix matrix,
+                  std::uint32_t expert) const;
+  void put_weights(CoreImage& image) const;
+  void put_rotations(CoreImage& image) const;
+  void put_cache(CoreImage& image) const;
   double angle(std::uint32_t pair) const { return angle_at(shape_.block().context - 1, pair); }
   double draw(std::uint64_t what, std::uint64_t i, std::uint64_t j) const;
+  struct NewPosition;
+  std::vector<double> projected(const std::vector<double>& z, Tensor tensor,
+                                std::uint32_t head) const;
+  std::vector<double> rotated(std::vector<double> v, Tensor gain) const;
+  std::vector<std::uint32_t> positions_seen() const;
+  void add_head(std::uint32_t head, const NewPosition& now, const std::vector<std::uint32_t>& seen,
+                std::vector<double>& out) const;
   std::vector<double> attention(const std::vector<double>& x) const;
   std::vector<double> feed_forward(const std::vector<double>& x) const;
   void add_gated(const std::vector<double>& z, std::uint32_t expert, double share,

@@ -29,50 +29,77 @@ std::uint32_t RowFillSpace::at(std::uint32_t tensor, std::uint32_t piece) const 
   return first_ + tensor * of_tensor_ + piece * of_piece_;
 }
 
-// Core 0 is the one at the end of the row that the host's words come to, or leave from.
+namespace {
+
+/// The link from a core to the one before it.
+Color row_color(std::uint32_t link) { return static_cast<Color>(link % 2); }
+
+/// What one core of the row does. Core 0 is the one at the end of the row that the host's words
+/// come to, or leave from.
+class RowFillCore {
+ public:
+  RowFillCore(const RowFill& job, const RowFillSpace& space, std::uint32_t core, CoreCode& code)
+      : job_(job), space_(space), core_(core), code_(code) {}
+
+  void write() {
+    const bool keeps = job_.keeps(core_) && core_ > 0;
+    const std::uint32_t behind = job_.passes(core_);
+    for (std::uint32_t tensor = 0; tensor < job_.tensors; ++tensor) {
+      if (job_.outwards && keeps) send(core_ - 1, space_.at(tensor, 0));
+      for (std::uint32_t piece = 0; piece < behind; ++piece) {
+        // the edge of the loop over pieces
+        code_.scalar(code_.costs().scalar.loop);
+        // those for the cores far away come first on the way in, and last on the way out
+        pass(tensor, job_.outwards ? piece : behind - 1 - piece);
+      }
+      if (!job_.outwards && keeps) take(core_ - 1, space_.at(tensor, 0));
+      code_.test();
+    }
+  }
+
+ private:
+  void take(std::uint32_t link, std::uint32_t to) {
+    code_.take(row_color(link), 0);
+    code_.vector(VectorOp::move, Element::fp16, in_memory(to), on_fabric(row_color(link)),
+                 Operand(), job_.halves);
+  }
+  void send(std::uint32_t link, std::uint32_t from) {
+    code_.send(row_color(link), 0);
+    code_.vector(VectorOp::move, Element::fp16, on_fabric(row_color(link)), in_memory(from),
+                 Operand(), job_.halves);
+  }
+  /// A piece for, or from, one of the cores behind.
+  void pass(std::uint32_t tensor, std::uint32_t piece) {
+    const std::uint32_t at = core_ > 0 ? space_.passing : space_.at(tensor, piece);
+    if (job_.outwards) {
+      take(core_, at);
+      if (core_ > 0) send(core_ - 1, at);
+    } else {
+      if (core_ > 0) take(core_ - 1, at);
+      send(core_, at);
+    }
+  }
+
+  const RowFill& job_;
+  const RowFillSpace& space_;
+  const std::uint32_t core_;
+  CoreCode& code_;
+};
+
+}  // namespace
+
 TaskProgram plan_row_fill(const RowFill& job, const CodeCosts& costs,
                           const InferenceParams& params) {
   TaskBuilder builder(job.cores, 1);
   SharedRoutines routines(builder);
-  const auto color = [](std::uint32_t link) { return static_cast<Color>(link % 2); };
   for (std::uint32_t i = 0; i + 1 < job.cores; ++i) {
     builder.path({i + (job.outwards ? std::size_t{1} : 0), i + (job.outwards ? 0 : std::size_t{1})},
-                 color(i));
+                 row_color(i));
   }
   const RowFillSpace space(job);
   for (std::uint32_t i = 0; i < job.cores; ++i) {
     CoreCode code(costs, params, routines);
-    const std::uint32_t behind = job.passes(i);
-    const auto take = [&](std::uint32_t link, std::uint32_t to) {
-      code.take(color(link), 0);
-      code.vector(VectorOp::move, Element::fp16, in_memory(to), on_fabric(color(link)), Operand(),
-                  job.halves);
-    };
-    const auto send = [&](std::uint32_t link, std::uint32_t from) {
-      code.send(color(link), 0);
-      code.vector(VectorOp::move, Element::fp16, on_fabric(color(link)), in_memory(from), Operand(),
-                  job.halves);
-    };
-    const bool keeps = job.keeps(i) && i > 0;
-    for (std::uint32_t tensor = 0; tensor < job.tensors; ++tensor) {
-      if (job.outwards && keeps) send(i - 1, space.at(tensor, 0));
-      for (std::uint32_t piece = 0; piece < behind; ++piece) {
-        // the edge of the loop over pieces
-        code.scalar(costs.scalar.loop);
-        // those for the cores far away come first on the way in, and last on the way out
-        const std::uint32_t which = job.outwards ? piece : behind - 1 - piece;
-        const std::uint32_t at = i > 0 ? space.passing : space.at(tensor, which);
-        if (job.outwards) {
-          take(i, at);
-          if (i > 0) send(i - 1, at);
-        } else {
-          if (i > 0) take(i - 1, at);
-          send(i, at);
-        }
-      }
-      if (!job.outwards && keeps) take(i - 1, space.at(tensor, 0));
-      code.test();
-    }
+    RowFillCore(job, space, i, code).write();
     builder.core(i, builder.add(std::move(code).finish()));
   }
   return std::move(builder).finish();

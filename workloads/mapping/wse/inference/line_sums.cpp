@@ -73,36 +73,54 @@ std::string LineSums::role(std::uint32_t core) const {
                      core == root() ? 1 : 0);
 }
 
+void LineSums::Laid::route(std::uint32_t core, Color color, Port from, PortSet to) const {
+  builder.route(place(core), color, from, to);
+}
+
+/// What a core takes in of both levels, and sends towards the middle of its group.
+void LineSums::route_group(const Laid& laid, std::uint32_t core) const {
+  const Level inner = within(core);
+  for (const Level& level : {inner, between(core)}) {
+    if (level.lower != kNone) laid.route(core, color(level.lower), laid.lower, bit(kRamp));
+    if (level.upper != kNone) laid.route(core, color(level.upper), laid.upper, bit(kRamp));
+  }
+  if (inner.out == kNone) return;
+  const bool before = core < middle_of(group_of(core));
+  laid.route(core, color(inner.out), kRamp, bit(before ? laid.upper : laid.lower));
+}
+
+/// The result from the root to both ends.
+void LineSums::route_spread(const Laid& laid, std::uint32_t core) const {
+  PortSet to = core == root() ? PortSet{0} : bit(kRamp);
+  if (core <= root() && core > 0) to = static_cast<PortSet>(to | bit(laid.lower));
+  if (core >= root() && core + 1 < cores_) to = static_cast<PortSet>(to | bit(laid.upper));
+  const Port from = core == root() ? kRamp : core < root() ? laid.upper : laid.lower;
+  laid.route(core, color(kSpread), from, to);
+}
+
+/// From the middle of a group past the cores up to that of the next towards the root.
+void LineSums::route_out(const Laid& laid, std::uint32_t group) const {
+  const std::uint32_t start = middle_of(group);
+  const Level outer = between(start);
+  if (outer.out == kNone) return;
+  const bool up = group < groups_ / 2;
+  const std::uint32_t end = middle_of(up ? group + 1 : group - 1);
+  const PortSet onward = bit(up ? laid.upper : laid.lower);
+  laid.route(start, color(outer.out), kRamp, onward);
+  for (std::uint32_t core = up ? start + 1 : start - 1; core != end; core += up ? 1 : ~0U) {
+    laid.route(core, color(outer.out), up ? laid.lower : laid.upper, onward);
+  }
+}
+
 void LineSums::route(TaskBuilder& builder, const std::function<std::size_t(std::uint32_t)>& place,
                      Port lower, Port upper) const {
   if (cores_ == 1) return;
+  const Laid laid{builder, place, lower, upper};
   for (std::uint32_t core = 0; core < cores_; ++core) {
-    for (const Level& level : {within(core), between(core)}) {
-      if (level.lower != kNone) builder.route(place(core), color(level.lower), lower, bit(kRamp));
-      if (level.upper != kNone) builder.route(place(core), color(level.upper), upper, bit(kRamp));
-    }
-    const Level inner = within(core);
-    const bool before = core < middle_of(group_of(core));
-    if (inner.out != kNone) {
-      builder.route(place(core), color(inner.out), kRamp, bit(before ? upper : lower));
-    }
-    PortSet to = core == root() ? PortSet{0} : bit(kRamp);
-    if (core <= root() && core > 0) to = static_cast<PortSet>(to | bit(lower));
-    if (core >= root() && core + 1 < cores_) to = static_cast<PortSet>(to | bit(upper));
-    const Port from = core == root() ? kRamp : core < root() ? upper : lower;
-    builder.route(place(core), color(kSpread), from, to);
+    route_group(laid, core);
+    route_spread(laid, core);
   }
-  for (std::uint32_t group = 0; group < groups_; ++group) {
-    const std::uint32_t start = middle_of(group);
-    const Level outer = between(start);
-    if (outer.out == kNone) continue;
-    const bool up = group < groups_ / 2;
-    const std::uint32_t end = middle_of(up ? group + 1 : group - 1);
-    builder.route(place(start), color(outer.out), kRamp, bit(up ? upper : lower));
-    for (std::uint32_t core = up ? start + 1 : start - 1; core != end; core += up ? 1 : ~0U) {
-      builder.route(place(core), color(outer.out), up ? lower : upper, bit(up ? upper : lower));
-    }
-  }
+  for (std::uint32_t group = 0; group < groups_; ++group) route_out(laid, group);
 }
 
 void LineSums::level(CoreCode& code, const Level& level, const SummedVector& vector) const {

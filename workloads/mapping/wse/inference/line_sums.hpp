@@ -71,6 +71,19 @@ class LineSums {
   Level within(std::uint32_t core) const;
   Level between(std::uint32_t core) const;
   Color color(int slot) const;
+
+  /// Where a line lies.
+  struct Laid {
+    TaskBuilder& builder;
+    const std::function<std::size_t(std::uint32_t)>& place;
+    Port lower;
+    Port upper;
+
+    void route(std::uint32_t core, Color color, Port from, PortSet to) const;
+  };
+  void route_group(const Laid& laid, std::uint32_t core) const;
+  void route_spread(const Laid& laid, std::uint32_t core) const;
+  void route_out(const Laid& laid, std::uint32_t group) const;
   void level(CoreCode& code, const Level& level, const SummedVector& vector) const;
 
   std::uint32_t cores_;

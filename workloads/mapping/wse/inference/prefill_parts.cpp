@@ -9,8 +9,6 @@
 #include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
-namespace {}  // namespace
-
 const char* word(PrefillPart part) {
   switch (part) {
     case PrefillPart::norm:
@@ -80,6 +78,31 @@ PrefillParts::PrefillParts(const PrefillShape& shape, const CodeCosts& costs,
   }
 }
 
+namespace {
+
+/// The product that a part consists of.
+Projection product_of_part(PrefillPart part) {
+  if (part == PrefillPart::qkv) return Projection::qkv;
+  if (part == PrefillPart::o_proj) return Projection::o;
+  return part == PrefillPart::up_gate ? Projection::up : Projection::down;
+}
+
+TileProduct tile_product(const PrefillShape& shape, Projection what, std::uint32_t inputs,
+                         std::uint32_t outputs) {
+  TileProduct job;
+  job.what = what;
+  job.inputs = inputs / shape.tile_pieces();
+  job.outputs = outputs;
+  job.tokens = shape.t();
+  job.steps = shape.steps();
+  if (shape.zeros_of(what) != nullptr) {
+    job.halves = static_cast<std::uint32_t>(shape.tile_halves(what));
+  }
+  return job;
+}
+
+}  // namespace
+
 /// Those of a part that take the same activations go on where the one before has left these; of
 /// experts' second products each has tiles of its own.
 std::vector<TileProduct> PrefillParts::products_of(PrefillPart part) const {
@@ -90,23 +113,12 @@ std::vector<TileProduct> PrefillParts::products_of(PrefillPart part) const {
   const bool fused = shape_.block().fused;
   std::vector<TileProduct> jobs;
   std::uint32_t weights = 0;
-  const auto what = part == PrefillPart::qkv       ? Projection::qkv
-                    : part == PrefillPart::o_proj  ? Projection::o
-                    : part == PrefillPart::up_gate ? Projection::up
-                                                   : Projection::down;
+  const Projection what = product_of_part(part);
   const auto add = [&](std::uint32_t inputs, std::uint32_t outputs, std::uint32_t first) {
-    TileProduct job;
-    job.what = what;
-    job.inputs = inputs / shape_.tile_pieces();
-    job.outputs = outputs;
-    job.tokens = shape_.t();
-    job.steps = shape_.steps();
+    TileProduct job = tile_product(shape_, what, inputs, outputs);
     job.weights = weights;
     job.first = first;
     job.made = static_cast<std::uint32_t>(jobs.size()) * (job.steps - 1);
-    if (shape_.zeros_of(what) != nullptr) {
-      job.halves = static_cast<std::uint32_t>(shape_.tile_halves(what));
-    }
     weights += 2 * job.stored() * shape_.weight_pieces();
     jobs.push_back(job);
   };

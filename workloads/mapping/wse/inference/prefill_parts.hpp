@@ -179,7 +179,7 @@ class PrefillParts {
   void exponential(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t rows) const;
   void choose(CoreCode& code) const;
   void product(CoreCode& code, const TileProduct& job, const RingSide& x, const RingSide& y,
-               const CorePlace& place, PieceCycles& known) const;
+               const CorePlace& core, PieceCycles& known) const;
   SparseTile tile_of(const TileProduct& job, std::uint32_t weights,
                      std::uint32_t activations) const;
   void multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -157,7 +158,7 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSid
   const std::uint32_t place = x.position(column);
   const std::uint32_t piece = job.stored();
   const std::uint32_t moving = a * job.inputs * pitch;
-  const std::uint32_t weights[2] = {job.weights, space_.incoming};
+  const std::array<std::uint32_t, 2> weights = {job.weights, space_.incoming};
   if (!job.adds) {
     code.vector(VectorOp::move, sum_, in_memory(space_.out + bytes_of(sum_) * job.first * pitch),
                 number(0), Operand(), job.outputs * pitch);
@@ -360,7 +361,7 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope&
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
     code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[0]),
                 in_memory(space_.k_bank + scope.keys * space_.bank_bytes), Operand(), keys);
-    std::uint32_t bodies[2];
+    std::array<std::uint32_t, 2> bodies{};
     for (std::uint32_t here = 0; here < 2; ++here) {
       bodies[here] = code.keep([&] { score(code, space_.keys[here]); });
     }

@@ -131,7 +131,8 @@ std::uint64_t weights_of(const PrefillShape& shape, Projection what) {
 std::uint64_t moving_of(const PrefillShape& shape, Projection what) {
   if (shape.block().fused || shape.outputs(what) == shape.d()) return weights_of(shape, what);
   const std::uint64_t widest = what == Projection::qkv ? shape.q() : shape.f();
-  return shape.inputs(what) / shape.tile_pieces() * shape.weight_pieces() * widest;
+  const std::uint64_t inputs = shape.inputs(what) / shape.tile_pieces();
+  return inputs * shape.weight_pieces() * widest;
 }
 
 /// What stays in its place: weights, gains, and the banks of keys and values.
@@ -148,7 +149,7 @@ void take_kept(const PrefillShape& shape, CoreSpace& space, PrefillSpace& at) {
   const std::uint64_t up = weights_of(shape, Projection::up);
   const std::uint64_t down = weights_of(shape, Projection::down);
   at.weight_bytes =
-      2 * block.layers *
+      std::uint64_t{2} * block.layers *
       (qkv + o + attention * (d + 2 * k) + ffn * (experts * (up + down) + d) + of_router);
   at.weight_bytes += static_cast<std::uint64_t>((block.attention ? block.others_attention : 0) +
                                                 (block.ffn ? block.others_ffn : 0));
@@ -219,7 +220,7 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   both = space.take(of_heads, sum);
   scaled = space.take(2 * of_heads, sum);
   // sums four bytes behind a multiple of eight: they are read together with weights
-  out = space.take(std::max({q + 2 * k, d, shape.experts() * 2 * f}) * t, sum, Half8::upper);
+  out = space.take(std::max({q + 2 * k, d, 2 * f * shape.experts()}) * t, sum, Half8::upper);
   qkv16 = space.take(q * t, 2);
   cos = space.take((q + 1) / 2 * t, sum);
   sin = space.take((q + 1) / 2 * t, sum);

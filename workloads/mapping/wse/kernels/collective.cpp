@@ -119,6 +119,21 @@ class CollectivePlanner {
   /// Along the first column, and from each of its cores along the row.
   void broadcast() {
     const auto color = static_cast<Color>(colors_++);
+    route_broadcast(color);
+    Instruction instruction;
+    instruction.element = what_.element;
+    instruction.length = what_.elements;
+    for (std::size_t i = 0; i < scripts_.size(); ++i) {
+      const bool root = i == (snake() ? 0 : what_.columns);
+      if (root && what_.columns * what_.rows == 1) return;
+      instruction.to = root ? on_fabric(color) : in_memory(0);
+      instruction.a = root ? in_memory(0) : on_fabric(color);
+      scripts_[i].then(instruction);
+      if (!root) use_in_queue(scripts_[i], color);
+    }
+  }
+
+  void route_broadcast(Color color) {
     for (std::uint32_t r = 0; r < what_.rows; ++r) {
       for (std::uint32_t c = 0; c < what_.columns; ++c) {
         const bool root = r == 0 && c == 0;
@@ -128,17 +143,6 @@ class CollectivePlanner {
         if (to == 0) continue;
         builder_.route(builder_.place(r, c), color, root ? kRamp : c == 0 ? kNorth : kWest, to);
       }
-    }
-    Instruction instruction;
-    instruction.element = what_.element;
-    instruction.length = what_.elements;
-    for (std::size_t i = 0; i < scripts_.size(); ++i) {
-      const bool root = snake() ? i == 0 : i == what_.columns;
-      if (root && what_.columns * what_.rows == 1) return;
-      instruction.to = root ? on_fabric(color) : in_memory(0);
-      instruction.a = root ? in_memory(0) : on_fabric(color);
-      scripts_[i].then(instruction);
-      if (!root) use_in_queue(scripts_[i], color);
     }
   }
 

@@ -48,13 +48,18 @@ void route_children(TaskBuilder& builder, const std::vector<std::size_t>& line,
   }
 }
 
-}  // namespace
-
-namespace {
-
 bool is_used(const std::vector<QueueUse>& uses, Color color) {
   return std::any_of(uses.begin(), uses.end(),
                      [&](const QueueUse& use) { return use.color == color; });
+}
+
+/// By core, which one it sends to.
+std::vector<std::size_t> parents_of(const ReduceTree& tree) {
+  std::vector<std::size_t> parent(tree.size(), 0);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    for (const std::uint32_t child : tree[i]) parent[child] = i;
+  }
+  return parent;
 }
 
 }  // namespace
@@ -78,10 +83,7 @@ unsigned add_tree(TaskBuilder& builder, const std::vector<std::size_t>& line,
   unsigned used = 0;
   const std::vector<unsigned> colors = tree_colors(tree, used);
   if (first_color + used > kColors) return used;  // the caller refuses
-  std::vector<std::size_t> parent(line.size(), 0);
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    for (const std::uint32_t child : tree[i]) parent[child] = i;
-  }
+  const std::vector<std::size_t> parent = parents_of(tree);
   const auto color_of = [&](std::size_t i) { return static_cast<Color>(first_color + colors[i]); };
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (!tree[i].empty()) route_children(builder, line, tree[i], i, color_of(i));

@@ -88,7 +88,7 @@ class Gemv {
   void multiply(Script& script) const {
     const bool saved = job_.walk == GemvWalk::saved;
     for (std::uint32_t j = 0; j < inputs_; ++j) {
-      const std::uint32_t address = saved && j != 0 ? 0 : scalar_.dsr_write;
+      const std::uint32_t address = saved && j != 0 ? 0U : scalar_.dsr_write;
       script.then(work(scalar_.loop + scalar_.load + address + scalar_.vec_issue));
       Instruction axpy;
       axpy.op = j == 0 ? VectorOp::mul : VectorOp::fma;

@@ -204,11 +204,13 @@ TaskProgram plan_word_tasks(WordWork kind, std::uint32_t words, const CodeCosts&
 TaskProgram plan_store_and_forward(std::uint32_t stages, std::uint32_t words,
                                    const CodeCosts& costs) {
   TaskBuilder builder = row_of(stages + 2);
-  for (std::uint32_t i = 0; i <= stages; ++i) builder.path(places(i, i + 1), Color{i % 2 == 0});
+  for (std::uint32_t i = 0; i <= stages; ++i) {
+    builder.path(places(i, i + 1), static_cast<Color>((i + 1) % 2));
+  }
   for (std::uint32_t i = 0; i < stages + 2; ++i) {
     Script script;
-    const Color in{(i + 1) % 2 == 0};
-    const Color out{i % 2 == 0};
+    const auto in = static_cast<Color>(i % 2);
+    const auto out = static_cast<Color>((i + 1) % 2);
     if (i > 0) {
       script.then(move(words, in_memory(0), on_fabric(in)));
       use_in_queue(script, in);

@@ -378,7 +378,7 @@ class Grid {
 
 std::uint64_t stencil_bytes(const StencilJob& job) {
   const bool flat = job.shape == StencilShape::five_points;
-  const std::uint64_t pitch = std::uint64_t{job.width} + 2 * reach_of(job.shape);
+  const std::uint64_t pitch = job.width + std::uint64_t{2} * reach_of(job.shape);
   const std::uint64_t points = pitch * (flat ? std::uint64_t{job.height} + 2 : 1);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 60U;  // that the product below holds
   return 2 * ((std::min(points, kMost) * source_bytes(job.element) + 15) / 8 * 8 + 4);

@@ -326,8 +326,8 @@ TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs) 
 }
 
 std::uint64_t tiled_stencil_bytes(const TiledStencil& job) {
-  return std::uint64_t{8} * (std::uint64_t{job.height} + 2 * job.radius) *
-         (std::uint64_t{job.width} + 2 * job.radius + 1);
+  const std::uint64_t around = std::uint64_t{2} * job.radius;
+  return 8 * (job.height + around) * (job.width + around + 1);
 }
 
 TaskProgram plan_point_stencil(const PointStencil& job, const CodeCosts& costs) {

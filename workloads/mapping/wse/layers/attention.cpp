@@ -60,6 +60,8 @@ class Attention {
   void count_work(LayerPlan& plan) const;
   void add_notes(LayerPlan& plan, std::uint64_t waves) const;
   void fill(LayerPlan& plan) const;
+  void fill_core(const ProductProgram& made, std::uint32_t slot, std::uint32_t r, std::uint32_t c,
+                 std::vector<std::uint8_t>& memory) const;
   ProductProgram program() const { return {request_.setup, shape_, space_, pair_, active_}; }
   LayerComparison compare(const WaferMemory& memory) const;
 
@@ -89,7 +91,7 @@ std::uint64_t Attention::estimate(const ProductShape& shape) const {
   const ScalarParams& scalar = request_.setup.scalar;
   const unsigned width = request_.setup.hardware.simd.fma16;
   const std::uint64_t start =
-      std::uint64_t{scalar.loop} + scalar.load + 2 * scalar.dsr_write + scalar.vec_issue;
+      scalar.loop + scalar.load + std::uint64_t{2} * scalar.dsr_write + scalar.vec_issue;
   const std::uint64_t multiply =
       std::uint64_t{shape.inner} * shape.scalars() * (start + ceil_div(shape.length(), width));
   const std::uint64_t words =
@@ -151,37 +153,41 @@ void Attention::add_notes(LayerPlan& plan, std::uint64_t waves) const {
                   std::count(active_.begin(), active_.end(), true), active_.size()));
 }
 
+/// The blocks of W and X that the core in row `r` and column `c` of a slot has at first.
+void Attention::fill_core(const ProductProgram& made, std::uint32_t slot, std::uint32_t r,
+                          std::uint32_t c, std::vector<std::uint8_t>& memory) const {
+  const std::uint32_t k_of_x = shape_.w_stays ? c : r;
+  const std::uint32_t j_of_x = shape_.w_stays ? r : c;
+  const auto put = [&](bool is_vector, unsigned buffer, std::uint32_t k, std::uint32_t other,
+                       double value) {
+    const auto& base = is_vector ? space_.vectors : space_.scalars;
+    const std::uint32_t stride = is_vector ? shape_.stride() : shape_.scalars();
+    store(memory, base.at(buffer), std::uint64_t{k} * stride + other, op_.dtype, value);
+  };
+  for (std::uint32_t k = 0; k < shape_.inner; ++k) {
+    for (std::uint32_t i = 0; i < shape_.rows; ++i) {
+      const std::uint32_t row = r * shape_.rows + i;
+      const std::uint32_t in = c * shape_.inner + k;
+      if (row >= op_.m || in >= op_.k) continue;
+      put(shape_.along_rows, made.first_buffer_w(r), k, i, operands_.w(slot, row, in));
+    }
+    for (std::uint32_t j = 0; j < shape_.columns; ++j) {
+      const std::uint32_t in = k_of_x * shape_.inner + k;
+      const std::uint32_t column = j_of_x * shape_.columns + j;
+      if (in >= op_.k || column >= op_.n) continue;
+      put(!shape_.along_rows, made.first_buffer_x(c), k, j, operands_.x(slot, in, column));
+    }
+  }
+}
+
 void Attention::fill(LayerPlan& plan) const {
   require_slot_each(request_, layout_);
   const ProductProgram made = program();
   const std::size_t cores = std::size_t{request_.setup.wafer.columns} * request_.setup.wafer.rows;
   plan.memory.assign(cores, std::vector<std::uint8_t>(plan.bytes, 0));
-  const auto put = [&](std::size_t core, bool is_vector, unsigned buffer, std::uint32_t k,
-                       std::uint32_t other, double value) {
-    const auto& base = is_vector ? space_.vectors : space_.scalars;
-    const std::uint32_t stride = is_vector ? shape_.stride() : shape_.scalars();
-    store(plan.memory[core], base.at(buffer), std::uint64_t{k} * stride + other, op_.dtype, value);
-  };
   for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
                      [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-                       const std::uint32_t k_of_x = shape_.w_stays ? c : r;
-                       const std::uint32_t j_of_x = shape_.w_stays ? r : c;
-                       for (std::uint32_t k = 0; k < shape_.inner; ++k) {
-                         for (std::uint32_t i = 0; i < shape_.rows; ++i) {
-                           const std::uint32_t row = r * shape_.rows + i;
-                           const std::uint32_t in = c * shape_.inner + k;
-                           if (row >= op_.m || in >= op_.k) continue;
-                           put(core, shape_.along_rows, made.first_buffer_w(r), k, i,
-                               operands_.w(slot, row, in));
-                         }
-                         for (std::uint32_t j = 0; j < shape_.columns; ++j) {
-                           const std::uint32_t in = k_of_x * shape_.inner + k;
-                           const std::uint32_t column = j_of_x * shape_.columns + j;
-                           if (in >= op_.k || column >= op_.n) continue;
-                           put(core, !shape_.along_rows, made.first_buffer_x(c), k, j,
-                               operands_.x(slot, in, column));
-                         }
-                       }
+                       fill_core(made, slot, r, c, plan.memory[core]);
                      });
   const Attention self = *this;
   plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };

@@ -173,13 +173,7 @@ std::vector<LayerStage> CoreMover::stages(const std::string& name,
   return stages;
 }
 
-void CoreMover::add_stages(const Lines& lines, Direction direction, const std::string& name,
-                           const std::vector<CorePlace>& origins,
-                           std::vector<LayerStage>& stages) const {
-  struct Kind {
-    std::vector<LineVector> vectors;
-    std::vector<std::uint32_t> lines;
-  };
+std::vector<CoreMover::Kind> CoreMover::kinds_of(const Lines& lines) {
   std::map<LineKey, Kind> kinds;
   const std::vector<Part>* before = nullptr;  // parts of the line before, which are of this kind
   Kind* same = nullptr;
@@ -196,18 +190,32 @@ void CoreMover::add_stages(const Lines& lines, Direction direction, const std::s
     before = &lines[line];
     same = &kind;
   }
+  std::vector<Kind> all;
+  all.reserve(kinds.size());
+  for (auto& [key, kind] : kinds) all.push_back(std::move(kind));
+  return all;
+}
+
+/// Through the cores of a line, or past them where that can be routed.
+LineMove CoreMover::move_of(const std::vector<LineVector>& vectors, Direction direction) const {
+  std::uint32_t cores = 0;
+  for (const LineVector& v : vectors) cores = std::max({cores, v.from + 1, v.to + 1});
+  const unsigned issue = setup_.scalar.vec_issue;
+  LineMove move = move_along(vectors, cores, direction, element_, issue);
+  for (const bool way : {true, false}) {
+    auto routed = route_along(vectors, cores, direction, way, element_, issue);
+    if (routed) (way ? move.ahead : move.back) = std::move(routed);
+  }
+  return move;
+}
+
+void CoreMover::add_stages(const Lines& lines, Direction direction, const std::string& name,
+                           const std::vector<CorePlace>& origins,
+                           std::vector<LayerStage>& stages) const {
   StageMaker ahead(name);
   StageMaker back(name);
-  for (const auto& [key, kind] : kinds) {
-    const std::vector<LineVector>& vectors = kind.vectors;
-    std::uint32_t cores = 0;
-    for (const LineVector& v : vectors) cores = std::max({cores, v.from + 1, v.to + 1});
-    const unsigned issue = setup_.scalar.vec_issue;
-    LineMove move = move_along(vectors, cores, direction, element_, issue);
-    for (const bool way : {true, false}) {
-      auto routed = route_along(vectors, cores, direction, way, element_, issue);
-      if (routed) (way ? move.ahead : move.back) = std::move(routed);
-    }
+  for (const Kind& kind : kinds_of(lines)) {
+    LineMove move = move_of(kind.vectors, direction);
     ahead.add(std::move(move.ahead));
     back.add(std::move(move.back));
     for (const CorePlace& origin : origins) {

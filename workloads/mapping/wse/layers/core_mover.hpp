@@ -63,6 +63,14 @@ class CoreMover {
 
   static std::vector<LineVector> joined(std::vector<Part> parts);
 
+  /// Lines that have the same to move.
+  struct Kind {
+    std::vector<LineVector> vectors;
+    std::vector<std::uint32_t> lines;
+  };
+  static std::vector<Kind> kinds_of(const Lines& lines);
+  LineMove move_of(const std::vector<LineVector>& vectors, CoreLine::Direction direction) const;
+
   void add_stages(const Lines& lines, CoreLine::Direction direction, const std::string& name,
                   const std::vector<CorePlace>& origins, std::vector<LayerStage>& stages) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 #include <utility>
 
@@ -26,9 +27,9 @@ LayerTensor tensor_of(const LayerRequest& request, const ElementFunction& functi
   const WaferParams& wafer = request.setup.wafer;
   const bool alone = function.shared == ElementFunction::Shared::none && op.fn != "rope";
   if (op.phase == Phase::upd && op.n == 1 && op.batch == 1 && alone) {
-    return LayerTensor(wafer, 1, 1, op.m);
+    return {wafer, 1, 1, op.m};
   }
-  return LayerTensor(wafer, op.m, op.n, op.batch, op.fn == "rope" ? 2 : 1);
+  return {wafer, op.m, op.n, op.batch, op.fn == "rope" ? 2U : 1U};
 }
 
 /// What lies where in a core, and the reference.
@@ -39,11 +40,11 @@ class Elements {
         op_(request.op),
         function_(function),
         code_(code),
-        tensor_(tensor_of(request, function)) {
-    const bool casts = op_.fn == "cast";
-    type_ = op_.dtype;
-    source_ = !casts ? type_ : type_ == DType::fp32 ? DType::fp16 : DType::fp32;
-  }
+        tensor_(tensor_of(request, function)),
+        type_(op_.dtype),
+        source_(op_.fn != "cast"       ? type_
+                : type_ == DType::fp32 ? DType::fp16
+                                       : DType::fp32) {}
 
   LayerPlan plan() {
     LayerPlan plan;
@@ -158,16 +159,16 @@ LayerComparison Elements::compare(const WaferMemory& memory) const {
   LayerComparison comparison;
   const auto read = [&](unsigned t, std::uint64_t e) { return real_operand(request_.seed + t, e); };
   tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
-    double x[3] = {0, 0, 0};
-    double pair[3] = {0, 0, 0};
+    std::array<double, 3> x{};
+    std::array<double, 3> pair{};
     for (unsigned t = 0; t < function_.tensors; ++t) {
-      x[t] = read(t, e);
-      pair[t] = op_.fn == "rope" ? read(t, tensor_.partner(e)) : x[t];
+      x.at(t) = read(t, e);
+      pair.at(t) = op_.fn == "rope" ? read(t, tensor_.partner(e)) : x.at(t);
     }
     const double s = shared() || dropout() ? shared_value(e) : 0;
     for (unsigned r = 0; r < function_.results; ++r) {
       compare_element(comparison, load(memory[at.core], space_.results.at(r), at.index, type_),
-                      function_.value(x, s, pair, r), type_, kRoundings, 1);
+                      function_.value(x.data(), s, pair.data(), r), type_, kRoundings, 1);
     }
   });
   return comparison;

@@ -129,6 +129,9 @@ class Embedding {
   TaskProgram collect_part(std::uint32_t features) const;
   TaskProgram look_up_part(std::uint32_t features) const;
   TaskProgram return_part(std::uint32_t features) const;
+  void take_tokens(std::uint32_t r, std::uint32_t features, std::uint32_t all,
+                   LayerCode& code) const;
+  void end_returns(std::uint32_t r, SwitchedRouter& router) const;
   void send_indices(std::uint32_t features, Script& script) const;
   CoreProgram look_up_core(std::uint32_t r, std::uint32_t features) const;
   void route_indices(std::uint32_t r, SwitchedRouter& router) const;
@@ -327,6 +330,38 @@ TaskProgram Embedding::look_up_part(std::uint32_t features) const {
   return part;
 }
 
+/// The tokens of core `r` out of the block of `all` elements, which the first has and sends round.
+void Embedding::take_tokens(std::uint32_t r, std::uint32_t features, std::uint32_t all,
+                            LayerCode& code) const {
+  if (r == 0) {
+    if (token_rows() > 1) {
+      code.move(element_, on_fabric(CoreLine::result()), in_memory(block_at_), all);
+    }
+    Operand block = in_memory(block_at_);
+    code.move(element_, by_token(0, features), block, own(0, features));
+  } else if (r < token_rows()) {
+    const Operand tokens = by_token(r, features);
+    const Operand block = own_block(r, features);
+    const bool packed = packs(features);
+    const std::uint32_t length = own(r, features);
+    code.move(element_, packed ? block : tokens, on_fabric(CoreLine::result()), length);
+    if (packed) code.move(element_, tokens, block, length);
+  }
+}
+
+/// The block goes back as far as cores have tokens.
+void Embedding::end_returns(std::uint32_t r, SwitchedRouter& router) const {
+  const auto found =
+      std::find_if(router.routes.begin(), router.routes.end(),
+                   [](const SwitchedRoute& route) { return route.color == CoreLine::result(); });
+  if (found == router.routes.end()) return;
+  if (token_rows() <= 1 || r >= token_rows()) {
+    router.routes.erase(found);
+  } else if (r + 1 == token_rows()) {
+    found->to = bit(kRamp);
+  }
+}
+
 TaskProgram Embedding::return_part(std::uint32_t features) const {
   const CoreLine line(height_, CoreLine::Direction::rows, request_.setup.hardware.router);
   const std::uint32_t all = block_begin(token_rows(), features);
@@ -337,30 +372,10 @@ TaskProgram Embedding::return_part(std::uint32_t features) const {
   for (std::uint32_t r = 0; r < height_; ++r) {
     LayerCode code(request_.setup.scalar.vec_issue);
     line.reduce(r, VectorOp::add, element_, block_at_, all, code);
-    const bool returns = token_rows() > 1;
-    if (r == 0) {
-      if (returns) code.move(element_, on_fabric(CoreLine::result()), in_memory(block_at_), all);
-      Operand block = in_memory(block_at_);
-      code.move(element_, by_token(0, features), block, own(0, features));
-    } else if (r < token_rows()) {
-      const Operand tokens = by_token(r, features);
-      const Operand block = own_block(r, features);
-      const bool packed = packs(features);
-      const std::uint32_t length = own(r, features);
-      code.move(element_, packed ? block : tokens, on_fabric(CoreLine::result()), length);
-      if (packed) code.move(element_, tokens, block, length);
-    }
+    take_tokens(r, features, all, code);
     add_line_core(line, r, code, part);
     SwitchedRouter& router = part.routers.back();
-    for (std::size_t i = 0; i < router.routes.size(); ++i) {
-      SwitchedRoute& route = router.routes[i];
-      if (route.color != CoreLine::result()) continue;
-      if (!returns || r >= token_rows()) {
-        router.routes.erase(router.routes.begin() + static_cast<std::ptrdiff_t>(i));
-        break;
-      }
-      if (r + 1 == token_rows()) route.to = bit(kRamp);
-    }
+    end_returns(r, router);
     if (r == 0 || r >= token_rows()) continue;
     router.filters.push_back(
         {CoreLine::result(), WaveletFilter::counter(segment(r, features) / per_word, all / per_word,

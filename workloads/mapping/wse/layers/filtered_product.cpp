@@ -236,8 +236,8 @@ LayerStage FilteredProduct::find_elements() const {
       const auto [known, fresh] = programs.try_emplace({elements, found}, 0U);
       if (fresh) {
         LayerCode code(scalar.vec_issue);
-        code.scalar(static_cast<std::uint32_t>(elements * (scalar.loop + scalar.load) +
-                                               found * 2 * scalar.load));
+        code.scalar(elements * (scalar.loop + scalar.load) +
+                    2 * static_cast<std::uint32_t>(found) * scalar.load);
         known->second = builder.add(code.program());
       }
       builder.core(builder.place(r, c), known->second);

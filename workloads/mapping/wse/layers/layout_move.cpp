@@ -142,7 +142,8 @@ void LayoutMove::hold(CoreMover& mover, unsigned bytes) const {
   for (const auto& [kind, of] : tokens) {
     for (std::uint32_t r = 0; r < rows; ++r) {
       for (const auto& [column, count] : features_.at(kind).leave) {
-        if (of.here[r] != 0) mover.hold({r, column}, bytes * count * of.here[r], 0);
+        const std::uint64_t each = std::uint64_t{bytes} * count;
+        if (of.here[r] != 0) mover.hold({r, column}, each * of.here[r], 0);
       }
       for (const auto& [column, count] : features_.at(kind).come) {
         const std::uint64_t each = std::uint64_t{bytes} * count;

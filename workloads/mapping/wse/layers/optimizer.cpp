@@ -22,9 +22,9 @@ using Op = VectorOp;
 using Step = OptimizerStep;
 
 struct Rule {
-  const char* name;
-  unsigned state;    // vectors beside weight and gradient
-  unsigned scratch;  // likewise
+  const char* name = nullptr;
+  unsigned state = 0;    // vectors beside weight and gradient
+  unsigned scratch = 0;  // likewise
   bool adaptive = false;
   bool decays = false;
   bool norms = false;
@@ -196,8 +196,8 @@ void Optimizer::squares(const CoreLine& line, std::uint32_t core, std::uint64_t 
                         LayerCode& code) const {
   direction(length, code);
   code.move(Element::fp32, in_memory(space_.squares), number(0), 2);
-  for (unsigned i = 0; i < 2; ++i) {
-    const Operand vector = in_memory(space_.at.at(4 * i));
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const Operand vector = in_memory(space_.at.at(std::size_t{4} * i));
     code.vector(Op::fma, Element::fp32, in_memory(space_.squares + 4 * i, 0), vector, vector,
                 length);
   }

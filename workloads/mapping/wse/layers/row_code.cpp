@@ -32,7 +32,7 @@ class RowWriter {
   Operand of_feature(std::uint32_t address) const { return each_for(address, s_.tokens); }
   std::uint32_t stat(unsigned i) const { return address(s_.stats, i * s_.tokens); }
   std::uint32_t sum(unsigned i) const {
-    return static_cast<std::uint32_t>(s_.sums + 4 * i * s_.tokens);
+    return static_cast<std::uint32_t>(s_.sums + std::uint64_t{4} * i * s_.tokens);
   }
   std::uint32_t column(unsigned i) const { return s_.columns + 4 * i * s_.features; }
 
