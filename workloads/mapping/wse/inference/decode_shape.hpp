@@ -83,6 +83,7 @@ class DecodeShape {
   std::uint32_t f() const { return ceil(model_.ffn, expert_columns()); }
   /// Columns over which an inner width lies: all, or those of an expert that has its own.
   std::uint32_t expert_columns() const {
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): the constructor refuses this without experts
     return block_.experts_apart ? block_.columns / model_.experts.count : block_.columns;
   }
   /// Experts of which a core has weights.
