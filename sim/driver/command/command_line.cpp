@@ -137,6 +137,7 @@ void add_run_options(CLI::App& verb, Options& o) {
       ->group(group);
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 void add_output_options(CLI::App& verb, Options& o) {
   const char* const group = "Output";
   verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);

@@ -187,6 +187,7 @@ Words options_with_values(const CLI::App& app) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): most of it is the text of a script
 std::string completion_text() {
   const Declared declared;
   std::string cases;

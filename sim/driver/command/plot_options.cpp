@@ -22,6 +22,7 @@ namespace lacuna {
 
 namespace fs = std::filesystem;
 
+// NOLINTNEXTLINE(readability-function-size): a table
 void add_plot_options(CLI::App& app, Options& o) {
   CLI::App& plot = *app.add_subcommand("plot", "Draws the figures of result folders again.");
   plot.footer(

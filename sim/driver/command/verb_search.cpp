@@ -433,6 +433,28 @@ bool run_batch(const Search& search, std::vector<std::size_t> batch, RestRunner 
   return run_rest(search.sweep().points, how, journal, progress, records);
 }
 
+/// Of the points that were run, out of `records` of all.
+std::vector<RunRecord> simulated_records(const Search& search,
+                                         std::vector<std::optional<RunRecord>> records) {
+  std::vector<RunRecord> simulated;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (is_run(search.order().points()[i].fate)) simulated.push_back(std::move(*records[i]));
+  }
+  add_trust(simulated, Trust(config_folder()));
+  return simulated;
+}
+
+void write_search(const Search& search, const std::string& table,
+                  const std::vector<RunRecord>& simulated, Output& output, const Streams& streams) {
+  output.add_file("search.csv", table);
+  const SweepAxes axes{search.sweep().axes, search.sweep().axis_text};
+  output.add_file("sensitivity.csv", sensitivity_csv(simulated, axes));
+  for (Figure& figure : search_figures(search.order(), search.course())) {
+    output.add_figure(std::move(figure));
+  }
+  output.write(search.sweep().name, search.sweep().workloads, simulated, streams);
+}
+
 }  // namespace
 
 int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
@@ -489,21 +511,9 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
     }
     for (const std::size_t i : batch) search.take(i, *records[i]);
   }
-  std::vector<RunRecord> simulated;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (is_run(search.order().points()[i].fate)) simulated.push_back(std::move(*records[i]));
-  }
-  add_trust(simulated, Trust(config_folder()));
+  std::vector<RunRecord> simulated = simulated_records(search, std::move(records));
   const std::string table = search_csv(search);
-  if (output) {
-    output->add_file("search.csv", table);
-    const SweepAxes axes{search.sweep().axes, search.sweep().axis_text};
-    output->add_file("sensitivity.csv", sensitivity_csv(simulated, axes));
-    for (Figure& figure : search_figures(search.order(), search.course())) {
-      output->add_figure(std::move(figure));
-    }
-    output->write(search.sweep().name, search.sweep().workloads, simulated, streams);
-  }
+  if (output) write_search(search, table, simulated, *output, streams);
   if (journal) journal->remove();
   const int status = search.order().front().empty() ? kNotCompleted : kDone;
   return SearchResult{std::move(simulated), table, search_text(search), status, false};

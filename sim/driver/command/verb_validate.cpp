@@ -212,12 +212,8 @@ void measure_others(const std::vector<ValidationPoint>& points, const MachineTab
   }
 }
 
-}  // namespace
-
-int run_validate(const ValidateOptions& options, const MachineTable& table, std::ostream& out,
-                 std::ostream& progress) {
-  const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
-  check_columns(options.by);
+/// The points of the files, of the families that are asked for.
+ValidationPlan plan_of(const ValidateOptions& options) {
   std::vector<ValidationPoint> points = read_points(options.points);
   if (options.mask_rule) {
     check_mask_rule(*options.mask_rule);
@@ -232,11 +228,47 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
         fmt::format("--family: no family has any of '{}' in its name; there are\n  {}",
                     fmt::join(options.families, "', '"), fmt::join(families, "\n  ")));
   }
+  return plan;
+}
+
+/// Simulates the points; what is finished goes into the journal, if there is one.
+Report measure(const ValidationPlan& plan, const ValidateOptions& options,
+               const MachineTable& table, Journal* journal, std::ostream& progress) {
   const auto say = [&](std::size_t done, std::size_t all) {
     // a line for each tenth of the work
     if (options.quiet || done * 10 / all == (done - 1) * 10 / all) return;
     progress << fmt::format("lacuna: {} of {} simulations\n", done, all) << std::flush;
   };
+  Report report;
+  const InterruptLine line(journal != nullptr, journal != nullptr && !journal->finished().empty());
+  report.outcomes =
+      plan.outcomes(simulate_runs(table, plan.runs(), options.run, say, keeper_of(journal)));
+  measure_others(plan.points(), table, options.run, report.outcomes);
+  measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
+  measure_inference(plan.points(), table, options.run, report.outcomes);
+  measure_systems(plan.points(), table, options.run, report.outcomes);
+  report.powers =
+      measure_power(plan.points(), table, options.run, options.energy_table, report.outcomes);
+  return report;
+}
+
+/// All but what failed, which is said last.
+void print_report(const ValidateOptions& options, const Report& report, std::ostream& out) {
+  if (!report.families.empty()) print_section(out, validation_table(report.families));
+  if (!options.by.empty()) print_section(out, validation_table(report.parts));
+  if (!report.powers.empty()) print_section(out, power_table(report.powers));
+  print_section(out, layout_gains_table(report.outcomes));
+  print_section(out, unsupported_table(report.outcomes));
+  print_section(out, unread_table(report.outcomes));
+}
+
+}  // namespace
+
+int run_validate(const ValidateOptions& options, const MachineTable& table, std::ostream& out,
+                 std::ostream& progress) {
+  const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
+  check_columns(options.by);
+  const ValidationPlan plan = plan_of(options);
   std::optional<ResultFolder> folder;
   std::unique_ptr<Journal> journal;
   if (options.out) {
@@ -245,27 +277,10 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
       return kDone;
     journal = journal_of(options, plan, table, *folder, progress);
   }
-  Report report;
-  {
-    const InterruptLine line(folder.has_value(),
-                             journal != nullptr && !journal->finished().empty());
-    report.outcomes = plan.outcomes(
-        simulate_runs(table, plan.runs(), options.run, say, keeper_of(journal.get())));
-    measure_others(plan.points(), table, options.run, report.outcomes);
-    measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
-    measure_inference(plan.points(), table, options.run, report.outcomes);
-    measure_systems(plan.points(), table, options.run, report.outcomes);
-    report.powers =
-        measure_power(plan.points(), table, options.run, options.energy_table, report.outcomes);
-  }
+  Report report = measure(plan, options, table, journal.get(), progress);
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
-  if (!report.families.empty()) print_section(out, validation_table(report.families));
-  if (!options.by.empty()) print_section(out, validation_table(report.parts));
-  if (!report.powers.empty()) print_section(out, power_table(report.powers));
-  print_section(out, layout_gains_table(report.outcomes));
-  print_section(out, unsupported_table(report.outcomes));
-  print_section(out, unread_table(report.outcomes));
+  print_report(options, report, out);
   const std::string failed = failures(report.outcomes);
   print_section(out, failed);
   if (folder) write_report(*folder, options, report);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "models/system/fabric.hpp"
 #include "sim/base/counted.hpp"
@@ -115,55 +116,94 @@ PodCut PodModel::listed(unsigned tensor) const {
   return cut;
 }
 
-/// Layers in order, so that the fullest chip has least: the least bytes that all stages keep to.
-PodCut PodModel::dealt(unsigned tensor, unsigned stages, const PodParts& parts) const {
-  const auto bytes = [&](std::size_t layer) {
-    const PodParts::Kind& kind = parts.kinds[kind_of_[layer]];
-    return (setup_.params.weights == Home::sram ? kind.attention.stored + kind.ffn.stored : 0) +
-           (setup_.params.cache == Home::sram ? kind.cache : 0);
-  };
-  const std::size_t layers = kind_of_.size();
-  // the layers of each stage if none has more than `most`; fewer stages than there are: too little
-  const auto deal = [&](std::uint64_t most) {
+namespace {
+
+/// Layers in order for the chips of stages: what each layer has stored, and what the first and the
+/// last chip have beside theirs.
+class Deal {
+ public:
+  Deal(std::vector<std::uint64_t> layers, std::uint64_t embedding, std::uint64_t head)
+      : layers_(std::move(layers)), embedding_(embedding), head_(head) {}
+
+  /// So that the fullest chip has least: the least bytes that all stages keep to.
+  std::vector<unsigned> to(unsigned stages) const {
+    std::uint64_t low = 0;
+    std::uint64_t high = std::accumulate(layers_.begin(), layers_.end(), embedding_ + head_);
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      const auto [whole, some] = within(middle, stages);
+      if (whole && fullest(some) <= middle) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return within(low, stages).second;
+  }
+
+ private:
+  std::uint64_t beside(std::size_t stage, std::size_t stages) const {
+    return (stage == 0 ? embedding_ : 0) + (stage + 1 == stages ? head_ : 0);
+  }
+
+  /// The layers of each stage if none has more than `most`, and whether these are all layers; fewer
+  /// stages than there are: too little.
+  std::pair<bool, std::vector<unsigned>> within(std::uint64_t most, unsigned stages) const {
     std::vector<unsigned> dealt;
     std::size_t next = 0;
     for (unsigned stage = 0; stage < stages; ++stage) {
-      std::uint64_t sum = stage == 0 ? parts.embedding.stored : 0;
-      if (stage + 1 == stages) sum += parts.head.stored;
+      std::uint64_t sum = beside(stage, stages);
       const std::size_t begin = next;
       // those behind want a layer each
-      while (next < layers && layers - next > stages - 1 - stage &&
-             (next == begin || sum + bytes(next) <= most)) {
-        sum += bytes(next++);
+      while (next < layers_.size() && layers_.size() - next > stages - 1 - stage &&
+             (next == begin || sum + layers_[next] <= most)) {
+        sum += layers_[next++];
       }
       dealt.push_back(static_cast<unsigned>(next - begin));
     }
-    return std::make_pair(next == layers, dealt);
-  };
-  const auto fullest = [&](const std::vector<unsigned>& dealt) {
+    return {next == layers_.size(), dealt};
+  }
+
+  std::uint64_t fullest(const std::vector<unsigned>& dealt) const {
     std::uint64_t most = 0;
     std::size_t next = 0;
     for (std::size_t stage = 0; stage < dealt.size(); ++stage) {
-      std::uint64_t sum = stage == 0 ? parts.embedding.stored : 0;
-      if (stage + 1 == dealt.size()) sum += parts.head.stored;
-      for (unsigned i = 0; i < dealt[stage]; ++i) sum += bytes(next++);
+      std::uint64_t sum = beside(stage, dealt.size());
+      for (unsigned i = 0; i < dealt[stage]; ++i) sum += layers_[next++];
       most = std::max(most, sum);
     }
     return most;
-  };
-  std::uint64_t low = 0;
-  std::uint64_t high = parts.embedding.stored + parts.head.stored;
-  for (std::size_t layer = 0; layer < layers; ++layer) high += bytes(layer);
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const auto [whole, some] = deal(middle);
-    if (whole && fullest(some) <= middle) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
   }
-  return {tensor, deal(low).second};
+
+  std::vector<std::uint64_t> layers_;
+  std::uint64_t embedding_;
+  std::uint64_t head_;
+};
+
+}  // namespace
+
+PodCut PodModel::dealt(unsigned tensor, unsigned stages, const PodParts& parts) const {
+  std::vector<std::uint64_t> layers;
+  layers.reserve(kind_of_.size());
+  for (const std::size_t number : kind_of_) {
+    const PodParts::Kind& kind = parts.kinds[number];
+    layers.push_back(
+        (setup_.params.weights == Home::sram ? kind.attention.stored + kind.ffn.stored : 0) +
+        (setup_.params.cache == Home::sram ? kind.cache : 0));
+  }
+  return {tensor, Deal(std::move(layers), parts.embedding.stored, parts.head.stored).to(stages)};
+}
+
+/// The cut that is kept, that of inference.layers, or what is dealt.
+PodCut PodModel::cut_of(unsigned tensor, unsigned stages, const PodParts& parts) const {
+  if (kept_) return *kept_;
+  if (setup_.params.layers.value().empty()) return dealt(tensor, stages, parts);
+  PodCut cut = listed(tensor);
+  if (setup_.params.pipeline != 0 && cut.layers.size() != stages) {
+    throw ParameterError(fmt::format("inference.layers = {}: these are {} stages, pipeline = {}",
+                                     setup_.params.layers.value(), cut.layers.size(), stages));
+  }
+  return cut;
 }
 
 std::vector<TileAccount> PodModel::account(const PodCut& cut, const PodParts& parts) const {
@@ -215,47 +255,37 @@ std::vector<TileAccount> PodModel::account(const PodCut& cut, const PodParts& pa
   return accounts;
 }
 
+/// Whether the cut has room, before its rows are simulated and after it. If rows do not fit, `why`
+/// is what they say of it.
+bool PodModel::fits(PodPass& tried, const PassRequest& request, std::string& why) const {
+  tried.memory = account(tried.cut, tried.parts);
+  if (!tried.fullest().fits()) return false;
+  try {
+    tried.parts = simulated_parts(kinds_, request, tried.cut.tensor, *chip_, tiles_, setup_.times);
+  } catch (const OutOfMemoryError& error) {
+    why = error.what();
+    return false;
+  }
+  tried.memory = account(tried.cut, tried.parts);
+  return tried.fullest().fits();
+}
+
 PodPass PodModel::pass(const PassRequest& request) {
   std::optional<PodPass> best;
   std::optional<PodPass> nearest;  // of those that do not fit
   std::string reason;
-  const auto consider = [&](PodPass tried, const std::string& why) {
-    if (nearest && nearest->fullest().all() <= tried.fullest().all()) return;
-    nearest = std::move(tried);
-    reason = why;
-  };
   std::vector<std::pair<unsigned, unsigned>> all = shapes();
   if (kept_) all = {{kept_->tensor, static_cast<unsigned>(kept_->layers.size())}};
   for (const auto& [tensor, stages] : all) {
     PodPass tried;
     tried.parts = parts_of(kinds_, request, tensor);
-    if (kept_) {
-      tried.cut = *kept_;
-    } else if (!setup_.params.layers.value().empty()) {
-      tried.cut = listed(tensor);
-      if (setup_.params.pipeline != 0 && tried.cut.layers.size() != stages) {
-        throw ParameterError(
-            fmt::format("inference.layers = {}: these are {} stages, pipeline = {}",
-                        setup_.params.layers.value(), tried.cut.layers.size(), stages));
-      }
-      if (tried.cut.chips() > setup_.system.params.chips()) continue;
-    } else {
-      tried.cut = dealt(tensor, stages, tried.parts);
-    }
-    tried.memory = account(tried.cut, tried.parts);
-    if (!tried.fullest().fits()) {
-      consider(tried, "");
-      continue;
-    }
-    try {
-      tried.parts = simulated_parts(kinds_, request, tensor, *chip_, tiles_, setup_.times);
-    } catch (const OutOfMemoryError& error) {
-      consider(tried, error.what());
-      continue;
-    }
-    tried.memory = account(tried.cut, tried.parts);
-    if (!tried.fullest().fits()) {
-      consider(tried, "");
+    tried.cut = cut_of(tensor, stages, tried.parts);
+    if (!kept_ && tried.cut.chips() > setup_.system.params.chips()) continue;
+    std::string why;
+    if (!fits(tried, request, why)) {
+      if (nearest && nearest->fullest().all() <= tried.fullest().all()) continue;
+      nearest = std::move(tried);
+      reason = why;
       continue;
     }
     time(tried, request);

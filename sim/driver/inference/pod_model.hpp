@@ -99,6 +99,8 @@ class PodModel {
   std::vector<std::pair<unsigned, unsigned>> shapes() const;
   PodCut dealt(unsigned tensor, unsigned stages, const PodParts& parts) const;
   PodCut listed(unsigned tensor) const;
+  PodCut cut_of(unsigned tensor, unsigned stages, const PodParts& parts) const;
+  bool fits(PodPass& tried, const PassRequest& request, std::string& why) const;
   std::vector<TileAccount> account(const PodCut& cut, const PodParts& parts) const;
   void time(PodPass& pass, const PassRequest& request) const;
   EnergyAccount energy(const PodPass& pass, const system::Fabric& fabric,

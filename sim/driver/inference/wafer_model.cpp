@@ -18,7 +18,8 @@ namespace lacuna {
 using wse::DecodePhase;
 
 const WseParams& WaferModel::params_of(const Machine& wafer) {
-  return dynamic_cast<const WseParams&>(wafer.parameters());
+  // NOLINTNEXTLINE(*-static-cast-downcast): of a wafer; the base has nothing virtual
+  return static_cast<const WseParams&>(wafer.parameters());
 }
 
 WaferModel::WaferModel(const Machine& wafer, const Pricing& pricing, Engine engine,
@@ -145,6 +146,81 @@ std::vector<double> bytes_of(const DecodeMemory& m, const WseParams& params) {
   return row;
 }
 
+void add_rates(const DecodeStep& step, std::uint32_t batch, double hertz, ModelReport& report) {
+  report.number("step_cycles", step.cycles);
+  report.number("step_time", step.cycles / hertz, "s");
+  report.number("tokens_per_s", batch * hertz / step.cycles, "1/s");
+}
+
+/// Cycles of what a step is put together of.
+void add_composed(const DecodeStep& step, ModelReport& report) {
+  report.number("head_cycles", step.head);
+  report.number("tail_cycles", step.tail);
+  report.number("hand_over_cycles", step.hand_over);
+  report.number("row_change_cycles", step.row_change);
+  if (step.split) {
+    report.number("attention_cycles", step.layer.attention);
+    report.number("ffn_cycles", step.layer.ffn);
+  } else {
+    report.number("first_layer_cycles", step.layer.first);
+    if (step.layer.next != 0) report.number("next_layer_cycles", step.layer.next);
+  }
+}
+
+/// Percents of a layer on weights and on keys and values.
+void add_shares(const DecodeStep& step, ModelReport& report) {
+  const auto in = [&](std::initializer_list<DecodePhase> which) {
+    double cycles = 0;
+    for (const DecodePhase phase : which) {
+      if (const auto found = step.layer.phases.find(phase); found != step.layer.phases.end()) {
+        cycles += found->second;
+      }
+    }
+    return 100 * cycles / sum_of(step.layer.phases, DecodePhase::norm, DecodePhase::ffn_residual);
+  };
+  report.number("of_layer_in_weights",
+                in({DecodePhase::qkv, DecodePhase::o_proj, DecodePhase::router,
+                    DecodePhase::up_gate, DecodePhase::down}),
+                "%");
+  report.number("of_layer_in_cache",
+                in({DecodePhase::score, DecodePhase::softmax_max, DecodePhase::softmax_subtract,
+                    DecodePhase::softmax_exp, DecodePhase::softmax_sum, DecodePhase::pv}),
+                "%");
+}
+
+double shown_positions(std::uint32_t positions) {
+  return positions == kAnyPositions ? std::numeric_limits<double>::infinity()
+                                    : static_cast<double>(positions);
+}
+
+double positions_of_all(const DecodeStep& step) {
+  std::uint32_t positions = kAnyPositions;
+  for (const DecodeMemory& m : step.memory) positions = std::min(positions, m.positions);
+  return shown_positions(positions);
+}
+
+ModelTable layer_phases(const DecodeStep& step) {
+  ModelTable phases{"phases", "phase of a layer", {{"cycles", ""}}, {}};
+  for (const auto& [phase, cycles] : step.layer.phases) {
+    phases.rows.push_back({word(phase), {cycles}});
+  }
+  return phases;
+}
+
+ModelTable core_memory(const DecodeStep& step, const WseParams& params) {
+  ModelTable memory{"memory", "core of a block of", {}, {}};
+  for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
+    memory.columns.emplace_back(title, "B");
+  }
+  memory.columns.emplace_back("positions_that_fit", "");
+  for (const DecodeMemory& m : step.memory) {
+    std::vector<double> row = bytes_of(m, params);
+    row.push_back(shown_positions(m.positions));
+    memory.rows.emplace_back(m.block, row);
+  }
+  return memory;
+}
+
 /// Says which matrices with zeros cores have with these, if any.
 void add_dense(const std::string& names, ModelReport& report) {
   if (names.empty()) return;
@@ -175,9 +251,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
                   {"layers_per_block", fmt::format("{}", step.layers)}};
   add_dense(step.dense_weights, report);
   report.words(true, true);
-  report.number("step_cycles", step.cycles);
-  report.number("step_time", step.cycles / hertz, "s");
-  report.number("tokens_per_s", batch * hertz / step.cycles, "1/s");
+  add_rates(step, batch, hertz, report);
   const JouleRange energy = joules(step.totals, step.cores, step.cycles);
   report.joules("joules_per_token", energy, batch);
   report.number("power", energy.nominal * hertz / step.cycles, "W");
@@ -185,52 +259,10 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   report.number("forced_tokens_per_s", batch * hertz / step.slowest_stage, "1/s");
   report.joules("forced_joules_per_token", joules(step.forced, step.cores, step.slowest_stage),
                 batch);
-  report.number("head_cycles", step.head);
-  report.number("tail_cycles", step.tail);
-  report.number("hand_over_cycles", step.hand_over);
-  report.number("row_change_cycles", step.row_change);
-  if (step.split) {
-    report.number("attention_cycles", step.layer.attention);
-    report.number("ffn_cycles", step.layer.ffn);
-  } else {
-    report.number("first_layer_cycles", step.layer.first);
-    if (step.layer.next != 0) report.number("next_layer_cycles", step.layer.next);
-  }
-  const auto in = [&](std::initializer_list<DecodePhase> which) {
-    double cycles = 0;
-    for (const DecodePhase phase : which) {
-      if (const auto found = step.layer.phases.find(phase); found != step.layer.phases.end()) {
-        cycles += found->second;
-      }
-    }
-    return 100 * cycles / sum_of(step.layer.phases, DecodePhase::norm, DecodePhase::ffn_residual);
-  };
-  report.number("of_layer_in_weights",
-                in({DecodePhase::qkv, DecodePhase::o_proj, DecodePhase::router,
-                    DecodePhase::up_gate, DecodePhase::down}),
-                "%");
-  report.number("of_layer_in_cache",
-                in({DecodePhase::score, DecodePhase::softmax_max, DecodePhase::softmax_subtract,
-                    DecodePhase::softmax_exp, DecodePhase::softmax_sum, DecodePhase::pv}),
-                "%");
-  std::uint32_t positions = kAnyPositions;
-  for (const DecodeMemory& m : step.memory) positions = std::min(positions, m.positions);
-  const double any = std::numeric_limits<double>::infinity();
-  report.number("positions_that_fit", positions == kAnyPositions ? any : positions);
-  ModelTable phases{"phases", "phase of a layer", {{"cycles", ""}}, {}};
-  for (const auto& [phase, cycles] : step.layer.phases)
-    phases.rows.push_back({word(phase), {cycles}});
-  ModelTable memory{"memory", "core of a block of", {}, {}};
-  for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
-    memory.columns.emplace_back(title, "B");
-  }
-  memory.columns.emplace_back("positions_that_fit", "");
-  for (const DecodeMemory& m : step.memory) {
-    std::vector<double> row = bytes_of(m, params_);
-    row.push_back(m.positions == kAnyPositions ? any : static_cast<double>(m.positions));
-    memory.rows.emplace_back(m.block, row);
-  }
-  report.tables = {phases, shares_of(step), memory};
+  add_composed(step, report);
+  add_shares(step, report);
+  report.number("positions_that_fit", positions_of_all(step));
+  report.tables = {layer_phases(step), shares_of(step), core_memory(step, params_)};
   if (step.kinds.size() > 1) report.tables.push_back(layers_of(step));
   return report;
 }

@@ -142,22 +142,32 @@ Setting parse_setting(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1), "--set"};
 }
 
+namespace {
+
+/// Refuses a last machine that is called like one before it; names[i] was made to machines[i].
+void check_last_name(const std::vector<std::unique_ptr<Machine>>& machines,
+                     const std::vector<std::string>& names) {
+  const std::string& name = names[machines.size() - 1];
+  for (std::size_t i = 0; i + 1 < machines.size(); ++i) {
+    if (machines[i]->name() != machines.back()->name()) continue;
+    const std::string& other = names[i];
+    if (other == name) throw RequestError(fmt::format("--machine '{}' is given twice", name));
+    throw RequestError(fmt::format(
+        "--machine: '{}' and '{}' are both called '{}', and results could not tell them apart; "
+        "rename a file",
+        other, name, machines.back()->name()));
+  }
+}
+
+}  // namespace
+
 std::vector<std::unique_ptr<Machine>> make_machines(const MachineTable& table,
                                                     const std::vector<std::string>& names,
                                                     const std::vector<std::string>& settings) {
   std::vector<std::unique_ptr<Machine>> machines;
   for (const std::string& name : names) {
     machines.push_back(make_machine(table, name));
-    for (std::size_t i = 0; i + 1 < machines.size(); ++i) {
-      if (machines[i]->name() == machines.back()->name()) {
-        const std::string& other = names[i];
-        if (other == name) throw RequestError(fmt::format("--machine '{}' is given twice", name));
-        throw RequestError(fmt::format(
-            "--machine: '{}' and '{}' are both called '{}', and results could not tell them apart; "
-            "rename a file",
-            other, name, machines.back()->name()));
-      }
-    }
+    check_last_name(machines, names);
   }
   std::set<std::pair<std::string, std::string>> taken;
   for (const std::string& text : settings) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "sim/base/error.hpp"
@@ -235,12 +236,39 @@ PassKind pass_kind(const LayerOp& op) {
   return op.phase == Phase::bwd ? PassKind::backward : PassKind::optimizer;
 }
 
+/// The last passes that change weights.
+class Updates {
+ public:
+  explicit Updates(const std::set<std::string>& tied) : tied_(tied) {}
+
+  /// Of the weights of a row.
+  std::optional<std::uint32_t> of(const LayerOp& op) const {
+    const auto found = passes_.find(op.id);
+    return found == passes_.end() ? std::nullopt : std::make_optional(found->second);
+  }
+
+  /// A pass of a row that makes `parameters` gradients of its own.
+  void add(const LayerOp& op, std::uint64_t parameters, std::uint32_t pass) {
+    if (makes_gradients(op) && parameters > 0) passes_[trained_row(op)] = pass;
+    if (makes_gradients(op) && tied_.count(op.layer) != 0) sharing_[op.id] = trained_row(op);
+    if (op.op != "optim") return;
+    for (const std::string& id : op.depends_on) {
+      const auto shared = sharing_.find(id);
+      if (shared != sharing_.end()) passes_[shared->second] = pass;
+    }
+  }
+
+ private:
+  const std::set<std::string>& tied_;
+  std::map<std::string, std::uint32_t> passes_;  // by the row of a weight: that of its gradient
+  std::map<std::string, std::string> sharing_;   // rows of tied weights, by that of their gradient
+};
+
 /// The passes of all steps. A weight's next forward pass waits for its update.
 void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const WaferWork& work) {
   const Sent sent = sent_layers(workload);
   const std::set<std::string> tied = tied_layers(workload);
-  std::map<std::string, std::uint32_t> updates;  // by the row of a weight: the pass of its gradient
-  std::map<std::string, std::string> sharing;    // rows of tied weights, by that of their gradient
+  Updates updates(tied);
   for (unsigned step = 0; step < run.params.steps; ++step) {
     for (std::size_t i = 0; i < work.rows.size(); ++i) {
       const LayerOp& op = workload.ops[i];
@@ -250,15 +278,9 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const WaferW
         continue;
       }
       system::WaferPass pass = pass_of(run, op, work.rows[i], sent, tied);
-      const auto update = updates.find(op.id);
-      if (update != updates.end() && streams_weights(op)) pass.waits_for = update->second;
-      const auto index = static_cast<std::uint32_t>(run.passes.size());
-      if (makes_gradients(op) && pass.parameters > 0) updates[trained_row(op)] = index;
-      if (makes_gradients(op) && tied.count(op.layer) != 0) sharing[op.id] = trained_row(op);
-      for (const std::string& id : op.depends_on) {
-        const auto shared = sharing.find(id);
-        if (op.op == "optim" && shared != sharing.end()) updates[shared->second] = index;
-      }
+      const std::optional<std::uint32_t> update = updates.of(op);
+      if (update && streams_weights(op)) pass.waits_for = *update;
+      updates.add(op, pass.parameters, static_cast<std::uint32_t>(run.passes.size()));
       run.passes.push_back(std::move(pass));
       run.kinds.push_back(pass_kind(op));
     }

@@ -350,6 +350,27 @@ struct InferenceSystem {
 };
 constexpr std::array<InferenceSystem, 2> kInferenceSystems = {{{"CS-3", "wse3"}, {"CS-2", "wse2"}}};
 
+void measure_model(const ValidationPoint& point, DecodeTimes& times, PrefillTimes& prompts,
+                   ValidationOutcome& outcome) {
+  try {
+    const InferencePoint measured(point, times, prompts);
+    outcome.simulated = measured.value();
+    outcome.unread = measured.unread();
+    outcome.status = Status::ok;
+    outcome.reason.clear();
+  } catch (const Unsupported& unsupported) {
+    if (!unsupported.reason.empty()) outcome.reason = unsupported.reason;
+  } catch (const OutOfMemoryError& error) {
+    outcome.status = Status::out_of_memory;
+    outcome.reason = error.what();
+  } catch (const UnsupportedError& error) {
+    outcome.reason = error.what();
+  } catch (const SimulationError& error) {
+    outcome.status = Status::failed;
+    outcome.reason = error.what();
+  }
+}
+
 }  // namespace
 
 void measure_inference(const std::vector<ValidationPoint>& points, const MachineTable& table,
@@ -365,27 +386,12 @@ void measure_inference(const std::vector<ValidationPoint>& points, const Machine
         machines = std::make_unique<std::vector<std::unique_ptr<Machine>>>(
             make_machines(table, {system.preset}, run.settings));
         machines->at(0)->check();
-        const auto& params = dynamic_cast<const WseParams&>(machines->at(0)->parameters());
+        // NOLINTNEXTLINE(*-static-cast-downcast): of a wafer; the base has nothing virtual
+        const auto& params = static_cast<const WseParams&>(machines->at(0)->parameters());
         times = std::make_unique<DecodeTimes>(params, run.execution.engine);
         prompts = std::make_unique<PrefillTimes>(params, run.execution.engine, *times);
       }
-      try {
-        const InferencePoint measured(points[i], *times, *prompts);
-        outcomes[i].simulated = measured.value();
-        outcomes[i].unread = measured.unread();
-        outcomes[i].status = Status::ok;
-        outcomes[i].reason.clear();
-      } catch (const Unsupported& unsupported) {
-        if (!unsupported.reason.empty()) outcomes[i].reason = unsupported.reason;
-      } catch (const OutOfMemoryError& error) {
-        outcomes[i].status = Status::out_of_memory;
-        outcomes[i].reason = error.what();
-      } catch (const UnsupportedError& error) {
-        outcomes[i].reason = error.what();
-      } catch (const SimulationError& error) {
-        outcomes[i].status = Status::failed;
-        outcomes[i].reason = error.what();
-      }
+      measure_model(points[i], *times, *prompts, outcomes[i]);
     }
   }
 }

@@ -488,7 +488,8 @@ void measure_wafer_probes(const std::vector<ValidationPoint>& points, const Mach
       machine.set("mem.conflict_bytes", "16", "the point");
     }
     machine.check();
-    const auto& params = dynamic_cast<const WseParams&>(machine.parameters());
+    // NOLINTNEXTLINE(*-static-cast-downcast): of a wafer; the base has nothing virtual
+    const auto& params = static_cast<const WseParams&>(machine.parameters());
     try {
       const Probe probe(point, params, run.execution.engine);
       outcomes[i].simulated = probe.value();

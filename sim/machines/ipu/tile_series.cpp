@@ -49,6 +49,7 @@ class Builder {
   void add_stack();
   void add_counts();
   void add_work();
+  void add_items(const ipu::ComputeSet& set, std::size_t tile, ipu::TileWorkStats& work);
 
   ipu::IpuChip& chip_;
   const ipu::Program& program_;
@@ -198,6 +199,23 @@ void Builder::add_counts() {
         [&](std::size_t s, std::size_t tile) { return begun[s * tiles_ + tile]; });
 }
 
+/// What a tile does in a set of vertices.
+void Builder::add_items(const ipu::ComputeSet& set, std::size_t tile, ipu::TileWorkStats& work) {
+  for (std::uint32_t i = set.first[tile]; i < set.first[tile + 1]; ++i) {
+    const ipu::WorkItem& item = set.items[i];
+    work.mac_edge += item.mac_edge;
+    work.mac_zero += item.mac_zero;
+    if (item.kind == ipu::WorkItem::Kind::port_send) work.port_sent += item.words;
+    if (item.kind == ipu::WorkItem::Kind::port_receive) work.port_received += item.words;
+    if (item.kind != ipu::WorkItem::Kind::vertex || item.index == ipu::kNone) continue;
+    chip_.costs().cost(item.index);
+    const std::uint64_t* const issues = chip_.costs().issues(item.index);
+    for (std::size_t b = 0; b < program_.bundles.size(); ++b) {
+      work.add(program_.bundles[b], issues[b]);
+    }
+  }
+}
+
 /// What is known of a tile's whole program, from the costs of its vertices.
 void Builder::add_work() {
   const std::size_t cells = series_.numbers.size();
@@ -220,20 +238,7 @@ void Builder::add_work() {
     for (const ipu::Superstep& superstep : program_.supersteps) {
       if (superstep.exchange != ipu::kNone) work.syncs += 1;
       if (superstep.compute == ipu::kNone) continue;
-      const ipu::ComputeSet& set = program_.computes[superstep.compute];
-      for (std::uint32_t i = set.first[tile]; i < set.first[tile + 1]; ++i) {
-        const ipu::WorkItem& item = set.items[i];
-        work.mac_edge += item.mac_edge;
-        work.mac_zero += item.mac_zero;
-        if (item.kind == ipu::WorkItem::Kind::port_send) work.port_sent += item.words;
-        if (item.kind == ipu::WorkItem::Kind::port_receive) work.port_received += item.words;
-        if (item.kind != ipu::WorkItem::Kind::vertex || item.index == ipu::kNone) continue;
-        chip_.costs().cost(item.index);
-        const std::uint64_t* const issues = chip_.costs().issues(item.index);
-        for (std::size_t b = 0; b < program_.bundles.size(); ++b) {
-          work.add(program_.bundles[b], issues[b]);
-        }
-      }
+      add_items(program_.computes[superstep.compute], tile, work);
     }
     const ipu::CycleAccount& account = chip_.account(static_cast<ipu::TileId>(tile));
     work.issues += account[ipu::Spend::worker] + account[ipu::Spend::supervisor];

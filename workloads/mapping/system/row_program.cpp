@@ -76,6 +76,22 @@ std::uint64_t index_bytes(const std::vector<LayerOp>& rows) {
   return 4 * indices;
 }
 
+namespace {
+
+/// A collective of the chips of `group`, as often as the row is repeated.
+void add_exchange(const SystemParams& params, const LayerOp& op, const Chips& group,
+                  Segment& batch) {
+  const Collective kind = collective_of(op);
+  check_ranks(op, static_cast<unsigned>(group.size()), "training.replicas");
+  if (group.size() < 2) return;
+  const Use use = kind == Collective::all_to_all ? Use::links : Use::all_reduce;
+  for (std::uint32_t time = 0; time < op.repeat; ++time) {
+    add_collective(params, {kind, {group}, bytes_moved(op), use, 0}, batch);
+  }
+}
+
+}  // namespace
+
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
                     const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
                     double clock_ghz) {
@@ -94,13 +110,7 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LayerOp& op = rows[i];
     if (is_collective(op)) {
-      const Collective kind = collective_of(op);
-      check_ranks(op, chips, "training.replicas");
-      if (chips < 2) continue;
-      const Use use = kind == Collective::all_to_all ? Use::links : Use::all_reduce;
-      for (std::uint32_t time = 0; time < op.repeat; ++time) {
-        add_collective(params, {kind, {group}, bytes_moved(op), use, 0}, batch);
-      }
+      add_exchange(params, op, group, batch);
       continue;
     }
     if (op.op == "io") {

@@ -5,6 +5,7 @@
 
 namespace lacuna {
 
+// NOLINTNEXTLINE(readability-function-size): a table
 void add_model_options(CLI::App& verb, Options& o) {
   const char* const group = "Language model";
   verb.add_option("--model", o.model,

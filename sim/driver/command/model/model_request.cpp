@@ -275,9 +275,8 @@ bool is_there(const ModelRequest& request, const std::string& kind) {
   return std::any_of(machines.begin(), machines.end(), is);
 }
 
-/// The system of a name; of one chip a machine of its like, all of whose settings are the chip's.
-PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                  ChipTimes& times) {
+/// Refuses what says how a model lies on a wafer, and what moves keys and values there.
+void refuse_blocks_on_chips(const ModelRequest& request, const std::string& name) {
   refuse_given({{"--kv-in", request.options.kv_in.has_value()},
                 {"--kv-out", request.options.kv_out.has_value()}},
                fmt::format("is for wafers; on {} keys and values stay on chips, or in streaming "
@@ -289,22 +288,33 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
        {"--block-cores", alone && request.options.block_cores.has_value()},
        {"--chunk", alone && request.options.chunk.has_value()}},
       fmt::format("is for wafers; {} is cut by inference.tensor and inference.pipeline", name));
-  PodSetup setup{request.kinds,  pricing,       times, {}, !is_system(name),
-                 request.params, request.model, {},    {}, request.run.execution.engine};
-  if (setup.alone) {
-    setup.system.name = name;
-    setup.system.params.chip.parse("chip", name);
-    setup.system.chip_settings = request.settings;
-  } else {
-    for (const std::string& text : request.settings) {
-      if (!begins(text, "training.")) continue;
-      throw RequestError(fmt::format(
-          "--set {}: says how a model is trained (--system-config); inference.* says how {} lies "
-          "on the chips of {}",
-          text, request.model.name, name));
-    }
-    setup.system = make_system(name, request.settings);
+}
+
+/// The system of a name; of one chip a machine of its like, all of whose settings are the chip's.
+SystemMachine system_of(const ModelRequest& request, const std::string& name) {
+  if (!is_system(name)) {
+    SystemMachine alone;
+    alone.name = name;
+    alone.params.chip.parse("chip", name);
+    alone.chip_settings = request.settings;
+    return alone;
   }
+  for (const std::string& text : request.settings) {
+    if (!begins(text, "training.")) continue;
+    throw RequestError(fmt::format(
+        "--set {}: says how a model is trained (--system-config); inference.* says how {} lies "
+        "on the chips of {}",
+        text, request.model.name, name));
+  }
+  return make_system(name, request.settings);
+}
+
+PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                  ChipTimes& times) {
+  refuse_blocks_on_chips(request, name);
+  PodSetup setup{
+      request.kinds, pricing, times, system_of(request, name),    !is_system(name), request.params,
+      request.model, {},      {},    request.run.execution.engine};
   refuse_given({{"--window", request.options.window.has_value()},
                 {"--kept", request.options.kept.has_value()},
                 {"--experts", request.options.experts.has_value()}},
@@ -439,8 +449,8 @@ void show_step(WaferModel& wafer, const TaskView& view, const ModelRequest& requ
   report.remark += page_of_step(context);
 }
 
-ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
-                      PartCache& cache, ModelExtras& extras) {
+/// What a request on a wafer has nothing for.
+void refuse_words_on_wafer(const ModelRequest& request, const Machine& machine) {
   const Options& options = request.options;
   refuse_given({{"--pattern", !options.patterns.empty()},
                 {"--density", options.density.has_value()},
@@ -460,6 +470,12 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
     refuse_given({{"--kept", options.kept.has_value()}},
                  "does not go with --requests: what is left of a cache differs from step to step");
   }
+}
+
+ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
+                      PartCache& cache, ModelExtras& extras) {
+  const Options& options = request.options;
+  refuse_words_on_wafer(request, machine);
   const WseParams& params = WaferModel::params_of(machine);
   check_zeros(options, request.model, params);
   const DecodePlacement placement = placement_of(options, params);

@@ -254,6 +254,33 @@ std::vector<std::size_t> all_of(const ModelSweep& sweep) {
   return points;
 }
 
+/// What a result folder has beside the reports.
+ModelFolder folder_of(const SweepFile& file, const ModelSweep& sweep, const Runner& runner) {
+  ModelFolder more;
+  more.workload = sweep.name;
+  std::set<std::string> inputs = {file.path};
+  for (const ModelPoint& point : sweep.points) {
+    inputs.insert(*point.options.model);
+    inputs.insert(point.options.requests.value_or(""));
+  }
+  more.inputs.assign(inputs.begin(), inputs.end());
+  more.files = runner.tables();
+  more.files.emplace_back("points.csv", points_csv(sweep, runner.outcomes()));
+  more.figures = model_sweep_figures(sweep, runner.outcomes());
+  return more;
+}
+
+/// Says which points have no report, and why; true if all have one.
+bool say_reasons(const std::vector<ModelOutcome>& outcomes, const Streams& streams) {
+  bool whole = true;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].reason.empty()) continue;
+    whole = false;
+    streams.err << fmt::format("lacuna: point {}: {}\n", i, outcomes[i].reason);
+  }
+  return whole;
+}
+
 }  // namespace
 
 int run_model_sweep(const SweepFile& file, const Options& options, const MachineTable& kinds,
@@ -289,26 +316,8 @@ int run_model_sweep(const SweepFile& file, const Options& options, const Machine
   progress.clear();
   const std::vector<ModelOutcome>& outcomes = runner.outcomes();
   const std::vector<ModelReport> reports = reports_of(outcomes);
-  if (folder) {
-    ModelFolder more;
-    more.workload = sweep.name;
-    std::set<std::string> inputs = {file.path};
-    for (const ModelPoint& point : sweep.points) {
-      inputs.insert(*point.options.model);
-      inputs.insert(point.options.requests.value_or(""));
-    }
-    more.inputs.assign(inputs.begin(), inputs.end());
-    more.files = runner.tables();
-    more.files.emplace_back("points.csv", points_csv(sweep, outcomes));
-    more.figures = model_sweep_figures(sweep, outcomes);
-    write_model_folder(*folder, options, reports, more);
-  }
-  bool whole = true;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].reason.empty()) continue;
-    whole = false;
-    streams.err << fmt::format("lacuna: point {}: {}\n", i, outcomes[i].reason);
-  }
+  if (folder) write_model_folder(*folder, options, reports, folder_of(file, sweep, runner));
+  const bool whole = say_reasons(outcomes, streams);
   if (options.json) {
     streams.out << all_json(reports) << '\n';
   } else if (search) {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "sim/driver/command/model/model_sweep.hpp"
@@ -83,6 +84,23 @@ std::optional<double> place_of(const std::string& axis, const std::string& value
   return number(value);
 }
 
+/// The line over `axis` that a point is on: what the others have. None for a point of less than all
+/// of something else.
+std::optional<std::string> line_of(const ModelSweep& sweep, const ModelPoint& point,
+                                   const std::string& axis) {
+  std::string label = point.machine;
+  for (const std::string& other : axes_of(sweep)) {
+    if (other == axis || other == "machine") continue;
+    const std::string value = value_of(sweep, point, other);
+    if (is_share(other)) {
+      if (share_said(value.empty() ? "none" : value) != 1) return std::nullopt;
+    } else if (!value.empty()) {
+      label += fmt::format(", {} {}", other, value);
+    }
+  }
+  return label;
+}
+
 /// Lines over `axis`: a point is on the line of what the others have.
 LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes,
                       const std::string& axis, const Quantity& quantity) {
@@ -98,19 +116,12 @@ LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& 
     if (!outcomes[i].report || !x || *x <= 0) continue;
     const double y = outcomes[i].report->of(quantity.name);
     if (!(y > 0) || !std::isfinite(y)) continue;
-    std::string label = point.machine;
-    bool plain = true;
-    for (const std::string& other : axes_of(sweep)) {
-      if (other == axis || other == "machine") continue;
-      const std::string value = value_of(sweep, point, other);
-      if (is_share(other) && share_said(value.empty() ? "none" : value) != 1) plain = false;
-      if (!value.empty() && !is_share(other)) label += fmt::format(", {} {}", other, value);
-    }
-    if (!plain) continue;
-    const auto [found, fresh] = known.try_emplace(label, figure.series.size());
+    const std::optional<std::string> label = line_of(sweep, point, axis);
+    if (!label) continue;
+    const auto [found, fresh] = known.try_emplace(*label, figure.series.size());
     if (fresh) {
       LineSeries series;
-      series.label = label;
+      series.label = *label;
       series.style = line_style(static_cast<unsigned>(figure.series.size()));
       figure.series.push_back(series);
     }

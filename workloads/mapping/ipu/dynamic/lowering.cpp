@@ -96,6 +96,7 @@ class DynamicLowering {
   void transpose_bucket(const GridPlace& p);
   void distribute();
   void multiply();
+  std::vector<GridPlace> moves() const;
   void propagate();
   void travel(const GridPlace& move, bool first, unsigned buffer);
   void visit_buckets(const GridPlace& offset, unsigned buffer);
@@ -361,33 +362,39 @@ void DynamicLowering::multiply() {
   }
 }
 
-/// Moves all buckets through the partitions in which some have pieces for others: along the
-/// columns in every step, along the matrix's contraction and its rows where a round is complete.
-void DynamicLowering::propagate() {
+/// How all buckets move, one partition after another in which some have pieces for others: along
+/// the columns in every step, along the matrix's contraction and its rows where a round is
+/// complete.
+std::vector<GridPlace> DynamicLowering::moves() const {
   const bool forward = pass_ == SparsePass::forward;
   const std::uint64_t rounds = forward ? buckets_.steps_x : buckets_.steps_y;
   const std::uint64_t steps = forward ? buckets_.steps_y : buckets_.steps_x;
-  GridPlace offset;
-  unsigned buffer = 0;
-  bool first = true;
+  std::vector<GridPlace> moves;
   for (std::uint64_t round = 0; round < rounds; ++round) {
     for (std::uint64_t step = 0; step < steps; ++step) {
       if (round == 0 && step == 0) continue;
-      for (std::uint64_t dz = 0; dz < plan_.z; ++dz) {
-        // A round along the contraction ends where it began.
-        const bool along = step > 0 || !first;
-        const std::uint64_t inner = dz == 0 && along ? 1 : 0;
-        const std::uint64_t outer = dz == 0 && step == 0 ? 1 : 0;
-        const GridPlace move = forward ? GridPlace{outer, inner, dz > 0 ? 1U : 0U}
-                                       : GridPlace{inner, outer, dz > 0 ? 1U : 0U};
-        offset = {(offset.x + move.x) % plan_.x, (offset.y + move.y) % plan_.y,
-                  (offset.z + move.z) % plan_.z};
-        buffer = 1 - buffer;
-        travel(move, first, buffer);
-        visit_buckets(offset, buffer);
-        first = false;
-      }
+      // A round along the contraction ends where it began.
+      const std::uint64_t inner = step > 0 || !moves.empty() ? 1 : 0;
+      const std::uint64_t outer = step == 0 ? 1 : 0;
+      moves.push_back(forward ? GridPlace{outer, inner, 0} : GridPlace{inner, outer, 0});
+      moves.insert(moves.end(), plan_.z - 1, GridPlace{0, 0, 1});
     }
+  }
+  return moves;
+}
+
+/// Moves all buckets through the partitions in which some have pieces for others.
+void DynamicLowering::propagate() {
+  GridPlace offset;
+  unsigned buffer = 0;
+  bool first = true;
+  for (const GridPlace& move : moves()) {
+    offset = {(offset.x + move.x) % plan_.x, (offset.y + move.y) % plan_.y,
+              (offset.z + move.z) % plan_.z};
+    buffer = 1 - buffer;
+    travel(move, first, buffer);
+    visit_buckets(offset, buffer);
+    first = false;
   }
 }
 
