@@ -90,7 +90,7 @@ Figure time_figure(const std::vector<std::string>& title, const std::vector<Colo
     for (const std::uint64_t each : ns[chip]) bar.values.push_back(in_ms(each));
     figure.bars.push_back(std::move(bar));
   }
-  return stacked(std::move(figure));
+  return stacked(figure);
 }
 
 Figure places_figure(const std::vector<std::string>& title, const std::vector<Coloured>& parts,
@@ -111,7 +111,7 @@ Figure places_figure(const std::vector<std::string>& title, const std::vector<Co
                                            static_cast<double>(place.capacity));
     figure.bars.push_back(std::move(bar));
   }
-  return stacked(std::move(figure));
+  return stacked(figure);
 }
 
 }  // namespace lacuna

@@ -15,6 +15,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/driver/validate/outcome.hpp"
 #include "sim/driver/validate/point_words.hpp"
 #include "sim/machines/wse/inference/decode_times.hpp"
 #include "sim/machines/wse/inference/prefill_times.hpp"
@@ -353,21 +354,14 @@ constexpr std::array<InferenceSystem, 2> kInferenceSystems = {{{"CS-3", "wse3"},
 void measure_model(const ValidationPoint& point, DecodeTimes& times, PrefillTimes& prompts,
                    ValidationOutcome& outcome) {
   try {
-    const InferencePoint measured(point, times, prompts);
-    outcome.simulated = measured.value();
-    outcome.unread = measured.unread();
-    outcome.status = Status::ok;
-    outcome.reason.clear();
+    measure_into(outcome, [&] {
+      const InferencePoint measured(point, times, prompts);
+      const double value = measured.value();
+      outcome.unread = measured.unread();
+      return value;
+    });
   } catch (const Unsupported& unsupported) {
     if (!unsupported.reason.empty()) outcome.reason = unsupported.reason;
-  } catch (const OutOfMemoryError& error) {
-    outcome.status = Status::out_of_memory;
-    outcome.reason = error.what();
-  } catch (const UnsupportedError& error) {
-    outcome.reason = error.what();
-  } catch (const SimulationError& error) {
-    outcome.status = Status::failed;
-    outcome.reason = error.what();
   }
 }
 

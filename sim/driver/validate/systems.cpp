@@ -17,6 +17,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/system/training.hpp"
+#include "sim/driver/validate/outcome.hpp"
 
 namespace lacuna {
 
@@ -195,26 +196,12 @@ class SystemPoints {
 
   void run(TrainingParams training, const ValidationPoint& point, ValidationOutcome& outcome) {
     set_training(training, settings_);
-    try {
+    measure_into(outcome, [&] {
       const double seconds = step_seconds(training) * training.updates_per_iteration;
       const double all = training.global_batch() * training.updates_per_iteration;
       const bool rate = point.metric == "training_rate" || point.metric == "throughput";
-      if (rate) {
-        outcome.simulated = all / seconds;
-      } else {
-        outcome.simulated = seconds / (point.unit == "ms" ? 1e-3 : 1);
-      }
-      outcome.status = Status::ok;
-      outcome.reason.clear();
-    } catch (const OutOfMemoryError& error) {
-      outcome.status = Status::out_of_memory;
-      outcome.reason = error.what();
-    } catch (const UnsupportedError& error) {
-      outcome.reason = error.what();
-    } catch (const SimulationError& error) {
-      outcome.status = Status::failed;
-      outcome.reason = error.what();
-    }
+      return rate ? all / seconds : seconds / (point.unit == "ms" ? 1e-3 : 1);
+    });
   }
 
   /// Points with different metrics of one run share it.
