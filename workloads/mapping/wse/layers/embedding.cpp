@@ -351,14 +351,14 @@ void Embedding::take_tokens(std::uint32_t r, std::uint32_t features, std::uint32
 
 /// The block goes back as far as cores have tokens.
 void Embedding::end_returns(std::uint32_t r, SwitchedRouter& router) const {
-  const auto found =
-      std::find_if(router.routes.begin(), router.routes.end(),
-                   [](const SwitchedRoute& route) { return route.color == CoreLine::result(); });
-  if (found == router.routes.end()) return;
-  if (token_rows() <= 1 || r >= token_rows()) {
-    router.routes.erase(found);
-  } else if (r + 1 == token_rows()) {
-    found->to = bit(kRamp);
+  for (std::size_t i = 0; i < router.routes.size(); ++i) {
+    SwitchedRoute& route = router.routes[i];
+    if (route.color != CoreLine::result()) continue;
+    if (token_rows() <= 1 || r >= token_rows()) {
+      router.routes.erase(router.routes.begin() + static_cast<std::ptrdiff_t>(i));
+      break;
+    }
+    if (r + 1 == token_rows()) route.to = bit(kRamp);
   }
 }
 
