@@ -3,17 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <fstream>
 #include <string>
 
 #include "models/energy/energy_comparison.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/energy/chips.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -195,10 +194,10 @@ TEST(EnergyModel, ComponentsSumToEveryTotal) {
 
 /// Two members: nominal, and memory and issue of a core at twice, the clock tree at half of it.
 EnergyTable with_two_members() {
-  const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "_of_two.csv";
-  std::ofstream(path) << "event,nominal,other\nsram_read_small,1,2\nsram_write_small,1,2\n"
-                         "instr_issue_wafer_core,1,2\nclock_tree_wafer_core,2,1\n";
-  return test::shipped_prices().with_set(path);
+  const test::TempFile set(
+      "event,nominal,other\nsram_read_small,1,2\nsram_write_small,1,2\n"
+      "instr_issue_wafer_core,1,2\nclock_tree_wafer_core,2,1\n");
+  return test::shipped_prices().with_set(set.path());
 }
 
 TEST(EnergySet, RangesAreOverItsMembersAndNotOverAllPrices) {
@@ -224,9 +223,7 @@ TEST(EnergySet, RangesAreOverItsMembersAndNotOverAllPrices) {
 
 TEST(EnergySet, RefusesWhatIsNoEventOrNoFactor) {
   const auto read = [](const std::string& text) {
-    const std::string path = ::testing::TempDir() + std::to_string(getpid()) + "_wrong.csv";
-    std::ofstream(path) << text;
-    test::shipped_prices().with_set(path);
+    test::shipped_prices().with_set(test::TempFile(text).path());
   };
   EXPECT_THAT([&] { read("event,nominal\nwyre,1\n"); },
               ThrowsMessage<RequestError>(

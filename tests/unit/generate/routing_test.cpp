@@ -3,16 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -29,14 +28,9 @@ std::uint64_t sum(const Counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-std::string file_with(const std::string& text) {
-  // tests run side by side, each in a process of its own
-  std::string path = testing::TempDir() + std::to_string(getpid()) + "_routing.csv";
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
+Routing of_file(const std::string& text) {
+  return parse_routing("file:" + test::TempFile(text).path(), 1);
 }
-
-Routing of_file(const std::string& text) { return parse_routing("file:" + file_with(text), 1); }
 
 TEST(Routing, EveryTokenTakesSoManyDifferentExperts) {
   for (const char* kind : {"uniform", "zipf:1.5", "zipf:30"}) {

@@ -3,15 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -20,18 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 std::string read_back(const std::string& bytes, const std::string& extension = "") {
-  std::string name = std::filesystem::temp_directory_path() / ("lacuna-XXXXXX" + extension);
-  const int file = mkstemps(name.data(), static_cast<int>(extension.size()));
-  close(file);
-  std::ofstream(name, std::ios::binary) << bytes;
-  try {
-    std::string text = read_text_file(name);
-    std::remove(name.c_str());
-    return text;
-  } catch (...) {
-    std::remove(name.c_str());
-    throw;
-  }
+  return read_text_file(test::TempFile(bytes, extension).path());
 }
 
 // What some programs put before UTF-8 is none of the content; inside it is.
