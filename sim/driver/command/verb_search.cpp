@@ -155,9 +155,10 @@ class Search {
   void take(std::size_t point, const RunRecord& record) {
     const SummaryRow& total = record.total;
     const std::optional<double> time = total.time_s;
-    if (total.status != Status::ok || !time || !fulfils(total)) {
+    const bool ran = total.status == Status::ok && time;
+    if (!ran || !fulfils(total)) {
       if (descent_) descent_->take(point, std::nullopt);
-      return order_->failed(point);
+      return ran ? order_->unmet(point) : order_->failed(point);
     }
     const double joules = total.energy_j ? total.energy_j->nominal : 0;
     const double mm2 = total.silicon_mm2.value_or(0);
@@ -271,7 +272,9 @@ class Search {
 };
 
 /// Of what is left of a search as runs.
-bool is_run(Fate fate) { return fate == Fate::simulated || fate == Fate::failed; }
+bool is_run(Fate fate) {
+  return fate == Fate::simulated || fate == Fate::unmet || fate == Fate::failed;
+}
 
 std::string number(double value) { return fmt::format("{:.6g}", value); }
 
@@ -342,11 +345,15 @@ std::ptrdiff_t count_of(const Search& search, Fate fate) {
 /// What became of the points.
 std::string fates_text(const Search& search) {
   const auto count = [&](Fate fate) { return count_of(search, fate); };
+  std::string unmet;
+  if (count(Fate::unmet) > 0) {
+    unmet = fmt::format(" ({} of them not as subject_to has it)", count(Fate::unmet));
+  }
   std::string text = fmt::format(
-      "{}: {} points, {} simulated, {} pruned by their bounds, {} failed or not as subject_to has "
-      "it, {} left over\n",
-      search.sweep().name, search.order().points().size(), count(Fate::simulated),
-      count(Fate::pruned), count(Fate::failed), count(Fate::left_over));
+      "{}: {} points, {} simulated{}, {} pruned by their bounds, {} failed, {} left over\n",
+      search.sweep().name, search.order().points().size(),
+      count(Fate::simulated) + count(Fate::unmet), unmet, count(Fate::pruned), count(Fate::failed),
+      count(Fate::left_over));
   if (count(Fate::excluded) > 0) {
     text += fmt::format("{} excluded, which cannot be; the first: {}\n", count(Fate::excluded),
                         search.refusal());
@@ -359,7 +366,7 @@ std::string search_text(const Search& search) {
   const std::vector<SearchPoint>& points = search.order().points();
   std::string text = fates_text(search);
   const std::vector<std::size_t> front = search.order().front();
-  if (front.empty()) return text + "none is right\n";
+  if (front.empty()) return text + "no point is left to choose from\n";
   TextTable table;
   table.column("point", "");
   for (const std::string& axis : search.sweep().axes)

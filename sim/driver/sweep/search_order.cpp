@@ -53,8 +53,8 @@ std::vector<std::string> objective_words() {
 }
 
 const char* word(Fate fate) {
-  constexpr std::array<const char*, 6> kWords = {"open",      "excluded", "pruned",
-                                                 "simulated", "failed",   "left over"};
+  constexpr std::array<const char*, 7> kWords = {"open",  "excluded", "pruned",   "simulated",
+                                                 "unmet", "failed",   "left over"};
   return kWords.at(static_cast<std::size_t>(fate));
 }
 
@@ -119,7 +119,8 @@ std::vector<std::size_t> SearchOrder::front() const {
 std::vector<double> SearchOrder::least() const {
   std::vector<double> least;
   for (const SearchPoint& point : points_) {
-    if (point.fate == Fate::excluded || point.fate == Fate::failed) continue;
+    const bool known = point.fate == Fate::failed || point.fate == Fate::unmet;
+    if (known || point.fate == Fate::excluded) continue;
     least.resize(point.bound.size(), std::numeric_limits<double>::infinity());
     for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], point.bound[i]);
   }

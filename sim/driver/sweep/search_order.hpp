@@ -20,7 +20,8 @@ const char* unit_of(Objective objective);
 std::vector<std::string> objective_words();
 
 /// What became of a point of the space.
-enum class Fate { open, excluded, pruned, simulated, failed, left_over };
+/// `unmet`: simulated, but not as the search's conditions have it.
+enum class Fate { open, excluded, pruned, simulated, unmet, failed, left_over };
 const char* word(Fate fate);
 
 /// A point of a space as a search sees it: by objective, what it cannot be below (0 where nothing
@@ -55,6 +56,7 @@ class SearchOrder {
   void leave_rest();
 
   void failed(std::size_t point) { points_[point].fate = Fate::failed; }
+  void unmet(std::size_t point) { points_[point].fate = Fate::unmet; }
 
   const std::vector<SearchPoint>& points() const { return points_; }
 

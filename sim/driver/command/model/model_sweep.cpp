@@ -214,7 +214,8 @@ class ModelSearch {
   SearchOrder& order() { return order_; }
 
   void take(std::size_t point, const ModelOutcome& outcome) {
-    if (!outcome.report || !fulfils(*outcome.report)) return order_.failed(point);
+    if (!outcome.report) return order_.failed(point);
+    if (!fulfils(*outcome.report)) return order_.unmet(point);
     const double time = 1 / outcome.report->of("tokens_per_s");
     const double joules = outcome.report->of("joules_per_token");
     std::vector<double> value;
