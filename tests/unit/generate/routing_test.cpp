@@ -86,10 +86,10 @@ TEST(Routing, RefusesCountsThatDoNotAddUp) {
   const auto damaged = [](const std::string& text, const std::string& what) {
     EXPECT_THAT([&] { of_file(text); }, ThrowsMessage<TraceError>(HasSubstr(what)));
   };
-  damaged("expert,count\n0,4\n", "routing.csv:1:8: error E101: found 'count'");
+  damaged("expert,count\n0,4\n", ".csv:1:8: error E101: found 'count'");
   damaged("expert\n0\n", "column 'tokens'");
-  damaged("expert,tokens\n0,x\n", "routing.csv:2:3: error E202");
-  damaged("expert,tokens\n0,1\n0,2\n", "routing.csv:3:1: error E207");
+  damaged("expert,tokens\n0,x\n", ".csv:2:3: error E202");
+  damaged("expert,tokens\n0,1\n0,2\n", ".csv:3:1: error E207");
   damaged("expert,tokens\n0\n", "error E004");
   damaged("expert,tokens\n", "no counts of tokens");
   for (const char* text : {"zipf", "zipf:", "zipf:-1", "zipf:1e3", "file:", "even"}) {
