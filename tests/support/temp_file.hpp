@@ -32,4 +32,27 @@ class TempFile {
   std::string path_;
 };
 
+/// An empty folder of its own, removed at the end with all that is in it.
+class TempFolder {
+ public:
+  explicit TempFolder(const std::string& beginning = "lacuna-") {
+    std::string name = std::filesystem::temp_directory_path() / (beginning + "XXXXXX");
+    if (mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error("no folder can be made in the temporary folder");
+    }
+    path_ = name;
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 }  // namespace lacuna::test

@@ -15,6 +15,7 @@
 #include "sim/report/figures/figure_look.hpp"
 #include "sim/report/figures/figure_time.hpp"
 #include "tests/support/report/made_up.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -27,7 +28,7 @@ using ::testing::ThrowsMessage;
 
 namespace fs = std::filesystem;
 
-/// The files of a folder by name; it is emptied first by fresh().
+/// The files of a folder by name.
 std::map<std::string, std::string> files(const fs::path& folder) {
   std::map<std::string, std::string> result;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -38,15 +39,12 @@ std::map<std::string, std::string> files(const fs::path& folder) {
   return result;
 }
 
-fs::path fresh(const std::string& name) {
-  // a quote and a blank in the path must not matter to shell or gnuplot
-  const fs::path folder = fs::path(::testing::TempDir()) / ("lacuna's figures " + name);
-  fs::remove_all(folder);
-  return folder;
-}
+/// A quote and a blank in the path must not matter to shell or gnuplot.
+const char* const kFigures = "lacuna's figures ";
 
 TEST(FigureDrawing, MakesFiveFilesOfEachFigure) {
-  const fs::path folder = fresh("five");
+  const test::TempFolder temporary(kFigures);
+  const fs::path folder = temporary.path() / "drawn";
   draw_figures(figure_data(test::made_up_comparison(true, {0.25, 0.1})), folder.string());
   std::map<std::string, std::string> drawn = files(folder);
   for (const char* name : {"throughput", "speedup", "energy", "cycle_stack"}) {
@@ -61,15 +59,17 @@ TEST(FigureDrawing, MakesFiveFilesOfEachFigure) {
 }
 
 TEST(FigureDrawing, TextOfAnSvgIsText) {
-  const fs::path folder = fresh("text");
+  const test::TempFolder temporary(kFigures);
+  const fs::path folder = temporary.path() / "drawn";
   draw_figures(figure_data(test::made_up_comparison(false, {0.25, 0.1})), folder.string());
   EXPECT_THAT(files(folder)["throughput.svg"], HasSubstr("Useful TFLOP/s</text>"));
 }
 
 TEST(FigureDrawing, GivesTheSameBytesAtAnotherTime) {
   const FigureData data = figure_data(test::made_up_comparison(false, {0.25, 0.1}));
-  const fs::path first = fresh("first");
-  const fs::path second = fresh("second");
+  const test::TempFolder temporary(kFigures);
+  const fs::path first = temporary.path() / "first";
+  const fs::path second = temporary.path() / "second";
   draw_figures(data, first.string());
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // a PDF is dated to the second
   draw_figures(data, second.string());
@@ -77,7 +77,8 @@ TEST(FigureDrawing, GivesTheSameBytesAtAnotherTime) {
 }
 
 TEST(FigureDrawing, WithoutGnuplotSaysSoAndKeepsDataAndScripts) {
-  const fs::path folder = fresh("without");
+  const test::TempFolder temporary(kFigures);
+  const fs::path folder = temporary.path() / "drawn";
   const std::string path = getenv("PATH");
   setenv("PATH", "/nowhere", 1);
   const FigureData data = figure_data(test::made_up_comparison(false, {0.25, 0.1}));
@@ -100,7 +101,8 @@ TEST(FigureDrawing, AnotherLookIsThatOfThePage) {
   for (Figure& figure : make_figures(figure_data(test::made_up_comparison(true, {0.25, 0.1})))) {
     figures.push_back(with_look(std::move(figure), look));
   }
-  const fs::path folder = fresh("look");
+  const test::TempFolder temporary(kFigures);
+  const fs::path folder = temporary.path() / "drawn";
   draw_figures(figures, folder.string());
   std::map<std::string, std::string> drawn = files(folder);
   EXPECT_THAT(drawn["speedup.pdf"], HasSubstr("/MediaBox [ 0 0 252 "));  // 3.5 x 72 points
@@ -119,7 +121,8 @@ TEST(FigureDrawing, SpansHaveTheColoursOfTheirLayersAndOfTheLook) {
                                     {"tiles", "reduce", Layer::compute, 130, 150, 0}});
   FigureLook look;
   look.formats = {"svg"};
-  const fs::path folder = fresh("spans");
+  const test::TempFolder temporary(kFigures);
+  const fs::path folder = temporary.path() / "drawn";
   draw_figures({with_look(spans, look)}, folder.string());
   EXPECT_THAT(files(folder)["phases.svg"], AllOf(ContainsRegex("rgb\\( *0, *114, *178\\)"),
                                                  ContainsRegex("rgb\\( *170, *208, *229\\)")));
@@ -132,7 +135,8 @@ TEST(FigureDrawing, SpansHaveTheColoursOfTheirLayersAndOfTheLook) {
 TEST(FigureDrawing, AScriptThatWasChangedIsDrawnAndKept) {
   const std::vector<Figure> figures =
       make_figures(figure_data(test::made_up_comparison(false, {0.25, 0.1})));
-  const fs::path folder = fresh("edited");
+  const test::TempFolder temporary(kFigures);
+  const fs::path folder = temporary.path() / "drawn";
   EXPECT_THAT(draw_figures(figures, folder.string()), ::testing::IsEmpty());
   std::string script = files(folder)["speedup.gp"];
   script.replace(script.find("width = 3.35"), 12, "width = 5.00");
@@ -140,7 +144,7 @@ TEST(FigureDrawing, AScriptThatWasChangedIsDrawnAndKept) {
   EXPECT_THAT(draw_figures(figures, folder.string()), ::testing::ElementsAre("speedup.gp"));
   EXPECT_EQ(files(folder)["speedup.gp"], script);
   EXPECT_THAT(files(folder)["speedup.pdf"], HasSubstr("/MediaBox [ 0 0 360 "));
-  const fs::path other = fresh("edited elsewhere");
+  const fs::path other = temporary.path() / "elsewhere";
   EXPECT_THAT(draw_figures(figures, other.string(), folder.string()),
               ::testing::ElementsAre("speedup.gp"));
   EXPECT_EQ(files(other)["speedup.gp"], script);
@@ -148,9 +152,11 @@ TEST(FigureDrawing, AScriptThatWasChangedIsDrawnAndKept) {
 
 TEST(FigureDrawing, SaysWhatGnuplotSaid) {
   const Figure broken{"broken", "", "plot nonsense\n"};
-  EXPECT_THAT([&] { draw_figures(std::vector<Figure>{broken}, fresh("broken").string()); },
-              ThrowsMessage<SimulationError>(AllOf(HasSubstr("gnuplot did not draw"),
-                                                   HasSubstr("undefined variable: nonsense"))));
+  const test::TempFolder temporary(kFigures);
+  EXPECT_THAT(
+      [&] { draw_figures(std::vector<Figure>{broken}, (temporary.path() / "broken").string()); },
+      ThrowsMessage<SimulationError>(
+          AllOf(HasSubstr("gnuplot did not draw"), HasSubstr("undefined variable: nonsense"))));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -23,15 +24,10 @@ double number(const Ran& ran, const std::string& name) {
 class DecodeRun : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "decode_run_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name() + "/";
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
     write("dense.json", "");
     write("window.json", R"("sliding_window": 8, )", "mistral");
     write("experts.json", R"("num_local_experts": 4, "num_experts_per_tok": 2, )", "mixtral");
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void write(const std::string& name, const std::string& more, const std::string& type = "llama") {
     std::ofstream(folder_ + name)
@@ -57,7 +53,8 @@ class DecodeRun : public ::testing::Test {
     return ran.err;
   }
 
-  std::string folder_;
+  TempFolder temporary_;
+  const std::string folder_ = temporary_.path().string() + "/";
 };
 
 TEST_F(DecodeRun, WhatIsLeftOutIsNotPaid) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -22,11 +23,6 @@ using ::testing::Not;
 class ModelSweepRun : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              (std::string("model_sweep_") +
-               testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
     write("small.json",
           R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 128,
             "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2,
@@ -34,7 +30,6 @@ class ModelSweepRun : public ::testing::Test {
             "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true,
             "torch_dtype": "bfloat16"})");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -52,7 +47,8 @@ class ModelSweepRun : public ::testing::Test {
         .out;
   }
 
-  fs::path folder_;
+  TempFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 constexpr const char* kWafer =

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
@@ -19,6 +18,7 @@
 #include "sim/driver/validate/inference.hpp"
 #include "sim/driver/validate/probes.hpp"
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
 namespace lacuna::test {
@@ -174,15 +174,15 @@ INSTANTIATE_TEST_SUITE_P(Of, ProbeWalk, ::testing::ValuesIn(probe_steps()));
 
 // The scan for the likeliest words is in the tail of a whole step, of a small model here.
 TEST(ParameterWalk, ALogitThatIsComparedLongerTakesLonger) {
-  const std::string model = testing::TempDir() + "parameter_walk_model.json";
-  std::ofstream(model) << R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 128,
+  const TempFile model(R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 128,
              "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2,
              "num_hidden_layers": 4, "vocab_size": 512, "max_position_embeddings": 4096,
              "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true,
-             "torch_dtype": "float16"})";
+             "torch_dtype": "float16"})",
+                       ".json");
   const auto cycles = [&](const std::string& more) {
     const Ran ran = run_real("run --json --machine wse3 --blocks 1x2 --block-cores 16x16 --model " +
-                             model + " --decode --context 64" + more);
+                             model.path() + " --decode --context 64" + more);
     EXPECT_EQ(ran.status, 0) << ran.err;
     const std::string key = "\"step_cycles\": ";
     const std::size_t at = ran.out.find(key);

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 
 #include "models/energy/action_table.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/energy/chips.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -20,16 +20,11 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::ThrowsMessage;
 
+using test::TempFile;
+
 const char* const kHeader =
     "event,unit,class,n16_low,n16_nominal,n16_high,n7_low,n7_nominal,n7_high,n5_low,n5_nominal,"
     "n5_high,mark,source\n";
-
-std::string written(const std::string& text) {
-  const std::string path = ::testing::TempDir() +
-                           ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
-  std::ofstream(path) << text;
-  return path;
-}
 
 TEST(EnergyTable, PricesRiseFromLowToHighInEveryRow) {
   const EnergyTable table = test::shipped_prices();
@@ -67,27 +62,26 @@ TEST(EnergyTable, EveryEventOfEveryActionHasAPrice) {
 }
 
 TEST(EnergyTable, TakesAUsersPricesAndListsTheShippedOnesItFellBackOn) {
-  const std::string path =
-      written(std::string(kHeader) + "pcie,pJ/bit,none,1,2,3,1,2,3,1,2,3,A,my bench\n");
+  const TempFile file(std::string(kHeader) + "pcie,pJ/bit,none,1,2,3,1,2,3,1,2,3,A,my bench\n");
   const EnergyTable shipped = test::shipped_prices();
-  const EnergyTable table = EnergyTable::read_over(path, shipped);
+  const EnergyTable table = EnergyTable::read_over(file.path(), shipped);
   EXPECT_EQ(table.find("pcie")->price(Node::n7).nominal, 2);
   EXPECT_EQ(table.find("wire")->price(Node::n7).nominal, 0.06);
   EXPECT_THAT(table.taken_from_shipped(), SizeIs(shipped.rows().size() - 1));
 }
 
 TEST(EnergyTable, RefusesAnEventItDoesNotKnowAndNamesTheNearest) {
-  const std::string path =
-      written(std::string(kHeader) + "wires,pJ/bit,wire,1,2,3,1,2,3,1,2,3,A,mine\n");
-  EXPECT_THAT([&] { EnergyTable::read_over(path, test::shipped_prices()); },
+  const TempFile file(std::string(kHeader) + "wires,pJ/bit,wire,1,2,3,1,2,3,1,2,3,A,mine\n");
+  EXPECT_THAT([&] { EnergyTable::read_over(file.path(), test::shipped_prices()); },
               ThrowsMessage<RequestError>(
                   HasSubstr("there is no energy event 'wires'; did you mean 'wire'?")));
 }
 
 TEST(EnergyTable, NamesFileLineAndColumnOfWhatItCannotRead) {
   const auto refusal = [](const std::string& rows, const std::string& text) {
-    const std::string path = written(kHeader + rows);
-    EXPECT_THAT([&] { EnergyTable::read(path); }, ThrowsMessage<RequestError>(HasSubstr(text)));
+    const TempFile file(kHeader + rows);
+    EXPECT_THAT([&] { EnergyTable::read(file.path()); },
+                ThrowsMessage<RequestError>(HasSubstr(text)));
   };
   const std::string good = "wire,pJ/bit,wire,1,2,3,1,2,3,1,2,3,A,mine\n";
   refusal(good + "pcie,pJ/bit,none,1,2,3,1,x,3,1,2,3,A,mine\n",
@@ -113,16 +107,19 @@ TEST(EnergyTable, SaysWhichFileOrColumnIsMissing) {
       "n5_nominal,n5_high,mark,source";
   refusal("/nowhere/table.csv", ": there is no such file");
   refusal("/usr", ": is a folder, not a file");
-  refusal(written(""), ":1: found no header" + columns);
-  refusal(written("event,unit,class\n"), ":1: there is no column 'n16_low'" + columns);
-  refusal(written("event,unit,class,class\n"), ":1: the column 'class' is given twice");
-  refusal(written("event,units\n"), ":1: found a column 'units'; did you mean 'unit'?");
+  const auto damaged = [&](const std::string& text, const std::string& why) {
+    const TempFile file(text);
+    refusal(file.path(), why);
+  };
+  damaged("", ":1: found no header" + columns);
+  damaged("event,unit,class\n", ":1: there is no column 'n16_low'" + columns);
+  damaged("event,unit,class,class\n", ":1: the column 'class' is given twice");
+  damaged("event,units\n", ":1: found a column 'units'; did you mean 'unit'?");
 }
 
 TEST(EnergyTable, RefusesAPriceInAnotherUnit) {
-  const std::string path =
-      written(std::string(kHeader) + "wire,nJ/bit,wire,1,2,3,1,2,3,1,2,3,A,mine\n");
-  EXPECT_THAT([&] { EnergyTable::read_over(path, test::shipped_prices()); },
+  const TempFile file(std::string(kHeader) + "wire,nJ/bit,wire,1,2,3,1,2,3,1,2,3,A,mine\n");
+  EXPECT_THAT([&] { EnergyTable::read_over(file.path(), test::shipped_prices()); },
               ThrowsMessage<RequestError>(
                   HasSubstr("event 'wire': found the unit 'nJ/bit'; allowed: pJ/bit")));
 }
@@ -143,10 +140,10 @@ TEST(ActionTable, ALengthOfTheChipMultipliesTheEventsOfAWire) {
 }
 
 TEST(ActionTable, RefusesALengthThatNoChipHas) {
-  const std::string path = written(
+  const TempFile file(
       "machine,action,component,counts,event,multiplicity\n"
       "ipu,exch_wire,fabric,one word,wire,32*core_pitch\n");
-  EXPECT_THAT([&] { ActionTable::read(path); },
+  EXPECT_THAT([&] { ActionTable::read(file.path()); },
               ThrowsMessage<RequestError>(HasSubstr(
                   ":2: column 'multiplicity': 'core_pitch' is none of exchange_distance_mm, "
                   "core_pitch_mm; did you mean 'core_pitch_mm'?")));
