@@ -24,6 +24,12 @@ class PlainElements {
   bool contains(std::uint32_t word) const { return word < end_; }
   /// The first word of the element of a word.
   std::uint32_t begin(std::uint32_t word) const { return word - (word - first_) % size_; }
+  /// The number of words from this to the end of its element; the last of them may be a part of
+  /// one.
+  std::uint32_t left(std::uint32_t word) const {
+    const std::uint32_t end = begin(word) + size_;
+    return (contains(word) ? std::min(end, end_) : end) - word;
+  }
 
   /// True if both words are in one such element.
   bool share(std::uint32_t a, std::uint32_t b) const {
@@ -48,8 +54,7 @@ void for_each_conflict(const PlainElements& elements, const Send* send, const Se
   };
   // The first cycle after `at` in which the next element is accessed.
   const auto leaves = [&](const auto& instruction, Cycle at) {
-    const std::uint32_t address = word(instruction, at);
-    const std::uint32_t left = elements.size() - (address - elements.begin(address));
+    const std::uint32_t left = elements.left(word(instruction, at));
     return at + (instruction.wide ? (left + 1) / 2 : left);
   };
   while (send != send_end && receive != receive_end) {

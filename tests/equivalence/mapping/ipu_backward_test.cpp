@@ -18,15 +18,15 @@ using test::pick;
 using test::run_both;
 
 /// The backward of a sparse layer on a small chip: W^T dY, or the kept elements of dY X^T.
-struct Scenario {
+struct BackwardScenario {
   LayerOp op;
   Mask mask;
   unsigned tiles = 0;
   std::string text;
 };
 
-Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::uint32_t block,
-                 std::uint64_t percent) {
+Mask drawn_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::uint32_t block,
+                std::uint64_t percent) {
   Mask mask{rows, cols, block, block, {0}, {}};
   for (std::uint32_t row = 0; row < mask.grid_rows(); ++row) {
     for (std::uint32_t column = 0; column < mask.grid_cols(); ++column) {
@@ -37,9 +37,9 @@ Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::ui
   return mask;
 }
 
-Scenario make_scenario(std::uint64_t seed, const std::string& op, Mode mode) {
+BackwardScenario backward_scenario(std::uint64_t seed, const std::string& op, Mode mode) {
   Random random(seed);
-  Scenario s;
+  BackwardScenario s;
   s.tiles = pick(random, std::vector<unsigned>{2, 6, 16, 30, 64});
   s.op.id = "row";
   s.op.op = op;
@@ -55,14 +55,14 @@ Scenario make_scenario(std::uint64_t seed, const std::string& op, Mode mode) {
   if (op == "sddmm") {
     s.op.k = static_cast<std::uint32_t>(1 + random.bounded(70));
     s.op.n = size(96);
-    s.mask = random_mask(random, s.op.m, s.op.n, block, percent);
+    s.mask = drawn_mask(random, s.op.m, s.op.n, block, percent);
     if (random.bounded(3) == 0) s.op.batch = static_cast<std::uint32_t>(2 + random.bounded(6));
   } else {
     s.op.k = size(96);
     s.op.n = static_cast<std::uint32_t>(1 + random.bounded(40));
     s.op.pattern.name = "ref";
     s.op.pattern.args = {{"of", "forward"}, {"transpose", "1"}};
-    s.mask = random_mask(random, s.op.m, s.op.k, block, percent);
+    s.mask = drawn_mask(random, s.op.m, s.op.k, block, percent);
   }
   s.text = op + " " + word(mode) + " " + std::to_string(s.op.m) + "x" + std::to_string(s.op.k) +
            "x" + std::to_string(s.op.n) + " x " + std::to_string(s.op.batch) + " " +
@@ -71,16 +71,16 @@ Scenario make_scenario(std::uint64_t seed, const std::string& op, Mode mode) {
   return s;
 }
 
-OpResult run(const Scenario& s, const Execution& execution) {
+OpResult run_backward(const BackwardScenario& s, const Execution& execution) {
   const std::unique_ptr<Machine> machine = make_ipu_machine("test");
   machine->set("ipu.tiles", std::to_string(s.tiles), "");
   return machine->run(s.op, &s.mask, 7, execution);
 }
 
-void check_engines(const Scenario& scenario, std::uint64_t seed) {
+void check_engines(const BackwardScenario& scenario, std::uint64_t seed) {
   SCOPED_TRACE(scenario.text);
   const auto [event, reference] =
-      run_both([&](const Execution& execution) { return run(scenario, execution); }, seed);
+      run_both([&](const Execution& execution) { return run_backward(scenario, execution); }, seed);
   ASSERT_TRUE(reference.values);
   EXPECT_EQ(reference.values->wrong, 0U);
   const LayerOp& op = scenario.op;
@@ -96,19 +96,19 @@ class IpuBackward : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuBackward, TheTransposedProductFromForwardBucketsIsRightInBothEngines) {
   for (const std::uint64_t seed : test::seeds_from(GetParam())) {
-    check_engines(make_scenario(seed, "gemm", Mode::dynamic), seed);
+    check_engines(backward_scenario(seed, "gemm", Mode::dynamic), seed);
   }
 }
 
 TEST_P(IpuBackward, TheGradientOfKnownSparseWeightsIsRightInBothEngines) {
   for (const std::uint64_t seed : test::seeds_from(GetParam())) {
-    check_engines(make_scenario(seed, "sddmm", Mode::static_), seed);
+    check_engines(backward_scenario(seed, "sddmm", Mode::static_), seed);
   }
 }
 
 TEST_P(IpuBackward, TheGradientOfDynamicSparseWeightsIsRightInBothEngines) {
   for (const std::uint64_t seed : test::seeds_from(GetParam())) {
-    check_engines(make_scenario(seed, "sddmm", Mode::dynamic), seed);
+    check_engines(backward_scenario(seed, "sddmm", Mode::dynamic), seed);
   }
 }
 
@@ -143,7 +143,7 @@ TEST(IpuBackwardPorts, WhatIsTransposedFirstPaysForNarrowStores) {
 // which travel past the tiles that can make them.
 TEST(IpuBackwardOverflow, SumsTravelWithTheBucketsThatHoldThemForOthers) {
   for (const std::uint32_t block : {1U, 4U, 16U}) {
-    Scenario s;
+    BackwardScenario s;
     s.tiles = 16;
     s.op.id = "row";
     s.op.op = "sddmm";
@@ -159,7 +159,7 @@ TEST(IpuBackwardOverflow, SumsTravelWithTheBucketsThatHoldThemForOthers) {
     }
     s.text = "blocks of " + std::to_string(block);
     check_engines(s, block);
-    const OpResult result = run(s, {});
+    const OpResult result = run_backward(s, {});
     bool moved = false;
     for (const auto& [name, text] : result.notes) {
       moved = moved || (name == "phases" && text.find("moving buckets") != std::string::npos);

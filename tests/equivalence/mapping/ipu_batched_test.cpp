@@ -18,19 +18,19 @@ namespace {
 using test::pick;
 using test::run_both;
 
-struct Scenario {
+struct BatchedScenario {
   LayerOp op;
   std::optional<Mask> mask;
   unsigned tiles = 0;
   std::string text;
 };
 
-Scenario make_scenario(std::uint64_t seed) {
+BatchedScenario batched_scenario(std::uint64_t seed) {
   Random random(seed);
   const auto upto = [&](std::uint32_t most) {
     return static_cast<std::uint32_t>(1 + random.bounded(most));
   };
-  Scenario s;
+  BatchedScenario s;
   s.tiles = pick(random, std::vector<unsigned>{2, 6, 16, 30, 64});
   s.op.id = "row";
   s.op.op = pick(random, std::vector<std::string>{"gemm", "bmm"});
@@ -56,7 +56,7 @@ Scenario make_scenario(std::uint64_t seed) {
   return s;
 }
 
-OpResult run(const Scenario& s, const Execution& execution) {
+OpResult run_batched(const BatchedScenario& s, const Execution& execution) {
   const std::unique_ptr<Machine> machine = make_ipu_machine("test");
   machine->set("ipu.tiles", std::to_string(s.tiles), "");
   return machine->run(s.op, s.mask ? &*s.mask : nullptr, 7, execution);
@@ -65,10 +65,10 @@ OpResult run(const Scenario& s, const Execution& execution) {
 class IpuBatch : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuBatch, AllInstancesAreRightAndNeitherEngineNorOrderNorValuesChangeTheCycles) {
-  const Scenario scenario = make_scenario(GetParam());
+  const BatchedScenario scenario = batched_scenario(GetParam());
   SCOPED_TRACE(scenario.text);
-  const auto [event, reference] =
-      run_both([&](const Execution& execution) { return run(scenario, execution); }, GetParam());
+  const auto [event, reference] = run_both(
+      [&](const Execution& execution) { return run_batched(scenario, execution); }, GetParam());
   const LayerOp& op = scenario.op;
   const std::uint64_t kept = scenario.mask ? scenario.mask->nnz() : std::uint64_t{op.m} * op.k;
   EXPECT_EQ(event.mac_useful, kept * op.n * op.batch);

@@ -20,7 +20,7 @@ using test::pick;
 using test::run_both;
 
 /// A product on a small chip.
-struct Scenario {
+struct GemmScenario {
   LayerOp op;
   std::optional<Mask> mask;
   unsigned tiles = 0;
@@ -28,7 +28,7 @@ struct Scenario {
   std::string text;
 };
 
-std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
+std::ostream& operator<<(std::ostream& out, const GemmScenario& scenario) {
   return out << scenario.text;
 }
 
@@ -49,9 +49,9 @@ Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols, std::ui
   return mask;
 }
 
-Scenario make_scenario(std::uint64_t seed) {
+GemmScenario gemm_scenario(std::uint64_t seed) {
   Random random(seed);
-  Scenario s;
+  GemmScenario s;
   s.seed = seed;
   s.tiles = pick(random, std::vector<unsigned>{2, 4, 6, 16, 30, 64});
   s.op.m = static_cast<std::uint32_t>(1 + random.bounded(96));
@@ -75,7 +75,7 @@ Scenario make_scenario(std::uint64_t seed) {
   return s;
 }
 
-OpResult run(const Scenario& s, const Execution& execution) {
+OpResult run_gemm(const GemmScenario& s, const Execution& execution) {
   const std::unique_ptr<Machine> machine = make_ipu_machine("test");
   machine->set("ipu.tiles", std::to_string(s.tiles), "");
   return machine->run(s.op, s.mask ? &*s.mask : nullptr, s.seed, execution);
@@ -92,24 +92,24 @@ class IpuGemm : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuGemm, NeitherEngineNorOrderNorValuesChangeTheResultAndTheProductIsRight) {
   for (const std::uint64_t seed : test::seeds_from(GetParam())) {
-    const Scenario scenario = make_scenario(seed);
+    const GemmScenario scenario = gemm_scenario(seed);
     SCOPED_TRACE(scenario);
     const auto [event, reference] =
-        run_both([&](const Execution& execution) { return run(scenario, execution); }, seed);
+        run_both([&](const Execution& execution) { return run_gemm(scenario, execution); }, seed);
     ASSERT_TRUE(reference.values);
     EXPECT_EQ(reference.values->compared, std::uint64_t{scenario.op.m} * scenario.op.n);
     EXPECT_EQ(reference.values->wrong, 0U);
     Execution with_values;
     with_values.values = true;
-    EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
+    EXPECT_EQ(run_gemm(scenario, with_values).values->wrong, 0U);
   }
 }
 
 TEST_P(IpuGemm, ProductsAndWordsAreConserved) {
   for (const std::uint64_t seed : test::seeds_from(GetParam())) {
-    const Scenario scenario = make_scenario(seed);
+    const GemmScenario scenario = gemm_scenario(seed);
     SCOPED_TRACE(scenario);
-    const OpResult result = run(scenario, {});
+    const OpResult result = run_gemm(scenario, {});
     const std::uint64_t kept =
         scenario.mask ? scenario.mask->nnz() : std::uint64_t{scenario.op.m} * scenario.op.k;
     EXPECT_EQ(result.mac_useful, kept * scenario.op.n);
@@ -126,7 +126,7 @@ TEST_P(IpuGemm, ProductsAndWordsAreConserved) {
 }
 
 /// A dense product of `s` on 64 tiles that takes stages for fewer partials than a whole chip.
-OpResult run_deep(const Scenario& s, Engine engine, const char* one, const char* two) {
+OpResult run_deep(const GemmScenario& s, Engine engine, const char* one, const char* two) {
   const std::unique_ptr<Machine> machine = make_ipu_machine("test");
   machine->set("ipu.tiles", "64", "");
   machine->set("planner.one_stage_depth", one, "");
@@ -143,7 +143,7 @@ OpResult run_deep(const Scenario& s, Engine engine, const char* one, const char*
 // seven and more in three, those of 125 on a whole chip.
 TEST(IpuDeepSums, AreRightInBothEnginesForUnequalGroups) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    Scenario s = make_scenario(seed);
+    GemmScenario s = gemm_scenario(seed);
     s.op.mode = Mode::dense;
     s.op.partials =
         seed % 3 == 0 && s.op.dtype == DType::fp16 ? Partials::fp32 : Partials::automatic;
@@ -163,7 +163,7 @@ TEST(IpuDeepSums, AreRightInBothEnginesForUnequalGroups) {
 // All non-zeros are in the first rows: their buckets overflow, and the rest waits in others.
 TEST(DynamicGemm, BucketsTravelToWhereTheirPiecesAreNeededAndTheProductIsRight) {
   for (const std::uint32_t block : {1U, 4U}) {
-    Scenario s;
+    GemmScenario s;
     s.tiles = 16;
     s.op.m = s.op.k = 64;
     s.op.n = 16;
@@ -178,7 +178,7 @@ TEST(DynamicGemm, BucketsTravelToWhereTheirPiecesAreNeededAndTheProductIsRight) 
     s.mask = mask;
     Execution with_values;
     with_values.values = true;
-    const OpResult event = run(s, with_values);
+    const OpResult event = run_gemm(s, with_values);
     const auto steps = std::find_if(event.notes.begin(), event.notes.end(), [](const auto& note) {
       return note.first == "propagation steps";
     });
@@ -186,7 +186,7 @@ TEST(DynamicGemm, BucketsTravelToWhereTheirPiecesAreNeededAndTheProductIsRight) 
     EXPECT_NE(steps->second, "0");
     EXPECT_EQ(event.values->wrong, 0U);
     with_values.engine = Engine::clocked;
-    const OpResult clocked = run(s, with_values);
+    const OpResult clocked = run_gemm(s, with_values);
     EXPECT_EQ(clocked.values->wrong, 0U);
     expect_equal(event, clocked);
   }
@@ -198,7 +198,7 @@ TEST(DynamicGemm, BucketsTravelToWhereTheirPiecesAreNeededAndTheProductIsRight) 
 // are copied, three for a worker: 11 + 193 + 6 (14 + 3) = 306 clocks. Static ones stay as they are.
 TEST(SparseOutput, IsPutIntoRowsIfItIsOfBlocks) {
   const auto rearranged = [](Mode mode, std::uint32_t block) {
-    Scenario s;
+    GemmScenario s;
     s.op.m = s.op.k = 16;
     s.op.n = 4;
     s.op.mode = mode;
@@ -223,7 +223,7 @@ TEST(SparseOutput, IsPutIntoRowsIfItIsOfBlocks) {
 TEST(StaticProduct, HasRoomForTheWordsThatAPartnerReceivesWithoutNeed) {
   for (const std::uint32_t n : {40U, 48U}) {
     Random random(1);
-    Scenario s;
+    GemmScenario s;
     s.op.m = 64;
     s.op.k = 256;
     s.op.n = n;

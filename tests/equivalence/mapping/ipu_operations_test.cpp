@@ -22,7 +22,7 @@ using test::run_both;
 using test::upto;
 
 /// An operation that is no product, on a small chip.
-struct Scenario {
+struct OperationScenario {
   LayerOp op;
   std::optional<Mask> mask;
   unsigned tiles = 0;
@@ -30,7 +30,7 @@ struct Scenario {
   std::string text;
 };
 
-void shape(Random& random, Scenario& s) {
+void shape(Random& random, OperationScenario& s) {
   LayerOp& op = s.op;
   op.m = upto(random, 120);
   op.n = upto(random, 60);
@@ -46,9 +46,9 @@ void shape(Random& random, Scenario& s) {
 // Seeds from here on are of rows that take the largest out, which have no backward.
 constexpr std::uint64_t kOfChoices = 1000;
 
-Scenario make_scenario(std::uint64_t seed) {
+OperationScenario operation_scenario(std::uint64_t seed) {
   Random random(seed);
-  Scenario s;
+  OperationScenario s;
   s.seed = seed;
   s.tiles = pick(random, std::vector<unsigned>{2, 4, 6, 16, 30, 64});
   LayerOp& op = s.op;
@@ -71,13 +71,13 @@ Scenario make_scenario(std::uint64_t seed) {
   return s;
 }
 
-OpResult run(const Scenario& s, const Execution& execution) {
+OpResult run_operation(const OperationScenario& s, const Execution& execution) {
   const std::unique_ptr<Machine> machine = make_ipu_machine("test");
   machine->set("ipu.tiles", std::to_string(s.tiles), "");
   return machine->run(s.op, s.mask ? &*s.mask : nullptr, s.seed, execution);
 }
 
-std::uint64_t statistic(const OpResult& result, const std::string& name) {
+std::uint64_t counted(const OpResult& result, const std::string& name) {
   for (const StatEntry& entry : result.statistics) {
     if (entry.name == name) return entry.value;
   }
@@ -89,20 +89,20 @@ class IpuOperation : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(IpuOperation, NeitherEngineNorOrderNorValuesChangeTheResultAndTheNumbersAreRight) {
   for (const std::uint64_t seed : test::seeds_from(GetParam())) {
-    const Scenario scenario = make_scenario(seed);
+    const OperationScenario scenario = operation_scenario(seed);
     SCOPED_TRACE(scenario.text);
-    const auto [event, reference] =
-        run_both([&](const Execution& execution) { return run(scenario, execution); }, seed);
+    const auto [event, reference] = run_both(
+        [&](const Execution& execution) { return run_operation(scenario, execution); }, seed);
     ASSERT_TRUE(reference.values);
     EXPECT_EQ(reference.values->wrong, 0U) << reference.values->largest_error;
     EXPECT_TRUE(scenario.mask || reference.values->compared > 0);
     Execution with_values;
     with_values.values = true;
-    EXPECT_EQ(run(scenario, with_values).values->wrong, 0U);
+    EXPECT_EQ(run_operation(scenario, with_values).values->wrong, 0U);
     std::uint64_t height = 0;
     for (const StackPart& part : event.stack) height += part.cycles;
     EXPECT_EQ(height, event.units * event.cycles);
-    EXPECT_GE(statistic(event, "exch_received"), statistic(event, "exch_sent"));
+    EXPECT_GE(counted(event, "exch_received"), counted(event, "exch_sent"));
   }
 }
 
@@ -159,8 +159,7 @@ TEST(IpuOperations, TheBackwardOfDenseWeightsTransposesThemFirst) {
   product.phase = Phase::bwd;
   const OpResult backward = machine->run(product, nullptr, 1, {});
   EXPECT_EQ(backward.cycles, forward.cycles + 780);
-  EXPECT_EQ(statistic(backward, "sram_reads_weight"),
-            statistic(forward, "sram_reads_weight") + 6 * 64);
+  EXPECT_EQ(counted(backward, "sram_reads_weight"), counted(forward, "sram_reads_weight") + 6 * 64);
   Execution execution;
   execution.engine = Engine::clocked;
   execution.values = true;
@@ -183,8 +182,7 @@ TEST(IpuOperations, TheGradientOfDenseWeightsTransposesBothOperandsFirst) {
   execution.values = true;
   const OpResult backward = machine->run(product, nullptr, 1, execution);
   EXPECT_EQ(backward.cycles, forward.cycles + 780);
-  EXPECT_EQ(statistic(backward, "sram_reads_weight"),
-            statistic(forward, "sram_reads_weight") + 8 * 64);
+  EXPECT_EQ(counted(backward, "sram_reads_weight"), counted(forward, "sram_reads_weight") + 8 * 64);
   EXPECT_EQ(backward.values->wrong, 0U);
   execution.engine = Engine::clocked;
   EXPECT_EQ(machine->run(product, nullptr, 1, execution).cycles, backward.cycles);
@@ -210,11 +208,11 @@ TEST(IpuOperations, DistancesTakeThreeBundlesForEachTwoVectorsOfAPair) {
   for (const char* const fn : {"l1", "l2"}) {
     const OpResult result = machine->run(row("bmm", fn, 2, 8, 6), nullptr, 1, {});
     EXPECT_NE(phases_of(result).find("distances 317"), std::string::npos) << phases_of(result);
-    EXPECT_EQ(statistic(result, "exch_sent"), 8U);
-    EXPECT_EQ(statistic(result, "sram_reads_weight"), 24U);  // two for each of 12 pairs
+    EXPECT_EQ(counted(result, "exch_sent"), 8U);
+    EXPECT_EQ(counted(result, "sram_reads_weight"), 24U);  // two for each of 12 pairs
     const bool squares = std::string(fn) == "l2";
-    EXPECT_EQ(statistic(result, "vec_add_fp16"), squares ? 96U : 192U);
-    EXPECT_EQ(statistic(result, "vec_mul_fp16"), squares ? 96U : 0U);
+    EXPECT_EQ(counted(result, "vec_add_fp16"), squares ? 96U : 192U);
+    EXPECT_EQ(counted(result, "vec_mul_fp16"), squares ? 96U : 0U);
   }
 }
 
@@ -239,12 +237,12 @@ TEST(IpuOperations, GradientsOfDistancesTakeFiveOrElevenBundlesForEachVector) {
         machine->run(gradient_row(squares ? "l2" : "l1", 2, 10, 24), nullptr, 1, {});
     const char* const text = squares ? "gradient of distances 665" : "gradient of distances 1025";
     EXPECT_NE(phases_of(result).find(text), std::string::npos) << phases_of(result);
-    EXPECT_EQ(statistic(result, "exch_sent"), 16U);
+    EXPECT_EQ(counted(result, "exch_sent"), 16U);
     // Of 6 groups and 10 vectors: 16 differences and sums, or 16 comparisons twice, 8 differences
     // of masks and 8 sums; 8 products, and 8 more for each group where the sums are doubled.
-    EXPECT_EQ(statistic(result, "vec_add_fp16"), 60U * (squares ? 16 : 32));
-    EXPECT_EQ(statistic(result, "vec_mul_fp16"), squares ? 60U * 8 + 6 * 8 : 0U);
-    EXPECT_EQ(statistic(result, "sram_reads_weight"), 60U);
+    EXPECT_EQ(counted(result, "vec_add_fp16"), 60U * (squares ? 16 : 32));
+    EXPECT_EQ(counted(result, "vec_mul_fp16"), squares ? 60U * 8 + 6 * 8 : 0U);
+    EXPECT_EQ(counted(result, "sram_reads_weight"), 60U);
   }
 }
 
@@ -257,9 +255,9 @@ TEST(IpuOperations, DistancesOfOnePairCutTheContraction) {
   const OpResult result = machine->run(row("bmm", "l1", 1, 4096, 1), nullptr, 1, {});
   EXPECT_NE(phases_of(result).find("distances 4907"), std::string::npos) << phases_of(result);
   EXPECT_NE(phases_of(result).find("reduce 305"), std::string::npos) << phases_of(result);
-  EXPECT_EQ(statistic(result, "exch_sent"), 1U);
-  EXPECT_EQ(statistic(result, "sram_writes_partial"), 2U);
-  EXPECT_EQ(statistic(result, "sram_reads_weight"), 1024U);
+  EXPECT_EQ(counted(result, "exch_sent"), 1U);
+  EXPECT_EQ(counted(result, "sram_writes_partial"), 2U);
+  EXPECT_EQ(counted(result, "sram_reads_weight"), 1024U);
 }
 
 // One row and two columns of 256 halves on two tiles. Whole, a tile takes 11 + 12 + 6 (37 + 9 + 3 x
@@ -289,8 +287,8 @@ TEST(IpuOperations, GradientsOfDistancesOfFewRowsCutTheContraction) {
   EXPECT_NE(phases_of(result).find("gradient of distances 15497"), std::string::npos)
       << phases_of(result);
   EXPECT_NE(phases_of(result).find("reduce 275"), std::string::npos) << phases_of(result);
-  EXPECT_EQ(statistic(result, "exch_sent"), 12U);
-  EXPECT_EQ(statistic(result, "sram_writes_partial"), 8U);
+  EXPECT_EQ(counted(result, "exch_sent"), 12U);
+  EXPECT_EQ(counted(result, "sram_writes_partial"), 8U);
 }
 
 TEST(IpuOperations, DistancesAndTheirGradientsAreRightInBothEngines) {
@@ -369,9 +367,9 @@ TEST(IpuOperations, ASumTakesOneBundleForEachVectorBesideItsEntry) {
   machine->set("ipu.tiles", "2", "");
   const OpResult result = machine->run(row("eltwise", "add", 4, 0, 6), nullptr, 1, {});
   EXPECT_EQ(result.cycles, 251U);
-  EXPECT_EQ(statistic(result, "sram_reads_input"), 12U);
-  EXPECT_EQ(statistic(result, "sram_writes_output"), 6U);
-  EXPECT_EQ(statistic(result, "vec_add_fp16"), 24U);
+  EXPECT_EQ(counted(result, "sram_reads_input"), 12U);
+  EXPECT_EQ(counted(result, "sram_writes_output"), 6U);
+  EXPECT_EQ(counted(result, "vec_add_fp16"), 24U);
 }
 
 // Twelve rows of 16 on two tiles, one for each worker: 37 to begin, 8 for each of three passes,
@@ -382,8 +380,8 @@ TEST(IpuOperations, SoftmaxTakesSixBundlesForEachVectorOfARow) {
   machine->set("ipu.tiles", "2", "");
   const OpResult result = machine->run(row("softmax", "", 12, 0, 16), nullptr, 1, {});
   EXPECT_EQ(result.cycles, 533U);
-  EXPECT_EQ(statistic(result, "sfu_fp16"), 192U);
-  EXPECT_EQ(statistic(result, "exch_sent"), 0U);
+  EXPECT_EQ(counted(result, "sfu_fp16"), 192U);
+  EXPECT_EQ(counted(result, "exch_sent"), 0U);
 }
 
 }  // namespace

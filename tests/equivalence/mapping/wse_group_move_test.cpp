@@ -10,6 +10,7 @@
 
 #include "sim/base/random.hpp"
 #include "sim/machines/machine.hpp"
+#include "tests/support/driver/random_operation.hpp"
 #include "tests/support/wse/layout_places.hpp"
 #include "tests/support/wse/moves.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
@@ -18,6 +19,7 @@
 namespace lacuna {
 namespace {
 
+using test::upto;
 using wse::FeatureLayout;
 using wse::Places;
 
@@ -111,10 +113,6 @@ OpResult run_both(const Grouped& on, const LayerOp& op) {
     }
   }
   return expected;
-}
-
-std::uint32_t upto(Random& random, std::uint32_t most) {
-  return static_cast<std::uint32_t>(1 + random.bounded(most));
 }
 
 // X of a product with resident weights goes from where a product or a function has left it to where

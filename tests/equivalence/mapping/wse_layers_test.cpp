@@ -23,7 +23,7 @@ using test::ragged_mask;
 using test::upto;
 
 /// A row of a trace other than a product with streamed weights, on a small wafer.
-struct Scenario {
+struct LayerScenario {
   LayerOp op;
   std::optional<Mask> mask;
   std::vector<std::pair<std::string, std::string>> settings;
@@ -31,7 +31,7 @@ struct Scenario {
   std::string text;
 };
 
-void shape(Random& random, Scenario& s) {
+void shape_layer(Random& random, LayerScenario& s) {
   LayerOp& op = s.op;
   const bool product = op.op == "bmm" || op.op == "sddmm";
   op.m = upto(random, 20);
@@ -57,7 +57,7 @@ void shape(Random& random, Scenario& s) {
 }
 
 // Seeds from here on are of rows that take the largest out, which have no backward.
-constexpr std::uint64_t kOfChoices = 1001;
+constexpr std::uint64_t kOfLayerChoices = 1001;
 // And from here on of products of attention of whose X zeros are left out.
 constexpr std::uint64_t kOfZeros = 2001;
 
@@ -82,23 +82,23 @@ constexpr std::array<std::pair<const char*, const char*>, 17> kOfTheWse3{{
     {"core.fabric_words_per_issue", "2"},
 }};
 
-Scenario make_scenario(std::uint64_t seed) {
+LayerScenario layer_scenario(std::uint64_t seed) {
   Random random(stream_seed(seed, "layers"));
-  Scenario s;
+  LayerScenario s;
   s.seed = seed;
   LayerOp& op = s.op;
   op.id = "row";
   op.op = pick<std::string>(random, {"eltwise", "eltwise", "eltwise", "softmax", "layernorm",
                                      "rmsnorm", "optim", "bmm", "bmm", "sddmm", "embed", "embed"});
   op.phase = pick<Phase>(random, {Phase::fwd, Phase::bwd});
-  if (seed >= kOfChoices) {
+  if (seed >= kOfLayerChoices) {
     op.op = seed >= kOfZeros ? "bmm" : "take_max";
     op.phase = Phase::fwd;
   }
   const OpKind& kind = kind_of(op);
   if (!kind.functions.empty()) op.fn = pick(random, kind.functions);
   op.dtype = pick<DType>(random, {DType::fp16, DType::fp32});
-  shape(random, s);
+  shape_layer(random, s);
   if (seed >= kOfZeros) {
     op.fn.clear();
     s.mask.reset();
@@ -135,7 +135,7 @@ Scenario make_scenario(std::uint64_t seed) {
   return s;
 }
 
-OpResult run(const Scenario& s, const Execution& execution) {
+OpResult run_layer(const LayerScenario& s, const Execution& execution) {
   const std::unique_ptr<Machine> machine = make_wse_machine("test");
   for (const auto& [path, text] : s.settings) machine->set(path, text, "");
   machine->check();
@@ -156,23 +156,23 @@ std::string text_of(const OpResult& result) {
 }
 
 /// Products that share a slot are not carried with values.
-bool can_have_values(const Scenario& s) {
+bool can_have_values(const LayerScenario& s) {
   try {
     Execution execution;
     execution.values = true;
-    run(s, execution);
+    run_layer(s, execution);
   } catch (const UnsupportedError&) {
     return false;
   }
   return true;
 }
 
-void check_executions(const Scenario& scenario) {
+void check_executions(const LayerScenario& scenario) {
   SCOPED_TRACE(scenario.text);
   Execution execution;
   execution.engine = Engine::clocked;
   execution.fold = false;
-  const OpResult definition = run(scenario, execution);
+  const OpResult definition = run_layer(scenario, execution);
   const std::string expected = text_of(definition);
   std::uint64_t height = 0;
   for (const StackPart& part : definition.stack) height += part.cycles;
@@ -182,37 +182,37 @@ void check_executions(const Scenario& scenario) {
       execution.engine = engine;
       execution.fold = fold;
       execution.shuffle = fold ? 0 : scenario.seed + 1;
-      EXPECT_EQ(text_of(run(scenario, execution)), expected) << fold;
+      EXPECT_EQ(text_of(run_layer(scenario, execution)), expected) << fold;
     }
   }
 }
 
-void check_events(const Scenario& scenario) {
+void check_events(const LayerScenario& scenario) {
   SCOPED_TRACE(scenario.text);
   Execution execution;
   execution.event_log = true;
   execution.jitter = scenario.seed % 3;
   execution.jitter_seed = scenario.seed;
-  const OpResult event = run(scenario, execution);
+  const OpResult event = run_layer(scenario, execution);
   execution.engine = Engine::clocked;
-  const OpResult clocked = run(scenario, execution);
+  const OpResult clocked = run_layer(scenario, execution);
   EXPECT_EQ(text_of(event), text_of(clocked));
   EXPECT_TRUE(event.events == clocked.events);
 }
 
-void check_values(const Scenario& scenario) {
+void check_values(const LayerScenario& scenario) {
   SCOPED_TRACE(scenario.text);
   if (!can_have_values(scenario)) return;
   Execution execution;
-  const std::string expected = text_of(run(scenario, execution));
+  const std::string expected = text_of(run_layer(scenario, execution));
   execution.values = true;
-  const OpResult result = run(scenario, execution);
+  const OpResult result = run_layer(scenario, execution);
   EXPECT_EQ(text_of(result), expected);
   ASSERT_TRUE(result.values);
   EXPECT_EQ(result.values->wrong, 0U) << result.values->largest_error;
   EXPECT_TRUE(scenario.mask || result.values->compared > 0);
   execution.jitter = 5;
-  EXPECT_EQ(run(scenario, execution).values->wrong, 0U);
+  EXPECT_EQ(run_layer(scenario, execution).values->wrong, 0U);
 }
 
 /// Ten seeds from the parameter on.
@@ -221,7 +221,7 @@ class WseLayers : public ::testing::TestWithParam<std::uint64_t> {
   template <class Check>
   static void for_each_seed(const Check& check) {
     for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
-      check(make_scenario(seed));
+      check(layer_scenario(seed));
     }
   }
 };
@@ -239,11 +239,12 @@ TEST_P(WseLayers, TheNumbersAreThoseOfTheReferenceAndCarryingThemCostsNothing) {
 INSTANTIATE_TEST_SUITE_P(Random, WseLayers,
                          ::testing::Range(std::uint64_t{1}, std::uint64_t{201}, std::uint64_t{10}));
 INSTANTIATE_TEST_SUITE_P(Choices, WseLayers,
-                         ::testing::Range(kOfChoices, kOfChoices + 20, std::uint64_t{10}));
+                         ::testing::Range(kOfLayerChoices, kOfLayerChoices + 20,
+                                          std::uint64_t{10}));
 INSTANTIATE_TEST_SUITE_P(Zeros, WseLayers,
                          ::testing::Range(kOfZeros, kOfZeros + 60, std::uint64_t{10}));
 
-LayerOp row(const char* op, const char* fn, std::uint32_t m, std::uint32_t n) {
+LayerOp layer_row(const char* op, const char* fn, std::uint32_t m, std::uint32_t n) {
   LayerOp result;
   result.id = "row";
   result.op = op;
@@ -257,7 +258,7 @@ TEST(WseLayer, AnOperationThatAWaferCannotRunIsAnErrorThatNamesIt) {
   const std::unique_ptr<Machine> machine = make_wse_machine("test");
   for (const char* const op : {"io", "opaque", "repattern"}) {
     try {
-      machine->run(row(op, "", 8, 8), nullptr, 1, {});
+      machine->run(layer_row(op, "", 8, 8), nullptr, 1, {});
       FAIL() << op;
     } catch (const UnsupportedError& error) {
       EXPECT_NE(std::string(error.what()).find(op), std::string::npos) << error.what();
@@ -271,8 +272,8 @@ TEST(WseLayer, LookUpsOfHalvesCrossTheFabricInWholeWords) {
   for (const char* const fn : {"gather", "scatter_add"}) {
     for (const std::uint32_t features : {1U, 2U, 3U}) {
       for (const char* const by_rows : {"true", "false"}) {
-        Scenario scenario;
-        scenario.op = row("embed", fn, features, 16);
+        LayerScenario scenario;
+        scenario.op = layer_row("embed", fn, features, 16);
         scenario.op.k = 8;
         scenario.op.dtype = DType::fp16;
         for (const char* const rows : {"1", "2"}) {
@@ -292,7 +293,7 @@ TEST(WseLayer, OperandsThatDoNotFitAreRefusedWithTheBytes) {
   machine->set("wafer.columns", "1", "");
   machine->set("wafer.rows", "1", "");
   try {
-    machine->run(row("eltwise", "add", 128, 64), nullptr, 1, {});
+    machine->run(layer_row("eltwise", "add", 128, 64), nullptr, 1, {});
     FAIL();
   } catch (const OutOfMemoryError& error) {
     // Three times 128 x 64 x 2 B, the second 4 B further on, are 49152 and some.
@@ -332,7 +333,7 @@ TEST(WseLayer, GradientsAreDealtToAllCoresAndActivationsToColumns) {
 }
 
 TEST(WseLayerExplanation, NamesTheLimitingCoreAndWhatItWaitedFor) {
-  Scenario s;
+  LayerScenario s;
   s.op.id = "row";
   s.op.op = "layernorm";
   s.op.m = 6;
@@ -341,20 +342,20 @@ TEST(WseLayerExplanation, NamesTheLimitingCoreAndWhatItWaitedFor) {
   s.settings = {{"wafer.columns", "6"}, {"wafer.rows", "4"}};
   Execution execution;
   execution.explain = true;
-  const std::string facts = facts_of(run(s, execution));
+  const std::string facts = facts_of(run_layer(s, execution));
   EXPECT_NE(facts.find("limiting core: wafer.r0.c"), std::string::npos) << facts;
   EXPECT_NE(facts.find("waiting for words of other cores"), std::string::npos) << facts;
 }
 
 TEST(WseLayerExplanation, IsTheSameByBothEngines) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    const Scenario s = make_scenario(seed);
+    const LayerScenario s = layer_scenario(seed);
     SCOPED_TRACE(s.text);
     Execution execution;
     execution.explain = true;
-    const std::string event = facts_of(run(s, execution));
+    const std::string event = facts_of(run_layer(s, execution));
     execution.engine = Engine::clocked;
-    EXPECT_EQ(facts_of(run(s, execution)), event);
+    EXPECT_EQ(facts_of(run_layer(s, execution)), event);
     EXPECT_NE(event.find("limiting"), std::string::npos);
   }
 }

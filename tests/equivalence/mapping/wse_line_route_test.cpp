@@ -15,11 +15,11 @@ namespace {
 
 using Direction = CoreLine::Direction;
 
-constexpr unsigned kStart = 6;  // scalar.vec_issue
+constexpr unsigned kRouteStart = 6;  // scalar.vec_issue
 
 std::optional<TaskProgram> routed(const std::vector<LineVector>& vectors, std::uint32_t cores,
                                   bool ahead = true, Element element = Element::fp16) {
-  return route_along(vectors, cores, Direction::columns, ahead, element, kStart);
+  return route_along(vectors, cores, Direction::columns, ahead, element, kRouteStart);
 }
 
 // As to a neighbour: 6 to start, 6 from beat to beat, 4 words; and each router between is one more
@@ -49,7 +49,7 @@ TEST(LineRoute, IsForOneCoreAndNotForNeighbours) {
   EXPECT_TRUE(routed({{2, 0, 8, 0, 0}}, 3, false));
 }
 
-struct Scenario {
+struct RouteScenario {
   std::uint32_t cores = 0;
   bool fp32 = false;
   bool ahead = true;
@@ -59,9 +59,9 @@ struct Scenario {
 constexpr std::uint32_t kHalf = 512;  // bytes that are sent, and as many that are taken
 
 /// One core and others on one side of it, each with a vector or two.
-Scenario random_scenario(std::uint64_t seed) {
+RouteScenario route_scenario(std::uint64_t seed) {
   Random random(stream_seed(seed, "line route"));
-  Scenario s;
+  RouteScenario s;
   s.cores = 3 + static_cast<std::uint32_t>(random.bounded(12));
   s.fp32 = random.bounded(2) == 0;
   s.ahead = random.bounded(2) == 0;
@@ -90,22 +90,22 @@ Scenario random_scenario(std::uint64_t seed) {
   return s;
 }
 
-DType type_of(const Scenario& s) { return s.fp32 ? DType::fp32 : DType::fp16; }
-float value_of(std::uint32_t core, std::uint64_t i) {
+DType routed_type(const RouteScenario& s) { return s.fp32 ? DType::fp32 : DType::fp16; }
+float routed_value(std::uint32_t core, std::uint64_t i) {
   return static_cast<float>(1 + core * 64 + i % 64);
 }
 
 TEST(LineRoute, EveryElementArrivesInBothEnginesWhateverTheOrderAndTheDelays) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
-    const Scenario s = random_scenario(seed);
+    const RouteScenario s = route_scenario(seed);
     const unsigned size = s.fp32 ? 4 : 2;
     auto program = routed(s.vectors, s.cores, s.ahead, s.fp32 ? Element::fp32 : Element::fp16);
     ASSERT_TRUE(program);
     WaferMemory memory(s.cores, std::vector<std::uint8_t>(2 * kHalf, 0));
     for (std::uint32_t core = 0; core < s.cores; ++core) {
       for (std::uint64_t i = 0; i < kHalf / size; ++i) {
-        store(memory[core], 0, i, type_of(s), value_of(core, i));
+        store(memory[core], 0, i, routed_type(s), routed_value(core, i));
       }
     }
     program->memory = memory;
@@ -116,8 +116,8 @@ TEST(LineRoute, EveryElementArrivesInBothEnginesWhateverTheOrderAndTheDelays) {
       EXPECT_EQ(actual.events, expected.events);
       for (const LineVector& v : s.vectors) {
         for (std::uint32_t i = 0; i < v.length; ++i) {
-          EXPECT_EQ(load(actual.memory[v.to], v.to_at, i, type_of(s)),
-                    value_of(v.from, v.from_at / size + i));
+          EXPECT_EQ(load(actual.memory[v.to], v.to_at, i, routed_type(s)),
+                    routed_value(v.from, v.from_at / size + i));
         }
       }
     }

@@ -20,7 +20,7 @@
 namespace lacuna {
 namespace {
 
-using Kind = OperandSource::Kind;
+using SourceKind = OperandSource::Kind;
 
 /// The side of the square of cores of each product.
 std::uint32_t side_of(const OpResult& result) {
@@ -42,9 +42,9 @@ LayerOp of_scores(bool transposed) {
   op.batch = 4;
   op.dtype = DType::fp32;
   op.sources.resize(3);
-  op.sources[0].kind = Kind::scores;
+  op.sources[0].kind = SourceKind::scores;
   op.sources[0].transposed = transposed;
-  op.sources[2].kind = Kind::activations;  // of nobody: nothing is known of it
+  op.sources[2].kind = SourceKind::activations;  // of nobody: nothing is known of it
   return op;
 }
 
@@ -106,7 +106,7 @@ TEST(ScoreMoves, ANewTokenGoesToTheEndOfItsCache) {
   op.batch = 4;
   op.dtype = DType::fp32;
   op.sources = {activations(16, 2), activations(16, 2), {}};
-  op.sources[1].kind = Kind::cache;
+  op.sources[1].kind = SourceKind::cache;
   const OpResult result = machine(8, 6)->run(op, nullptr, 1, {});
   const std::uint32_t side = side_of(result);
   ASSERT_GT(side, 1U);
@@ -150,7 +150,7 @@ TEST(ScoreMoves, QueriesThatShareKeysAreRowsOneAfterTheOther) {
   EXPECT_EQ(hops(result, "move X"), expected);
 }
 
-LayerOp function_of(std::uint32_t m, std::uint32_t n, std::vector<OperandSource> sources) {
+LayerOp row_of_scores(std::uint32_t m, std::uint32_t n, std::vector<OperandSource> sources) {
   LayerOp op;
   op.id = "row";
   op.op = "eltwise";
@@ -164,12 +164,12 @@ LayerOp function_of(std::uint32_t m, std::uint32_t n, std::vector<OperandSource>
 
 /// Two parts of four features, in two columns each, that become one.
 LayerOp parts(std::uint32_t tokens) {
-  LayerOp op = function_of(8, tokens, {activations(4, tokens), activations(4, tokens)});
+  LayerOp op = row_of_scores(8, tokens, {activations(4, tokens), activations(4, tokens)});
   op.sources[1].place = 4;
   return op;
 }
 
-std::string note(const OpResult& result, const std::string& key) {
+std::string note_of(const OpResult& result, const std::string& key) {
   for (const auto& [name, text] : result.notes) {
     if (name == key) return text;
   }
@@ -180,7 +180,7 @@ std::string note(const OpResult& result, const std::string& key) {
 // features of the first part in the end and, until they have left, two of the second: 18 numbers.
 TEST(MoveMemory, WhatLeavesAndWhatComesHaveTheirPlace) {
   const OpResult result = machine(2, 3)->run(parts(7), nullptr, 1, {});
-  EXPECT_EQ(note(result, "memory of moves"), "72 bytes of the fullest core");
+  EXPECT_EQ(note_of(result, "memory of moves"), "72 bytes of the fullest core");
 }
 
 // Both halves of eight features, four in each of two columns, are taken by four, two in each. With
@@ -190,7 +190,7 @@ TEST(MoveMemory, WhatLeavesAndWhatComesHaveTheirPlace) {
 TEST(MoveMemory, MovesThatDoNotFitSayHowManyBytesTheyNeed) {
   auto small = machine(2, 3);
   small->set("mem.kib", "9", "test");
-  LayerOp op = function_of(4, 120, {activations(8, 120), activations(8, 120)});
+  LayerOp op = row_of_scores(4, 120, {activations(8, 120), activations(8, 120)});
   op.sources[1].first = 4;
   LayerOp alone = op;
   alone.sources.clear();
@@ -243,7 +243,7 @@ TEST(MoveMemory, LayoutsCountAsTheirElementsDo) {
     const wse::StreamSettings stream{ws, io};
     const std::uint32_t features = upto(20);
     const std::uint32_t tokens = upto(30);
-    LayerOp op = function_of(features, tokens, {activations(features, tokens)});
+    LayerOp op = row_of_scores(features, tokens, {activations(features, tokens)});
     op.sources[0].of_product = true;
     const wse::FeatureLayout from =
         wse::product_layout(setup.wafer, stream, features, tokens, nullptr);

@@ -20,20 +20,20 @@ namespace lacuna::wse {
 namespace {
 
 /// A product of two activations on a small wafer with whatever hardware.
-struct Product {
+struct ShiftProduct {
   LayerSetup setup;
   LayerOp op;
   Mask mask;
   bool masked = false;
 };
 
-unsigned in(Random& random, unsigned least, unsigned most) {
+unsigned within(Random& random, unsigned least, unsigned most) {
   return least + static_cast<unsigned>(random.bounded(most - least + 1));
 }
 
 Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols) {
   Mask mask{rows, cols, 1, 1, {0}, {}};
-  const unsigned percent = in(random, 1, 60);
+  const unsigned percent = within(random, 1, 60);
   for (std::uint32_t row = 0; row < rows; ++row) {
     for (std::uint32_t column = 0; column < cols; ++column) {
       if (random.bounded(100) < percent) mask.columns.push_back(column);
@@ -43,44 +43,44 @@ Mask random_mask(Random& random, std::uint32_t rows, std::uint32_t cols) {
   return mask;
 }
 
-Product random_product(Random& random) {
-  Product product;
+ShiftProduct shift_product(Random& random) {
+  ShiftProduct product;
   WaferParams& wafer = product.setup.wafer;
-  wafer.columns = in(random, 2, 8);
-  wafer.rows = in(random, 2, 8);
+  wafer.columns = within(random, 2, 8);
+  wafer.rows = within(random, 2, 8);
   TaskParams& hardware = product.setup.hardware;
-  hardware.router.ramp = in(random, 1, 7);
-  hardware.router.hop = in(random, 1, 3);
-  hardware.router.entries = in(random, 1, 4);
-  hardware.router.arbiter = in(random, 0, 2) == 0 ? Arbiter::fixed : Arbiter::round_robin;
-  hardware.queue.in = fmt::format("{},{},2,2,2,2,2,2", in(random, 1, 7), in(random, 1, 7));
-  hardware.queue.out = fmt::format("2,2,{},{},2,2", in(random, 1, 7), in(random, 1, 7));
-  hardware.mem.model = in(random, 0, 3) == 0 ? MemoryModel::none : MemoryModel::rule;
-  product.setup.scalar.loop = in(random, 0, 6);
-  product.setup.scalar.vec_issue = in(random, 0, 7);
+  hardware.router.ramp = within(random, 1, 7);
+  hardware.router.hop = within(random, 1, 3);
+  hardware.router.entries = within(random, 1, 4);
+  hardware.router.arbiter = within(random, 0, 2) == 0 ? Arbiter::fixed : Arbiter::round_robin;
+  hardware.queue.in = fmt::format("{},{},2,2,2,2,2,2", within(random, 1, 7), within(random, 1, 7));
+  hardware.queue.out = fmt::format("2,2,{},{},2,2", within(random, 1, 7), within(random, 1, 7));
+  hardware.mem.model = within(random, 0, 3) == 0 ? MemoryModel::none : MemoryModel::rule;
+  product.setup.scalar.loop = within(random, 0, 6);
+  product.setup.scalar.vec_issue = within(random, 0, 7);
   LayerOp& op = product.op;
   op.id = "row";
-  op.op = in(random, 0, 3) == 0 ? "sddmm" : "bmm";
-  op.m = in(random, 2, 40);
-  op.k = in(random, 2, 40);
-  op.n = in(random, 2, 40);
-  op.dtype = in(random, 0, 3) == 0 ? DType::fp32 : DType::fp16;
-  if (op.dtype == DType::fp16 && in(random, 0, 3) == 0) op.partials = Partials::fp32;
-  product.masked = op.op == "sddmm" || in(random, 0, 1) == 0;
+  op.op = within(random, 0, 3) == 0 ? "sddmm" : "bmm";
+  op.m = within(random, 2, 40);
+  op.k = within(random, 2, 40);
+  op.n = within(random, 2, 40);
+  op.dtype = within(random, 0, 3) == 0 ? DType::fp32 : DType::fp16;
+  if (op.dtype == DType::fp16 && within(random, 0, 3) == 0) op.partials = Partials::fp32;
+  product.masked = op.op == "sddmm" || within(random, 0, 1) == 0;
   if (product.masked) product.mask = random_mask(random, op.m, op.op == "sddmm" ? op.n : op.k);
   return product;
 }
 
 /// Compares all stages of one random product; returns how many of them could be swept.
-unsigned compare_one(std::uint64_t seed) {
+unsigned compare_shifts(std::uint64_t seed) {
   Random random(stream_seed(seed, "shifts"));
-  Product product = random_product(random);
+  ShiftProduct product = shift_product(random);
   draw_link_rule(seed, product.setup.hardware.router);
   draw_turn(seed, product.setup.hardware.router);
   draw_slots(seed, product.setup.hardware.core);
   Random sched(stream_seed(seed, "sched"));
   constexpr Sched kScheds[] = {Sched::ut_first, Sched::main_first, Sched::round_robin};
-  product.setup.hardware.core.sched = kScheds[in(sched, 0, 2)];
+  product.setup.hardware.core.sched = kScheds[within(sched, 0, 2)];
   SCOPED_TRACE(fmt::format("seed {}: {} {} x {} x {} on {} x {}", seed, product.op.op, product.op.m,
                            product.op.k, product.op.n, product.setup.wafer.columns.value(),
                            product.setup.wafer.rows.value()));
@@ -108,7 +108,7 @@ TEST(ShiftSweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 60 : 3000;
   unsigned swept = 0;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) swept += compare_one(seed);
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) swept += compare_shifts(seed);
   EXPECT_GT(swept, seeds * 3);
 }
 

@@ -23,32 +23,32 @@ namespace lacuna::wse {
 namespace {
 
 /// A product of which X has zeros, on a small wafer with whatever hardware.
-struct Product {
+struct TurnProduct {
   LayerSetup setup;
   LayerOp op;
   Mask x;
 };
 
-unsigned in(Random& random, unsigned least, unsigned most) {
+unsigned among(Random& random, unsigned least, unsigned most) {
   return least + static_cast<unsigned>(random.bounded(most - least + 1));
 }
 
 /// Whatever hardware lanes stand for.
 void draw_hardware(Random& random, TaskParams& hardware) {
-  hardware.router.ramp = in(random, 1, 7);
-  hardware.router.hop = in(random, 1, 3);
-  hardware.router.entries = in(random, 1, 4);
-  hardware.router.arbiter = in(random, 0, 2) == 0 ? Arbiter::fixed : Arbiter::round_robin;
-  hardware.queue.in = fmt::format("{},{},2,2,2,2,2,2", in(random, 1, 7), in(random, 1, 7));
-  hardware.queue.out = fmt::format("2,2,{},{},2,2", in(random, 1, 7), in(random, 1, 7));
-  hardware.mem.model = in(random, 0, 3) == 0 ? MemoryModel::none : MemoryModel::rule;
-  hardware.mem.fma16_stalls = in(random, 0, 4);
-  hardware.mem.port_cycles = in(random, 1, 2);
-  hardware.core.dispatch = in(random, 0, 9);
-  hardware.core.cmd_cycles = in(random, 0, 9);
-  hardware.core.dispatch_overlap = in(random, 0, 3) != 0;
+  hardware.router.ramp = among(random, 1, 7);
+  hardware.router.hop = among(random, 1, 3);
+  hardware.router.entries = among(random, 1, 4);
+  hardware.router.arbiter = among(random, 0, 2) == 0 ? Arbiter::fixed : Arbiter::round_robin;
+  hardware.queue.in = fmt::format("{},{},2,2,2,2,2,2", among(random, 1, 7), among(random, 1, 7));
+  hardware.queue.out = fmt::format("2,2,{},{},2,2", among(random, 1, 7), among(random, 1, 7));
+  hardware.mem.model = among(random, 0, 3) == 0 ? MemoryModel::none : MemoryModel::rule;
+  hardware.mem.fma16_stalls = among(random, 0, 4);
+  hardware.mem.port_cycles = among(random, 1, 2);
+  hardware.core.dispatch = among(random, 0, 9);
+  hardware.core.cmd_cycles = among(random, 0, 9);
+  hardware.core.dispatch_overlap = among(random, 0, 3) != 0;
   constexpr Sched kScheds[] = {Sched::ut_first, Sched::main_first, Sched::round_robin};
-  hardware.core.sched = kScheds[in(random, 0, 2)];
+  hardware.core.sched = kScheds[among(random, 0, 2)];
 }
 
 /// What is drawn from streams of its own.
@@ -56,29 +56,29 @@ void draw_more(std::uint64_t seed, TaskParams& hardware) {
   draw_link_rule(seed, hardware.router);
   draw_slots(seed, hardware.core);
   Random completion(stream_seed(seed, "completion"));
-  hardware.task.completion = in(completion, 0, 1) * 5;
+  hardware.task.completion = among(completion, 0, 1) * 5;
 }
 
-Product random_product(Random& random) {
-  Product product;
-  product.setup.wafer.columns = in(random, 2, 8);
-  product.setup.wafer.rows = in(random, 2, 8);
+TurnProduct turn_product(Random& random) {
+  TurnProduct product;
+  product.setup.wafer.columns = among(random, 2, 8);
+  product.setup.wafer.rows = among(random, 2, 8);
   draw_hardware(random, product.setup.hardware);
-  product.setup.scalar.loop = in(random, 0, 6);
-  product.setup.scalar.load = in(random, 0, 3);
-  product.setup.scalar.imul = in(random, 0, 8);
-  product.setup.scalar.vec_issue = in(random, 0, 7);
+  product.setup.scalar.loop = among(random, 0, 6);
+  product.setup.scalar.load = among(random, 0, 3);
+  product.setup.scalar.imul = among(random, 0, 8);
+  product.setup.scalar.vec_issue = among(random, 0, 7);
   LayerOp& op = product.op;
   op.id = "row";
   op.op = "bmm";
-  op.m = in(random, 2, 60);
-  op.k = in(random, 2, 40);
-  op.n = in(random, 2, 40);
-  op.dtype = in(random, 0, 3) == 0 ? DType::fp32 : DType::fp16;
-  if (op.dtype == DType::fp16 && in(random, 0, 3) == 0) op.partials = Partials::fp32;
+  op.m = among(random, 2, 60);
+  op.k = among(random, 2, 40);
+  op.n = among(random, 2, 40);
+  op.dtype = among(random, 0, 3) == 0 ? DType::fp32 : DType::fp16;
+  if (op.dtype == DType::fp16 && among(random, 0, 3) == 0) op.partials = Partials::fp32;
   op.x_pattern = "bernoulli";
   product.x = Mask{op.k, op.n, 1, 1, {0}, {}};
-  const unsigned percent = in(random, 0, 100);
+  const unsigned percent = among(random, 0, 100);
   for (std::uint32_t row = 0; row < op.k; ++row) {
     for (std::uint32_t column = 0; column < op.n; ++column) {
       if (random.bounded(100) < percent) product.x.columns.push_back(column);
@@ -100,9 +100,9 @@ void compare_with_units(const TaskOutcome& fast, const TaskParams& hardware,
 }
 
 /// Compares all stages of one random product; returns how many of them could be swept.
-unsigned compare_one(std::uint64_t seed) {
+unsigned compare_turns(std::uint64_t seed) {
   Random random(stream_seed(seed, "turns"));
-  Product product = random_product(random);
+  TurnProduct product = turn_product(random);
   draw_more(seed, product.setup.hardware);
   SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, product.op.m, product.op.k,
                            product.op.n, product.setup.wafer.columns.value(),
@@ -125,7 +125,7 @@ TEST(TurnSweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
   const std::uint64_t seeds = more == nullptr ? 80 : 4000;
   unsigned swept = 0;
   for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
-    swept += compare_one(seed);
+    swept += compare_turns(seed);
   }
   EXPECT_GT(swept, seeds / 2);
 }
@@ -153,14 +153,14 @@ TEST(TurnSweep, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
     draw_hardware(random, hardware);
     draw_more(seed, hardware);
     ScalarParams scalar;
-    scalar.loop = in(random, 0, 6);
-    scalar.load = in(random, 0, 3);
-    scalar.dsr_write = in(random, 0, 4);
-    scalar.vec_issue = in(random, 0, 60);
-    const std::uint32_t side = in(random, 2, 7);
-    const std::uint32_t m = in(random, 1, 60);
-    const std::uint32_t k = in(random, 1, 40);
-    const std::uint32_t n = in(random, 1, 40);
+    scalar.loop = among(random, 0, 6);
+    scalar.load = among(random, 0, 3);
+    scalar.dsr_write = among(random, 0, 4);
+    scalar.vec_issue = among(random, 0, 60);
+    const std::uint32_t side = among(random, 2, 7);
+    const std::uint32_t m = among(random, 1, 60);
+    const std::uint32_t k = among(random, 1, 40);
+    const std::uint32_t n = among(random, 1, 40);
     SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, m, k, n, side, side));
     const TaskProgram program = broadcasts(side, m, k, n, scalar);
     const auto fast = sweep_turns(hardware, program);

@@ -14,7 +14,7 @@
 namespace lacuna::wse {
 namespace {
 
-struct Batch {
+struct ExchangeBatch {
   Rows rows;
   std::uint64_t first_seed;
   bool wide = false;          // numbers that need 16 bits
@@ -24,7 +24,7 @@ struct Batch {
 
 /// A random product in groups of columns: of rows that they exchange, or do not, or of the same
 /// stream.
-StreamingScenario grouped(std::uint64_t seed, const Batch& batch) {
+StreamingScenario grouped_exchange(std::uint64_t seed, const ExchangeBatch& batch) {
   StreamingScenario scenario = random_reduction(seed, batch.rows);
   Random random(stream_seed(seed, "groups"));
   const auto in = [&](std::uint32_t low, std::uint32_t high) {
@@ -72,14 +72,14 @@ StreamingScenario grouped(std::uint64_t seed, const Batch& batch) {
   return scenario;
 }
 
-class Exchange : public ::testing::TestWithParam<Batch> {};
+class Exchange : public ::testing::TestWithParam<ExchangeBatch> {};
 
 /// In lanes, folded and not, and unit by unit, in the order of rows and in any.
 TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
   // wide groups take longest
   const std::uint64_t cases = (GetParam().columns == 0 ? 12 : 4) * test::long_factor();
   for (std::uint64_t seed = GetParam().first_seed; seed < GetParam().first_seed + cases; ++seed) {
-    const StreamingScenario scenario = grouped(seed, GetParam());
+    const StreamingScenario scenario = grouped_exchange(seed, GetParam());
     SCOPED_TRACE(::testing::Message()
                  << "seed " << seed << ": groups " << scenario.groups << " buses " << scenario.buses
                  << " interleaved " << scenario.interleaved << " copies " << scenario.copies
@@ -110,17 +110,18 @@ TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Exchange,
-                         ::testing::Values(Batch{Rows::one_class, 1000},
-                                           Batch{Rows::one_class, 2000, true},
-                                           Batch{Rows::remainder, 3000}, Batch{Rows::unequal, 4000},
-                                           Batch{Rows::random_blocks, 5000},
-                                           Batch{Rows::one_class, 6000, false, 12},
-                                           Batch{Rows::remainder, 7000, true, 12},
-                                           Batch{Rows::one_class, 8000, false, 0, true},
-                                           Batch{Rows::remainder, 9000, false, 0, true},
-                                           Batch{Rows::unequal, 10000, true, 12, true},
-                                           Batch{Rows::random_blocks, 11000, false, 6, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Seeds, Exchange,
+    ::testing::Values(ExchangeBatch{Rows::one_class, 1000},
+                      ExchangeBatch{Rows::one_class, 2000, true},
+                      ExchangeBatch{Rows::remainder, 3000}, ExchangeBatch{Rows::unequal, 4000},
+                      ExchangeBatch{Rows::random_blocks, 5000},
+                      ExchangeBatch{Rows::one_class, 6000, false, 12},
+                      ExchangeBatch{Rows::remainder, 7000, true, 12},
+                      ExchangeBatch{Rows::one_class, 8000, false, 0, true},
+                      ExchangeBatch{Rows::remainder, 9000, false, 0, true},
+                      ExchangeBatch{Rows::unequal, 10000, true, 12, true},
+                      ExchangeBatch{Rows::random_blocks, 11000, false, 6, true}));
 
 }  // namespace
 }  // namespace lacuna::wse

@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-struct Case {
+struct SweptCase {
   HardwareParams params;
   StreamingSetup setup;
   GradientJob job;
@@ -29,7 +29,7 @@ struct Case {
 };
 
 /// Dot products at positions that are drawn.
-void draw_mask(Random& random, Case& c) {
+void draw_mask(Random& random, SweptCase& c) {
   const std::uint64_t density = random.bounded(101);
   c.mask = Mask{};
   c.mask.rows = c.job.m;
@@ -45,7 +45,7 @@ void draw_mask(Random& random, Case& c) {
 
 /// Every other case has its columns in groups, with rings of their own that may pass through each
 /// other, and rows of the gradient or tokens each.
-void draw_groups(std::uint64_t seed, Case& c) {
+void draw_groups(std::uint64_t seed, SweptCase& c) {
   Random random(stream_seed(seed, "gradient sweep groups"));
   if (random.bounded(2) == 0) return;
   const auto groups = static_cast<unsigned>(2 + random.bounded(3));
@@ -58,12 +58,12 @@ void draw_groups(std::uint64_t seed, Case& c) {
   if (random.bounded(2) == 0) c.setup.ws.lie = Lie::interleaved;
 }
 
-Case random_case(std::uint64_t seed) {
+SweptCase swept_case(std::uint64_t seed) {
   Random random(stream_seed(seed, "gradient sweep"));
   const auto in = [&](std::uint64_t low, std::uint64_t high) {
     return static_cast<unsigned>(low + random.bounded(high - low + 1));
   };
-  Case c;
+  SweptCase c;
   c.params = random_scenario(seed, Rows::one_class).params;
   c.params.router.multicast = Multicast::independent;
   if (in(0, 3) == 0) c.params.core.dispatch = 130;  // numbers that need 16 bits
@@ -93,7 +93,7 @@ class RandomGradientSweep : public ::testing::TestWithParam<std::uint64_t> {};
 TEST_P(RandomGradientSweep, CountsWhatTheCycleByCycleWaferCounts) {
   const std::uint64_t cases = 15 * test::long_factor();
   for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
-    Case c = random_case(seed);
+    SweptCase c = swept_case(seed);
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
@@ -112,7 +112,7 @@ TEST_P(RandomGradientSweep, CountsWhatTheCycleByCycleWaferCounts) {
 
 // In lanes a word that arrives is no move of its own, so that the cycle may be one less.
 TEST(GradientStandingStill, IsADeadlockInLanesAsInUnits) {
-  Case c = random_case(1);
+  SweptCase c = swept_case(1);
   c.job.mask = &c.mask;
   Program program = plan_gradient(c.job, c.setup).program;
   program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
@@ -133,8 +133,8 @@ bool chain_was_held(const Program& program, const WaferOutcome& outcome) {
 }
 
 /// Rows of one or two counts of tokens, and numbers of dot products that fill several rows.
-Case random_fold(std::uint64_t seed) {
-  Case c = random_case(seed);
+SweptCase random_fold(std::uint64_t seed) {
+  SweptCase c = swept_case(seed);
   Random random(stream_seed(seed, "gradient fold"));
   const auto in = [&](std::uint64_t low, std::uint64_t high) {
     return static_cast<unsigned>(low + random.bounded(high - low + 1));
@@ -159,7 +159,7 @@ TEST_P(RandomGradientSweep, FoldedCountsTheSame) {
   std::uint64_t folded = 0;
   std::uint64_t held = 0;
   for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
-    Case c = random_fold(seed);
+    SweptCase c = random_fold(seed);
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
@@ -180,7 +180,7 @@ TEST_P(RandomGradientSweep, WhatIsFoldedIsRightAndTheRestIsRefused) {
   const std::uint64_t cases = 15 * test::long_factor();
   std::uint64_t refused = 0;
   for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
-    Case c = seed % 3 == 0 ? random_fold(seed) : random_case(seed);
+    SweptCase c = seed % 3 == 0 ? random_fold(seed) : swept_case(seed);
     c.params = random_scenario(seed + 500, Rows::one_class).params;
     c.setup.core = c.params.core;
     c.setup.queue = c.params.queue;
@@ -198,7 +198,7 @@ TEST_P(RandomGradientSweep, WhatIsFoldedIsRightAndTheRestIsRefused) {
 
 // A row that stands for others says so itself; nobody simulates them all to see it once more.
 TEST(FoldedGradient, StandingStillIsADeadlock) {
-  Case c = random_fold(3);
+  SweptCase c = random_fold(3);
   c.job.mask = &c.mask;
   Program program = plan_gradient(c.job, c.setup).program;
   program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
@@ -210,7 +210,7 @@ TEST(FoldedGradient, StandingStillIsADeadlock) {
 /// What a result says when all rows are simulated.
 TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
   const auto reason = [](const auto& change) {
-    Case c = random_fold(3);
+    SweptCase c = random_fold(3);
     c.job.mask = &c.mask;
     c.params = HardwareParams{};
     RunOptions options{Engine::event};
@@ -219,33 +219,34 @@ TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
     return reason_not_to_fold_gradient(c.params, plan.program, options);
   };
   const auto has = [](const char* text) { return ::testing::HasSubstr(text); };
-  EXPECT_EQ(reason([](Case&, RunOptions&) {}), "");
-  EXPECT_EQ(reason([](Case& c, auto&) {
+  EXPECT_EQ(reason([](SweptCase&, RunOptions&) {}), "");
+  EXPECT_EQ(reason([](SweptCase& c, auto&) {
               c.setup.ws.groups = 2;
               c.setup.ws.lie = Lie::interleaved;
               c.setup.wafer.columns = 8;
             }),
             "");
-  EXPECT_THAT(reason([](Case& c, auto&) {
+  EXPECT_THAT(reason([](SweptCase& c, auto&) {
                 c.setup.ws.groups = 2;
                 c.setup.ws.share = Share::tokens;
                 c.setup.wafer.columns = 8;
               }),
               has("ws.copies = routed"));
-  EXPECT_THAT(reason([](Case& c, auto&) { c.setup.ws.gradient = GradientSums::chained; }),
+  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.setup.ws.gradient = GradientSums::chained; }),
               has("ws.gradient = chained"));
-  EXPECT_THAT(reason([](Case& c, auto&) { c.setup.io.stream = IoStream::row_ordered; }),
+  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.setup.io.stream = IoStream::row_ordered; }),
               has("io.stream = row_ordered"));
-  EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.entries = 1; }),
+  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.router.entries = 1; }),
               has("router.entries = 1"));
-  EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.link_cycles = 2; }),
+  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.router.link_cycles = 2; }),
               has("router.link_words"));
-  EXPECT_THAT(reason([](Case& c, auto&) { c.params.queue.in = "6,6,4,1"; }),
+  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.queue.in = "6,6,4,1"; }),
               has("queue.in: number 3 holds one"));
-  EXPECT_THAT(reason([](Case& c, auto&) { c.params.router.arbiter = Arbiter::oldest; }),
+  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.router.arbiter = Arbiter::oldest; }),
               has("age of words"));
-  EXPECT_THAT(reason([](Case&, RunOptions& o) { o.engine = Engine::clocked; }), has("clocked"));
-  EXPECT_THAT(reason([](Case&, RunOptions& o) { o.event_log = true; }), has("event log"));
+  EXPECT_THAT(reason([](SweptCase&, RunOptions& o) { o.engine = Engine::clocked; }),
+              has("clocked"));
+  EXPECT_THAT(reason([](SweptCase&, RunOptions& o) { o.event_log = true; }), has("event log"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGradientSweep,

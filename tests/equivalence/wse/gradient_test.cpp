@@ -19,19 +19,19 @@
 namespace lacuna::wse {
 namespace {
 
-struct Case {
+struct GradientCase {
   HardwareParams params;
   StreamingSetup setup;
   GradientJob job;
   Mask mask;
 };
 
-Case random_case(std::uint64_t seed) {
+GradientCase gradient_case(std::uint64_t seed) {
   Random random(stream_seed(seed, "gradient"));
   const auto in = [&](std::uint64_t low, std::uint64_t high) {
     return static_cast<unsigned>(low + random.bounded(high - low + 1));
   };
-  Case c;
+  GradientCase c;
   c.params = random_scenario(seed, Rows::one_class).params;
   c.setup.core = c.params.core;
   c.setup.queue = c.params.queue;
@@ -68,7 +68,7 @@ Case random_case(std::uint64_t seed) {
 
 /// What left the wafer is what the machine's arithmetic gives, and its integers are exact: those of
 /// a column, or of the columns of a place together if each had a part of the tokens.
-void expect_values(const Case& c, const GradientPlan& plan, const WaferOutcome& outcome) {
+void expect_values(const GradientCase& c, const GradientPlan& plan, const WaferOutcome& outcome) {
   const auto reference = gradient_reference(plan.program);
   const auto exact = exact_gradient(c.job, plan);
   ASSERT_EQ(outcome.collected.size(), reference.size());
@@ -95,18 +95,18 @@ void expect_values(const Case& c, const GradientPlan& plan, const WaferOutcome& 
 }
 
 /// The same in groups of columns that share the rows of the gradient, or the tokens.
-Case grouped_case(std::uint64_t seed) {
-  Case c = random_case(seed);
+GradientCase grouped_case(std::uint64_t seed) {
+  GradientCase c = gradient_case(seed);
   Random random(stream_seed(seed, "gradient groups"));
   const auto groups = static_cast<unsigned>(2 + random.bounded(3));
   c.setup.ws.groups = groups;
   c.setup.ws.lie = random.bounded(2) == 0 ? Lie::side_by_side : Lie::interleaved;
-  c.setup.ws.exchange = random.bounded(2) == 0 ? Exchange::product : Exchange::next;
+  c.setup.ws.exchange = random.bounded(2) == 0 ? wse::Exchange::product : wse::Exchange::next;
   c.setup.wafer.columns = groups * static_cast<unsigned>(1 + random.bounded(4));
   Random share(stream_seed(seed, "gradient shares"));
   if (share.bounded(2) == 0) return c;
   c.setup.ws.share = Share::tokens;
-  c.setup.ws.exchange = Exchange::product;
+  c.setup.ws.exchange = wse::Exchange::product;
   c.setup.ws.copies = share.bounded(3) == 0 ? Copies::idealised : Copies::routed;
   c.setup.wafer.rows = static_cast<unsigned>(2 + share.bounded(6));  // one may copy
   return c;
@@ -114,7 +114,7 @@ Case grouped_case(std::uint64_t seed) {
 
 class RandomGradient : public ::testing::TestWithParam<std::uint64_t> {};
 
-void expect_one_result(const Case& c, const GradientPlan& plan, std::uint64_t seed) {
+void expect_one_result(const GradientCase& c, const GradientPlan& plan, std::uint64_t seed) {
   for (const Cycle jitter : {0U, 3U}) {
     RunOptions options{Engine::clocked, 0, jitter, seed, true};
     const WaferOutcome definition = simulate(c.params, plan.program, options);
@@ -142,7 +142,7 @@ void expect_one_result(const Case& c, const GradientPlan& plan, std::uint64_t se
 TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
   const std::uint64_t cases = 10 * test::long_factor();
   for (std::uint64_t seed = GetParam() * 100; seed < GetParam() * 100 + cases; ++seed) {
-    Case c = random_case(seed);
+    GradientCase c = gradient_case(seed);
     if (seed % 5 != 0) c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     expect_one_result(c, plan_gradient(c.job, c.setup), seed);
@@ -152,7 +152,7 @@ TEST_P(RandomGradient, GivesOneResultByEitherEngineInAnyOrderWithAnyDelay) {
 
 /// Every kept position of all parts, in the group that has its row, or in all that have tokens, and
 /// the column that has its feature, once.
-void expect_positions(const Case& c, const std::vector<GradientPlan>& parts) {
+void expect_positions(const GradientCase& c, const std::vector<GradientPlan>& parts) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> found;
   std::size_t count = 0;
   for (const GradientPlan& plan : parts) {
@@ -183,7 +183,7 @@ void expect_positions(const Case& c, const std::vector<GradientPlan>& parts) {
 TEST_P(RandomGradient, InGroupsOfColumnsGivesTheSameSums) {
   const std::uint64_t cases = 10 * test::long_factor();
   for (std::uint64_t seed = GetParam() * 100; seed < GetParam() * 100 + cases; ++seed) {
-    Case c = grouped_case(seed);
+    GradientCase c = grouped_case(seed);
     if (seed % 5 != 0) c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::vector<GradientPlan> parts;

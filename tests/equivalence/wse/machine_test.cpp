@@ -19,13 +19,13 @@
 namespace lacuna {
 namespace {
 
-struct Case {
+struct MachineCase {
   LayerOp op;
   Mask mask;
   std::map<std::string, std::string> settings;
 };
 
-Mask random_mask(std::uint32_t rows, std::uint32_t cols, std::uint64_t percent, Random& random) {
+Mask machine_mask(std::uint32_t rows, std::uint32_t cols, std::uint64_t percent, Random& random) {
   Mask mask;
   mask.rows = rows;
   mask.cols = cols;
@@ -43,9 +43,9 @@ std::string pick(Random& random, const std::vector<std::string>& words) {
   return words[random.bounded(words.size())];
 }
 
-Case random_case(std::uint64_t seed) {
+MachineCase machine_case(std::uint64_t seed) {
   Random random(stream_seed(seed, "machine"));
-  Case c;
+  MachineCase c;
   c.op.m = 1 + static_cast<std::uint32_t>(random.bounded(40));
   c.op.k = 1 + static_cast<std::uint32_t>(random.bounded(40));
   c.op.n = 1 + static_cast<std::uint32_t>(random.bounded(60));
@@ -57,7 +57,7 @@ Case random_case(std::uint64_t seed) {
     c.op.x_pattern = "bernoulli";
     c.op.x_density = Decimal{random.bounded(11), 1};
   }
-  c.mask = random_mask(c.op.m, c.op.k, random.bounded(101), random);
+  c.mask = machine_mask(c.op.m, c.op.k, random.bounded(101), random);
   c.settings["wafer.columns"] = std::to_string(1 + random.bounded(9));
   c.settings["wafer.rows"] = std::to_string(1 + random.bounded(9));
   c.settings["ws.lookahead"] = std::to_string(1 + random.bounded(9));
@@ -87,8 +87,8 @@ Case random_case(std::uint64_t seed) {
 }
 
 /// The same in groups of columns.
-Case grouped_case(std::uint64_t seed) {
-  Case c = random_case(seed);
+MachineCase grouped_case(std::uint64_t seed) {
+  MachineCase c = machine_case(seed);
   Random random(stream_seed(seed, "groups"));
   const std::uint64_t groups = 2 + random.bounded(3);
   c.settings["ws.groups"] = std::to_string(groups);
@@ -106,7 +106,7 @@ Case grouped_case(std::uint64_t seed) {
   return c;
 }
 
-OpResult run(const Case& c, const Execution& execution, bool dense) {
+OpResult run_machine(const MachineCase& c, const Execution& execution, bool dense) {
   const auto machine = make_wse_machine("wse2");
   for (const auto& [path, text] : c.settings) machine->set(path, text, "");
   machine->check();
@@ -139,13 +139,13 @@ class WseMachineEquivalence : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(WseMachineEquivalence, NothingInTheExecutionChangesTheResult) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
-    const Case c = random_case(seed);
+    const MachineCase c = machine_case(seed);
     const bool dense = seed % 5 == 0;
     Execution execution;
     execution.engine = Engine::clocked;
     execution.fold = false;
     execution.explain = true;
-    const OpResult defined = run(c, execution, dense);
+    const OpResult defined = run_machine(c, execution, dense);
     EXPECT_EQ(defined.explanation.sections.size(), 2U);
     EXPECT_EQ(defined.explanation.maps.size(), 3U);
     const std::string definition = text_of(defined);
@@ -156,24 +156,24 @@ TEST_P(WseMachineEquivalence, NothingInTheExecutionChangesTheResult) {
           execution.engine = engine;
           execution.fold = fold;
           execution.event_log = log;
-          EXPECT_EQ(text_of(run(c, execution, dense)), definition) << fold << log;
+          EXPECT_EQ(text_of(run_machine(c, execution, dense)), definition) << fold << log;
         }
       }
     }
     execution.values = true;
     execution.event_log = false;
-    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+    EXPECT_EQ(text_of(run_machine(c, execution, dense)), definition);
   }
 }
 
 TEST_P(WseMachineEquivalence, TheProductIsTheReferenceInTheSameOrderOfAdditions) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
-    const Case c = random_case(seed);
+    const MachineCase c = machine_case(seed);
     Execution execution;
     execution.values = true;
     for (const Cycle jitter : {0U, 3U}) {
       execution.jitter = jitter;
-      const OpResult result = run(c, execution, seed % 5 == 0);
+      const OpResult result = run_machine(c, execution, seed % 5 == 0);
       ASSERT_TRUE(result.values.has_value());
       EXPECT_EQ(result.values->compared, std::uint64_t{c.op.m} * c.op.n * c.op.batch);
       EXPECT_EQ(result.values->wrong, 0U) << "seed " << seed;
@@ -197,7 +197,7 @@ bool fits(const Run& run) {
 TEST_P(WseMachineEquivalence, GroupsOfColumnsGiveTheSameInEveryWay) {
   unsigned fitting = 0;
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
-    const Case c = grouped_case(seed);
+    const MachineCase c = grouped_case(seed);
     const bool dense = seed % 5 == 0;
     SCOPED_TRACE(::testing::Message()
                  << "seed " << seed << ": "
@@ -208,17 +208,17 @@ TEST_P(WseMachineEquivalence, GroupsOfColumnsGiveTheSameInEveryWay) {
     execution.engine = Engine::clocked;
     execution.fold = false;
     std::string definition;
-    if (!fits([&] { definition = text_of(run(c, execution, dense)); })) continue;
+    if (!fits([&] { definition = text_of(run_machine(c, execution, dense)); })) continue;
     ++fitting;
     execution.shuffle = seed;
-    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+    EXPECT_EQ(text_of(run_machine(c, execution, dense)), definition);
     execution.shuffle = 0;
     execution.engine = Engine::event;
-    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+    EXPECT_EQ(text_of(run_machine(c, execution, dense)), definition);
     execution.fold = true;
-    EXPECT_EQ(text_of(run(c, execution, dense)), definition);
+    EXPECT_EQ(text_of(run_machine(c, execution, dense)), definition);
     execution.values = true;
-    const OpResult result = run(c, execution, dense);
+    const OpResult result = run_machine(c, execution, dense);
     EXPECT_EQ(text_of(result), definition);
     ASSERT_TRUE(result.values.has_value());
     EXPECT_GE(result.values->compared, std::uint64_t{c.op.m} * c.op.n * c.op.batch);
@@ -237,7 +237,7 @@ TEST_P(WseMachineEquivalence, GroupsOfColumnsGiveTheSameInEveryWay) {
 
 TEST_P(WseMachineEquivalence, NoRunIsShorterThanItsLowerBound) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 20; ++seed) {
-    Case c = random_case(seed);
+    MachineCase c = machine_case(seed);
     const bool dense = seed % 3 == 0;
     WseParams params;
     for (const auto& [path, text] : c.settings) params.set(path, text, "");
@@ -247,7 +247,7 @@ TEST_P(WseMachineEquivalence, NoRunIsShorterThanItsLowerBound) {
       const Cycle least =
           wse::least_cycles(streaming_job(c.op, dense ? nullptr : &c.mask, mode == Mode::static_),
                             streaming_setup(params));
-      EXPECT_LE(least, run(c, {}, dense).cycles) << "seed " << seed << ' ' << word(mode);
+      EXPECT_LE(least, run_machine(c, {}, dense).cycles) << "seed " << seed << ' ' << word(mode);
     }
   }
 }
@@ -257,7 +257,7 @@ TEST_P(WseMachineEquivalence, NoRunIsShorterThanItsLowerBound) {
 TEST(HeldNonzeros, NoRunIsShorterThanItsLowerBound) {
   std::vector<double> shares;  // of the cycles
   for (std::uint64_t seed = 1000; shares.size() < 220 * test::long_factor(); ++seed) {
-    Case c = seed % 4 == 0 ? grouped_case(seed) : random_case(seed);
+    MachineCase c = seed % 4 == 0 ? grouped_case(seed) : machine_case(seed);
     c.op.x_pattern = "dense";
     c.op.mode = Mode::static_;
     c.settings["resident.storage"] = "nonzeros";
@@ -266,7 +266,7 @@ TEST(HeldNonzeros, NoRunIsShorterThanItsLowerBound) {
     Execution execution;
     execution.engine = seed % 3 == 0 ? Engine::clocked : Engine::event;
     Cycle cycles = 0;
-    if (!fits([&] { cycles = run(c, execution, false).cycles; })) continue;
+    if (!fits([&] { cycles = run_machine(c, execution, false).cycles; })) continue;
     const Cycle least =
         wse::least_cycles(streaming_job(c.op, &c.mask, true), streaming_setup(params));
     ASSERT_LE(least, cycles) << "seed " << seed << ": "
@@ -285,11 +285,11 @@ TEST(HeldNonzeros, ASampleOfRowsIsNearAllAndTheFullestRowAbove) {
   std::vector<double> fullest;  // over the cycles
   unsigned in_part = 0;
   for (std::uint64_t seed = 5000; errors.size() < 100 * test::long_factor(); ++seed) {
-    Case c = seed % 4 == 0 ? grouped_case(seed) : random_case(seed);
+    MachineCase c = seed % 4 == 0 ? grouped_case(seed) : machine_case(seed);
     c.op.x_pattern = "dense";
     c.op.m *= 1 + static_cast<std::uint32_t>(seed % 3);
     Random random(seed);
-    c.mask = random_mask(c.op.m, c.op.k, seed % 101, random);
+    c.mask = machine_mask(c.op.m, c.op.k, seed % 101, random);
     c.settings["resident.storage"] = "nonzeros";
     c.settings["ws.inject"] = "column_top";
     c.settings["router.multicast"] = "independent";
@@ -325,32 +325,32 @@ TEST(HeldNonzeros, ASampleOfRowsIsNearAllAndTheFullestRowAbove) {
 
 TEST_P(WseMachineEquivalence, AutoResidencyIsTheFasterOfBoth) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
-    Case c = random_case(seed);
+    MachineCase c = machine_case(seed);
     const bool dense = seed % 2 == 0;
     c.op.x_pattern = "dense";
     c.op.mode = Mode::automatic;
     Cycle best = kNever;
     for (const Residency residency : {Residency::resident, Residency::streamed}) {
       c.op.residency = residency;
-      best = std::min(best, run(c, {}, dense).cycles);
+      best = std::min(best, run_machine(c, {}, dense).cycles);
     }
     c.op.residency = Residency::automatic;
     c.op.share.may_stay = true;
-    EXPECT_EQ(run(c, {}, dense).cycles, best) << "seed " << seed;
+    EXPECT_EQ(run_machine(c, {}, dense).cycles, best) << "seed " << seed;
   }
 }
 
 TEST_P(WseMachineEquivalence, DelayedWordsGiveTheSameCyclesByBothEngines) {
   for (std::uint64_t seed = GetParam(); seed < GetParam() + 10; ++seed) {
-    const Case c = random_case(seed);
+    const MachineCase c = machine_case(seed);
     Execution execution;
     execution.jitter = 4;
     execution.jitter_seed = seed;
     execution.engine = Engine::clocked;
-    const std::string definition = text_of(run(c, execution, false));
+    const std::string definition = text_of(run_machine(c, execution, false));
     execution.engine = Engine::event;
     execution.shuffle = 9;
-    EXPECT_EQ(text_of(run(c, execution, false)), definition) << "seed " << seed;
+    EXPECT_EQ(text_of(run_machine(c, execution, false)), definition) << "seed " << seed;
   }
 }
 

@@ -14,21 +14,21 @@ namespace lacuna::wse {
 namespace {
 
 /// 600 general cases in every run, 6,000 in the long one, in parts that run beside each other.
-constexpr int kParts = 6;
+constexpr int kTaskParts = 6;
 
-std::uint64_t cases_of_a_part() {
+std::uint64_t task_cases() {
   return std::getenv("LACUNA_LONG") != nullptr ? 1000 : 100;  // NOLINT(concurrency-mt-unsafe)
 }
 
 class TaskOracle : public testing::TestWithParam<int> {
  protected:
   static std::uint64_t seed(std::uint64_t i) {
-    return 1 + static_cast<std::uint64_t>(GetParam()) + i * kParts;
+    return 1 + static_cast<std::uint64_t>(GetParam()) + i * kTaskParts;
   }
 };
 
 TEST_P(TaskOracle, AgreesWithEveryEngineOnRandomProgramsAndHardware) {
-  const std::uint64_t cases = cases_of_a_part();
+  const std::uint64_t cases = task_cases();
   std::uint64_t waiting = 0;
   for (std::uint64_t i = 0; i < cases; ++i) {
     const std::string result = compare_tasks(random_tasks(seed(i)), seed(i));
@@ -43,25 +43,25 @@ TEST_P(TaskOracle, AgreesWithEveryEngineOnRandomProgramsAndHardware) {
 
 TEST_P(TaskOracle, AgreesOnLinesThatHandWordsOn) {
   std::uint64_t swept = 0;
-  for (std::uint64_t i = 0; i < cases_of_a_part() / 3; ++i) {
+  for (std::uint64_t i = 0; i < task_cases() / 3; ++i) {
     const TaskCase made = random_relays(seed(i));
     if (find_relays(made.params, made.program)) ++swept;
     if (differs(compare_tasks(made, seed(i)))) FAIL() << reduce_tasks(made, seed(i));
   }
-  EXPECT_GT(swept, cases_of_a_part() / 12);
+  EXPECT_GT(swept, task_cases() / 12);
 }
 
 TEST_P(TaskOracle, AgreesOnCirclesThatShiftWords) {
   std::uint64_t swept = 0;
-  for (std::uint64_t i = 0; i < cases_of_a_part() / 3; ++i) {
+  for (std::uint64_t i = 0; i < task_cases() / 3; ++i) {
     const TaskCase made = random_shifts(seed(i));
     if (find_shifts(made.params, made.program)) ++swept;
     if (differs(compare_tasks(made, seed(i)))) FAIL() << reduce_tasks(made, seed(i));
   }
-  EXPECT_GT(swept, cases_of_a_part() / 15);
+  EXPECT_GT(swept, task_cases() / 15);
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, TaskOracle, testing::Range(0, kParts));
+INSTANTIATE_TEST_SUITE_P(Parts, TaskOracle, testing::Range(0, kTaskParts));
 
 }  // namespace
 }  // namespace lacuna::wse

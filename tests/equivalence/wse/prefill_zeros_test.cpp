@@ -58,17 +58,18 @@ void add_inputs(const DecoderModel& m, std::uint32_t tokens, std::uint64_t seed,
   zeros.inputs[at(Projection::down)] = channels(m.ffn, 1, tokens, "0.2", seed + 3);
 }
 
-NonZeros pattern(const char* text, std::uint32_t outputs, std::uint32_t inputs,
-                 std::uint64_t seed) {
+NonZeros prefill_pattern(const char* text, std::uint32_t outputs, std::uint32_t inputs,
+                         std::uint64_t seed) {
   return NonZeros(generate_mask(parse_pattern(text), outputs, inputs, seed));
 }
 
 void add_weights(const DecoderModel& m, const char* text, DecodeZeros& zeros) {
   const std::uint32_t q = m.heads * m.head_dim;
-  zeros.weights[at(Projection::qkv)] = pattern(text, q + 2 * m.kv_heads * m.head_dim, m.width, 1);
-  zeros.weights[at(Projection::o)] = pattern(text, m.width, q, 2);
-  zeros.weights[at(Projection::up)] = pattern(text, 2 * m.ffn, m.width, 3);
-  zeros.weights[at(Projection::down)] = pattern(text, m.width, m.ffn, 4);
+  zeros.weights[at(Projection::qkv)] =
+      prefill_pattern(text, q + 2 * m.kv_heads * m.head_dim, m.width, 1);
+  zeros.weights[at(Projection::o)] = prefill_pattern(text, m.width, q, 2);
+  zeros.weights[at(Projection::up)] = prefill_pattern(text, 2 * m.ffn, m.width, 3);
+  zeros.weights[at(Projection::down)] = prefill_pattern(text, m.width, m.ffn, 4);
 }
 
 /// The block with zeros of activations, of weights in a pattern, or both.
@@ -85,8 +86,8 @@ PrefillShape with_zeros(const DecoderModel& m, PrefillBlock block, bool inputs, 
 DecoderModel even_model() { return grouped_model(72, 16, 68); }
 
 /// The largest error of a layer of a chunk against a plain computation with these zeros.
-double error(const PrefillShape& shape, const std::shared_ptr<const DecodeZeros>& of_numbers,
-             bool both_engines = false) {
+double difference(const PrefillShape& shape, const std::shared_ptr<const DecodeZeros>& of_numbers,
+                  bool both_engines = false) {
   const DecoderModel& m = shape.model();
   DecodeBlock plain = small_block(m.kv_heads, 1, 1);
   if (of_numbers != nullptr) {
@@ -117,17 +118,18 @@ double error(const PrefillShape& shape, const std::shared_ptr<const DecodeZeros>
   return most;
 }
 
-double error(const PrefillShape& shape, bool both_engines = false) {
-  return error(shape, shape.block().zeros, both_engines);
+double difference(const PrefillShape& shape, bool both_engines = false) {
+  return difference(shape, shape.block().zeros, both_engines);
 }
 
 TEST(PrefillZeros, AreLeftOutWithoutChangingTheResult) {
   const DecoderModel model = even_model();
   for (const char* const text : {"2:4", "bernoulli:0.3", "unstructured:0.6", "block4:0.5"}) {
-    EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 8), false, text)), 2 * kHalves) << text;
+    EXPECT_LT(difference(with_zeros(model, prompt_block(8, 8, 8), false, text)), 2 * kHalves)
+        << text;
   }
-  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 8), true, nullptr), true), 2 * kHalves);
-  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 8), true, "bernoulli:0.4"), true),
+  EXPECT_LT(difference(with_zeros(model, prompt_block(8, 8, 8), true, nullptr), true), 2 * kHalves);
+  EXPECT_LT(difference(with_zeros(model, prompt_block(8, 8, 8), true, "bernoulli:0.4"), true),
             2 * kHalves);
 }
 
@@ -135,17 +137,19 @@ TEST(PrefillZeros, AreLeftOutWithoutChangingTheResult) {
 // tiles of activations, of a high one of weights; of a chunk that is not full some have no tokens.
 TEST(PrefillZeros, OfSeveralTokensAndOnBlocksThatAreNoSquare) {
   const DecoderModel model = even_model();
-  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 16), true, "2:4")), 2 * kHalves);
-  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 5), true, "2:4")), 2 * kHalves);
-  EXPECT_LT(error(with_zeros(model, prompt_block(16, 8, 16), true, "bernoulli:0.3")), 2 * kHalves);
-  EXPECT_LT(error(with_zeros(model, prompt_block(4, 8, 8), true, "bernoulli:0.3")), 2 * kHalves);
+  EXPECT_LT(difference(with_zeros(model, prompt_block(8, 8, 16), true, "2:4")), 2 * kHalves);
+  EXPECT_LT(difference(with_zeros(model, prompt_block(8, 8, 5), true, "2:4")), 2 * kHalves);
+  EXPECT_LT(difference(with_zeros(model, prompt_block(16, 8, 16), true, "bernoulli:0.3")),
+            2 * kHalves);
+  EXPECT_LT(difference(with_zeros(model, prompt_block(4, 8, 8), true, "bernoulli:0.3")),
+            2 * kHalves);
 }
 
 /// With zeros that the numbers do not have something is left out that counts.
 TEST(PrefillZeros, OfOtherNumbersChangeIt) {
   const DecoderModel model = even_model();
-  EXPECT_GT(error(with_zeros(model, prompt_block(8, 8, 8), true, nullptr), nullptr), 0.1);
-  EXPECT_GT(error(with_zeros(model, prompt_block(8, 8, 8), false, "2:4"), nullptr), 0.1);
+  EXPECT_GT(difference(with_zeros(model, prompt_block(8, 8, 8), true, nullptr), nullptr), 0.1);
+  EXPECT_GT(difference(with_zeros(model, prompt_block(8, 8, 8), false, "2:4"), nullptr), 0.1);
 }
 
 /// All outputs of an input, or none, in every tile.
@@ -169,7 +173,7 @@ TEST(PrefillZeros, WholeInputsAreListedByTheirNumber) {
   // of every other one of f inputs, d weights and its number
   const std::uint32_t inputs = (shape.f() + 1) / 2;
   EXPECT_EQ(shape.tile_halves(Projection::down), inputs * shape.d() + inputs);
-  EXPECT_LT(error(shape), 2 * kHalves);
+  EXPECT_LT(difference(shape), 2 * kHalves);
 }
 
 Cycle cycles_of(const SparseTile& job) {
@@ -281,8 +285,9 @@ TEST(PrefillZeros, WhatHasNoProgramIsRefused) {
 TEST(PrefillZeros, OfExpertsAreLeftOutWithoutChangingTheResult) {
   DecoderModel model = even_model();
   model.experts = {4, 2};
-  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 8), true, "2:4"), true), 2 * kHalves);
-  EXPECT_LT(error(with_zeros(model, prompt_block(8, 8, 16), false, "bernoulli:0.3")), 2 * kHalves);
+  EXPECT_LT(difference(with_zeros(model, prompt_block(8, 8, 8), true, "2:4"), true), 2 * kHalves);
+  EXPECT_LT(difference(with_zeros(model, prompt_block(8, 8, 16), false, "bernoulli:0.3")),
+            2 * kHalves);
 }
 
 }  // namespace

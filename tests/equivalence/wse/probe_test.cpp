@@ -38,13 +38,21 @@ TaskProgram random_program(std::uint64_t seed, const CodeCosts& costs) {
     }
     case 2:
       return plan_line_probe({pick(1, 40), pick(1, 6), pick(0, 1) == 0, true}, costs);
-    case 3:
-      return plan_word_tasks(static_cast<WordWork>(pick(0, 3)), pick(1, 12), costs);
-    case 4:
-      return plan_store_and_forward(pick(1, 5), pick(1, 40), costs);
-    case 5:
-      return pick(0, 1) == 0 ? plan_park(pick(1, 5), pick(1, 9), costs)
-                             : plan_reload(pick(1, 5), pick(1, 9), pick(0, 1) == 0, costs);
+    case 3: {
+      const auto kind = static_cast<WordWork>(pick(0, 3));
+      return plan_word_tasks(kind, pick(1, 12), costs);
+    }
+    case 4: {
+      const std::uint32_t stages = pick(1, 5);
+      return plan_store_and_forward(stages, pick(1, 40), costs);
+    }
+    case 5: {
+      const bool park = pick(0, 1) == 0;
+      const bool bulk = pick(0, 1) == 0;
+      const std::uint32_t cores = pick(1, 5);
+      const std::uint32_t words = pick(1, 9);
+      return park ? plan_park(cores, words, costs) : plan_reload(cores, words, bulk, costs);
+    }
     case 6:
       return plan_point_stencil({pick(2, 5), pick(2, 5), pick(1, 6), pick(0, 1) == 0, pick(1, 4)},
                                 costs);

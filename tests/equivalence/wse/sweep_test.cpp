@@ -16,7 +16,7 @@
 namespace lacuna::wse {
 namespace {
 
-struct Batch {
+struct SweepBatch {
   Rows rows;
   std::uint64_t first_seed;
   bool wide;                 // numbers that need 16 bits
@@ -24,9 +24,9 @@ struct Batch {
   bool routes = false;       // any reduction, and words that enter in any row
 };
 
-constexpr std::uint64_t kCases = 40;
+constexpr std::uint64_t kSweepCases = 40;
 
-class RandomSweep : public ::testing::TestWithParam<Batch> {
+class RandomSweep : public ::testing::TestWithParam<SweepBatch> {
  protected:
   /// More columns than a block of lanes has, and more groups and rounds.
   static void widen(StreamingScenario& scenario, std::uint64_t seed) {
@@ -71,7 +71,7 @@ class RandomSweep : public ::testing::TestWithParam<Batch> {
 };
 
 TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
-  const std::uint64_t cases = kCases * test::long_factor();
+  const std::uint64_t cases = kSweepCases * test::long_factor();
   std::uint64_t split = 0;
   for (std::uint64_t seed = GetParam().first_seed * 10; seed < GetParam().first_seed * 10 + cases;
        ++seed) {
@@ -105,20 +105,20 @@ TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
 
 INSTANTIATE_TEST_SUITE_P(
     Seeds, RandomSweep,
-    ::testing::Values(Batch{Rows::one_class, 10000, false}, Batch{Rows::one_class, 11000, false},
-                      Batch{Rows::one_class, 12000, true}, Batch{Rows::remainder, 20000, false},
-                      Batch{Rows::remainder, 21000, true}, Batch{Rows::unequal, 30000, false},
-                      Batch{Rows::unequal, 31000, false, true},
-                      Batch{Rows::unequal, 32000, true, true},
-                      Batch{Rows::random_blocks, 40000, false},
-                      Batch{Rows::one_class, 50000, false, false, true},
-                      Batch{Rows::one_class, 51000, true, false, true},
-                      Batch{Rows::remainder, 52000, false, false, true},
-                      Batch{Rows::remainder, 53000, true, false, true},
-                      Batch{Rows::unequal, 54000, false, false, true},
-                      Batch{Rows::unequal, 55000, true, true, true},
-                      Batch{Rows::random_blocks, 56000, false, false, true},
-                      Batch{Rows::random_blocks, 57000, false, false, true}));
+    ::testing::Values(
+        SweepBatch{Rows::one_class, 10000, false}, SweepBatch{Rows::one_class, 11000, false},
+        SweepBatch{Rows::one_class, 12000, true}, SweepBatch{Rows::remainder, 20000, false},
+        SweepBatch{Rows::remainder, 21000, true}, SweepBatch{Rows::unequal, 30000, false},
+        SweepBatch{Rows::unequal, 31000, false, true}, SweepBatch{Rows::unequal, 32000, true, true},
+        SweepBatch{Rows::random_blocks, 40000, false},
+        SweepBatch{Rows::one_class, 50000, false, false, true},
+        SweepBatch{Rows::one_class, 51000, true, false, true},
+        SweepBatch{Rows::remainder, 52000, false, false, true},
+        SweepBatch{Rows::remainder, 53000, true, false, true},
+        SweepBatch{Rows::unequal, 54000, false, false, true},
+        SweepBatch{Rows::unequal, 55000, true, true, true},
+        SweepBatch{Rows::random_blocks, 56000, false, false, true},
+        SweepBatch{Rows::random_blocks, 57000, false, false, true}));
 
 std::string deadlock(const HardwareParams& params, const Program& program, Engine engine) {
   RunOptions options;

@@ -20,7 +20,7 @@
 namespace lacuna {
 namespace {
 
-constexpr std::uint64_t kCases = 100;
+constexpr std::uint64_t kTargetCases = 100;
 
 class TargetEngines : public testing::TestWithParam<const char*> {
  protected:
@@ -35,14 +35,14 @@ TEST_P(TargetEngines, AgreeWithTheOracleOnPrograms) {
   const auto chip = machine();
   const auto& params = static_cast<const WseParams&>(chip->parameters());
   std::uint64_t waiting = 0;
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kTargetCases; ++seed) {
     wse::TaskCase made = wse::random_tasks(seed);
     made.params = params.task_hardware();
     const std::string result = wse::compare_tasks(made, seed);
     ASSERT_FALSE(wse::differs(result)) << "seed " << seed << ": " << result;
     waiting += result.empty() ? 0 : 1;
   }
-  EXPECT_LT(waiting, kCases / 2);  // or too little is compared
+  EXPECT_LT(waiting, kTargetCases / 2);  // or too little is compared
 }
 
 TEST_P(TargetEngines, AgreeWithTheOracleOnStreams) {
@@ -50,15 +50,15 @@ TEST_P(TargetEngines, AgreeWithTheOracleOnStreams) {
   const auto& params = static_cast<const WseParams&>(chip->parameters());
   std::uint64_t waiting = 0;
   unsigned faster = 0;
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kTargetCases; ++seed) {
     wse::StreamCase made = seed % 3 == 0 ? wse::random_gradient(seed) : wse::random_streams(seed);
     made.params.router = params.router;
     const std::string result = wse::compare_streams(made, seed, faster);
     ASSERT_FALSE(wse::differs(result)) << "seed " << seed << ": " << result;
     waiting += result.empty() ? 0 : 1;
   }
-  EXPECT_LT(waiting, kCases / 4);
-  EXPECT_GT(faster, kCases / 30);
+  EXPECT_LT(waiting, kTargetCases / 4);
+  EXPECT_GT(faster, kTargetCases / 30);
 }
 
 std::string counts_of(const OpResult& result) {
@@ -69,7 +69,7 @@ std::string counts_of(const OpResult& result) {
   return text;
 }
 
-Mask random_mask(const LayerOp& op, Random& random) {
+Mask target_mask(const LayerOp& op, Random& random) {
   Mask mask;
   mask.rows = op.m;
   mask.cols = op.k;
@@ -85,7 +85,7 @@ Mask random_mask(const LayerOp& op, Random& random) {
 }
 
 TEST_P(TargetEngines, AgreeOnProductsAndFoldingIsExact) {
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (std::uint64_t seed = 1; seed <= kTargetCases; ++seed) {
     Random random(stream_seed(seed, "target"));
     const auto chip = machine();
     chip->set("wafer.columns", std::to_string(1 + random.bounded(6)), "");
@@ -96,7 +96,7 @@ TEST_P(TargetEngines, AgreeOnProductsAndFoldingIsExact) {
     op.n = 1 + static_cast<std::uint32_t>(random.bounded(60));
     op.dtype = random.bounded(3) == 0 ? DType::fp32 : DType::fp16;
     op.mode = random.bounded(3) == 0 ? Mode::static_ : Mode::automatic;
-    const Mask mask = random_mask(op, random);
+    const Mask mask = target_mask(op, random);
     const auto counts = [&](Engine engine, bool fold) {
       Execution execution;
       execution.engine = engine;

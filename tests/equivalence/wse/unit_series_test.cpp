@@ -23,7 +23,7 @@ struct Case {
   std::map<std::string, std::string> settings;
 };
 
-std::string pick(Random& random, const std::vector<std::string>& words) {
+std::string draw_between(Random& random, const std::vector<std::string>& words) {
   return words[random.bounded(words.size())];
 }
 
@@ -50,20 +50,20 @@ Case random_case(std::uint64_t seed) {
   c.settings["wafer.columns"] = std::to_string(2 + random.bounded(8));
   c.settings["wafer.rows"] = std::to_string(1 + random.bounded(9));
   c.settings["ws.lookahead"] = std::to_string(1 + random.bounded(9));
-  c.settings["ws.ring"] = pick(random, {"fp16", "fp32"});
-  c.settings["ws.row_order"] = pick(random, {"ring", "rotate", "natural"});
-  c.settings["ws.k_partition"] = pick(random, {"block", "cyclic", "balanced"});
-  c.settings["io.share"] = pick(random, {"0", "0.3", "1"});
-  c.settings["map.align"] = pick(random, {"good", "bad"});
-  c.settings["mem.fma16_stalls"] = pick(random, {"0", "3"});
-  c.settings["ws.zero_filter"] = pick(random, {"true", "true", "false"});
-  c.settings["core.sched"] = pick(random, {"ut_first", "main_first", "round_robin"});
-  c.settings["ws.reduce"] = pick(random, {"ring", "chain", "two_phase"});
-  c.settings["ws.inject"] = pick(random, {"column_top", "middle_row"});
+  c.settings["ws.ring"] = draw_between(random, {"fp16", "fp32"});
+  c.settings["ws.row_order"] = draw_between(random, {"ring", "rotate", "natural"});
+  c.settings["ws.k_partition"] = draw_between(random, {"block", "cyclic", "balanced"});
+  c.settings["io.share"] = draw_between(random, {"0", "0.3", "1"});
+  c.settings["map.align"] = draw_between(random, {"good", "bad"});
+  c.settings["mem.fma16_stalls"] = draw_between(random, {"0", "3"});
+  c.settings["ws.zero_filter"] = draw_between(random, {"true", "true", "false"});
+  c.settings["core.sched"] = draw_between(random, {"ut_first", "main_first", "round_robin"});
+  c.settings["ws.reduce"] = draw_between(random, {"ring", "chain", "two_phase"});
+  c.settings["ws.inject"] = draw_between(random, {"column_top", "middle_row"});
   return c;
 }
 
-OpResult run(const Case& c, const Execution& execution) {
+OpResult run_series(const Case& c, const Execution& execution) {
   const auto machine = make_wse_machine("wse2");
   for (const auto& [path, text] : c.settings) machine->set(path, text, "");
   machine->check();
@@ -97,7 +97,7 @@ TEST(UnitSeriesOfAWafer, IsTheSameHoweverRowsAreSimulated) {
     folded.view = 1 + seed % 9;
     OpResult first;
     try {
-      first = run(c, folded);
+      first = run_series(c, folded);
     } catch (const std::exception&) {
       continue;  // what a machine refuses it refuses without a view too
     }
@@ -112,7 +112,7 @@ TEST(UnitSeriesOfAWafer, IsTheSameHoweverRowsAreSimulated) {
     Execution clocked = folded;
     clocked.engine = Engine::clocked;
     for (const Execution& execution : {rows, cores, clocked}) {
-      const OpResult other = run(c, execution);
+      const OpResult other = run_series(c, execution);
       EXPECT_EQ(other.units_in_time->ends, first.units_in_time->ends);
       EXPECT_EQ(other.units_in_time->behind, first.units_in_time->behind);
       ASSERT_EQ(unfolded(*other.units_in_time), expected);
@@ -138,7 +138,7 @@ TEST(UnitSeriesOfAWafer, CountsTheZerosThatWereKeptOut) {
   c.settings = {{"wafer.columns", "4"}, {"wafer.rows", "2"}};
   Execution execution;
   execution.view = 5;
-  const OpResult result = run(c, execution);
+  const OpResult result = run_series(c, execution);
   const auto all = unfolded(*result.units_in_time);
   const auto sum = [&](const char* name) {
     const std::vector<std::uint64_t>& values = all.at(name);

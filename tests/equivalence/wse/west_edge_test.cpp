@@ -112,7 +112,7 @@ TEST(WestEdge, NeedsARowForTokens) {
   EXPECT_THROW((void)cycles(fast(4, 2), product(3, 5, 8), "west_edge", "2"), UnsupportedError);
 }
 
-std::string pick(Random& random, std::initializer_list<const char*> from) {
+std::string pick_between(Random& random, std::initializer_list<const char*> from) {
   return *(from.begin() + random.bounded(from.size()));
 }
 
@@ -135,17 +135,17 @@ Scenario random_scenario(std::uint64_t seed) {
                 {"io.dist_rows", std::to_string(edge)},
                 {"ws.inject", "west_edge"},
                 {"ws.lookahead", std::to_string(upto(4))},
-                {"io.gbit", pick(random, {"40", "1200", "100000"})},
+                {"io.gbit", pick_between(random, {"40", "1200", "100000"})},
                 {"io.share", "1"},
-                {"ws.row_order", pick(random, {"ring", "rotate", "natural"})},
-                {"ws.k_partition", pick(random, {"block", "cyclic", "balanced"})},
-                {"ws.reduce", pick(random, {"ring", "ring", "chain", "tree", "two_phase"})},
-                {"io.stream", pick(random, {"per_column", "row_ordered"})},
-                {"router.arbiter", pick(random, {"round_robin", "fixed"})},
-                {"router.multicast", pick(random, {"independent", "lockstep"})},
-                {"router.entries", pick(random, {"1", "2", "3"})},
-                {"router.hop", pick(random, {"1", "2"})},
-                {"core.dispatch", pick(random, {"0", "4"})}};
+                {"ws.row_order", pick_between(random, {"ring", "rotate", "natural"})},
+                {"ws.k_partition", pick_between(random, {"block", "cyclic", "balanced"})},
+                {"ws.reduce", pick_between(random, {"ring", "ring", "chain", "tree", "two_phase"})},
+                {"io.stream", pick_between(random, {"per_column", "row_ordered"})},
+                {"router.arbiter", pick_between(random, {"round_robin", "fixed"})},
+                {"router.multicast", pick_between(random, {"independent", "lockstep"})},
+                {"router.entries", pick_between(random, {"1", "2", "3"})},
+                {"router.hop", pick_between(random, {"1", "2"})},
+                {"core.dispatch", pick_between(random, {"0", "4"})}};
   s.op = product(upto(12), upto(20), upto(30));
   s.op.pattern.name = "unstructured";
   s.mask = {s.op.m, s.op.k, 1, 1, {0}, {}};

@@ -110,7 +110,7 @@ TEST_F(RunsWithBounds, AreTheirOwnBoundWithoutTheEdgeIfNothingPassesIt) {
   EXPECT_EQ(cycles("ideal", kLayersOnCores + " " + kFed), before);
 }
 
-std::string name_of(const ::testing::TestParamInfo<WithoutACost>& each) { return each.param.name; }
+std::string cost_of(const ::testing::TestParamInfo<WithoutACost>& each) { return each.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, ABound,
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         WithoutACost{"QueuesOfLayers", "ideal exchange", kLayersOnCores.c_str(), kRoom},
         WithoutACost{"UnevenRowsOfAWafer", "perfect balance", kUnevenOnCores.c_str(),
                      "--set ws.lookahead=64 --set queue.in=6,6,1024,4"}),
-    name_of);
+    cost_of);
 
 TEST(Bounds, HaveNoHeadingWhereNothingRan) {
   const std::string run = "run --machine bow --set ipu.tiles=16 --gemm 64x64x64";

@@ -15,11 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-double number(const Ran& ran, const std::string& name) {
-  const std::size_t at = ran.out.find("\"" + name + "\": ");
-  return at == std::string::npos ? -1 : std::stod(ran.out.substr(at + name.size() + 4));
-}
-
 /// Small models on two blocks of 16 x 16 cores.
 class DecodeRun : public ::testing::Test {
  protected:

@@ -58,7 +58,7 @@ TEST(ExpertLayers, ComputeWhatTheyShouldOnBothMachines) {
   }
 }
 
-std::string cycles_of(const std::string& json) {
+std::string cycles_in(const std::string& json) {
   std::string cycles;
   std::size_t at = 0;
   while ((at = json.find("\"cycles\": ", at)) != std::string::npos) {
@@ -81,8 +81,8 @@ TEST(ExpertLayers, TakeAsLongInBothEngines) {
     const Ran event = run_real(run + "event");
     const Ran clocked = run_real(run + "clocked");
     ASSERT_EQ(clocked.status, 0) << clocked.err;
-    EXPECT_NE(cycles_of(event.out), "");
-    EXPECT_EQ(cycles_of(event.out), cycles_of(clocked.out)) << machine;
+    EXPECT_NE(cycles_in(event.out), "");
+    EXPECT_EQ(cycles_in(event.out), cycles_in(clocked.out)) << machine;
   }
 }
 
@@ -94,7 +94,7 @@ TEST(ExpertLayers, TakeTheLargestOutAsOftenAsTheySay) {
     const std::string trace = bench.file("t.csv", head + "c,take_max,16,24," + repeat + "\n");
     const Ran ran = run_real("run --json --quiet --trace " + trace + " --machine " + machine);
     EXPECT_EQ(ran.status, 0) << ran.err;
-    const std::string all = cycles_of(ran.out);
+    const std::string all = cycles_in(ran.out);
     return std::stoull(all.substr(all.find(' ') + 1));
   };
   for (const char* machine :

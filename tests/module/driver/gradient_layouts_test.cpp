@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const char* const kWafer =
+const char* const kGradientWafer =
     "run --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet ";
 
 enum class Weights { sparse, dense };
@@ -44,20 +44,20 @@ std::string step(const ProgramBench& bench, Weights weights) {
 using Cycles = std::map<std::string, std::uint64_t>;
 
 /// Of each row, by id, and of all.
-Cycles cycles_of(const ProgramBench& bench, const std::string& trace, const std::string& more) {
+Cycles row_cycles(const ProgramBench& bench, const std::string& trace, const std::string& more) {
   const Ran ran =
-      run_real(kWafer + ("--trace " + trace) + " --out " + bench.path("out") + " " + more);
+      run_real(kGradientWafer + ("--trace " + trace) + " --out " + bench.path("out") + " " + more);
   EXPECT_EQ(ran.status, 0) << more << '\n' << ran.err << ran.out;
   return cycles_by_row(bench.path("out"));
 }
 
-Cycles cycles(const ProgramBench& bench, const std::string& more,
-              Weights weights = Weights::sparse) {
-  return cycles_of(bench, step(bench, weights), more);
+Cycles step_cycles(const ProgramBench& bench, const std::string& more,
+                   Weights weights = Weights::sparse) {
+  return row_cycles(bench, step(bench, weights), more);
 }
 
-std::string layouts(const ProgramBench& bench, const std::string& y, const std::string& dx,
-                    const std::string& dw) {
+std::string gradient_layouts(const ProgramBench& bench, const std::string& y, const std::string& dx,
+                             const std::string& dw) {
   return "--layout " +
          bench.file("l.yaml", "layouts:\n  - {id: y, layout: {" + y + "}}\n  - {id: dx, layout: {" +
                                   dx + "}}\n  - {id: dw, layout: {" + dw + "}}\n");
@@ -68,25 +68,27 @@ std::string layouts(const ProgramBench& bench, const std::string& y, const std::
 // takes the rows of dY that it makes, so that nothing is moved to as many groups.
 TEST(GradientLayouts, DyAndXAreMovedFromWhereProductsHeldThem) {
   const ProgramBench bench;
-  const Cycles planned = cycles(bench, "");
-  const Cycles two = cycles(bench, "--set ws.groups=2");
+  const Cycles planned = step_cycles(bench, "");
+  const Cycles two = step_cycles(bench, "--set ws.groups=2");
   const std::string groups = "ws.groups: 2";
-  EXPECT_EQ(cycles(bench, layouts(bench, "", "", "")), planned);
-  EXPECT_EQ(cycles(bench, layouts(bench, groups, groups, groups)), two);
+  EXPECT_EQ(step_cycles(bench, gradient_layouts(bench, "", "", "")), planned);
+  EXPECT_EQ(step_cycles(bench, gradient_layouts(bench, groups, groups, groups)), two);
   const std::string cyclic = "ws.k_partition: cyclic";
-  const Cycles dealt = cycles(bench, "--set ws.k_partition=cyclic");
-  EXPECT_EQ(cycles(bench, layouts(bench, cyclic, cyclic, cyclic)).at("dw"), dealt.at("dw"));
+  const Cycles dealt = step_cycles(bench, "--set ws.k_partition=cyclic");
+  EXPECT_EQ(step_cycles(bench, gradient_layouts(bench, cyclic, cyclic, cyclic)).at("dw"),
+            dealt.at("dw"));
 
-  const std::uint64_t of_x = cycles(bench, layouts(bench, cyclic, "", "")).at("dw");
-  const std::uint64_t of_dy = cycles(bench, layouts(bench, "", cyclic, "")).at("dw");
+  const std::uint64_t of_x = step_cycles(bench, gradient_layouts(bench, cyclic, "", "")).at("dw");
+  const std::uint64_t of_dy = step_cycles(bench, gradient_layouts(bench, "", cyclic, "")).at("dw");
   EXPECT_GT(of_x, planned.at("dw"));
   EXPECT_GT(of_dy, planned.at("dw"));
-  const std::uint64_t of_both = cycles(bench, layouts(bench, cyclic, cyclic, "")).at("dw");
+  const std::uint64_t of_both =
+      step_cycles(bench, gradient_layouts(bench, cyclic, cyclic, "")).at("dw");
   EXPECT_EQ(of_both - planned.at("dw"), of_x - planned.at("dw") + (of_dy - planned.at("dw")))
       << "one after the other";
   // from one group to two, and back to one that has it already
-  EXPECT_GT(cycles(bench, layouts(bench, "", "", groups)).at("dw"), two.at("dw"));
-  const Cycles dw_alone = cycles(bench, layouts(bench, "", "", groups));
+  EXPECT_GT(step_cycles(bench, gradient_layouts(bench, "", "", groups)).at("dw"), two.at("dw"));
+  const Cycles dw_alone = step_cycles(bench, gradient_layouts(bench, "", "", groups));
   EXPECT_EQ(dw_alone.at("dx"), planned.at("dx")) << "what comes later does not matter";
 }
 
@@ -95,13 +97,13 @@ TEST(GradientLayouts, DyAndXAreMovedFromWhereProductsHeldThem) {
 TEST(GradientLayouts, OfDenseWeightsGoByWayOfTheBlocksOfFunctions) {
   const ProgramBench bench;
   const auto of = [&](const std::string& y, const std::string& dx, const std::string& dw) {
-    return cycles(bench, layouts(bench, y, dx, dw), Weights::dense).at("dw");
+    return step_cycles(bench, gradient_layouts(bench, y, dx, dw), Weights::dense).at("dw");
   };
-  const Cycles planned = cycles(bench, "", Weights::dense);
-  EXPECT_EQ(cycles(bench, layouts(bench, "", "", ""), Weights::dense), planned);
+  const Cycles planned = step_cycles(bench, "", Weights::dense);
+  EXPECT_EQ(step_cycles(bench, gradient_layouts(bench, "", "", ""), Weights::dense), planned);
   const std::string cyclic = "ws.k_partition: cyclic";
   EXPECT_EQ(of(cyclic, cyclic, cyclic),
-            cycles(bench, "--set ws.k_partition=cyclic", Weights::dense).at("dw"));
+            step_cycles(bench, "--set ws.k_partition=cyclic", Weights::dense).at("dw"));
 
   // y holds 96 features of 60 tokens as dx leaves them
   const auto taken_by_a_function = [&](const std::string& features, const std::string& dx) {
@@ -110,7 +112,7 @@ TEST(GradientLayouts, OfDenseWeightsGoByWayOfTheBlocksOfFunctions) {
         "dx,gemm," +
         features + ",72,60,fp16,,\nz,eltwise," + features + ",,60,fp16,gelu,dx\n";
     const std::string file = bench.file("z.yaml", "layouts:\n  - {id: dx, layout: {" + dx + "}}\n");
-    return cycles_of(bench, bench.file("z.csv", rows), "--layout " + file).at("z");
+    return row_cycles(bench, bench.file("z.csv", rows), "--layout " + file).at("z");
   };
   const std::uint64_t of_x = of(cyclic, "", "") - planned.at("dw");
   const std::uint64_t of_dy = of("", cyclic, "") - planned.at("dw");
@@ -129,20 +131,20 @@ TEST(GradientLayouts, OfDenseWeightsGoByWayOfTheBlocksOfFunctions) {
         "ws.k_partition: cyclic", "ws.inject: middle_row"}) {
     const std::string file = bench.file("p.yaml", "layouts:\n  - {id: p, layout: {" + own + "}}\n");
     EXPECT_EQ(of("", "", own),
-              cycles_of(bench, product, "--residency streamed --layout " + file).at("p"))
+              row_cycles(bench, product, "--residency streamed --layout " + file).at("p"))
         << own;
   }
 }
 
 TEST(GradientLayouts, BothEnginesMoveAlikeAndValuesHold) {
   const ProgramBench bench;
-  const std::string mixed = layouts(bench, "ws.groups: 3", "ws.k_partition: balanced",
-                                    "ws.groups: 2, ws.lie: "
-                                    "interleaved");
+  const std::string mixed = gradient_layouts(bench, "ws.groups: 3", "ws.k_partition: balanced",
+                                             "ws.groups: 2, ws.lie: "
+                                             "interleaved");
   for (const Weights weights : {Weights::sparse, Weights::dense}) {
-    const Cycles event = cycles(bench, mixed, weights);
-    EXPECT_EQ(cycles(bench, mixed + " --engine clocked", weights), event);
-    EXPECT_EQ(cycles(bench, mixed + " --values", weights), event);
+    const Cycles event = step_cycles(bench, mixed, weights);
+    EXPECT_EQ(step_cycles(bench, mixed + " --engine clocked", weights), event);
+    EXPECT_EQ(step_cycles(bench, mixed + " --values", weights), event);
   }
 }
 
@@ -151,18 +153,18 @@ TEST(GradientLayouts, BestIsNoSlowerThanPlannedOrThanGroupsAndIsReplayed) {
   const ProgramBench bench;
   for (const Weights weights : {Weights::sparse, Weights::dense}) {
     const auto total = [&](const std::string& more) {
-      return cycles(bench, more, weights).at("TOTAL");
+      return step_cycles(bench, more, weights).at("TOTAL");
     };
-    const Cycles best = cycles(bench, "--layout best", weights);
+    const Cycles best = step_cycles(bench, "--layout best", weights);
     const std::string found = file_text(bench.path("out/layouts.yaml"));
     EXPECT_THAT(found, HasSubstr("dw"));
     EXPECT_THAT(found, HasSubstr("dx"));
     EXPECT_LT(best.at("TOTAL"), total(""));
     for (const std::string groups : {"ws.groups: 2", "ws.groups: 3"}) {
-      EXPECT_LE(best.at("TOTAL"), total(layouts(bench, groups, groups, groups)));
-      EXPECT_LE(best.at("TOTAL"), total(layouts(bench, "", "", groups)));
+      EXPECT_LE(best.at("TOTAL"), total(gradient_layouts(bench, groups, groups, groups)));
+      EXPECT_LE(best.at("TOTAL"), total(gradient_layouts(bench, "", "", groups)));
     }
-    EXPECT_EQ(cycles(bench, "--layout " + bench.file("found.yaml", found), weights), best);
+    EXPECT_EQ(step_cycles(bench, "--layout " + bench.file("found.yaml", found), weights), best);
   }
 }
 
@@ -182,8 +184,8 @@ TEST(GradientLayouts, WithZerosOfXDyIsTurned) {
                           ",bwd,72,60,96,fp16,dot,bernoulli,0.5,5,dy\n");
   };
   const auto moved = [&](const std::string& setting) {
-    return cycles_of(bench, rows("l"), setting).at("dw") -
-           cycles_of(bench, rows("o"), setting).at("dw");  // of whose layer nothing is known
+    return row_cycles(bench, rows("l"), setting).at("dw") -
+           row_cycles(bench, rows("o"), setting).at("dw");  // of whose layer nothing is known
   };
   EXPECT_EQ(moved(""), 0U);
   const std::uint64_t balanced = moved("--set ws.k_partition=balanced");
@@ -204,7 +206,7 @@ TEST(GradientLayouts, OfARowWithOneLayoutIsRefusedByName) {
                  "dw,bmm,l,bwd,72,60,96,fp16,dot,bernoulli,0.5,y\n");
   const auto run = [&](const std::string& dw) {
     return run_real(
-        kWafer + ("--trace " + dense) + " --layout " +
+        kGradientWafer + ("--trace " + dense) + " --layout " +
         bench.file("l.yaml",
                    "layouts:\n  - {id: y, layout: {}}\n  - {id: dw, layout: {" + dw + "}}\n"));
   };

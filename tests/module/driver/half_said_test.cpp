@@ -48,11 +48,6 @@ class HalfSaid : public ::testing::Test {
   Ran on_wafer(const std::string& name, const std::string& words = "") const {
     return run(name, "--machine wse3 --blocks 2x1 --block-cores 8x8 " + words);
   }
-  static double number(const Ran& ran, const std::string& name) {
-    const std::size_t at = ran.out.find("\"" + name + "\": ");
-    return at == std::string::npos ? -1 : std::stod(ran.out.substr(at + name.size() + 4));
-  }
-
   fs::path folder_;
 };
 

@@ -261,13 +261,14 @@ TEST(LostOutput, IsNotTakenForSuccess) {
   EXPECT_EQ(err.str(), "lacuna: standard output cannot be written\n");
 }
 
-std::string name_of(const ::testing::TestParamInfo<Wrong>& info) { return info.param.name; }
+std::string mistake_of(const ::testing::TestParamInfo<Wrong>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(CommandLine, WrongRequest, ::testing::ValuesIn(command_lines()), name_of);
+INSTANTIATE_TEST_SUITE_P(CommandLine, WrongRequest, ::testing::ValuesIn(command_lines()),
+                         mistake_of);
 INSTANTIATE_TEST_SUITE_P(Workload, WrongRequest, ::testing::ValuesIn(shapes_and_patterns()),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Setting, WrongRequest, ::testing::ValuesIn(settings()), name_of);
-INSTANTIATE_TEST_SUITE_P(Place, WrongRequest, ::testing::ValuesIn(places()), name_of);
+                         mistake_of);
+INSTANTIATE_TEST_SUITE_P(Setting, WrongRequest, ::testing::ValuesIn(settings()), mistake_of);
+INSTANTIATE_TEST_SUITE_P(Place, WrongRequest, ::testing::ValuesIn(places()), mistake_of);
 
 }  // namespace
 }  // namespace lacuna::test

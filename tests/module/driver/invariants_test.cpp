@@ -48,7 +48,7 @@ TEST_P(ImpossibleNumber, EndsAComparisonToo) {
   EXPECT_THAT(ran.err, HasSubstr(GetParam().counter));
 }
 
-std::string name_of(const ::testing::TestParamInfo<Planted>& info) { return info.param.fault; }
+std::string fault_of(const ::testing::TestParamInfo<Planted>& info) { return info.param.fault; }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, ImpossibleNumber,
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{"unsent", "exch_received"}, Planted{"classes", "sram_reads"},
                       Planted{"products", "mac_skipped"}, Planted{"useful", "mac_zero"},
                       Planted{"busy", "busy_cycles"}),
-    name_of);
+    fault_of);
 
 // Every bundle of a long element-wise pass loads 16 B and stores 8, all that the ports carry; its
 // instructions are fetched beside: 1,024 x 1,024 x 24 / 8 B of operands and results, the bias that

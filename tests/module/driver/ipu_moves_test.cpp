@@ -21,7 +21,7 @@ using IpuCycles = std::map<std::string, std::uint64_t>;
 constexpr const char* kIpu = "run --machine gc200 --set ipu.tiles=32 --quiet --wide ";
 
 /// Cycles of each row, by id, and of all: the last whole number of its line.
-IpuCycles cycles_of(const std::string& more) {
+IpuCycles ipu_cycles_of(const std::string& more) {
   const Ran ran = run_real(kIpu + more);
   EXPECT_EQ(ran.status, 0) << more << '\n' << ran.err << ran.out;
   std::istringstream lines(ran.out);
@@ -81,13 +81,13 @@ TEST(IpuMoves, WhatLiesAsItIsTakenStaysAndTheRestIsPaidFor) {
   const std::string trace = two_products(bench, kDense, kDense);
   const std::string eight = dense_parts(8, 1, 1);
   const std::string free = " --set planner.operand_moves=false";
-  const IpuCycles alike = cycles_of(trace + laid(bench, eight, eight));
-  EXPECT_EQ(alike, cycles_of(trace + laid(bench, eight, eight) + free));
+  const IpuCycles alike = ipu_cycles_of(trace + laid(bench, eight, eight));
+  EXPECT_EQ(alike, ipu_cycles_of(trace + laid(bench, eight, eight) + free));
   const std::string four = laid(bench, eight, dense_parts(4, 1, 1));
-  const IpuCycles paid = cycles_of(trace + four);
+  const IpuCycles paid = ipu_cycles_of(trace + four);
   EXPECT_THAT(told(bench, trace + four, "result.json"),
               HasSubstr("3584 elements, from where the row before left them"));
-  const IpuCycles unpaid = cycles_of(trace + four + free);
+  const IpuCycles unpaid = ipu_cycles_of(trace + four + free);
   EXPECT_EQ(paid.at("a"), unpaid.at("a"));
   EXPECT_EQ(paid.at("act"), unpaid.at("act"));
   EXPECT_GT(paid.at("b"), unpaid.at("b"));
@@ -99,8 +99,8 @@ TEST(IpuMoves, StaticProductsOfEqualBlocksPayNothing) {
   const ProgramBench bench;
   const std::string trace = two_products(bench, "block,0.25,static,16", "block,0.25,static,16");
   const std::string file = laid(bench, "planner.static_parts: 2", "");
-  EXPECT_EQ(cycles_of(trace + file),
-            cycles_of(trace + file + " --set planner.operand_moves=false"));
+  EXPECT_EQ(ipu_cycles_of(trace + file),
+            ipu_cycles_of(trace + file + " --set planner.operand_moves=false"));
 }
 
 // Whatever kernels and cuts they are of: operands come to where the product takes them, or its
@@ -117,8 +117,8 @@ TEST(IpuMoves, CarryValuesAndBothEnginesCountAlike) {
       for (const std::string& cut : cuts) {
         const std::string file = laid(bench, a == kDense ? cut : "", b == kDense ? cut : "");
         SCOPED_TRACE(a + " " + b + " " + cut);
-        const IpuCycles event = cycles_of(trace + file + " --values");
-        EXPECT_EQ(event, cycles_of(trace + file + " --values --engine clocked"));
+        const IpuCycles event = ipu_cycles_of(trace + file + " --values");
+        EXPECT_EQ(event, ipu_cycles_of(trace + file + " --values --engine clocked"));
         if (a != kDense && b != kDense) break;
       }
     }
@@ -131,8 +131,8 @@ TEST(IpuMoves, OfSerialStepsCarryValues) {
   const std::string trace = two_products(bench, kDense, kDense);
   const std::string steps =
       dense_parts(2, 2, 2) + ", planner.dense_row_steps: 2, planner.dense_column_steps: 2";
-  cycles_of(trace + laid(bench, steps, dense_parts(2, 4, 2)) + " --values");
-  cycles_of(trace + laid(bench, dense_parts(2, 4, 2), steps) + " --values");
+  ipu_cycles_of(trace + laid(bench, steps, dense_parts(2, 4, 2)) + " --values");
+  ipu_cycles_of(trace + laid(bench, dense_parts(2, 4, 2), steps) + " --values");
 }
 
 // Planned is among what is chosen from, with its moves; a file says what was found again.
@@ -140,9 +140,9 @@ TEST(IpuMoves, RowsTogetherAreNoSlowerThanPlanned) {
   const ProgramBench bench;
   const std::string trace = two_products(bench, kDense, kDense);
   const std::string found = told(bench, trace + " --layout best --no-cache", "layouts.yaml");
-  const IpuCycles best = cycles_of(trace + " --layout best --no-cache");
-  EXPECT_LE(best.at("TOTAL"), cycles_of(trace + laid(bench, "", "")).at("TOTAL"));
-  EXPECT_EQ(cycles_of(trace + " --layout " + bench.file("found.yaml", found)), best);
+  const IpuCycles best = ipu_cycles_of(trace + " --layout best --no-cache");
+  EXPECT_LE(best.at("TOTAL"), ipu_cycles_of(trace + laid(bench, "", "")).at("TOTAL"));
+  EXPECT_EQ(ipu_cycles_of(trace + " --layout " + bench.file("found.yaml", found)), best);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ const char* const kMachine =
     "run --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet ";
 
 /// Two products with a function between them, and one that takes from the second directly.
-std::string trace(const ProgramBench& bench, const std::string& residency = "streamed") {
+std::string joint_trace(const ProgramBench& bench, const std::string& residency = "streamed") {
   const std::string product = "spmm,fwd,96,96,60,fp16,,unstructured,0.2," + residency + ",";
   return bench.file("rows.csv",
                     "# lacuna-trace v1\n"
@@ -37,16 +37,16 @@ std::string trace(const ProgramBench& bench, const std::string& residency = "str
 using Cycles = std::map<std::string, std::uint64_t>;
 
 /// Of each row, by id, and of all.
-Cycles cycles(const ProgramBench& bench, const std::string& more,
-              const std::string& residency = "streamed") {
-  const Ran ran = run_real(kMachine + ("--trace " + trace(bench, residency)) + " --out " +
+Cycles joint_cycles(const ProgramBench& bench, const std::string& more,
+                    const std::string& residency = "streamed") {
+  const Ran ran = run_real(kMachine + ("--trace " + joint_trace(bench, residency)) + " --out " +
                            bench.path("out") + " " + more);
   EXPECT_EQ(ran.status, 0) << more << '\n' << ran.err << ran.out;
   return cycles_by_row(bench.path("out"));
 }
 
-std::string layouts(const ProgramBench& bench, const std::string& a, const std::string& b,
-                    const std::string& c) {
+std::string joint_layouts(const ProgramBench& bench, const std::string& a, const std::string& b,
+                          const std::string& c) {
   return "--layout " +
          bench.file("l.yaml", "layouts:\n  - {id: a, layout: {" + a + "}}\n  - {id: b, layout: {" +
                                   b + "}}\n  - {id: c, layout: {" + c + "}}\n");
@@ -56,20 +56,20 @@ std::string layouts(const ProgramBench& bench, const std::string& a, const std::
 // where they do not, whichever of the two is in groups. What b takes does not depend on c.
 TEST(JointLayouts, WhatLiesOtherwiseThanItIsTakenIsMovedAndPaidFor) {
   const ProgramBench bench;
-  const Cycles planned = cycles(bench, "");
-  const Cycles two = cycles(bench, "--set ws.groups=2");
+  const Cycles planned = joint_cycles(bench, "");
+  const Cycles two = joint_cycles(bench, "--set ws.groups=2");
   const std::string groups = "ws.groups: 2";
-  EXPECT_EQ(cycles(bench, layouts(bench, "", "", "")), planned);
-  EXPECT_EQ(cycles(bench, layouts(bench, groups, groups, groups)), two);
-  const Cycles of_b = cycles(bench, layouts(bench, "", groups, ""));
+  EXPECT_EQ(joint_cycles(bench, joint_layouts(bench, "", "", "")), planned);
+  EXPECT_EQ(joint_cycles(bench, joint_layouts(bench, groups, groups, groups)), two);
+  const Cycles of_b = joint_cycles(bench, joint_layouts(bench, "", groups, ""));
   EXPECT_EQ(of_b.at("a"), planned.at("a"));
   EXPECT_EQ(of_b.at("act"), planned.at("act")) << "a lies in blocks, as functions have it";
   EXPECT_EQ(of_b.at("b"), two.at("b")) << "a function leaves its result in blocks in both";
   EXPECT_GT(of_b.at("c"), planned.at("c"));
-  const Cycles of_c = cycles(bench, layouts(bench, "", "", groups));
+  const Cycles of_c = joint_cycles(bench, joint_layouts(bench, "", "", groups));
   EXPECT_EQ(of_c.at("b"), planned.at("b"));
   EXPECT_GT(of_c.at("c"), two.at("c"));
-  const Cycles of_a = cycles(bench, layouts(bench, groups, "", ""));
+  const Cycles of_a = joint_cycles(bench, joint_layouts(bench, groups, "", ""));
   EXPECT_EQ(of_a.at("act"), two.at("act")) << "from groups to blocks";
   EXPECT_GT(of_a.at("act"), planned.at("act"));
   EXPECT_EQ(of_a.at("b"), planned.at("b"));
@@ -80,16 +80,20 @@ TEST(JointLayouts, WhatLiesOtherwiseThanItIsTakenIsMovedAndPaidFor) {
 // are as fast as with any of these, and a file says it again.
 TEST(JointLayouts, AreTogetherNoSlowerThanPlannedOrThanGroupsOfOneRow) {
   const ProgramBench bench;
-  const Cycles best = cycles(bench, "--layout best");
+  const Cycles best = joint_cycles(bench, "--layout best");
   const std::string found = file_text(bench.path("out/layouts.yaml"));
-  EXPECT_LT(best.at("TOTAL"), cycles(bench, "").at("TOTAL"));
+  EXPECT_LT(best.at("TOTAL"), joint_cycles(bench, "").at("TOTAL"));
   for (const std::string groups : {"ws.groups: 2", "ws.groups: 3"}) {
-    EXPECT_LE(best.at("TOTAL"), cycles(bench, layouts(bench, groups, "", "")).at("TOTAL"));
-    EXPECT_LE(best.at("TOTAL"), cycles(bench, layouts(bench, "", groups, "")).at("TOTAL"));
-    EXPECT_LE(best.at("TOTAL"), cycles(bench, layouts(bench, "", "", groups)).at("TOTAL"));
-    EXPECT_LE(best.at("TOTAL"), cycles(bench, layouts(bench, groups, groups, groups)).at("TOTAL"));
+    EXPECT_LE(best.at("TOTAL"),
+              joint_cycles(bench, joint_layouts(bench, groups, "", "")).at("TOTAL"));
+    EXPECT_LE(best.at("TOTAL"),
+              joint_cycles(bench, joint_layouts(bench, "", groups, "")).at("TOTAL"));
+    EXPECT_LE(best.at("TOTAL"),
+              joint_cycles(bench, joint_layouts(bench, "", "", groups)).at("TOTAL"));
+    EXPECT_LE(best.at("TOTAL"),
+              joint_cycles(bench, joint_layouts(bench, groups, groups, groups)).at("TOTAL"));
   }
-  EXPECT_EQ(cycles(bench, "--layout " + bench.file("found.yaml", found)), best);
+  EXPECT_EQ(joint_cycles(bench, "--layout " + bench.file("found.yaml", found)), best);
 }
 
 // Weights that may choose where they live have no choice in groups that cannot hold them:
@@ -97,8 +101,8 @@ TEST(JointLayouts, AreTogetherNoSlowerThanPlannedOrThanGroupsOfOneRow) {
 TEST(JointLayouts, WeightsThatMayChooseAreStreamedInGroupsThatCannotHoldThem) {
   const ProgramBench bench;
   const std::string middle = "ws.groups: 2, ws.inject: middle_row";
-  const std::string all = layouts(bench, middle, middle, middle);
-  EXPECT_EQ(cycles(bench, all, ""), cycles(bench, all, "streamed"));
+  const std::string all = joint_layouts(bench, middle, middle, middle);
+  EXPECT_EQ(joint_cycles(bench, all, ""), joint_cycles(bench, all, "streamed"));
 }
 
 TEST(JointLayouts, CopiesThatNoHardwareMakesAreCalledIdealised) {

@@ -46,11 +46,6 @@ class ModelOnChips : public ::testing::Test {
     return run("--json --machine pod4 --set chip.ipu.tiles=32 " + words);
   }
 
-  static double number(const Ran& ran, const std::string& name) {
-    const std::size_t at = ran.out.find("\"" + name + "\": ");
-    return at == std::string::npos ? -1 : std::stod(ran.out.substr(at + name.size() + 4));
-  }
-
   /// The microseconds of all rows whose names begin with one of these words, or with none of them.
   static double rows(const Ran& ran, bool ends) {
     const std::size_t begin = ran.out.find("\"phases\": {");

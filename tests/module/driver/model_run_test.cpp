@@ -15,11 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-double number(const Ran& ran, const std::string& name) {
-  const std::size_t at = ran.out.find("\"" + name + "\": ");
-  return at == std::string::npos ? -1 : std::stod(ran.out.substr(at + name.size() + 4));
-}
-
 // A chunk waits for the slowest block, so that each of the chunks after the first adds a turn of
 // it, the longer the more chunks of keys there are: four chunks take less than twice two, and more
 // than two chunks and two turns.

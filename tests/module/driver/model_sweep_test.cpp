@@ -51,12 +51,12 @@ class ModelSweepRun : public ::testing::Test {
   const fs::path folder_ = temporary_.path();
 };
 
-constexpr const char* kWafer =
+constexpr const char* kDecodingWafer =
     "machine: wse3\ndecode: true\nblocks: 1x2\nblock_cores: 16x16\ncontext: 64\n";
 
 // A point is the run with the same words; words that are not said change nothing.
 TEST_F(ModelSweepRun, PointsAreRunsOfTheSameWords) {
-  const Ran ran = sweep(std::string(kWafer) +
+  const Ran ran = sweep(std::string(kDecodingWafer) +
                             "zip:\n  activations: [none, \"down=bernoulli:0.1\"]\n"
                             "  llm.skip: [none, act]\n",
                         "--no-cache --json");
@@ -128,7 +128,7 @@ TEST_F(ModelSweepRun, RefusesWhatIsHalfUnderstood) {
     EXPECT_EQ(ran.status, 2) << text;
     EXPECT_THAT(ran.err, HasSubstr(why)) << text;
   };
-  const std::string plain(kWafer);
+  const std::string plain(kDecodingWafer);
   refused("machine: wse3\n", "say what it does");
   refused("decode: true\n", "machine: give a wafer");
   refused(plain + "gemm: 16x16x16\n", "'gemm' does not go with model");

@@ -76,7 +76,7 @@ TEST_P(RepeatedLayers, AreKnownByTheContentOfTheirMasks) {
   EXPECT_THAT(two_layers("--pattern nm:2:4:pos=first").out, HasSubstr(repeated(9)));
 }
 
-std::string name_of(const ::testing::TestParamInfo<const char*>& info) {
+std::string machine_of(const ::testing::TestParamInfo<const char*>& info) {
   return info.index == 0 ? "OnTiles" : "OnCores";
 }
 
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Of, RepeatedLayers,
                          ::testing::Values("--machine bow --set ipu.tiles=16",
                                            "--machine wse2 --set wafer.columns=8 --set "
                                            "wafer.rows=8 --residency streamed"),
-                         name_of);
+                         machine_of);
 
 // dQ takes the gradients of scores as they lie, dK transposed.
 TEST(RepeatedRows, OfTransposedScoresAreNotThoseOfScores) {

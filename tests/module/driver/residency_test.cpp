@@ -16,8 +16,9 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// 8 x 8 cores. Weights of 64 x 64 are 8 x 8 elements of 2 B on each of them: 128 B.
-constexpr const char* kWafer = " --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
-constexpr const char* kChip = " --quiet --machine bow --set ipu.tiles=16 ";
+constexpr const char* kResidentWafer =
+    " --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kResidentChip = " --quiet --machine bow --set ipu.tiles=16 ";
 
 /// The cell `column` of the last row of a result folder's summary.
 std::string last_cell(const ProgramBench& bench, const std::string& column) {
@@ -74,7 +75,7 @@ Measured measured(const std::string& line) {
 TEST(Residency, OfADenseProductOnAWaferIsWhatIsAskedAndAutoIsTheFaster) {
   // 4 tokens: resident weights send 4 x 64 activations, streamed ones 64 x 64 weights.
   for (const char* const shape : {"64x64x4", "16x64x512"}) {
-    const std::string gemm = std::string(kWafer) + "--gemm " + shape + " --values";
+    const std::string gemm = std::string(kResidentWafer) + "--gemm " + shape + " --values";
     const Measured streamed = measured(gemm + " --residency streamed");
     const Measured resident = measured(gemm + " --residency resident");
     const Measured best = measured(gemm);
@@ -94,7 +95,7 @@ TEST(Residency, OfASparseProductOnAWaferIsTheFasterToo) {
   // 1 token: 64 activations for about 1024 weights; 512 of them: 32,768 for about 256
   for (const char* const shape : {"64x64x1", "16x64x512"}) {
     const std::string gemm =
-        std::string(kWafer) + "--gemm " + shape + " --pattern unstructured:0.25 ";
+        std::string(kResidentWafer) + "--gemm " + shape + " --pattern unstructured:0.25 ";
     const Measured streamed = measured(gemm + "--residency streamed");
     const Measured resident = measured(gemm + "--residency resident");
     const Measured best = measured(gemm);
@@ -151,7 +152,7 @@ TEST(Residency, OfOneTokenOnAWholeWaferIsTheFasterOfBoth) {
 }
 
 TEST(Residency, ModeStaticOfDenseWeightsIsResidentOnAWaferWithARemark) {
-  const std::string gemm = std::string(kWafer) + "--gemm 16x64x512 ";
+  const std::string gemm = std::string(kResidentWafer) + "--gemm 16x64x512 ";
   const Measured asked = measured(gemm + "--mode static");
   EXPECT_EQ(asked.cycles, measured(gemm + "--residency resident").cycles);
   EXPECT_EQ(asked.residency, "resident");
@@ -161,23 +162,24 @@ TEST(Residency, ModeStaticOfDenseWeightsIsResidentOnAWaferWithARemark) {
 
 TEST(Residency, ModeStaticOfDenseWeightsIsRefusedOnAnIpu) {
   for (const char* const mode : {"static", "dynamic"}) {
-    const Ran ran = run_real(std::string("run") + kChip + "--gemm 64x64x64 --mode " + mode);
+    const Ran ran = run_real(std::string("run") + kResidentChip + "--gemm 64x64x64 --mode " + mode);
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.out, HasSubstr(std::string("mode '") + mode + "' of a dense row"));
   }
-  const Measured dense = measured(std::string(kChip) + "--gemm 64x64x64 --residency resident");
+  const Measured dense =
+      measured(std::string(kResidentChip) + "--gemm 64x64x64 --residency resident");
   EXPECT_EQ(dense.mode, "dense");
   EXPECT_EQ(dense.residency, "resident");
-  EXPECT_EQ(dense.cycles, measured(std::string(kChip) + "--gemm 64x64x64").cycles);
+  EXPECT_EQ(dense.cycles, measured(std::string(kResidentChip) + "--gemm 64x64x64").cycles);
   const Ran streamed =
-      run_real(std::string("run") + kChip + "--gemm 64x64x64 --residency streamed");
+      run_real(std::string("run") + kResidentChip + "--gemm 64x64x64 --residency streamed");
   EXPECT_EQ(streamed.status, 1);
   EXPECT_THAT(streamed.out, HasSubstr("residency 'streamed'"));
 }
 
 TEST(Residency, SparseWeightsThatStayHaveTheStaticKernel) {
   const std::string gemm =
-      std::string(kWafer) + "--gemm 64x64x8 --pattern unstructured:0.25 --values ";
+      std::string(kResidentWafer) + "--gemm 64x64x8 --pattern unstructured:0.25 --values ";
   const Measured resident = measured(gemm + "--residency resident");
   EXPECT_EQ(resident.mode, "static");
   EXPECT_EQ(resident.cycles, measured(gemm + "--mode static").cycles);
@@ -189,12 +191,13 @@ TEST(Residency, SparseWeightsThatStayHaveTheStaticKernel) {
 TEST(Residency, ThatContradictsTheModeIsRefused) {
   for (const char* const both :
        {"--mode static --residency streamed", "--mode streamed --residency resident"}) {
-    const Ran ran = run_real(std::string("run") + kWafer +
+    const Ran ran = run_real(std::string("run") + kResidentWafer +
                              "--gemm 64x64x8 --pattern unstructured:0.25 " + both);
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.out, HasSubstr("on a wafer this kernel has its weights"));
   }
-  const Ran word = run_real(std::string("run") + kWafer + "--gemm 64x64x8 --residency residant");
+  const Ran word =
+      run_real(std::string("run") + kResidentWafer + "--gemm 64x64x8 --residency residant");
   EXPECT_EQ(word.status, 2);
   EXPECT_THAT(word.err, HasSubstr("did you mean 'resident'?"));
 }
@@ -237,14 +240,14 @@ TEST(Residency, AutoKeepsWeightsOnlyIfThoseOfAllRowsFit) {
   const ProgramBench bench;
   const std::string few = bench.file("few.csv", layers(8, "auto"));
   const std::string many = bench.file("many.csv", layers(32, "auto"));
-  const Measured fit = measured(kWafer + ("--trace " + few));
+  const Measured fit = measured(kResidentWafer + ("--trace " + few));
   EXPECT_EQ(fit.residency, "resident");
   EXPECT_THAT(fit.ran.out, HasSubstr("would hold 16384 B with those of all rows"));
-  const Measured not_fit = measured(kWafer + ("--trace " + many));
+  const Measured not_fit = measured(kResidentWafer + ("--trace " + many));
   EXPECT_EQ(not_fit.residency, "streamed");
   EXPECT_THAT(not_fit.ran.out, HasSubstr("those of 32 rows would take 65536 B"));
   const std::string asked = bench.file("asked.csv", layers(32, "resident"));
-  const Ran refused = run_real(std::string("run") + kWafer + "--trace " + asked);
+  const Ran refused = run_real(std::string("run") + kResidentWafer + "--trace " + asked);
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.out, HasSubstr("63488 B of weights that stay"));
 }
@@ -256,8 +259,8 @@ TEST(Residency, TheWayToTheNextRowIsPartOfTheTime) {
       bench.file("taken.csv", "id,op,m,k,n,fn\na,gemm,64,64,4,\nb,eltwise,64,,4,relu\n");
   const auto cycles = [&](const std::string& trace) {
     const ProgramBench out;
-    EXPECT_EQ(run_real(std::string("run") + kWafer + "--residency resident --trace " + trace +
-                       " --out " + out.path("out"))
+    EXPECT_EQ(run_real(std::string("run") + kResidentWafer + "--residency resident --trace " +
+                       trace + " --out " + out.path("out"))
                   .status,
               0);
     const std::string json = out.read("out/result.json");
@@ -273,8 +276,8 @@ TEST(WithDense, IsTheDenseRunOfTheSameRows) {
   const std::string trace = bench.file(
       "t.csv", "id,op,m,k,n,fn\na,gemm,64,64,16,\nb,eltwise,64,,16,relu\nc,gemm,64,64,16,\n");
   const auto total = [&](const std::string& pattern, const char* column) {
-    EXPECT_EQ(run_real(std::string("run") + kWafer + "--trace " + trace + pattern + " --out " +
-                       bench.path("out"))
+    EXPECT_EQ(run_real(std::string("run") + kResidentWafer + "--trace " + trace + pattern +
+                       " --out " + bench.path("out"))
                   .status,
               0);
     return std::strtod(last_cell(bench, column).c_str(), nullptr);

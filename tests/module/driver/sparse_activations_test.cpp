@@ -13,8 +13,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kWafer = " --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
-constexpr const char* kChip = " --quiet --machine bow --set ipu.tiles=16 ";
+constexpr const char* kSparseWafer =
+    " --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kSparseChip = " --quiet --machine bow --set ipu.tiles=16 ";
 
 std::string trace(const ProgramBench& bench, const std::string& name, const std::string& cells) {
   return bench.file(
@@ -36,7 +37,7 @@ std::uint64_t number_after(const std::string& text, const std::string& before) {
 TEST(SparseActivations, AreFilteredAtTheSenderOfAWaferWithResidentWeights) {
   const ProgramBench bench;
   const Ran ran =
-      run_trace(kWafer, trace(bench, "t.csv", "gemm,64,128,32,resident,bernoulli,0.1,"));
+      run_trace(kSparseWafer, trace(bench, "t.csv", "gemm,64,128,32,resident,bernoulli,0.1,"));
   EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
   EXPECT_THAT(ran.out, HasSubstr("of X is zero and never leaves the sender"));
   EXPECT_THAT(ran.err, HasSubstr("equal the reference product"));
@@ -49,7 +50,7 @@ TEST(SparseActivations, AreFilteredAtTheSenderOfAWaferWithResidentWeights) {
 TEST(SparseActivations, AreRefusedWhereTheyAreAtRest) {
   const ProgramBench bench;
   const Ran ran =
-      run_trace(kWafer, trace(bench, "t.csv", "gemm,64,128,32,streamed,bernoulli,0.1,"));
+      run_trace(kSparseWafer, trace(bench, "t.csv", "gemm,64,128,32,streamed,bernoulli,0.1,"));
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.out, HasSubstr("covers all tokens of a core, whose activations are at rest"));
 }
@@ -57,7 +58,7 @@ TEST(SparseActivations, AreRefusedWhereTheyAreAtRest) {
 TEST(SparseActivations, HaveASpeedUpOverTheProductWithAllOfX) {
   const ProgramBench bench;
   const std::string file = trace(bench, "t.csv", "gemm,64,128,32,resident,bernoulli,0.1,");
-  const Ran ran = run_real("run" + std::string(kWafer) + "--with-dense --trace " + file +
+  const Ran ran = run_real("run" + std::string(kSparseWafer) + "--with-dense --trace " + file +
                            " --out " + bench.path("out"));
   ASSERT_EQ(ran.status, 0) << ran.err;
   const double with = static_cast<double>(number_after(ran.out, "sender: "));
@@ -71,7 +72,8 @@ TEST(SparseActivations, HaveASpeedUpOverTheProductWithAllOfX) {
 
 TEST(SparseActivations, MakeAutoKeepTheWeightsOnTheWafer) {
   const ProgramBench bench;
-  const Ran ran = run_trace(kWafer, trace(bench, "t.csv", "gemm,64,128,32,auto,bernoulli,0.1,"));
+  const Ran ran =
+      run_trace(kSparseWafer, trace(bench, "t.csv", "gemm,64,128,32,auto,bernoulli,0.1,"));
   EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
   EXPECT_THAT(ran.out, HasSubstr("weights stay in the cores (residency auto)"));
 }
@@ -80,7 +82,7 @@ TEST(SparseActivations, OfAGradientAreWhatIsStreamed) {
   const ProgramBench bench;
   const std::string file = bench.file(
       "t.csv", "id,op,phase,m,k,n,x_pattern,x_density\ndw,bmm,upd,64,128,32,bernoulli,0.1\n");
-  const Ran ran = run_trace(kWafer, file);
+  const Ran ran = run_trace(kSparseWafer, file);
   EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
   EXPECT_THAT(ran.out, HasSubstr("of X is zero and never leaves the sender"));
 }
@@ -92,7 +94,7 @@ std::string attention(const ProgramBench& bench, const std::string& cells) {
 
 TEST(SparseActivations, OfAttentionAreFilteredByTheCoreThatHasThem) {
   const ProgramBench bench;
-  const Ran ran = run_trace(kWafer, attention(bench, "bmm,64,32,48,4,,,,bernoulli,0.1"));
+  const Ran ran = run_trace(kSparseWafer, attention(bench, "bmm,64,32,48,4,,,,bernoulli,0.1"));
   EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
   EXPECT_THAT(ran.err, HasSubstr("12288 values equal the reference product"));
   EXPECT_THAT(ran.out, HasSubstr("of X is zero and never leaves the sender"));
@@ -148,7 +150,7 @@ TEST(SparseActivations, ADenseProductOfActivationsTakesNoMode) {
   for (const char* const mode : {"static", "dynamic", "streamed"}) {
     const std::string trace =
         bench.file("b.csv", std::string("id,op,m,k,n,batch,mode\na,bmm,8,8,8,2,") + mode + "\n");
-    const Ran ran = run_real("run" + std::string(kWafer) + "--trace " + trace);
+    const Ran ran = run_real("run" + std::string(kSparseWafer) + "--trace " + trace);
     EXPECT_EQ(ran.status, 1) << ran.out;
     EXPECT_THAT(ran.out, HasSubstr(std::string("mode '") + mode + "' of "));
   }
@@ -157,7 +159,7 @@ TEST(SparseActivations, ADenseProductOfActivationsTakesNoMode) {
 TEST(SparseActivations, AreRefusedWhereNothingLeavesThemOut) {
   const ProgramBench bench;
   const auto refused = [&](const std::string& request, const char* why) {
-    const Ran ran = run_real("run" + std::string(kWafer) + request);
+    const Ran ran = run_real("run" + std::string(kSparseWafer) + request);
     EXPECT_EQ(ran.status, 1) << ran.out;
     EXPECT_THAT(ran.out, HasSubstr(why)) << request;
   };
@@ -175,7 +177,8 @@ TEST(SparseActivations, AreSaidToBeSentIfNobodyFiltersThem) {
   for (const std::string& request :
        {std::string("--gemm 64x64x64 --x-density 0.2"),
         "--trace " + attention(bench, "bmm,64,32,48,4,,,,bernoulli,0.1")}) {
-    const Ran ran = run_real("run" + std::string(kWafer) + "--set ws.zero_filter=false " + request);
+    const Ran ran =
+        run_real("run" + std::string(kSparseWafer) + "--set ws.zero_filter=false " + request);
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("all of X is sent, its zeros too"));
     EXPECT_THAT(ran.out, ::testing::Not(HasSubstr("never leaves the sender")));
@@ -186,11 +189,12 @@ TEST(SparseActivations, AreSaidToBeSentIfNobodyFiltersThem) {
 TEST(SparseActivations, AreRefusedOnAnIpuUnlessSomebodyFindsTheirZeros) {
   const ProgramBench bench;
   const std::string file = trace(bench, "t.csv", "gemm,64,128,32,,bernoulli,0.1,");
-  const Ran refused = run_trace(kChip, file);
+  const Ran refused = run_trace(kSparseChip, file);
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.out, HasSubstr("activations.encode=device or host"));
   for (const char* const who : {"device", "host"}) {
-    const Ran ran = run_trace(std::string(kChip) + "--set activations.encode=" + who + " ", file);
+    const Ran ran =
+        run_trace(std::string(kSparseChip) + "--set activations.encode=" + who + " ", file);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
     EXPECT_THAT(ran.out, HasSubstr("of X is zero, found by the"));
     EXPECT_THAT(ran.out, HasSubstr(" dynamic "));
@@ -202,7 +206,7 @@ TEST(SparseActivations, FindingZerosCostsWhatTheParametersSay) {
   const ProgramBench bench;
   const std::string file = trace(bench, "t.csv", "gemm,64,128,32,,bernoulli,0.1,");
   const auto cycles = [&](const std::string& more) {
-    const Ran ran = run_real("run" + std::string(kChip) + "--set activations.encode=device " +
+    const Ran ran = run_real("run" + std::string(kSparseChip) + "--set activations.encode=device " +
                              more + " --trace " + file);
     return number_after(ran.out, "(inferred cost): ");
   };
@@ -214,8 +218,8 @@ TEST(SparseActivations, FindingZerosCostsWhatTheParametersSay) {
 TEST(SparseActivations, OfABatchAreFoundByTheTilesOfEachInstance) {
   const ProgramBench bench;
   const std::string file = attention(bench, "bmm,32,48,40,5,,,,bernoulli,0.2");
-  const std::string request =
-      "run" + std::string(kChip) + "--set activations.encode=device --explain --trace " + file;
+  const std::string request = "run" + std::string(kSparseChip) +
+                              "--set activations.encode=device --explain --trace " + file;
   const Ran fewer = run_real(request + " --values");
   ASSERT_EQ(fewer.status, 0) << fewer.err << fewer.out;
   EXPECT_THAT(fewer.err, HasSubstr("6400 values equal the reference product"));
@@ -241,7 +245,7 @@ TEST(SparseActivations, OfABatchTakeTheSameCyclesInBothEngines) {
     for (const char* const shape :
          {"bmm,16,24,40,3,,,,bernoulli,0.3", "bmm,8,16,8,37,,,,channel,0.2",
           "bmm,64,8,8,2,,,,bernoulli,0.01"}) {
-      const std::string request = "run" + std::string(kChip) +
+      const std::string request = "run" + std::string(kSparseChip) +
                                   "--values --set activations.encode=" + who + " --trace " +
                                   attention(bench, shape) + " --engine ";
       const Ran event = run_real(request + "event");
@@ -261,8 +265,9 @@ TEST(SparseActivations, OfABatchTakeTheSameCyclesInBothEngines) {
 TEST(SparseActivations, OfABatchAllGoToTheHost) {
   const ProgramBench bench;
   const std::string file = attention(bench, "bmm,16,24,40,3,,,,bernoulli,0.3");
-  const Ran ran = run_real("run" + std::string(kChip) + "--set activations.encode=host --trace " +
-                           file + " --out " + bench.path("out"));
+  const Ran ran =
+      run_real("run" + std::string(kSparseChip) + "--set activations.encode=host --trace " + file +
+               " --out " + bench.path("out"));
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(bench.read("out/statistics.csv"), HasSubstr("host,x_bytes,B,5760"));
 }
@@ -294,16 +299,17 @@ TEST(SparseActivations, OfAMaskFileAreThoseOfTheFile) {
   for (const char* const name : {"x.smtx", "x.npy", "mask.npy", "bytes.npy"}) {
     const std::string file =
         trace(bench, "t.csv", std::string("gemm,8,4,2,resident,file,,") + name);
-    const Ran ran = run_trace(kWafer, file);
+    const Ran ran = run_trace(kSparseWafer, file);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
     EXPECT_THAT(ran.out, HasSubstr("62.5 % of X is zero"));
     found[at++] = ran.out;
   }
   for (const std::string& one : found) EXPECT_EQ(one, found[0]);
-  const Ran shape = run_trace(kWafer, trace(bench, "s.csv", "gemm,8,4,3,resident,file,,x.npy"));
+  const Ran shape =
+      run_trace(kSparseWafer, trace(bench, "s.csv", "gemm,8,4,3,resident,file,,x.npy"));
   EXPECT_EQ(shape.status, 2);
   EXPECT_THAT(shape.err, HasSubstr("activations of 4 x 2"));
-  const Ran none = run_trace(kWafer, trace(bench, "n.csv", "gemm,8,4,2,resident,file,,"));
+  const Ran none = run_trace(kSparseWafer, trace(bench, "n.csv", "gemm,8,4,2,resident,file,,"));
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, HasSubstr("E201"));
 }

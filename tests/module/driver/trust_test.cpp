@@ -14,20 +14,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The number of the first cell of that name.
-double cell(const Ran& ran, const std::string& name) {
-  const std::string key = "\"" + name + "\": ";
-  const std::size_t found = ran.out.find(key);
-  return found == std::string::npos ? -1
-                                    : std::strtod(ran.out.c_str() + found + key.size(), nullptr);
-}
-
 TEST(Trust, ATimeOfAMeasuredRateLiesBetweenItsErrors) {
   const Ran ran = run_real("run --quiet --json --machine bow --gemm 256x256x64");
   ASSERT_EQ(ran.status, 0) << ran.err;
   // dense fp16: errors of the rate from -9.0 to 3.6 %
-  EXPECT_DOUBLE_EQ(cell(ran, "time_low_s"), cell(ran, "time_s") * (1 - 0.09));
-  EXPECT_DOUBLE_EQ(cell(ran, "time_high_s"), cell(ran, "time_s") * (1 + 0.036));
+  EXPECT_DOUBLE_EQ(number(ran, "time_low_s"), number(ran, "time_s") * (1 - 0.09));
+  EXPECT_DOUBLE_EQ(number(ran, "time_high_s"), number(ran, "time_s") * (1 + 0.036));
   EXPECT_THAT(ran.out, HasSubstr("\"trust\": \"dense product fp16: 16 points at 4a12153"));
 }
 
@@ -37,8 +29,8 @@ TEST(Trust, CyclesAreDividedByTheirErrors) {
       "--dtype fp32 --mode dynamic --pattern unstructured:0.2 --set kernel.spmm_phases=local");
   ASSERT_EQ(ran.status, 0) << ran.err;
   // csc: errors of the cycles from -0.9 to -0.2 %
-  EXPECT_DOUBLE_EQ(cell(ran, "time_low_s"), cell(ran, "time_s") / (1 - 0.002));
-  EXPECT_DOUBLE_EQ(cell(ran, "time_high_s"), cell(ran, "time_s") / (1 - 0.009));
+  EXPECT_DOUBLE_EQ(number(ran, "time_low_s"), number(ran, "time_s") / (1 - 0.002));
+  EXPECT_DOUBLE_EQ(number(ran, "time_high_s"), number(ran, "time_s") / (1 - 0.009));
 }
 
 TEST(Trust, ARatioSaysSomethingOfTheSpeedUpAlone) {
@@ -46,8 +38,8 @@ TEST(Trust, ARatioSaysSomethingOfTheSpeedUpAlone) {
       "run --quiet --json --machine bow --gemm 256x256x64 --pattern block16:0.25 --with-dense");
   ASSERT_EQ(ran.status, 0) << ran.err;
   // blocks of 16: errors of the ratio from -10.4 to 48.9 %
-  EXPECT_DOUBLE_EQ(cell(ran, "speedup_low"), cell(ran, "speedup_vs_dense") / 1.489);
-  EXPECT_DOUBLE_EQ(cell(ran, "speedup_high"), cell(ran, "speedup_vs_dense") / (1 - 0.104));
+  EXPECT_DOUBLE_EQ(number(ran, "speedup_low"), number(ran, "speedup_vs_dense") / 1.489);
+  EXPECT_DOUBLE_EQ(number(ran, "speedup_high"), number(ran, "speedup_vs_dense") / (1 - 0.104));
   EXPECT_THAT(ran.out, HasSubstr("\"time_low_s\": null"));
 }
 

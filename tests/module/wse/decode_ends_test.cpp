@@ -12,19 +12,19 @@
 namespace lacuna::wse {
 namespace {
 
-Cycle cycles(const TaskProgram& program) { return run_tasks(program).cycles; }
+Cycle ends_in(const TaskProgram& program) { return run_tasks(program).cycles; }
 
 TEST(DecodeEnds, AHandOver) {
   // Sender: a test 2 + 6, two descriptors 2 + 4; in cycle 14 the first of 5 words of halves. Each
   // is taken 6 later (ramp, hop, ramp, see LineSums); the last sent in 18: 18 + 6 + 1.
-  EXPECT_EQ(cycles(plan_hand_over({10}, {}, {})), 25U);
+  EXPECT_EQ(ends_in(plan_hand_over({10}, {}, {})), 25U);
 }
 
 TEST(DecodeEnds, APipeStoresAndForwards) {
   // Three cores, one word each. All but the last send theirs in 14, taken by the next in 20 at the
   // earliest. The second has to be set up for it: 15 + 6 = 21; then to send it: 22 + 6 = 28. The
   // last takes the second's own in 20 and this one 6 after 28: in 34, until 35.
-  EXPECT_EQ(cycles(plan_pipe(3, {2}, {}, {})), 35U);
+  EXPECT_EQ(ends_in(plan_pipe(3, {2}, {}, {})), 35U);
 }
 
 TEST(DecodeEnds, OneColumnOfTheTailStandsForAll) {
@@ -36,13 +36,13 @@ TEST(DecodeEnds, OneColumnOfTheTailStandsForAll) {
   tail.width = 40;
   tail.vocabulary = 100;
   tail.top_k = 5;
-  const Cycle four = cycles(plan_tail_column(tail, {}, {}));
+  const Cycle four = ends_in(plan_tail_column(tail, {}, {}));
   tail.columns = 8;
   tail.vocabulary = 200;
-  EXPECT_EQ(cycles(plan_tail_column(tail, {}, {})), four);
-  const Cycle row = cycles(plan_tail_row(tail, {}, {}));
+  EXPECT_EQ(ends_in(plan_tail_column(tail, {}, {})), four);
+  const Cycle row = ends_in(plan_tail_row(tail, {}, {}));
   tail.top_k = 10;
-  EXPECT_GT(cycles(plan_tail_row(tail, {}, {})), row);
+  EXPECT_GT(ends_in(plan_tail_row(tail, {}, {})), row);
 }
 
 TEST(DecodeEnds, EveryParameterOfItsFunctionsActs) {
@@ -58,8 +58,8 @@ TEST(DecodeEnds, EveryParameterOfItsFunctionsActs) {
   tail.vocabulary = 100;
   const CodeCosts costs;
   const auto time = [&](const InferenceParams& params) {
-    return cycles(DecodeLayer(DecodeShape(model, block), costs, params).plan()) +
-           cycles(plan_tail_row(tail, costs, params));
+    return ends_in(DecodeLayer(DecodeShape(model, block), costs, params).plan()) +
+           ends_in(plan_tail_row(tail, costs, params));
   };
   const Cycle before = time({});
   for (const char* const setting :

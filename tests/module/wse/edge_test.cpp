@@ -49,7 +49,7 @@ struct Seen {
   std::vector<Event> events;
 };
 
-Seen run(Engine engine, double stalls, std::vector<Wavelet> words) {
+Seen run_edge(Engine engine, double stalls, std::vector<Wavelet> words) {
   const Edge edge;
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), engine);
@@ -79,7 +79,7 @@ std::vector<Wavelet> column_1() {
 }
 
 TEST(WaferEdge, TakesWaveletsFromAModuleOutsideAndGivesThemToOne) {
-  const Seen seen = run(Engine::clocked, 0, column_1());
+  const Seen seen = run_edge(Engine::clocked, 0, column_1());
   // Column 0 gets two weights, a command, a weight and a command from its injector, sent from
   // cycle 0 on. Each is at the second router in 2, at the outlet in 3 and at the sink in 4.
   ASSERT_EQ(seen.words.size(), 5U);
@@ -93,8 +93,8 @@ TEST(WaferEdge, TakesWaveletsFromAModuleOutsideAndGivesThemToOne) {
 
 TEST(WaferEdge, EnginesAgreeWhateverTheModulesOutsideDo) {
   for (const double stalls : {0.0, 0.3, 0.8}) {
-    const Seen clocked = run(Engine::clocked, stalls, column_1());
-    const Seen event = run(Engine::event, stalls, column_1());
+    const Seen clocked = run_edge(Engine::clocked, stalls, column_1());
+    const Seen event = run_edge(Engine::event, stalls, column_1());
     EXPECT_EQ(clocked.cycles, event.cycles);
     EXPECT_EQ(clocked.words, event.words);
     EXPECT_EQ(clocked.events, event.events);
@@ -108,15 +108,15 @@ std::vector<Wavelet> without_cycles(const test::EventLog<Wavelet>& log) {
 }
 
 TEST(WaferEdge, AModuleThatStallsLosesNoWordAndChangesNoOrder) {
-  const std::vector<Wavelet> words = without_cycles(run(Engine::event, 0, column_1()).words);
+  const std::vector<Wavelet> words = without_cycles(run_edge(Engine::event, 0, column_1()).words);
   for (const double stalls : {0.2, 0.5, 0.9}) {
-    EXPECT_EQ(without_cycles(run(Engine::event, stalls, column_1()).words), words);
+    EXPECT_EQ(without_cycles(run_edge(Engine::event, stalls, column_1()).words), words);
   }
 }
 
 std::string deadlock(Engine engine, std::vector<Wavelet> words) {
   try {
-    run(engine, 0, std::move(words));
+    run_edge(engine, 0, std::move(words));
   } catch (const DeadlockError& error) {
     return error.what();
   }

@@ -29,7 +29,7 @@ StreamingSetup setup(unsigned columns, unsigned rows) {
   return setup;
 }
 
-Cycle cycles(const GradientJob& job, const StreamingSetup& setup, Engine engine) {
+Cycle gradient_cycles(const GradientJob& job, const StreamingSetup& setup, Engine engine) {
   return simulate({}, plan_gradient(job, setup).program, {engine}).cycles;
 }
 
@@ -37,10 +37,10 @@ TEST(WeightGradient, ADotProductTravelsDownItsColumnAndLeavesInTheSouth) {
   for (const Engine engine : {Engine::clocked, Engine::event}) {
     // The index, sent in cycle 0, is in the queue in 3 and in effect in 7; four tokens are one
     // beat. The chain takes the result in 8, the ramp in 9, the router in 11, the edge in 12.
-    EXPECT_EQ(cycles(job(1, 4, 1), setup(1, 1), engine), 13U);
+    EXPECT_EQ(gradient_cycles(job(1, 4, 1), setup(1, 1), engine), 13U);
     // Below, the word that left the first router in 11 is in the queue in 14; again four cycles to
     // the edge.
-    EXPECT_EQ(cycles(job(1, 8, 1), setup(1, 2), engine), 19U);
+    EXPECT_EQ(gradient_cycles(job(1, 8, 1), setup(1, 2), engine), 19U);
   }
 }
 
@@ -50,14 +50,14 @@ TEST(WeightGradient, KeptDotProductsTravelOnceTheStreamIsOver) {
     // product has been there for three: chain 11, ramp 12, router 14, edge 15.
     StreamingSetup one = setup(1, 1);
     one.ws.gradient = GradientSums::kept;
-    EXPECT_EQ(cycles(job(1, 4, 1), one, engine), 16U);
+    EXPECT_EQ(gradient_cycles(job(1, 4, 1), one, engine), 16U);
     // Two more: the second and third index are in effect in 11 and 15, the command in 19; the last
     // word follows two cycles behind the first.
-    EXPECT_EQ(cycles(job(1, 4, 3), one, engine), 16U + 8 + 2);
+    EXPECT_EQ(gradient_cycles(job(1, 4, 3), one, engine), 16U + 8 + 2);
     // Below, six cycles for a row: chain, ramp 1, router 3, router 4, queue 6.
     StreamingSetup two = setup(1, 2);
     two.ws.gradient = GradientSums::kept;
-    EXPECT_EQ(cycles(job(1, 8, 1), two, engine), 16U + 6);
+    EXPECT_EQ(gradient_cycles(job(1, 8, 1), two, engine), 16U + 6);
   }
 }
 
@@ -99,7 +99,7 @@ TEST(WeightGradient, GroupsOfColumnsMakeRowsOfTheirOwn) {
     two.ws.groups = 2;
     two.ws.lie = lie;
     for (const Engine engine : {Engine::clocked, Engine::event}) {
-      EXPECT_EQ(cycles(job(2, 4, 1), two, engine), 13U);
+      EXPECT_EQ(gradient_cycles(job(2, 4, 1), two, engine), 13U);
     }
     const GradientPlan plan = plan_gradient(job(3, 4, 1), two);
     EXPECT_EQ(plan.row_of_step, (std::vector<std::uint32_t>{0, 1, 2, kNoRow}));
@@ -139,8 +139,10 @@ StreamingSetup sharing_tokens(unsigned columns, unsigned rows, Copies copies, Li
 TEST(WeightGradient, GroupsThatShareTokensSendSumsOfTheirOwn) {
   for (const Lie lie : {Lie::side_by_side, Lie::interleaved}) {
     for (const Engine engine : {Engine::clocked, Engine::event}) {
-      EXPECT_EQ(cycles(job(1, 8, 1), sharing_tokens(2, 1, Copies::idealised, lie), engine), 13U);
-      EXPECT_EQ(cycles(job(1, 8, 1), sharing_tokens(2, 2, Copies::routed, lie), engine), 15U);
+      EXPECT_EQ(gradient_cycles(job(1, 8, 1), sharing_tokens(2, 1, Copies::idealised, lie), engine),
+                13U);
+      EXPECT_EQ(gradient_cycles(job(1, 8, 1), sharing_tokens(2, 2, Copies::routed, lie), engine),
+                15U);
     }
     const GradientPlan plan =
         plan_gradient(job(3, 5, 1), sharing_tokens(2, 4, Copies::routed, lie));
@@ -163,7 +165,7 @@ TEST(WeightGradient, SumsOfEachGroupPayForThemselves) {
     narrow.wafer.program_columns = 64;
     narrow.clock_ghz = 2.34375;  // 600 / 32 / 2.34375: 8 words a cycle for 64 columns, 2 of them
     for (const Engine engine : {Engine::clocked, Engine::event}) {
-      const Cycle both = cycles(job(20, 4, 1), narrow, engine);
+      const Cycle both = gradient_cycles(job(20, 4, 1), narrow, engine);
       EXPECT_GE(both, 4U * (40 + 40));
       EXPECT_LT(both, 4U * (40 + 40) + 40);
     }
@@ -218,9 +220,9 @@ TEST(WeightGradient, ResultsThatLeaveShareTheRateWithIndicesUnlessTheEdgeIsFullD
   narrow.wafer.program_columns = 64;
   narrow.clock_ghz = 2.34375;  // 1200 / 32 / 64 / 2.34375: a word in four cycles
   // 20 rows of one position: 20 indices, 20 commands, 20 results; without the results 40 words.
-  EXPECT_GE(cycles(job(20, 4, 1), narrow, Engine::event), 4U * 60);
+  EXPECT_GE(gradient_cycles(job(20, 4, 1), narrow, Engine::event), 4U * 60);
   narrow.io.duplex = IoDuplex::full;
-  EXPECT_LT(cycles(job(20, 4, 1), narrow, Engine::event), 4U * 40 + 20);
+  EXPECT_LT(gradient_cycles(job(20, 4, 1), narrow, Engine::event), 4U * 40 + 20);
 }
 
 TEST(WeightGradient, SaysWhatDoesNotFit) {

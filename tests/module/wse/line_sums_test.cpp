@@ -9,8 +9,8 @@
 namespace lacuna::wse {
 namespace {
 
-struct Bench {
-  Bench() { params.sum_step = 10; }
+struct LineBench {
+  LineBench() { params.sum_step = 10; }
 
   TaskOutcome run(const LineSums& line, std::uint32_t elements, bool values = false) const {
     TaskProgram program = plan_line_sum(line, elements, costs, params);
@@ -33,7 +33,7 @@ TEST(LineSums, ThreeCoresInOneGroup) {
   // is on the ramp from 17, in the router in 19, in the middle's in 20, and taken there in 22. The
   // other end's waits until the second addition is set up: 23 + 6 = 29. Then 30 + 10 + 6 = 46: the
   // sum is sent, and taken at both ends 6 later, as before. A stamp is taken when a beat is over.
-  const TaskOutcome outcome = Bench().run(LineSums(3, 1, 0), 1);
+  const TaskOutcome outcome = LineBench().run(LineSums(3, 1, 0), 1);
   EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{53}, {47}, {53}}));
 }
 
@@ -43,14 +43,14 @@ TEST(LineSums, FourCoresInTwoGroups) {
   // that of 2 in core 3. In 23 both begin the second level: 10 + 6. In 39 core 1 sends on; the word
   // passes the router of core 2, a hop more: 39 + 7 = 46. In 47 the root begins the third: in
   // 47 + 16 = 63 it sends, and 0 takes the sum 3 hops away in 63 + 8.
-  const TaskOutcome outcome = Bench().run(LineSums(4, 2, 0), 1);
+  const TaskOutcome outcome = LineBench().run(LineSums(4, 2, 0), 1);
   EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{72}, {71}, {70}, {64}}));
 }
 
 TEST(LineSums, EveryCoreHasTheSum) {
   for (const std::uint32_t cores : {2U, 3U, 5U, 8U, 13U}) {
     for (std::uint32_t groups = 1; groups <= cores; ++groups) {
-      const TaskOutcome outcome = Bench().run(LineSums(cores, groups, 0), 3, true);
+      const TaskOutcome outcome = LineBench().run(LineSums(cores, groups, 0), 3, true);
       for (const auto& memory : outcome.memory) {
         for (std::uint32_t e = 0; e < 3; ++e) {
           const float expected = static_cast<float>(cores * (cores + 1) / 2 * (e + 3));

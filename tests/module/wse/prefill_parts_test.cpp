@@ -13,15 +13,15 @@ namespace {
 /// Widths that divide by the cores.
 DecoderModel even_model() { return grouped_model(128, 64, 192); }
 
-PrefillShape small_shape(std::uint32_t side, std::uint32_t tokens) {
+PrefillShape small_prefill(std::uint32_t side, std::uint32_t tokens) {
   PrefillBlock block;
   block.columns = block.rows = side;
   block.tokens = tokens;
   return {even_model(), block};
 }
 
-struct Bench {
-  Bench() { params.sum_step = 10; }
+struct PartsBench {
+  PartsBench() { params.sum_step = 10; }
 
   PrefillParts parts(const PrefillShape& shape, std::uint32_t fold) const {
     return {shape, costs, params, {}, fold};
@@ -35,7 +35,7 @@ struct Bench {
 TEST(PrefillShape, FeaturesLieAlongYAndTokensAlongX) {
   // 64 rows: 2 of 128 features, 3 of 192; a band of 32 rows for each of two heads of 64 features,
   // so 2 in a core and 4 of the queries; 128 tokens in 64 columns
-  const PrefillShape shape = small_shape(64, 128);
+  const PrefillShape shape = small_prefill(64, 128);
   EXPECT_EQ(shape.d(), 2U);
   EXPECT_EQ(shape.f(), 3U);
   EXPECT_EQ(shape.band(), 32U);
@@ -44,8 +44,8 @@ TEST(PrefillShape, FeaturesLieAlongYAndTokensAlongX) {
   EXPECT_EQ(shape.t(), 2U);
   EXPECT_EQ(shape.held(), 2U);
   EXPECT_EQ(shape.pitch(), 4U);
-  EXPECT_EQ(small_shape(64, 64).pitch(), 1U);
-  EXPECT_THROW(small_shape(63, 64), UnsupportedError);
+  EXPECT_EQ(small_prefill(64, 64).pitch(), 1U);
+  EXPECT_THROW(small_prefill(63, 64), UnsupportedError);
 }
 
 TEST(PrefillParts, AProductIsItsStepsOfInstructions) {
@@ -53,17 +53,17 @@ TEST(PrefillParts, AProductIsItsStepsOfInstructions) {
   // step's test is 2 + 6; then 2 x 4 instructions of a load, 2, the dispatch, 4, and a beat. A half
   // at 0 or 2 modulo 8 and a sum at 4 or 0 are read together where they are 4 apart: of two outputs
   // one of four pairs, so six of the eight take a cycle more.
-  const Bench bench;
-  const PrefillParts parts = bench.parts(small_shape(64, 64), 1);
+  const PartsBench bench;
+  const PrefillParts parts = bench.parts(small_prefill(64, 64), 1);
   EXPECT_EQ(bench.cycles(parts.plan_product({2, 4, 1, 1})), 7U + 8 + 8 * 7 + 6);
   EXPECT_EQ(bench.cycles(parts.plan_product({2, 8, 1, 1})), 9U + 8 + 16 * 7 + 12);
 }
 
 /// The rings of the whole square and those of a few cores that take as many steps.
 TEST(PrefillParts, AProductFoldsExactly) {
-  const Bench bench;
+  const PartsBench bench;
   const auto folds = [&](std::uint32_t side, std::uint32_t tokens, PrefillPart part) {
-    const PrefillShape shape = small_shape(side, tokens);
+    const PrefillShape shape = small_prefill(side, tokens);
     const PrefillParts whole = bench.parts(shape, side);
     const PrefillParts folded = bench.parts(shape, 4);
     const TileProduct job = whole.products_of(part).at(0);
@@ -77,8 +77,8 @@ TEST(PrefillParts, AProductFoldsExactly) {
 }
 
 TEST(PrefillParts, ShiftsFoldExactly) {
-  const Bench bench;
-  const PrefillShape shape = small_shape(64, 64);
+  const PartsBench bench;
+  const PrefillShape shape = small_prefill(64, 64);
   for (const std::uint32_t halves : {2U, 16U, 90U}) {
     EXPECT_EQ(bench.cycles(bench.parts(shape, 4).plan_skew(halves, 63)),
               bench.cycles(bench.parts(shape, 64).plan_skew(halves, 63)))
@@ -87,22 +87,22 @@ TEST(PrefillParts, ShiftsFoldExactly) {
 }
 
 TEST(PrefillParts, ScoresAndValuesFoldExactly) {
-  const Bench bench;
+  const PartsBench bench;
   for (const std::uint32_t tokens : {16U, 32U}) {
-    const PrefillShape shape = small_shape(16, tokens);
+    const PrefillShape shape = small_prefill(16, tokens);
     const PrefillParts whole = bench.parts(shape, 16);
     const PrefillParts folded = bench.parts(shape, 4);
     EXPECT_EQ(bench.cycles(folded.plan_scores()), bench.cycles(whole.plan_scores(16))) << tokens;
     EXPECT_EQ(bench.cycles(folded.plan_values()), bench.cycles(whole.plan_values())) << tokens;
   }
-  const PrefillParts large = bench.parts(small_shape(64, 64), 64);
+  const PrefillParts large = bench.parts(small_prefill(64, 64), 64);
   EXPECT_EQ(bench.cycles(large.plan_scores()), bench.cycles(large.plan_scores(64)));
 }
 
 // Of a wide block columns differ in when their activations move on; of a high one weights do so
 // after two steps.
 TEST(PrefillParts, ProductsOfOtherBlocksFoldExactly) {
-  const Bench bench;
+  const PartsBench bench;
   for (const auto& [columns, rows] :
        {std::pair(32U, 16U), std::pair(64U, 16U), std::pair(8U, 16U)}) {
     PrefillBlock block;
@@ -140,7 +140,7 @@ TEST(PrefillParts, BlocksThatDoNotFitTogetherAreRefused) {
 
 // Each expert's products are as those of the second.
 TEST(PrefillParts, ProductsOfExpertsAreAlike) {
-  const Bench bench;
+  const PartsBench bench;
   DecoderModel model = even_model();
   model.experts = {6, 2};
   for (const std::uint32_t tokens : {16U, 32U}) {
@@ -158,8 +158,8 @@ TEST(PrefillParts, ProductsOfExpertsAreAlike) {
 }
 
 TEST(PrefillParts, EnginesAgree) {
-  const Bench bench;
-  const PrefillShape shape = small_shape(16, 32);
+  const PartsBench bench;
+  const PrefillShape shape = small_prefill(16, 32);
   const PrefillParts parts = bench.parts(shape, 4);
   for (unsigned i = 0; i <= static_cast<unsigned>(PrefillPart::ffn_residual); ++i) {
     for (const TaskProgram& program : parts.plan(static_cast<PrefillPart>(i))) {
@@ -171,14 +171,14 @@ TEST(PrefillParts, EnginesAgree) {
 }
 
 TEST(PrefillParts, MoreTokensCostMoreInEachPart) {
-  const Bench bench;
+  const PartsBench bench;
   for (unsigned i = 0; i <= static_cast<unsigned>(PrefillPart::ffn_residual); ++i) {
     Cycle before = 0;
     // without experts
     if (static_cast<PrefillPart>(i) == PrefillPart::router) continue;
     for (const std::uint32_t tokens : {16U, 64U, 128U}) {
       Cycle cycles = 0;
-      const PrefillParts parts = bench.parts(small_shape(16, tokens), 4);
+      const PrefillParts parts = bench.parts(small_prefill(16, tokens), 4);
       for (const TaskProgram& program : parts.plan(static_cast<PrefillPart>(i))) {
         cycles += bench.cycles(program);
       }

@@ -21,7 +21,7 @@ Instruction axpy(Element element, std::uint32_t length, std::uint32_t to, std::u
   return instruction;
 }
 
-Cycle cycles_of(const std::vector<Step>& steps) {
+Cycle cycles_of_steps(const std::vector<Step>& steps) {
   return run_tasks(lone_core({first_task(steps)})).cycles;
 }
 
@@ -61,14 +61,14 @@ TEST(TaskCore, AnAxpyInHalfPrecisionMoves24BytesAndDoes8FlopInACycle) {
 }
 
 TEST(TaskCore, TwoReadsInOneBankTakeTwoCycles) {
-  EXPECT_EQ(cycles_of({run(axpy(Element::fp16, 4000, 8000, 0))}), 2000U);
+  EXPECT_EQ(cycles_of_steps({run(axpy(Element::fp16, 4000, 8000, 0))}), 2000U);
 }
 
 TEST(TaskCore, AMultiplyAccumulateInPlaceStallsThreeTimesInSixteenSingleElements) {
   // 68 = 4 x 16 + 4 elements: 4 x 19 + 4
-  EXPECT_EQ(cycles_of({run(axpy(Element::fp32, 68, 4004, 0))}), 80U);
+  EXPECT_EQ(cycles_of_steps({run(axpy(Element::fp32, 68, 4004, 0))}), 80U);
   // in conflict a beat takes two cycles and meets no write: 2 x 68
-  EXPECT_EQ(cycles_of({run(axpy(Element::fp32, 68, 4000, 0))}), 136U);
+  EXPECT_EQ(cycles_of_steps({run(axpy(Element::fp32, 68, 4000, 0))}), 136U);
 }
 
 TEST(TaskCore, AProductOfTwoVectorsTakesACycleOrTwoForEachElementByTheirPlaceAlone) {
@@ -78,9 +78,9 @@ TEST(TaskCore, AProductOfTwoVectorsTakesACycleOrTwoForEachElementByTheirPlaceAlo
   product.a = in_memory(0);
   product.length = 1028;
   product.b = in_memory(8004);
-  EXPECT_EQ(cycles_of({run(product)}), 1028U);
+  EXPECT_EQ(cycles_of_steps({run(product)}), 1028U);
   product.b = in_memory(8000);
-  EXPECT_EQ(cycles_of({run(product)}), 2056U);
+  EXPECT_EQ(cycles_of_steps({run(product)}), 2056U);
 }
 
 TEST(TaskCore, StridesNarrowTheDatapathAsTheVendorsTableSays) {
@@ -90,7 +90,7 @@ TEST(TaskCore, StridesNarrowTheDatapathAsTheVendorsTableSays) {
     move.to = in_memory(0);
     move.a = in_memory(0, stride);
     move.length = 64;
-    return cycles_of({run(move)});
+    return cycles_of_steps({run(move)});
   };
   EXPECT_EQ(cycles(0), 16U);  // one element, kept in a register
   EXPECT_EQ(cycles(1), 16U);

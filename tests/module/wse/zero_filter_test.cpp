@@ -33,7 +33,7 @@ StreamingScenario stream_bound(std::uint32_t weights, StreamForm form) {
   return scenario;
 }
 
-Cycle cycles(const StreamingScenario& scenario, Engine engine = Engine::event) {
+Cycle filtered_cycles(const StreamingScenario& scenario, Engine engine = Engine::event) {
   return simulate(scenario.params, make_program(scenario), {engine}).cycles;
 }
 
@@ -42,9 +42,9 @@ Cycle cycles(const StreamingScenario& scenario, Engine engine = Engine::event) {
 // four of the two columns' I/O: 10 rows of 2 columns make 20 * 4 = 80 cycles for each weight more.
 TEST(ZeroFilter, BreaksEvenWhereIndexedAndPackedStreamsAreEquallyLong) {
   for (const Engine engine : {Engine::clocked, Engine::event}) {
-    const Cycle packed = cycles(stream_bound(kFeatures, StreamForm::packed), engine);
+    const Cycle packed = filtered_cycles(stream_bound(kFeatures, StreamForm::packed), engine);
     const auto filtered = [&](std::uint32_t weights) {
-      return cycles(stream_bound(weights, StreamForm::indexed), engine);
+      return filtered_cycles(stream_bound(weights, StreamForm::indexed), engine);
     };
     // The last words of the two columns are commands, in cycles 4 * 179 - 1 and 4 * 180 - 1.
     EXPECT_GT(packed, 719U);
@@ -60,7 +60,7 @@ TEST(ZeroFilter, AnOddRowEndsWithOneWeightInAWord) {
   // 15 weights are 8 words as 16 are: the stream is as long, and beats are one less in a row.
   const StreamingScenario even = stream_bound(16, StreamForm::packed);
   const StreamingScenario odd = stream_bound(15, StreamForm::packed);
-  EXPECT_EQ(cycles(even), cycles(odd));
+  EXPECT_EQ(filtered_cycles(even), filtered_cycles(odd));
   const WaferOutcome outcome = simulate(odd.params, make_program(odd), {Engine::clocked});
   EXPECT_EQ(outcome.cores[0].words, 8 * kRows);
   EXPECT_EQ(outcome.cores[0].weights, 15 * kRows);
@@ -172,7 +172,7 @@ Program with_zeros(const StreamingScenario& scenario, std::uint32_t before,
 // Where the stream takes the time, all 16 + 1 words of a row do, however many of them are zeros.
 TEST(ReceiverFilter, ZerosTakeTheirTimeOfTheStreamAndNoneOfTheCores) {
   for (const Engine engine : {Engine::clocked, Engine::event}) {
-    const Cycle dense = cycles(stream_bound(kFeatures, StreamForm::indexed), engine);
+    const Cycle dense = filtered_cycles(stream_bound(kFeatures, StreamForm::indexed), engine);
     for (const std::uint32_t kept : {0U, 2U, 8U}) {
       const StreamingScenario some = stream_bound(kept, StreamForm::indexed);
       const std::uint32_t before = kept == 0 ? 0 : kFeatures / kept - 1;
@@ -200,7 +200,7 @@ TEST(ReceiverFilter, ZerosHideBehindLongVectors) {
   scenario.rate = {};
   scenario.tokens = {64};
   for (const Engine engine : {Engine::clocked, Engine::event}) {
-    const Cycle without = cycles(scenario, engine);
+    const Cycle without = filtered_cycles(scenario, engine);
     EXPECT_EQ(simulate(scenario.params, with_zeros(scenario, 1), {engine}).cycles, without + 1);
   }
 }

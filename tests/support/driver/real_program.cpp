@@ -26,6 +26,12 @@ Ran run_real(const std::string& line) {
   return run_real(arguments);
 }
 
+double number(const Ran& ran, const std::string& name) {
+  const std::string key = "\"" + name + "\": ";
+  const std::size_t at = ran.out.find(key);
+  return at == std::string::npos ? -1 : std::stod(ran.out.substr(at + key.size()));
+}
+
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

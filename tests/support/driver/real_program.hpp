@@ -16,6 +16,10 @@ Ran run_real(const std::vector<std::string>& arguments);
 /// A line as a shell would split it at blanks.
 Ran run_real(const std::string& line);
 
+/// The number behind the first key of that name in what a run with `--json` printed; -1 if there is
+/// none.
+double number(const Ran& ran, const std::string& name);
+
 /// The bytes of a file; nothing if it is not there.
 std::string file_text(const std::string& path);
 

@@ -32,11 +32,13 @@ class RandomProgram {
     builder.program().mac_algorithmic = std::uint64_t{1} << 40U;
     for (unsigned b = 0; b < 4 && seed_ % 2 == 1; ++b)
       builder.program().conflicts.push_back(draw(3));
-    Scenario scenario{params_, builder.take(), draw(2) * 0.4, draw(2) * 3U, seed_};
-    return scenario;
+    const double stalls = draw(2) * 0.4;
+    const unsigned slack = draw(2) * 3U;
+    return {params_, builder.take(), stalls, slack, seed_};
   }
 
  private:
+  // No two draws are arguments of one call: their order would be the compiler's.
   unsigned draw(unsigned n) { return static_cast<unsigned>(random_.bounded(n)); }
 
   ChipParams params() {
@@ -71,21 +73,29 @@ class RandomProgram {
     return draw(2) == 0 ? Instr::kNoArgument : static_cast<std::uint8_t>(draw(3));
   }
 
+  Instr random_issue(unsigned times, std::uint8_t argument) {
+    const unsigned bundle = draw(4);
+    return issue(bundle, static_cast<int>(draw(times)), argument);
+  }
+
   /// Straight-line code with loops around parts of it, some nested, some empty.
   Codelet random_code(bool supervisor) {
     Codelet code;
     for (unsigned i = 0; i < 2 + draw(4); ++i) {
       const unsigned inner = draw(3);
-      if (draw(2) == 0)
-        code.push_back(
-            loop(1 + inner + (inner > 0 ? 1 : 0), static_cast<int>(draw(3)), some_argument()));
-      code.push_back(supervisor && draw(2) == 0
-                         ? run(0, static_cast<int>(draw(2) * draw(40)),
-                               draw(2) == 0 ? Instr::kNoArgument : std::uint8_t{2})
-                         : issue(draw(4), static_cast<int>(draw(6)), some_argument()));
+      if (draw(2) == 0) {
+        const int times = static_cast<int>(draw(3));
+        code.push_back(loop(1 + inner + (inner > 0 ? 1 : 0), times, some_argument()));
+      }
+      if (supervisor && draw(2) == 0) {
+        const bool fixed = draw(2) == 0;
+        const int set = static_cast<int>(draw(2) * draw(40));
+        code.push_back(run(0, set, fixed ? Instr::kNoArgument : std::uint8_t{2}));
+      } else {
+        code.push_back(random_issue(6, some_argument()));
+      }
       if (inner > 0) code.push_back(loop(inner, static_cast<int>(draw(3))));
-      for (unsigned n = 0; n < inner; ++n)
-        code.push_back(issue(draw(4), static_cast<int>(draw(4))));
+      for (unsigned n = 0; n < inner; ++n) code.push_back(random_issue(4, Instr::kNoArgument));
     }
     return code;
   }

@@ -57,8 +57,10 @@ class Maker {
         (a + 1 + static_cast<std::uint32_t>(draw(params_.chips() - 1))) % params_.chips();
     const std::uint64_t bytes = draw(9000);
     switch (draw(6)) {
-      case 0:
-        return segment_.work(a, use, draw(500), draw(2));
+      case 0: {
+        const std::uint64_t cycles = draw(500);
+        return segment_.work(a, use, cycles, draw(2));
+      }
       case 1: {
         const std::uint32_t number = segment_.send({a, b, bytes, Way::links});
         return segment_.receive(b, number, use);

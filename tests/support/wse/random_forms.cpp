@@ -50,7 +50,8 @@ Instruction random_move(Draw& draw, std::uint32_t length, bool pairs) {
   what.element = draw.chance(50) ? Element::fp16 : Element::fp32;
   what.length = length;
   what.simd64 = pairs && draw.chance(30);
-  what.a = in_memory(4 * draw.pick(0, 20), draw.chance(80) ? 1 : static_cast<int>(draw.pick(2, 9)));
+  const std::uint32_t at = 4 * draw.pick(0, 20);
+  what.a = in_memory(at, draw.chance(80) ? 1 : static_cast<int>(draw.pick(2, 9)));
   what.to = in_memory(4 * draw.pick(0, 20));
   return what;
 }
@@ -75,7 +76,8 @@ Instruction taking(Draw& draw, Color color, std::uint32_t words, const TaskParam
 class Relays {
  public:
   explicit Relays(std::uint64_t seed) : draw_(seed ^ 0x9000) {
-    made_ = empty_case(draw_, draw_.pick(2, 6), draw_.pick(1, 3));
+    const std::uint32_t columns = draw_.pick(2, 6);
+    made_ = empty_case(draw_, columns, draw_.pick(1, 3));
     if (draw_.chance(70)) made_.params.core.fabric_words_per_issue = 1;
     if (draw_.chance(80)) made_.params.router.link_limit = LinkLimit::link;
   }
@@ -150,7 +152,8 @@ class Shifts {
  public:
   explicit Shifts(std::uint64_t seed) : draw_(seed ^ 0x5000) {
     const bool plane = draw_.chance(50);
-    made_ = empty_case(draw_, draw_.pick(2, plane ? 4 : 9), plane ? draw_.pick(2, 4) : 1);
+    const std::uint32_t columns = draw_.pick(2, plane ? 4 : 9);
+    made_ = empty_case(draw_, columns, plane ? draw_.pick(2, 4) : 1);
     if (draw_.chance(15)) return;
     made_.params.core.fabric_words_per_issue = 1;
     made_.params.core.sched = Sched::ut_first;

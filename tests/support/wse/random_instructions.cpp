@@ -30,6 +30,12 @@ std::uint32_t words(const Instruction& what, const TaskParams& params, bool half
   return sum;
 }
 
+/// A small integer in each half of a word.
+std::uint32_t random_integer(Draw& draw) {
+  const std::uint32_t high = draw.pick(0, 7);
+  return high << 16U | draw.pick(0, 7);
+}
+
 /// A tensor of `length` elements inside its region, of any stride and shape.
 Operand memory_operand(Draw& draw, bool half, std::uint32_t length) {
   const std::uint32_t bytes = half ? 2 : 4;
@@ -118,7 +124,7 @@ std::vector<std::uint8_t> random_memory(Draw& draw) {
     put(at, oracle::to_bits(value(), false, false), 4);
   }
   for (std::uint32_t i = 0; i < kRandomIntegerBytes; i += 4) {
-    put(kRandomIntegers + i, draw.pick(0, 7) << 16U | draw.pick(0, 7), 4);
+    put(kRandomIntegers + i, random_integer(draw), 4);
   }
   return memory;
 }
@@ -171,7 +177,7 @@ Instruction send_integers(Draw& draw, Color color, std::uint32_t length) {
   what.length = length;
   what.to = on_fabric(color);
   what.a = draw.chance(50) ? in_memory(kRandomIntegers + 4 * draw.pick(0, 20))
-                           : number(static_cast<float>(draw.pick(0, 7) << 16U | draw.pick(0, 7)));
+                           : number(static_cast<float>(random_integer(draw)));
   what.simd64 = draw.chance(25);
   return what;
 }

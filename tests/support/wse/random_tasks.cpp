@@ -427,7 +427,8 @@ class Maker {
         passed += number % period < pass ? 1 : 0;
       }
       if (integers_ && draw_.chance(60)) {
-        filter = draw_.chance(50) ? WaveletFilter::range(draw_.pick(0, 4), draw_.pick(3, 60))
+        const std::uint32_t from = draw_.pick(0, 4);
+        filter = draw_.chance(50) ? WaveletFilter::range(from, draw_.pick(3, 60))
                                   : WaveletFilter::sparse_counter(pass, period, offset);
         made_.program.routers[place].filters.push_back({color, filter});
         take_by_tasks(place, color, 0);  // nobody knows how many

@@ -128,6 +128,18 @@ TEST(ExchangePlan, CountsCyclesThatSendFromTheElementTheyReceiveInto) {
   EXPECT_EQ(interleaved.traffic[2].conflicts, 0U);
 }
 
+// Elements of 512 words of which 1 KiB, half of the first, is plain. Tile 0 sends words 7 to 86 in
+// cycles 0 to 79, and receives words 240 to 339 in 10 to 109: those up to 255 in 10 to 25.
+TEST(ExchangePlan, CountsNoConflictInTheInterleavedPartOfAnElement) {
+  ChipParams params = flat(4);
+  params.tile.memory.element.kib = 2U;
+  params.tile.memory.element.plain_kib = 1U;
+  TransferList list;
+  list.add({0, 7}, 80, {{2, 300}});
+  list.add({2, 200}, 100, {{0, 240}});
+  EXPECT_EQ(plan_exchange(params, list).traffic[0].conflicts, 16U);
+}
+
 TEST(ExchangePlan, AllToAllKeepsEveryPortBusy) {
   TransferList list;
   for (TileId s = 0; s < 16; ++s) {

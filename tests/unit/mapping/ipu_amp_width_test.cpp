@@ -4,14 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/ipu/types.hpp"
 #include "workloads/mapping/ipu/dense/conv_cost.hpp"
 #include "workloads/mapping/ipu/static/codelets.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-constexpr Types kHalf{DType::fp16, DType::fp16};
 
 AmpUnit amp_of(const std::string& path, const std::string& value, unsigned store_bytes = 8) {
   AmpParams params;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "tests/support/ipu/types.hpp"
 #include "workloads/mapping/ipu/dense/conv_codelets.hpp"
 #include "workloads/mapping/ipu/dynamic/codelets.hpp"
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
@@ -12,10 +13,6 @@
 
 namespace lacuna::ipu {
 namespace {
-
-constexpr Types kHalf{DType::fp16, DType::fp16};
-constexpr Types kMixed{DType::fp16, DType::fp32};
-constexpr Types kSingle{DType::fp32, DType::fp32};
 
 /// A program under construction, and what a vertex of it costs and counts.
 class CodeletTest : public ::testing::Test {

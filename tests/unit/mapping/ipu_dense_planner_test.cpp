@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "tests/support/ipu/types.hpp"
 #include "workloads/mapping/ipu/dense/conv_cost.hpp"
 #include "workloads/mapping/ipu/dense/planner.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
@@ -15,11 +16,8 @@
 namespace lacuna::ipu {
 namespace {
 
-constexpr Types kHalf{DType::fp16, DType::fp16};
-constexpr Types kSingle{DType::fp32, DType::fp32};
-
 // A row of a published regression table of the formulas, recomputed independently of this code.
-struct Row {
+struct DenseRow {
   Types types;
   std::uint64_t side;  // m = k
   std::uint64_t n;
@@ -27,14 +25,14 @@ struct Row {
   Cycle compute, inputs, weights, partials, reduce, total;
 };
 
-std::ostream& operator<<(std::ostream& out, const Row& row) {
+std::ostream& operator<<(std::ostream& out, const DenseRow& row) {
   return out << row.side << " squared, n = " << row.n;
 }
 
-class DensePlannerTable : public ::testing::TestWithParam<Row> {};
+class DensePlannerTable : public ::testing::TestWithParam<DenseRow> {};
 
 TEST_P(DensePlannerTable, PlanAndEveryPhaseAreThoseOfTheTable) {
-  const Row& row = GetParam();
+  const DenseRow& row = GetParam();
   Target target;
   target.staged_estimate = false;
   const DensePlan plan = plan_dense(target, row.types, row.side, row.side, row.n);
@@ -52,24 +50,25 @@ TEST_P(DensePlannerTable, PlanAndEveryPhaseAreThoseOfTheTable) {
 
 INSTANTIATE_TEST_SUITE_P(
     Regression, DensePlannerTable,
-    ::testing::Values(Row{kHalf, 1024, 4, 1, 64, 22, 911, 48, 0, 32, 522, 1513},
-                      Row{kHalf, 1024, 16, 1, 64, 22, 1001, 189, 0, 128, 522, 1840},
-                      Row{kHalf, 1024, 64, 1, 64, 22, 1577, 756, 0, 512, 966, 3811},
-                      Row{kHalf, 1024, 256, 2, 64, 11, 4661, 3024, 384, 1024, 1374, 10467},
-                      Row{kHalf, 1024, 1024, 4, 32, 11, 15089, 5952, 1152, 4096, 4080, 30369},
-                      Row{kHalf, 1024, 2048, 9, 32, 5, 29854, 11486, 2959, 3648, 4458, 52405},
-                      Row{kHalf, 1024, 4096, 23, 16, 4, 59659, 10740, 7836, 5728, 7392, 91355},
-                      Row{kHalf, 1024, 8192, 23, 16, 4, 105739, 21420, 7836, 11424, 14472, 160891},
-                      Row{kHalf, 1024, 16384, 46, 8, 4, 210867, 19992, 16028, 22848, 28752, 298487},
-                      Row{kHalf, 4096, 4, 1, 64, 22, 12215, 189, 0, 128, 522, 13054},
-                      Row{kHalf, 4096, 16, 1, 86, 16, 13793, 1013, 0, 384, 528, 15718},
-                      Row{kHalf, 4096, 64, 1, 86, 16, 23009, 4049, 0, 1536, 1536, 30130},
-                      Row{kHalf, 4096, 256, 1, 64, 22, 59735, 12096, 0, 8192, 7182, 87205},
-                      Row{kHalf, 4096, 1024, 3, 32, 15, 228869, 23855, 12288, 21888, 19836, 306736},
-                      Row{kSingle, 4096, 4, 1, 64, 23, 34776, 363, 0, 256, 648, 36043},
-                      Row{kSingle, 4096, 16, 1, 64, 23, 35840, 1449, 0, 1024, 1104, 39417},
-                      Row{kSingle, 4096, 64, 1, 64, 23, 71472, 5796, 0, 4096, 3738, 85102},
-                      Row{kSingle, 4096, 256, 1, 64, 23, 218928, 23184, 0, 16384, 13770, 272266}));
+    ::testing::Values(
+        DenseRow{kHalf, 1024, 4, 1, 64, 22, 911, 48, 0, 32, 522, 1513},
+        DenseRow{kHalf, 1024, 16, 1, 64, 22, 1001, 189, 0, 128, 522, 1840},
+        DenseRow{kHalf, 1024, 64, 1, 64, 22, 1577, 756, 0, 512, 966, 3811},
+        DenseRow{kHalf, 1024, 256, 2, 64, 11, 4661, 3024, 384, 1024, 1374, 10467},
+        DenseRow{kHalf, 1024, 1024, 4, 32, 11, 15089, 5952, 1152, 4096, 4080, 30369},
+        DenseRow{kHalf, 1024, 2048, 9, 32, 5, 29854, 11486, 2959, 3648, 4458, 52405},
+        DenseRow{kHalf, 1024, 4096, 23, 16, 4, 59659, 10740, 7836, 5728, 7392, 91355},
+        DenseRow{kHalf, 1024, 8192, 23, 16, 4, 105739, 21420, 7836, 11424, 14472, 160891},
+        DenseRow{kHalf, 1024, 16384, 46, 8, 4, 210867, 19992, 16028, 22848, 28752, 298487},
+        DenseRow{kHalf, 4096, 4, 1, 64, 22, 12215, 189, 0, 128, 522, 13054},
+        DenseRow{kHalf, 4096, 16, 1, 86, 16, 13793, 1013, 0, 384, 528, 15718},
+        DenseRow{kHalf, 4096, 64, 1, 86, 16, 23009, 4049, 0, 1536, 1536, 30130},
+        DenseRow{kHalf, 4096, 256, 1, 64, 22, 59735, 12096, 0, 8192, 7182, 87205},
+        DenseRow{kHalf, 4096, 1024, 3, 32, 15, 228869, 23855, 12288, 21888, 19836, 306736},
+        DenseRow{kSingle, 4096, 4, 1, 64, 23, 34776, 363, 0, 256, 648, 36043},
+        DenseRow{kSingle, 4096, 16, 1, 64, 23, 35840, 1449, 0, 1024, 1104, 39417},
+        DenseRow{kSingle, 4096, 64, 1, 64, 23, 71472, 5796, 0, 4096, 3738, 85102},
+        DenseRow{kSingle, 4096, 256, 1, 64, 23, 218928, 23184, 0, 16384, 13770, 272266}));
 
 // 22 partials of 64 columns x 16 rows are summed five by five by five: 512 clocks for the partials
 // and, for ceil(1024 / 5) = 205 sums of 2 B, 103. ReduceAdd of 205 outputs, depth 5: 25 vectors and

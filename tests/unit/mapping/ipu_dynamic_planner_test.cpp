@@ -12,7 +12,7 @@ namespace {
 
 constexpr Types kDynamic{DType::fp16, DType::fp32};
 
-struct Row {
+struct DynamicRow {
   unsigned block;
   std::uint64_t n;
   std::uint64_t x, y, z;
@@ -20,15 +20,15 @@ struct Row {
   Cycle dense, buckets, zero, multiply, partials, reduce;
 };
 
-std::ostream& operator<<(std::ostream& out, const Row& row) {
+std::ostream& operator<<(std::ostream& out, const DynamicRow& row) {
   return out << "block " << row.block << ", n " << row.n;
 }
 
-class DynamicPlannerTable : public ::testing::TestWithParam<Row> {};
+class DynamicPlannerTable : public ::testing::TestWithParam<DynamicRow> {};
 
 // A published regression table of the formulas: m = k = 4096, density 1/16, FP16.
 TEST_P(DynamicPlannerTable, PlanAndEveryPhaseAreThoseOfTheTable) {
-  const Row& row = GetParam();
+  const DynamicRow& row = GetParam();
   const std::uint64_t grid = 4096 / row.block;
   const DynamicPlan plan =
       plan_dynamic(Target{}, kDynamic, {4096, 4096, row.n, row.block, grid * grid / 16}, 0.3);
@@ -48,19 +48,19 @@ TEST_P(DynamicPlannerTable, PlanAndEveryPhaseAreThoseOfTheTable) {
 INSTANTIATE_TEST_SUITE_P(
     Regression, DynamicPlannerTable,
     ::testing::Values(
-        Row{1, 64, 32, 23, 2, 39776, 84110, 1432, 3336, 4098, 23118, 4096, 3696},
-        Row{1, 256, 16, 23, 4, 142694, 292030, 2864, 11336, 16386, 82128, 16384, 13596},
-        Row{4, 64, 38, 38, 1, 33003, 35957, 1728, 0, 6912, 11685, 6912, 5766},
-        Row{4, 256, 16, 23, 4, 97826, 92583, 2880, 2712, 16386, 45868, 16384, 13596},
-        Row{4, 1024, 14, 13, 8, 266896, 299684, 10112, 6592, 37890, 141318, 37888, 33096},
-        Row{8, 64, 19, 19, 4, 24955, 26697, 1728, 2320, 3456, 10851, 3456, 3144},
-        Row{8, 256, 19, 19, 4, 68473, 70215, 6912, 2320, 13824, 19683, 13824, 11910},
-        Row{8, 1024, 10, 9, 16, 183273, 209417, 7296, 11488, 26628, 86505, 26624, 24732},
-        Row{8, 2048, 6, 7, 32, 352506, 362831, 9472, 30208, 44034, 181962, 44032, 42798},
-        Row{16, 64, 22, 16, 4, 20500, 26309, 1024, 2160, 3072, 8388, 3072, 2784},
-        Row{16, 256, 14, 13, 8, 53942, 60689, 2560, 4448, 9732, 18678, 9728, 8796},
-        Row{16, 1024, 10, 9, 16, 154200, 155255, 7424, 9472, 26628, 59320, 26624, 24732},
-        Row{16, 2048, 6, 7, 32, 273236, 260352, 9472, 24896, 44034, 108004, 44032, 42798}));
+        DynamicRow{1, 64, 32, 23, 2, 39776, 84110, 1432, 3336, 4098, 23118, 4096, 3696},
+        DynamicRow{1, 256, 16, 23, 4, 142694, 292030, 2864, 11336, 16386, 82128, 16384, 13596},
+        DynamicRow{4, 64, 38, 38, 1, 33003, 35957, 1728, 0, 6912, 11685, 6912, 5766},
+        DynamicRow{4, 256, 16, 23, 4, 97826, 92583, 2880, 2712, 16386, 45868, 16384, 13596},
+        DynamicRow{4, 1024, 14, 13, 8, 266896, 299684, 10112, 6592, 37890, 141318, 37888, 33096},
+        DynamicRow{8, 64, 19, 19, 4, 24955, 26697, 1728, 2320, 3456, 10851, 3456, 3144},
+        DynamicRow{8, 256, 19, 19, 4, 68473, 70215, 6912, 2320, 13824, 19683, 13824, 11910},
+        DynamicRow{8, 1024, 10, 9, 16, 183273, 209417, 7296, 11488, 26628, 86505, 26624, 24732},
+        DynamicRow{8, 2048, 6, 7, 32, 352506, 362831, 9472, 30208, 44034, 181962, 44032, 42798},
+        DynamicRow{16, 64, 22, 16, 4, 20500, 26309, 1024, 2160, 3072, 8388, 3072, 2784},
+        DynamicRow{16, 256, 14, 13, 8, 53942, 60689, 2560, 4448, 9732, 18678, 9728, 8796},
+        DynamicRow{16, 1024, 10, 9, 16, 154200, 155255, 7424, 9472, 26628, 59320, 26624, 24732},
+        DynamicRow{16, 2048, 6, 7, 32, 273236, 260352, 9472, 24896, 44034, 108004, 44032, 42798}));
 
 TEST(DynamicPlanner, ElementsWith1024ColumnsDoNotFitAtADensityOfOneSixteenth) {
   EXPECT_THROW(plan_dynamic(Target{}, kDynamic, {4096, 4096, 1024, 1, 1U << 20U}, 0.3),

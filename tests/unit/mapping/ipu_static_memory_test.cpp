@@ -5,6 +5,7 @@
 #include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/ipu/types.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
@@ -12,9 +13,7 @@
 namespace lacuna::ipu {
 namespace {
 
-constexpr Types kHalf{DType::fp16, DType::fp16};
-
-LoweredGemm lower(const Mask& mask, unsigned plain_kib) {
+LoweredGemm lower_beside(const Mask& mask, unsigned plain_kib) {
   ChipParams chip;
   chip.ipu.tiles = 4U;
   chip.tile.memory.element.plain_kib = plain_kib;
@@ -30,9 +29,9 @@ LoweredGemm lower(const Mask& mask, unsigned plain_kib) {
 // rows if they are not cut, and 72 B for the workers: 4200 B.
 TEST(StaticMemory, ElementsWithTheirOffsetsMustFitTheMemoryThatIsNotInterleaved) {
   const Mask mask = dense_mask(64, 64);
-  EXPECT_NO_THROW(lower(mask, 5));
+  EXPECT_NO_THROW(lower_beside(mask, 5));
   try {
-    lower(mask, 4);
+    lower_beside(mask, 4);
     FAIL() << "4096 B were enough";
   } catch (const OutOfMemoryError& error) {
     EXPECT_THAT(error.what(),
@@ -42,7 +41,7 @@ TEST(StaticMemory, ElementsWithTheirOffsetsMustFitTheMemoryThatIsNotInterleaved)
 
 TEST(StaticMemory, BlocksHaveTheirOffsetsInAnyMemory) {
   const Mask mask = dense_mask(64, 64).blocked(16, 16);
-  EXPECT_NO_THROW(lower(mask, 1));
+  EXPECT_NO_THROW(lower_beside(mask, 1));
 }
 
 // 3 * 10^10 elements of 2 B; no mask of 10^10 weights is made to find out.

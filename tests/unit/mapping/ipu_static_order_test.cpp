@@ -3,14 +3,13 @@
 
 #include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
+#include "tests/support/ipu/types.hpp"
 #include "workloads/mapping/ipu/gemm.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-constexpr Types kHalf{DType::fp16, DType::fp16};
 
 /// What the tiles of a small chip compute before they multiply, of 64 x 64 x 8 with all elements.
 std::size_t before_products(unsigned parts, bool ordered) {

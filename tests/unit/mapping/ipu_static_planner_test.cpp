@@ -7,14 +7,12 @@
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "tests/support/ipu/types.hpp"
 #include "workloads/mapping/ipu/static/cost.hpp"
 #include "workloads/mapping/ipu/static/planner.hpp"
 
 namespace lacuna::ipu {
 namespace {
-
-constexpr Types kHalf{DType::fp16, DType::fp16};
-constexpr Types kSingle{DType::fp32, DType::fp32};
 
 /// Exactly nnz of the blocks of a side x side matrix, each choice equally likely.
 Mask random_mask(std::uint32_t side, std::uint32_t block, std::uint64_t nnz, std::uint64_t seed) {
@@ -32,7 +30,7 @@ Mask random_mask(std::uint32_t side, std::uint32_t block, std::uint64_t nnz, std
   return mask;
 }
 
-struct Row {
+struct StaticRow {
   std::uint32_t block;
   std::uint64_t inverse_density;
   std::uint64_t n;
@@ -40,17 +38,17 @@ struct Row {
   unsigned n_split, k_split;
 };
 
-std::ostream& operator<<(std::ostream& out, const Row& row) {
+std::ostream& operator<<(std::ostream& out, const StaticRow& row) {
   return out << "block " << row.block << ", density 1/" << row.inverse_density << ", n " << row.n;
 }
 
-class StaticPlannerTable : public ::testing::TestWithParam<Row> {};
+class StaticPlannerTable : public ::testing::TestWithParam<StaticRow> {};
 
 // Values of a published regression table, m = k = 4096, for a pattern that is not published. Other
 // patterns move the total by 0.1 %, or 10 % where few blocks come on a tile, which can also
 // change the splits.
 TEST_P(StaticPlannerTable, TotalIsThatOfTheTableWithinTheSpreadOfPatterns) {
-  const Row& row = GetParam();
+  const StaticRow& row = GetParam();
   const std::uint64_t grid = 4096 / row.block;
   const Mask mask = random_mask(4096, row.block, grid * grid / row.inverse_density, 1);
   const StaticPlan plan = plan_static(Target{}, kHalf, mask, row.n);
@@ -66,18 +64,21 @@ TEST_P(StaticPlannerTable, TotalIsThatOfTheTableWithinTheSpreadOfPatterns) {
 
 INSTANTIATE_TEST_SUITE_P(
     Regression, StaticPlannerTable,
-    ::testing::Values(
-        Row{1, 16, 4, 2553, 1, 15}, Row{1, 16, 16, 6891, 2, 16}, Row{1, 16, 64, 23951, 8, 4},
-        Row{1, 16, 256, 91046, 16, 3}, Row{1, 16, 1024, 360393, 19, 8}, Row{1, 4, 4, 6831, 1, 15},
-        Row{1, 4, 16, 20732, 1, 15}, Row{1, 4, 64, 80656, 1, 15}, Row{1, 4, 256, 305429, 7, 6},
-        Row{1, 4, 1024, 1214980, 19, 8}, Row{4, 8, 4, 7196, 1, 8}, Row{4, 8, 16, 13037, 1, 32},
-        Row{4, 8, 64, 22273, 1, 32}, Row{4, 8, 256, 58898, 1, 23}, Row{4, 8, 1024, 187279, 2, 16},
-        Row{8, 32, 4, 1519, 1, 76}, Row{8, 32, 16, 2340, 1, 58}, Row{8, 32, 64, 5564, 1, 76},
-        Row{8, 32, 256, 18716, 1, 76}, Row{8, 32, 1024, 57179, 16, 9}, Row{16, 16, 4, 1388, 1, 15},
-        Row{16, 16, 16, 2829, 1, 15}, Row{16, 16, 64, 7390, 2, 28}, Row{16, 16, 256, 20453, 5, 9},
-        Row{16, 16, 1024, 58835, 16, 9}, Row{16, 4, 4, 3151, 1, 16}, Row{16, 4, 16, 4764, 1, 22},
-        Row{16, 4, 64, 11756, 1, 22}, Row{16, 4, 256, 38839, 2, 15},
-        Row{16, 4, 1024, 118072, 4, 11}));
+    ::testing::Values(StaticRow{1, 16, 4, 2553, 1, 15}, StaticRow{1, 16, 16, 6891, 2, 16},
+                      StaticRow{1, 16, 64, 23951, 8, 4}, StaticRow{1, 16, 256, 91046, 16, 3},
+                      StaticRow{1, 16, 1024, 360393, 19, 8}, StaticRow{1, 4, 4, 6831, 1, 15},
+                      StaticRow{1, 4, 16, 20732, 1, 15}, StaticRow{1, 4, 64, 80656, 1, 15},
+                      StaticRow{1, 4, 256, 305429, 7, 6}, StaticRow{1, 4, 1024, 1214980, 19, 8},
+                      StaticRow{4, 8, 4, 7196, 1, 8}, StaticRow{4, 8, 16, 13037, 1, 32},
+                      StaticRow{4, 8, 64, 22273, 1, 32}, StaticRow{4, 8, 256, 58898, 1, 23},
+                      StaticRow{4, 8, 1024, 187279, 2, 16}, StaticRow{8, 32, 4, 1519, 1, 76},
+                      StaticRow{8, 32, 16, 2340, 1, 58}, StaticRow{8, 32, 64, 5564, 1, 76},
+                      StaticRow{8, 32, 256, 18716, 1, 76}, StaticRow{8, 32, 1024, 57179, 16, 9},
+                      StaticRow{16, 16, 4, 1388, 1, 15}, StaticRow{16, 16, 16, 2829, 1, 15},
+                      StaticRow{16, 16, 64, 7390, 2, 28}, StaticRow{16, 16, 256, 20453, 5, 9},
+                      StaticRow{16, 16, 1024, 58835, 16, 9}, StaticRow{16, 4, 4, 3151, 1, 16},
+                      StaticRow{16, 4, 16, 4764, 1, 22}, StaticRow{16, 4, 64, 11756, 1, 22},
+                      StaticRow{16, 4, 256, 38839, 2, 15}, StaticRow{16, 4, 1024, 118072, 4, 11}));
 
 // 24 rows of 2 blocks with 11 columns for each worker: 30 + 6 * 13 = 108, and for each row
 // 6 + 17 + 2 (16 + 64 + 6 (19 + 4 * 10)) = 891.

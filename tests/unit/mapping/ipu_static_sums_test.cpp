@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
+#include "tests/support/ipu/types.hpp"
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 #include "workloads/mapping/ipu/static/classes.hpp"
@@ -13,9 +14,6 @@
 
 namespace lacuna::ipu {
 namespace {
-
-constexpr Types kHalf{DType::fp16, DType::fp16};
-constexpr Types kSingle{DType::fp32, DType::fp32};
 
 /// A product with blocks of 4 in one part and one band: with as many blocks for each tile, a tile
 /// has the next ones of the list, row by row.
@@ -61,7 +59,7 @@ std::uint64_t received(const Program& program, const std::string& name) {
 }
 
 /// The clocks of a tile's vertex in a compute set; 0 if it has none.
-Cycle clocks(const Program& program, const std::string& name, TileId tile) {
+Cycle clocks_of(const Program& program, const std::string& name, TileId tile) {
   for (const ComputeSet& set : program.computes) {
     if (set.name != name || set.first[tile] == set.first[tile + 1]) continue;
     std::vector<std::uint64_t> issues(program.bundles.size());
@@ -76,8 +74,8 @@ Cycle clocks(const Program& program, const std::string& name, TileId tile) {
 TEST(StaticSums, SumsOfOnePartialAreCopies) {
   const Program program = lower(4, {1, 1, 1, 1}, 4, {}).program;
   EXPECT_EQ(received(program, "single partials"), 0U);
-  EXPECT_EQ(clocks(program, "copy of single partials", 2), 283U);
-  EXPECT_EQ(clocks(program, "reduce", 2), 0U);
+  EXPECT_EQ(clocks_of(program, "copy of single partials", 2), 283U);
+  EXPECT_EQ(clocks_of(program, "reduce", 2), 0U);
 }
 
 // Eight rows of a block, two for each tile, and four without: a tile is home of three rows. So row
@@ -90,8 +88,8 @@ TEST(StaticSums, SumsOfOnePartialGoHomeInAStepOfTheirOwn) {
   EXPECT_EQ(received(program, "single partials", 2), 2U * 8);
   EXPECT_EQ(received(program, "single partials", 3), 0U);
   EXPECT_EQ(received(program, "partials"), 0U);
-  EXPECT_NE(clocks(program, "copy of single partials", 1), 0U);
-  EXPECT_EQ(clocks(program, "copy of single partials", 2), 0U);
+  EXPECT_NE(clocks_of(program, "copy of single partials", 1), 0U);
+  EXPECT_EQ(clocks_of(program, "copy of single partials", 2), 0U);
 
   PlannerParams merged;
   merged.single_step = false;
@@ -109,11 +107,11 @@ TEST(StaticSums, SmallClassesAreSummedWhereTheyBelong) {
   const Program program = lower(4, {2, 2}, 8, {}).program;
   for (TileId tile = 0; tile < 4; ++tile) {
     EXPECT_EQ(received(program, "partials", tile), 8U) << tile;
-    EXPECT_EQ(clocks(program, "copy of local partials", tile), 283U) << tile;
-    EXPECT_EQ(clocks(program, "reduce", tile), 276U) << tile;
+    EXPECT_EQ(clocks_of(program, "copy of local partials", tile), 283U) << tile;
+    EXPECT_EQ(clocks_of(program, "reduce", tile), 276U) << tile;
   }
   EXPECT_EQ(received(program, "sums"), 0U);
-  EXPECT_EQ(clocks(program, "copy of local sums", 2), 0U);
+  EXPECT_EQ(clocks_of(program, "copy of local sums", 2), 0U);
 }
 
 /// 16 tiles with two blocks each, the first row `deep` tiles long, times 64 columns: a row has 256
@@ -138,8 +136,8 @@ TEST(StaticSums, AClassWithOneHomeIsSpreadIfItIsDeep) {
   EXPECT_EQ(received(three, "partials"), 16U * 24 - 3 * 8);
   EXPECT_EQ(received(three, "sums", 0), 15U * 8);
   EXPECT_EQ(received(three, "sums"), 15U * 8);
-  EXPECT_EQ(clocks(three, "copy of local sums", 0), 283U);
-  EXPECT_EQ(clocks(three, "copy of local sums", 1), 0U);
+  EXPECT_EQ(clocks_of(three, "copy of local sums", 0), 283U);
+  EXPECT_EQ(clocks_of(three, "copy of local sums", 1), 0U);
 }
 
 TEST(StaticSums, AllClassesGoWhereTheyAreTold) {
@@ -156,12 +154,13 @@ TEST(StaticSums, AllClassesGoWhereTheyAreTold) {
 // Of 14 reductions, 13 of one partial, one is of the deep class: ceil(6 / 14) = 1 worker of a tile,
 // which sums 16 in one vertex, 6 (16 + 4 (13 + 3)). With all six, two sum 8 each.
 TEST(StaticSums, AClassOfFewHasFewWorkers) {
-  EXPECT_EQ(clocks(lower(16, one_deep_row(3), 64, {}).program, "reduce", 5), 480U);
+  EXPECT_EQ(clocks_of(lower(16, one_deep_row(3), 64, {}).program, "reduce", 5), 480U);
   PlannerParams planner;
   planner.few_workers = false;
-  EXPECT_EQ(clocks(lower(16, one_deep_row(3), 64, planner).program, "reduce", 5), 288U);
+  EXPECT_EQ(clocks_of(lower(16, one_deep_row(3), 64, planner).program, "reduce", 5), 288U);
   planner.long_sums = false;
-  EXPECT_EQ(clocks(lower(16, one_deep_row(3), 64, planner).program, "reduce", 5), 6U * (10 + 28));
+  EXPECT_EQ(clocks_of(lower(16, one_deep_row(3), 64, planner).program, "reduce", 5),
+            6U * (10 + 28));
 }
 
 // At home, tile 0 has its own 256 partials, 3 * 256 that it sums, and 256 results. Spread, no tile

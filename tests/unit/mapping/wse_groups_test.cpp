@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-StreamingJob problem(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
+StreamingJob gemm_of(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
   StreamingJob job;
   job.gemm.m = m;
   job.gemm.k = k;
@@ -26,7 +26,7 @@ StreamingJob problem(std::uint32_t m, std::uint32_t k, std::uint32_t n) {
   return job;
 }
 
-StreamingSetup setup(unsigned columns, unsigned groups) {
+StreamingSetup grouped(unsigned columns, unsigned groups) {
   StreamingSetup setup;
   setup.wafer.columns = columns;
   setup.wafer.rows = 1;
@@ -37,7 +37,7 @@ StreamingSetup setup(unsigned columns, unsigned groups) {
 TEST(WaferGroups, RowsOfAPlaceAreDealtInTurnTheNextPlaceOneGroupOn) {
   // Rows 0 to 2 belong to place 0 and go to groups 0, 1, 0; rows 3 to 5, of place 1, to 1, 0, 1.
   // Around rings of two each group begins with its first row of each place.
-  const StreamingPlan plan = plan_streaming(problem(6, 4, 2), setup(4, 2));
+  const StreamingPlan plan = plan_streaming(gemm_of(6, 4, 2), grouped(4, 2));
   EXPECT_EQ(plan.program.kernel.steps, 3U);
   EXPECT_EQ(plan.empty_rows, 0U);
   EXPECT_THAT(plan.row_of_step, ElementsAre(0, 1, 4, 3, 2, 5));
@@ -47,7 +47,7 @@ TEST(WaferGroups, RowsOfAPlaceAreDealtInTurnTheNextPlaceOneGroupOn) {
 
 TEST(WaferGroups, AGroupWithFewerRowsEndsWithEmptyOnes) {
   // Places 0 and 1 of two groups have rows 0, 1 and row 2: groups 0, 1 and 1.
-  const StreamingPlan plan = plan_streaming(problem(3, 4, 2), setup(4, 2));
+  const StreamingPlan plan = plan_streaming(gemm_of(3, 4, 2), grouped(4, 2));
   EXPECT_EQ(plan.empty_rows, 1U);
   EXPECT_THAT(plan.row_of_step, ElementsAre(0, 1, kNoRow, 2));
   EXPECT_THAT(plan.program.kernel.counts, ElementsAre(2, 2, 2, 2, 0, 0, 2, 2));
@@ -57,9 +57,9 @@ TEST(WaferGroups, EachGroupHoldsAllActivationsAndAllResults) {
   // 4 tokens of 2 B: 2 features and 2 results in a core; in two groups 4 and 4, or if results stay
   // in their groups 4 and 2.
   const auto bytes = [](unsigned groups, Exchange exchange) {
-    StreamingSetup each = setup(4, groups);
+    StreamingSetup each = grouped(4, groups);
     each.ws.exchange = exchange;
-    return plan_streaming(problem(8, 8, 4), each).bytes;
+    return plan_streaming(gemm_of(8, 8, 4), each).bytes;
   };
   const std::uint64_t one = bytes(1, Exchange::product);
   EXPECT_EQ(bytes(2, Exchange::product) - one, 4U * (4 + 4 - 2 - 2) * 2);
@@ -159,9 +159,9 @@ TEST(WaferGroups, WhatTheyCannotBeCombinedWithIsNamed) {
     }
     return std::string();
   };
-  StreamingJob job = problem(12, 12, 4);
-  EXPECT_THAT(refusal(job, setup(6, 4)), HasSubstr("wafer.columns = 6 are not a multiple"));
-  StreamingSetup shared = setup(4, 2);
+  StreamingJob job = gemm_of(12, 12, 4);
+  EXPECT_THAT(refusal(job, grouped(6, 4)), HasSubstr("wafer.columns = 6 are not a multiple"));
+  StreamingSetup shared = grouped(4, 2);
   shared.ws.share = Share::tokens;
   shared.ws.exchange = Exchange::next;
   EXPECT_THAT(refusal(job, shared), HasSubstr("have no results to exchange"));
@@ -169,34 +169,34 @@ TEST(WaferGroups, WhatTheyCannotBeCombinedWithIsNamed) {
   shared.ws.inject = Inject::middle_row;
   EXPECT_THAT(refusal(job, shared), HasSubstr("are not copied to other groups"));
   // Nine groups: a core takes from eight others, beside the weights and its ring: ten queues.
-  StreamingSetup nine = setup(18, 9);
+  StreamingSetup nine = grouped(18, 9);
   nine.ws.buses = 1;
-  EXPECT_THAT(refusal(problem(36, 36, 4), nine),
+  EXPECT_THAT(refusal(gemm_of(36, 36, 4), nine),
               HasSubstr("needs 10 input queues in a core (queue.in), of which there are 8"));
   // Seven groups on three buses each way: 4 + 1 + 8 * 3 colors.
-  StreamingSetup many = setup(42, 7);
+  StreamingSetup many = grouped(42, 7);
   many.ws.buses = 3;
-  EXPECT_THAT(refusal(problem(84, 84, 4), many),
+  EXPECT_THAT(refusal(gemm_of(84, 84, 4), many),
               HasSubstr("needs 29 colors, of which there are 24"));
   // Side by side 20 columns of a group need a color each beside 4 of the ring and one of others;
   // 19 do not exceed 24. Interleaved six rings take them all.
-  StreamingSetup wide = setup(40, 2);
+  StreamingSetup wide = grouped(40, 2);
   wide.wafer.rows = 2;
   wide.ws.share = Share::tokens;
-  EXPECT_THAT(refusal(problem(40, 40, 4), wide),
+  EXPECT_THAT(refusal(gemm_of(40, 40, 4), wide),
               HasSubstr("each of 20 columns of a group needs a color of its own; beside 4 of the "
                         "reduction there are 19; with ws.lie = interleaved they need one"));
   wide.wafer.columns = 38;
-  EXPECT_EQ(refusal(problem(40, 40, 4), wide), "");
+  EXPECT_EQ(refusal(gemm_of(40, 40, 4), wide), "");
   wide.wafer.columns = 12;
   wide.ws.groups = 6;
   wide.ws.lie = Lie::interleaved;
-  EXPECT_THAT(refusal(problem(40, 40, 6), wide),
+  EXPECT_THAT(refusal(gemm_of(40, 40, 6), wide),
               HasSubstr("interleaved (ws.lie), needs 25 colors, of which there are 24"));
 }
 
 StreamingSetup sharing_tokens(unsigned columns, unsigned groups, unsigned rows) {
-  StreamingSetup made = setup(columns, groups);
+  StreamingSetup made = grouped(columns, groups);
   made.wafer.rows = rows;
   made.ws.share = Share::tokens;
   made.ws.lie = Lie::interleaved;
@@ -205,7 +205,7 @@ StreamingSetup sharing_tokens(unsigned columns, unsigned groups, unsigned rows) 
 
 TEST(WaferGroups, ThatShareTokensHaveAllRowsAndAPartOfTheTokensOfARow) {
   // 7 tokens on a row of cores: 3, 3 and one with 2 of padding. A row of routers copies.
-  const StreamingPlan plan = plan_streaming(problem(2, 4, 7), sharing_tokens(6, 3, 4));
+  const StreamingPlan plan = plan_streaming(gemm_of(2, 4, 7), sharing_tokens(6, 3, 4));
   const Program& program = plan.program;
   EXPECT_EQ(program.kernel.steps, 2U);
   EXPECT_EQ(program.spread_rows, 1U);
@@ -238,7 +238,7 @@ TEST(WaferGroups, ARouterNeverHasTwoWaysOfAColor) {
           each.io.dist_rows = rows;
           if (edge) each.ws.inject = Inject::west_edge;
           if (edge && share == Share::rows && rows < 3) continue;  // too few for the colors
-          const StreamingPlan plan = plan_streaming(problem(8, 8, 8), each);
+          const StreamingPlan plan = plan_streaming(gemm_of(8, 8, 8), each);
           for (const RouterProgram& router : plan.program.routers) {
             std::map<std::pair<unsigned, PortSet>, int> seen;  // color, ways in use at one time
             for (const Route& route : router.routes) {
@@ -256,7 +256,7 @@ TEST(WaferGroups, ARouterNeverHasTwoWaysOfAColor) {
 TEST(WaferGroups, ResidentWeightsAreSharedByRowsOrHeldByAll) {
   // 8 outputs of 4 features on 2 groups of one row: shared, each core holds 4 outputs of its 2
   // features; the 3 tokens are streamed to both. Else each holds all 8, for 2 and 1 of the tokens.
-  StreamingJob job = problem(8, 4, 3);
+  StreamingJob job = gemm_of(8, 4, 3);
   job.resident = true;
   StreamingSetup each = sharing_tokens(4, 2, 2);
   each.ws.share = Share::rows;
