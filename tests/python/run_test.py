@@ -90,6 +90,12 @@ class RunTest(unittest.TestCase):
         self.assertIn("mask: found an array of shape (64, 64); arrays are allowed for pattern",
                       str(caught.exception))
 
+    def test_a_matrix_by_a_name_of_its_own_is_named(self):
+        for word in ("weights", "mask"):
+            with self.assertRaisesRegex(lacuna.RequestError,
+                                        f"no workload .*'{word}' is a matrix: matrix takes one"):
+                lacuna.run("bow", n=64, **{word: np.eye(64)})
+
     def test_two_machines_of_one_name_are_refused(self):
         with self.assertRaises(lacuna.RequestError) as caught:
             lacuna.compare([small(), small()], gemm=(64, 64, 32))

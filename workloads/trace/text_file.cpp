@@ -19,9 +19,9 @@ namespace {
   throw_problem({place(path, 1, 1), "E001", "", found, allowed, ""});
 }
 
-/// The program that unpacks such a file; empty of one that is not packed. The arrays of an .npz
-/// lie in a zip archive, which its reader unpacks.
-std::string unpacker_of(const std::string& path, std::string_view text) {
+}  // namespace
+
+std::string packed_by(const std::string& path, std::string_view text) {
   static const std::array<std::pair<std::string_view, const char*>, 5> kMarks = {{
       {"\x1f\x8b", "gzip"},
       {"BZh", "bzip2"},
@@ -35,8 +35,6 @@ std::string unpacker_of(const std::string& path, std::string_view text) {
   }
   return {};
 }
-
-}  // namespace
 
 std::string read_text_file(const std::string& path) {
   const std::string kMark = "\xEF\xBB\xBF";  // that some programs put before UTF-8
@@ -60,7 +58,7 @@ std::string read_text_file(const std::string& path) {
     }
   }
   if (file.bad()) throw_unreadable(path, "a file that cannot be read", "a readable file");
-  if (const std::string packed = unpacker_of(path, text); !packed.empty()) {
+  if (const std::string packed = packed_by(path, text); !packed.empty()) {
     throw_unreadable(path, fmt::format("a file packed by {}", packed), "the unpacked file");
   }
   if (text.compare(0, kMark.size(), kMark) == 0) text.erase(0, kMark.size());

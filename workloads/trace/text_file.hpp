@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "workloads/trace/text.hpp"
 
@@ -10,6 +11,10 @@ namespace lacuna {
 
 /// No reader takes more input than this.
 constexpr std::uint64_t kMostInput = std::uint64_t{1} << 30U;
+
+/// The program that packed such a file; empty of one that is not packed. The arrays of an .npz lie
+/// in a zip archive, which its reader unpacks.
+std::string packed_by(const std::string& path, std::string_view text);
 
 /// The bytes of a file without a byte order mark at its beginning; TraceError E001 if it is
 /// missing, unreadable or above kMostInput.

@@ -29,7 +29,7 @@ bool parse(const std::string& text, Number& value) {
 
 ConfigTable::ConfigTable(const std::filesystem::path& path, std::vector<std::string> columns)
     : path_(path.string()), columns_(std::move(columns)) {
-  CsvLines lines(read_text(path, kLargestFile));
+  CsvLines lines(read_words(path, kLargestFile));
   bool head = true;
   for (CsvLine line; lines.next(line);) {
     if (line.kind != CsvLine::Kind::cells) continue;

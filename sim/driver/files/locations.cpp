@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/text_file.hpp"
 
 /// Defined in programs that got Lacuna by find_package(): the presets that were installed with it.
 extern "C" __attribute__((weak)) const char* lacuna_config_of_package();
@@ -98,6 +99,15 @@ std::string read_text(const fs::path& path, std::size_t limit) {
   }
   if (text.size() > limit) {
     throw RequestError(fmt::format("{}: is longer than {} bytes", path.string(), limit));
+  }
+  return text;
+}
+
+std::string read_words(const fs::path& path, std::size_t limit) {
+  std::string text = read_text(path, limit);
+  if (const std::string packed = packed_by(path.string(), text); !packed.empty()) {
+    throw RequestError(fmt::format("{}: found a file packed by {}; allowed: the unpacked file",
+                                   path.string(), packed));
   }
   return text;
 }

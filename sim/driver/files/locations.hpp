@@ -22,4 +22,7 @@ std::vector<std::string> preset_names();
 /// The whole of a text file of at most `limit` bytes; RequestError says why it cannot be read.
 std::string read_text(const std::filesystem::path& path, std::size_t limit);
 
+/// The same of what somebody has written; refuses a file that is packed.
+std::string read_words(const std::filesystem::path& path, std::size_t limit);
+
 }  // namespace lacuna

@@ -22,7 +22,7 @@ class LayoutsReader {
   std::vector<LayoutEntry> read() {
     YAML::Node root;
     try {
-      root = YAML::Load(read_text(file_, kLongestLayouts));
+      root = YAML::Load(read_words(file_, kLongestLayouts));
     } catch (const YAML::Exception& error) {
       refuse(error.mark, "is not YAML: " + error.msg);
     }

@@ -36,7 +36,7 @@ class PresetReader {
   void read() {
     YAML::Node root;
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(read_text(file_, kLongestPreset));
+      const std::vector<YAML::Node> documents = YAML::LoadAll(read_words(file_, kLongestPreset));
       if (documents.size() > 1) refuse(file_, documents[1].Mark(), "a second document begins");
       if (!documents.empty()) root = documents[0];
     } catch (const YAML::Exception& error) {

@@ -41,7 +41,7 @@ class Reader {
   SweepFile read() {
     YAML::Node root;
     try {
-      root = YAML::Load(read_text(file_.path, kLongest));
+      root = YAML::Load(read_words(file_.path, kLongest));
     } catch (const YAML::Exception& error) {
       refuse(error.mark, "is not YAML: " + error.msg);
     }

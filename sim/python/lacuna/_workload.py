@@ -91,7 +91,10 @@ def workload_of(words: dict, kept: list) -> _lacuna.Workload:
     given = [word for word in ("gemm", "trace", "matrix") if words.get(word) is not None]
     if len(given) != 1:
         many = "no workload is given" if not given else "more than one workload is given"
-        raise _lacuna.RequestError(f"{many}; give one of gemm, trace and matrix")
+        matrices = [word for word, value in words.items()
+                    if getattr(value, "ndim", 0) == 2 and word not in given]
+        meant = f"; '{matrices[0]}' is a matrix: matrix takes one, with n" if matrices else ""
+        raise _lacuna.RequestError(f"{many}; give one of gemm, trace and matrix{meant}")
     what = words.pop(given[0])
     for other in ("gemm", "trace", "matrix"):
         words.pop(other, None)

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -20,13 +21,7 @@ using ::testing::Not;
 /// Requests of which a part could pass without a word.
 class HalfSaid : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = fs::temp_directory_path() / "lacuna-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    model("small", "float16");
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { model("small", "float16"); }
 
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -48,7 +43,8 @@ class HalfSaid : public ::testing::Test {
   Ran on_wafer(const std::string& name, const std::string& words = "") const {
     return run(name, "--machine wse3 --blocks 2x1 --block-cores 8x8 " + words);
   }
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 // On each chip a row that is repeated three times is three rows: as long, as many FLOP and joules.

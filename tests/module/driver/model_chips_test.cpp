@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -23,9 +24,6 @@ using ::testing::HasSubstr;
 class ModelOnChips : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = fs::temp_directory_path() / "lacuna-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
     write("small.json",
           R"({"model_type": "qwen3", "hidden_size": 256, "intermediate_size": 512,
               "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 4,
@@ -33,7 +31,6 @@ class ModelOnChips : public ::testing::Test {
               "max_position_embeddings": 1048576, "tie_word_embeddings": false,
               "torch_dtype": "float16"})");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -61,7 +58,8 @@ class ModelOnChips : public ::testing::Test {
     return sum;
   }
 
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 // On one chip nothing is exchanged: a step is four times the rows of a layer and once those of the

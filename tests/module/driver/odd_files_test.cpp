@@ -11,6 +11,7 @@
 
 #include "sim/driver/system/idle.hpp"
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -23,20 +24,26 @@ using ::testing::Not;
 
 class OddFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = fs::temp_directory_path() / "lacuna-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();
   }
 
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
+
+// Whoever reads it: machines, experiments, layouts.
+TEST_F(OddFiles, APackedFileOfWordsIsNamed) {
+  const std::string packed = write("m.yaml", "\x1f\x8b\x08");
+  const std::string product = " --gemm 8x8x8";
+  for (const std::string& line : {"run" + product + " --machine " + packed, "sweep " + packed,
+                                  "run --machine bow" + product + " --layout " + packed}) {
+    EXPECT_THAT(run_real(line).err,
+                HasSubstr(packed + ": found a file packed by gzip; allowed: the unpacked file"))
+        << line;
+  }
+}
 
 // Eight weights by a path from where the program runs; the trace, in a folder of its own, finds
 // them.

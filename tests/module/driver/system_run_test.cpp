@@ -14,6 +14,7 @@
 #include "sim/report/view_page.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/driver/system_results.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -25,22 +26,18 @@ using ::testing::Not;
 class TrainingFile {
  public:
   explicit TrainingFile(const std::string& more = "") {
-    std::string pattern = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
     std::ofstream(path()) << "system: pod4\nmodel: bert-tiny\ntokens: 32\npredictions: 4\n"
                              "micro_batch: 2\naccumulation: 4\npipeline: 2\nreplicas: 2\n"
                              "rts_state: 2\n"
                           << more;
   }
-  ~TrainingFile() { std::filesystem::remove_all(folder_); }
-  TrainingFile(const TrainingFile&) = delete;
-  TrainingFile& operator=(const TrainingFile&) = delete;
 
   std::string path() const { return folder_ + "/training.yaml"; }
   std::string out() const { return folder_ + "/out"; }
 
  private:
-  std::string folder_;
+  const TempFolder own_;
+  const std::string folder_ = own_.path().string();
 };
 
 std::string run_line(const TrainingFile& file) {

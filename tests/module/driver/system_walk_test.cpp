@@ -18,6 +18,7 @@
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/validate/systems.hpp"
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 #include "workloads/mapping/system/inference_params.hpp"
 #include "workloads/mapping/system/training_params.hpp"
 
@@ -42,8 +43,6 @@ struct Step {
 class Files {
  public:
   Files() {
-    std::string name = fs::temp_directory_path() / "lacuna-XXXXXX";
-    folder_ = mkdtemp(name.data());
     write("step.yaml",
           "system: pod4\nmodel: bert-tiny\ntokens: 32\npredictions: 4\nmicro_batch: 2\n"
           "accumulation: 4\npipeline: 2\nreplicas: 2\nrts_state: 2\n");
@@ -58,9 +57,6 @@ class Files {
               "torch_dtype": "float16"})");
     write("requests.csv", "arrival,prompt,output\n0,16,4\n0.001,8,1\n0.001,24,3\n");
   }
-  ~Files() { fs::remove_all(folder_); }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
 
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -68,7 +64,8 @@ class Files {
   std::string path(const std::string& name) const { return folder_ / name; }
 
  private:
-  fs::path folder_;
+  const TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 /// A run by its name: words of the command line.

@@ -12,6 +12,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -75,12 +76,9 @@ const MachineTable& formula_machines() {
 class Validate : public ::testing::Test {
  protected:
   Validate() {
-    std::string name = (std::filesystem::temp_directory_path() / "validate.XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     std::ofstream(folder_ / "bow.yaml") << "machine: ipu\nmacs: 2\n";
     setenv("LACUNA_CONFIG", folder_.c_str(), 1);
   }
-  ~Validate() override { std::filesystem::remove_all(folder_); }
 
   int validate(const std::string& rows) {
     const std::filesystem::path file = folder_ / "points.csv";
@@ -95,7 +93,8 @@ class Validate : public ::testing::Test {
   ValidateOptions options_;
   std::ostringstream out_;
   std::ostringstream progress_;
-  std::filesystem::path folder_;
+  const test::TempFolder own_;
+  const std::filesystem::path folder_ = own_.path();
 };
 
 TEST_F(Validate, ComparesTheMetricWithoutTheCyclesWaited) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna {
 namespace {
@@ -24,13 +25,7 @@ using ::testing::Optional;
 /// A folder of its own, removed at the end; the environment is as before.
 class PartCacheTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = fs::temp_directory_path() / "lacuna-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
   void TearDown() override {
-    fs::remove_all(folder_);
     for (const char* const name : {"LACUNA_CACHE", "XDG_CACHE_HOME"}) unsetenv(name);
     setenv("LACUNA_CACHE", "", 1);
   }
@@ -47,7 +42,8 @@ class PartCacheTest : public ::testing::Test {
     return {};
   }
 
-  fs::path folder_;
+  const test::TempFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 TEST_F(PartCacheTest, FindsWhatItKeptUnderTheSameKeyAndKindAlone) {

@@ -12,6 +12,7 @@
 #include "models/system/params.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -23,8 +24,8 @@ struct Power {
 
 /// power.csv of `lacuna validate` on the shipped powers, by id; no field has a comma.
 std::map<std::string, Power> shipped_powers() {
-  std::string folder = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
-  folder = mkdtemp(folder.data());
+  const TempFolder own;
+  const std::string folder = own.path().string();
   const Ran ran =
       run_real("validate --quiet --points " + source_path("traces/validation/power.csv") +
                " --out " + folder + "/out");
@@ -40,7 +41,6 @@ std::map<std::string, Power> shipped_powers() {
     const auto number = [&](std::size_t i) { return std::strtod(cells.at(i).c_str(), nullptr); };
     powers[cells.at(0)] = {cells.at(4), cells.at(5), number(6), number(7), number(8), number(9)};
   }
-  std::filesystem::remove_all(folder);
   return powers;
 }
 

@@ -10,6 +10,7 @@
 
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -32,12 +33,6 @@ std::map<std::string, double> column(const std::string& text, std::size_t which)
 /// What `lacuna validate` makes of points of a file of its own: system, workload and metric each.
 class SystemPoints : public ::testing::Test {
  protected:
-  SystemPoints() {
-    std::string folder = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
-    folder_ = mkdtemp(folder.data());
-  }
-  ~SystemPoints() override { std::filesystem::remove_all(folder_); }
-
   Ran validate(const std::string& points, const std::string& more = "") {
     std::ofstream(folder_ + "/points.csv")
         << "id,system,workload,m,k,n,density,block,dtype,mode,metric,value,unit,source,confidence\n"
@@ -51,7 +46,8 @@ class SystemPoints : public ::testing::Test {
 
   double simulated(const std::string& id) const { return column(errors_, 5).at(id); }
 
-  std::string folder_;
+  const TempFolder own_;
+  const std::string folder_ = own_.path().string();
   std::string errors_;
 };
 
@@ -91,8 +87,8 @@ TEST_F(SystemPoints, ASettingOfASystemIsTakenAndAWrongOneIsRefused) {
 // Pod64 the throughput of a chip falls to 80.5 % as published, and 10 points either way are
 // allowed.
 TEST(MlPerf, WeightUpdatesOfAllPodsAreWithin15PercentAndScaleWithin10Points) {
-  std::string folder = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TempFolder own;
+  const std::string folder = own.path().string();
   const Ran ran =
       run_real("validate --quiet --points " + source_path("traces/validation/mlperf.csv") +
                " --family weight_update_time --fail-above 15 --out " + folder + "/out");
@@ -100,7 +96,6 @@ TEST(MlPerf, WeightUpdatesOfAllPodsAreWithin15PercentAndScaleWithin10Points) {
   const std::string errors = file_text(folder + "/out/errors.csv");
   const std::map<std::string, double> published = column(errors, 4);
   const std::map<std::string, double> simulated = column(errors, 5);
-  std::filesystem::remove_all(folder);
   ASSERT_GT(simulated.at("MLP-033"), 0);
   ASSERT_GT(simulated.at("MLP-036"), 0);
   const auto scaling = [](const std::map<std::string, double>& seconds) {

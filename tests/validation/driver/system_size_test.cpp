@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -16,8 +17,8 @@ namespace {
 // A weight update of GPT-3 175B on 256 chips: once its rows are kept, less than 30 s of processor
 // time and 2 GB, which is more than ten times what it takes.
 TEST(SystemSize, AStepOfAPod256TakesLessThan30SecondsAnd2GigabytesOnceItsRowsAreKept) {
-  std::string folder = std::filesystem::temp_directory_path() / "lacuna-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TempFolder own;
+  const std::string folder = own.path().string();
   ASSERT_EQ(setenv("LACUNA_CACHE", folder.c_str(), 1), 0);  // NOLINT(concurrency-mt-unsafe)
   const std::string line = "run --quiet --json --system-config gpt3_175b_pod256";
   const Ran first = run_real(line);
@@ -26,7 +27,6 @@ TEST(SystemSize, AStepOfAPod256TakesLessThan30SecondsAnd2GigabytesOnceItsRowsAre
   const std::clock_t begin = std::clock();
   const Ran again = run_real(line);
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(again.out, first.out);
   EXPECT_LT(seconds, 30);
   rusage usage{};
