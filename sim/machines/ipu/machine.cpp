@@ -512,6 +512,11 @@ OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint6
   planned.lowered.program.round = planned.round.value_or(params_.round);
   planned.lowered.program.round_seed = stream_seed(seed, "rounding");
   OpResult result = IpuRun(params_, problem, planned, execution).run();
+  for (const auto& [title, text] : planned.notes) {
+    if (title != ipu::kOperandMoves) continue;
+    result.remarks.push_back(fmt::format(
+        "moves {}, and pays for it as layouts are chosen (planner.operand_moves)", text));
+  }
   result.mode = planned_mode(planned);
   if (has_weights(op)) result.residency = word(Residency::resident);
   if (encode) {

@@ -15,6 +15,7 @@ namespace lacuna::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using IpuCycles = std::map<std::string, std::uint64_t>;
 
@@ -85,8 +86,10 @@ TEST(IpuMoves, WhatLiesAsItIsTakenStaysAndTheRestIsPaidFor) {
   EXPECT_EQ(alike, ipu_cycles_of(trace + laid(bench, eight, eight) + free));
   const std::string four = laid(bench, eight, dense_parts(4, 1, 1));
   const IpuCycles paid = ipu_cycles_of(trace + four);
-  EXPECT_THAT(told(bench, trace + four, "result.json"),
-              HasSubstr("3584 elements, from where the row before left them"));
+  const std::string moved = "moves 3584 elements, from where the row before left them";
+  EXPECT_THAT(run_real(kIpu + trace + four).out,
+              HasSubstr("b: " + moved + ", and pays for it as layouts are chosen"));
+  EXPECT_THAT(run_real(kIpu + trace + four + free).out, Not(HasSubstr(moved)));
   const IpuCycles unpaid = ipu_cycles_of(trace + four + free);
   EXPECT_EQ(paid.at("a"), unpaid.at("a"));
   EXPECT_EQ(paid.at("act"), unpaid.at("act"));

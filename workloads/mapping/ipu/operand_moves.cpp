@@ -360,7 +360,7 @@ void OperandMove::finish() {
   if (values_) program.memory_words = static_cast<std::uint32_t>(end_);
   planned_.lowered.program = std::move(program);
   planned_.notes.emplace_back(
-      "operand moves", fmt::format("{} elements, from where the row before left them", moved));
+      kOperandMoves, fmt::format("{} elements, from where the row before left them", moved));
 }
 
 }  // namespace

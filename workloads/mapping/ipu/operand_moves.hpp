@@ -35,6 +35,9 @@ struct MovedOperand {
 void move_operand_first(const ChipParams& chip, const Target& target, const MovedOperand& operand,
                         PlannedOperation& planned);
 
+/// The title of the note that says how much is moved, if anything is.
+inline constexpr const char* kOperandMoves = "operand moves";
+
 /// The same by itself; its program is empty if nothing moves.
 PlannedOperation plan_operand_move(const ChipParams& chip, const Target& target,
                                    const MovedOperand& operand);
