@@ -514,8 +514,8 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
   }
   if (!std::filesystem::exists(*option)) {
     throw RequestError(
-        fmt::format("--layout: found '{}'; allowed: planned, best, best:N, or a file that "
-                    "`--layout best --out` or `search --out` wrote{}",
+        fmt::format("--layout: found '{}', and no file of that name; allowed: planned, best, "
+                    "best:N, or a file that `--layout best --out` or `search --out` wrote{}",
                     *option, hint_of(*option, {"planned", "best"})));
   }
   request.source = LayoutRequest::Source::file;

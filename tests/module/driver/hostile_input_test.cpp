@@ -248,6 +248,9 @@ const std::vector<Wrong>& places() {
       {"MachineFileMissing",
        {"run", "--machine", "/nowhere/m.yaml", "--gemm", "8x8x8"},
        {"/nowhere/m.yaml: there is no such file"}},
+      {"LayoutsFileMissing",
+       {"run", "--machine", "fake", "--gemm", "8x8x8", "--layout", "/nowhere/l.yaml"},
+       {"--layout: found '/nowhere/l.yaml', and no file of that name; allowed: planned, best"}},
       {"MachineFileIsAFolder",
        {"run", "--machine", "/usr/", "--gemm", "8x8x8"},
        {"/usr/: is a folder, not a file"}}};
