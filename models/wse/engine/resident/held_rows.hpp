@@ -15,8 +15,8 @@ namespace lacuna::wse {
 /// those with the heaviest cores, for themselves. That is no fold: rows differ.
 FoldPlan sample_rows(const Program& program, std::uint32_t most);
 
-/// One row whose cores hold of each feature as much as that of any row holds. Alike rows never hold
-/// each other up, so that a wafer of them takes a hop longer for each.
+/// One row whose cores hold of each feature as much as that of any row holds. Alike rows hold each
+/// other up only if links are shut, so that a wafer of them takes a hop longer for each.
 Program fullest_row(const Program& program);
 
 /// Whether rows of the program, which holds elements one by one, run in lanes: others are too slow
