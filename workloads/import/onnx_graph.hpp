@@ -21,7 +21,6 @@ struct OnnxNode {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   std::map<std::string, std::vector<std::int64_t>> attributes;  // of whole numbers
-  std::map<std::string, std::string> words;                     // attributes that are text
 
   /// The first number of an attribute, or `otherwise`.
   std::int64_t number(const std::string& key, std::int64_t otherwise) const;
@@ -31,15 +30,12 @@ struct OnnxNode {
 struct OnnxGraph {
   std::vector<OnnxNode> nodes;  // in an order in which they can be executed
   std::map<std::string, OnnxShape> shapes;
+  std::set<std::string> empty;          // tensors of which a side is 0
   std::set<std::string> weights;        // tensors with values of their own
   std::map<std::string, double> zeros;  // their shares of zeros, where values are in the file
   std::string type;                     // of numbers, of the first weight with sides
   std::int64_t version = 0;             // of the set of operators, 0 if the file does not say
-  std::map<std::string, std::vector<std::int64_t>> lists;  // values of small lists of numbers
 };
-
-/// Works out the shapes of results that the file does not say, where their operators allow.
-void infer_shapes(OnnxGraph& graph);
 
 /// True if the operator changes no value, or only how values lie.
 bool is_view(const std::string& op);

@@ -124,6 +124,10 @@ class RowMaker {
     static const OnnxShape kScalar = {1};
     const auto found = graph_.shapes.find(tensor);
     if (found != graph_.shapes.end()) return found->second.empty() ? kScalar : found->second;
+    if (graph_.empty.count(tensor) != 0) {
+      throw RequestError(fmt::format("{}: '{}' (operator {}, '{}') has a side of 0: no row has",
+                                     file_.path, quotable(tensor), node.op, quotable(node.name)));
+    }
     throw RequestError(fmt::format(
         "{}: the shape of '{}' (operator {}, '{}') is not known; save the graph with inferred "
         "shapes, or say the sizes of named dimensions with --dim NAME=N",
@@ -278,7 +282,7 @@ class RowMaker {
     for (const std::size_t index : {std::size_t{1}, std::size_t{0}}) {
       if (!is_weight(node, index)) continue;
       multiplied_.insert(weight(node, index));
-      const OnnxShape& w = input(node, index);
+      const OnnxShape w = matrix(input(node, index), index == 1);
       // a weight with fewer batches than the product serves several with one
       const std::uint32_t own = product(node, OnnxShape(w.begin(), w.end() - 2));
       LayerOp& added =
@@ -292,10 +296,16 @@ class RowMaker {
     added.fn = "dot";
   }
 
+  /// A vector is a row if it is the left operand of a product, a column if it is the right one.
+  static OnnxShape matrix(OnnxShape sides, bool right) {
+    if (sides.size() == 1) sides.insert(right ? sides.end() : sides.begin(), 1);
+    return sides;
+  }
+
   void add_matmul(const OnnxNode& node) {
-    const OnnxShape& a = input(node, 0);
-    const OnnxShape& b = input(node, 1);
-    if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) {
+    const OnnxShape a = matrix(input(node, 0), false);
+    const OnnxShape b = matrix(input(node, 1), true);
+    if (a.back() != b[b.size() - 2]) {
       fail(node, "operands that do not match", "A[..., M, K] and B[..., K, N]");
     }
     const std::uint32_t k = product(node, {a.back()});
@@ -370,6 +380,11 @@ class RowMaker {
 };
 
 }  // namespace
+
+std::int64_t OnnxNode::number(const std::string& key, std::int64_t otherwise) const {
+  const auto found = attributes.find(key);
+  return found == attributes.end() || found->second.empty() ? otherwise : found->second.front();
+}
 
 bool is_view(const std::string& op) {
   static const std::set<std::string> kViews = {

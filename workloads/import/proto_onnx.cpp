@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/import/onnx_graph.hpp"
+#include "workloads/import/proto_shapes.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -27,7 +28,7 @@ std::map<std::string, std::uint64_t> named_dimensions(const Settings& settings) 
     const std::size_t equals = text.rfind('=');
     std::uint64_t size = 0;
     if (equals == std::string::npos || equals == 0 ||
-        parse_integer(text.substr(equals + 1), 1, kMostSide, size) != IntegerError::none) {
+        parse_integer(text.substr(equals + 1), 0, kMostSide, size) != IntegerError::none) {
       refuse_setting("dim", text, "NAME=N, a name and a whole number");
     }
     const bool first = dimensions.emplace(text.substr(0, equals), size).second;
@@ -51,16 +52,20 @@ class OnnxReader {
     if (!model.ParseFromCodedStream(&stream) || !model.has_graph()) {
       throw_problem({file_.path, "E206", "", "bytes that are no ONNX model", "a ModelProto", ""});
     }
-    const onnx::GraphProto& graph = model.graph();
+    onnx::GraphProto& graph = *model.mutable_graph();
     for (const auto& set : model.opset_import()) {
       if (is_standard(set.domain())) graph_.version = set.version();
     }
     for (const auto& tensor : graph.initializer()) add_weight(tensor);
-    for (const auto& value : graph.input()) add_value(value);
-    for (const auto& value : graph.value_info()) add_value(value);
-    for (const auto& value : graph.output()) add_value(value);
+    for (const auto& tensor : graph.sparse_initializer()) add_sparse_weight(tensor);
     for (const auto& node : graph.node()) add_node(node);
     check_order();
+    for (auto* values : {graph.mutable_input(), graph.mutable_value_info(), graph.mutable_output()})
+      for (auto& value : *values) give_sizes(value);
+    for (const auto& [name, sides] : infer_shapes(model)) {
+      if (graph_.shapes.count(name) != 0) continue;
+      if (const auto shape = full_shape(name, sides)) graph_.shapes[name] = *shape;
+    }
     return std::move(graph_);
   }
 
@@ -82,30 +87,55 @@ class OnnxReader {
     return domain.empty() || domain == "ai.onnx";
   }
 
-  void add_weight(const onnx::TensorProto& tensor) {
+  /// The sides, each at least 1; no shape and a note if the tensor is empty.
+  template <class Sides>
+  std::optional<OnnxShape> full_shape(const std::string& name, const Sides& sides) {
     OnnxShape shape;
-    for (const std::int64_t side : tensor.dims()) {
-      if (side < 1) return;  // an empty tensor
+    for (const std::int64_t side : sides) {
+      if (side < 1) {
+        graph_.empty.insert(name);
+        return std::nullopt;
+      }
       shape.push_back(static_cast<std::uint64_t>(side));
     }
+    return shape;
+  }
+
+  /// A weight of which the file has only what is not zero.
+  void add_sparse_weight(const onnx::SparseTensorProto& tensor) {
+    const std::string& name = tensor.values().name();
+    const std::optional<OnnxShape> shape = full_shape(name, tensor.dims());
+    if (!shape) return;
+    graph_.weights.insert(name);
+    graph_.shapes[name] = *shape;
+    double all = 1;
+    for (const std::uint64_t side : *shape) all *= static_cast<double>(side);
+    double kept = 1;
+    for (const std::int64_t side : tensor.values().dims()) kept *= static_cast<double>(side);
+    if (kept < 0 || kept > all) {
+      throw_problem({fmt::format("{}, sparse tensor '{}'", file_.path, quotable(name)), "E214", "",
+                     fmt::format("{:.0f} values", kept), fmt::format("0 to {:.0f}", all), ""});
+    }
+    graph_.zeros[name] = 1 - kept / all;
+    note_type(tensor.values());
+  }
+
+  /// The type of the first weight with sides.
+  void note_type(const onnx::TensorProto& tensor) {
+    if (!graph_.type.empty()) return;
+    graph_.type = lower_case(onnx::TensorProto::DataType_Name(
+        static_cast<onnx::TensorProto::DataType>(tensor.data_type())));
+  }
+
+  void add_weight(const onnx::TensorProto& tensor) {
+    const std::optional<OnnxShape> full = full_shape(tensor.name(), tensor.dims());
+    if (!full) return;
+    const OnnxShape& shape = *full;
     graph_.weights.insert(tensor.name());
     graph_.shapes[tensor.name()] = shape;
-    if (graph_.type.empty() && shape.size() > 1) {
-      graph_.type = lower_case(onnx::TensorProto::DataType_Name(
-          static_cast<onnx::TensorProto::DataType>(tensor.data_type())));
-    }
-    if (shape.size() > 1) count_zeros(tensor, shape);
-    constexpr std::uint64_t kMostRank = 16;
-    if (tensor.data_type() != onnx::TensorProto::INT64 || shape.size() != 1 ||
-        shape[0] > kMostRank) {
-      return;
-    }
-    std::vector<std::int64_t> list(tensor.int64_data().begin(), tensor.int64_data().end());
-    if (tensor.raw_data().size() == shape[0] * sizeof(std::int64_t)) {
-      list.resize(shape[0]);
-      std::memcpy(list.data(), tensor.raw_data().data(), tensor.raw_data().size());
-    }
-    if (list.size() == shape[0]) graph_.lists[tensor.name()] = list;
+    if (shape.size() < 2) return;
+    note_type(tensor);
+    count_zeros(tensor, shape);
   }
 
   void count_zeros(const onnx::TensorProto& tensor, const OnnxShape& shape) {
@@ -137,23 +167,21 @@ class OnnxReader {
            std::all_of(number.begin(), number.end() - 1, [](char byte) { return byte == 0; });
   }
 
-  void add_value(const onnx::ValueInfoProto& value) {
+  /// Dimensions with a name get the size that was given for it.
+  void give_sizes(onnx::ValueInfoProto& value) {
     if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape()) return;
-    if (graph_.shapes.count(value.name()) != 0) return;
-    OnnxShape shape;
-    for (const auto& side : value.type().tensor_type().shape().dim()) {
-      names_.insert(side.dim_param());
-      const auto named = sizes_.find(side.dim_param());
-      if (side.has_dim_value() && side.dim_value() >= 1) {
-        shape.push_back(static_cast<std::uint64_t>(side.dim_value()));
-      } else if (named != sizes_.end()) {
-        shape.push_back(named->second);
+    auto& shape = *value.mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (auto& side : *shape.mutable_dim()) {
+      const std::string& name = side.dim_param();
+      if (name.empty()) continue;
+      names_.insert(name);
+      const auto named = sizes_.find(name);
+      if (named == sizes_.end()) {
+        unnamed_.insert(quotable(name));
       } else {
-        if (!side.dim_param().empty()) unnamed_.insert(quotable(side.dim_param()));
-        return;  // perhaps it can be worked out
+        side.set_dim_value(static_cast<std::int64_t>(named->second));
       }
     }
-    graph_.shapes[value.name()] = shape;
   }
 
   void add_node(const onnx::NodeProto& proto) {
@@ -170,7 +198,6 @@ class OnnxReader {
                                         : node.op;
     for (const auto& attribute : proto.attribute()) {
       std::vector<std::int64_t>& list = node.attributes[attribute.name()];
-      if (attribute.has_s()) node.words[attribute.name()] = attribute.s();
       if (attribute.has_i()) list.push_back(attribute.i());
       for (const std::int64_t number : attribute.ints()) list.push_back(number);
     }
@@ -214,8 +241,7 @@ class OnnxReader {
 
 void import_onnx(const ImportFile& file, ImportContext& context) {
   OnnxReader reader(file, context.settings());
-  OnnxGraph graph = reader.read();
-  infer_shapes(graph);
+  const OnnxGraph graph = reader.read();
   for (const std::string& name : reader.unused()) {
     context.result.warnings.push_back(
         fmt::format("{}: --dim: no dimension of this graph is '{}'", file.path, quotable(name)));

@@ -20,6 +20,7 @@ bool MpiRanks::is_server() const { return world_ != nullptr; }
 void MpiRanks::serve(const std::vector<Point>& /*points*/, const RunSettings& /*settings*/,
                      const Pricing& /*pricing*/) const {}
 
+// NOLINTNEXTLINE(readability-convert-member-functions-to-static): with MPI it needs its world
 Finished MpiRanks::run(const std::vector<Point>& /*points*/,
                        const std::vector<std::size_t>& /*places*/, const RunSettings& /*settings*/,
                        Progress& /*progress*/, const Forking& /*forking*/) {

@@ -283,5 +283,122 @@ TEST(ImportOnnx, SaysWhichNameNoDimensionHas) {
       ThrowsMessage<RequestError>(HasSubstr("one size for a name")));
 }
 
+/// A small list of whole numbers.
+std::string list(const std::string& name, const std::vector<char>& values) {
+  return number(1, static_cast<char>(values.size())) + number(2, 7) +
+         field(7, std::string(values.begin(), values.end())) + field(8, name);
+}
+
+/// One whole number, without sides.
+std::string index(const std::string& name, char value) {
+  return number(2, 7) + field(7, {value}) + field(8, name);
+}
+
+std::string wholes(const std::string& name, const std::vector<char>& values) {  // an attribute
+  std::string message = field(1, name);
+  for (const char value : values) message += number(8, value);
+  return message;
+}
+
+// As exporters write attention: x[2 x 3 x 8] times w gives 24 numbers, split into 8 for q, k and v;
+// of q 2 heads of 4, [2 x 2 x 3 x 4] with sides that are computed from those of x, and of k
+// [2 x 2 x 4 x 3], twice behind each other. The last of three tokens goes on: 2 of 8.
+TEST(ImportOnnx, FollowsSidesThatOperatorsCompute) {
+  const std::string split = field(1, "qkv") + field(2, "q") + field(2, "k") + field(2, "v") +
+                            field(4, "Split") + field(5, whole("axis", 2));
+  const Imported imported = read(model(
+      {node("MatMul", {"x", "w"}, "qkv"), split, node("Shape", {"x"}, "s"),
+       node("Gather", {"s", "0"}, "b"), node("Gather", {"s", "1"}, "t"),
+       node("Unsqueeze", {"b", "axes"}, "b1"), node("Unsqueeze", {"t", "axes"}, "t1"),
+       node("Concat", {"b1", "t1", "heads", "size"}, "sides", {whole("axis", 0)}),
+       node("Reshape", {"q", "sides"}, "qr"), node("Reshape", {"k", "sides"}, "kr"),
+       node("Transpose", {"qr"}, "qt", {wholes("perm", {0, 2, 1, 3})}),
+       node("Transpose", {"kr"}, "kt", {wholes("perm", {0, 2, 3, 1})}),
+       node("Concat", {"kt", "kt"}, "kk", {whole("axis", 3)}),
+       node("MatMul", {"qt", "kk"}, "scores"),
+       node("Slice", {"v", "1", "3", "1"}, "wrong"),  // starts without sides: not known
+       node("Slice", {"v", "2s", "3s", "1s"}, "last"), node("MatMul", {"last", "w2"}, "y")},
+      {2, 3, 8},
+      {weight("w", {8, 24}), weight("w2", {8, 5}), index("0", 0), index("1", 1), list("axes", {0}),
+       list("heads", {2}), list("size", {4}), list("1s", {1}), list("2s", {2}), list("3s", {3})}));
+  ASSERT_EQ(imported.trace.ops.size(), 3U);
+  EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(24, 8, 6, 1));
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(3, 4, 6, 4));
+  EXPECT_THAT(sizes(imported.trace.ops[2]), ElementsAre(5, 8, 2, 1));
+}
+
+// Sides may be constants of the graph, of a runtime's own operator, and of a file that is not sure.
+TEST(ImportOnnx, TakesSidesFromConstantsAndThroughOtherOperators) {
+  const Imported imported =
+      read(model({node("Constant", {}, "sides", {wholes("value_ints", {6, 4})}),
+                  node("Reshape", {"x", "sides"}, "r"),
+                  node("FastGelu", {"r"}, "g") + field(7, "com.microsoft"),
+                  node("MaxPool", {"x4"}, "p", {wholes("kernel_shape", {2, 2})}),
+                  node("MatMul", {"g", "w"}, "y")},
+                 {2, 3, 4}, {weight("w", {4, 9})}),
+           {{"skip", "MaxPool"}});
+  ASSERT_EQ(imported.trace.ops.size(), 2U);
+  EXPECT_THAT(sizes(imported.trace.ops[0]), ElementsAre(4, 0, 6, 1));
+  EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(9, 4, 6, 1));
+}
+
+// Since version 18 the axes of a mean are an operand. An inference of before would take the mean of
+// all, 1 x 1; the axes of an attribute it knows, 4 x 1.
+TEST(ImportOnnx, KnowsNoSidesOfOperatorsThatAreLater) {
+  const auto graph = [](const std::string& mean, char version) {
+    return model({mean, node("MatMul", {"m", "w"}, "y")}, {4, 6},
+                 {weight("w", {1, 7}), list("axes", {1})}, version);
+  };
+  const Pairs skip = {{"skip", "ReduceMean"}};
+  EXPECT_THAT(
+      [&] {
+        read(graph(node("ReduceMean", {"x", "axes"}, "m"), 18), skip);
+      },
+      ThrowsMessage<RequestError>(HasSubstr("the shape of 'm' (operator MatMul, 'y')")));
+  const Imported known =
+      read(graph(node("ReduceMean", {"x"}, "m", {wholes("axes", {1})}), 17), skip);
+  EXPECT_THAT(sizes(known.trace.ops.at(0)), ElementsAre(7, 1, 4, 1));
+}
+
+// A vector is a row on the left of a product and a column on its right.
+TEST(ImportOnnx, ReadsProductsWithVectors) {
+  const auto sizes_of = [](const std::vector<char>& x, const std::vector<char>& w) {
+    return sizes(
+        read(model({node("MatMul", {"x", "w"}, "y")}, x, {weight("w", w)})).trace.ops.at(0));
+  };
+  EXPECT_THAT(sizes_of({8}, {8, 5}), ElementsAre(5, 8, 1, 1));
+  EXPECT_THAT(sizes_of({3, 8}, {8}), ElementsAre(1, 8, 3, 1));
+  EXPECT_THAT(sizes_of({2, 3, 8}, {8}), ElementsAre(1, 8, 6, 1));
+}
+
+TEST(ImportOnnx, SaysThatATensorIsEmpty) {
+  EXPECT_THAT(
+      [&] {
+        read(model({node("MatMul", {"x", "w"}, "y")}, {0, 8}, {weight("w", {8, 5})}));
+      },
+      ThrowsMessage<RequestError>(HasSubstr("'x' (operator MatMul, 'y') has a side of 0")));
+}
+
+// 3 of 5 x 2 numbers are in the file.
+TEST(ImportOnnx, ReadsSparseWeights) {
+  const auto graph = [](char values, char rows) {
+    const std::string sparse =
+        field(1, number(1, values) + number(2, 1) + field(8, "w")) + number(3, rows) + number(3, 2);
+    return number(1, 8) +
+           field(7, field(1, node("MatMul", {"x", "w"}, "y")) + field(2, "graph") +
+                        field(11, tensor("x", {4, 5})) + field(15, sparse)) +
+           field(8, number(2, 17));
+  };
+  const Imported imported = read(graph(3, 5), {{"format", "onnx"}, {"dtype", "fp16"}});
+  EXPECT_EQ(imported.trace.ops.at(0).op, "gemm");
+  EXPECT_THAT(sizes(imported.trace.ops.at(0)), ElementsAre(2, 5, 4, 1));
+  EXPECT_THAT(imported.warnings, ElementsAre(HasSubstr("'w' most with 70.0 %")));
+  EXPECT_THAT(
+      [&] {
+        read(graph(11, 5), {{"format", "onnx"}});
+      },
+      ThrowsMessage<TraceError>(HasSubstr("found '11 values'; allowed: 0 to 10")));
+}
+
 }  // namespace
 }  // namespace lacuna
