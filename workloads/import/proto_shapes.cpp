@@ -67,14 +67,44 @@ void say_types(NodeProto& node) {
   }
 }
 
-/// True if the attribute is not there, or has `count` numbers from `least` on.
-bool has_numbers(const NodeProto& node, const std::string& name, int count, std::int64_t least) {
-  constexpr std::int64_t kMost = 0x7fffffff;
+constexpr std::int64_t kMostNumber = 0x7fffffff;
+
+/// True if the attribute is not there, or has `count` numbers of at least `least` and at most
+/// `most`.
+bool has_numbers(const NodeProto& node, const std::string& name, int count, std::int64_t least,
+                 std::int64_t most = kMostNumber) {
   const AttributeProto* list = attribute(node, name);
-  return list == nullptr || (list->ints_size() == count &&
-                             std::all_of(list->ints().begin(), list->ints().end(), [&](auto side) {
-                               return side >= least && side <= kMost;
-                             }));
+  return list == nullptr ||
+         (list->ints_size() == count &&
+          std::all_of(list->ints().begin(), list->ints().end(),
+                      [&](auto number) { return number >= least && number <= most; }));
+}
+
+/// True if the sides that attributes name are some of an operand of `rank` sides.
+bool has_sides(const NodeProto& node, int rank) {
+  const AttributeProto* axis = attribute(node, "axis");
+  const AttributeProto* axes = attribute(node, "axes");
+  const int named = axes == nullptr ? 0 : axes->ints_size();
+  const int all = node.op_type() == "Unsqueeze" ? rank + named : rank;
+  return (axis == nullptr || (axis->i() >= -rank && axis->i() <= rank)) &&
+         has_numbers(node, "axes", named, -all, all - 1) &&
+         has_numbers(node, "perm", rank, 0, rank - 1);
+}
+
+/// True of whole numbers, which may be sides, if all of them are there.
+bool has_all_numbers(const onnx::TensorProto& tensor) {
+  const bool wide = tensor.data_type() == onnx::TensorProto::INT64;
+  if (!wide && tensor.data_type() != onnx::TensorProto::INT32) return false;
+  std::int64_t count = 1;
+  for (const std::int64_t side : tensor.dims()) {
+    if (side < 0 || side > kMostNumber || count * side > kMostNumber) return false;
+    count *= side;
+  }
+  const std::size_t width = wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
+  if (tensor.has_raw_data()) {
+    return tensor.raw_data().size() == static_cast<std::size_t>(count) * width;
+  }
+  return count == (wide ? tensor.int64_data_size() : tensor.int32_data_size());
 }
 
 class Inference {
@@ -83,7 +113,7 @@ class Inference {
     const onnx::GraphProto& graph = model.graph();
     for (const auto& tensor : graph.initializer()) {
       add(tensor.name(), tensor.data_type(), tensor.dims());
-      data_[tensor.name()] = &tensor;
+      if (has_all_numbers(tensor)) data_[tensor.name()] = &tensor;
     }
     for (const auto& sparse : graph.sparse_initializer()) {
       add(sparse.values().name(), sparse.values().data_type(), sparse.dims());
@@ -94,12 +124,12 @@ class Inference {
       }
     }
     constexpr std::int64_t kFirstWithNorms = 17;
-    constexpr std::int64_t kMost = 1000;
+    constexpr std::int64_t kLatest = 1000;
     std::int64_t version = kFirstWithNorms;
     for (const auto& set : model.opset_import()) {
       if (is_standard(set.domain())) version = set.version();
     }
-    version_ = static_cast<int>(std::clamp<std::int64_t>(version, 1, kMost));
+    version_ = static_cast<int>(std::clamp<std::int64_t>(version, 1, kLatest));
   }
 
   void run() {
@@ -174,8 +204,31 @@ class Inference {
     return known ? found->second->tensor_type().shape().dim_size() : -1;
   }
 
+  /// Whether an operand is so few numbers that they can be sides, or left out.
+  bool is_few(const std::string& operand) const {
+    constexpr std::int64_t kMostSides = 64;
+    const auto found = types_.find(operand);
+    if (found == types_.end()) return operand.empty();
+    const TensorShapeProto& shape = found->second->tensor_type().shape();
+    if (shape.dim_size() == 0) return true;
+    const std::int64_t count = shape.dim(0).dim_value();  // 0 if it is not known
+    return shape.dim_size() == 1 && count > 0 && count <= kMostSides;
+  }
+
+  /// Inference makes as many sides of an operand as that has numbers.
+  bool takes_few_sides(const NodeProto& node) const {
+    static const std::set<std::string> kTaking = {"ConstantOfShape", "Expand", "ReduceSum",
+                                                  "Reshape",         "Slice",  "Split",
+                                                  "Squeeze",         "Tile",   "Unsqueeze"};
+    if (kTaking.count(node.op_type()) == 0) return true;
+    const int first = node.op_type() == "ConstantOfShape" ? 0 : 1;
+    return std::all_of(node.input().begin() + std::min(first, node.input_size()),
+                       node.input().end(), [&](const std::string& input) { return is_few(input); });
+  }
+
   /// Inference takes operands and attributes for those of the operator, also if a later version
-  /// than is installed has others; operands for known; and windows for those of their input.
+  /// than is installed has others; operands for known; and sides and windows for those of their
+  /// input.
   bool is_sound(const onnx::OpSchema& schema, const NodeProto& node) const {
     try {
       schema.Verify(node);
@@ -185,13 +238,24 @@ class Inference {
     for (int i = 0; i < node.input_size(); ++i) {
       if (!node.input(i).empty() && rank(node, i) < 0) return false;
     }
+    const int sides = node.input_size() == 0 ? 0 : std::max(rank(node, 0), 0);
+    if (sides == 0 && schema.attributes().count("axis") != 0) return false;
+    if (!has_sides(node, sides) || !takes_few_sides(node)) return false;
     const std::string& op = node.op_type();
+    if (op == "Gemm") return sides == 2 && rank(node, 1) == 2;
     if (op != "Conv" && op != "MaxPool" && op != "AveragePool") return true;
-    const int spatial = rank(node, 0) - 2;
+    const int spatial = sides - 2;
     return spatial > 0 && (op != "Conv" || rank(node, 1) == spatial + 2) &&
            has_numbers(node, "kernel_shape", spatial, 1) &&
            has_numbers(node, "strides", spatial, 1) && has_numbers(node, "dilations", spatial, 1) &&
            has_numbers(node, "pads", 2 * spatial, 0);
+  }
+
+  /// Whether an operator's operands can be sides.
+  bool computes_sides(const NodeProto& node) const {
+    if (node.op_type() == "Shape" || node.op_type() == "Size") return true;
+    return std::all_of(node.input().begin(), node.input().end(),
+                       [&](const std::string& input) { return is_few(input); });
   }
 
   void ask(const onnx::OpSchema& schema, NodeProto& node) {
@@ -201,7 +265,7 @@ class Inference {
     for (int i = 0; i < node.output_size(); ++i) {
       take(node.output(i), *context.getOutputType(static_cast<std::size_t>(i)));
     }
-    if (!schema.has_data_propagation_function()) return;
+    if (!schema.has_data_propagation_function() || !computes_sides(node)) return;
     onnx::shape_inference::DataPropagationContextImpl values(node, types_, data_, sides_);
     schema.GetDataPropagationFunction()(values);
   }
@@ -210,7 +274,7 @@ class Inference {
   void note_constant(const NodeProto& node) {
     if (node.op_type() != "Constant") return;
     if (const AttributeProto* value = attribute(node, "value")) {
-      data_[node.output(0)] = &value->t();
+      if (has_all_numbers(value->t())) data_[node.output(0)] = &value->t();
       return;
     }
     onnx::TensorProto made;
