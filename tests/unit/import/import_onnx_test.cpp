@@ -166,7 +166,7 @@ TEST(ImportOnnx, KnowsAWeightThatLiesOtherwise) {
   const std::string turned = model({node("Transpose", {"w"}, "t"), node("Identity", {"t"}, "i"),
                                     node("MatMul", {"x", "i"}, "y")},
                                    {3, 5}, {weight("w", {7, 5})});
-  const LayerOp& op = read(turned).trace.ops.at(0);
+  const LayerOp op = read(turned).trace.ops.at(0);
   EXPECT_EQ(op.op, "gemm");
   EXPECT_THAT(sizes(op), ElementsAre(7, 5, 3, 1));
 }
