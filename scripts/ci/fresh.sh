@@ -32,10 +32,16 @@ git archive HEAD | tar -x -C "$root/lacuna"
 # the commands as the README has them
 commands=$(sed -n 's/^\(scripts\/\(quickstart\|test\)\.sh\).*/\1/p' README.md)
 [ "$(printf '%s\n' "$commands" | wc -l)" -eq 2 ] || { echo "fresh: README.md has not the two commands" >&2; exit 1; }
+ninja_log=$root/lacuna/build/release/.ninja_log
 for command in $commands; do
   printf '\n==== fresh: %s\n' "$command"
+  begin=$(date +%s)
+  lines=$(wc -l 2>/dev/null <"$ninja_log" || echo 0)
   chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
     /bin/sh -c "cd /lacuna && $command"
+  # ninja notes when a command ended, in ms since the build began
+  built=$(awk -v from="$lines" 'NR > from && !/^#/ && $2 > end { end = $2 } END { print int(end / 1000) }' "$ninja_log")
+  echo "fresh: $command took $(($(date +%s) - begin)) s, of which $built s to build"
 done
 for wanted in report.html result.json summary.csv; do
   find "$root/lacuna/out/quickstart" -name "$wanted" | grep -q . ||
