@@ -8,7 +8,7 @@
 #   scripts/ci/full.sh [STEP]...   release clang asan tidy coverage determinism pages use long fuzz
 #                                  edits mistakes fresh
 set -u
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../.." || exit 1
 steps=${*:-release clang asan tidy coverage determinism pages use long fuzz edits mistakes fresh}
 logs=build/full
 summary=""

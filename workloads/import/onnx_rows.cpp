@@ -18,18 +18,28 @@ namespace {
 // Element-wise operators by the function of ours that costs the same.
 const std::map<std::string, const char*>& eltwise_functions() {
   static const std::map<std::string, const char*> kFunctions = {
-      {"Relu", "relu"},     {"LeakyRelu", "relu"},  {"Clip", "relu"}, {"Gelu", "gelu"},
-      {"FastGelu", "gelu"}, {"Sigmoid", "sigmoid"}, {"Tanh", "tanh"}, {"Silu", "silu"},
-      {"Add", "add"},       {"Sub", "add"},         {"Mul", "mul"},   {"Div", "mul"},
-      {"Neg", "scale"},     {"Cast", "cast"},       {"Erf", "tanh"},  {"Sqrt", "sigmoid"},
-      {"Pow", "mul"}};
+      {"Relu", "relu"},     {"LeakyRelu", "relu"},  {"Clip", "relu"},     {"Gelu", "gelu"},
+      {"FastGelu", "gelu"}, {"Sigmoid", "sigmoid"}, {"Tanh", "tanh"},     {"Silu", "silu"},
+      {"Add", "add"},       {"Sub", "add"},         {"Mul", "mul"},       {"Div", "mul"},
+      {"Neg", "scale"},     {"Cast", "cast"},       {"Erf", "tanh"},      {"Sqrt", "sigmoid"},
+      {"Pow", "mul"},       {"Swish", "silu"},      {"QuickGelu", "silu"}};
   return kFunctions;
 }
 
+// Norms and softmax by the kind of row.
+const std::map<std::string, const char*>& vector_kinds() {
+  static const std::map<std::string, const char*> kKinds = {
+      {"Softmax", "softmax"},
+      {"LayerNormalization", "layernorm"},
+      {"RMSNormalization", "rmsnorm"},
+      {"SimplifiedLayerNormalization", "rmsnorm"}};
+  return kKinds;
+}
+
 bool is_mapped(const std::string& op) {
-  static const std::set<std::string> kOthers = {
-      "Gemm", "MatMul", "Conv", "Softmax", "LayerNormalization", "Gather"};
-  return kOthers.count(op) != 0 || eltwise_functions().count(op) != 0;
+  static const std::set<std::string> kOthers = {"Gemm", "MatMul", "Conv", "Gather"};
+  return kOthers.count(op) != 0 || vector_kinds().count(op) != 0 ||
+         eltwise_functions().count(op) != 0;
 }
 
 class RowMaker {
@@ -210,7 +220,7 @@ class RowMaker {
     if (node.op == "Conv") return add_convolution(node);
     if (node.op == "Gather") return add_gather(node);
     if (node.outputs.empty()) fail(node, "no output", "one");
-    if (node.op == "Softmax" || node.op == "LayerNormalization") return add_vectors(node);
+    if (vector_kinds().count(node.op) != 0) return add_vectors(node);
     const OnnxShape& x = shape(node, node.outputs[0]);
     const std::uint32_t last = product(node, {x.back()});
     const std::uint32_t others = product(node, OnnxShape(x.begin(), x.end() - 1));
@@ -238,7 +248,7 @@ class RowMaker {
     if (softmax) {
       row(node, "softmax", product(node, others), 0, length);
     } else {
-      row(node, "layernorm", length, 0, product(node, others));
+      row(node, vector_kinds().at(node.op), length, 0, product(node, others));
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/import/proto_shapes.hpp"
 
+#include <onnx/defs/tensor_proto_util.h>
 #include <onnx/onnx_pb.h>
 #include <onnx/shape_inference/implementation.h>
 
@@ -10,6 +11,8 @@
 #include <set>
 #include <string_view>
 #include <unordered_map>
+
+#include "workloads/import/proto_forms.hpp"
 
 namespace lacuna {
 namespace {
@@ -28,8 +31,9 @@ constexpr std::string_view kAsked =
     "Flatten Floor Gather Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual "
     "HardSigmoid HardSwish Identity InstanceNormalization LayerNormalization LeakyRelu Less "
     "LessOrEqual Log LogSoftmax MatMul MatMulInteger Max MaxPool Min Mod Mul Neg Not Or PRelu "
-    "Pow QuantizeLinear Range Reciprocal ReduceL2 ReduceMax ReduceMean ReduceMin ReduceProd "
-    "ReduceSum Relu Reshape Round Selu Shape Sigmoid Sign Sin Size Slice Softmax Softplus "
+    "Pow QuantizeLinear Range Reciprocal ReduceL1 ReduceL2 ReduceMax ReduceMean ReduceMin "
+    "ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu Shape Sigmoid Sign Sin Size "
+    "Slice Softmax Softplus "
     "Split Sqrt Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Where Xor ";
 
 /// `op` is a name of the standard.
@@ -42,17 +46,19 @@ bool is_standard(const std::string& domain) { return domain.empty() || domain ==
 /// Of operators that runtimes and later versions have, or had before the standard: those whose
 /// result has the sides of their first input.
 bool keeps_sides(const NodeProto& node) {
-  static const std::set<std::string> kKeeping = {"Gelu", "FastGelu", "QuickGelu", "Silu",
-                                                 "LayerNormalization"};
+  static const std::set<std::string> kKeeping = {"Gelu",
+                                                 "FastGelu",
+                                                 "QuickGelu",
+                                                 "Silu",
+                                                 "Swish",
+                                                 "LayerNormalization",
+                                                 "GroupNormalization",
+                                                 "RMSNormalization",
+                                                 "Mish",
+                                                 "SimplifiedLayerNormalization"};
   const bool known = is_standard(node.domain()) || node.domain() == "com.microsoft";
   return known && node.input_size() != 0 && node.output_size() != 0 &&
          kKeeping.count(node.op_type()) != 0;
-}
-
-const AttributeProto* attribute(const NodeProto& node, const std::string& name) {
-  const auto found = std::find_if(node.attribute().begin(), node.attribute().end(),
-                                  [&](const auto& each) { return each.name() == name; });
-  return found == node.attribute().end() ? nullptr : &*found;
 }
 
 /// Files of the first version do not say of what type an attribute is.
@@ -73,7 +79,7 @@ constexpr std::int64_t kMostNumber = 0x7fffffff;
 /// `most`.
 bool has_numbers(const NodeProto& node, const std::string& name, int count, std::int64_t least,
                  std::int64_t most = kMostNumber) {
-  const AttributeProto* list = attribute(node, name);
+  const AttributeProto* list = find_attribute(node, name);
   return list == nullptr ||
          (list->ints_size() == count &&
           std::all_of(list->ints().begin(), list->ints().end(),
@@ -82,8 +88,8 @@ bool has_numbers(const NodeProto& node, const std::string& name, int count, std:
 
 /// True if the sides that attributes name are some of an operand of `rank` sides.
 bool has_sides(const NodeProto& node, int rank) {
-  const AttributeProto* axis = attribute(node, "axis");
-  const AttributeProto* axes = attribute(node, "axes");
+  const AttributeProto* axis = find_attribute(node, "axis");
+  const AttributeProto* axes = find_attribute(node, "axes");
   const int named = axes == nullptr ? 0 : axes->ints_size();
   const int all = node.op_type() == "Unsqueeze" ? rank + named : rank;
   return (axis == nullptr || (axis->i() >= -rank && axis->i() <= rank)) &&
@@ -141,11 +147,8 @@ class Inference {
       if (schema == nullptr && keeps_sides(node)) {
         const auto found = types_.find(node.input(0));
         if (found != types_.end()) take(node.output(0), *found->second);
-      } else if (schema != nullptr && is_asked(node.op_type()) && is_sound(*schema, node)) {
-        try {
-          ask(*schema, node);
-        } catch (const std::exception&) {  // of this node nothing is known
-        }
+      } else if (schema != nullptr && is_asked(node.op_type())) {
+        try_ask(*schema, node);
       }
     }
   }
@@ -167,6 +170,56 @@ class Inference {
   }
 
  private:
+  /// Later versions than is installed are asked as earlier ones write them.
+  void try_ask(const onnx::OpSchema& schema, NodeProto& node) {
+    try {
+      if (is_sound(schema, node)) {
+        ask(schema, node);
+        return;
+      }
+      NodeProto earlier = node;
+      const auto numbers = [&](const std::string& tensor) { return numbers_in(tensor); };
+      if (write_earlier_form(earlier, version_, numbers) && is_sound(schema, earlier)) {
+        ask(schema, earlier);
+      } else {
+        cut(node);
+      }
+    } catch (const std::exception&) {  // of this node nothing is known
+    }
+  }
+
+  void cut(const NodeProto& node) {
+    constexpr int kSplitsCount = 18;
+    if (version_ < kSplitsCount) return;
+    const std::optional<Numbers> sides = sides_of(node.input_size() == 0 ? "" : node.input(0));
+    if (!sides) return;
+    const std::vector<Numbers> pieces = even_pieces(node, *sides);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const int type = types_.at(node.input(0))->tensor_type().elem_type();
+      add(node.output(static_cast<int>(i)), type, pieces[i]);
+    }
+  }
+
+  std::optional<Numbers> sides_of(const std::string& tensor) const {
+    const auto found = types_.find(tensor);
+    if (found == types_.end() || !found->second->tensor_type().has_shape()) return {};
+    Numbers sides;
+    for (const auto& side : found->second->tensor_type().shape().dim()) {
+      if (!side.has_dim_value()) return {};
+      sides.push_back(side.dim_value());
+    }
+    return sides;
+  }
+
+  /// Of a small constant.
+  std::optional<Numbers> numbers_in(const std::string& tensor) const {
+    const auto found = data_.find(tensor);
+    const bool here = found != data_.end() && is_few(tensor) &&
+                      found->second->data_type() == onnx::TensorProto::INT64;
+    if (!here) return {};
+    return onnx::ParseData<std::int64_t>(found->second);
+  }
+
   template <class Sides>
   void add(const std::string& name, int type, const Sides& sides) {
     TypeProto made;
@@ -273,15 +326,15 @@ class Inference {
   /// The values of a constant may be sides of others.
   void note_constant(const NodeProto& node) {
     if (node.op_type() != "Constant") return;
-    if (const AttributeProto* value = attribute(node, "value")) {
+    if (const AttributeProto* value = find_attribute(node, "value")) {
       if (has_all_numbers(value->t())) data_[node.output(0)] = &value->t();
       return;
     }
     onnx::TensorProto made;
     made.set_data_type(onnx::TensorProto::INT64);
-    if (const AttributeProto* one = attribute(node, "value_int")) {
+    if (const AttributeProto* one = find_attribute(node, "value_int")) {
       made.add_int64_data(one->i());
-    } else if (const AttributeProto* several = attribute(node, "value_ints")) {
+    } else if (const AttributeProto* several = find_attribute(node, "value_ints")) {
       made.add_dims(several->ints_size());
       *made.mutable_int64_data() = several->ints();
     } else {

@@ -342,22 +342,70 @@ TEST(ImportOnnx, TakesSidesFromConstantsAndThroughOtherOperators) {
   EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(9, 4, 6, 1));
 }
 
-// Since version 18 the axes of a mean are an operand. An inference of before would take the mean of
-// all, 1 x 1; the axes of an attribute it knows, 4 x 1.
-TEST(ImportOnnx, KnowsNoSidesOfOperatorsThatAreLater) {
-  const auto graph = [](const std::string& mean, char version) {
+// Since version 18 the axes of a mean are an operand, and only a constant says which: an inference
+// of before would take the mean of all, 1 x 1. Before, they are an attribute. The mean of columns
+// of x[4 x 6] is 4 x 1, that of rows 1 x 6.
+TEST(ImportOnnx, TakesAxesFromAnOperandSinceTheyAreOne) {
+  const auto graph = [](const std::string& mean, char version, char k = 1) {
     return model({mean, node("MatMul", {"m", "w"}, "y")}, {4, 6},
-                 {weight("w", {1, 7}), list("axes", {1})}, version);
+                 {weight("w", {k, 7}), list("columns", {1}), list("rows", {0})}, version);
   };
+  const auto with = [](const std::string& axes) { return node("ReduceMean", {"x", axes}, "m"); };
   const Pairs skip = {{"skip", "ReduceMean"}};
+  const auto sizes_of = [&](const std::string& file) {
+    return sizes(read(file, skip).trace.ops.at(0));
+  };
+  EXPECT_THAT(sizes_of(graph(with("columns"), 18)), ElementsAre(7, 1, 4, 1));
+  EXPECT_THAT(sizes_of(graph(with("rows"), 18, 6)), ElementsAre(7, 6, 1, 1));
   EXPECT_THAT(
-      [&] {
-        read(graph(node("ReduceMean", {"x", "axes"}, "m"), 18), skip);
-      },
-      ThrowsMessage<RequestError>(HasSubstr("the shape of 'm' (operator MatMul, 'y')")));
-  const Imported known =
-      read(graph(node("ReduceMean", {"x"}, "m", {wholes("axes", {1})}), 17), skip);
-  EXPECT_THAT(sizes(known.trace.ops.at(0)), ElementsAre(7, 1, 4, 1));
+      sizes_of(graph(node("ReduceMean", {"x", ""}, "m", {whole("noop_with_empty_axes", 0)}), 18)),
+      ElementsAre(7, 1, 1, 1));
+  EXPECT_THAT(sizes_of(graph(node("ReduceMean", {"x"}, "m", {wholes("axes", {1})}), 17)),
+              ElementsAre(7, 1, 4, 1));
+  for (const std::string& unknown :
+       {graph(with("x"), 18), graph(with("columns"), 17),
+        graph(node("ReduceMean", {"x"}, "m", {whole("noop_with_empty_axes", 1)}), 18)}) {
+    EXPECT_THAT([&] { read(unknown, skip); },
+                ThrowsMessage<RequestError>(HasSubstr("the shape of 'm' (operator MatMul, 'y')")));
+  }
+}
+
+// 8 columns in 3 are 3, 3 and 2, in 2 they are 4 and 4; in 6 nothing would be left for the last.
+TEST(ImportOnnx, SplitsIntoAsManyPiecesAsVersion18Says) {
+  const auto graph = [](const std::vector<std::string>& pieces, const std::string& multiplied,
+                        char k, char version = 18) {
+    std::string split = field(1, "x");
+    for (const std::string& piece : pieces) split += field(2, piece);
+    split += field(4, "Split") + field(5, whole("axis", 1)) +
+             field(5, whole("num_outputs", static_cast<char>(pieces.size())));
+    return model({split, node("MatMul", {multiplied, "w"}, "y")}, {5, 8}, {weight("w", {k, 7})},
+                 version);
+  };
+  const auto sizes_of = [](const std::string& file) { return sizes(read(file).trace.ops.at(0)); };
+  EXPECT_THAT(sizes_of(graph({"a", "b", "c"}, "b", 3)), ElementsAre(7, 3, 5, 1));
+  EXPECT_THAT(sizes_of(graph({"a", "b", "c"}, "c", 2)), ElementsAre(7, 2, 5, 1));
+  EXPECT_THAT(sizes_of(graph({"a", "b"}, "b", 4)), ElementsAre(7, 4, 5, 1));
+  for (const std::string& unknown :
+       {graph({"a", "b"}, "b", 4, 17), graph({"a", "b", "c", "d", "e", "f"}, "b", 2)}) {
+    EXPECT_THAT([&] { read(unknown); },
+                ThrowsMessage<RequestError>(HasSubstr("the shape of 'b' (operator MatMul, 'y')")));
+  }
+}
+
+// Version 19 says how a number is rounded, 23 has norms without a mean; runtimes had them before.
+TEST(ImportOnnx, ReadsOperatorsOfLaterVersions) {
+  for (const char* norm : {"RMSNormalization", "SimplifiedLayerNormalization"}) {
+    const Imported imported =
+        read(model({node("Cast", {"x"}, "c", {whole("to", 1), whole("saturate", 1)}),
+                    node(norm, {"c", "scale"}, "r"), node("Swish", {"r"}, "s"),
+                    node("MatMul", {"s", "w"}, "y")},
+                   {2, 3, 4}, {weight("w", {4, 9}), weight("scale", {4})}, 24));
+    ASSERT_EQ(imported.trace.ops.size(), 4U) << norm;
+    EXPECT_EQ(imported.trace.ops[1].op, "rmsnorm");
+    EXPECT_THAT(sizes(imported.trace.ops[1]), ElementsAre(4, 0, 6, 1));
+    EXPECT_EQ(imported.trace.ops[2].fn, "silu");
+    EXPECT_THAT(sizes(imported.trace.ops[3]), ElementsAre(9, 4, 6, 1));
+  }
 }
 
 // A vector is a row on the left of a product and a column on its right.

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lacuna {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// The sides of a tensor, or the numbers in it; nothing if one of them is not known.
+using KnownNumbers = std::function<std::optional<Numbers>(const std::string& tensor)>;
+
+/// The attribute of this name, null if there is none.
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name);
+
+/// Writes a node of a graph of `version` of the standard as an earlier version writes it, where its
+/// sides are the same: axes of a reduction are an attribute, not an operand (18), and there is no
+/// word of how numbers are rounded or scaled (19, 21, 23). False if nothing was to be changed, or
+/// what was is not known.
+/// @param numbers of operands
+bool write_earlier_form(onnx::NodeProto& node, int version, const KnownNumbers& numbers);
+
+/// The sides of the pieces of a Split that says only how many it makes (version 18): the last one
+/// is shorter if it has to be. None of another node, or if they are not known.
+/// @param sides of its first operand
+std::vector<Numbers> even_pieces(const onnx::NodeProto& node, const Numbers& sides);
+
+}  // namespace lacuna
