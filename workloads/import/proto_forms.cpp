@@ -82,14 +82,16 @@ std::vector<Numbers> even_pieces(const NodeProto& node, const Numbers& sides) {
                     (node.input_size() == 1 || (node.input_size() == 2 && node.input(1).empty())) &&
                     count->i() > 0 && count->i() == node.output_size();
   if (!even) return {};
+  constexpr std::int64_t kMostSides = 64;  // each piece has as many
   const AttributeProto* given = find_attribute(node, "axis");
   const auto rank = static_cast<std::int64_t>(sides.size());
   const std::int64_t axis = given == nullptr ? 0 : given->i();
-  if (axis < -rank || axis >= rank) return {};
+  if (rank > kMostSides || axis < -rank || axis >= rank) return {};
   const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  const std::int64_t each = (sides[cut] + count->i() - 1) / count->i();
-  const std::int64_t last = sides[cut] - each * (count->i() - 1);
-  if (last < 0) return {};
+  const std::int64_t rest = sides[cut] % count->i();
+  const std::int64_t each = sides[cut] / count->i() + (rest == 0 ? 0 : 1);
+  const std::int64_t last = rest == 0 ? each : each - (count->i() - rest);
+  if (sides[cut] < 0 || last < 0) return {};
   std::vector<Numbers> pieces(static_cast<std::size_t>(count->i()), sides);
   for (Numbers& piece : pieces) piece[cut] = each;
   pieces.back()[cut] = last;

@@ -33,8 +33,8 @@ constexpr std::string_view kAsked =
     "LessOrEqual Log LogSoftmax MatMul MatMulInteger Max MaxPool Min Mod Mul Neg Not Or PRelu "
     "Pow QuantizeLinear Range Reciprocal ReduceL1 ReduceL2 ReduceMax ReduceMean ReduceMin "
     "ReduceProd ReduceSum ReduceSumSquare Relu Reshape Round Selu Shape Sigmoid Sign Sin Size "
-    "Slice Softmax Softplus "
-    "Split Sqrt Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Where Xor ";
+    "Slice Softmax Softplus Split Sqrt Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Where "
+    "Xor ";
 
 /// `op` is a name of the standard.
 bool is_asked(const std::string& op) {
@@ -188,14 +188,15 @@ class Inference {
     }
   }
 
+  /// A Split that says only how many pieces it makes.
   void cut(const NodeProto& node) {
     constexpr int kSplitsCount = 18;
     if (version_ < kSplitsCount) return;
     const std::optional<Numbers> sides = sides_of(node.input_size() == 0 ? "" : node.input(0));
     if (!sides) return;
     const std::vector<Numbers> pieces = even_pieces(node, *sides);
+    const int type = types_.at(node.input(0))->tensor_type().elem_type();
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const int type = types_.at(node.input(0))->tensor_type().elem_type();
       add(node.output(static_cast<int>(i)), type, pieces[i]);
     }
   }

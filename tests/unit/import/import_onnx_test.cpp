@@ -392,6 +392,19 @@ TEST(ImportOnnx, SplitsIntoAsManyPiecesAsVersion18Says) {
   }
 }
 
+// 2^63 - 1 columns in 2 are 2^62 and one less: no row has as many, and nothing is taken round.
+TEST(ImportOnnx, SplitsTheMostColumnsThatASideCanHave) {
+  const std::string most = std::string("\x08") + std::string(8, '\xff') + "\x7f";
+  const std::string x =
+      field(1, "x") + field(2, field(1, std::string("\x08\x01") + field(2, field(1, most))));
+  const std::string split = field(1, "x") + field(2, "a") + field(2, "b") + field(4, "Split") +
+                            field(5, whole("num_outputs", 2));
+  const std::string graph =
+      field(2, "graph") + field(11, x) + field(1, split) + field(1, node("Relu", {"b"}, "y"));
+  EXPECT_THAT([&] { read(number(1, 8) + field(7, graph) + field(8, number(2, 18))); },
+              ThrowsMessage<TraceError>(HasSubstr("found 'more than 2^31 - 1 in a dimension'")));
+}
+
 // Version 19 says how a number is rounded, 23 has norms without a mean; runtimes had them before.
 TEST(ImportOnnx, ReadsOperatorsOfLaterVersions) {
   for (const char* norm : {"RMSNormalization", "SimplifiedLayerNormalization"}) {
