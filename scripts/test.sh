@@ -20,7 +20,7 @@ echo "== configure"
 mkdir -p build
 cmake --preset "$preset" -DLACUNA_TESTS=ON -DLACUNA_PYTHON="${LACUNA_PYTHON:-ON}" >"$log" 2>&1 || { cat "$log"; exit 1; }
 echo "== build"
-cmake --build --preset "$preset"
+cmake --build --preset "$preset" -j "$jobs"
 echo "== test"
 status=0
 SC_COPYRIGHT_MESSAGE=DISABLE ctest --preset "$preset" -j "$jobs" >"$log" 2>&1 || status=$?

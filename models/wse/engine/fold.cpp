@@ -62,7 +62,7 @@ bool same_work(const Program& program, std::size_t a, std::size_t b) {
 std::string reason_against_own_time(const Program& program, const HardwareParams& params,
                                     const RunOptions& options) {
   if (ArbiterRule(params.router).by_age) return "routers choose by the age of words";
-  if (QueueShapes(params.router).has_turns() && turns(program)) {
+  if (QueueShapes(params.router).has_turns() && has_turns(program)) {
     return "words take longer around a corner (router.turn)";
   }
   if (!QueueShapes(params.router).links_alike()) return "links of some directions are longer";

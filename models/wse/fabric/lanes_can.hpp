@@ -40,7 +40,7 @@ inline std::string reason_against_lanes(const RouterParams& router) {
 }
 
 /// Whether words of a program turn in a router.
-inline bool turns(const Program& program) {
+inline bool has_turns(const Program& program) {
   for (const RouterProgram& router : program.routers) {
     for (const Route& route : router.routes) {
       for (unsigned port = 0; port < kRamp; ++port) {

@@ -7,9 +7,9 @@
 namespace lacuna::wse {
 namespace {
 
-class Counter {
+class SumCounter {
  public:
-  explicit Counter(const Program& program)
+  explicit SumCounter(const Program& program)
       : kernel_(program.kernel), columns_(program.columns), times_(columns_, 0) {
     counts_.columns.resize(columns_);
     for (const std::uint32_t keeper : kernel_.final_column) ++times_[keeper];
@@ -87,6 +87,6 @@ class Counter {
 
 }  // namespace
 
-SumCounts count_sums(const Program& program) { return Counter(program).count(); }
+SumCounts count_sums(const Program& program) { return SumCounter(program).count(); }
 
 }  // namespace lacuna::wse

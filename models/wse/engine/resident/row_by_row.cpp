@@ -252,7 +252,7 @@ bool can_run(const HardwareParams& params, const Program& program, const RunOpti
          program.kernel.steps != 0 && program.rows > 1 && program.entry == 0 &&
          QueueShapes(params.router).flows() && QueueShapes(params.router).links_alike() &&
          kSlotFree == 1 && RampRule::always_open() &&
-         !(QueueShapes(params.router).has_turns() && turns(program));
+         !(QueueShapes(params.router).has_turns() && has_turns(program));
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace {
 
 using Kind = Operand::Kind;
 
-class Finder {
+class RelayFinder {
  public:
-  Finder(const TaskParams& params, const TaskProgram& program)
+  RelayFinder(const TaskParams& params, const TaskProgram& program)
       : params_(params),
         program_(program),
         in_depths_(params.queue.in_depths()),
@@ -173,7 +173,7 @@ class Finder {
 }  // namespace
 
 std::optional<RelayProgram> find_relays(const TaskParams& params, const TaskProgram& program) {
-  return find_form<Finder>(params, program);
+  return find_form<RelayFinder>(params, program);
 }
 
 }  // namespace lacuna::wse

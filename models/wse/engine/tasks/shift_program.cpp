@@ -18,9 +18,9 @@ namespace {
 using Kind = Operand::Kind;
 
 constexpr std::uint8_t kNoThread = 0xFF;
-constexpr std::uint32_t kMostExtra = 100;  // of the lanes' small integers
-constexpr unsigned kMostDepth = 100;
-constexpr unsigned kMostLatency = 7;
+constexpr std::uint32_t kMostShiftExtra = 100;  // of the lanes' small integers
+constexpr unsigned kMostShiftDepth = 100;
+constexpr unsigned kMostShiftLatency = 7;
 
 /// Where the words of a color go that come in at a port; null if they do not.
 const SwitchedRoute* route_of(const SwitchedRouter& router, Color color, unsigned from) {
@@ -37,15 +37,15 @@ std::optional<unsigned> only_port(PortSet ports) {
 }
 
 /// The streams of one core by the threads and colors of its program.
-struct Ends {
+struct ShiftEnds {
   std::array<Color, kShiftStreams> out{};
   std::array<Color, kShiftStreams> in{};
 };
 
 /// Translates the steps of a program.
-class Coder {
+class ShiftCoder {
  public:
-  Coder(const TaskParams& params, const Ends& ends, unsigned streams)
+  ShiftCoder(const TaskParams& params, const ShiftEnds& ends, unsigned streams)
       : params_(params), ends_(ends), streams_(streams) {
     thread_.fill(kNoThread);
   }
@@ -153,7 +153,7 @@ class Coder {
     for (std::uint32_t first = 0; first < what.length; first += cost.width()) {
       const BeatStalls one = cost.stalls(first, std::min(cost.width(), what.length - first));
       const std::uint32_t extra = one.bank + one.residual + one.special;
-      if (extra > kMostExtra) return false;
+      if (extra > kMostShiftExtra) return false;
       add_beats(1, static_cast<std::uint8_t>(extra));
     }
     return true;
@@ -177,14 +177,14 @@ class Coder {
   }
 
   const TaskParams& params_;
-  const Ends& ends_;
+  const ShiftEnds& ends_;
   unsigned streams_;
   std::array<std::uint8_t, kShiftThreads> thread_{};
 };
 
-class Finder {
+class ShiftFinder {
  public:
-  Finder(const TaskParams& params, const TaskProgram& program)
+  ShiftFinder(const TaskParams& params, const TaskProgram& program)
       : params_(params),
         shapes_(params.router),
         program_(program),
@@ -202,8 +202,8 @@ class Finder {
  private:
   bool fits() const {
     return reason_against_lanes(params_.router).empty() &&
-           params_.core.fabric_words_per_issue == 1U && shapes_.longest() <= kMostLatency &&
-           shapes_.link().capacity + shapes_.ramp_up().latency < kMostDepth;
+           params_.core.fabric_words_per_issue == 1U && shapes_.longest() <= kMostShiftLatency &&
+           shapes_.link().capacity + shapes_.ramp_up().latency < kMostShiftDepth;
   }
 
   const SwitchedRouter& router(std::size_t core) const {
@@ -242,7 +242,7 @@ class Finder {
     }
     if (result.streams == 1) return true;
     return std::all_of(ends_.begin(), ends_.end(),
-                       [](const Ends& ends) { return ends.in[0] < ends.in[1]; });
+                       [](const ShiftEnds& ends) { return ends.in[0] < ends.in[1]; });
   }
 
   /// Each link between routers belongs to one stream.
@@ -295,7 +295,7 @@ class Finder {
         if (result.out_depth.at(stream) != out[to] || result.in_depth.at(stream) != in[from]) {
           return false;
         }
-        if (out[to] > kMostDepth || shapes_.ramp_down(in[from]).capacity >= kMostDepth)
+        if (out[to] > kMostShiftDepth || shapes_.ramp_down(in[from]).capacity >= kMostShiftDepth)
           return false;
       }
       if (result.streams == 2 && queues[0] == queues[1]) return false;
@@ -350,7 +350,7 @@ class Finder {
           known.try_emplace(key, static_cast<std::uint32_t>(result.codes.size()));
       result.code_of.push_back(found->second);
       if (!is_new) continue;
-      Coder coder(params_, ends_[core], result.streams);
+      ShiftCoder coder(params_, ends_[core], result.streams);
       if (!coder.code(program_.cores[program]) || !coder.in_order()) return false;
       result.codes.push_back(std::move(coder.result));
     }
@@ -361,14 +361,14 @@ class Finder {
   const QueueShapes shapes_;
   const TaskProgram& program_;
   std::size_t cores_;
-  std::vector<Ends> ends_;
+  std::vector<ShiftEnds> ends_;
   std::vector<bool> taken_;  // by core and port
 };
 
 }  // namespace
 
 std::optional<ShiftProgram> find_shifts(const TaskParams& params, const TaskProgram& program) {
-  return find_form<Finder>(params, program);
+  return find_form<ShiftFinder>(params, program);
 }
 
 }  // namespace lacuna::wse

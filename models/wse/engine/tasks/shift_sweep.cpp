@@ -30,7 +30,7 @@ constexpr Cycle kPatience = 1000;
 using Queue = LaneQueue<Small>;
 
 /// A stream at one core: what it sends, up to the last router, and what it takes.
-struct Stream {
+struct ShiftStream {
   Queue out;                  // the output queue
   LaneBuffer<Small> up;       // of the router, for the ramp,
   LaneBuffer<Small> over;     // of the router between,
@@ -51,7 +51,7 @@ constexpr std::size_t kContexts = 1 + 2 * kStreams;
 /// What is around the cores.
 template <unsigned kStreams>
 struct Block {
-  std::array<Stream, kStreams> streams;
+  std::array<ShiftStream, kStreams> streams;
   LaneTurn<Small> queues;  // on the ramp up,
   LanePort<Small> ramp;    // and down
   Vector wait_in{};
@@ -205,7 +205,7 @@ template <unsigned kStreams>
 void ShiftSweep<kStreams>::choose_words(Block<kStreams>& block, std::size_t index,
                                         Moves& moves) const {
   for (unsigned s = 0; s < kStreams; ++s) {
-    Stream& t = block.streams[s];
+    ShiftStream& t = block.streams[s];
     begin_cycles(t.out, t.up, t.over, t.here, t.in);
     moves.up[s] = t.out.has() & t.up.room(up_);
     moves.down[s] = t.here.has() & t.in.room(in_[s]);
@@ -244,7 +244,7 @@ void ShiftSweep<kStreams>::choose_thread(Block<kStreams>& block, std::size_t ind
 template <unsigned kStreams>
 void ShiftSweep<kStreams>::apply(Block<kStreams>& block, std::size_t index, const Moves& moves) {
   for (unsigned s = 0; s < kStreams; ++s) {
-    Stream& t = block.streams[s];
+    ShiftStream& t = block.streams[s];
     borders_[s].send(index * kWidth, select(t.passes, moves.from_over[s], moves.from_up[s]));
     t.out.pop(moves.up[s]);
     t.out.push(moves.issue.issued[shift_context(s, true)], out_[s]);
@@ -317,7 +317,7 @@ bool ShiftSweep<kStreams>::step() {
     for (std::size_t i = 1; i < kContexts<kStreams>; ++i) busy |= threads.left[i];
   }
   for (const Block<kStreams>& block : blocks_) {
-    for (const Stream& t : block.streams) busy |= t.words();
+    for (const ShiftStream& t : block.streams) busy |= t.words();
   }
   return any(busy);
 }
@@ -332,7 +332,7 @@ void ShiftSweep<kStreams>::flush() {
     state.wait_out += static_cast<std::uint64_t>(at(block.wait_out, lane));
     state.beside += static_cast<std::uint64_t>(at(block.beside, lane));
     for (unsigned s = 0; s < kStreams; ++s) {
-      Stream& t = block.streams[s];
+      ShiftStream& t = block.streams[s];
       auto& stalled = state.stalled.at(s);
       stalled[0] += static_cast<std::uint64_t>(at(t.up.stalled, lane));
       stalled[1] += static_cast<std::uint64_t>(at(t.over.stalled, lane));
@@ -341,7 +341,7 @@ void ShiftSweep<kStreams>::flush() {
   }
   for (Block<kStreams>& block : blocks_) {
     block.wait_in = block.wait_out = block.beside = Vector{};
-    for (Stream& t : block.streams) t.up.stalled = t.over.stalled = t.here.stalled = Vector{};
+    for (ShiftStream& t : block.streams) t.up.stalled = t.over.stalled = t.here.stalled = Vector{};
   }
 }
 
@@ -371,7 +371,7 @@ bool ShiftSweep<kStreams>::run() {
     if (!busy) skip_beats();
   }
   flush();
-  const auto is_empty = [](const Stream& t) { return !any(t.words()); };
+  const auto is_empty = [](const ShiftStream& t) { return !any(t.words()); };
   return std::all_of(blocks_.begin(), blocks_.end(), [&](const Block<kStreams>& block) {
     return std::all_of(block.streams.begin(), block.streams.end(), is_empty);
   });

@@ -21,10 +21,10 @@ namespace {
 
 using Kind = Operand::Kind;
 
-constexpr std::uint32_t kMostExtra = 20;  // of the lanes' small integers
+constexpr std::uint32_t kMostTurnExtra = 20;  // of the lanes' small integers
 constexpr unsigned kMostDelay = 100;
-constexpr unsigned kMostDepth = 100;
-constexpr unsigned kMostLatency = 7;
+constexpr unsigned kMostTurnDepth = 100;
+constexpr unsigned kMostTurnLatency = 7;
 
 /// The last word of a core moves its own switch and that of the next one.
 constexpr auto kNextSender = static_cast<SwitchCommands>(
@@ -66,9 +66,10 @@ struct TaskOrder {
 };
 
 /// Translates the steps of a task.
-class Coder {
+class TurnCoder {
  public:
-  Coder(const TaskParams& params, const TurnProgram& program, const std::vector<Routine>& routines)
+  TurnCoder(const TaskParams& params, const TurnProgram& program,
+            const std::vector<Routine>& routines)
       : params_(params), program_(program), routines_(routines) {}
 
   bool code(const Task& task) {
@@ -221,7 +222,7 @@ class Coder {
       const BeatStalls word = other.stalls(first, elements);
       const std::uint32_t extra = one.bank + one.residual + one.special;
       // what the word that started the task says must not matter
-      if (extra > kMostExtra || word.bank != one.bank) return false;
+      if (extra > kMostTurnExtra || word.bank != one.bank) return false;
       ++cycles[static_cast<std::size_t>(TaskCycle::vector)];
       cycles[static_cast<std::size_t>(TaskCycle::conflict)] += one.bank;
       cycles[static_cast<std::size_t>(TaskCycle::residual)] += one.residual;
@@ -257,9 +258,9 @@ class Coder {
   std::size_t first_ = 0;  // op of the step
 };
 
-class Finder {
+class TurnFinder {
  public:
-  Finder(const TaskParams& params, const TaskProgram& program)
+  TurnFinder(const TaskParams& params, const TaskProgram& program)
       : params_(params),
         shapes_(params.router),
         program_(program),
@@ -284,8 +285,8 @@ class Finder {
     return program_.rows > 1 && program_.columns > 1 &&
            reason_against_lanes(params_.router).empty() && core.fabric_words_per_issue == 1U &&
            !shapes_.has_turns() && dispatch.delay(false) <= kMostDelay &&
-           dispatch.delay(true) <= kMostDelay && shapes_.longest() <= kMostLatency &&
-           shapes_.link().capacity + shapes_.ramp_up().capacity < kMostDepth;
+           dispatch.delay(true) <= kMostDelay && shapes_.longest() <= kMostTurnLatency &&
+           shapes_.link().capacity + shapes_.ramp_up().capacity < kMostTurnDepth;
   }
 
   const SwitchedRouter& router(std::size_t core) const {
@@ -326,8 +327,9 @@ class Finder {
           result.in_depth.at(stream) = in[from];
         }
         if (result.out_depth.at(stream) != out[to.at(stream)] ||
-            result.in_depth.at(stream) != in[from] || result.out_depth.at(stream) >= kMostDepth ||
-            shapes_.ramp_down(in[from]).capacity >= kMostDepth) {
+            result.in_depth.at(stream) != in[from] ||
+            result.out_depth.at(stream) >= kMostTurnDepth ||
+            shapes_.ramp_down(in[from]).capacity >= kMostTurnDepth) {
           return false;
         }
       }
@@ -489,7 +491,7 @@ class Finder {
         numbers_.emplace(&task, static_cast<std::uint32_t>(result.tasks.size()));
     shared_.emplace(&task, known->second);
     if (!fresh) return known->second;
-    Coder coder(params_, result, program_.routines);
+    TurnCoder coder(params_, result, program_.routines);
     if (!coder.code(task)) return std::nullopt;
     result.tasks.push_back(std::move(coder.result));
     return known->second;
@@ -506,7 +508,7 @@ class Finder {
 }  // namespace
 
 std::optional<TurnProgram> find_turns(const TaskParams& params, const TaskProgram& program) {
-  return find_form<Finder>(params, program);
+  return find_form<TurnFinder>(params, program);
 }
 
 }  // namespace lacuna::wse
