@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Weighs the tree by room: tokens of code without comments, beside lines and the share of comments.
+
+    scripts/size.py [DIR]          prints the table of a checkout
+    scripts/size.py --check [DIR]  fails if a room is heavier than its budget and its loans
+
+A token is a name, a number, a string or an operator; #include lines do not count. Budgets only fall. A change that
+makes a room heavier for a while, because what it replaces goes in a later step, takes a loan that names what will go.
+"""
+import re
+import subprocess
+import sys
+
+# room: (folders, most tokens today, tokens aimed at)
+ROOMS = {
+    "models/wse": (["models/wse/"], 169_300, 105_000),
+    "models, rest": (["models/"], 94_700, 92_000),
+    "mapping/wse": (["workloads/mapping/wse/"], 172_900, 120_000),
+    "mapping, rest": (["workloads/mapping/"], 148_400, 132_000),
+    "workloads, rest": (["workloads/"], 125_000, 125_000),
+    "sim/machines": (["sim/machines/"], 87_900, 48_000),
+    "sim/driver": (["sim/driver/"], 237_900, 150_000),
+    "sim/report": (["sim/report/"], 108_900, 100_000),
+    "sim, rest": (["sim/"], 30_300, 36_000),
+    "tests/support": (["tests/support/"], None, None),
+    "tests, rest": (["tests/"], None, None),
+}
+# (room, tokens, what will be deleted for them)
+LOANS = [
+    ("mapping/wse", 12_000, "LayerCode or CoreCode, and the planner of the layout search"),
+    ("sim/machines", 5_000, "the five run classes of rows on a wafer"),
+    ("sim/driver", 20_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
+    ("sim/report", 3_000, "the page's own answer"),
+    ("models/wse", 4_000, "the engines that one core replaces"),
+    ("models, rest", 4_000, "formulas of memory, traffic and energy of a step"),
+    ("mapping, rest", 3_000, "accounts of training and inference that a ledger replaces"),
+]
+
+CODE = (".cpp", ".hpp", ".h", ".js", ".css", ".py")
+STRING = r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+C_LIKE = re.compile(r'(R"([^(\s]*)\(.*?\)\2")|(' + STRING + r")|(//[^\n]*|/\*.*?\*/)", re.S)
+PYTHON = re.compile(r'("""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\')|(' + STRING + r")|(#[^\n]*)")
+TOKEN = re.compile(STRING + r"|[A-Za-z_]\w*|\d[\w.']*|<<=|>>=|\.\.\.|->\*|::|->|\+\+|--|<<|>>|[<>=!+\-*/%&|^]=|&&|\|\||\S")
+
+
+def measure(path):
+    """(tokens, lines, lines of comments) of a file."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    pattern = PYTHON if path.endswith(".py") else C_LIKE
+    comments = 0
+
+    def without_comment(match):
+        nonlocal comments
+        comment = match.group(match.re.groups)
+        if pattern is PYTHON and match.group(1):
+            comment = match.group(1)
+        if comment is None:
+            return match.group(0)
+        comments += comment.count("\n") + 1
+        return " "
+
+    bare = pattern.sub(without_comment, text)
+    bare = re.sub(r"^\s*#\s*(include|pragma)[^\n]*", "", bare, flags=re.M)
+    return len(TOKEN.findall(bare)), text.count("\n"), comments
+
+
+def room_of(path):
+    """The first room with a folder that holds this file of code; None if there is none."""
+    if not path.endswith(CODE):
+        return None
+    return next((room for room, (folders, _, _) in ROOMS.items() if path.startswith(tuple(folders))), None)
+
+
+def weigh(root):
+    """{room: [tokens, lines, lines of comments, files]} of a checkout, and its words of documents."""
+    listing = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=True)
+    weights = {room: [0, 0, 0, 0] for room in ROOMS}
+    words = 0
+    for path in listing.stdout.split("\n"):
+        room = room_of(path)
+        if room:
+            for i, value in enumerate((*measure(f"{root}/{path}"), 1)):
+                weights[room][i] += value
+        elif path.endswith(".md") and (path.startswith("doc/") or "/" not in path):
+            with open(f"{root}/{path}", encoding="utf-8") as file:
+                words += len(file.read().split())
+    return weights, words
+
+
+def main():
+    """Prints the table; with --check its status is 1 if a room is over its budget."""
+    arguments = [word for word in sys.argv[1:] if word != "--check"]
+    weights, words = weigh(arguments[0] if arguments else ".")
+    wrong = []
+    product = [0, 0, 0, 0]
+    print(f"{'room':16} {'tokens':>9} {'budget':>9} {'loan':>7} {'aim':>9} {'lines':>8} {'comments':>9} {'files':>6}")
+
+    def row(name, numbers, budget, loan, aim):
+        tokens, lines, comments, files = numbers
+        share = 100 * comments / max(lines, 1)
+        print(f"{name:16} {tokens:9} {budget or '':>9} {loan or '':>7} {aim or '':>9} {lines:8} {share:8.1f}% {files:6}")
+
+    for room, (_, budget, aim) in ROOMS.items():
+        loan = sum(tokens for where, tokens, _ in LOANS if where == room)
+        row(room, weights[room], budget, loan, aim)
+        if not room.startswith("tests"):
+            product = [a + b for a, b in zip(product, weights[room])]
+        if budget and weights[room][0] > budget + loan:
+            wrong.append(f"{room}: {weights[room][0]} tokens; at most {budget} and loans of {loan} are allowed")
+    row("product", product, sum(b for _, b, _ in ROOMS.values() if b), sum(t for _, t, _ in LOANS),
+        sum(a for _, _, a in ROOMS.values() if a))
+    print(f"{'words':16} {words:9}  of README, CHANGELOG and doc/")
+    for room, tokens, what in LOANS:
+        print(f"loan: {room}, {tokens} tokens until these go: {what}")
+    for text in wrong:
+        print(f"size: {text}")
+    return 1 if wrong and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
