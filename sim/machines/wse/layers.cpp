@@ -142,7 +142,7 @@ void LayerRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOu
 }
 
 Cycle LayerRun::run_whole(const LayerStage& stage) {
-  wse::TaskProgram whole = whole_program(stage, {params_.wafer, hardware(), params_.scalar});
+  wse::TaskProgram whole = whole_program(stage, params_.wafer);
   std::uint64_t used = 0;
   for (const wse::LayerPlacement& place : stage.places) {
     const wse::TaskProgram& part = stage.parts[place.part];
@@ -215,7 +215,7 @@ void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
       add(looks[phase], task_counts(idle), 1);
     }
   } else {
-    look_at(whole_program(stage, {params_.wafer, hardware(), params_.scalar}), phases, 1, looks);
+    look_at(whole_program(stage, params_.wafer), phases, 1, looks);
   }
   for (Cycle at = first; at < end; at += execution_.interval) {
     CountsSoFar counts = before_;
@@ -301,7 +301,10 @@ OpResult LayerRun::finish(bool folded) {
 }
 
 wse::LayerSetup layer_setup(const WseParams& params) {
-  return {params.wafer, params.task_hardware(), params.scalar};
+  return {params.wafer,
+          params.task_hardware(),
+          {params.core, params.scalar, params.vec, params.task},
+          params.llm};
 }
 
 wse::StreamSettings stream_settings(const WseParams& params) {

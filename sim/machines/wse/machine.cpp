@@ -91,6 +91,14 @@ class WseMachine final : public Machine,
           "{} x {}",
           params_.wafer.columns.value(), params_.wafer.rows.value()));
     }
+    const std::uint64_t columns = params_.wafer.columns;
+    const std::uint64_t cores = params_.wafer.cores;
+    if (columns * params_.wafer.rows > cores) {
+      throw ParameterError(fmt::format(
+          "wafer.rows = {} is more than the {} that fit: {} columns of a wafer of {} cores; "
+          "set wafer.rows={}, fewer wafer.columns or more wafer.cores",
+          params_.wafer.rows.value(), cores / columns, columns, cores, cores / columns));
+    }
     if (params_.wafer.columns > params_.wafer.program_columns) {
       throw ParameterError(fmt::format("wafer.columns = {} is more than wafer.program_columns = {}",
                                        params_.wafer.columns.value(),

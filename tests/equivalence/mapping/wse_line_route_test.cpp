@@ -15,11 +15,11 @@ namespace {
 
 using Direction = CoreLine::Direction;
 
-constexpr unsigned kRouteStart = 6;  // scalar.vec_issue
+const LayerSetup kRouteSetup;  // 6 cycles to start: two descriptors and the dispatch
 
 std::optional<TaskProgram> routed(const std::vector<LineVector>& vectors, std::uint32_t cores,
                                   bool ahead = true, Element element = Element::fp16) {
-  return route_along(vectors, cores, Direction::columns, ahead, element, kRouteStart);
+  return route_along(vectors, cores, Direction::columns, ahead, element, kRouteSetup);
 }
 
 // As to a neighbour: 6 to start, 6 from beat to beat, 4 words; and each router between is one more

@@ -54,8 +54,10 @@ LineMove random_move(Random& random) {
   }
   const auto direction =
       in(random, 0, 1) == 0 ? CoreLine::Direction::rows : CoreLine::Direction::columns;
-  return move_along(vectors, cores, direction,
-                    in(random, 0, 2) == 0 ? Element::fp32 : Element::fp16, in(random, 0, 9));
+  const Element element = in(random, 0, 2) == 0 ? Element::fp32 : Element::fp16;
+  LayerSetup setup;
+  setup.costs.vec.setup_use = in(random, 0, 7);
+  return move_along(vectors, cores, direction, element, setup);
 }
 
 /// Compares both ways of a random line.
@@ -157,7 +159,8 @@ TEST(RelaySweep, WhatItTakesItGetsRightAndTheRestItRefuses) {
 
 /// A line of three on which core 0 sends `words` numbers to core 2.
 TaskProgram two_links(std::uint32_t words) {
-  return *move_along({{0, 2, words, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp32, 6)
+  return *move_along({{0, 2, words, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp32,
+                     LayerSetup())
               .ahead;
 }
 
@@ -182,7 +185,7 @@ TEST(RelaySweep, AWordIsPassedOnSixCyclesAfterItIsSent) {
 // queue to the router, three on the ramp, two at the next router and seven at core 1, 18 in all.
 TEST(RelaySweep, AWordWithoutRoomWaitsInTheCoreThatSendsIt) {
   const LineMove move = move_along({{0, 2, 30, 0, 0}, {1, 2, 40, 0, 30}}, 3,
-                                   CoreLine::Direction::columns, Element::fp32, 6);
+                                   CoreLine::Direction::columns, Element::fp32, LayerSetup());
   const auto outcome = sweep_relays(TaskParams(), *move.ahead);
   ASSERT_TRUE(outcome);
   // The first word of core 0 leaves core 1 in cycle 52. There is room in its queue in 53, where
@@ -208,7 +211,8 @@ TEST(RelaySweep, WhatIsNoRelayIsLeftToTheUnits) {
   TaskParams wide;
   wide.core.fabric_words_per_issue = 2;
   TaskProgram halves =
-      *move_along({{0, 2, 8, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp16, 6).ahead;
+      *move_along({{0, 2, 8, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp16, LayerSetup())
+           .ahead;
   EXPECT_FALSE(sweep_relays(wide, halves));
   TaskProgram beside = two_links(3);
   beside.cores[0].tasks[0].steps.back().vector.thread = 1;

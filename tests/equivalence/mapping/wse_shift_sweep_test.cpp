@@ -56,8 +56,8 @@ ShiftProduct shift_product(Random& random) {
   hardware.queue.in = fmt::format("{},{},2,2,2,2,2,2", within(random, 1, 7), within(random, 1, 7));
   hardware.queue.out = fmt::format("2,2,{},{},2,2", within(random, 1, 7), within(random, 1, 7));
   hardware.mem.model = within(random, 0, 3) == 0 ? MemoryModel::none : MemoryModel::rule;
-  product.setup.scalar.loop = within(random, 0, 6);
-  product.setup.scalar.vec_issue = within(random, 0, 7);
+  product.setup.costs.scalar.loop = within(random, 0, 6);
+  product.setup.costs.vec.setup_use = within(random, 0, 7);
   LayerOp& op = product.op;
   op.id = "row";
   op.op = within(random, 0, 3) == 0 ? "sddmm" : "bmm";

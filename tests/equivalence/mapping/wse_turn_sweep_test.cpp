@@ -64,10 +64,10 @@ TurnProduct turn_product(Random& random) {
   product.setup.wafer.columns = among(random, 2, 8);
   product.setup.wafer.rows = among(random, 2, 8);
   draw_hardware(random, product.setup.hardware);
-  product.setup.scalar.loop = among(random, 0, 6);
-  product.setup.scalar.load = among(random, 0, 3);
-  product.setup.scalar.imul = among(random, 0, 8);
-  product.setup.scalar.vec_issue = among(random, 0, 7);
+  product.setup.costs.scalar.loop = among(random, 0, 6);
+  product.setup.costs.scalar.load = among(random, 0, 3);
+  product.setup.costs.scalar.imul = among(random, 0, 8);
+  product.setup.costs.vec.setup_use = among(random, 0, 7);
   LayerOp& op = product.op;
   op.id = "row";
   op.op = "bmm";

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
-#include "workloads/mapping/wse/layers/code.hpp"
 
 namespace lacuna::wse {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "workloads/mapping/wse/inference/core_code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
 
 namespace lacuna::wse {

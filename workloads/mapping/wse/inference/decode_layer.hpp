@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/mapping/wse/inference/core_code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "models/wse/program/task_program.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/inference/decode_zeros.hpp"
 #include "workloads/mapping/wse/inference/params.hpp"
-#include "workloads/mapping/wse/layers/code.hpp"
 
 namespace lacuna::wse {
 

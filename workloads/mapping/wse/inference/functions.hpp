@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/mapping/wse/inference/core_code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/inference/decode_zeros.hpp"
 
 namespace lacuna::wse {

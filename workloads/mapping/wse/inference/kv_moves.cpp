@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "workloads/mapping/wse/layers/code.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 
 namespace lacuna::wse {
 

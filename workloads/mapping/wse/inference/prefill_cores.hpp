@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "workloads/mapping/wse/inference/core_code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/mapping/wse/layers/ring.hpp"
 #include "workloads/mapping/wse/program.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/mapping/wse/inference/core_code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/mapping/wse/inference/prefill_cores.hpp"
 #include "workloads/mapping/wse/inference/prefill_shape.hpp"

@@ -7,8 +7,8 @@
 
 #include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
-#include "workloads/mapping/wse/layers/code.hpp"
 
 namespace lacuna::wse {
 

@@ -18,8 +18,8 @@ constexpr Color color_of(std::uint32_t place) {
 class Way {
  public:
   Way(std::uint32_t cores, bool ahead, CoreLine::Direction direction, Element element,
-      unsigned vec_issue)
-      : cores_(cores), ahead_(ahead), element_(element), vec_issue_(vec_issue) {
+      const LayerSetup& setup)
+      : cores_(cores), ahead_(ahead), element_(element), setup_(setup) {
     const bool columns = direction == CoreLine::Direction::columns;
     part_.columns = columns ? cores : 1;
     part_.rows = columns ? 1 : cores;
@@ -49,15 +49,15 @@ class Way {
 
   void gather(const std::vector<LineVector>& vectors);
   void add_core(std::uint32_t place);
-  bool send(std::uint32_t place, LayerCode& code);
-  static void pass(std::uint32_t place, std::uint32_t& run, LayerCode& code);
-  void take(std::uint32_t place, LayerCode& code) const;
+  bool send(std::uint32_t place, CoreCode& code);
+  static void pass(std::uint32_t place, std::uint32_t& run, CoreCode& code);
+  void take(std::uint32_t place, CoreCode& code) const;
   static void route(Color color, Port from, Port to, SwitchedRouter& router);
 
   std::uint32_t cores_;
   bool ahead_;
   Element element_;
-  unsigned vec_issue_;
+  const LayerSetup& setup_;
   Port onward_ = kEast;
   Port behind_ = kWest;
   TaskProgram part_;
@@ -109,10 +109,10 @@ void Way::add_core(std::uint32_t place) {
   const std::uint32_t core = ahead_ ? place : cores_ - 1 - place;
   const bool takes = std::any_of(passed_.begin() + place, passed_.end(),
                                  [](std::uint32_t count) { return count != 0; });
-  LayerCode code(vec_issue_);
+  CoreCode code(setup_.costs, setup_.functions);
   const bool sends = send(place, code);
   take(place, code);
-  CoreProgram program = code.program();
+  CoreProgram program = std::move(code).finish();
   SwitchedRouter router;
   if (sends) {
     route(color_of(place), kRamp, onward_, router);
@@ -128,7 +128,7 @@ void Way::add_core(std::uint32_t place) {
 }
 
 /// What leaves a place, the farthest first: its own, then what comes for the same core from behind.
-bool Way::send(std::uint32_t place, LayerCode& code) {
+bool Way::send(std::uint32_t place, CoreCode& code) {
   bool sends = false;
   std::uint32_t run = 0;  // words to pass on
   auto own = leave_[place].begin();
@@ -148,12 +148,12 @@ bool Way::send(std::uint32_t place, LayerCode& code) {
   return sends;
 }
 
-void Way::pass(std::uint32_t place, std::uint32_t& run, LayerCode& code) {
+void Way::pass(std::uint32_t place, std::uint32_t& run, CoreCode& code) {
   code.move(Element::fp32, on_fabric(color_of(place)), on_fabric(color_of(place + 1)), run);
   run = 0;
 }
 
-void Way::take(std::uint32_t place, LayerCode& code) const {
+void Way::take(std::uint32_t place, CoreCode& code) const {
   for (const std::uint32_t i : arrive_[place]) {
     const LineVector& vector = mine_[i];
     code.move(element_, in_memory(vector.to_at), on_fabric(color_of(place + 1)), vector.length);
@@ -163,10 +163,10 @@ void Way::take(std::uint32_t place, LayerCode& code) const {
 }  // namespace
 
 LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
-                    CoreLine::Direction direction, Element element, unsigned vec_issue) {
+                    CoreLine::Direction direction, Element element, const LayerSetup& setup) {
   LineMove move;
-  move.ahead = Way(cores, true, direction, element, vec_issue).program(vectors);
-  move.back = Way(cores, false, direction, element, vec_issue).program(vectors);
+  move.ahead = Way(cores, true, direction, element, setup).program(vectors);
+  move.back = Way(cores, false, direction, element, setup).program(vectors);
   return move;
 }
 

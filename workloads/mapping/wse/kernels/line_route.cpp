@@ -14,8 +14,8 @@ constexpr Color kStream{0};
 class Route {
  public:
   Route(std::uint32_t cores, CoreLine::Direction direction, bool ahead, Element element,
-        unsigned vec_issue)
-      : cores_(cores), ahead_(ahead), element_(element), vec_issue_(vec_issue) {
+        const LayerSetup& setup)
+      : cores_(cores), ahead_(ahead), element_(element), setup_(setup) {
     const bool columns = direction == CoreLine::Direction::columns;
     part_.columns = columns ? cores : 1;
     part_.rows = columns ? 1 : cores;
@@ -74,7 +74,7 @@ class Route {
   std::uint32_t cores_;
   bool ahead_;
   Element element_;
-  unsigned vec_issue_;
+  const LayerSetup& setup_;
   Port onward_ = kEast;
   Port behind_ = kWest;
   bool from_one_ = false;
@@ -95,7 +95,7 @@ SwitchedRoute route(Port from, PortSet to, std::uint8_t position = 0) {
 }
 
 void Route::add_core(std::uint32_t place) {
-  LayerCode code(vec_issue_);
+  CoreCode code(setup_.costs, setup_.functions);
   SwitchedRouter router;
   std::uint32_t sent = 0;
   std::uint32_t taken = 0;
@@ -113,7 +113,7 @@ void Route::add_core(std::uint32_t place) {
   }
   const bool more_behind = sent != 0 && first_ < place;
   if (more_behind) code.switch_after(first_command(SwitchCommand::advance) | kOwnRouterOnly);
-  CoreProgram program = code.program();
+  CoreProgram program = std::move(code).finish();
   if (sent != 0) {
     router.routes.push_back(route(kRamp, bit(onward_)));
     program.out.push_back({kStream, kOutQueue});
@@ -138,8 +138,8 @@ void Route::add_core(std::uint32_t place) {
 
 std::optional<TaskProgram> route_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
                                        CoreLine::Direction direction, bool ahead, Element element,
-                                       unsigned vec_issue) {
-  return Route(cores, direction, ahead, element, vec_issue).program(vectors);
+                                       const LayerSetup& setup) {
+  return Route(cores, direction, ahead, element, setup).program(vectors);
 }
 
 }  // namespace lacuna::wse

@@ -18,6 +18,6 @@ namespace lacuna::wse {
 ///   what comes from behind, so that the nearest arrives first.
 std::optional<TaskProgram> route_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
                                        CoreLine::Direction direction, bool ahead, Element element,
-                                       unsigned vec_issue);
+                                       const LayerSetup& setup);
 
 }  // namespace lacuna::wse

@@ -3,37 +3,13 @@
 
 #include <cstdint>
 
-#include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
+#include "workloads/mapping/wse/code_costs.hpp"
 
 // Programs of published measurements of wafers, as a compiler makes them: set-up of vector
 // operations and tasks by the parameters vec.*, task.* and scalar.*. They carry no values.
 
 namespace lacuna::wse {
-
-/// What compiled code costs.
-struct CodeCosts {
-  CoreParams core;
-  ScalarParams scalar;
-  VectorParams vec;
-  TaskCostParams task;
-
-  /// Issue slots of a vector operation before its first beat, if `descriptors` have to be loaded
-  /// and nothing before hides its way through the pipeline.
-  std::uint32_t setup(std::uint32_t descriptors) const {
-    return descriptors * vec.setup_descriptor + vec.setup_use + vec.setup_first;
-  }
-  /// The same behind another operation: loads and dispatch alone.
-  std::uint32_t next(std::uint32_t descriptors) const {
-    return descriptors * vec.setup_descriptor + vec.setup_use;
-  }
-  /// A data task with so many cycles of instructions. What the core's dispatch takes is part of
-  /// task.overhead; it overlaps the task before if the core can do that.
-  std::uint32_t data_task(std::uint32_t instructions) const {
-    const std::uint32_t dispatch = core.dispatch_overlap ? 0U : core.dispatch.value();
-    return std::max(task.overhead.value(), dispatch) - dispatch + instructions;
-  }
-};
 
 /// One vector operation of one core. Its arrays lie one behind the other from address 0 on, each a
 /// multiple of 16 bytes: the result (which multiply-accumulates read too), then the sources.

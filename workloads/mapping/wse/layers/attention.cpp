@@ -88,10 +88,9 @@ ProductShape Attention::shape_of(std::uint32_t side) const {
 
 /// Cycles, roughly: of the instructions of a core, and of the words that it shifts.
 std::uint64_t Attention::estimate(const ProductShape& shape) const {
-  const ScalarParams& scalar = request_.setup.scalar;
+  const CodeCosts& costs = request_.setup.costs;
   const unsigned width = request_.setup.hardware.simd.fma16;
-  const std::uint64_t start =
-      scalar.loop + scalar.load + std::uint64_t{2} * scalar.dsr_write + scalar.vec_issue;
+  const std::uint64_t start = costs.scalar.load + costs.next(0);
   const std::uint64_t multiply =
       std::uint64_t{shape.inner} * shape.scalars() * (start + ceil_div(shape.length(), width));
   const std::uint64_t words =

@@ -200,10 +200,9 @@ std::vector<CoreMover::Kind> CoreMover::kinds_of(const Lines& lines) {
 LineMove CoreMover::move_of(const std::vector<LineVector>& vectors, Direction direction) const {
   std::uint32_t cores = 0;
   for (const LineVector& v : vectors) cores = std::max({cores, v.from + 1, v.to + 1});
-  const unsigned issue = setup_.scalar.vec_issue;
-  LineMove move = move_along(vectors, cores, direction, element_, issue);
+  LineMove move = move_along(vectors, cores, direction, element_, setup_);
   for (const bool way : {true, false}) {
-    auto routed = route_along(vectors, cores, direction, way, element_, issue);
+    auto routed = route_along(vectors, cores, direction, way, element_, setup_);
     if (routed) (way ? move.ahead : move.back) = std::move(routed);
   }
   return move;

@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/functions/element_functions.hpp"
 #include "workloads/functions/operands.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/layers/functions.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
@@ -126,9 +127,9 @@ TaskProgram Elements::part(const TensorShare& share) const {
     space.shared = per_feature() ? each_for(shared_at_, share.tokens)
                                  : around(shared_at_, static_cast<std::uint32_t>(share.tokens));
   }
-  LayerCode code(request_.setup.scalar.vec_issue);
+  CoreCode code(request_.setup.costs, request_.setup.functions);
   code_.write(space, code);
-  return single_core(code.program());
+  return single_core(std::move(code).finish());
 }
 
 double Elements::shared_value(std::uint64_t element) const {

@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/functions/operands.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
@@ -130,7 +131,7 @@ class Embedding {
   TaskProgram look_up_part(std::uint32_t features) const;
   TaskProgram return_part(std::uint32_t features) const;
   void take_tokens(std::uint32_t r, std::uint32_t features, std::uint32_t all,
-                   LayerCode& code) const;
+                   CoreCode& code) const;
   void end_returns(std::uint32_t r, SwitchedRouter& router) const;
   void send_indices(std::uint32_t features, Script& script) const;
   CoreProgram look_up_core(std::uint32_t r, std::uint32_t features) const;
@@ -220,20 +221,20 @@ TaskProgram Embedding::collect_part(std::uint32_t features) const {
       move.length = own(r, features);
       if (packs(features)) {
         move.to = own_block(r, features);
-        script.then(work(request_.setup.scalar.vec_issue));
+        script.then(work(request_.setup.costs.next(2)));
         script.then(move);
         move.a = move.to;
       }
       move.to = on_fabric(r == 0 ? kDown : kUp);
       if (r != 0) move.switches = first_command(SwitchCommand::advance) | kOwnRouterOnly;
-      script.then(work(request_.setup.scalar.vec_issue));
+      script.then(work(request_.setup.costs.next(2)));
       script.then(move);
     }
     if (r == 0 && more) {
       script.program().in.push_back({kUp, 1});
       move.a = on_fabric(kUp);
       move.length = all - segment(0, features);
-      script.then(work(request_.setup.scalar.vec_issue));
+      script.then(work(request_.setup.costs.next(2)));
       script.then(move);
     }
     builder.core(r, builder.add(std::move(script).finish()));
@@ -274,7 +275,7 @@ void Embedding::send_indices(std::uint32_t features, Script& script) const {
 }
 
 CoreProgram Embedding::look_up_core(std::uint32_t r, std::uint32_t features) const {
-  const ScalarParams& scalar = request_.setup.scalar;
+  const ScalarParams& scalar = request_.setup.costs.scalar;
   Script script;
   if (r == 0) send_indices(features, script);
   if (!scatters()) {
@@ -283,7 +284,7 @@ CoreProgram Embedding::look_up_core(std::uint32_t r, std::uint32_t features) con
     clear.to = in_memory(block_at_);
     clear.a = number(0);
     clear.length = block_begin(token_rows(), features);
-    script.then(work(scalar.vec_issue));
+    script.then(work(request_.setup.costs.next(2)));
     script.then(clear);
   }
   CoreProgram core = std::move(script).finish();
@@ -306,7 +307,8 @@ CoreProgram Embedding::look_up_core(std::uint32_t r, std::uint32_t features) con
     Task task;
     task.kind = Task::Kind::data;
     task.color = static_cast<Color>(bank);
-    task.steps = {work(scalar.imul + 2 * scalar.dsr_write + scalar.vec_issue), run(copy)};
+    task.steps = {work(scalar.imul + 2 * scalar.dsr_write + request_.setup.costs.next(0)),
+                  run(copy)};
     core.tasks.push_back(std::move(task));
   }
   return core;
@@ -332,7 +334,7 @@ TaskProgram Embedding::look_up_part(std::uint32_t features) const {
 
 /// The tokens of core `r` out of the block of `all` elements, which the first has and sends round.
 void Embedding::take_tokens(std::uint32_t r, std::uint32_t features, std::uint32_t all,
-                            LayerCode& code) const {
+                            CoreCode& code) const {
   if (r == 0) {
     if (token_rows() > 1) {
       code.move(element_, on_fabric(CoreLine::result()), in_memory(block_at_), all);
@@ -370,10 +372,10 @@ TaskProgram Embedding::return_part(std::uint32_t features) const {
   part.columns = 1;
   part.rows = height_;
   for (std::uint32_t r = 0; r < height_; ++r) {
-    LayerCode code(request_.setup.scalar.vec_issue);
+    CoreCode code(request_.setup.costs, request_.setup.functions);
     line.reduce(r, VectorOp::add, element_, block_at_, all, code);
     take_tokens(r, features, all, code);
-    add_line_core(line, r, code, part);
+    add_line_core(line, r, std::move(code), part);
     SwitchedRouter& router = part.routers.back();
     end_returns(r, router);
     if (r == 0 || r >= token_rows()) continue;

@@ -13,8 +13,9 @@
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
-#include "workloads/mapping/wse/layers/code.hpp"
 #include "workloads/mapping/wse/layers/product_operands.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 
@@ -152,8 +153,8 @@ ProductShape FilteredProduct::shape_of(std::uint32_t side) const {
 /// Scalar code around the multiply-accumulate of an element: the two addresses of its word, its
 /// number.
 std::uint32_t FilteredProduct::element_cycles() const {
-  const ScalarParams& scalar = request_.setup.scalar;
-  return 2 * scalar.imul + 2 * scalar.dsr_write + scalar.load + scalar.vec_issue;
+  const ScalarParams& scalar = request_.setup.costs.scalar;
+  return 2 * scalar.imul + 2 * scalar.dsr_write + scalar.load + request_.setup.costs.next(0);
 }
 
 /// Cycles, roughly: of the mean core's elements, the blocks of W it takes, and the turns of
@@ -161,13 +162,13 @@ std::uint32_t FilteredProduct::element_cycles() const {
 std::uint64_t FilteredProduct::estimate(const ProductShape& shape) const {
   const TaskParams& hardware = request_.setup.hardware;
   const std::uint64_t arriving = ceil_div(operands_.x_elements().columns.size(), shape.side);
-  const std::uint64_t each = element_cycles() + request_.setup.scalar.vec_issue + 1 +
+  const std::uint64_t each = element_cycles() + request_.setup.costs.next(2) + 1 +
                              hardware.core.dispatch + ceil_div(shape.rows, hardware.simd.fma16);
   const std::uint64_t turn = 2 * std::uint64_t{hardware.router.ramp} + 4 +
-                             request_.setup.scalar.loop +
+                             request_.setup.costs.scalar.loop +
                              ceil_div(std::uint64_t{shape.rows} * shape.inner, 2);
   const std::uint64_t scan = std::uint64_t{shape.inner} * shape.columns *
-                             (request_.setup.scalar.loop + request_.setup.scalar.load);
+                             (request_.setup.costs.scalar.loop + request_.setup.costs.scalar.load);
   return scan + arriving * each + shape.side * turn;
 }
 
@@ -219,7 +220,7 @@ std::uint64_t FilteredProduct::place_blocks() {
 /// A loop of scalar code over the block: each element is loaded and tested, and of what is not zero
 /// its place and its number are stored, as long as a load each.
 LayerStage FilteredProduct::find_elements() const {
-  const ScalarParams& scalar = request_.setup.scalar;
+  const ScalarParams& scalar = request_.setup.costs.scalar;
   LayerStage stage;
   stage.name = "find non-zeros";
   TaskBuilder builder(shape_.side, shape_.side);
@@ -235,10 +236,10 @@ LayerStage FilteredProduct::find_elements() const {
       const std::size_t found = list(r, c).size();
       const auto [known, fresh] = programs.try_emplace({elements, found}, 0U);
       if (fresh) {
-        LayerCode code(scalar.vec_issue);
+        CoreCode code(request_.setup.costs, request_.setup.functions);
         code.scalar(elements * (scalar.loop + scalar.load) +
                     2 * static_cast<std::uint32_t>(found) * scalar.load);
-        known->second = builder.add(code.program());
+        known->second = builder.add(std::move(code).finish());
       }
       builder.core(builder.place(r, c), known->second);
     }
@@ -278,7 +279,7 @@ Step FilteredProduct::take_w(std::uint32_t buffer) const {
 
 /// What is sent waits in its queue until the switch of its color lets it go.
 Task FilteredProduct::start(std::uint32_t r, std::uint32_t c) const {
-  LayerCode code(request_.setup.scalar.vec_issue);
+  CoreCode code(request_.setup.costs, request_.setup.functions);
   Task task;
   task.active = true;
   if (shape_.side > 1) {
@@ -303,7 +304,7 @@ Task FilteredProduct::start(std::uint32_t r, std::uint32_t c) const {
   code.move(wide_sums_ ? Element::fp32 : Element::fp16, in_memory(sums_at_), number(0),
             std::uint64_t{shape_.columns} * stride());
   code.wait_for(kTakeW);
-  task.steps.insert(task.steps.end(), code.steps().begin(), code.steps().end());
+  for (Step& step : std::move(code).take_steps()) task.steps.push_back(std::move(step));
   if (shape_.side > 1 && c != 1) task.steps.push_back(take_w(1));
   return task;
 }
@@ -325,7 +326,7 @@ Task FilteredProduct::element_task() const {
   fma.a = at_index(w_at_, stride() * bytes());
   fma.b = cell(number_at_);
   fma.length = shape_.rows;
-  task.steps = {work(request_.setup.scalar.vec_issue), run(take), work(element_cycles()), run(fma)};
+  task.steps = {work(request_.setup.costs.next(2)), run(take), work(element_cycles()), run(fma)};
   return task;
 }
 
@@ -334,11 +335,11 @@ Task FilteredProduct::end_task(std::uint32_t kind) const {
   Task task;
   task.kind = Task::Kind::control;
   task.id = static_cast<std::uint8_t>(kind);
-  LayerCode code(request_.setup.scalar.vec_issue);
+  CoreCode code(request_.setup.costs, request_.setup.functions);
   code.wait_for(kTakeW);
-  task.steps = code.steps();
+  task.steps = std::move(code).take_steps();
   if (kind != 0) task.steps.push_back(take_w(kind - 1));
-  task.steps.push_back(work(request_.setup.scalar.loop));
+  task.steps.push_back(work(request_.setup.costs.scalar.loop));
   return task;
 }
 

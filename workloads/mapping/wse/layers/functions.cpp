@@ -15,7 +15,7 @@ constexpr float kGeluRoot = 0.7978845608F;  // sqrt(2 / pi)
 /// Writes instructions over whole vectors, by address.
 class FunctionWriter {
  public:
-  FunctionWriter(const ElementSpace& space, LayerCode& code) : s_(space), code_(code) {}
+  FunctionWriter(const ElementSpace& space, CoreCode& code) : s_(space), code_(code) {}
 
   std::uint32_t x(unsigned t = 0) const { return s_.operands.at(t); }
   std::uint32_t y(unsigned r = 0) const { return s_.results.at(r); }
@@ -32,11 +32,11 @@ class FunctionWriter {
   void of(Op what, std::uint32_t to, std::uint32_t a) { op(what, to, a, Operand()); }
 
   const ElementSpace& space() const { return s_; }
-  LayerCode& code() { return code_; }
+  CoreCode& code() { return code_; }
 
  private:
   const ElementSpace& s_;
-  LayerCode& code_;
+  CoreCode& code_;
 };
 
 /// to = 1 - a
@@ -106,108 +106,108 @@ void dropout_bits(FunctionWriter& w) {
   }
 }
 
-void cast(const ElementSpace& s, LayerCode& code) {
+void cast(const ElementSpace& s, CoreCode& code) {
   const Element way = s.element == Element::fp32 ? Element::fp16_32 : Element::fp32_16;
   code.vector(Op::move, way, in_memory(s.results[0]), in_memory(s.operands[0]), Operand(),
               s.length);
 }
 
-void copy(const ElementSpace& s, LayerCode& code) {
+void copy(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.of(Op::move, w.y(), w.x());
 }
 
 template <Op kOp>
-void of_two(const ElementSpace& s, LayerCode& code) {
+void of_two(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(kOp, w.y(), w.x(0), w.x(1));
 }
 
 template <Op kOp>
-void of_one(const ElementSpace& s, LayerCode& code) {
+void of_one(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.of(kOp, w.y(), w.x());
 }
 
-void scaled(const ElementSpace& s, LayerCode& code) {
+void scaled(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(), kScale);
 }
 
-void shared_added(const ElementSpace& s, LayerCode& code) {
+void shared_added(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::add, w.y(), w.x(), w.shared());
 }
 
-void relu(const ElementSpace& s, LayerCode& code) {
+void relu(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::max, w.y(), w.x(), 0.0F);
 }
 
-void gelu_forward(const ElementSpace& s, LayerCode& code) {
+void gelu_forward(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   gelu(w, w.y(), w.x());
 }
 
-void silu(const ElementSpace& s, LayerCode& code) {
+void silu(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.y(), w.x());
   w.op(Op::mul, w.y(), w.y(), w.x());
 }
 
-void swiglu(const ElementSpace& s, LayerCode& code) {
+void swiglu(const ElementSpace& s, CoreCode& code) {
   silu(s, code);
   FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.y(), w.x(1));
 }
 
-void glu(const ElementSpace& s, LayerCode& code) {
+void glu(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.y(), w.x());
   w.op(Op::mul, w.y(), w.y(), w.x(1));
 }
 
-void bias_add(const ElementSpace& s, LayerCode& code) {
+void bias_add(const ElementSpace& s, CoreCode& code) {
   shared_added(s, code);
   FunctionWriter w(s, code);
   w.op(Op::add, w.y(), w.y(), w.x(1));
 }
 
-void bias_gelu(const ElementSpace& s, LayerCode& code) {
+void bias_gelu(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::add, w.t(), w.x(), w.shared());
   gelu(w, w.y(), w.t());
 }
 
-void scale_mask(const ElementSpace& s, LayerCode& code) {
+void scale_mask(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(), kScale);
   w.op(Op::add, w.y(), w.y(), w.shared());
 }
 
-void rope(const ElementSpace& s, LayerCode& code) {
+void rope(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   rotate(w, Op::add);
 }
 
-void rope_back(const ElementSpace& s, LayerCode& code) {
+void rope_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   rotate(w, Op::sub);
 }
 
-void dropout(const ElementSpace& s, LayerCode& code) {
+void dropout(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   dropout_bits(w);
   w.op(Op::mul, w.y(), w.x(), w.shared());
 }
 
-void dropout_back(const ElementSpace& s, LayerCode& code) {
+void dropout_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(), w.shared());
 }
 
 /// dy where x is positive: max(-1, -large max(x, 0)) is -1 there and 0 elsewhere.
-void relu_back(const ElementSpace& s, LayerCode& code) {
+void relu_back(const ElementSpace& s, CoreCode& code) {
   constexpr float kLarge = 32768;
   FunctionWriter w(s, code);
   w.op(Op::max, w.y(), w.x(1), 0.0F);
@@ -217,13 +217,13 @@ void relu_back(const ElementSpace& s, LayerCode& code) {
   w.op(Op::mul, w.y(), w.y(), -1.0F);
 }
 
-void gelu_backward(const ElementSpace& s, LayerCode& code) {
+void gelu_backward(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   gelu_back(w, w.y(), w.x(0), w.x(1), w.t(0), w.t(1));
 }
 
 /// Of the saved result y and the saved sigmoid g: dy (y + g (1 - y)).
-void silu_back(const ElementSpace& s, LayerCode& code) {
+void silu_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   one_less(w, w.y(), w.x(1));
   w.op(Op::mul, w.y(), w.y(), w.x(2));
@@ -231,14 +231,14 @@ void silu_back(const ElementSpace& s, LayerCode& code) {
   w.op(Op::mul, w.y(), w.y(), w.x(0));
 }
 
-void tanh_back(const ElementSpace& s, LayerCode& code) {
+void tanh_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::mul, w.y(), w.x(1), w.x(1));
   one_less(w, w.y(), w.y());
   w.op(Op::mul, w.y(), w.y(), w.x(0));
 }
 
-void sigmoid_back(const ElementSpace& s, LayerCode& code) {
+void sigmoid_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   one_less(w, w.y(), w.x(1));
   w.op(Op::mul, w.y(), w.y(), w.x(1));
@@ -246,7 +246,7 @@ void sigmoid_back(const ElementSpace& s, LayerCode& code) {
 }
 
 /// With g = sigmoid(a): dy b (g + a g (1 - g)), and dy a g.
-void swiglu_back(const ElementSpace& s, LayerCode& code) {
+void swiglu_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.t(), w.x(1));
   one_less(w, w.y(0), w.t());
@@ -259,7 +259,7 @@ void swiglu_back(const ElementSpace& s, LayerCode& code) {
 }
 
 /// With g = sigmoid(a): dy b g (1 - g), and dy g.
-void glu_back(const ElementSpace& s, LayerCode& code) {
+void glu_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.of(Op::sigmoid, w.t(), w.x(1));
   one_less(w, w.y(0), w.t());
@@ -268,13 +268,13 @@ void glu_back(const ElementSpace& s, LayerCode& code) {
   w.op(Op::mul, w.y(0), w.y(0), w.x(2));
 }
 
-void mul_back(const ElementSpace& s, LayerCode& code) {
+void mul_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::mul, w.y(0), w.x(0), w.x(2));
   w.op(Op::mul, w.y(1), w.x(0), w.x(1));
 }
 
-void bias_gelu_back(const ElementSpace& s, LayerCode& code) {
+void bias_gelu_back(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
   w.op(Op::add, w.t(2), w.x(0), w.shared());
   gelu_back(w, w.y(), w.x(1), w.t(2), w.t(0), w.t(1));

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "workloads/mapping/wse/layers/code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna::wse {
@@ -30,7 +30,7 @@ struct ElementCode {
   const char* fn;
   Phase phase;
   unsigned scratch;  // vectors it needs beside operands and results
-  void (*write)(const ElementSpace& space, LayerCode& code);
+  void (*write)(const ElementSpace& space, CoreCode& code);
 };
 
 /// Null if there is none.

@@ -99,7 +99,7 @@ void CoreLine::use_queues(std::uint32_t core, CoreProgram& program) const {
 }
 
 void CoreLine::reduce(std::uint32_t core, VectorOp op, Element element, std::uint32_t address,
-                      std::uint64_t length, LayerCode& code) const {
+                      std::uint64_t length, CoreCode& code) const {
   const Operand here = in_memory(address);
   const bool both = takes_group(core) && takes_leaders(core);
   // A leader with two inputs adds up its group in memory first.
@@ -121,7 +121,7 @@ void CoreLine::reduce(std::uint32_t core, VectorOp op, Element element, std::uin
 }
 
 void CoreLine::broadcast(std::uint32_t core, Element element, std::uint32_t address,
-                         std::uint64_t length, LayerCode& code) const {
+                         std::uint64_t length, CoreCode& code) const {
   if (cores_ == 1) return;
   if (core == 0) {
     code.move(element, on_fabric(kResult), in_memory(address), length);
@@ -130,9 +130,8 @@ void CoreLine::broadcast(std::uint32_t core, Element element, std::uint32_t addr
   }
 }
 
-void add_line_core(const CoreLine& line, std::uint32_t core, const LayerCode& code,
-                   TaskProgram& part) {
-  CoreProgram program = code.program();
+void add_line_core(const CoreLine& line, std::uint32_t core, CoreCode code, TaskProgram& part) {
+  CoreProgram program = std::move(code).finish();
   line.use_queues(core, program);
   part.router_of.push_back(static_cast<std::uint32_t>(part.routers.size()));
   part.routers.push_back(line.router(core));

@@ -5,7 +5,7 @@
 
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
-#include "workloads/mapping/wse/layers/code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 
 namespace lacuna::wse {
 
@@ -39,11 +39,11 @@ class CoreLine {
 
   /// Combines `length` elements at `address` of all cores at that of the first.
   void reduce(std::uint32_t core, VectorOp op, Element element, std::uint32_t address,
-              std::uint64_t length, LayerCode& code) const;
+              std::uint64_t length, CoreCode& code) const;
 
   /// Copies `length` elements at `address` of the first core to that of the others.
   void broadcast(std::uint32_t core, Element element, std::uint32_t address, std::uint64_t length,
-                 LayerCode& code) const;
+                 CoreCode& code) const;
 
  private:
   bool leads(std::uint32_t core) const { return core % group_ == 0; }
@@ -61,8 +61,7 @@ class CoreLine {
 };
 
 /// Adds core `core` of a line, which runs `code`, to the end of a part that is this line.
-void add_line_core(const CoreLine& line, std::uint32_t core, const LayerCode& code,
-                   TaskProgram& part);
+void add_line_core(const CoreLine& line, std::uint32_t core, CoreCode code, TaskProgram& part);
 
 /// Size of groups with which a two-phase reduce of one word over `cores` takes the fewest cycles.
 std::uint32_t best_group(std::uint32_t cores, const RouterParams& router);

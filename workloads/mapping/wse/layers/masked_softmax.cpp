@@ -9,6 +9,7 @@
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/row_values.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
@@ -68,13 +69,12 @@ class MaskedSoftmax {
   void place_operands(LayerPlan& plan);
   LayerStage rows() const;
   TaskProgram part(std::uint32_t row, std::uint32_t matrices) const;
-  void forward(const Kept& kept, std::uint32_t core, std::uint32_t matrices, LayerCode& code) const;
-  void backward(const Kept& kept, std::uint32_t core, std::uint32_t matrices,
-                LayerCode& code) const;
+  void forward(const Kept& kept, std::uint32_t core, std::uint32_t matrices, CoreCode& code) const;
+  void backward(const Kept& kept, std::uint32_t core, std::uint32_t matrices, CoreCode& code) const;
   template <class Write>
   void for_each_token(const Kept& kept, std::uint32_t matrices, const Write& write) const;
   void sums(const Kept& kept, std::uint32_t core, std::uint32_t matrices, std::uint32_t a,
-            const Operand& b, bool reciprocal, LayerCode& code) const;
+            const Operand& b, bool reciprocal, CoreCode& code) const;
   void fill(LayerPlan& plan) const;
   template <class Visit>
   void for_each_entry(const Visit& visit) const;
@@ -166,13 +166,13 @@ TaskProgram MaskedSoftmax::part(std::uint32_t row, std::uint32_t matrices) const
   part.columns = line_.cores();
   part.rows = 1;
   for (std::uint32_t c = 0; c < line_.cores(); ++c) {
-    LayerCode code(request_.setup.scalar.vec_issue);
+    CoreCode code(request_.setup.costs, request_.setup.functions);
     if (backward_) {
       backward(kept(row, c), c, matrices, code);
     } else {
       forward(kept(row, c), c, matrices, code);
     }
-    add_line_core(line_, c, code, part);
+    add_line_core(line_, c, std::move(code), part);
   }
   return part;
 }
@@ -192,8 +192,7 @@ void MaskedSoftmax::for_each_token(const Kept& kept, std::uint32_t matrices,
 
 /// The sum of a * b of each token, or one over it, for all cores of the row.
 void MaskedSoftmax::sums(const Kept& kept, std::uint32_t core, std::uint32_t matrices,
-                         std::uint32_t a, const Operand& b, bool reciprocal,
-                         LayerCode& code) const {
+                         std::uint32_t a, const Operand& b, bool reciprocal, CoreCode& code) const {
   const std::uint64_t tokens = matrices * kept.counts.size();
   code.move(Element::fp32, in_memory(sums_), number(0), tokens);
   for_each_token(kept, matrices, [&](std::uint64_t t, std::uint64_t first, std::uint32_t count) {
@@ -213,7 +212,7 @@ void MaskedSoftmax::sums(const Kept& kept, std::uint32_t core, std::uint32_t mat
 }
 
 void MaskedSoftmax::forward(const Kept& kept, std::uint32_t core, std::uint32_t matrices,
-                            LayerCode& code) const {
+                            CoreCode& code) const {
   constexpr float kLeast = -60000;  // below every score
   const std::uint64_t tokens = matrices * kept.counts.size();
   code.move(element_, in_memory(stats_), number(kLeast), tokens);
@@ -237,7 +236,7 @@ void MaskedSoftmax::forward(const Kept& kept, std::uint32_t core, std::uint32_t 
 
 /// y (dy - sum of y dy)
 void MaskedSoftmax::backward(const Kept& kept, std::uint32_t core, std::uint32_t matrices,
-                             LayerCode& code) const {
+                             CoreCode& code) const {
   sums(kept, core, matrices, x_, in_memory(dy_), false, code);
   for_each_token(kept, matrices, [&](std::uint64_t t, std::uint64_t first, std::uint32_t count) {
     code.vector(Op::sub, element_, in_memory(at(y_, first)), in_memory(at(dy_, first)),

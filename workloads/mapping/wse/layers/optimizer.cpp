@@ -12,6 +12,7 @@
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/functions/operands.hpp"
 #include "workloads/functions/optimizer_step.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 
@@ -93,15 +94,15 @@ class Optimizer {
   std::uint64_t first(std::uint64_t core) const {
     return core * (count_ / cores()) + std::min(core, count_ % cores());
   }
-  LayerCode code() const { return LayerCode(request_.setup.scalar.vec_issue); }
+  CoreCode code() const { return {request_.setup.costs, request_.setup.functions}; }
 
   void lay_out(LayerPlan& plan);
-  void direction(std::uint64_t length, LayerCode& code) const;
-  void adaptive_direction(std::uint64_t length, LayerCode& code) const;
-  void change(std::uint32_t by, std::uint64_t length, LayerCode& code) const;
+  void direction(std::uint64_t length, CoreCode& code) const;
+  void adaptive_direction(std::uint64_t length, CoreCode& code) const;
+  void change(std::uint32_t by, std::uint64_t length, CoreCode& code) const;
   void squares(const CoreLine& line, std::uint32_t core, std::uint64_t length,
-               LayerCode& code) const;
-  void apply(const CoreLine& line, std::uint32_t core, std::uint64_t length, LayerCode& code) const;
+               CoreCode& code) const;
+  void apply(const CoreLine& line, std::uint32_t core, std::uint64_t length, CoreCode& code) const;
   LayerStage update_stage() const;
   template <class Write>
   LayerStage row_stage(const char* name, const Write& write) const;
@@ -131,13 +132,13 @@ void Optimizer::lay_out(LayerPlan& plan) {
 }
 
 /// w -= rate * the vector at `by`.
-void Optimizer::change(std::uint32_t by, std::uint64_t length, LayerCode& code) const {
+void Optimizer::change(std::uint32_t by, std::uint64_t length, CoreCode& code) const {
   code.vector(Op::fma, Element::fp32, in_memory(space_.at[0]), in_memory(by),
               number(static_cast<float>(-Step::kRate)), length);
 }
 
 /// The moments, and the direction of the update in the first vector of scratch.
-void Optimizer::adaptive_direction(std::uint64_t length, LayerCode& code) const {
+void Optimizer::adaptive_direction(std::uint64_t length, CoreCode& code) const {
   constexpr float kTiny = 1e-30F;  // a root of nothing is found as nothing times its reciprocal
   const auto& at = space_.at;
   const auto op = [&](Op what, std::uint32_t to, std::uint32_t a, const Operand& b) {
@@ -159,7 +160,7 @@ void Optimizer::adaptive_direction(std::uint64_t length, LayerCode& code) const 
   if (rule_.decays) op(Op::fma, at[4], at[0], by(Step::kDecay));
 }
 
-void Optimizer::direction(std::uint64_t length, LayerCode& code) const {
+void Optimizer::direction(std::uint64_t length, CoreCode& code) const {
   const auto& at = space_.at;
   if (rule_.adaptive) {
     adaptive_direction(length, code);
@@ -179,11 +180,11 @@ LayerStage Optimizer::update_stage() const {
   for (std::uint64_t core = 0; core < std::min(cores(), count_); ++core) {
     const auto [found, is_new] = parts.try_emplace(share(core), stage.parts.size());
     if (is_new) {
-      LayerCode written = code();
+      CoreCode written = code();
       direction(share(core), written);
       const unsigned by = rule_.adaptive ? 4 : rule_.state == 1 ? 2 : 1;
       change(space_.at.at(by), share(core), written);
-      stage.parts.push_back(single_core(written.program()));
+      stage.parts.push_back(single_core(std::move(written).finish()));
     }
     stage.places.push_back({found->second, static_cast<std::uint32_t>(core / columns_),
                             static_cast<std::uint32_t>(core % columns_)});
@@ -193,7 +194,7 @@ LayerStage Optimizer::update_stage() const {
 
 /// The squares of weights and updates, summed towards the first column.
 void Optimizer::squares(const CoreLine& line, std::uint32_t core, std::uint64_t length,
-                        LayerCode& code) const {
+                        CoreCode& code) const {
   direction(length, code);
   code.move(Element::fp32, in_memory(space_.squares), number(0), 2);
   for (std::uint32_t i = 0; i < 2; ++i) {
@@ -205,7 +206,7 @@ void Optimizer::squares(const CoreLine& line, std::uint32_t core, std::uint64_t 
 }
 
 void Optimizer::apply(const CoreLine& line, std::uint32_t core, std::uint64_t length,
-                      LayerCode& code) const {
+                      CoreCode& code) const {
   line.broadcast(core, Element::fp32, space_.ratio, 1, code);
   code.vector(Op::mul, Element::fp32, in_memory(space_.at[4]), in_memory(space_.at[4]),
               cell(space_.ratio), length);
@@ -228,10 +229,10 @@ LayerStage Optimizer::row_stage(const char* name, const Write& write) const {
       part.columns = columns_;
       part.rows = 1;
       for (std::uint32_t c = 0; c < columns_; ++c) {
-        LayerCode written = code();
+        CoreCode written = code();
         const std::uint64_t length = share(begin + c);
         write(line, c, length, written);
-        add_line_core(line, c, written, part);
+        add_line_core(line, c, std::move(written), part);
       }
       stage.parts.push_back(std::move(part));
     }
@@ -250,7 +251,7 @@ LayerStage Optimizer::norm_stage() const {
   part.columns = 1;
   part.rows = rows_;
   for (std::uint32_t r = 0; r < rows_; ++r) {
-    LayerCode written = code();
+    CoreCode written = code();
     line.reduce(r, Op::add, Element::fp32, space_.squares, 2, written);
     if (r == 0) {
       const Operand ratio = in_memory(space_.ratio);
@@ -260,7 +261,7 @@ LayerStage Optimizer::norm_stage() const {
       written.vector(Op::mul, Element::fp32, ratio, ratio, first, 1);
     }
     line.broadcast(r, Element::fp32, space_.ratio, 1, written);
-    add_line_core(line, r, written, part);
+    add_line_core(line, r, std::move(written), part);
   }
   stage.places.push_back({0, 0, 0});
   stage.parts.push_back(std::move(part));

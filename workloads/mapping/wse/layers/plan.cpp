@@ -67,10 +67,10 @@ LayerPlan plan_layer(const LayerRequest& request) {
   return row->plan(request);
 }
 
-TaskProgram whole_program(const LayerStage& stage, const LayerSetup& setup) {
+TaskProgram whole_program(const LayerStage& stage, const WaferParams& wafer) {
   TaskProgram whole;
-  whole.columns = setup.wafer.columns;
-  whole.rows = setup.wafer.rows;
+  whole.columns = wafer.columns;
+  whole.rows = wafer.rows;
   whole.routers.emplace_back();  // of cores that are not used
   whole.cores.emplace_back();
   const std::size_t cores = std::size_t{whole.columns} * whole.rows;

@@ -10,6 +10,8 @@
 
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
+#include "workloads/mapping/wse/code_costs.hpp"
+#include "workloads/mapping/wse/inference/params.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -43,7 +45,8 @@ struct ProductShape {
 struct LayerSetup {
   WaferParams wafer;
   TaskParams hardware;
-  ScalarParams scalar;
+  CodeCosts costs;
+  InferenceParams functions;
 };
 
 /// A row of a trace as a planner takes it. `mask` is that of its masked operand, `x_mask` says what
@@ -108,7 +111,7 @@ LayerPlan plan_layer(const LayerRequest& request);
 bool is_layer_operation(const LayerOp& op);
 
 /// The whole rectangle as one program: the parts of a stage, each in its place.
-TaskProgram whole_program(const LayerStage& stage, const LayerSetup& setup);
+TaskProgram whole_program(const LayerStage& stage, const WaferParams& wafer);
 
 // The rows of the table.
 

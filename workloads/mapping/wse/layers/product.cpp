@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "models/wse/pe/vector_unit.hpp"
-#include "workloads/mapping/wse/layers/code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/layers/ring.hpp"
 
 namespace lacuna::wse {
@@ -82,7 +83,7 @@ RouteKey key_of(const SwitchedRouter& router) {
 
 /// Shifts a block `count` times along a line; a part for each count there is.
 TaskProgram shifting_line(const CoreRing& ring, Direction direction, const ShiftedBlock& block,
-                          unsigned first_buffer, std::uint32_t count, unsigned loop) {
+                          unsigned first_buffer, std::uint32_t count, const LayerSetup& setup) {
   TaskProgram part;
   const bool columns = direction == Direction::columns;
   part.columns = columns ? ring.cores() : 1;
@@ -95,15 +96,15 @@ TaskProgram shifting_line(const CoreRing& ring, Direction direction, const Shift
     part.router_of.push_back(
         once(routers, key_of(router), [&] { part.routers.push_back(router); }));
     part.core_of.push_back(once(programs, ring.kind(core), [&] {
-      LayerCode code(0);
+      CoreCode code(setup.costs, setup.functions);
       for (std::uint32_t i = 0; i < count; ++i) {
         const unsigned now = (first_buffer + i) % 2;
-        code.scalar(loop);
+        code.scalar(setup.costs.scalar.loop);
         ring.send(core, block.element, block.buffer(now), block.elements(), code);
         ring.take(core, block.element, block.buffer(1 - now), block.elements(), code);
         ring.wait(code);
       }
-      CoreProgram program = code.program();
+      CoreProgram program = std::move(code).finish();
       ring.use_queues(core, program);
       part.cores.push_back(std::move(program));
     }));
@@ -137,7 +138,7 @@ LayerStage ProductProgram::align_rows() const {
     if (shifts(r) == 0) continue;
     stage.places.push_back({static_cast<std::uint32_t>(stage.parts.size()), r, 0});
     stage.parts.push_back(shifting_line(ring, Direction::columns, Blocks(shape_, space_).w,
-                                        first_buffer_w(r), shifts(r), setup_.scalar.loop));
+                                        first_buffer_w(r), shifts(r), setup_));
   }
   return stage;
 }
@@ -150,7 +151,7 @@ LayerStage ProductProgram::align_columns() const {
     if (shifts(c) == 0) continue;
     stage.places.push_back({static_cast<std::uint32_t>(stage.parts.size()), 0, c});
     stage.parts.push_back(shifting_line(ring, Direction::rows, Blocks(shape_, space_).x,
-                                        first_buffer_x(c), shifts(c), setup_.scalar.loop));
+                                        first_buffer_x(c), shifts(c), setup_));
   }
   return stage;
 }
@@ -165,7 +166,7 @@ LayerStage ProductProgram::bring_home() const {
     if (count == 0) continue;
     stage.places.push_back({static_cast<std::uint32_t>(stage.parts.size()), r, 0});
     stage.parts.push_back(shifting_line(ring, Direction::columns, Blocks(shape_, space_).y,
-                                        (shape_.side - 1) % 2, count, setup_.scalar.loop));
+                                        (shape_.side - 1) % 2, count, setup_));
   }
   return stage;
 }
@@ -177,15 +178,14 @@ class CoreWriter {
  public:
   CoreWriter(const LayerSetup& setup, const ProductShape& shape, const ProductSpace& space,
              PairFunction pair, bool active)
-      : scalar_(setup.scalar),
-        shape_(shape),
+      : shape_(shape),
         space_(space),
         pair_(pair),
         active_(active),
-        code_(setup.scalar.vec_issue) {}
+        code_(setup.costs, setup.functions) {}
 
-  LayerCode& code() { return code_; }
-  unsigned loop() const { return scalar_.loop; }
+  CoreCode& code() { return code_; }
+  unsigned loop() const { return code_.costs().scalar.loop; }
 
   /// Sums of zero, to begin with.
   void clear(unsigned buffer) {
@@ -194,8 +194,7 @@ class CoreWriter {
                std::uint64_t{shape_.scalars()} * shape_.stride());
   }
 
-  /// Adds what the blocks in these buffers give. Each instruction is an iteration of a loop: a
-  /// number is loaded and the base addresses of two vectors are set.
+  /// Adds what the blocks in these buffers give: an instruction for each number of one block.
   void multiply(unsigned vectors, unsigned scalars, unsigned sums) {
     if (!active_) return;
     const unsigned bytes = source_bytes(space_.operand);
@@ -205,7 +204,6 @@ class CoreWriter {
       for (std::uint32_t j = 0; j < shape_.scalars(); ++j) {
         const Operand number =
             cell(space_.scalars.at(scalars) + (i * shape_.scalars() + j) * bytes);
-        code_.scalar(scalar_.loop + scalar_.load + 2 * scalar_.dsr_write + scalar_.vec_issue);
         pair(in_memory(space_.sums.at(sums) + j * shape_.stride() * sum_bytes), in_memory(vector),
              number);
       }
@@ -218,13 +216,13 @@ class CoreWriter {
   }
 
   void pair(const Operand& sum, const Operand& vector, const Operand& number) {
-    const std::uint64_t length = shape_.length();
     if (pair_ == PairFunction::dot) {
-      code_.bare(Op::fma, space_.product, sum, vector, number, length);
+      code_.stream(space_.product, sum, vector, number, shape_.length());
       return;
     }
+    const std::uint32_t length = shape_.length();
     const Operand difference = in_memory(space_.difference);
-    code_.bare(Op::sub, space_.operand, difference, vector, number, length);
+    code_.step(Op::sub, space_.operand, difference, vector, number, length);
     if (pair_ == PairFunction::l1) {
       code_.vector(Op::abs, space_.operand, difference, difference, Operand(), length);
       code_.vector(Op::fma, space_.product, sum, difference, wse::number(1), length);
@@ -233,19 +231,18 @@ class CoreWriter {
     }
   }
 
-  const ScalarParams& scalar_;
   const ProductShape& shape_;
   const ProductSpace& space_;
   PairFunction pair_;
   bool active_;
-  LayerCode code_;
+  CoreCode code_;
 };
 
 /// Y stays: blocks of W and X are multiplied while they are sent on and the next come in.
 void write_sum_stays(const ProductShape& shape, const ShiftedBlock& w, const ShiftedBlock& x,
                      const CoreRing& along, std::uint32_t column, const CoreRing& down,
                      std::uint32_t row, CoreWriter& writer) {
-  LayerCode& code = writer.code();
+  CoreCode& code = writer.code();
   writer.clear(0);
   for (std::uint32_t step = 0; step < shape.side; ++step) {
     const unsigned now = step % 2;
@@ -267,7 +264,7 @@ void write_sum_stays(const ProductShape& shape, const ShiftedBlock& w, const Shi
 void write_weights_stay(const ProductShape& shape, const ShiftedBlock& x, const ShiftedBlock& y,
                         const CoreRing& along, std::uint32_t column, const CoreRing& down,
                         std::uint32_t row, CoreWriter& writer) {
-  LayerCode& code = writer.code();
+  CoreCode& code = writer.code();
   writer.clear(0);
   for (std::uint32_t step = 0; step < shape.side; ++step) {
     const unsigned now = step % 2;
@@ -316,7 +313,7 @@ LayerStage ProductProgram::multiply() const {
             } else {
               write_sum_stays(shape_, blocks.w, blocks.x, along, c, down, r, writer);
             }
-            CoreProgram program = writer.code().program();
+            CoreProgram program = std::move(writer.code()).finish();
             along.use_queues(c, program);
             down.use_queues(r, program);
             part.cores.push_back(std::move(program));

@@ -66,24 +66,24 @@ void CoreRing::use_queues(std::uint32_t core, CoreProgram& program) const {
 }
 
 void CoreRing::send(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-                    LayerCode& code) const {
-  code.beside(first_thread_, VectorOp::move, element, on_fabric(out(core)), block, length);
+                    CoreCode& code) const {
+  code.beside(first_thread_, element, on_fabric(out(core)), block, length);
 }
 
 void CoreRing::take(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-                    LayerCode& code) const {
-  code.beside(static_cast<std::uint8_t>(first_thread_ + 1), VectorOp::move, element, block,
-              on_fabric(in(core)), length);
+                    CoreCode& code) const {
+  code.beside(static_cast<std::uint8_t>(first_thread_ + 1), element, block, on_fabric(in(core)),
+              length);
 }
 
-void CoreRing::wait(LayerCode& code) const {
+void CoreRing::wait(CoreCode& code) const {
   wait_sent(code);
   wait_taken(code);
 }
 
-void CoreRing::wait_sent(LayerCode& code) const { code.wait_for(first_thread_); }
+void CoreRing::wait_sent(CoreCode& code) const { code.wait_for(first_thread_); }
 
-void CoreRing::wait_taken(LayerCode& code) const {
+void CoreRing::wait_taken(CoreCode& code) const {
   code.wait_for(static_cast<std::uint8_t>(first_thread_ + 1));
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/wse/program/task_program.hpp"
-#include "workloads/mapping/wse/layers/code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 
 namespace lacuna::wse {
@@ -34,14 +34,14 @@ class CoreRing {
 
   /// Sends `block` on, in a microthread of the ring; takes the next in, in another.
   void send(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-            LayerCode& code) const;
+            CoreCode& code) const;
   void take(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-            LayerCode& code) const;
+            CoreCode& code) const;
 
   /// Waits until both are done, or one of them.
-  void wait(LayerCode& code) const;
-  void wait_taken(LayerCode& code) const;
-  void wait_sent(LayerCode& code) const;
+  void wait(CoreCode& code) const;
+  void wait_taken(CoreCode& code) const;
+  void wait_sent(CoreCode& code) const;
 
  private:
   bool goes_ahead(std::uint32_t position) const;

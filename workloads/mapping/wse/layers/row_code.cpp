@@ -2,6 +2,7 @@
 #include "workloads/mapping/wse/layers/row_code.hpp"
 
 #include "models/wse/pe/vector_unit.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/layers/functions.hpp"
 
 namespace lacuna::wse {
@@ -14,7 +15,7 @@ constexpr float kEpsilon = 1e-5F;  // keeps a norm from dividing by zero
 /// Writes the instructions of one core of a line.
 class RowWriter {
  public:
-  RowWriter(const RowSpace& space, const CoreLine& line, std::uint32_t core, LayerCode& code)
+  RowWriter(const RowSpace& space, const CoreLine& line, std::uint32_t core, CoreCode& code)
       : s_(space), line_(line), core_(core), code_(code), half_(space.element == Element::fp16) {}
 
   /// Over all elements: to = a op b.
@@ -91,7 +92,7 @@ class RowWriter {
   }
 
   const RowSpace& space() const { return s_; }
-  LayerCode& code() { return code_; }
+  CoreCode& code() { return code_; }
 
  private:
   std::uint32_t address(std::uint32_t base, std::uint64_t element) const {
@@ -101,11 +102,11 @@ class RowWriter {
   const RowSpace& s_;
   const CoreLine& line_;
   std::uint32_t core_;
-  LayerCode& code_;
+  CoreCode& code_;
   bool half_;
 };
 
-void softmax(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void softmax(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   w.max_features(s.x);
   w.max_of_line();
@@ -121,7 +122,7 @@ void softmax(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerC
 /// y = x where x is less than the maximum m, else 0: max(-1, large (x - m)) is 0 there and
 /// otherwise -1, if it is done twice: neighbours of FP16 differ by 2^-24 at least, and of FP32
 /// those that are nearer than 2^-30 stay in part.
-void take_max(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void take_max(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   constexpr float kLarge = 32768;
   RowWriter w(s, line, core, code);
   w.max_features(s.x);
@@ -136,7 +137,7 @@ void take_max(const RowSpace& s, const CoreLine& line, std::uint32_t core, Layer
 }
 
 /// y (dy - sum of y dy)
-void softmax_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void softmax_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   w.sum_features(0, s.x, in_memory(s.dy));
   w.sums_of_line(1, [](std::uint64_t) {});
@@ -146,7 +147,7 @@ void softmax_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, L
 
 /// The deviation from the mean is formed first, then its squares are summed: in FP16 the sum of
 /// squares less the square of the mean would lose what counts.
-void layernorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void layernorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   w.sum_features(0, s.x, number(1));
   w.sums_of_line(1, [&](std::uint64_t length) { w.mean(length); });
@@ -158,7 +159,7 @@ void layernorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, Laye
   w.all(Op::add, s.y, s.y, w.of_feature(s.vectors[1]));
 }
 
-void rmsnorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void rmsnorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   w.sum_features(0, s.x, in_memory(s.x));
   w.sums_of_line(1, [&](std::uint64_t length) { w.reciprocal_root(length); });
@@ -168,7 +169,7 @@ void rmsnorm(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerC
 
 /// With g = gamma dy and z the normalised x: (g - mean of g - z mean of g z) / deviation. Scratch:
 /// z, g.
-void layernorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void layernorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   const std::uint32_t z = s.scratch[0];
   const std::uint32_t g = s.scratch[1];
@@ -186,7 +187,7 @@ void layernorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core,
   w.sum_tokens(1, s.dy, in_memory(z));
 }
 
-void rmsnorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void rmsnorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   const std::uint32_t z = s.scratch[0];
   const std::uint32_t g = s.scratch[1];
@@ -201,12 +202,12 @@ void rmsnorm_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, L
 }
 
 /// The gradient of a bias; that of the other operands is the gradient itself.
-void bias_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void bias_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   w.sum_tokens(0, s.x, number(1));
 }
 
-void bias_gelu_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, LayerCode& code) {
+void bias_gelu_back(const RowSpace& s, const CoreLine& line, std::uint32_t core, CoreCode& code) {
   RowWriter w(s, line, core, code);
   ElementSpace elements;
   elements.element = s.element;

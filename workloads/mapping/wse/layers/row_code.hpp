@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "workloads/mapping/wse/layers/code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -37,7 +37,7 @@ struct RowCode {
   Phase phase;
   unsigned scratch;  // vectors like operands
   unsigned columns;  // sums over tokens, which a second stage combines
-  void (*write)(const RowSpace& space, const CoreLine& line, std::uint32_t core, LayerCode& code);
+  void (*write)(const RowSpace& space, const CoreLine& line, std::uint32_t core, CoreCode& code);
 };
 
 /// Null if there is none.

@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "workloads/functions/row_values.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
@@ -128,9 +129,9 @@ TaskProgram Rows::row_part(std::uint64_t tokens) const {
     RowSpace space = space_;
     space.features = tensor_.layout().features(c);
     space.tokens = tokens;
-    LayerCode code(request_.setup.scalar.vec_issue);
+    CoreCode code(request_.setup.costs, request_.setup.functions);
     code_.write(space, line, c, code);
-    add_line_core(line, c, code, part);
+    add_line_core(line, c, std::move(code), part);
   }
   return part;
 }
@@ -155,10 +156,10 @@ TaskProgram Rows::column_part(std::uint32_t features) const {
   part.columns = 1;
   part.rows = line.cores();
   for (std::uint32_t r = 0; r < line.cores(); ++r) {
-    LayerCode code(request_.setup.scalar.vec_issue);
+    CoreCode code(request_.setup.costs, request_.setup.functions);
     line.reduce(r, VectorOp::add, Element::fp32, space_.columns,
                 std::uint64_t{code_.columns} * features, code);
-    add_line_core(line, r, code, part);
+    add_line_core(line, r, std::move(code), part);
   }
   return part;
 }

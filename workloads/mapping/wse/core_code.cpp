@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/wse/inference/core_code.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -30,14 +30,14 @@ bool is_scalar(const Operand& operand) {
 }
 
 Instruction make(VectorOp op, Element element, const Operand& to, const Operand& a,
-                 const Operand& b, std::uint32_t length) {
+                 const Operand& b, std::uint64_t length) {
   Instruction what;
   what.op = op;
   what.element = element;
   what.to = to;
   what.a = a;
   what.b = b;
-  what.length = length;
+  what.length = static_cast<std::uint32_t>(length);
   return what;
 }
 
@@ -119,7 +119,7 @@ void CoreCode::put(const Instruction& instruction) {
 }
 
 void CoreCode::vector(VectorOp op, Element element, const Operand& to, const Operand& a,
-                      const Operand& b, std::uint32_t length) {
+                      const Operand& b, std::uint64_t length) {
   if (length == 0) return;
   const std::uint32_t descriptors = (has_descriptor(to) ? 1U : 0U) +
                                     (has_descriptor(a) && !same_place(a, to) ? 1U : 0U) +
@@ -215,7 +215,7 @@ Cycle CoreCode::cycles_of(const Datapath& datapath, const std::function<void()>&
 }
 
 void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
-                      std::uint32_t length) {
+                      std::uint64_t length) {
   if (length == 0) return;
   scalar(costs_.next(2));
   Instruction what = make(VectorOp::move, element, to, a, Operand(), length);
@@ -230,6 +230,11 @@ void CoreCode::wait_for(std::uint8_t thread) {
   none.thread = thread;
   flush();
   steps_.push_back(run(none));
+}
+
+void CoreCode::switch_after(SwitchCommands commands) {
+  flush();
+  steps_.back().vector.switches = commands;
 }
 
 void CoreCode::number_op(VectorOp op, Element element, std::uint32_t to, const Operand& a,
@@ -247,7 +252,7 @@ void CoreCode::send(Color color, std::uint8_t slot) {
 std::uint32_t CoreCode::keep(const std::function<void()>& write) {
   flush();
   write();
-  return routines_.of(std::exchange(local_, {}));
+  return routines_->of(std::exchange(local_, {}));
 }
 
 void CoreCode::call_kept(std::uint32_t number) {
@@ -263,16 +268,27 @@ void CoreCode::stamp() {
 
 void CoreCode::flush() {
   if (local_.empty()) return;
-  steps_.push_back(call(routines_.of(std::exchange(local_, {}))));
+  if (routines_ != nullptr) {
+    steps_.push_back(call(routines_->of(std::exchange(local_, {}))));
+    return;
+  }
+  for (const Instruction& what : std::exchange(local_, {})) steps_.push_back(run(what));
+}
+
+std::vector<Step> CoreCode::take_steps() && {
+  flush();
+  return std::move(steps_);
 }
 
 CoreProgram CoreCode::finish() && {
   flush();
   CoreProgram program;
-  Task task;
-  task.active = true;
-  task.steps = std::move(steps_);
-  program.tasks.push_back(std::move(task));
+  if (!steps_.empty()) {
+    Task task;
+    task.active = true;
+    task.steps = std::move(steps_);
+    program.tasks.push_back(std::move(task));
+  }
   for (const auto& [color, queue] : in_) program.in.push_back({color, queue});
   for (const auto& [color, queue] : out_) program.out.push_back({color, queue});
   return program;

@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "workloads/mapping/wse/code_costs.hpp"
 #include "workloads/mapping/wse/inference/params.hpp"
-#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna::wse {
@@ -41,11 +41,17 @@ struct CodeShares {
 };
 
 /// The code of a core, written one step after the other, all of it in the main thread: scalar code
-/// and tensor instructions with the set-up that compiled programs pay (scalar.*, vec.*).
+/// and tensor instructions with the set-up that compiled programs pay (scalar.*, vec.*). The one
+/// writer of all programs but the kernels of `kernels/`: of rows of a trace and of models.
 class CoreCode {
  public:
+  /// What lies between two instructions on words is a routine, which equal cores share.
   CoreCode(const CodeCosts& costs, const InferenceParams& params, SharedRoutines& routines)
-      : costs_(costs), params_(params), routines_(routines) {}
+      : costs_(costs), params_(params), routines_(&routines) {}
+
+  /// Every instruction is a step of its own.
+  CoreCode(const CodeCosts& costs, const InferenceParams& params)
+      : costs_(costs), params_(params) {}
 
   const CodeCosts& costs() const { return costs_; }
   const InferenceParams& params() const { return params_; }
@@ -61,7 +67,10 @@ class CoreCode {
   /// A tensor instruction behind another: its descriptors are loaded, and a source that is a number
   /// is brought into a register. An operand that is the result too has no descriptor of its own.
   void vector(VectorOp op, Element element, const Operand& to, const Operand& a, const Operand& b,
-              std::uint32_t length);
+              std::uint64_t length);
+  void move(Element element, const Operand& to, const Operand& a, std::uint64_t length) {
+    vector(VectorOp::move, element, to, a, Operand(), length);
+  }
 
   /// One of a loop over it: the load of a scalar, a new address, the whole set-up of two
   /// descriptors behind scalar code, and the edge of the loop unless that is written out.
@@ -94,8 +103,11 @@ class CoreCode {
 
   /// Started in microthread `thread` beside what follows, once it is idle; waited for.
   void beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
-              std::uint32_t length);
+              std::uint64_t length);
   void wait_for(std::uint8_t thread);
+
+  /// The last word of the instruction before carries these commands to switches.
+  void switch_after(SwitchCommands commands);
 
   /// An operation on one number, which the next waits for.
   void number_op(VectorOp op, Element element, std::uint32_t to, const Operand& a,
@@ -117,7 +129,10 @@ class CoreCode {
   /// Of the stretches that ended with a stamp since then. Kept code is in none.
   const std::vector<CodeShares>& shares() const { return shares_; }
 
+  /// A core that runs this once, from the beginning.
   CoreProgram finish() &&;
+  /// The steps, for a task of another program.
+  std::vector<Step> take_steps() &&;
 
  private:
   /// Where a descriptor stands before an instruction, and what its registers were loaded to do:
@@ -146,7 +161,7 @@ class CoreCode {
 
   const CodeCosts& costs_;
   const InferenceParams& params_;
-  SharedRoutines& routines_;
+  SharedRoutines* routines_ = nullptr;
   Routine local_;  // steps on memory alone that have not been written yet
   std::vector<Step> steps_;
   MappedLoop loop_;  // of the last instruction
