@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the figures of doc/studies_wafer.md from the result folders of its experiments.
+"""Draws the figures of doc/studies/wafer.md from the result folders of its experiments.
 
     scripts/plot_wafer_studies.py [LOOKAHEAD NEAR_LINEAR SRAM FILTER] [--limits LIMITS] [--full FULL] [--reduce REDUCE]
                                   [--out doc/figures]

@@ -65,7 +65,7 @@ struct GatewayParams : ParameterSet {
       param(this, "update_ms", 110.0, range(0.0, 1e6), "ms",
             "Between two weight updates of a pipeline, on the host and in its program: results, "
             "learning rate, start of the next. Fitted to rows of CARAML and MLPerf, no mechanism; "
-            "see doc/validation.md.");
+            "see doc/validation/training.md.");
   Param<unsigned> host_ns = param(this, "host_ns", 2000U, range(1U, 10000000U), "ns",
                                   "Latency between the host and a machine.");
 };

@@ -8,7 +8,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/retired_parameters.hpp"
 
 namespace lacuna {
 
@@ -184,11 +183,6 @@ void ParameterSet::set(const std::string& path, const std::string& text,
   const std::string where = origin.empty() ? "" : " (" + origin + ")";
   const ParamBase* const wanted = find(path);
   if (wanted == nullptr) {
-    const std::string retired = retired_parameter(path);
-    if (!retired.empty()) {
-      throw ParameterError(
-          fmt::format("the parameter '{}' {} (doc/migration.md){}", path, retired, where));
-    }
     throw ParameterError(
         fmt::format("there is no parameter '{}'{}{}", path, hint_of(path, paths_of(*this)), where));
   }

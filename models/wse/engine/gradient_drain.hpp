@@ -17,7 +17,7 @@ namespace lacuna::wse {
 /// stream and ring are done. A word is at any place of its column in the cycle in which it would be
 /// there if nothing were full, or so long after an earlier word left the wafer as the room takes to
 /// come up from there, whichever is later; so only what leaves is simulated.
-/// doc/model/wse_gradient.md has the proof. Latencies and capacities are those of QueueShapes. It
+/// doc/model/wafer_gradient.md has the proof. Latencies and capacities are those of QueueShapes. It
 /// applies where each place of a column passes a word in every cycle: to kept dot products of cores
 /// that begin with their stream, with links that are alike and never shut and two entries in every
 /// queue (flows()), if no row's core is still at work when the chain reaches it. fold_gradient()

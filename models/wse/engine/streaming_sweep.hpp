@@ -24,7 +24,7 @@ struct SweepOutcome {
 /// Runs a weight-streaming program as one row of lanes for each group of rows that do the same.
 /// At first these are the rows of equal tokens: they repeat the first, a hop later each, while no
 /// copy to the south meets a closed link. When one does, the row that sends it leaves its group
-/// and is simulated by itself; doc/model/wse_folding.md has the proof.
+/// and is simulated by itself; doc/model/wafer_folding.md has the proof.
 class StreamingSweep {
  public:
   StreamingSweep() = default;

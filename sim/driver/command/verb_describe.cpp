@@ -15,7 +15,6 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/retired_parameters.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/command/system_run.hpp"
@@ -378,9 +377,6 @@ void add_groups(Names& names, const std::string& path) {
 
 [[noreturn]] void refuse_name(Names names, const MachineTable& table, const Options& options) {
   const std::string& name = options.subjects.front();
-  if (const std::string retired = retired_parameter(name); !retired.empty()) {
-    throw RequestError(fmt::format("the parameter '{}' {} (doc/migration.md)", name, retired));
-  }
   names.add("energy", "");
   for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
     for_each_parameter(*machine, [&](const std::string& path, const ParamBase&) {

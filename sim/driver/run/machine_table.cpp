@@ -9,7 +9,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/retired_parameters.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
@@ -54,11 +53,6 @@ ScopedSetting parse_scoped(const std::string& text) {
     throw ParameterError(
         fmt::format("--set: '{}' is a parameter of the chips of {}, and set as {}{}",
                     scoped.setting.path, machine->name(), kChipPrefix, scoped.setting.path));
-  }
-  const std::string retired = retired_parameter(scoped.setting.path);
-  if (!retired.empty()) {
-    throw ParameterError(fmt::format("--set: the parameter '{}' {} (doc/migration.md)",
-                                     scoped.setting.path, retired));
   }
   throw ParameterError(fmt::format("--set: there is no parameter '{}'{}", scoped.setting.path,
                                    hint_of(scoped.setting.path, paths)));

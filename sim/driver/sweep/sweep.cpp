@@ -11,7 +11,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/retired_parameters.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/acting.hpp"
@@ -339,11 +338,6 @@ class Planner {
   }
 
   [[noreturn]] void refuse_parameter(const std::string& place, const std::string& path) const {
-    const std::string retired = retired_parameter(path_of(path));
-    if (!retired.empty()) {
-      throw ParameterError(
-          fmt::format("{}: the parameter '{}' {} (doc/migration.md)", place, path, retired));
-    }
     std::vector<std::string> known = sweep_words();
     for (const auto& [name, machine] : plain_) {
       for_each_parameter(*machine,

@@ -452,7 +452,7 @@ struct ProbeSystem {
 };
 
 /// The stencils show the banks of the simulated WSE-2 to repeat after 16 bytes for words of 32 bits
-/// (doc/model/wse_core.md); the preset keeps the vendor's 8.
+/// (doc/model/wafer_core.md); the preset keeps the vendor's 8.
 const ProbeSystem* system_of(const ValidationPoint& point) {
   static const std::vector<ProbeSystem> systems = {
       {"CS-3", "wse3", {{"target", "silicon"}}},

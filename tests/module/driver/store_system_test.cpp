@@ -98,27 +98,15 @@ TEST(SystemTrace, ATreeRefusesWhatItCannotCarry) {
               HasSubstr("ranks=4, and 2 chips run these rows (machines)"));
 }
 
-// The names that parameters of systems had before, and those of chips that are none of the system.
-TEST(WaferSystemRun, ParametersOfBeforeAreRefusedWithTheNewName) {
+// A parameter that the system has not, one of its chips, and a chip that it cannot have.
+TEST(WaferSystemRun, ParametersOfOthersAreRefusedWithTheirPlace) {
   const auto refused = [](const std::string& line) {
     const Ran ran = run_real("run --gemm 64x64x64 " + line);
     EXPECT_EQ(ran.status, 2) << line;
     return ran.err;
   };
-  EXPECT_THAT(
-      refused("--machine wse2 --set sys.wafers=2"),
-      HasSubstr(
-          "'sys.wafers' is now machines (one wafer in each), as of all systems with a store"));
-  EXPECT_THAT(refused("--machine wse2 --set sys.steps=2"),
-              HasSubstr("'sys.steps' is now steps of a system with a store of weights"));
-  EXPECT_THAT(refused("--machine wse2 --set sys.memoryx.on=true"), HasSubstr("base: cs2x1"));
-  for (const auto& [before, now] :
-       {std::pair("wafers", "machines (one wafer in each)"), std::pair("system_w", "machine_w"),
-        std::pair("swarmx.pj_bit", "link_pj_bit"), std::pair("memoryx.pj_bit", "memory_pj_bit")}) {
-    EXPECT_THAT(refused(fmt::format("--machine cs2x2 --set {}=2", before)),
-                HasSubstr(fmt::format("'{}' is now {}, as of all systems (doc/migration.md)",
-                                      before, now)));
-  }
+  EXPECT_THAT(refused("--machine wse2 --set swarmx.link_gbps=2"),
+              HasSubstr("there is no parameter 'swarmx.link_gbps'"));
   EXPECT_THAT(refused("--machine cs2x2 --set wafer.rows=4"), HasSubstr("set as chip.wafer.rows"));
   EXPECT_THAT(refused("--machine cs2x2 --set chip=bow"),
               HasSubstr("takes no weights from a store"));
@@ -128,12 +116,6 @@ TEST(WaferSystemRun, ParametersOfBeforeAreRefusedWithTheNewName) {
   const ProgramBench bench;
   const std::string old = bench.file("old.yaml", "base: wse2\nsys:\n  wafers: 3\n");
   EXPECT_THAT(refused("--machine " + old), HasSubstr("old.yaml:3:3"));
-  const std::string study =
-      bench.file("study.yaml", "machine: wse2\ngemm: 64x64x64\ngrid: {sys.wafers: [1, 2]}\n");
-  for (const std::string& line : {"sweep " + study, std::string("describe sys.wafers")}) {
-    EXPECT_THAT(run_real(line).err, HasSubstr("'sys.wafers' is now machines (one wafer in each)"))
-        << line;
-  }
   EXPECT_THAT(run_real("describe memoryx.read_gbps").out, HasSubstr("share a store of weights"));
   const std::string own = bench.file("own.yaml", "base: cs2x1\nmachines: 3\nnetwork: ring\n");
   EXPECT_THAT(refused("--machine " + own),

@@ -8,7 +8,7 @@
 
 namespace lacuna::wse::oracle {
 
-/// A core of a weight gradient (doc/model/wse_gradient.md).
+/// A core of a weight gradient (doc/model/wafer_gradient.md).
 class GradientCore final : public KernelCore {
  public:
   GradientCore(const CoreParams& params, const StreamingKernel& stream,

@@ -13,7 +13,7 @@
 namespace lacuna::wse::oracle {
 
 /// The edge: what sends words into the wafer and takes those that leave it, and what both may do
-/// in a cycle (doc/model/wse_router.md, wse_streaming.md).
+/// in a cycle (doc/model/wafer_router.md, wafer_streams.md).
 class Injectors {
  public:
   /// `links` are those of the columns, then of the background streams; null: none. `exits` are

@@ -7,7 +7,7 @@
 #include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
-// The oracle is the wafer once more, written from doc/model/wse_*.md and from nothing else, for
+// The oracle is the wafer once more, written from doc/model/wafer_*.md and from nothing else, for
 // tests to compare the engines with. Every unit acts in every cycle; what it reads is what was
 // there when the cycle began, what it writes is there when the cycle has ended. It is never made
 // faster.

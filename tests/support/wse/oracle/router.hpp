@@ -44,7 +44,7 @@ struct ColorState {
 /// Whether a word that comes in at one port and goes on at another changes its direction.
 bool turns(unsigned from, unsigned to);
 
-/// A router (doc/model/wse_router.md).
+/// A router (doc/model/wafer_router.md).
 class Router {
  public:
   Router(const RouterParams& params, std::uint32_t unit) : params_(params), unit_(unit) {}

@@ -9,8 +9,8 @@
 
 namespace lacuna::wse::oracle {
 
-/// A core of a streamed product (doc/model/wse_core.md, wse_streaming.md, wse_resident.md,
-/// wse_groups.md).
+/// A core of a streamed product (doc/model/wafer_core.md, wafer_streams.md, wafer_streams.md,
+/// wafer_groups.md).
 class StreamCore final : public KernelCore {
  public:
   StreamCore(const CoreParams& params, const StreamingKernel& kernel, std::uint32_t unit,

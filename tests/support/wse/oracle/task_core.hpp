@@ -16,7 +16,7 @@
 
 namespace lacuna::wse::oracle {
 
-/// A core that runs tasks (doc/model/wse_tasks.md).
+/// A core that runs tasks (doc/model/wafer_tasks.md).
 class TaskCore {
  public:
   TaskCore(const TaskParams& params, const TaskProgram& program, std::size_t place);

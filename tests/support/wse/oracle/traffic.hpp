@@ -6,8 +6,8 @@
 
 namespace lacuna::wse::oracle {
 
-/// What has passed a link or a ramp, for `router.link_words` (doc/model/wse_router.md): a count of
-/// words, and the cycle from which on the next may follow.
+/// What has passed a link or a ramp, for `router.link_words` (doc/model/wafer_router.md): a count
+/// of words, and the cycle from which on the next may follow.
 struct Traffic {
   unsigned words = 0;
   Cycle open_from = 0;
