@@ -11,7 +11,7 @@ SOURCE = re.compile(r"(?:src|href)=\"([^\"]+)\"")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+\s+(.*?)\s*#*$", re.MULTILINE)
 # made by scripts/site.sh when the site is built
-MADE = re.compile(r"reference/(parameters|statistics|machines|layouts|options)\.md$")
+MADE = re.compile(r"reference/(parameters|statistics|machines|layouts|patterns|models|options|changes)\.md$")
 ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:")
 
 

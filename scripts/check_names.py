@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the rules of doc/contributing.md that a compiler does not: a declared parameter is
+"""Checks the rules of doc/develop/contributing.md that a compiler does not: a declared parameter is
 called like its member, a type of a header has a name of its own in its namespace, and files have
 snake_case names, a licence line and no more than 600 lines."""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times two binaries against each other, run by run in turn, and prints a table for doc/performance.md.
+"""Times two binaries against each other, run by run in turn, and prints a table for doc/develop/performance.md.
 
     scripts/gates.py BEFORE NOW [--rounds 3] [--only PART_OF_A_NAME] [--limit SECONDS]
 

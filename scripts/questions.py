@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the list of questions in doc/architecture.md: each answer names a file, a line and what stands there. And that the patches
-shown in doc/changing_a_block.md, and the files and lines of doc/adding_a_block.md, are those of tests/edits, as are the files of
-doc/adding_a_machine.md; and the walks from a row
-of a trace to cycles in doc/architecture.md: each file is called by one before it, and they are no more than is said there.
+"""Checks the list of questions in doc/develop/architecture.md: each answer names a file, a line and what stands there. And that the patches
+shown in doc/develop/changing_a_block.md, and the files and lines of doc/develop/adding_a_block.md, are those of tests/edits, as are the files of
+doc/develop/adding_a_machine.md; and the walks from a row
+of a trace to cycles in doc/develop/architecture.md: each file is called by one before it, and they are no more than is said there.
 
   scripts/questions.py          fails where a line is not what the list says
   scripts/questions.py --fix    puts the lines right, where what is looked for stands once in its file
@@ -13,21 +13,21 @@ import pathlib
 import re
 import sys
 
-PAGE = pathlib.Path("doc/architecture.md")
+PAGE = pathlib.Path("doc/develop/architecture.md")
 ROW = re.compile(r"^\| (?P<question>[^|]+\?) \| \[`(?P<file>[^`:]+):(?P<line>\d+)`\]\((?P<link>[^)]+)\) \| `(?P<sign>[^`]+)` \|$")
 LEAST = 20
 MOST = {"wafer": 6, "IPU": 4}  # files of a walk before the engine
-CHANGES = pathlib.Path("doc/changing_a_block.md")
-MACHINE = pathlib.Path("doc/adding_a_machine.md")
+CHANGES = pathlib.Path("doc/develop/changing_a_block.md")
+MACHINE = pathlib.Path("doc/develop/adding_a_machine.md")
 MACHINE_PATCH = pathlib.Path("tests/edits/a-third-machine.patch")
-ADDING = pathlib.Path("doc/adding_a_block.md")
+ADDING = pathlib.Path("doc/develop/adding_a_block.md")
 FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PART = re.compile(r"<!-- part of (\S+): (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
 PATCH = re.compile(r"<!-- patch: (\S+) -->\n```diff\n(.*?)\n```", re.DOTALL)
 
 
 def adding():
-    """What doc/adding_a_block.md shows that its patches do not have, and the other way round."""
+    """What doc/develop/adding_a_block.md shows that its patches do not have, and the other way round."""
     text = ADDING.read_text()
     parts = PART.findall(text)
     if not parts:
@@ -49,7 +49,7 @@ def adding():
 
 
 def machine():
-    """Files of doc/adding_a_machine.md that its patch does not add as they stand there."""
+    """Files of doc/develop/adding_a_machine.md that its patch does not add as they stand there."""
     patch = MACHINE_PATCH.read_text()
     added = {}
     for change in re.split(r"^(?=diff --git )", patch, flags=re.MULTILINE)[1:]:
@@ -121,14 +121,14 @@ def main():
             continue
         code = file.read_text().splitlines()
         places = [i + 1 for i, line in enumerate(code) if row["sign"] in line]
-        link = f"../{file}#L{row['line']}"
+        link = f"../../{file}#L{row['line']}"
         if int(row["line"]) in places and len(places) == 1 and row["link"] == link:
             continue
         if len(places) != 1:
             wrong.append(f"{row['question']} '{row['sign']}' stands {len(places)} times in {file}, not once")
             continue
         if fix:
-            lines[number] = f"| {row['question']} | [`{file}:{places[0]}`](../{file}#L{places[0]}) | `{row['sign']}` |"
+            lines[number] = f"| {row['question']} | [`{file}:{places[0]}`](../../{file}#L{places[0]}) | `{row['sign']}` |"
         else:
             wrong.append(f"{row['question']} stands at {file}:{places[0]}; scripts/questions.py --fix puts it right")
     text = CHANGES.read_text()

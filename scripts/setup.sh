@@ -12,7 +12,7 @@ build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-de
        libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
 python="pybind11-dev python3-dev python3-numpy python3-pandas python3-scipy python3-matplotlib"
 test="libgtest-dev libgmock-dev python3 python3-jsonschema clang-format patch"
-full="clang clang-tidy gcovr libbenchmark-dev mmdebstrap chromium rsync"
+full="clang clang-tidy gcovr libbenchmark-dev mmdebstrap chromium rsync mkdocs mkdocs-material"
 
 case "${1:-build}" in
   build) wanted="$build" ;;

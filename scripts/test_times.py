@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of each label took when they last ran, in seconds, one after the other (ctest
-keeps means): all of them, and those that `ctest -LE long` leaves; as a table of doc/contributing.md.
+keeps means): all of them, and those that `ctest -LE long` leaves; as a table of doc/develop/contributing.md.
 usage: test_times.py [BUILD_FOLDER] [--suites LABEL]    the slowest suites of a label that are not long"""
 
 import collections

@@ -7,7 +7,8 @@
 
 Words are those of prose, lists and tables. Code blocks are shown, not read: they have a column of
 their own and no budget. A sentence has at most 25 words, a paragraph, an item of a list or a cell
-at most 100, a line at most 100 characters. Rows of tables cannot be broken and may be longer.
+at most 100, a line at most 100 characters. Rows of tables cannot be broken and may be longer, and
+files and patches that are shown whole are as they are.
 """
 
 import pathlib
@@ -25,7 +26,7 @@ BUDGETS = {
     "CHANGELOG.md": 600,
     "doc/index.md": 300,
     "doc/start.md": 1_200,
-    "doc/guide/": 12_000,
+    "doc/guide/ doc/glossary.md": 12_000,
     "doc/model/": 14_000,
     "doc/trust.md doc/validation/ doc/notes/": 7_000,
     "doc/develop/ doc/agreements.md": 6_000,
@@ -33,6 +34,7 @@ BUDGETS = {
 }
 
 FENCE = re.compile(r"^ *(```|~~~).*?^ *\1[^\n]*$", re.MULTILINE | re.DOTALL)
+TAKEN = re.compile(r"^<!-- (?:file|part|patch).*?^```$", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.|>|!!!.*|\[\^\w+\]:)\s+")
 END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[^a-z])|(?<=:)\s*$")
@@ -79,7 +81,7 @@ class Page:
         self.code = count(text) - self.words
         self.wrong = []
         self.sentence = self.paragraph = 0
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(TAKEN.sub(blank, text).splitlines(), 1):
             if len(line) > LINE and not line.lstrip().startswith("|"):
                 self.wrong.append(f"{path}:{number}: {len(line)} characters, {LINE} are the most")
         for number, paragraph in paragraphs(prose):
@@ -143,25 +145,9 @@ def main():
 
 # Pages that are not rewritten yet, for which no rule holds but that they do not grow.
 OLD = set("""
-README.md
-doc/adding_a_block.md
-doc/adding_a_machine.md
 doc/agreements.md
-doc/architecture.md
-doc/changing_a_block.md
-doc/contributing.md
-doc/dependencies.md
-doc/experiments.md
-doc/library.md
-doc/patterns.md
-doc/performance.md
-doc/results.md
-doc/tutorial_architect.md
-doc/tutorial_author.md
-doc/view.md
-doc/workloads.md
 """.split())
-MOST = 49_000  # words of all pages until the bar is reached
+MOST = 46_000  # words of all pages until the bar is reached
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -34,7 +34,7 @@ step() {
       scripts/ci/check_view.py build/release/lacuna build/full/pages &&
         scripts/ci/check_report.py build/release/lacuna build/full/pages
       ;;
-    use) EDIT=1 scripts/ci/tutorials.sh && scripts/ci/kill_sweep.sh && scripts/ci/kill_search.sh && scripts/ci/interrupt.py ;;
+    use) scripts/ci/commands.py --long && scripts/ci/parameter.sh && scripts/ci/kill_sweep.sh && scripts/ci/kill_search.sh && scripts/ci/interrupt.py ;;
     long)
       LACUNA_LONG=4000 build/release/tests/test_equivalence --gtest_filter='RandomChips.*' &&
         LACUNA_LONG=25 build/release/tests/test_equivalence --gtest_brief=1 \

@@ -278,7 +278,7 @@ def by_program_unchecked(*arguments):
 
 class DoorTest(unittest.TestCase):
     def test_twenty_points_and_their_figure_are_fifteen_lines(self):
-        page = (pathlib.Path(__file__).parents[2] / "doc" / "library.md").read_text("utf-8")
+        page = (pathlib.Path(__file__).parents[2] / "doc" / "guide" / "python.md").read_text("utf-8")
         code = page.split("```python\n", 1)[1].split("```", 1)[0]
         self.assertLessEqual(len([line for line in code.splitlines() if line.strip()]), 15)
         with tempfile.TemporaryDirectory() as folder:

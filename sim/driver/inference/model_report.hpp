@@ -40,8 +40,8 @@ struct ModelReport {
   void number(std::string name, double value, std::string unit = "") {
     numbers.push_back({std::move(name), value, std::move(unit)});
   }
-  /// Which of the three words of doc/results.md are true of the whole of it: exact only if nothing
-  /// is composed.
+  /// Which of the three words of doc/guide/results.md are true of the whole of it: exact only if
+  /// nothing is composed.
   void words(bool folded, bool composed);
   /// NAME, NAME_low and NAME_high.
   void joules(const std::string& name, const EnergyRange& range, double over);

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every command that the README and the pages of doc/ print, as it is printed.
+
+  scripts/ci/commands.py [--long] [PAGE]...      LACUNA=build/release/lacuna
+
+The `sh` blocks of a page are one script, run in a scratch folder that stands for a clone. A line
+before a block says what is special about it:
+
+  <!-- file: NAME -->        the block is written to that file, for the commands behind it
+  <!-- long: HOW LONG -->    run with --long alone
+  <!-- not run: REASON -->   another step runs it, or it needs what a test has not
+
+A `text` block right behind an `sh` block is what its last command prints on standard output: each
+line has to be there, in order, where numbers may be others and a line of `...` stands for any.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^>]*?) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$",
+                   re.MULTILINE | re.DOTALL)
+LINKED = ["traces", "sim", "scripts", "models", "workloads", "tests", "CMakeLists.txt", "README.md"]
+COPIED = ["doc"]  # commands write figures into it
+NUMBER = re.compile(r"[-+−]?\d[\d.,]*(?:e[-+]?\d+)?")
+
+
+class Step:
+    """A block of commands, the output it shows, and the line it stands in."""
+
+    def __init__(self, text, line):
+        self.text, self.line, self.shown = text, line, None
+
+
+def steps_of(page, long):
+    """Files to write and steps to run of a page, and the reasons of those that are not run."""
+    text = page.read_text(encoding="utf-8")
+    found, skipped, last = [], [], None
+    for block in BLOCK.finditer(text):
+        mark, kind = block["mark"] or "", block["kind"]
+        line = text.count("\n", 0, block.start()) + 1
+        word, _, rest = mark.partition(":")
+        if word == "file":
+            found.append(("file", rest.strip(), block["text"]))
+        elif kind == "sh" and (word == "not run" or word == "long" and not long):
+            skipped.append(f"{page.relative_to(ROOT)}:{line}: {mark}")
+        elif kind == "sh":
+            last = (Step(block["text"], line), block.end())
+            found.append(("run", last[0], None))
+            continue
+        elif kind == "text" and last and not text[last[1] : block.start()].strip():
+            last[0].shown = block["text"]
+        last = None
+    return found, skipped
+
+
+def like(line):
+    return NUMBER.sub("#", re.sub(r"\s+", " ", re.sub(r"[-=]{3,}", "---", line))).strip()
+
+
+def missing(shown, printed):
+    """The first line that is shown and was not printed behind those before it."""
+    lines = iter([like(line) for line in printed.splitlines()])
+    for line in filter(None, (like(each) for each in shown.splitlines())):
+        if line not in ("...", "…") and line not in lines:
+            return line
+    return None
+
+
+def clone(folder, program):
+    for name in LINKED:
+        (folder / name).symlink_to(ROOT / name)
+    for name in COPIED:
+        shutil.copytree(ROOT / name, folder / name)
+    (folder / "build/release").mkdir(parents=True)
+    (folder / "build/release/lacuna").symlink_to(program)
+
+
+def run_page(page, program, long):
+    """The skipped blocks and what went wrong."""
+    found, skipped = steps_of(page, long)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        clone(folder, program)
+        environment = dict(os.environ, PATH=f"{folder}/build/release:{os.environ['PATH']}",
+                           LACUNA=str(program), SC_COPYRIGHT_MESSAGE="DISABLE",
+                           PYTHONDONTWRITEBYTECODE="1")
+        for kind, step, text in found:
+            if kind == "file":
+                (folder / step).write_text(text, encoding="utf-8")
+                continue
+            place = f"{page.relative_to(ROOT)}:{step.line}"
+            done = subprocess.run(["sh", "-eu", "-c", step.text], cwd=folder, env=environment,
+                                  capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                last = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
+                return skipped, f"{place}: status {done.returncode}\n{last}"
+            absent = step.shown and missing(step.shown, done.stdout)
+            if absent:
+                return skipped, f"{place}: does not print '{absent}'\n{done.stdout}"
+    return skipped, None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("pages", nargs="*", type=pathlib.Path)
+    asked = parser.parse_args()
+    program = (ROOT / os.environ.get("LACUNA", "build/release/lacuna")).resolve()
+    pages = [page.resolve() for page in asked.pages]
+    pages = pages or [ROOT / "README.md", *sorted((ROOT / "doc").rglob("*.md"))]
+    wrong = 0
+    for page in pages:
+        begin = time.monotonic()
+        skipped, error = run_page(page, program, asked.long)
+        for reason in skipped:
+            print(reason)
+        if error:
+            wrong += 1
+            print(error)
+        print(f"{page.relative_to(ROOT)}: {'FAILED' if error else 'passed'}, "
+              f"{time.monotonic() - begin:.0f} s", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

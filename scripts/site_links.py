@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""In the pages of a folder, turns links to files that are not in it into the names of these files.
+
+usage: site_links.py FOLDER
+"""
+import pathlib
+import re
+import sys
+
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^(```).*?^\1", re.MULTILINE | re.DOTALL)
+
+
+def inside(page, target, root):
+    place = (page.parent / target.partition("#")[0]).resolve()
+    return root in place.parents and place.is_file()
+
+
+def mend(page, root):
+    text = page.read_text(encoding="utf-8")
+    fences = [found.span() for found in FENCE.finditer(text)]
+
+    def replace(found):
+        mark, words, target = found.groups()
+        if any(begin <= found.start() < end for begin, end in fences):
+            return found.group()
+        if re.match(r"[a-z]+:|#", target) or inside(page, target, root):
+            return found.group()
+        return words
+
+    changed = LINK.sub(replace, text)
+    if changed != text:
+        page.write_text(changed, encoding="utf-8")
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    for page in sorted(root.rglob("*.md")):
+        mend(page, root)
+
+
+if __name__ == "__main__":
+    main()
