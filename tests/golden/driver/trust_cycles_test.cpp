@@ -48,8 +48,6 @@ const std::vector<Kernel>& kernels() {
        "--gemm 1024x1024x1024 --pattern block16:0.0625", nullptr},
       {"bow", "dynamic product at the best n", "all",
        "--gemm 1024x1024x1024 --pattern block16:0.0625 --mode dynamic", nullptr},
-      {"bow", "sparse over dense product at the best n", "printed table",
-       "--gemm 1024x1024x1024 --pattern unstructured:0.0625 --mode dynamic", nullptr},
       {"wse2", "SpMM in software (vendor simulator)", "csc", "csc", nullptr},
       {"wse2", "SpMM in software (vendor simulator)", "csr", "csr", nullptr},
       {"wse2", "SpMM in software (vendor simulator)", "coo", "coo", nullptr},
