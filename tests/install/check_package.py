@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the Debian package of a build, takes it apart into a folder, and runs the program there.
+
+    check_package.py BUILD_FOLDER      status 77: the tools of Debian are not there
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SMALL = ["run", "--machine", "wse2", "--set", "wafer.columns=8", "--set", "wafer.rows=8", "--gemm",
+         "64x64x32", "--quiet"]
+WANTED = ["usr/bin/lacuna", "usr/include/lacuna/lacuna.hpp", "usr/share/lacuna/config/wse2.yaml",
+          "usr/share/lacuna/traces/bert_base_layer.csv", "usr/share/man/man1/lacuna.1",
+          "usr/share/bash-completion/completions/lacuna", "usr/share/doc/lacuna/LICENSE"]
+
+
+def run(*command):
+    done = subprocess.run([str(each) for each in command], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main():
+    build = pathlib.Path(sys.argv[1])
+    if not all(shutil.which(tool) for tool in ("dpkg-deb", "dpkg-shlibdeps")):
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix="lacuna-package-") as folder:
+        place = pathlib.Path(folder)
+        run("cpack", "--config", build / "CPackConfig.cmake", "-B", place)
+        package, = place.glob("*.deb")
+        root = place / "root"
+        run("dpkg-deb", "--extract", package, root)
+        missing = [each for each in WANTED if not (root / each).is_file()]
+        if missing:
+            sys.exit(f"{package.name} has no {', '.join(missing)}")
+        # it finds its presets where it is, and gives the cycles that the build gives
+        program = root / "usr/bin/lacuna"
+        if run(program, *SMALL) != run(build / "lacuna", *SMALL):
+            sys.exit("the packaged program answers otherwise than the build")
+        depends = run("dpkg-deb", "--field", package, "Depends")
+        for library in ("libsystemc", "libfmt", "libyaml-cpp", "gnuplot"):
+            if not re.search(library, depends):
+                sys.exit(f"{package.name} does not depend on {library}: {depends}")
+        version = run("dpkg-deb", "--field", package, "Version").strip()
+        if f"lacuna {version.split('-')[0]}," not in run(program, "--version"):
+            sys.exit(f"{package.name} is of version {version}, and its program says another")
+        print(f"{package.name}: {package.stat().st_size / 1e6:.1f} MB, {depends.strip()}")
+
+
+if __name__ == "__main__":
+    main()
