@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every command that the README and the pages of doc/ print, as it is printed.
+"""Runs every command that the README and the pages of doc/ print, as it is printed, and looks up
+every option and parameter that they name.
 
   scripts/ci/commands.py [--long] [PAGE]...      LACUNA=build/release/lacuna
 
@@ -15,6 +16,7 @@ A `text` block right behind an `sh` block is what its last command prints on sta
 line has to be there, in order, where numbers may be others and a line of `...` stands for any.
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -29,6 +31,8 @@ BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^>]*?) -->\n)?^```(?P<kind>\w+)\n(?P<tex
                    re.MULTILINE | re.DOTALL)
 LINKED = ["traces", "sim", "scripts", "models", "workloads", "tests", "CMakeLists.txt", "README.md"]
 COPIED = ["doc"]  # commands write figures into it
+FILE = re.compile(r"\.(?:csv|yaml|md|json|hpp|cpp|py|sh|svg|html|pdf|gp|vcd)$")
+FREE = {"adding_a_block.md", "adding_a_machine.md", "changing_a_block.md"}  # name what is to be added
 NUMBER = re.compile(r"[-+−]?\d[\d.,]*(?:e[-+]?\d+)?")
 
 
@@ -108,6 +112,42 @@ def run_page(page, program, long):
     return skipped, None
 
 
+def known(program):
+    """Options of all verbs; paths of parameters and statistics, and of their groups."""
+    def ask(*words):
+        return subprocess.run([program, *words], capture_output=True, text=True, check=True).stdout
+
+    trace = [("trace", verb) for verb in ("make", "import", "schedule", "show", "check")]
+    verbs = [("run",), ("compare",), ("sweep",), ("search",), ("validate",), ("plot",),
+             ("describe",), *trace]
+    options = set(re.findall(r"--[a-z][a-z-]*", "".join(ask(*verb, "--help") for verb in verbs)))
+    names = set()
+    for kind in json.loads(ask("describe", "parameters", "--json")):
+        names |= {entry["path"] for entry in kind["parameters"]}
+    for kind in json.loads(ask("describe", "statistics", "--json")):
+        names |= {f"{entry['path']}.{entry['name']}" for entry in kind["statistics"]}
+    return options | {"--version", "--help"}, names
+
+
+def unknown(page, options, names):
+    """Options and parameters in the words of a page that the program does not know."""
+    tops = {name.split(".")[0] for name in names} | {"chip"}
+    text = re.sub(r"^```.*?^```", lambda found: "\n" * found.group().count("\n"),
+                  page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for number, line in enumerate(text.splitlines(), 1):
+        for code in re.findall(r"`([^`]+)`", line):
+            option = re.match(r"--[a-z][a-z-]*", code)
+            if option and option.group() not in options:
+                yield f"{page.relative_to(ROOT)}:{number}: no verb has {option.group()}"
+            path = re.fullmatch(r"([a-z_]+(?:\.[a-z_0-9]+)+)(?:=.*)?", code)
+            if not path or path.group(1).split(".")[0] not in tops or FILE.search(code):
+                continue
+            name = path.group(1).removeprefix("chip.")
+            if not any(each == name or each.startswith(name + ".") or each.endswith("." + name)
+                       for each in names):
+                yield f"{page.relative_to(ROOT)}:{number}: there is no {name}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--long", action="store_true")
@@ -117,7 +157,11 @@ def main():
     pages = [page.resolve() for page in asked.pages]
     pages = pages or [ROOT / "README.md", *sorted((ROOT / "doc").rglob("*.md"))]
     wrong = 0
+    options, names = known(program)
     for page in pages:
+        for text in unknown(page, options, names) if page.name not in FREE else ():
+            wrong += 1
+            print(text)
         begin = time.monotonic()
         skipped, error = run_page(page, program, asked.long)
         for reason in skipped:
