@@ -31,7 +31,8 @@ BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^>]*?) -->\n)?^```(?P<kind>\w+)\n(?P<tex
                    re.MULTILINE | re.DOTALL)
 LINKED = ["traces", "sim", "scripts", "models", "workloads", "tests", "CMakeLists.txt", "README.md"]
 COPIED = ["doc"]  # commands write figures into it
-FILE = re.compile(r"\.(?:csv|yaml|md|json|hpp|cpp|py|sh|svg|html|pdf|gp|vcd)$")
+# names with a dot that are none of parameters: files, and units such as wafer.r3.c7.router
+OTHER = re.compile(r"\.(?:csv|yaml|md|json|hpp|cpp|py|sh|svg|html|pdf|gp|vcd)$|\.[rc]\d")
 FREE = {"adding_a_block.md", "adding_a_machine.md", "changing_a_block.md"}  # name what is to be added
 NUMBER = re.compile(r"[-+−]?\d[\d.,]*(?:e[-+]?\d+)?")
 
@@ -140,7 +141,7 @@ def unknown(page, options, names):
             if option and option.group() not in options:
                 yield f"{page.relative_to(ROOT)}:{number}: no verb has {option.group()}"
             path = re.fullmatch(r"([a-z_]+(?:\.[a-z_0-9]+)+)(?:=.*)?", code)
-            if not path or path.group(1).split(".")[0] not in tops or FILE.search(code):
+            if not path or path.group(1).split(".")[0] not in tops or OTHER.search(code):
                 continue
             name = path.group(1).removeprefix("chip.")
             if not any(each == name or each.startswith(name + ".") or each.endswith("." + name)
