@@ -34,6 +34,7 @@ LOANS = [
     ("sim/report", 3_000, "the page's own answer"),
     ("models/wse", 4_000, "the engines that one core replaces"),
     ("models, rest", 4_000, "formulas of memory, traffic and energy of a step"),
+    ("workloads, rest", 7_500, "our own zip reader, by a library; what readers of masks and of weights say alike"),
     ("mapping, rest", 3_000, "accounts of training and inference that a ledger replaces"),
 ]
 

@@ -17,12 +17,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (format == "chakra" || format == "chakra-json") {
     settings.insert(settings.end(), {{"ranks", "4"}, {"comm-size", "64"}, {"drop-missing", "1"}});
   }
-  if (format == "npy") settings.insert(settings.end(), {{"n", "4"}, {"density", "0.5"}});
+  if (format == "npy" || format == "safetensors") settings.insert(settings.end(), {{"n", "4"}});
   if (format == "config") settings.insert(settings.end(), {{"layers", "1"}, {"tokens", "1"}});
   if (format == "requests") settings.insert(settings.end(), {{"model", "bert-tiny"}});
   const std::string text(reinterpret_cast<const char*>(data), size);
   try {
-    const lacuna::WorkloadTrace trace = lacuna::import_text(text, "input", settings).trace;
+    const lacuna::WorkloadTrace trace =
+        lacuna::import_text(text, "input." + format, settings).trace;
     const std::string written = lacuna::format_trace(trace);
     try {
       lacuna::parse_trace(written, "again.csv", false);

@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/generate/kge.hpp"
+#include "workloads/generate/module_rules.hpp"
 #include "workloads/generate/routing.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/generate/suites.hpp"
@@ -93,7 +97,23 @@ void refuse_contradictions(const ModelShape& shape, const TransformerOptions& op
   }
 }
 
-WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
+/// WHERE=PATTERN, or a recipe with rules for the weights of the model.
+void add_rules(const std::string& text, const ModelShape& shape, std::uint32_t layers,
+               TransformerOptions& options) {
+  std::error_code error;
+  if (text.find('=') != std::string::npos || !std::filesystem::is_regular_file(text, error)) {
+    options.rules.push_back(parse_rule(text));
+    return;
+  }
+  for (const ModuleRule& rule : read_recipe(text)) {
+    for (PatternRule& each : rules_of(rule, shape, layers, "--sparse " + text)) {
+      options.rules.push_back(std::move(each));
+    }
+  }
+}
+
+WorkloadTrace make_model(const ModelShape& shape, const Settings& settings,
+                         const std::vector<PatternRule>& rules = {}) {
   TransformerOptions options;
   constexpr std::uint32_t kUsual = 512;
   options.tokens = std::min(kUsual, shape.positions);
@@ -117,7 +137,9 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings) {
   settings.types(options.dtype, options.mode);
   options.pattern = settings.pattern();
   options.share_density = settings.choice("layerwise", {"uniform", "er"}, 0) == 1;
-  for (const std::string& rule : settings.all("sparse")) options.rules.push_back(parse_rule(rule));
+  options.rules = rules;
+  const std::uint32_t layers = options.layers == 0 ? shape.layers : options.layers;
+  for (const std::string& rule : settings.all("sparse")) add_rules(rule, shape, layers, options);
   refuse_contradictions(shape, options);
   return make_transformer(shape, options);
 }
@@ -245,9 +267,9 @@ std::vector<GeneratorKey> weight_keys() {
       {"density", "decimal in [0, 1]", "of the pattern", true},
       {"block", "b or RxC", "of the pattern", true},
       {"nm", "N:M", "N of every M weights are kept", true},
-      {"sparse", "WHERE=PATTERN",
-       "pattern of the weights whose name matches, such as '*.ffn1=block16:0.1' or 'l0.*=dense'; "
-       "may be repeated, the last that matches wins",
+      {"sparse", "WHERE=PATTERN, or FILE",
+       "pattern of the weights whose name matches, such as '*.ffn1=block16:0.1' or 'l0.*=dense', "
+       "or a recipe of a pruning tool; may be repeated, the last that matches wins",
        true},
       {"layerwise", "uniform, er",
        "er: unlike matrices share the density as Erdos-Renyi; default uniform", true},
@@ -330,10 +352,11 @@ WorkloadTrace generate_workload(const std::string& name, const Pairs& settings) 
   return trace;
 }
 
-WorkloadTrace generate_model(const ModelShape& shape, const Pairs& settings) {
+WorkloadTrace generate_model(const ModelShape& shape, const Pairs& settings,
+                             const std::vector<PatternRule>& rules) {
   check_settings({shape.name, "", keys_of_models(false)}, settings);
   const Settings read(settings);
-  WorkloadTrace trace = make_model(shape, read);
+  WorkloadTrace trace = make_model(shape, read, rules);
   read.settle_weights(trace);
   return trace;
 }

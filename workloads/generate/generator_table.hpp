@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "workloads/generate/model_shape.hpp"
+#include "workloads/generate/pattern_rules.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -32,7 +33,9 @@ const std::vector<GeneratorKey>& generator_keys();
 /// as "bert-base" with part, tokens, ... RequestError names what is wrong and the nearest name.
 WorkloadTrace generate_workload(const std::string& name, const Pairs& settings);
 
-/// Makes the workload of a shape that has no name, such as one from a file.
-WorkloadTrace generate_model(const ModelShape& shape, const Pairs& settings);
+/// Makes the workload of a shape that has no name, such as one from a file. `rules` stand before
+/// those of the settings.
+WorkloadTrace generate_model(const ModelShape& shape, const Pairs& settings,
+                             const std::vector<PatternRule>& rules = {});
 
 }  // namespace lacuna

@@ -65,7 +65,7 @@ std::uint64_t transformer_parameters(const ModelShape& s, std::uint64_t experts)
   std::uint64_t sum = s.vocabulary * d * (s.tied ? 1 : 2) + (s.head_bias ? s.vocabulary : 0);
   if (s.position_table) sum += (s.positions + spare_positions(s)) * d;
   for (std::uint32_t layer = 0; layer < s.layers; ++layer) {
-    sum += attention_parameters(s) + (s.post_norms ? 4 : 2) * norm;
+    sum += attention_parameters(s) + ((s.pre_norms ? 2 : 0) + (s.post_norms ? 2 : 0)) * norm;
     sum += s.has_experts(layer) ? expert_parameters(s, experts) : block_parameters(s, s.ffn);
   }
   // After the layers a norm, or for BERT the pooler; BERT's norm follows its tables.
@@ -155,6 +155,11 @@ ModelShape with_experts(ModelShape shape, std::uint32_t count, std::uint32_t cho
   return shape;
 }
 
+ModelShape of_mixtral(ModelShape shape) {
+  shape.experts.of_mixtral = true;
+  return shape;
+}
+
 ModelShape with_qkv_bias(ModelShape shape) {
   shape.qkv_bias = true;
   return shape;
@@ -193,12 +198,12 @@ std::vector<ModelShape> make_shapes() {
       named("llama3-8b", F::llama, {32, 4096, 32, 8, 14336, 128256, 8192}, kLlama3),
       with_window(named("mistral-7b", F::llama, {32, 4096, 32, 8, 14336, 32000, 32768}, kMistral),
                   4096),
-      with_experts(
+      of_mixtral(with_experts(
           named("mixtral-8x7b", F::llama, {32, 4096, 32, 8, 14336, 32000, 32768}, kMixtral), 8, 2,
-          14336),
-      with_experts(
+          14336)),
+      of_mixtral(with_experts(
           named("mixtral-8x22b", F::llama, {56, 6144, 48, 8, 16384, 32000, 65536}, kMixtral), 8, 2,
-          16384),
+          16384)),
       with_qkv_bias(named("qwen2-72b", F::llama, {80, 8192, 64, 8, 29568, 152064, 32768}, kQwen2)),
       qwen3("qwen3-0.6b", {28, 1024, 16, 8, 3072, 151936, 40960}, true),
       qwen3("qwen3-1.7b", {28, 2048, 16, 8, 6144, 151936, 40960}, true),

@@ -27,6 +27,7 @@ struct ExpertShape {
   std::uint32_t shared = 0;  // inner width of the block that every token takes; 0: none
   bool shared_gate = false;  // a product and a sigmoid scale its result
   bool one_by_one = false;   // a softmax for each choice, as SparseMixer has it
+  bool of_mixtral = false;   // its maker's weights are called as those of Mixtral are
   std::vector<bool> dense;   // by layer: a dense block instead; empty: none
 };
 
@@ -54,6 +55,7 @@ struct ModelShape {
   std::uint32_t rotated = 0;   // features of a head that are rotated, an even number; 0: none
   QkNorm qk_norm = QkNorm::none;
   bool rms = false;                 // norms without mean and offset
+  bool pre_norms = true;            // of what a block reads, in families that norm it
   bool post_norms = false;          // of the results of blocks too, before they are added
   bool parallel = false;            // both blocks of a layer read its input
   bool gated = false;               // the feed-forward block multiplies two products
@@ -62,15 +64,19 @@ struct ModelShape {
   bool out_bias = true;  // of the product after attention
   bool ffn_bias = true;
   bool head_bias = false;
-  bool tied = true;                    // the output product has the table of tokens as its weights
-  bool position_table = true;          // of trained positions
-  std::uint32_t types = 2;             // rows of BERT's table of token types
-  bool scaled_embedding = false;       // by the root of the width
-  bool score_cap = false;              // scores pass a tanh
-  bool logit_cap = false;              // logits do
+  bool tied = true;               // the output product has the table of tokens as its weights
+  bool position_table = true;     // of trained positions
+  std::uint32_t types = 2;        // rows of BERT's table of token types
+  bool scaled_embedding = false;  // by the root of the width
+  bool score_cap = false;         // scores pass a tanh
+  bool logit_cap = false;         // logits do
+  bool scaled_residual = false;   // results of blocks are scaled before they are added
+  bool scaled_logits = false;
+  std::vector<bool> unrotated;         // by layer: queries and keys are not rotated; empty: all are
   std::vector<std::uint32_t> windows;  // by layer: keys that a token sees, itself one; 0: all
   ExpertShape experts;
   DropoutShape dropout;
+  bool fused_weights = false;  // its maker's weights have queries, keys and values in one
 
   std::uint32_t head_width() const { return head_dim == 0 ? width / heads : head_dim; }
   std::uint32_t query_width() const { return heads * head_width(); }
@@ -80,6 +86,9 @@ struct ModelShape {
     return layer < windows.size() ? windows[layer] : 0;
   }
   bool has_experts(std::uint32_t layer) const;
+  bool rotates(std::uint32_t layer) const {
+    return rotated != 0 && !(layer < unrotated.size() && unrotated[layer]);
+  }
 };
 
 /// A shape with all that its family says; sizes are 0.

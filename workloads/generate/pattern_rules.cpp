@@ -13,7 +13,8 @@ namespace lacuna {
 PatternRule parse_rule(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    refuse_setting("sparse", text, "WHERE=PATTERN, such as *.ffn1=block16:0.1");
+    refuse_setting("sparse", text,
+                   "WHERE=PATTERN, such as *.ffn1=block16:0.1, or the file of a recipe");
   }
   PatternOptions options;
   options.pattern = text.substr(equals + 1);

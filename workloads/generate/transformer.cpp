@@ -61,8 +61,6 @@ class TransformerMaker {
   bool has_experts() const { return shape_.has_experts(layer_); }
   bool is_bert() const { return shape_.family == ModelFamily::bert || is_group_bert(); }
   bool is_group_bert() const { return shape_.family == ModelFamily::group_bert; }
-  // BERT normalises after a block, all others before it.
-  bool norm_first() const { return shape_.family != ModelFamily::bert; }
   std::uint32_t d() const { return shape_.width; }
   std::uint32_t q_width() const { return shape_.query_width(); }
   std::uint32_t kv_width() const { return shape_.kv_width(); }
@@ -87,7 +85,8 @@ class TransformerMaker {
 
   // The result of a block, on its way to the residual.
   std::string finish(const std::string& name, const std::string& y) {
-    const std::string x = shape_.post_norms ? norm(name + "_post_ln", y) : y;
+    std::string x = shape_.post_norms ? norm(name + "_post_ln", y) : y;
+    if (shape_.scaled_residual) x = eltwise(name + "_scale", "scale", d(), columns_, {x});
     return drop(shape_.dropout.hidden, name + "_drop", d(), columns_, x);
   }
 
@@ -161,12 +160,13 @@ class TransformerMaker {
       const std::string f = grouped_ffn("f1", c);
       return grouped_ffn("f2", attention(norm("attn_ln", f), f));
     }
-    if (!norm_first()) {
+    if (shape_.family == ModelFamily::bert) {  // which normalises after a block
       const std::string ln1 = norm("ln1", attention(x, x));
       return norm("ln2", feed_forward(ln1, ln1));
     }
-    const std::string a = attention(norm("ln1", x), x);
-    return feed_forward(norm("ln2", shape_.parallel ? x : a), a);
+    const std::string a = attention(shape_.pre_norms ? norm("ln1", x) : x, x);
+    const std::string& y = shape_.parallel ? x : a;
+    return feed_forward(shape_.pre_norms ? norm("ln2", y) : y, a);
   }
 
   // Rows 1 to 12: from `x`, normalised or not, to the sum with `skip`.
@@ -180,7 +180,7 @@ class TransformerMaker {
       heads.q = {head_norm("q_norm", q_width(), heads.q)};
       heads.k = {head_norm("k_norm", kv_width(), heads.k)};
     }
-    if (shape_.rotated != 0) {
+    if (shape_.rotates(layer_)) {
       rotate("q_rope", shape_.heads, heads.q);
       rotate("k_rope", shape_.kv_heads, heads.k);
     }
@@ -342,8 +342,8 @@ class TransformerMaker {
 
   // Tokens of each expert of this layer.
   std::vector<std::uint32_t> routed() const {
-    const ExpertShape& e = shape_.experts;
-    return tokens_of_experts(options_.routing, layer_, e.count, e.chosen, columns_);
+    return tokens_of_experts(options_.routing, layer_, shape_.experts.count, shape_.experts.chosen,
+                             columns_);
   }
 
   // Each token goes to its experts, whose results come back weighted and are added up. A single
@@ -476,6 +476,7 @@ class TransformerMaker {
       const std::string ln = norm("ln", x);
       std::string logits = rows_.add("gemm", "out", {v, d(), columns_}, inputs(ln));
       if (shape_.head_bias) logits = eltwise("bias", "bias", v, columns_, {logits});
+      if (shape_.scaled_logits) logits = eltwise("scale", "scale", v, columns_, {logits});
       if (shape_.logit_cap) {
         logits = eltwise("cap_scale", "scale", v, columns_, {logits});
         logits = eltwise("cap", "tanh", v, columns_, {logits});

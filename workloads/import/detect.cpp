@@ -11,6 +11,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/import/request_file.hpp"
+#include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -20,21 +22,8 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The first line with anything on it.
-std::string_view first_line(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = trimmed(text.substr(0, end));
-    const bool blank = line.empty() || line == "\r";
-    if (!blank) return line.back() == '\r' ? line.substr(0, line.size() - 1) : line;
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return {};
-}
-
 std::vector<std::string> cells_of(std::string_view line) {
-  std::vector<std::string> cells = split(std::string(line), ',');
+  std::vector<std::string> cells = split(std::string(line), separator_of(line));
   for (std::string& cell : cells) cell = std::string(trimmed(cell));
   while (cells.size() > 1 && cells.back().empty()) cells.pop_back();
   return cells;
@@ -69,7 +58,8 @@ void refuse_known(std::string_view text, const std::string& first, const std::st
        "give a layer file"},
       {"DN_WIRE AREA", "is an energy table of STONNE, not a workload", "give its command lines"},
       {"modifiers:", "is a pruning recipe, not a workload",
-       "use lacuna trace schedule, which knows its kind"},
+       "give it with --sparse beside the model; what prunes step by step is lacuna trace "
+       "schedule's"},
       {"trainer:", "is a YAML model file, which is not an import format",
        "use lacuna trace make with the model's name, or a config.json"},
       {"hidden_size:", "is a YAML model file, which is not an import format",
@@ -87,9 +77,6 @@ void refuse_known(std::string_view text, const std::string& first, const std::st
 
 std::string detect_table(const std::vector<std::string>& cells) {
   const std::string first = lower_case(cells.front());
-  if (first == "time" && cells.size() == 4 && contains(lower_case(cells[1]), "prompt")) {
-    return "requests";
-  }
   constexpr std::size_t kGemmCells = 5;
   if (contains(first, "layer") && cells.size() > 1) {
     return cells.size() <= kGemmCells ? "scalesim-gemm" : "scalesim-conv";
@@ -101,6 +88,7 @@ std::string detect_text(std::string_view text, const std::string& path) {
   const std::string_view line = first_line(text);
   const std::string first = lower_case(line);
   if (first.rfind("%%matrixmarket", 0) == 0) return "mtx";
+  if (is_request_header(line)) return "requests";
   if (!first.empty() && (first[0] == '{' || first[0] == '[') && first.rfind("{{", 0) != 0 &&
       first.rfind("[msn", 0) != 0 && first.rfind("[gen", 0) != 0) {
     if (contains(text, "\"sparse_args\"")) {
@@ -164,6 +152,7 @@ std::string detect_format(std::string_view text, const std::string& path) {
   if (text.rfind("\x93NUMPY", 0) == 0 || text.rfind(std::string_view("PK\x03\x04", 4), 0) == 0) {
     return "npy";
   }
+  if (text.rfind("GGUF", 0) == 0) refuse(path, "is a GGUF file", "give safetensors");
   std::string format;
   if (!is_binary(text)) format = detect_text(text, path);
   // Protobuf has no mark; ONNX begins with its version, field 1 as a number.

@@ -19,6 +19,7 @@ struct RefusedType {
 constexpr const char* kLatent = "latent attention";
 constexpr const char* kLinear = "linear attention";
 constexpr const char* kState = "state-space mixers";
+constexpr const char* kSinks = "attention sinks";
 
 constexpr std::array<RefusedType, 38> kRefused = {{
     {"deepseek_v2", kLatent},
@@ -62,7 +63,9 @@ constexpr std::array<RefusedType, 38> kRefused = {{
 }};
 
 /// Keys that only such models have, whatever their type is called.
-constexpr std::array<RefusedType, 17> kMarkers = {{
+constexpr std::array<RefusedType, 19> kMarkers = {{
+    {"add_swa_attention_sink_bias", kSinks},
+    {"add_full_attention_sink_bias", kSinks},
     {"kv_lora_rank", kLatent},
     {"q_lora_rank", kLatent},
     {"index_topk", "sparse attention by an index"},
@@ -120,9 +123,23 @@ const ModelType* find_class(const std::string& name) {
   return nullptr;
 }
 
-void refuse_markers(const ModelConfig& config) {
+/// True unless the configuration says that no layer has linear attention.
+bool has_linear_layers(ModelConfig& config) {
+  constexpr std::uint64_t kMostKinds = 16;
+  const std::vector<std::string> types = config.words("layer_types");
+  const std::vector<std::uint32_t> kinds = config.integers("attn_type_list", kMostKinds);
+  const bool no_type = std::find(types.begin(), types.end(), "linear_attention") == types.end();
+  const bool no_kind = std::find(kinds.begin(), kinds.end(), 0U) == kinds.end();
+  if (types.empty() && kinds.empty()) return true;
+  return !(types.empty() || no_type) || !(kinds.empty() || no_kind);
+}
+
+void refuse_markers(ModelConfig& config) {
   for (const RefusedType& marker : kMarkers) {
     if (!config.has(marker.name)) continue;
+    // looked at only here: what is read counts as understood
+    if (marker.reason == kLinear && !has_linear_layers(config)) continue;
+    if (marker.reason == kSinks && !config.flag(marker.name, false)) continue;
     config.refuse(marker.name, marker.reason,
                   "models without it: full attention or sliding windows");
   }
@@ -131,7 +148,8 @@ void refuse_markers(const ModelConfig& config) {
 /// `key` says `name`, which is no type that is read.
 [[noreturn]] void refuse_type(ModelConfig& config, const char* key, const std::string& name) {
   for (const RefusedType& refused : kRefused) {
-    if (name == refused.name) config.refuse(key, refused.reason, known_types());
+    if (name != refused.name || (refused.reason == kLinear && !has_linear_layers(config))) continue;
+    config.refuse(key, refused.reason, known_types());
   }
   refuse_markers(config);
   // what every model has is no help

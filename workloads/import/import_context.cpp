@@ -51,7 +51,12 @@ std::uint32_t ImportContext::side(std::uint64_t value, const std::string& where,
                  fmt::format("an integer in [1, {}]", kMost), ""});
 }
 
-std::string ImportFile::stem() const { return std::filesystem::path(path).stem().string(); }
+std::string ImportFile::stem() const {
+  const std::filesystem::path whole(path);
+  std::error_code error;
+  if (!std::filesystem::is_directory(whole, error)) return whole.stem().string();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
 
 PatternSpec first_of_group(std::string_view text, const std::string& where, const char* column) {
   const std::size_t colon = text.find(':');

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
+#include "workloads/generate/pattern_rules.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/import/imported.hpp"
+#include "workloads/import/model_file.hpp"
 
 namespace lacuna {
 
@@ -42,9 +46,9 @@ class ImportContext {
 /// A file to import.
 struct ImportFile {
   std::string path;
-  std::string text;
+  std::string text;  // empty of files of arrays, which are read by pieces
 
-  /// "path", its file name without folder and extension.
+  /// "path", its file name without folder and extension; of a folder its name.
   std::string stem() const;
 };
 
@@ -59,7 +63,31 @@ void import_stonne(const ImportFile& file, ImportContext& context);
 void import_chakra_json(const ImportFile& file, ImportContext& context);
 void import_chakra(const ImportFile& file, ImportContext& context);
 void import_onnx(const ImportFile& file, ImportContext& context);
-void import_npy(const ImportFile& file, ImportContext& context);
+void import_arrays(const ImportFile& file, ImportContext& context);
+
+/// A model's folder.
+void import_folder(const ImportFile& folder, ImportContext& context, const Pairs& settings);
+
+/// Pruning of given weights, if --prune asks for it. RequestError if a density stands without it,
+/// which would be another mask than that of the weights.
+std::optional<PatternSpec> pruning_of(const ImportContext& context, const std::string& path);
+
+/// "FILE:MEMBER", if it can be read again so; else RequestError.
+std::string name_of_array(const std::string& path, const std::string& member);
+
+/// The pattern of given weights, which `name_of_array` names: the mask that they have, or how they
+/// are pruned. A note says of `row` what order the zeros have.
+PatternSpec given_pattern(const std::string& name, const Mask& mask,
+                          const std::optional<PatternSpec>& pruning, const std::string& row,
+                          ImportContext& context);
+
+/// Reads a config.json, without the keys of the setting `skip`; notes say what of it is no row.
+ModelFile read_config(const std::string& path, const std::string& text, ImportContext& context,
+                      const Pairs& settings);
+
+/// Appends the rows of a model, with `rules` for its weights.
+void add_model(const ModelFile& model, const Pairs& settings, const std::vector<PatternRule>& rules,
+               ImportContext& context);
 
 /// The weight and activation densities of a file `name, weight, input, output` in percent of one,
 /// for the rows of the same names.

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 #include "sim/base/error.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
-#include "workloads/trace/matrix/npy_reader.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
+#include "workloads/trace/matrix/zero_structure.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -55,6 +57,57 @@ std::uint32_t columns_of(const ImportFile& file, const ImportContext& context) {
 
 }  // namespace
 
+std::optional<PatternSpec> pruning_of(const ImportContext& context, const std::string& path) {
+  PatternSpec pattern = context.settings().pattern();
+  bool prunes = false;
+  context.settings().flag("prune", prunes);
+  if (!prunes) {
+    if (pattern.name == "dense" && !pattern.density) return std::nullopt;
+    throw RequestError(fmt::format(
+        "{}: has zeros of its own, and --density or --pattern would leave out others; allowed: "
+        "neither, or --prune beside them, which keeps the largest weights",
+        path));
+  }
+  const bool has =
+      pattern.name == "magnitude" || pattern.name == "unstructured" || pattern.name == "block";
+  if (!pattern.density || !has) {
+    throw RequestError("--prune: needs --density, or --pattern magnitude:D with a block");
+  }
+  pattern.name = "magnitude";
+  return pattern;
+}
+
+std::string name_of_array(const std::string& path, const std::string& member) {
+  if (member.empty()) return path;
+  std::string name = path + ":" + member;
+  if (split_array_name(name).file == path) return name;
+  throw RequestError(fmt::format(
+      "{}: holds several arrays, and its name does not say what it is; allowed: a link to it whose "
+      "name ends in .npz or .safetensors",
+      path));
+}
+
+PatternSpec given_pattern(const std::string& name, const Mask& mask,
+                          const std::optional<PatternSpec>& pruning, const std::string& row,
+                          ImportContext& context) {
+  PatternSpec pattern;
+  if (pruning) {
+    pattern = *pruning;
+    pattern.args.insert(pattern.args.begin(), {"field", "file:" + name});
+    context.result.notes.push_back(fmt::format("{}: the largest of given weights are kept", row));
+    return pattern;
+  }
+  const ZeroStructure zeros = find_zero_structure(mask);
+  context.result.notes.push_back(fmt::format("{}: {}", row, structure_text(zeros)));
+  if (zeros.nnz == std::uint64_t{mask.rows} * mask.cols) return pattern;
+  pattern.name = "file";
+  pattern.file = name;
+  if (zeros.whole_block == 1) return pattern;
+  pattern.block_rows = pattern.block_cols = zeros.whole_block;
+  pattern.args = {{"unit", "element"}};
+  return pattern;
+}
+
 void import_matrix(const ImportFile& file, ImportContext& context) {
   const PatternFile pattern = read_pattern_file(file.path);
   if (pattern.mask.rows == 0 || pattern.mask.cols == 0) {
@@ -75,28 +128,29 @@ void import_matrix(const ImportFile& file, ImportContext& context) {
   }
 }
 
-void import_npy(const ImportFile& file, ImportContext& context) {
-  const std::string* member = context.settings().text("member");
-  const std::string name = member == nullptr ? file.path : file.path + ":" + *member;
-  const NpyMatrix weights = parse_npy(file.text, file.path, member == nullptr ? "" : *member);
-  PatternSpec pattern = context.settings().pattern();
-  if (!pattern.density ||
-      (pattern.name != "magnitude" && pattern.name != "unstructured" && pattern.name != "block")) {
-    throw RequestError(fmt::format(
-        "{}: holds weights, and not how many are kept; give --density, or --pattern magnitude:D "
-        "with a block",
-        file.path));
+void import_arrays(const ImportFile& file, ImportContext& context) {
+  const std::optional<PatternSpec> pruning = pruning_of(context, file.path);
+  const std::string* const asked = context.settings().text("member");
+  const ArrayName named = split_array_name(file.path);
+  PartFile bytes = file.text.empty() ? PartFile(named.file) : PartFile(file.text, named.file);
+  const std::string member = asked == nullptr ? named.member : *asked;
+  std::vector<ArrayEntry> matrices;
+  if (member.empty() && holds_tensors(bytes)) {
+    matrices = matrices_of(bytes);
+  } else {
+    matrices = {sides_of_array(bytes, member)};
   }
-  pattern.name = "magnitude";
-  pattern.args.insert(pattern.args.begin(), {"field", "file:" + name});
-  LayerOp& row = context.add(file.stem(), "gemm");
-  row.m = weights.rows;
-  row.k = weights.cols;
-  row.n = columns_of(file, context);
-  row.pattern = std::move(pattern);
-  row.depends_on.clear();
-  context.result.notes.push_back(
-      fmt::format("{}: the largest of given weights are kept, {} x {}", row.id, row.m, row.k));
+  for (const ArrayEntry& entry : matrices) {
+    const bool alone = matrices.size() == 1;
+    LayerOp& row = context.add(alone ? file.stem() : entry.member, "gemm");
+    row.m = ImportContext::side(entry.rows, entry.member, "m");
+    row.k = ImportContext::side(entry.cols, entry.member, "k");
+    row.n = columns_of(file, context);
+    row.depends_on.clear();
+    const Mask mask = read_array(bytes, entry.member).mask;
+    row.pattern =
+        given_pattern(name_of_array(named.file, entry.member), mask, pruning, row.id, context);
+  }
 }
 
 }  // namespace lacuna

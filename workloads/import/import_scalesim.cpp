@@ -68,9 +68,11 @@ SparsitySection read_section(const std::string* path) {
 /// What stands in a column behind those that every topology has; its header says it.
 enum class Further { sparsity, batch, stride_across, out_height, out_width, outputs, unknown };
 
-/// A column without a name is that of the sparsity, as the tool itself takes it.
-Further further_of(const std::string& header) {
+/// A column without a name has a sparsity N:M, as version 3 of the tool takes it, or the stride
+/// across, as version 2 takes a number there.
+Further further_of(const std::string& header, const std::string& text) {
   const std::string name = lower_case(header);
+  if (name.empty() && text.find(':') == std::string::npos) return Further::stride_across;
   if (name.empty() || name.find("spars") != std::string::npos) return Further::sparsity;
   if (name.rfind("batch", 0) == 0) return Further::batch;
   if (name.rfind("stride", 0) == 0) return Further::stride_across;
@@ -90,7 +92,8 @@ struct TopologyRow {
   /// The cell of a further column, or null if it is empty or not there.
   const CsvCell* further(Further which) const {
     for (std::size_t i = least; i < line.cells.size(); ++i) {
-      if (!line.cells[i].text.empty() && further_of(name(i)) == which) return &line.cells[i];
+      if (!line.cells[i].text.empty() && further_of(name(i), line.cells[i].text) == which)
+        return &line.cells[i];
     }
     return nullptr;
   }
@@ -106,7 +109,7 @@ void check_further(const TopologyRow& row, const std::vector<Further>& taken) {
   for (std::size_t i = row.least; i < row.line.cells.size(); ++i) {
     const CsvCell& cell = row.line.cells[i];
     if (cell.text.empty()) continue;
-    const Further which = further_of(row.name(i));
+    const Further which = further_of(row.name(i), cell.text);
     const bool known = std::find(taken.begin(), taken.end(), which) != taken.end();
     const bool first = std::find(seen.begin(), seen.end(), which) == seen.end();
     if (known && first) {
@@ -127,7 +130,7 @@ using RowTaker = std::function<void(const TopologyRow& row)>;
 /// blank, and a name alone is the title of what follows.
 void for_each_row(const ImportFile& file, std::size_t least, const std::vector<Further>& taken,
                   ImportContext& context, const RowTaker& take) {
-  CsvLines lines(file.text);
+  CsvLines lines(file.text, separator_of(file.text));
   CsvLine line;
   bool is_first = true;
   std::vector<std::string> header;

@@ -24,8 +24,10 @@ const std::set<std::string>& kinds() {
 
 bool is_of_hardware(const std::string& key) {
   static const std::set<std::string> kHardware = {
-      "num_ms",       "dn_bw",         "rn_bw",    "accumulation_buffer", "print_stats", "dataflow",
-      "hardware_cfg", "generate_tile", "generator"};
+      "num_ms",       "ms_rows",     "ms_cols",  "dn_bw",     "rn_bw",
+      "rn_type",      "mn_type",     "mem_ctrl", "dataflow",  "accumulation_buffer",
+      "hardware_cfg", "print_stats", "tile",     "generator", "generate_tile",
+      "path_to_tile"};
   return kHardware.count(key) != 0 || key.rfind("T_", 0) == 0;
 }
 

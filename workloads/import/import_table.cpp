@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -11,6 +13,7 @@
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/import/detect.hpp"
 #include "workloads/import/import_context.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -30,6 +33,11 @@ std::vector<std::string> model_keys() {
 
 std::vector<std::string> with_skip(std::vector<std::string> keys) {
   keys.emplace_back("skip");
+  return keys;
+}
+
+std::vector<std::string> with_prune(std::vector<std::string> keys) {
+  keys.emplace_back("prune");
   return keys;
 }
 
@@ -82,6 +90,7 @@ void read_file(const ImportFormat& format, const ImportFile& file, ImportContext
                const Pairs& settings) {
   const std::string& name = format.name;
   if (name == "smtx" || name == "mtx") import_matrix(file, context);
+  if (name == "folder") import_folder(file, context, model_settings(settings));
   if (name == "config") import_model_config(file, context, model_settings(settings));
   if (name == "requests") import_requests(file, context, model_settings(settings));
   if (name == "scalesim-gemm") import_scalesim_gemm(file, context);
@@ -91,7 +100,7 @@ void read_file(const ImportFormat& format, const ImportFile& file, ImportContext
   if (name == "chakra-json") import_chakra_json(file, context);
   if (name == "chakra") import_chakra(file, context);
   if (name == "onnx") import_onnx(file, context);
-  if (name == "npy") import_npy(file, context);
+  if (name == "npy" || name == "safetensors") import_arrays(file, context);
 }
 
 }  // namespace
@@ -111,7 +120,9 @@ const std::vector<ImportKey>& import_keys() {
        "chakra: collectives and transfers between chips, which systems alone run; default refuse"},
       {"dim", "NAME=N", "onnx: the size of a dimension that has a name; repeatable"},
       {"skip", "A,B,...", "onnx: operators to leave out; config: keys to leave out"},
-      {"member", "a name", "npy: the array of an .npz"},
+      {"member", "a name", "npy, safetensors: the array of a file that holds several"},
+      {"prune", "0, 1",
+       "npy, safetensors: leave out more, the smallest weights, to the --density that is given"},
   };
   return kKeys;
 }
@@ -121,6 +132,9 @@ const std::vector<ImportFormat>& import_formats() {
       {"smtx", "masks of the Deep Learning Matrix Collection", {"n", "batch-sizes"}},
       {"mtx", "Matrix Market", {"n", "batch-sizes"}},
       {"config", "config.json of a transformer, as Hugging Face has it", with_skip(model_keys())},
+      {"folder",
+       "folder of a model: config.json and its weights as safetensors, whose zeros are kept",
+       with_prune(with_skip(model_keys()))},
       {"scalesim-gemm", "SCALE-Sim GEMM topology", {"scalesim-config"}},
       {"scalesim-conv", "SCALE-Sim convolution topology", {"scalesim-config"}},
       {"onnx", "ONNX graph", {"dim", "skip"}},
@@ -133,9 +147,14 @@ const std::vector<ImportFormat>& import_formats() {
        "Chakra execution trace, protobuf",
        {"ranks", "comm-size", "drop-missing", "collectives"}},
       {"npy",
-       "given weights, to be pruned by magnitude",
-       {"n", "density", "pattern", "block", "member"}},
-      {"requests", "requests to a language model: time, prompt, target, cached",
+       "masks or weights of NumPy and SciPy: .npy, .npz",
+       {"n", "density", "pattern", "block", "member", "prune"}},
+      {"safetensors",
+       "matrices of a file of weights, or of an index of shards",
+       {"n", "density", "pattern", "block", "member", "prune"}},
+      {"requests",
+       "requests to a language model: of Lacuna, Azure, vidur, Mooncake, BurstGPT, LLMServingSim, "
+       "ONNXim",
        with_model({"model"})},
   };
   return kFormats;
@@ -143,13 +162,27 @@ const std::vector<ImportFormat>& import_formats() {
 
 namespace {
 
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+/// That of the content; files of arrays have not been read.
+std::string format_of(const ImportFile& file) {
+  if (is_folder(file.path)) return "folder";
+  const ArrayName name = split_array_name(file.path);
+  const auto arrays = file.text.empty() ? open_arrays(name.file) : nullptr;
+  if (arrays == nullptr) return detect_format(file.text, file.path);
+  return holds_tensors(*arrays) ? "safetensors" : "npy";
+}
+
 Imported import_files(const std::vector<ImportFile>& files, const Pairs& settings) {
   const Settings read(settings);
   const std::string* given = read.text("format");
   std::string name = given == nullptr ? "" : find_format(*given).name;
   ImportContext context(read);
   for (const ImportFile& file : files) {
-    const std::string found = given == nullptr ? detect_format(file.text, file.path) : name;
+    const std::string found = given == nullptr ? format_of(file) : name;
     if (name.empty()) name = found;
     if (found != name) {
       throw RequestError(fmt::format("{}: found format {}; allowed: that of the first file, {}",
@@ -175,7 +208,10 @@ Imported import_files(const std::vector<ImportFile>& files, const Pairs& setting
 Imported import_workload(const std::vector<std::string>& paths, const Pairs& settings) {
   std::vector<ImportFile> files;
   files.reserve(paths.size());
-  for (const std::string& path : paths) files.push_back({path, read_text_file(path)});
+  for (const std::string& path : paths) {
+    const bool parts = is_folder(path) || open_arrays(split_array_name(path).file) != nullptr;
+    files.push_back({path, parts ? "" : read_text_file(path)});
+  }
   return import_files(files, settings);
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "workloads/import/chakra_graph.hpp"
-#include "workloads/import/json_text.hpp"
+#include "workloads/trace/json_text.hpp"
 #include "workloads/trace/problem.hpp"
 
 namespace lacuna {

@@ -52,6 +52,7 @@ const std::set<std::string>& idle_keys() {
                                               "generation_config",
                                               "gradient_checkpointing",
                                               "id2label",
+                                              "image_token_id",
                                               "image_token_index",
                                               "init_std",
                                               "initializer_factor",
@@ -125,7 +126,10 @@ const std::set<std::string>& idle_keys() {
                                               "unsloth_fixed",
                                               "unsloth_version",
                                               "use_cache",
-                                              "use_return_dict"};
+                                              "use_return_dict",
+                                              "video_token_id",
+                                              "vision_end_token_id",
+                                              "vision_start_token_id"};
   return kKeys;
 }
 
@@ -241,6 +245,13 @@ std::optional<double> ModelConfig::fraction_in(Keys objects, const char* key) {
   return std::nullopt;
 }
 
+bool ModelConfig::scales(const char* key) {
+  const Json* value = take(key);
+  if (value == nullptr) return false;
+  if (!value->is_number()) fail(path_, key, "E202", *value, "a number");
+  return value->get<double>() != 1;
+}
+
 bool ModelConfig::flag(const char* key, bool otherwise) {
   const Json* value = take(key);
   if (value == nullptr) return otherwise;
@@ -282,6 +293,12 @@ std::vector<std::uint32_t> ModelConfig::integers(const char* key, std::uint64_t 
     list.push_back(static_cast<std::uint32_t>(number));
   }
   return list;
+}
+
+const Json& ModelConfig::object(const char* key) {
+  const Json* value = take(key);
+  if (value == nullptr || !value->is_object()) refuse(key, "", "an object");
+  return *value;
 }
 
 void ModelConfig::read(Keys keys) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/trace/text.hpp"
@@ -36,6 +37,8 @@ class ModelConfig {
   std::uint32_t required(const char* what, Keys keys, std::uint64_t most = kMostSide);
   /// The same, 0 too.
   std::uint32_t count(const char* key, std::uint32_t otherwise);
+  /// True if the key is a number other than 1; TraceError if it is no number.
+  bool scales(const char* key);
   /// A number in [0, 1].
   std::optional<double> fraction(Keys keys);
   /// That of `key` in the first of `objects` that has it.
@@ -45,6 +48,9 @@ class ModelConfig {
   /// A list of words, or of integers below `most`; empty if the key is not there.
   std::vector<std::string> words(const char* key);
   std::vector<std::uint32_t> integers(const char* key, std::uint64_t most);
+
+  /// An object; TraceError if the key is something else, or not there.
+  const nlohmann::json& object(const char* key);
 
   /// Reads keys that change nothing here, whatever they say.
   void read(Keys keys);
@@ -62,6 +68,10 @@ class ModelConfig {
 
   const std::string& path() const { return path_; }
 
+  /// Notes a part of the model that is no row.
+  void leave_out(std::string part) { left_out_.push_back(std::move(part)); }
+  const std::vector<std::string>& left_out() const { return left_out_; }
+
  private:
   const nlohmann::json* find(const char* key) const;  // null if it is absent
   const nlohmann::json* take(const char* key);        // and marks it
@@ -71,6 +81,7 @@ class ModelConfig {
   std::string path_;
   std::set<std::string> skipped_;
   std::set<std::string> read_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace lacuna

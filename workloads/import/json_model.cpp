@@ -10,11 +10,12 @@
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/generate/generator_table.hpp"
+#include "workloads/generate/module_rules.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/import/json_config.hpp"
-#include "workloads/import/json_text.hpp"
 #include "workloads/import/model_file.hpp"
 #include "workloads/import/model_types.hpp"
+#include "workloads/trace/json_text.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
 
@@ -90,14 +91,53 @@ Pairs with_type(const Pairs& settings, const std::string& type, ImportContext& c
   return result;
 }
 
-void refuse_quantization(const ModelConfig& config) {
+std::vector<std::string> words_in(const Json& json, const char* key) {
+  std::vector<std::string> words;
+  if (!json.contains(key) || !json[key].is_array()) return words;
+  for (const Json& each : json[key]) {
+    if (each.is_string()) words.push_back(each.get<std::string>());
+  }
+  return words;
+}
+
+/// The zeros that compression tools say a checkpoint has. Refuses what is quantised, and zeros of
+/// an unknown kind.
+std::vector<ModuleRule> read_sparsity(ModelConfig& config) {
+  std::vector<ModuleRule> rules;
   for (const char* key : {"quantization_config", "compression_config"}) {
     if (!config.has(key)) continue;
-    config.refuse(key, "",
-                  fmt::format("weights of the type of the other operands; --skip {} takes them as "
-                              "if they were not quantised",
-                              key));
+    const Json& all = config.object(key);
+    const auto groups = all.find("config_groups");
+    const bool quantised = !all.contains("sparsity_config") || all["sparsity_config"].is_null() ||
+                           (groups != all.end() && !groups->is_null() && !groups->empty());
+    if (quantised) {
+      config.refuse(
+          key, "",
+          fmt::format("weights of the type of the other operands; --skip {} takes them as "
+                      "if they were not quantised",
+                      key));
+    }
+    const Json& zeros = all["sparsity_config"];
+    const auto text = [&](const char* name) {
+      return zeros.contains(name) && zeros[name].is_string() ? zeros[name].get<std::string>() : "";
+    };
+    const std::string structure = text("sparsity_structure");
+    std::optional<double> share;
+    if (zeros.contains("global_sparsity") && zeros["global_sparsity"].is_number()) {
+      share = zeros["global_sparsity"].get<double>();
+    }
+    if (text("format") == "dense" && share.value_or(0) == 0) continue;
+    ModuleRule rule{pattern_of_sparsity(structure, share), words_in(zeros, "targets"),
+                    words_in(zeros, "ignore")};
+    if (rule.pattern.empty()) {
+      throw_problem({config.path() + ": key 'sparsity_config'", "E214", "", structure,
+                     "2:4, another N:M whose global_sparsity is N / M or the rest, or unstructured "
+                     "with its share",
+                     ""});
+    }
+    rules.push_back(std::move(rule));
   }
+  return rules;
 }
 
 void describe(const std::string& type, const ModelShape& shape, ImportContext& context) {
@@ -122,12 +162,13 @@ ModelFile read_model_file(const std::string& text, const std::string& path,
   const Objects objects = objects_of(json);
   ModelConfig config(objects.inner, objects.outer, path, skipped);
   const ModelType& type = find_model_type(config);
-  refuse_quantization(config);
   ModelFile file;
+  file.sparsity = read_sparsity(config);
   file.type = type.name;
   file.other_parts = objects.has_other_parts;
   file.numbers = type_of_numbers(config);
   file.shape = type.read(config);
+  file.left_out = config.left_out();
   config.read({"text_config", "vision_config", "audio_config"});
   config.neutral("is_encoder_decoder", "false");
   config.neutral("use_bfloat16", "false");
@@ -138,26 +179,49 @@ ModelFile read_model_file(const std::string& text, const std::string& path,
   return file;
 }
 
-void import_model_config(const ImportFile& file, ImportContext& context, const Pairs& settings) {
+ModelFile read_config(const std::string& path, const std::string& text, ImportContext& context,
+                      const Pairs& settings) {
   const std::string* skip = find_value(settings, "skip");
-  ModelFile model = read_model_file(
-      file.text, file.path, skip == nullptr ? std::vector<std::string>{} : split(*skip, ','));
+  ModelFile model =
+      read_model_file(text, path, skip == nullptr ? std::vector<std::string>{} : split(*skip, ','));
   ModelShape& shape = model.shape;
-  shape.name = context.new_id(file.stem());
+  shape.name = context.new_id(ImportFile{path, ""}.stem());
+  std::vector<std::string>& notes = context.result.notes;
   if (model.cut) {
-    context.result.notes.push_back(
+    notes.push_back(
         fmt::format("run_single_layer: {} of the layers of a deeper model", shape.layers));
   }
   if (model.other_parts) {
     context.result.warnings.push_back(fmt::format(
-        "{}: the language model alone; its parts for pictures or sounds are no rows", file.path));
+        "{}: the language model alone; its parts for pictures or sounds are no rows", path));
   }
-  if (skip != nullptr) context.result.notes.push_back(fmt::format("left out: {}", *skip));
+  notes.insert(notes.end(), model.left_out.begin(), model.left_out.end());
+  if (skip != nullptr) notes.push_back(fmt::format("left out: {}", *skip));
   describe(model.type, shape, context);
-  WorkloadTrace trace = generate_model(shape, with_type(settings, model.numbers, context));
+  return model;
+}
+
+void add_model(const ModelFile& model, const Pairs& settings, const std::vector<PatternRule>& rules,
+               ImportContext& context) {
+  WorkloadTrace trace =
+      generate_model(model.shape, with_type(settings, model.numbers, context), rules);
   context.result.trace.ops.insert(context.result.trace.ops.end(),
                                   std::make_move_iterator(trace.ops.begin()),
                                   std::make_move_iterator(trace.ops.end()));
+}
+
+void import_model_config(const ImportFile& file, ImportContext& context, const Pairs& settings) {
+  const ModelFile model = read_config(file.path, file.text, context, settings);
+  std::uint32_t layers = model.shape.layers;
+  context.settings().integer("layers", 1, layers);
+  std::vector<PatternRule> rules;
+  for (const ModuleRule& rule : model.sparsity) {
+    rules = rules_of(rule, model.shape, layers, file.path + ": sparsity_config");
+    context.result.notes.push_back(
+        fmt::format("sparsity_config: {} for {} weights of {} layers, drawn; its head stays dense",
+                    rule.pattern, rules.size(), layers));
+  }
+  add_model(model, settings, rules, context);
 }
 
 }  // namespace lacuna

@@ -242,6 +242,57 @@ ModelShape read_qwen3(ModelConfig& config) {
   return shape;
 }
 
+// Qwen2, with a layer that guesses a token further, which decoding does without.
+ModelShape read_mimo(ModelConfig& config) {
+  ModelShape shape = read_qwen2(config);
+  config.neutral("attention_bias", "true");
+  const std::uint32_t further = config.count("num_nextn_predict_layers", 0);
+  if (further != 0) {
+    config.leave_out(fmt::format("num_nextn_predict_layers: {} layer{} that predict further tokens",
+                                 further, further == 1 ? "" : "s"));
+  }
+  return shape;
+}
+
+/// Llama, but some layers do not rotate queries and keys: those with 0 in a list, or every fourth.
+ModelShape read_smollm3(ModelConfig& config) {
+  ModelShape shape = read_llama(config);
+  no_absent_kv_heads(config);
+  read_switched_window(config, shape);
+  constexpr std::uint32_t kUsual = 4;
+  const std::uint32_t interval = config.integer({"no_rope_layer_interval"}).value_or(kUsual);
+  const std::vector<std::uint32_t> rotates = config.integers("no_rope_layers", 2);
+  if (!rotates.empty() && rotates.size() != shape.layers) {
+    config.refuse("no_rope_layers", fmt::format("{} of them", rotates.size()),
+                  fmt::format("0 or 1 for each of the {} layers", shape.layers));
+  }
+  for (std::uint32_t l = 0; l < shape.layers; ++l) {
+    shape.unrotated.push_back(rotates.empty() ? (l + 1) % interval == 0 : rotates[l] == 0);
+  }
+  return shape;
+}
+
+// Norms of what blocks give instead of what they read, and of queries and keys over all heads.
+ModelShape read_olmo2(ModelConfig& config) {
+  ModelShape shape = read_rotary(config);
+  shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
+  if (shape.out_bias) config.refuse("attention_bias", "", "false");
+  shape.pre_norms = false;
+  shape.post_norms = true;
+  shape.qk_norm = QkNorm::width;
+  return shape;
+}
+
+// Llama with four factors, of which that of the scores is in an operation that is there anyway.
+ModelShape read_granite(ModelConfig& config) {
+  ModelShape shape = read_llama(config);
+  shape.scaled_embedding = config.scales("embedding_multiplier");
+  shape.scaled_residual = config.scales("residual_multiplier");
+  shape.scaled_logits = config.scales("logits_scaling");
+  config.scales("attention_multiplier");
+  return shape;
+}
+
 void read_experts(ModelConfig& config, ModelShape& shape, ModelConfig::Keys count,
                   ModelConfig::Keys width) {
   ExpertShape& experts = shape.experts;
@@ -266,6 +317,7 @@ ModelShape read_mixtral(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
   no_absent_kv_heads(config);
   read_experts(config, shape, {"num_local_experts"}, {"intermediate_size"});
+  shape.experts.of_mixtral = true;
   set_window(shape, config.integer({"sliding_window"}));
   config.read({"router_jitter_noise"});  // of training
   return shape;
@@ -276,7 +328,7 @@ ModelShape read_phimoe(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
   no_absent_kv_heads(config);
   read_experts(config, shape, {"num_local_experts"}, {"intermediate_size"});
-  shape.experts.one_by_one = true;
+  shape.experts.one_by_one = shape.experts.of_mixtral = true;
   shape.rms = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.head_bias = config.flag("lm_head_bias", false);
@@ -360,6 +412,7 @@ ModelShape read_gemma3(ModelConfig& config) {
 
 ModelShape read_phi3(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
+  shape.fused_weights = true;
   read_rotation(config, shape, {"partial_rotary_factor"}, 1);
   set_window(shape, config.integer({"sliding_window"}));
   shape.dropout.embedding = drops(config, "embd_pdrop", 0);
@@ -466,6 +519,11 @@ const std::vector<ModelType>& model_types() {
       {"qwen2", "Qwen2", read_qwen2},
       {"qwen2_moe", "Qwen2Moe", read_qwen2_moe},
       {"qwen3", "Qwen3", read_qwen3},
+      {"qwen3_vl_text", "Qwen3VL", read_qwen3},
+      {"mimo", "MiMo", read_mimo},
+      {"smollm3", "SmolLM3", read_smollm3},
+      {"olmo2", "Olmo2", read_olmo2},
+      {"granite", "Granite", read_granite},
       {"qwen3_moe", "Qwen3Moe", read_qwen3_moe},
       {"gemma", "Gemma", read_gemma},
       {"gemma2", "Gemma2", read_gemma2},

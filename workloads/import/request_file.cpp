@@ -3,9 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <memory>
 #include <optional>
 
+#include "workloads/import/json_request_lines.hpp"
+#include "workloads/import/request_columns.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
@@ -14,50 +20,124 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::array<const char*, 3> kColumns = {"arrival", "prompt", "output"};
-constexpr std::uint64_t kMostTokens = 1U << 24U;
-constexpr std::uint64_t kMostSeconds = 1'000'000'000;
-constexpr std::size_t kDecimals = 9;
+using Role = RequestColumn::Role;
 
-/// "12.5" as nanoseconds.
-std::optional<std::uint64_t> nanoseconds(std::string_view text) {
-  const std::size_t point = text.find('.');
-  std::uint64_t seconds = 0;
-  if (parse_integer(text.substr(0, point), 0, kMostSeconds, seconds) != IntegerError::none) {
-    return std::nullopt;
+constexpr std::uint64_t kMostTokens = 1U << 24U;
+
+std::vector<std::string> texts_of(const CsvLine& line) {
+  std::vector<std::string> texts;
+  for (const CsvCell& cell : line.cells) texts.push_back(cell.text);
+  return texts;
+}
+
+std::vector<std::string> names_in(std::string_view line) {
+  if (!line.empty() && line.front() == '{') return keys_of_json_line(line);
+  CsvLines lines(line, separator_of(line));
+  CsvLine header;
+  return lines.next(header) ? texts_of(header) : std::vector<std::string>{};
+}
+
+std::string known_headers() {
+  std::string text;
+  for (const RequestFormat& format : request_formats()) {
+    std::string names;
+    for (const RequestColumn& column : format.columns) {
+      if (column.required) names += (names.empty() ? "" : ",") + std::string(column.name);
+    }
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", names, format.name);
   }
-  std::uint64_t rest = 0;
-  if (point != std::string_view::npos) {
-    std::string decimals(text.substr(point + 1));
-    if (decimals.empty() || decimals.size() > kDecimals) return std::nullopt;
-    decimals.resize(kDecimals, '0');
-    if (parse_integer(decimals, 0, kMostSeconds, rest) != IntegerError::none) return std::nullopt;
-  }
-  return seconds * kMostSeconds + rest;
+  return text;
+}
+
+std::uint64_t unit_of(Role role) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  if (role == Role::seconds) return kSecond;
+  return role == Role::milliseconds ? kSecond / 1000 : 1;
+}
+
+/// A number as other programs write them: rounded to nanoseconds.
+bool parse_rounded(std::string_view text, std::uint64_t unit, std::uint64_t& nanoseconds) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result read = std::from_chars(text.data(), end, value);
+  constexpr double kMost = 1e18;
+  if (read.ec != std::errc() || read.ptr != end || !(value >= 0)) return false;
+  value = std::round(value * static_cast<double>(unit));
+  if (!(value <= kMost)) return false;
+  nanoseconds = static_cast<std::uint64_t>(value);
+  return true;
 }
 
 class RequestReader {
  public:
-  RequestReader(std::string_view text, const std::string& path) : lines_(text), path_(path) {}
+  explicit RequestReader(const std::string& path) : path_(path) {}
 
-  std::vector<ServingRequest> read() {
-    CsvLine line;
-    while (lines_.next(line)) {
-      if (line.kind != CsvLine::Kind::cells) continue;
-      if (!header_) {
-        header_ = true;
-        check_header(line);
-      } else {
-        take(line);
-      }
+  /// Takes the header; TraceError if it is that of no format.
+  void begin(const std::vector<std::string>& names, std::size_t line) {
+    format_ = find_request_format(names);
+    if (format_ == nullptr) {
+      const bool none = names.empty();
+      add(line, 1, none ? "E001" : "E101", "",
+          none ? "no header" : fmt::format("{}", fmt::join(names, ",")), known_headers());
+      problems_.throw_if_any();
     }
-    if (!header_) {
-      add(1, 1, "E001", "", "no header", "arrival,prompt,output");
-    } else if (requests_.empty() && !wrong_) {
+    for (const std::string& name : names) {
+      const RequestColumn* const column = format_->find(name);
+      if (column == nullptr) {
+        add(line, 1, "E102", "", name,
+            fmt::format("the columns of {}: {}", format_->name, columns()));
+      } else if (std::find(columns_.begin(), columns_.end(), column) != columns_.end()) {
+        add(line, 1, "E103", "", name, "each column once");
+      }
+      columns_.push_back(column);
+    }
+    problems_.throw_if_any();
+  }
+
+  void take(const CsvLine& line) {
+    if (line.cells.size() != columns_.size()) {
+      return add(line.number, line.cells[0].column, "E004", "",
+                 fmt::format("{} cells", line.cells.size()),
+                 fmt::format("{} cells", columns_.size()));
+    }
+    ServingRequest request;
+    std::optional<std::uint64_t> sum;
+    bool failed = false;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const CsvCell& cell = line.cells[i];
+      const RequestColumn& column = *columns_[i];
+      if (column.role == Role::prompt) request.prompt = tokens(line, cell, column, 1);
+      if (column.role == Role::cached) request.cached = tokens(line, cell, column, 0);
+      if (column.role == Role::sum) sum = tokens(line, cell, column, 0);
+      if (column.role == Role::output) {
+        request.output = tokens(line, cell, column, column.may_be_none ? 0 : 1);
+        failed = request.output == 0;
+      }
+      take_arrival(line, cell, column, request);
+    }
+    const std::uint64_t all = std::uint64_t{request.prompt} + request.output;
+    if (sum && *sum != all) {
+      add(line.number, 1, "E214", "", fmt::format("{} tokens in all", *sum),
+          fmt::format("{}, those of prompt and output", all));
+    }
+    if (request.cached >= request.prompt) {
+      add(line.number, 1, "E203", "", fmt::format("{} cached tokens", request.cached),
+          fmt::format("fewer than the {} of the prompt", request.prompt));
+    }
+    if (failed) {
+      ++failed_;
+    } else {
+      file_.requests.push_back(request);
+    }
+  }
+
+  RequestFile finish() {
+    if (file_.requests.empty() && !wrong_) {
       add(1, 1, "E001", "", "no row after the header", "a row");
     }
     problems_.throw_if_any();
-    return std::move(requests_);
+    note();
+    return std::move(file_);
   }
 
  private:
@@ -67,64 +147,134 @@ class RequestReader {
     problems_.add({place(path_, line, column), code, cell, found, allowed, "", line, column});
   }
 
-  void check_header(const CsvLine& line) {
-    bool same = line.cells.size() == kColumns.size();
-    for (std::size_t i = 0; same && i < kColumns.size(); ++i) {
-      same = line.cells[i].text == kColumns.at(i);
+  bool is_own() const { return format_ == &request_formats().front(); }
+
+  std::string columns() const {
+    std::string text;
+    for (const RequestColumn& column : format_->columns) {
+      if (*column.name != '\0') text += (text.empty() ? "" : ", ") + std::string(column.name);
     }
-    if (same) return;
-    std::string found;
-    for (const CsvCell& cell : line.cells) found += (found.empty() ? "" : ",") + cell.text;
-    add(line.number, line.cells[0].column, "E004", "", found, "arrival,prompt,output");
-    problems_.throw_if_any();  // of other columns nothing can be said
+    return text;
   }
 
-  void take(const CsvLine& line) {
-    if (line.cells.size() != kColumns.size()) {
-      return add(line.number, line.cells[0].column, "E004", "",
-                 fmt::format("{} cells", line.cells.size()), "3 cells");
-    }
-    ServingRequest request;
-    const CsvCell& arrival = line.cells[0];
-    if (const auto ns = nanoseconds(arrival.text)) {
-      request.arrival_ns = *ns;
-      if (*ns < latest_) {
-        add(line.number, arrival.column, "E203", kColumns[0], arrival.text,
-            "not before the line above: requests stand in the order of their arrival");
+  void take_arrival(const CsvLine& line, const CsvCell& cell, const RequestColumn& column,
+                    ServingRequest& request) {
+    if (column.role == Role::date) {
+      std::int64_t moment = 0;
+      bool zone = false;
+      if (!parse_date(cell.text, moment, zone)) {
+        return add(line.number, cell.column, "E202", column.name, cell.text,
+                   "a date such as 2023-11-16 18:15:46.6805900, with or without +00:00");
       }
-      latest_ = *ns;
+      if (!first_) {
+        first_ = moment;
+        has_zone_ = zone;
+      }
+      if (zone != has_zone_) {
+        return add(line.number, cell.column, "E202", column.name, cell.text,
+                   "a zone in all dates or in none");
+      }
+      request.arrival_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(moment - *first_, 0));
+      if (moment < *first_) return add_early(line, cell, column);
+    } else if (column.role == Role::seconds || column.role == Role::milliseconds ||
+               column.role == Role::nanoseconds) {
+      const std::uint64_t unit = unit_of(column.role);
+      if (!parse_time(cell.text, unit, request.arrival_ns) &&
+          (is_own() || !parse_rounded(cell.text, unit, request.arrival_ns))) {
+        return add(line.number, cell.column, "E202", column.name, cell.text,
+                   "seconds from 0 to 1000000000, with up to 9 decimals");
+      }
     } else {
-      add(line.number, arrival.column, "E202", kColumns[0], arrival.text,
-          "seconds from 0 to 1000000000, with up to 9 decimals");
+      file_.time_without_unit |= column.role == Role::unknown_time;
+      return;
     }
-    request.prompt = tokens(line, 1);
-    request.output = tokens(line, 2);
-    requests_.push_back(request);
+    file_.has_arrivals = true;
+    if (request.arrival_ns < latest_) return add_early(line, cell, column);
+    latest_ = request.arrival_ns;
   }
 
-  std::uint32_t tokens(const CsvLine& line, std::size_t column) {
-    const CsvCell& cell = line.cells[column];
-    std::uint64_t value = 1;
-    if (parse_integer(cell.text, 1, kMostTokens, value) != IntegerError::none) {
-      add(line.number, cell.column, "E202", kColumns.at(column), cell.text,
-          fmt::format("a whole number of tokens from 1 to {}", kMostTokens));
+  void add_early(const CsvLine& line, const CsvCell& cell, const RequestColumn& column) {
+    add(line.number, cell.column, "E203", column.name, cell.text,
+        "not before the line above: requests stand in the order of their arrival");
+  }
+
+  std::uint32_t tokens(const CsvLine& line, const CsvCell& cell, const RequestColumn& column,
+                       std::uint64_t least) {
+    const std::uint64_t most = column.role == Role::sum ? 2 * kMostTokens : kMostTokens;
+    std::uint64_t value = least;
+    if (parse_integer(cell.text, least, most, value) != IntegerError::none) {
+      add(line.number, cell.column, "E202", column.name, cell.text,
+          fmt::format("a whole number of tokens from {} to {}", least, most));
     }
     return static_cast<std::uint32_t>(value);
   }
 
-  CsvLines lines_;
+  void note() {
+    std::vector<std::string> idle;
+    for (const RequestColumn* const column : columns_) {
+      if (column->role == Role::idle && *column->name != '\0') idle.emplace_back(column->name);
+    }
+    if (!is_own()) {
+      file_.notes.push_back(
+          fmt::format("{} in the columns of {}", file_.requests.size(), format_->name));
+    }
+    if (!idle.empty()) {
+      const bool shared = std::find(idle.begin(), idle.end(), "hash_ids") != idle.end();
+      file_.notes.push_back(fmt::format(
+          "not used: {}{}", fmt::join(idle, ", "),
+          shared ? "; prompts that share a beginning are computed whole, each by itself" : ""));
+    }
+    if (failed_ != 0) {
+      file_.notes.push_back(fmt::format("{} requests without an answer are left out", failed_));
+    }
+    if (first_) {
+      file_.notes.push_back(fmt::format("arrivals are counted from the first one; dates {}",
+                                        has_zone_ ? "have their zones" : "say no zone"));
+    }
+  }
+
   const std::string& path_;
-  bool header_ = false;
+  const RequestFormat* format_ = nullptr;
+  std::vector<const RequestColumn*> columns_;
+  RequestFile file_;
+  ProblemList problems_;
   bool wrong_ = false;
   std::uint64_t latest_ = 0;
-  std::vector<ServingRequest> requests_;
-  ProblemList problems_;
+  std::optional<std::int64_t> first_;  // moment of the first request
+  bool has_zone_ = false;
+  std::size_t failed_ = 0;
 };
+
+/// Lines of a table, whatever writes it.
+using NextLine = std::function<bool(CsvLine&)>;
 
 }  // namespace
 
-std::vector<ServingRequest> read_requests(std::string_view text, const std::string& path) {
-  return RequestReader(text, path).read();
+bool is_request_header(std::string_view line) {
+  return find_request_format(names_in(line)) != nullptr;
+}
+
+RequestFile read_requests(std::string_view text, const std::string& path) {
+  const std::string_view first = first_line(text, false);
+  RequestReader reader(path);
+  CsvLine line;
+  NextLine next;
+  if (!first.empty() && first.front() == '{') {
+    const auto lines = std::make_shared<JsonLines>(text, path);
+    reader.begin(lines->columns(), 1);
+    next = [lines](CsvLine& into) { return lines->next(into); };
+  } else {
+    const auto lines = std::make_shared<CsvLines>(text, separator_of(first));
+    next = [lines](CsvLine& into) { return lines->next(into); };
+    while (next(line) && line.kind != CsvLine::Kind::cells) {
+    }
+    const bool none = line.kind != CsvLine::Kind::cells;
+    reader.begin(none ? std::vector<std::string>{} : texts_of(line), none ? 1 : line.number);
+  }
+  while (next(line)) {
+    if (line.kind == CsvLine::Kind::cells) reader.take(line);
+  }
+  return reader.finish();
 }
 
 }  // namespace lacuna

@@ -31,11 +31,12 @@ struct CsvLines::Reader {
 
 namespace {
 
-// Cuts one cell off at `at`; `at` is then behind its comma or beyond the end.
-CsvCell cut_cell(std::string_view line, std::size_t& at, std::size_t& open_quote) {
-  const std::size_t start = std::min(line.find_first_not_of(" \t", at), line.size());
+// Cuts one cell off at `at`; `at` is then behind its separator or beyond the end.
+CsvCell cut_cell(std::string_view line, char separator, std::size_t& at, std::size_t& open_quote) {
+  const char* const blanks = separator == '\t' ? " " : " \t";
+  const std::size_t start = std::min(line.find_first_not_of(blanks, at), line.size());
   if (start == line.size() || line[start] != '"') {
-    const std::size_t end = std::min(line.find(',', at), line.size());
+    const std::size_t end = std::min(line.find(separator, at), line.size());
     const std::string_view text = trimmed(line.substr(at, end - at));
     const std::size_t first = text.empty() ? at : start;
     at = end + 1;
@@ -49,8 +50,8 @@ CsvCell cut_cell(std::string_view line, std::size_t& at, std::size_t& open_quote
       cell.text += '"';
       ++i;
     } else {
-      const std::size_t behind = std::min(line.find_first_not_of(" \t", i + 1), line.size());
-      if (behind != line.size() && line[behind] != ',') break;  // text after a quoted cell
+      const std::size_t behind = std::min(line.find_first_not_of(blanks, i + 1), line.size());
+      if (behind != line.size() && line[behind] != separator) break;  // text after a quoted cell
       at = behind + 1;
       cell.text = trimmed(cell.text);
       return cell;
@@ -63,7 +64,13 @@ CsvCell cut_cell(std::string_view line, std::size_t& at, std::size_t& open_quote
 
 }  // namespace
 
-CsvLines::CsvLines(std::string_view text) : text_(text) {
+char separator_of(std::string_view text) {
+  const std::string_view line = first_line(text);
+  const bool tabs = line.find('\t') != std::string_view::npos;
+  return tabs && line.find(',') == std::string_view::npos ? '\t' : ',';
+}
+
+CsvLines::CsvLines(std::string_view text, char separator) : separator_(separator), text_(text) {
   // The reader is unsure of a last line without line feed.
   if (text_.empty() || text_.back() != '\n') text_ += '\n';
   reader_ = std::make_unique<Reader>(text_);
@@ -95,7 +102,7 @@ bool CsvLines::next(CsvLine& line) {
   }
   line.kind = CsvLine::Kind::cells;
   for (std::size_t at = 0; at <= text.size();) {
-    line.cells.push_back(cut_cell(text, at, line.open_quote));
+    line.cells.push_back(cut_cell(text, separator_, at, line.open_quote));
   }
   return true;
 }

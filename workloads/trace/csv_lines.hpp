@@ -25,11 +25,15 @@ struct CsvLine {
   std::size_t open_quote = 0;  // column of a quote that is not closed; 0 if all are
 };
 
+/// A tab if the first line with anything on it has tabs and no comma, else a comma.
+char separator_of(std::string_view text);
+
 /// Splits CSV text after RFC 4180 without line breaks in quotes. A line that begins with '#' is
 /// a comment. The text is valid UTF-8 without NUL; a byte-order mark is skipped.
 class CsvLines {
  public:
-  explicit CsvLines(std::string_view text);
+  /// Cells end at `separator`, a comma or a tab.
+  explicit CsvLines(std::string_view text, char separator = ',');
   ~CsvLines();
   CsvLines(const CsvLines&) = delete;
   CsvLines& operator=(const CsvLines&) = delete;
@@ -40,6 +44,7 @@ class CsvLines {
  private:
   struct Reader;
 
+  char separator_;
   std::string text_;  // ends in a line feed
   std::unique_ptr<Reader> reader_;
 };

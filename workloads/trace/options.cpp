@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
@@ -60,15 +61,10 @@ void read_ratio(const std::vector<std::string>& parts, std::size_t at, PatternSp
 
 // Of a path in place of a pattern no part is a name, and what is said is how files are given.
 void refuse_path(const std::string& text, const std::string& option) {
-  const std::filesystem::path path(text);
-  const std::string kind = path.extension().string();
+  const std::string kind = std::filesystem::path(split_array_name(text).file).extension().string();
   const bool is_path = text.find('/') != std::string::npos || kind == ".smtx" || kind == ".mtx" ||
-                       kind == ".npy" || kind == ".npz";
-  if (!is_path) return;
-  if (kind == ".npy" || kind == ".npz") {
-    fail(option, "E206", text, "file:PATH of a .smtx or .mtx file, or field=file:PATH of weights");
-  }
-  fail(option, "E206", text, "file:PATH of a .smtx or .mtx file", "file:" + text);
+                       kind == ".npy" || kind == ".npz" || kind == ".safetensors";
+  if (is_path) fail(option, "E206", text, "file:PATH of a matrix", "file:" + text);
 }
 
 // NAME[BLOCK]: the longest name that `text` begins with, as no block begins with a letter.
@@ -223,7 +219,7 @@ PatternSpec parse_pattern(const std::string& text, const std::string& option) {
     next = 1;
     if (spec.name == "file") {  // the rest is the path, colons and all
       spec.file = text.size() > 5 ? text.substr(5) : "";
-      if (spec.file.empty()) fail(where, "E201", "", "file:PATH of a .smtx or .mtx file");
+      if (spec.file.empty()) fail(where, "E201", "", "file:PATH of a matrix");
       return spec;
     }
     if (spec.name == "nm" && is_ratio(parts, 1)) {

@@ -55,7 +55,7 @@ std::string pattern_label(const PatternSpec& spec);
 /// A workload of one row `gemm` with id "gemm", named "MxKxN".
 WorkloadTrace gemm_workload(GemmShape shape);
 
-/// A workload of one row whose pattern is that of a .smtx or .mtx file, with n columns of X.
+/// A workload of one row whose pattern is that of a file, with n columns of X.
 WorkloadTrace matrix_workload(const std::string& path, std::uint32_t n);
 
 /// The same workload with `spec` on every gemm row, in place of what the row said; rows that

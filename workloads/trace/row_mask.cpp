@@ -12,7 +12,7 @@
 #include "models/sparsity/repattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
-#include "workloads/trace/matrix/npy_reader.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
@@ -22,13 +22,21 @@ namespace {
 
 Mask read_mask(const PatternSpec& spec, MaskShape shape) {
   Mask mask = read_pattern_file(spec.file).mask;
-  const std::string* unit = find_value(spec.args, "unit");
-  if (unit != nullptr && *unit == "block") {
-    // The file is the grid of blocks.
+  if (is_grid_of_blocks(spec)) {
     mask.rows *= spec.block_rows;
     mask.cols *= spec.block_cols;
     mask.block_rows = spec.block_rows;
     mask.block_cols = spec.block_cols;
+  } else if (spec.block_rows != 1 || spec.block_cols != 1) {
+    const std::uint64_t nnz = mask.nnz();
+    mask = mask.blocked(spec.block_rows, spec.block_cols);
+    const bool whole = mask.rows % spec.block_rows == 0 && mask.cols % spec.block_cols == 0;
+    if (!whole || mask.nnz() != nnz) {
+      throw TraceError(fmt::format(
+          "{}: error E211: found {} elements in blocks of {}x{} that hold {}; allowed: blocks that "
+          "are kept whole, or no block",
+          spec.file, nnz, spec.block_rows, spec.block_cols, mask.nnz()));
+    }
   }
   if (mask.rows != shape.rows || mask.cols != shape.cols) {
     throw TraceError(fmt::format("{}: error E211: found a pattern of {} x {}; allowed: {} x {}",
@@ -43,13 +51,13 @@ Mask source_mask(const LayerOp& op, MaskShape shape, std::uint64_t run_seed) {
   if (weights_file(spec).empty()) {
     return generate_mask(spec, shape.rows, shape.cols, row_seed(op, run_seed));
   }
-  const NpyMatrix weights = read_npy(weights_file(spec));
+  const Magnitudes weights = read_magnitudes(weights_file(spec));
   if (weights.rows != shape.rows || weights.cols != shape.cols) {
     throw TraceError(fmt::format("{}: error E211: found weights of {} x {}; allowed: {} x {}",
                                  weights_file(spec), weights.rows, weights.cols, shape.rows,
                                  shape.cols));
   }
-  return prune(spec, shape.rows, shape.cols, weights.magnitudes);
+  return prune(spec, shape.rows, shape.cols, weights.values);
 }
 
 std::size_t index_of(const WorkloadTrace& trace, const std::string& id) {
@@ -99,6 +107,11 @@ Mask after(const LayerOp& step, const LayerOp& op, const Mask& mask, std::uint64
 }
 
 }  // namespace
+
+bool is_grid_of_blocks(const PatternSpec& spec) {
+  const std::string* unit = find_value(spec.args, "unit");
+  return unit != nullptr && *unit == "block";
+}
 
 std::uint64_t row_seed(const LayerOp& op, std::uint64_t run_seed) {
   return op.seed.value_or(stream_seed(run_seed, op.id));
@@ -176,28 +189,10 @@ std::string mask_key(const LayerOp& op, const WorkloadTrace& trace, std::uint64_
   return key;
 }
 
-Mask read_x_file(const std::string& path) {
-  const bool array =
-      path.find(".npy") != std::string::npos || path.find(".npz") != std::string::npos;
-  if (!array) return read_pattern_file(path).mask.elements();
-  const NpyMatrix matrix = read_npy(path);
-  Mask mask;
-  mask.rows = matrix.rows;
-  mask.cols = matrix.cols;
-  mask.offsets.push_back(0);
-  for (std::uint64_t row = 0; row < matrix.rows; ++row) {
-    for (std::uint32_t column = 0; column < matrix.cols; ++column) {
-      if (matrix.magnitudes[row * matrix.cols + column] != 0) mask.columns.push_back(column);
-    }
-    mask.offsets.push_back(mask.columns.size());
-  }
-  return mask;
-}
-
 std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed) {
   if (op.x_pattern == "dense") return std::nullopt;
   if (op.x_pattern == "file") {
-    Mask mask = read_x_file(op.x_file);
+    Mask mask = read_pattern_file(op.x_file).mask.elements();
     if (mask.rows == op.k && mask.cols == op.n) return mask;
     throw TraceError(fmt::format("{}: error E211: found activations of {} x {}; allowed: {} x {}",
                                  op.x_file, mask.rows, mask.cols, op.k, op.n));

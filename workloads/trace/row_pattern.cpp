@@ -67,11 +67,11 @@ class PatternReader {
                   fmt::format("empty with pattern {}", spec_.name));
     }
     if (spec_.name == "file") {
-      if (spec_.file.empty()) cells_.fail_empty(Column::pattern_file, "a .smtx or .mtx file");
+      if (spec_.file.empty()) cells_.fail_empty(Column::pattern_file, "the file of a matrix");
       check_implied();
       const std::string* unit = check_keys({"unit"}, "");
       check_word("unit", unit, {"element", "block"});
-      if (unit == nullptr || *unit != "block") check_no_block();
+      if (unit == nullptr) check_no_block();
     } else if (spec_.name == "ref") {
       check_implied();
       check_keys({"of", "transpose"}, "of");

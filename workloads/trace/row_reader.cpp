@@ -301,7 +301,7 @@ class RowReader {
   void check_x_file() {
     const bool is_file = op_.x_pattern == "file";
     if (is_file && op_.x_file.empty()) {
-      cells_.fail_empty(Column::x_pattern_file, "a .npy, .npz, .smtx or .mtx file of k x n");
+      cells_.fail_empty(Column::x_pattern_file, "the file of a matrix of k x n");
     } else if (!is_file && !op_.x_file.empty() && !cells_.failed(Column::x_pattern)) {
       cells_.fail(Column::x_pattern_file, "E208", op_.x_file,
                   fmt::format("empty with x_pattern {}", op_.x_pattern));

@@ -73,6 +73,18 @@ IntegerError parse_integer(std::string_view text, std::uint64_t least, std::uint
   return IntegerError::none;
 }
 
+std::string_view first_line(std::string_view text, bool comments) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    line = trimmed(line);
+    if (!line.empty() && (comments || line.front() != '#')) return line;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return {};
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};

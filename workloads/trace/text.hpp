@@ -20,6 +20,10 @@ IntegerError parse_integer(std::string_view text, std::uint64_t least, std::uint
 constexpr std::uint64_t kMostSide = 0x7fffffff;
 constexpr std::uint64_t kMostProduct = 0x7fffffffffffffff;
 
+/// The first line with anything on it, without blanks at its ends; a comment, after '#', counts
+/// only with `comments`.
+std::string_view first_line(std::string_view text, bool comments = true);
+
 /// Without blanks and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 

@@ -11,7 +11,6 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/csv_lines.hpp"
-#include "workloads/trace/matrix/npy_reader.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
@@ -172,8 +171,11 @@ class TraceReader {
     auto shape = shapes_.find(file);
     if (shape == shapes_.end()) {
       try {
-        const Mask mask = read_pattern_file(file).mask;
-        shape = shapes_.insert({file, {mask.rows, mask.cols}}).first;
+        const auto [rows, cols] = sides_of_pattern_file(file);
+        shape = shapes_
+                    .insert({file,
+                             {static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols)}})
+                    .first;
       } catch (const TraceError& error) {
         cells.fail_verbatim(Column::pattern_file,
                             fmt::format("{} (pattern_file of row '{}', {}:{})", error.what(),
@@ -189,12 +191,11 @@ class TraceReader {
     set_weights_file(op.pattern, (folder / weights_file(op.pattern)).string());
     if (!check_files_) return;
     try {
-      const NpyMatrix weights = read_npy(weights_file(op.pattern));
+      const auto [rows, cols] = sides_of_pattern_file(weights_file(op.pattern));
       const MaskShape wanted = mask_shape(op);
       if (wanted.rows == 0 || wanted.cols == 0) return;
-      if (weights.rows == wanted.rows && weights.cols == wanted.cols) return;
-      cells.fail(Column::pattern_args, "E211",
-                 fmt::format("weights of {} x {}", weights.rows, weights.cols),
+      if (rows == wanted.rows && cols == wanted.cols) return;
+      cells.fail(Column::pattern_args, "E211", fmt::format("weights of {} x {}", rows, cols),
                  fmt::format("{} x {}", wanted.rows, wanted.cols));
     } catch (const TraceError& error) {
       cells.fail_verbatim(Column::pattern_args,
@@ -208,10 +209,9 @@ class TraceReader {
     op.x_file = (std::filesystem::path(path_).parent_path() / op.x_file).string();
     if (!check_files_) return;
     try {
-      const Mask mask = read_x_file(op.x_file);
-      if (mask.rows == op.k && mask.cols == op.n) return;
-      cells.fail(Column::x_pattern_file, "E211",
-                 fmt::format("activations of {} x {}", mask.rows, mask.cols),
+      const auto [rows, cols] = sides_of_pattern_file(op.x_file);
+      if (rows == op.k && cols == op.n) return;
+      cells.fail(Column::x_pattern_file, "E211", fmt::format("activations of {} x {}", rows, cols),
                  fmt::format("{} x {}, k x n", op.k, op.n));
     } catch (const TraceError& error) {
       cells.fail_verbatim(Column::x_pattern_file,
@@ -222,8 +222,9 @@ class TraceReader {
   static void check_file_shape(RowCells& cells, const LayerOp& op, MaskShape found) {
     const MaskShape wanted = mask_shape(op);
     if (wanted.rows == 0 || wanted.cols == 0) return;
-    const std::uint64_t rows = std::uint64_t{found.rows} * op.pattern.block_rows;
-    const std::uint64_t cols = std::uint64_t{found.cols} * op.pattern.block_cols;
+    const bool grid = is_grid_of_blocks(op.pattern);
+    const std::uint64_t rows = std::uint64_t{found.rows} * (grid ? op.pattern.block_rows : 1);
+    const std::uint64_t cols = std::uint64_t{found.cols} * (grid ? op.pattern.block_cols : 1);
     if (rows == wanted.rows && cols == wanted.cols) return;
     cells.fail(Column::pattern_file, "E211", fmt::format("a pattern of {} x {}", rows, cols),
                fmt::format("{} x {}", wanted.rows, wanted.cols));

@@ -26,7 +26,8 @@ void add_workload_options(CLI::App& verb, Options& o) {
   verb.add_option("--gemm", o.gemm, "one product Y[MxN] = W[MxK] X[KxN]")
       ->type_name("MxKxN")
       ->group(group);
-  verb.add_option("--matrix", o.matrix, "the product with the matrix of a file, .smtx or .mtx")
+  verb.add_option("--matrix", o.matrix,
+                  "the product with the matrix of a file: .smtx, .mtx, .npy, .npz, safetensors")
       ->type_name("FILE")
       ->group(group);
   verb.add_option("--n", o.n, "columns of X for --matrix")->type_name("N")->group(group);
@@ -350,6 +351,16 @@ void add_validate(CLI::App& app, Options& o) {
   validate.add_flag("--quiet", o.quiet, "print no progress");
 }
 
+/// An option of one value takes one: CLI11 would give it the files behind as well, as it keeps a
+/// list of what is given again.
+void take_one_value(CLI::App& app) {
+  for (CLI::Option* const option : app.get_options()) {
+    if (!option->get_positional() && option->get_expected_max() == 1)
+      option->allow_extra_args(false);
+  }
+  for (CLI::App* const verb : app.get_subcommands({})) take_one_value(*verb);
+}
+
 }  // namespace
 
 void add_verbs(CLI::App& app, Options& o) {
@@ -361,6 +372,7 @@ void add_verbs(CLI::App& app, Options& o) {
   add_describe(app, o);
   add_validate(app, o);
   add_plot_options(app, o);
+  take_one_value(app);
 }
 
 namespace {

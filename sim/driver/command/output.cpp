@@ -12,6 +12,7 @@
 #include <fstream>
 #include <set>
 
+#include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/event_outputs.hpp"
@@ -24,6 +25,7 @@
 #include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/scalesim_reports.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/given_masks.hpp"
 
 namespace lacuna {
@@ -62,36 +64,22 @@ Output::Output(const std::string& folder, const Options& options)
   if (options.energy_table) add_input(*options.energy_table);
 }
 
-namespace {
-
-/// Where the name of a file ends: before the member of an .npz.
-std::size_t end_of_name(const std::string& path) {
-  const std::size_t archive = path.rfind(".npz:");
-  return archive == std::string::npos ? path.size() : archive + std::string(".npz").size();
-}
-
-}  // namespace
-
 std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
   std::set<std::string> paths;
   for (const WorkloadTrace& workload : workloads) {
     if (!workload.path.empty()) paths.insert(workload.path);
     for (const LayerOp& op : workload.ops) {
-      if (!op.pattern.file.empty()) paths.insert(op.pattern.file);
-      if (!op.x_file.empty()) paths.insert(op.x_file.substr(0, end_of_name(op.x_file)));
+      for (const std::string& path : {op.pattern.file, weights_file(op.pattern), op.x_file}) {
+        if (!path.empty()) paths.insert(split_array_name(path).file);
+      }
     }
   }
   return paths;
 }
 
-namespace {
-
-/// The hash of an input: of its bytes, or of a mask that a program gave, as its name has it.
-std::string hash_of(const std::string& path) {
-  return sha256(find_given_mask(path) ? path : read_text(path, kLongestInput));
+std::string hash_of_input(const std::string& path) {
+  return find_given_mask(path) ? sha256(path) : sha256_of_file(path);
 }
-
-}  // namespace
 
 void add_file(ResultHeader& header, const std::string& path) {
   constexpr std::size_t kTables = 3;  // those of prices, at the end
@@ -99,7 +87,7 @@ void add_file(ResultHeader& header, const std::string& path) {
   const auto end = header.files.end() - static_cast<std::ptrdiff_t>(tables);
   const auto place =
       std::find_if(header.files.begin(), end, [&](const auto& file) { return file.first >= path; });
-  const std::string hash = sha256(read_text(path, kLongestInput));
+  const std::string hash = sha256_of_file(path);
   if (place != end && place->first == path) {
     place->second = hash;
   } else {
@@ -117,7 +105,7 @@ ResultHeader Output::header(const std::string& name,
   std::set<std::string> paths = input_files(workloads);
   paths.insert(inputs_.begin(), inputs_.end());
   for (const std::string& path : paths) {
-    header.files.emplace_back(path, hash_of(path));
+    header.files.emplace_back(path, hash_of_input(path));
   }
   // named without their folder, which differs between an installed and a built Lacuna
   for (const char* const table : {"energy_table.csv", "energy_set.csv", "energy_actions.csv"}) {

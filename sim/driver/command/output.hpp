@@ -21,6 +21,9 @@ namespace lacuna {
 /// The files that workloads were read from, theirs and those of their masks.
 std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads);
 
+/// The SHA-256 of an input: of its bytes, or of a mask that a program gave, as its name has it.
+std::string hash_of_input(const std::string& path);
+
 /// Adds a file with its hash to those that a result was made of, in the order in which they stand:
 /// by name, the tables of prices last.
 void add_file(ResultHeader& header, const std::string& path);

@@ -78,7 +78,7 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
   Journal::Facts facts = std::move(about);
   facts.emplace_back("version of lacuna", version());
   for (const std::string& path : input_files(workloads)) {
-    facts.emplace_back("SHA-256 of " + path, sha256(read_text(path, kLongestJournalled)));
+    facts.emplace_back("SHA-256 of " + path, hash_of_input(path));
   }
   for (const char* const name : {"energy_table.csv", "energy_set.csv", "energy_actions.csv"}) {
     facts.emplace_back(std::string("SHA-256 of ") + name,

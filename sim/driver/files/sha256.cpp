@@ -6,6 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <string_view>
+
+#include "sim/base/error.hpp"
 
 namespace lacuna {
 
@@ -56,22 +60,54 @@ void add_block(State& state, const char* block) {
   for (std::size_t i = 0; i < 8; ++i) state.at(i) += add.at(i);
 }
 
-}  // namespace
+constexpr State kFirst = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
 
-std::string sha256(const std::string& text) {
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+/// Adds all whole blocks of `text`; what is behind them is `rest`.
+void add_blocks(State& state, std::string_view text, std::string_view& rest) {
   std::size_t done = 0;
   for (; done + 64 <= text.size(); done += 64) add_block(state, text.data() + done);
+  rest = text.substr(done);
+}
+
+/// The digits after the last block, which is not whole, of `size` bytes in all.
+std::string digits(State& state, std::string_view rest, std::uint64_t size) {
   // the rest, a one, zeros, and the length in bits
-  std::string tail = text.substr(done) + '\x80';
+  std::string tail = std::string(rest) + '\x80';
   while (tail.size() % 64 != 56) tail += '\0';
-  const std::uint64_t bits = std::uint64_t{text.size()} * 8;
+  const std::uint64_t bits = size * 8;
   for (unsigned byte = 8; byte-- > 0;) tail += static_cast<char>(bits >> (8 * byte) & 0xffU);
   for (std::size_t at = 0; at < tail.size(); at += 64) add_block(state, tail.data() + at);
   std::string hex;
   for (const std::uint32_t word : state) hex += fmt::format("{:08x}", word);
   return hex;
+}
+
+}  // namespace
+
+std::string sha256(const std::string& text) {
+  State state = kFirst;
+  std::string_view rest;
+  add_blocks(state, text, rest);
+  return digits(state, rest, text.size());
+}
+
+std::string sha256_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw RequestError(fmt::format("{}: cannot be read", path));
+  std::string piece(std::size_t{1} << 20U, '\0');
+  State state = kFirst;
+  std::string_view rest;
+  std::uint64_t size = 0;
+  while (rest.empty()) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    const auto got = static_cast<std::size_t>(file.gcount());
+    if (got == 0) break;
+    size += got;
+    add_blocks(state, std::string_view(piece.data(), got), rest);  // a short one is the last
+  }
+  if (file.bad()) throw RequestError(fmt::format("{}: cannot be read", path));
+  return digits(state, rest, size);
 }
 
 }  // namespace lacuna

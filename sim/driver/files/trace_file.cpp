@@ -11,6 +11,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_writer.hpp"
 
@@ -35,9 +36,19 @@ void refuse_other_file(const std::string& path) {
       path, kFirstLine));
 }
 
+/// The whole path, without links in its folders: "a/../b" is b only if a is no link. The name of
+/// the file stays, as it may be a link whose target has none that says what it holds.
+fs::path settled(const fs::path& path) {
+  const fs::path whole = fs::absolute(path);
+  return fs::weakly_canonical(whole.parent_path()) / whole.filename();
+}
+
 /// Files that a row names, by whole paths: only from these can the way from a folder be told.
 void place_files(LayerOp& op) {
-  const auto whole = [](const std::string& path) { return fs::absolute(path).string(); };
+  const auto whole = [](const std::string& path) {
+    const ArrayName name = split_array_name(path);
+    return settled(name.file).string() + path.substr(name.file.size());
+  };
   if (!op.pattern.file.empty()) op.pattern.file = whole(op.pattern.file);
   if (!op.x_file.empty()) op.x_file = whole(op.x_file);
   const std::string weights = weights_file(op.pattern);
@@ -80,7 +91,7 @@ std::string trace_text(const WorkloadTrace& trace, const std::string& folder,
 void write_trace_file(const std::string& path, const WorkloadTrace& trace,
                       const std::vector<std::string>& comments) {
   refuse_other_file(path);
-  const fs::path folder = fs::absolute(path).parent_path();
+  const fs::path folder = settled(path).parent_path();
   WorkloadTrace placed = trace;
   for (LayerOp& op : placed.ops) place_files(op);
   write_whole_file(path, trace_text(placed, folder.string(), comments));

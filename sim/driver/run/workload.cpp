@@ -13,6 +13,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -92,6 +93,7 @@ void refuse_pipe(const char* option, const std::string& path) {
 
 /// What a file is, if it is none that --trace reads but one that something else does.
 std::string meant_instead(const std::string& path) {
+  if (open_arrays(path)) return "holds matrices: give it with --matrix, and --n";
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line) && line.find_first_not_of(" \t\r") == std::string::npos) {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/relations.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/system/store_system.hpp"
+#include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -23,8 +23,8 @@ constexpr const char* kKind = "row of a chip";
 
 /// Files are known by what is in them.
 std::string hash_of_file(const std::string& path) {
-  constexpr std::size_t kLongest = std::size_t{1} << 34U;
-  return path.empty() ? "" : sha256(read_text(path, kLongest));
+  const ArrayName name = split_array_name(path);
+  return path.empty() ? "" : sha256_of_file(name.file) + name.member;
 }
 
 /// All that the time of a row depends on, beside chip and seed.

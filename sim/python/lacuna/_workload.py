@@ -15,9 +15,9 @@ from ._machine import density_text, is_bool
 
 
 class Mask:
-    """Which elements of a matrix are kept: those of an array that are not zero, those that a SciPy
-    sparse matrix stores, or the pattern of a .npy, .smtx or .mtx file. An array is read where it
-    lies; `address` is where. Equal masks have equal names, which results show."""
+    """Which elements of a matrix are kept: those of an array or of a SciPy sparse matrix that are
+    not zero, or those of a file: .npy, .npz, safetensors ("FILE:MEMBER"), .smtx or .mtx. An array is
+    read where it lies; `address` is where. Equal masks have equal names, which results show."""
 
     def __init__(self, matrix: Any):
         self._own = _mask_of(matrix)
@@ -43,19 +43,20 @@ class Mask:
 
 def _mask_of(matrix: Any) -> _lacuna.Mask:
     if isinstance(matrix, (str, os.PathLike)):
-        path = os.fspath(matrix)
-        if path.endswith(".npy"):
-            return _lacuna.Mask.from_array(np.load(path, mmap_mode="r"))
-        return _lacuna.Mask.from_file(path)
+        return _lacuna.Mask.from_file(os.fspath(matrix))
     if isinstance(matrix, np.ma.MaskedArray):
         raise _lacuna.RequestError("found a masked array, whose masked elements have no value; "
                                    "allowed: what .filled(0) or .filled(1) makes of it")
     if hasattr(matrix, "tocsr"):
-        if getattr(matrix, "format", "") == "bsr":
+        if getattr(matrix, "format", "") == "bsr" and np.all(matrix.data):
             rows, columns = matrix.blocksize
             return _lacuna.Mask.from_csr(*matrix.shape, matrix.indptr, matrix.indices, rows,
                                          columns)
         rows = matrix.tocsr()
+        if not np.all(rows.data):
+            rows = rows.copy()
+            rows.eliminate_zeros()
+            rows.sort_indices()
         return _lacuna.Mask.from_csr(*rows.shape, rows.indptr, rows.indices, 1, 1)
     return _lacuna.Mask.from_array(matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix))
 
@@ -69,7 +70,7 @@ def as_mask(matrix: Any) -> Optional[Mask]:
 
 def refuse_path(name: str, word: Any) -> None:
     """A pattern in words is no path: a file is an object, or said as one."""
-    kinds = (".npy", ".smtx", ".mtx")
+    kinds = (".npy", ".npz", ".safetensors", ".smtx", ".mtx")
     if isinstance(word, str) and ":" not in word and word.lower().endswith(kinds):
         raise _lacuna.RequestError(
             f"{name}: found '{word}'; allowed: lacuna.Mask('{word}') of a file, an array, a SciPy "

@@ -35,10 +35,11 @@ void read_as(const std::string& reader, const std::string& text) {
         settings.insert(settings.end(),
                         {{"ranks", "4"}, {"comm-size", "64"}, {"drop-missing", "1"}});
       }
-      if (reader == "npy") settings.insert(settings.end(), {{"n", "4"}, {"density", "0.5"}});
+      if (reader == "npy" || reader == "safetensors") settings.insert(settings.end(), {{"n", "4"}});
       if (reader == "config") settings.insert(settings.end(), {{"layers", "1"}, {"tokens", "1"}});
       if (reader == "requests") settings.insert(settings.end(), {{"model", "bert-tiny"}});
-      parse_trace(format_trace(import_text(text, "input", settings).trace), "again.csv", false);
+      parse_trace(format_trace(import_text(text, "input." + reader, settings).trace), "again.csv",
+                  false);
     }
   } catch (const TraceError& error) {
     EXPECT_STRNE(error.what(), "");

@@ -5,10 +5,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "sim/base/error.hpp"
 #include "tests/support/paths.hpp"
+#include "workloads/generate/generator_table.hpp"
 #include "workloads/import/import_table.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/options.hpp"
@@ -329,7 +331,7 @@ std::string npy(const std::string& type, const std::string& shape, const std::st
 // Magnitudes 1 5 / 2 3 / 4 0: the three largest are 5, 3 and 4.
 TEST_F(Import, PrunesGivenWeightsByMagnitude) {
   const std::string data("\x01\xfb\x02\x03\xfc\x00", 6);
-  const Pairs half = {{"n", "4"}, {"density", "0.5"}};
+  const Pairs half = {{"n", "4"}, {"density", "0.5"}, {"prune", "1"}};
   const Imported imported = read(npy("|i1", "(3, 2)", data), half, "w.npy");
   const Mask mask = *make_mask(imported.trace.ops[0], imported.trace, 1);
   EXPECT_THAT(mask.offsets, ElementsAre(0, 1, 2, 3));
@@ -337,15 +339,20 @@ TEST_F(Import, PrunesGivenWeightsByMagnitude) {
   // in the order of Fortran: 1 3 / 5 4 / 2 0, of which 5 and 4 are in one row
   const Imported other = read(npy("|i1", "(3, 2)", data, "True"), half, "w.npy");
   EXPECT_THAT(make_mask(other.trace.ops[0], other.trace, 1)->offsets, ElementsAre(0, 1, 3, 3));
-  EXPECT_THAT([&] { read(npy("<i8", "(3, 2)", data), half); },
-              ThrowsMessage<TraceError>(HasSubstr("<f2, <f4, <f8, |i1")));
+  EXPECT_THAT([&] { read(npy("<c8", "(3, 2)", data), half); },
+              ThrowsMessage<TraceError>(HasSubstr("f2, f4, f8, i1")));
   EXPECT_THAT([&] { read(npy("|i1", "(3, 3)", data), half); },
               ThrowsMessage<TraceError>(HasSubstr("9 numbers")));
   EXPECT_THAT(
       [&] {
-        read(npy("|i1", "(3, 2)", data), {{"n", "4"}});
+        read(npy("|i1", "(3, 2)", data), {{"n", "4"}, {"prune", "1"}});
       },
-      ThrowsMessage<RequestError>(HasSubstr("give --density")));
+      ThrowsMessage<RequestError>(HasSubstr("needs --density")));
+  EXPECT_THAT(
+      [&] {
+        read(npy("|i1", "(3, 2)", data), {{"n", "4"}, {"density", "0.5"}});
+      },
+      ThrowsMessage<RequestError>(HasSubstr("or --prune beside them")));
 }
 
 TEST_F(Import, MakesOnePrefillAndADecodeStepForEachToken) {
@@ -362,6 +369,104 @@ TEST_F(Import, MakesOnePrefillAndADecodeStepForEachToken) {
     }
   }
   EXPECT_GT(prefill, 10U);
+}
+
+// A tool's own command line; 5 x 2 x 2 products.
+TEST_F(Import, TakesStonneLinesOfItsMeshes) {
+  const Imported imported = read(
+      "./stonne -DenseGEMM -M=5 -N=2 -K=2 -ms_rows=4 -ms_cols=4 -dn_bw=8 -rn_bw=16 -T_N=4 -T_M=4 "
+      "-T_K=1 -accumulation_buffer=1 -rn_type=\"TEMPORALRN\" -mn_type=\"OS_MESH\" "
+      "-mem_ctrl=\"TPU_OS_DENSE\"\n");
+  EXPECT_THAT(sizes(imported.trace.ops.at(0)), ElementsAre(5, 2, 2, 1));
+  EXPECT_EQ(macs(imported.trace), 20U);
+}
+
+// Version 2 of the tool takes a ninth number for the stride across, version 3 N:M for a sparsity.
+TEST_F(Import, TakesScaleSimLinesWithTabsAndANamelessCell) {
+  const std::string header =
+      "Layer name\tIFMAP Height\tIFMAP Width\tFilter Height\tFilter Width\tChannels\tNum Filter\t"
+      "Strides\n";
+  const Imported tabs = read(header + "C\t9\t9\t3\t3\t2\t6\t2\t1\nD\t9\t9\t3\t3\t2\t6\t2\t1:2\n");
+  // ceil((9 - 3 + 2) / 2) = 4 down, 9 - 3 + 1 = 7 across
+  EXPECT_THAT(sizes(tabs.trace.ops.at(0)), ElementsAre(6, 18, 28, 1));
+  EXPECT_THAT(sizes(tabs.trace.ops.at(1)), ElementsAre(6, 18, 16, 1));
+  EXPECT_EQ(pattern_label(tabs.trace.ops[1].pattern), "nm:1:2:pos=first:pad=1");
+  EXPECT_THAT([&] { read("Layer,M,N,K\na,1,2,3,4\n"); },
+              ThrowsMessage<TraceError>(HasSubstr("as it is none of 4 columns")));
+}
+
+const char* const kPruned =
+    R"({"model_type": "qwen3", "hidden_size": 64, "intermediate_size": 128, "head_dim": 16,
+"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 128,
+"max_position_embeddings": 512, "quantization_config": {"quant_method": "compressed-tensors",
+"sparsity_config": )";
+
+std::map<std::string, std::string> patterns_of(const Imported& imported) {
+  std::map<std::string, std::string> patterns;
+  for (const LayerOp& op : imported.trace.ops) patterns[op.layer] = pattern_label(op.pattern);
+  return patterns;
+}
+
+TEST_F(Import, ReadsZerosThatAConfigurationSays) {
+  const Pairs settings = {{"part", "weights"}, {"tokens", "1"}};
+  const auto zeros = [&](const std::string& said, const Pairs& more) {
+    return read(kPruned + said + "}}", more, "config.json");
+  };
+  const Imported all = zeros(R"({"format": "sparse-24-bitmask", "global_sparsity": 0.5,
+"sparsity_structure": "2:4", "targets": ["Linear"], "ignore": ["lm_head", "re:.*down_proj"]})",
+                             settings);
+  EXPECT_EQ(patterns_of(all)["l1.up"], "nm:2:4");
+  EXPECT_EQ(patterns_of(all)["l1.ffn2"], "dense");
+  EXPECT_THAT(all.notes, testing::Contains(HasSubstr("2:4 for 12 weights of 2 layers")));
+  const Imported some = zeros(R"({"format": "sparse-bitmask", "global_sparsity": 0.75,
+"sparsity_structure": "unstructured", "targets": ["re:model.layers.1.*_proj"], "ignore": []})",
+                              settings);
+  EXPECT_EQ(patterns_of(some)["l0.q"], "dense");
+  EXPECT_EQ(patterns_of(some)["l1.q"], "unstructured:0.25");
+  // rules beside it win
+  Pairs more = settings;
+  more.emplace_back("sparse", "l1.q=block16:0.25");
+  EXPECT_EQ(patterns_of(zeros(R"({"sparsity_structure": "2:4"})", more))["l1.q"], "block16:0.25");
+  EXPECT_THAT(
+      [&] { zeros(R"({"sparsity_structure": "1:4"})", settings); },
+      ThrowsMessage<TraceError>(HasSubstr("key 'sparsity_config': error E214: found '1:4'")));
+  EXPECT_THAT([&] { zeros("null", settings); },
+              ThrowsMessage<TraceError>(HasSubstr("--skip quantization_config")));
+}
+
+// In these tools N counts the zeros of M: where it differs from what is kept the share decides.
+TEST_F(Import, TakesRecipesAsRules) {
+  const auto made = [&](const std::string& recipe) {
+    const std::string path = write("recipe.yaml", recipe);
+    WorkloadTrace trace = generate_workload(
+        "qwen3-0.6b", {{"part", "weights"}, {"tokens", "1"}, {"layers", "2"}, {"sparse", path}});
+    return patterns_of({std::move(trace), {}, {}});
+  };
+  const std::string stage = "stage:\n  modifiers:\n    ";
+  auto rows = made(stage +
+                   "SparseGPTModifier:\n      sparsity: 0.5\n      mask_structure: '2:4'\n"
+                   "      targets: ['re:.*layers.1$']\n      ignore: ['re:.*lm_head']\n"
+                   "quantisation:\n  GPTQModifier:\n    ignore: [lm_head]\n");
+  EXPECT_EQ(rows["l0.q"], "dense");
+  EXPECT_EQ(rows["l1.q"], "nm:2:4");
+  rows = made(stage +
+              "WandaPruningModifier:\n      sparsity: 0.25\n      mask_structure: '1:4'\n"
+              "      targets: [Linear]\n");
+  EXPECT_EQ(rows["l0.ffn2"], "nm:3:4");
+  rows = made("- !MagnitudePruningModifier\n  sparsity: 0.75\n  targets: __ALL_PRUNABLE__\n");
+  EXPECT_EQ(rows["l1.gate"], "unstructured:0.25");
+  const auto refuses = [&](const std::string& recipe, const std::string& reason) {
+    EXPECT_THAT([&] { made(recipe); }, ThrowsMessage<RequestError>(HasSubstr(reason))) << recipe;
+  };
+  refuses("modifiers:\n  - !GMPruningModifier\n    final_sparsity: 0.8\n", "trace schedule");
+  refuses(stage + "WandaPruningModifier:\n      sparsity: 0.5\n      mask_structure: '1:4'\n",
+          "which is N / M");
+  refuses(stage + "SparseGPTModifier:\n      sparsity: [0.5, 0.6]\n", "recipe.yaml:4");
+  refuses(stage + "SparseGPTModifier:\n      sparsity: 0.5\n      targets: [\"re:(\"]\n",
+          "no regular expression");
+  refuses(stage + "SparseGPTModifier:\n      sparsity: 0.5\n      targets: [fc9]\n",
+          "names like model.layers.0.self_attn.q_proj");
+  refuses("a: 1\n", "no modifier that prunes");
 }
 
 std::string seed_input(const std::string& name) {
@@ -384,7 +489,8 @@ TEST_F(Import, TakesTheOperandThatTimeloopCallsWeights) {
 
 TEST_F(Import, ReadsCompressedArrays) {
   const Imported imported =
-      read(seed_input("npy/small.npz"), {{"n", "4"}, {"density", "0.5"}, {"member", "w"}}, "w.npz");
+      read(seed_input("npy/small.npz"),
+           {{"n", "4"}, {"density", "0.5"}, {"prune", "1"}, {"member", "w"}}, "w.npz");
   // magnitudes 1 2 3 / 4 5 6
   EXPECT_THAT(make_mask(imported.trace.ops[0], imported.trace, 1)->offsets, ElementsAre(0, 0, 3));
 }

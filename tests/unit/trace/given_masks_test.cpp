@@ -29,7 +29,6 @@ std::shared_ptr<const Mask> diagonal(std::uint32_t side) {
 TEST(GivenMask, StandsWhereverAFileMayStand) {
   const GivenMask given(diagonal(4));
   EXPECT_EQ(read_pattern_file(given.name()).mask, *diagonal(4));
-  EXPECT_EQ(read_x_file(given.name()), *diagonal(4));
 }
 
 TEST(GivenMask, EqualMasksHaveEqualNamesAndOthersHaveNot) {

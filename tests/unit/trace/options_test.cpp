@@ -58,8 +58,8 @@ TEST(Options, CombineToAPattern) {
 TEST(Options, APathIsNotCutAtItsFirstDigit) {
   EXPECT_THAT(error_of({"/tmp/h2/w.smtx", {}, {}, {}}),
               StrEq("--pattern /tmp/h2/w.smtx: error E206: found '/tmp/h2/w.smtx'; allowed: "
-                    "file:PATH of a .smtx or .mtx file; did you mean 'file:/tmp/h2/w.smtx'?"));
-  EXPECT_THAT(error_of({"w.npy", {}, {}, {}}), HasSubstr("field=file:PATH of weights"));
+                    "file:PATH of a matrix; did you mean 'file:/tmp/h2/w.smtx'?"));
+  EXPECT_THAT(error_of({"w.npy", {}, {}, {}}), HasSubstr("did you mean 'file:w.npy'"));
 }
 
 TEST(Options, AreRefusedWithTheirCode) {

@@ -144,8 +144,9 @@ class MtxReader {
     return static_cast<std::uint32_t>(index - 1);
   }
 
-  void read_value() {
-    if (!values_) return;
+  // True if the value is not zero.
+  bool read_value() {
+    if (!values_) return true;
     const std::string_view word = tokens_.next_word();
     double value = 0;
     // from_chars takes no '+', which other programs write.
@@ -159,7 +160,7 @@ class MtxReader {
       }
       value = 1;
     }
-    if (value == 0) ++file_.explicit_zeros;
+    return value != 0;
   }
 
   void end_entry() {
@@ -173,7 +174,7 @@ class MtxReader {
     if (!next_content_line(false)) fail_count(fmt::format("{}", number), count_);
     const std::uint32_t row = read_index(file_.mask.rows, "row");
     const std::uint32_t col = read_index(file_.mask.cols, "column");
-    read_value();
+    if (!read_value()) ++file_.explicit_zeros;
     end_entry();
     add(row, col);
   }
@@ -187,9 +188,9 @@ class MtxReader {
                                                                      : col + 1;
       for (std::uint32_t row = first; row < file_.mask.rows; ++row, ++number) {
         if (!next_content_line(false)) fail_count(fmt::format("{}", number), count_);
-        read_value();
+        const bool kept = read_value();
         end_entry();
-        add(row, col);
+        if (kept) add(row, col);
       }
     }
   }

@@ -1,128 +1,177 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/matrix/npy_zip.hpp"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
-#include <vector>
-
-#include "workloads/trace/matrix/npy_reader.hpp"
-#include "workloads/trace/problem.hpp"
+#include <utility>
 
 namespace lacuna {
 namespace {
 
-// Little-endian numbers of an archive; a place outside of it is a damage.
-class Bytes {
+// Numbers of an archive, the lowest byte first; a place outside of it is a damage.
+class Numbers {
  public:
-  Bytes(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+  Numbers(std::string bytes, const std::string& path) : bytes_(std::move(bytes)), path_(path) {}
 
-  std::uint32_t word(std::size_t at) const { return short_word(at) | (short_word(at + 2) << 16U); }
-  std::uint32_t short_word(std::size_t at) const {
-    const std::string_view two = part(at, 2);
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(two[0])) |
-           static_cast<std::uint32_t>(static_cast<unsigned char>(two[1])) << 8U;
-  }
-  std::string_view part(std::size_t at, std::size_t size) const {
-    if (at > bytes_.size() || size > bytes_.size() - at) {
-      refuse_npy(path_, "an archive that is cut off", "a whole one");
+  std::uint64_t at(std::size_t place, std::size_t size) const {
+    std::uint64_t number = 0;
+    const std::string digits = text(place, size);
+    for (std::size_t i = size; i-- > 0;) {
+      number = number << 8U | static_cast<unsigned char>(digits[i]);
     }
-    return bytes_.substr(at, size);
+    return number;
   }
+  std::string text(std::size_t place, std::size_t size) const {
+    if (place > bytes_.size() || size > bytes_.size() - place) {
+      refuse_array(path_, "an archive that is cut off", "a whole one");
+    }
+    return bytes_.substr(place, size);
+  }
+  std::size_t size() const { return bytes_.size(); }
 
  private:
-  std::string_view bytes_;
+  std::string bytes_;
   const std::string& path_;
 };
 
-/// An entry of the central directory.
-struct Member {
-  std::string name;
-  std::uint32_t method = 0;
-  std::uint32_t packed = 0;
-  std::uint32_t size = 0;
-  std::uint32_t offset = 0;
+constexpr std::uint64_t kElsewhere = 0xffffffff;  // a number that stands in the large form
+
+/// Replaces the numbers that did not fit by those of the extra field for large archives.
+void read_large(const Numbers& entry, std::size_t at, std::size_t end, ZipMember& member) {
+  for (; at + 4 <= end; at += 4 + entry.at(at + 2, 2)) {
+    if (entry.at(at, 2) != 1) continue;
+    std::size_t next = at + 4;
+    for (std::uint64_t* number : {&member.size, &member.packed, &member.offset}) {
+      if (*number != kElsewhere) continue;
+      *number = entry.at(next, 8);
+      next += 8;
+    }
+  }
+}
+
+/// Where the directory begins, and how many entries it has.
+std::pair<std::uint64_t, std::uint64_t> find_directory(PartFile& file) {
+  constexpr std::uint64_t kEnd = 22;
+  constexpr std::uint64_t kLongestComment = 0xffff;
+  const std::uint64_t looked = std::min(file.size(), kEnd + kLongestComment);
+  const std::string tail = file.part(file.size() - looked, looked);
+  const std::size_t end = tail.rfind("PK\x05\x06");
+  if (end == std::string::npos) {
+    refuse_array(file.path(), "an archive without a directory", "a whole zip archive");
+  }
+  const Numbers last(tail.substr(end), file.path());
+  std::uint64_t begin = last.at(16, 4);
+  std::uint64_t count = last.at(10, 2);
+  constexpr std::uint64_t kManyEntries = 0xffff;
+  constexpr std::size_t kLocator = 20;
+  const bool large = begin == kElsewhere || count == kManyEntries;
+  if (!large || end < kLocator || tail.compare(end - kLocator, 4, "PK\x06\x07") != 0) {
+    return {begin, count};
+  }
+  const Numbers locator(tail.substr(end - kLocator, kLocator), file.path());
+  const Numbers whole(file.part(locator.at(8, 8), 56), file.path());
+  return {whole.at(48, 8), whole.at(32, 8)};
+}
+
+/// Inflates, or passes on what is stored, and checks what comes out.
+class Unzipped : public ByteSource {
+ public:
+  Unzipped(std::unique_ptr<ByteSource> packed, const ZipMember& member, std::string path)
+      : packed_(std::move(packed)), member_(member), path_(std::move(path)) {
+    constexpr int kRaw = -15;  // no header of zlib
+    if (deflated() && inflateInit2(&stream_, kRaw) != Z_OK) damaged();
+  }
+  ~Unzipped() override {
+    if (deflated()) inflateEnd(&stream_);
+  }
+
+  std::size_t read(char* into, std::size_t most) override {
+    const std::size_t wanted = std::min<std::uint64_t>(most, member_.size - done_);
+    const std::size_t got = deflated() ? inflated(into, wanted) : packed_->read(into, wanted);
+    if (got != wanted) damaged();
+    check_ = crc32_z(check_, reinterpret_cast<const Bytef*>(into), got);  // NOLINT
+    done_ += got;
+    if (done_ == member_.size && check_ != member_.check) damaged();
+    return got;
+  }
+
+ private:
+  static constexpr std::uint32_t kDeflated = 8;
+
+  bool deflated() const { return member_.method == kDeflated; }
+
+  [[noreturn]] void damaged() const {
+    refuse_array(path_, "a damaged member", "the bytes that were packed");
+  }
+
+  std::size_t inflated(char* into, std::size_t wanted) {
+    stream_.next_out = reinterpret_cast<Bytef*>(into);  // NOLINT(*-reinterpret-cast)
+    stream_.avail_out = static_cast<uInt>(wanted);
+    while (stream_.avail_out != 0) {
+      if (stream_.avail_in == 0) {
+        const std::size_t more = packed_->read(piece_.data(), piece_.size());
+        stream_.next_in = reinterpret_cast<Bytef*>(piece_.data());  // NOLINT(*-reinterpret-cast)
+        stream_.avail_in = static_cast<uInt>(more);
+        if (more == 0) break;
+      }
+      if (inflate(&stream_, Z_NO_FLUSH) != Z_OK) break;
+    }
+    return wanted - stream_.avail_out;
+  }
+
+  std::unique_ptr<ByteSource> packed_;
+  ZipMember member_;
+  std::string path_;
+  z_stream stream_{};
+  std::string piece_ = std::string(std::size_t{1} << 16U, '\0');
+  std::uint64_t done_ = 0;
+  std::size_t check_ = 0;
 };
-
-std::vector<Member> read_directory(std::string_view text, const std::string& path) {
-  constexpr std::size_t kEndSize = 22;
-  constexpr std::size_t kEntrySize = 46;
-  const std::size_t end = text.rfind("PK\x05\x06");
-  if (end == std::string_view::npos || text.size() < kEndSize) {
-    refuse_npy(path, "an archive without a directory", "a zip archive");
-  }
-  const Bytes bytes(text, path);
-  const std::uint32_t count = bytes.short_word(end + 10);
-  std::size_t at = bytes.word(end + 16);
-  std::vector<Member> entries;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (bytes.part(at, 4) != "PK\x01\x02") refuse_npy(path, "a damaged directory", "a zip archive");
-    Member entry;
-    entry.method = bytes.short_word(at + 10);
-    entry.packed = bytes.word(at + 20);
-    entry.size = bytes.word(at + 24);
-    entry.offset = bytes.word(at + 42);
-    const std::size_t name = bytes.short_word(at + 28);
-    entry.name = std::string(bytes.part(at + kEntrySize, name));
-    at += kEntrySize + name + bytes.short_word(at + 30) + bytes.short_word(at + 32);
-    entries.push_back(std::move(entry));
-  }
-  return entries;
-}
-
-std::string inflated(std::string_view packed, std::size_t size, const std::string& path) {
-  std::string result(size, '\0');
-  z_stream stream{};
-  constexpr int kRaw = -15;  // no header of zlib
-  if (inflateInit2(&stream, kRaw) != Z_OK)
-    refuse_npy(path, "a member that cannot be read", "deflate");
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));  // NOLINT
-  stream.avail_in = static_cast<uInt>(packed.size());
-  stream.next_out = reinterpret_cast<Bytef*>(result.data());  // NOLINT(*-reinterpret-cast)
-  stream.avail_out = static_cast<uInt>(size);
-  const int status = inflate(&stream, Z_FINISH);
-  const bool whole = status == Z_STREAM_END && stream.avail_out == 0;
-  inflateEnd(&stream);
-  if (!whole) refuse_npy(path, "a damaged member", "deflated bytes of the size that is said");
-  return result;
-}
 
 }  // namespace
 
-std::string unzip(std::string_view bytes, const std::string& path, const std::string& member) {
-  const std::vector<Member> entries = read_directory(bytes, path);
-  std::vector<std::string> names;
-  const Member* chosen = nullptr;
-  for (const Member& entry : entries) {
-    names.push_back(quotable(entry.name));
-    const bool named = entry.name == member || entry.name == member + ".npy";
-    if (named || (member.empty() && entries.size() == 1)) chosen = &entry;
+std::vector<ZipMember> zip_members(PartFile& file) {
+  constexpr std::size_t kEntry = 46;
+  const auto [begin, count] = find_directory(file);
+  const Numbers directory(file.part(begin, file.size()), file.path());
+  std::vector<ZipMember> members;
+  std::size_t at = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (directory.text(at, 4) != "PK\x01\x02") {
+      refuse_array(file.path(), "a damaged directory", "a whole zip archive");
+    }
+    ZipMember member;
+    member.method = static_cast<std::uint32_t>(directory.at(at + 10, 2));
+    member.check = static_cast<std::uint32_t>(directory.at(at + 16, 4));
+    member.packed = directory.at(at + 20, 4);
+    member.size = directory.at(at + 24, 4);
+    member.offset = directory.at(at + 42, 4);
+    const std::size_t name = directory.at(at + 28, 2);
+    const std::size_t extra = directory.at(at + 30, 2);
+    member.name = directory.text(at + kEntry, name);
+    at += kEntry + name;
+    read_large(directory, at, at + extra, member);
+    at += extra + directory.at(at - kEntry - name + 32, 2);
+    members.push_back(std::move(member));
   }
-  if (chosen == nullptr) {
-    refuse_npy(path,
-               member.empty() ? "several arrays" : fmt::format("no array '{}'", quotable(member)),
-               fmt::format("one of {}", fmt::join(names, ", ")));
-  }
-  constexpr std::uint64_t kMostGrowth = 16;
-  constexpr std::uint64_t kSpare = std::uint64_t{1} << 20U;
-  if (chosen->size > kMostGrowth * bytes.size() + kSpare) {
-    refuse_npy(path, fmt::format("an array of {} bytes", chosen->size),
-               "at most 16 times the file and a MiB");
-  }
-  const Bytes archive(bytes, path);
-  constexpr std::size_t kLocalSize = 30;
-  const std::size_t at = chosen->offset;
-  if (archive.part(at, 4) != std::string_view("PK\x03\x04", 4)) {
-    refuse_npy(path, "a damaged member", "a zip archive");
-  }
-  const std::size_t start =
-      at + kLocalSize + archive.short_word(at + 26) + archive.short_word(at + 28);
-  const std::string_view packed = archive.part(start, chosen->packed);
+  return members;
+}
+
+std::unique_ptr<ByteSource> unzip(PartFile& file, const ZipMember& member) {
+  constexpr std::uint64_t kHeader = 30;
   constexpr std::uint32_t kStored = 0;
   constexpr std::uint32_t kDeflated = 8;
-  if (chosen->method == kStored) return std::string(packed);
-  if (chosen->method == kDeflated) return inflated(packed, chosen->size, path);
-  refuse_npy(path, fmt::format("compression {}", chosen->method), "stored or deflated");
+  const Numbers header(file.part(member.offset, kHeader), file.path());
+  if (header.text(0, 4) != std::string("PK\x03\x04", 4)) {
+    refuse_array(file.path(), "a damaged member", "a whole zip archive");
+  }
+  if (member.method != kStored && member.method != kDeflated) {
+    refuse_array(file.path(), fmt::format("compression {}", member.method), "stored or deflated");
+  }
+  const std::uint64_t start = member.offset + kHeader + header.at(26, 2) + header.at(28, 2);
+  return std::make_unique<Unzipped>(file.source(start, member.packed), member, file.path());
 }
 
 }  // namespace lacuna

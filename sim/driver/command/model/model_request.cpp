@@ -117,7 +117,8 @@ void check_request(const Options& options) {
 }
 
 /// A model by its name, or what a config.json says; `remark` gets what of that is left out.
-ModelShape shape_of(const std::string& model, std::string& remark) {
+ModelShape shape_of(const Options& options, std::string& remark) {
+  const std::string& model = *options.model;
   if (!std::filesystem::is_regular_file(model)) return find_model_shape(model);
   const ModelFile file = read_model_file(read_text_file(model), model);
   ModelShape shape = file.shape;
@@ -126,10 +127,37 @@ ModelShape shape_of(const std::string& model, std::string& remark) {
     remark += fmt::format("\nOperands are fp16, which has {} bytes as the {} of {}.",
                           file.numbers == "bf16" ? "as many" : "half as many", file.numbers, model);
   }
+  for (const ModuleRule& zeros : file.sparsity) {
+    if (options.weights.empty()) {
+      throw RequestError(fmt::format(
+          "--model {}: its sparsity_config says {}; allowed: --weights beside it, such as all={}, "
+          "or another pattern",
+          model, zeros.pattern, zeros.pattern));
+    }
+    remark += fmt::format("\nThe file says weights of {}; --weights stands.", zeros.pattern);
+  }
+  for (const std::string& part : file.left_out) remark += fmt::format("\nLeft out: {}.", part);
   if (file.other_parts) {
     remark += "\nThe language model alone: its parts for pictures or sounds are left out.";
   }
   return shape;
+}
+
+/// The requests of a file; `remark` gets what of it is not used.
+std::vector<ServingRequest> requests_of(const std::string& path, std::string& remark) {
+  RequestFile file = read_requests(read_text_file(path), path);
+  if (file.time_without_unit) {
+    throw RequestError(fmt::format(
+        "--requests {}: its times of arrival have no unit that is known; allowed: a column "
+        "arrival in their place, in seconds",
+        path));
+  }
+  for (const std::string& note : file.notes) remark += fmt::format("\nRequests: {}.", note);
+  if (!file.has_arrivals) remark += "\nRequests: all are there at the beginning.";
+  const bool cached = std::any_of(file.requests.begin(), file.requests.end(),
+                                  [](const ServingRequest& each) { return each.cached != 0; });
+  if (cached) remark += "\nRequests: cached tokens are computed as the others.";
+  return std::move(file.requests);
 }
 
 constexpr std::uint32_t kEnds = 128;  // columns of head and tail
@@ -187,8 +215,8 @@ bool begins(const std::string& text, const std::string& with) {
 ModelRequest read_model_request(const Options& options, const MachineTable& kinds) {
   check_request(options);
   std::string remark;
-  ModelRequest request{
-      options, kinds, shape_of(*options.model, remark), {}, {}, run_settings(options), {}, remark};
+  ModelRequest request{options, kinds, shape_of(options, remark), {}, {}, run_settings(options),
+                       {},      remark};
   if (options.layers) {
     const std::uint32_t layers = whole("--layers", *options.layers);
     if (layers > request.model.layers) {
@@ -210,7 +238,7 @@ ModelRequest read_model_request(const Options& options, const MachineTable& kind
                        setting.origin);
   }
   if (options.requests) {
-    request.requests = read_requests(read_text_file(*options.requests), *options.requests);
+    request.requests = requests_of(*options.requests, request.remark);
   }
   return request;
 }

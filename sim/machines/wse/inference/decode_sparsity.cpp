@@ -14,8 +14,8 @@
 #include "sim/base/mix.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/mapping/wse/inference/decode_tiles.hpp"
+#include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 
@@ -48,7 +48,7 @@ Mask inputs_mask(const DecodeSparsity::Inputs& inputs, const char* what, std::ui
                  std::uint32_t sequences, const char* columns, std::uint64_t seed) {
   if (inputs.name == "bernoulli") return bernoulli_mask(rows, sequences, inputs.density, seed);
   if (inputs.name == "channel") return channel_mask(rows, sequences, inputs.density, seed);
-  Mask mask = read_x_file(inputs.file);
+  Mask mask = read_pattern_file(inputs.file).mask.elements();
   if (mask.rows != rows || mask.cols != sequences) {
     throw RequestError(
         fmt::format("--activations {}={}: found a matrix of {} x {}, allowed is {} features x {} "
@@ -92,7 +92,7 @@ Mask weights_mask(const DecodeSparsity::Weights& weights, const Shape& shape, Pr
   const std::uint32_t tiles = tiles_of(shape, what);
   const std::uint32_t rows = weights.tiles ? tiles : outputs;
   if (!weights.file.empty()) {
-    Mask mask = read_x_file(weights.file);
+    Mask mask = read_pattern_file(weights.file).mask.elements();
     if (mask.rows == outputs && mask.cols == inputs) return mask;
     throw RequestError(
         fmt::format("--weights {}={}: found a matrix of {} x {}, allowed is {} outputs x {} inputs",

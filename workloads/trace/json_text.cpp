@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/import/json_text.hpp"
+#include "workloads/trace/json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -56,6 +56,16 @@ class RepeatedKey {
   std::string found_;
 };
 
+/// What stands there, up to the end of a word of letters or of the line.
+std::string word_at(const std::string& text, std::size_t at) {
+  constexpr std::size_t kLongest = 20;
+  const std::string rest = text.substr(at, kLongest);
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto end = std::find_if_not(rest.begin(), rest.end(), is_letter);
+  if (end != rest.begin()) return {rest.begin(), end};
+  return rest.substr(0, rest.find_first_of("\r\n"));
+}
+
 }  // namespace
 
 nlohmann::json parse_json(const std::string& text, const std::string& path) {
@@ -77,8 +87,13 @@ nlohmann::json parse_json(const std::string& text, const std::string& path) {
     const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
     const std::size_t start = before.rfind('\n');
     const std::size_t column = start == std::string::npos ? end : end - start - 1;
-    throw_problem({place(path, line, std::max<std::size_t>(column, 1)), "E206", "",
-                   text.substr(end == 0 ? 0 : end - 1, 20), "JSON", ""});
+    const std::string found = word_at(text, end == 0 ? 0 : end - 1);
+    const bool of_python = found == "Infinity" || found == "NaN";
+    throw_problem({place(path, line, std::max<std::size_t>(column, 1)), "E206", "", found,
+                   of_python ? "a number or null: JSON has no Infinity and no NaN, which Python "
+                               "writes all the same"
+                             : "JSON",
+                   ""});
   } catch (const nlohmann::json::exception& error) {  // such as a number that is too large
     throw_problem({place(path, 1, 1), "E206", "", error.what(), "JSON", ""});
   }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "workloads/trace/matrix/array_numbers.hpp"
+#include "workloads/trace/text.hpp"
+
+namespace lacuna {
+namespace {
+
+using Open = std::function<OpenArray(const std::string&)>;
+
+std::vector<std::uint64_t> integers(OpenArray array) {
+  const bool negative = array.header.type->sign != 0;
+  if (array.header.type->fraction != 0 || array.header.shape.size() != 1) {
+    refuse_array(array.path, "an array that is no list of whole numbers", "indices of SciPy");
+  }
+  std::vector<std::uint64_t> list;
+  for_each_number(array, [&](std::uint64_t, std::uint64_t bits) {
+    if (negative && (bits & array.header.type->sign) != 0) {
+      refuse_array(array.path, "a negative index", "indices of SciPy");
+    }
+    list.push_back(bits);
+  });
+  return list;
+}
+
+/// The major index of each stored entry, from where each row of them begins.
+std::vector<std::uint64_t> expanded(const std::vector<std::uint64_t>& begins, std::uint64_t rows,
+                                    std::uint64_t entries, const std::string& path) {
+  const bool right = begins.size() == rows + 1 && begins.front() == 0 && begins.back() == entries &&
+                     std::is_sorted(begins.begin(), begins.end());
+  if (!right) {
+    refuse_array(path, "indptr that does not fit shape and indices",
+                 "where each row begins, and the number of all");
+  }
+  std::vector<std::uint64_t> majors;
+  majors.reserve(entries);
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    majors.insert(majors.end(), begins[row + 1] - begins[row], row);
+  }
+  return majors;
+}
+
+/// Stored entries, or blocks of them.
+struct Stored {
+  std::uint64_t rows = 0;
+  std::uint64_t cols = 0;
+  std::uint64_t block_rows = 1;
+  std::uint64_t block_cols = 1;
+  std::vector<std::uint64_t> row;  // of each entry, in blocks
+  std::vector<std::uint64_t> col;
+};
+
+/// Packs places of entries into one number each, so that they can be sorted.
+std::vector<std::uint64_t> kept_places(const Stored& stored, OpenArray data) {
+  const std::uint64_t block = stored.block_rows * stored.block_cols;
+  if (data.header.count() != block * stored.row.size() || data.header.by_columns) {
+    refuse_array(
+        data.path, fmt::format("{} values", data.header.count()),
+        fmt::format("{}, one for each index, in the order of C", block * stored.row.size()));
+  }
+  std::vector<std::uint64_t> places;
+  for_each_number(data, [&](std::uint64_t i, std::uint64_t bits) {
+    if (data.header.type->is_zero(bits)) return;
+    const std::uint64_t inner = i % block;
+    const std::uint64_t row = stored.row[i / block] * stored.block_rows + inner / stored.block_cols;
+    const std::uint64_t col = stored.col[i / block] * stored.block_cols + inner % stored.block_cols;
+    if (row >= stored.rows || col >= stored.cols) {
+      refuse_array(data.path, fmt::format("an index of row {}, column {}", row, col),
+                   fmt::format("a place in {} x {}", stored.rows, stored.cols));
+    }
+    places.push_back(row << 32U | col);
+  });
+  return places;
+}
+
+Mask mask_of(const Stored& stored, std::vector<std::uint64_t> places, const std::string& path) {
+  std::sort(places.begin(), places.end());
+  const auto twice = std::adjacent_find(places.begin(), places.end());
+  if (twice != places.end()) {
+    refuse_array(path, fmt::format("row {}, column {} twice", *twice >> 32U, *twice & 0xffffffffU),
+                 "each place once, as sum_duplicates of SciPy makes it");
+  }
+  Mask mask;
+  mask.rows = static_cast<std::uint32_t>(stored.rows);
+  mask.cols = static_cast<std::uint32_t>(stored.cols);
+  mask.offsets.assign(stored.rows + 1, 0);
+  for (const std::uint64_t place : places) {
+    ++mask.offsets[(place >> 32U) + 1];
+    mask.columns.push_back(static_cast<std::uint32_t>(place));
+  }
+  for (std::size_t row = 0; row < stored.rows; ++row) mask.offsets[row + 1] += mask.offsets[row];
+  return mask;
+}
+
+void set_blocks(Stored& stored, const ArrayHeader& data, const std::string& path) {
+  const bool right = data.shape.size() == 3 && data.shape[1] != 0 && data.shape[2] != 0 &&
+                     stored.rows % data.shape[1] == 0 && stored.cols % data.shape[2] == 0;
+  if (!right) refuse_array(path, "blocks that do not fit the shape", "data of blocks, R and C");
+  stored.block_rows = data.shape[1];
+  stored.block_cols = data.shape[2];
+}
+
+}  // namespace
+
+PatternFile read_scipy(const std::string& path, const std::string& format, const Open& open) {
+  Stored stored;
+  const std::vector<std::uint64_t> shape = integers(open("shape"));
+  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 28U;  // whose beginnings are held
+  const auto is_side = [](std::uint64_t side) { return side >= 1 && side <= kMostSide; };
+  if (shape.size() != 2 || !is_side(shape[0]) || !is_side(shape[1]) || shape[0] > kMostRows) {
+    refuse_array(path, fmt::format("shape ({})", fmt::join(shape, ", ")),
+                 "a matrix, two sides, at most 2^28 rows");
+  }
+  stored.rows = shape[0];
+  stored.cols = shape[1];
+  if (format == "coo") {
+    stored.row = integers(open("row"));
+    stored.col = integers(open("col"));
+    if (stored.row.size() != stored.col.size()) {
+      refuse_array(path, "row and col of unlike lengths", "one of each for an entry");
+    }
+  } else if (format == "csr" || format == "csc" || format == "bsr") {
+    if (format == "bsr") set_blocks(stored, open("data").header, path);
+    const bool by_columns = format == "csc";
+    const std::uint64_t majors = by_columns ? stored.cols : stored.rows / stored.block_rows;
+    std::vector<std::uint64_t> minor = integers(open("indices"));
+    std::vector<std::uint64_t> major =
+        expanded(integers(open("indptr")), majors, minor.size(), path);
+    stored.row = by_columns ? std::move(minor) : std::move(major);
+    stored.col = by_columns ? std::move(major) : std::move(minor);
+  } else {
+    refuse_array(path, fmt::format("a matrix of SciPy in format {}", format),
+                 "csr, csc, coo, bsr; its tocsr() makes one");
+  }
+  return {mask_of(stored, kept_places(stored, open("data")), path), 0};
+}
+
+}  // namespace lacuna
