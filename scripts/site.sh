@@ -22,9 +22,11 @@ for subject in parameters statistics machines layouts patterns models; do
 done
 {
   printf '# Options\n\nMade of the command line'\''s own declarations.\n'
-  for verb in run compare sweep search trace describe validate plot; do
+  for verb in run compare sweep search 'trace make' 'trace import' 'trace schedule' 'trace show' \
+    describe validate plot; do
     printf '\n## %s\n\n```text\n' "$verb"
-    "$lacuna" $verb --help
+    # shellcheck disable=SC2086  # a verb and its own
+    "$lacuna" $verb --help all
     printf '```\n'
   done
 } > "$pages/reference/options.md"

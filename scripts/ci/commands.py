@@ -121,7 +121,7 @@ def known(program):
     trace = [("trace", verb) for verb in ("make", "import", "schedule", "show", "check")]
     verbs = [("run",), ("compare",), ("sweep",), ("search",), ("validate",), ("plot",),
              ("describe",), *trace]
-    options = set(re.findall(r"--[a-z][a-z-]*", "".join(ask(*verb, "--help") for verb in verbs)))
+    options = set(re.findall(r"--[a-z][a-z-]*", "".join(ask(*verb, "--help", "all") for verb in verbs)))
     names = set()
     for kind in json.loads(ask("describe", "parameters", "--json")):
         names |= {entry["path"] for entry in kind["parameters"]}
