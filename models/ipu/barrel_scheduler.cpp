@@ -4,14 +4,14 @@
 namespace lacuna::ipu {
 
 void BarrelScheduler::launch(const Program& program, const Vertex& vertex, std::uint32_t set,
-                             std::uint64_t ahead) {
+                             std::uint64_t ahead, std::uint64_t* passed) {
   conflicts_ = program.conflicts.empty() ? nullptr : program.conflicts.data();
   live_ = 0;
   for (std::uint32_t w = 0; w < workers_.size(); ++w) {
     workers_[w] = {};
     const std::uint32_t code = worker_of(program, vertex, set, w);
     if (code == kNone) continue;
-    cursors_[w].start(program, program.workers[code]);
+    cursors_[w].start(program, program.workers[code], passed);
     if (!cursors_[w].next()) continue;
     workers_[w] = {cursors_[w].count(), cursors_[w].bundle(), 0};
     ++live_;

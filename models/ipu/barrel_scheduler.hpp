@@ -17,8 +17,10 @@ class BarrelScheduler {
 
   enum class Slot : std::uint8_t { issued, conflict, empty, supervisor };
 
-  /// Launches set `set` of `vertex`. The first slot is served in the clock that follows.
-  void launch(const Program& program, const Vertex& vertex, std::uint32_t set, std::uint64_t ahead);
+  /// Launches set `set` of `vertex`. The first slot is served in the clock that follows. Bundles
+  /// that take no time are counted in `passed`.
+  void launch(const Program& program, const Vertex& vertex, std::uint32_t set, std::uint64_t ahead,
+              std::uint64_t* passed);
 
   bool live(std::uint32_t worker) const { return workers_[worker].left > 0; }
 

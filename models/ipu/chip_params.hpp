@@ -112,12 +112,29 @@ struct SyncParams : ParameterSet {
             "From the last tile's arrival at a barrier to the release of all.");
 };
 
+/// Costs that a run is imagined without, to see what they are worth. No hardware is like that. They
+/// change how long something takes, never what is computed or how it is planned.
+struct WithoutParams : ParameterSet {
+  Param<bool> exchange = flag(this, "exchange", false,
+                              "Idealised: exchange phases take no time; words are there at once.");
+  Param<bool> slowest =
+      flag(this, "slowest", false,
+           "Idealised: between barriers every tile takes the mean time of all tiles used.");
+  Param<bool> overhead =
+      flag(this, "overhead", false, "Idealised: bundles without arithmetic take no issue slot.");
+  Param<bool> arithmetic =
+      flag(this, "arithmetic", false, "Idealised: bundles with arithmetic take no issue slot.");
+
+  bool any() const { return exchange || slowest || overhead || arithmetic; }
+};
+
 /// What a chip is built from. A machine adds what lies outside the chip, such as its clock.
 struct ChipParams : ParameterSet {
   Group<FloorParams> ipu = group(this, "ipu", "The chip as a whole.");
   Group<TileParams> tile = group(this, "tile", "One tile.");
   Group<ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
   Group<SyncParams> sync = group(this, "sync", "The barrier of all tiles.");
+  Group<WithoutParams> without = group(this, "without", "Idealisations; no hardware has them.");
 
   /// ParameterError if tiles and rows do not fit together.
   void check() const;

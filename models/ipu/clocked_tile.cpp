@@ -28,12 +28,26 @@ class ClockedTile final : public Tile {
 
   Cycle step(Cycle now) override {
     if (now == border_) turn_page();
-    if (mode_ == Mode::vertex) {
-      vertex_cycle(now);
-      return now + 1;
-    }
     if (mode_ == Mode::start) enter(now);
     if (mode_ == Mode::barrier && now >= chip_.sync.release(superstep_)) start_exchange(now);
+    mode_ == Mode::vertex ? vertex_cycle(now) : cycle(now);
+    while (now + 1 == mean_end() && (mode_ == Mode::vertex || mode_ == Mode::launch)) {
+      ++over_;  // what is left does not wait for its clocks
+      cycle(now);
+    }
+    return now + 1;
+  }
+
+  void add_issues(std::vector<std::uint64_t>& issues) const override {
+    for (std::size_t b = 0; b < issues_.size(); ++b) issues[b] += issues_[b];
+  }
+
+  void book_rest() override {
+    if (border_ != kNever) turn_page();
+  }
+
+ private:
+  void cycle(Cycle now) {
     switch (mode_) {
       case Mode::vertex:
         vertex_cycle(now);
@@ -52,18 +66,8 @@ class ClockedTile final : public Tile {
       case Mode::done:
         break;
     }
-    return now + 1;
   }
 
-  void add_issues(std::vector<std::uint64_t>& issues) const override {
-    for (std::size_t b = 0; b < issues_.size(); ++b) issues[b] += issues_[b];
-  }
-
-  void book_rest() override {
-    if (border_ != kNever) turn_page();
-  }
-
- private:
   /// Books what was counted cycle by cycle since the page before.
   void turn_page() {
     IntervalBook::Page& page = chip_.book.page(border_ - 1);
@@ -114,7 +118,8 @@ class ClockedTile final : public Tile {
       begin_ = at;
       mode_ = Mode::vertex;
       const Vertex& vertex = chip_.program.vertices[item_->index];
-      if (walk_.start(chip_.program, vertex, [&] { record_launch(at); })) return true;
+      if (walk_.start(chip_.program, vertex, issues_.data(), [&] { record_launch(at); }))
+        return true;
       end_vertex(at, at);
     }
     return false;
@@ -149,6 +154,10 @@ class ClockedTile final : public Tile {
 
   void start_exchange(Cycle now) {
     pass_barrier(now);
+    if (chip_.params.without.exchange) {
+      if (exchange_at_once(now)) enter(now);
+      return;
+    }
     mode_ = Mode::exchange;
     begin_ = now;
     length_ = plan().length;

@@ -25,7 +25,12 @@ bool CodeCursor::next() {
     count_ = instr_count(*instr_, *current_);
     if (instr_->op == Instr::Op::run) {
       set_ = run_set(*instr_, *current_);
+      if (program_->free_ahead) count_ = 0;
       return true;
+    }
+    if (count_ > 0 && is_free(*program_, instr_->what)) {
+      if (passed_ != nullptr) passed_[instr_->what] += count_;
+      continue;
     }
     if (count_ > 0) return true;
   }

@@ -9,12 +9,14 @@
 namespace lacuna::ipu {
 
 /// Walks through a range of calls in the order of execution, stopping at each instruction that is
-/// executed: an `issue` of at least one bundle, or a `run`.
+/// executed: an `issue` of at least one bundle, or a `run`. Bundles that take no time are passed.
 class CodeCursor {
  public:
-  /// Forgets where it was; next() goes to the first instruction of `range`.
-  void start(const Program& program, CallRange range) {
+  /// Forgets where it was; next() goes to the first instruction of `range`. Bundles that are passed
+  /// are counted in `passed`, by bundle, unless it is null.
+  void start(const Program& program, CallRange range, std::uint64_t* passed = nullptr) {
     program_ = &program;
+    passed_ = passed;
     call_ = program.calls.data() + range.first;
     calls_end_ = call_ + range.count;
     pc_ = size_ = depth_ = 0;
@@ -45,6 +47,7 @@ class CodeCursor {
   void open_loop(const Instr& instr);
 
   const Program* program_ = nullptr;
+  std::uint64_t* passed_ = nullptr;
   const Call* call_ = nullptr;  // the next one
   const Call* calls_end_ = nullptr;
   const Call* current_ = nullptr;

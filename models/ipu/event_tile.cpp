@@ -124,29 +124,18 @@ class EventTile final : public Tile {
 
   Cycle exchange(Cycle now) {
     pass_barrier(now);
+    if (chip_.params.without.exchange) return exchange_at_once(now) ? enter(now) : kNever;
     mode_ = Mode::exchange;
     const TileTraffic& mine = traffic();
     account_[Spend::exchange] += mine.busy;
     account_[Spend::exchange_gap] += mine.end - mine.busy;
     account_[Spend::exchange_tail] += plan().length - mine.end;
-    moved_.sent += mine.sent;
-    moved_.received += mine.received;
-    moved_.fragments += mine.fragments;
-    moved_.conflicts += mine.conflicts;
+    move_all();
     if (chip_.book.enabled()) chip_.book.exchange(plan(), id_, now);
-    if (values()) carry_words();
     if (chip_.log.enabled()) record_exchange(now);
     const Cycle end = now + plan().length;
     chip_.clock.moved(end - 1);
     return end_exchange(end) ? enter(end) : kNever;
-  }
-
-  /// The first tile that is released moves the words of all, before any tile can change them.
-  void carry_words() {
-    if (chip_.carried == carried_++) {
-      ++chip_.carried;
-      carry(plan(), chip_.memories);
-    }
   }
 
   void record_exchange(Cycle now) {
@@ -167,7 +156,6 @@ class EventTile final : public Tile {
   }
 
   Cycle at_ = 0;  // up to which everything is booked
-  std::size_t carried_ = 0;
 };
 
 }  // namespace

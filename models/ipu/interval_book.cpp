@@ -59,7 +59,7 @@ void IntervalBook::vertex(std::uint32_t vertex, Cycle begin, const VertexCost& c
 void IntervalBook::walk(std::uint32_t vertex, Cycle begin) {
   const auto nobody = [] {};
   Cycle at = begin;
-  for (bool more = walk_.start(program_, program_.vertices[vertex], nobody); more; ++at) {
+  for (bool more = walk_.start(program_, program_.vertices[vertex], nullptr, nobody); more; ++at) {
     Page& here = page(at);
     here.spent[walk_.step(here.issues.data())] += 1;
     more = walk_.go_on(nobody);

@@ -79,6 +79,35 @@ void check_products(const TileWorkStats& work) {
       edge, work.mac_algorithmic.value(), work.mac_zero.value()));
 }
 
+/// The cycles of each tile's items up to the next barrier, or the end, as their mean over the tiles
+/// used: by superstep.
+std::vector<Cycle> mean_times(const ChipParams& params, const Program& program,
+                              VertexCosts& costs) {
+  std::uint64_t used = 0;
+  for (TileId id = 0; id < params.ipu.tiles; ++id) used += uses_tile(program, id) ? 1 : 0;
+  std::vector<Cycle> means;
+  std::uint64_t sum = 0;
+  for (std::size_t s = 0; s < program.supersteps.size(); ++s) {
+    const Superstep& step = program.supersteps[s];
+    if (step.compute != kNone) {
+      const ComputeSet& set = program.computes[step.compute];
+      for (TileId id = 0; id < params.ipu.tiles; ++id) {
+        if (set.first[id] != set.first[id + 1]) sum += params.tile.launch;
+      }
+      for (const WorkItem& item : set.items) {
+        if (item.kind != WorkItem::Kind::vertex) {
+          throw UnsupportedError("without.slowest: how long a tile waits at its port is not known");
+        }
+        sum += costs.cost(item.index).cycles;
+      }
+    }
+    if (step.exchange == kNone && s + 1 < program.supersteps.size()) continue;
+    means.resize(s + 1, used == 0 ? 0 : (sum + used - 1) / used);
+    sum = 0;
+  }
+  return means;
+}
+
 /// The longest way any word of the program takes.
 std::size_t longest_latency(const Program& program) {
   std::size_t longest = 0;
@@ -104,10 +133,14 @@ IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       costs_(program),
       book_(params, program, interval),
       marks_(params.ipu.tiles, program.supersteps.size(), marks),
-      context_{params_, program, clock, sync_, fabric_, log_, memories_, costs_,
-               book_,   marks_,  {},    0,     0,       0,    0,         0},
+      context_{params_, program, clock, sync_, fabric_, log_, memories_, costs_, book_,
+               marks_,  {},      0,     0,     0,       {},   0,         0},
       issues_(program.bundles.size(), 0) {
   if (event_log) log_.enable();
+  if (params.without.any() && (event_log || interval != 0)) {
+    throw UnsupportedError("an idealised chip (without.*) has no event log and no intervals");
+  }
+  if (params.without.slowest) context_.means = mean_times(params, program, costs_);
   context_.times.resize(program.supersteps.size());
   load_images();
   tiles_.reserve(params.ipu.tiles);

@@ -10,6 +10,29 @@
 
 namespace lacuna::ipu {
 
+namespace {
+
+bool is_arithmetic(const Bundle& bundle) {
+  for (std::size_t t = 0; t < kTallies; ++t) {
+    const auto tally = static_cast<Tally>(t);
+    const bool operation = tally >= Tally::amp_mac_fp16 && tally != Tally::meta_words;
+    if (operation && bundle.tallies.at(t) > 0) return true;
+  }
+  return false;
+}
+
+/// Says which bundles take no time on a chip without their cost.
+void idealise(const WithoutParams& without, Program& program) {
+  if (!without.overhead && !without.arithmetic) return;
+  program.free.clear();
+  for (const Bundle& bundle : program.bundles) {
+    program.free.push_back(is_arithmetic(bundle) ? without.arithmetic : without.overhead);
+  }
+  program.free_ahead = without.overhead;
+}
+
+}  // namespace
+
 ProgramBuilder::ProgramBuilder(const ChipParams& params) : params_(params) {
   program_.set_size = params_.tile.slots();
 }
@@ -110,6 +133,7 @@ Program ProgramBuilder::take() {
   }
   const bool any = std::any_of(conflicts.begin(), conflicts.end(), [](auto n) { return n > 0; });
   if (any) program_.conflicts = std::move(conflicts);
+  idealise(params_.without, program_);
   return std::move(program_);
 }
 

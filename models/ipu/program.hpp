@@ -161,6 +161,10 @@ struct Program {
   /// Slots (of a worker) or clocks (of the supervisor) that each bundle loses to memory elements
   /// with two accesses at once, beside its own; empty: none. See place_operands().
   std::vector<std::uint32_t> conflicts;
+  /// Bundles that an idealised chip (ChipParams::without) executes in no time; empty: none. They
+  /// are counted all the same.
+  std::vector<std::uint8_t> free;
+  bool free_ahead = false;  // likewise the work of `run` that is ahead
 
   // for runs with values
   bool values = false;
@@ -178,6 +182,11 @@ inline std::uint32_t run_set(const Instr& instr, const Call& call) {
 /// The slots or clocks that `bundle` loses to conflicts.
 inline std::uint32_t conflicts_of(const Program& program, std::uint32_t bundle) {
   return program.conflicts.empty() ? 0 : program.conflicts[bundle];
+}
+
+/// Whether `bundle` takes neither a slot nor a clock.
+inline bool is_free(const Program& program, std::uint32_t bundle) {
+  return !program.free.empty() && program.free[bundle] != 0;
 }
 
 /// The program of worker `w` of a set of `vertex`, or kNone.

@@ -75,7 +75,7 @@ std::string Tile::blocked() const {
 
 bool Tile::begin_superstep(Cycle at) {
   SuperstepTimes& times = chip_.times[superstep_];
-  times.begin = std::min(times.begin, at);
+  times.begin = std::min({times.begin, at, mean_end()});
   if (superstep().compute == kNone) return false;
   const ComputeSet& set = chip_.program.computes[superstep().compute];
   item_ = set.items.data() + set.first[id_];
@@ -84,15 +84,37 @@ bool Tile::begin_superstep(Cycle at) {
   return item_ != items_end_;
 }
 
+/// When a tile that has done its work up to a barrier or the end by cycle `at` leaves off, with the
+/// mean of all tiles' work: a cycle more is waited for, one less is not spent.
+Cycle Tile::end_in_mean_time(Cycle at) {
+  const Cycle end = mean_end();
+  Cycle excess = over_ + (at > end ? at - end : 0);
+  over_ = 0;
+  for (const Spend spend : {Spend::slot, Spend::conflict, Spend::supervisor, Spend::worker}) {
+    const Cycle less = std::min<Cycle>(excess, account_[spend]);
+    account_[spend] -= less;
+    excess -= less;
+  }
+  return end;
+}
+
 bool Tile::end_compute(Cycle at) {
   SuperstepTimes& times = chip_.times[superstep_];
-  times.computed = std::max(times.computed, at);
-  times.end = std::max(times.end, at);
-  if (superstep().exchange == kNone) return go_on(at);
+  const bool last = superstep_ + 1 == chip_.program.supersteps.size();
+  const bool waits = superstep().exchange != kNone;
+  const bool means = !chip_.means.empty() && (waits || last);
+  const Cycle until = means ? end_in_mean_time(at) : at;
+  times.computed = std::max(times.computed, std::min(until, mean_end()));
+  times.end = std::max(times.end, times.computed);
+  if (!waits) {
+    const bool more = go_on(until);
+    arrived_ = std::min(at, until);
+    return more;
+  }
   record(at, EventKind::sync_arrive, superstep_);
   mode_ = Mode::barrier;
-  arrived_ = at;
-  chip_.sync.arrive(superstep_, at);
+  arrived_ = std::min(at, until);
+  chip_.sync.arrive(superstep_, until);
   return false;
 }
 
@@ -104,9 +126,29 @@ void Tile::pass_barrier(Cycle now) {
   chip_.marks.released(superstep_, id_, account_, moved_);
 }
 
+void Tile::move_all() {
+  const TileTraffic& mine = traffic();
+  moved_.sent += mine.sent;
+  moved_.received += mine.received;
+  moved_.fragments += mine.fragments;
+  moved_.conflicts += mine.conflicts;
+  // the first tile that is released moves the words of all, before any tile can change them
+  if (values() && chip_.carried == carried_++) {
+    ++chip_.carried;
+    carry(plan(), chip_.memories);
+  }
+}
+
+bool Tile::exchange_at_once(Cycle now) {
+  move_all();
+  chip_.clock.moved(now);
+  return end_exchange(now);
+}
+
 bool Tile::end_exchange(Cycle at) {
   SuperstepTimes& times = chip_.times[superstep_];
   times.end = std::max(times.end, at);
+  segment_ = at;
   chip_.marks.exchanged(superstep_, id_, account_, moved_);
   return go_on(at);
 }

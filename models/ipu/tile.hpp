@@ -92,6 +92,7 @@ struct ChipContext {
   std::uint64_t port_sent = 0;
   std::uint64_t port_received = 0;
   std::size_t carried = 0;     // exchange phases whose words have been moved at once
+  std::vector<Cycle> means;    // by superstep, if without.slowest: of all up to its barrier
   std::size_t unfinished = 0;  // tiles
   Cycle end = 0;               // the first cycle in which all finished tiles have finished
 };
@@ -157,6 +158,18 @@ class Tile : public sc_core::sc_module, public Clocked {
   /// The barrier releases the tile in cycle `now`.
   void pass_barrier(Cycle now);
 
+  /// The words of the exchange at hand are moved, all at once.
+  void move_all();
+
+  /// An exchange that takes no time begins in cycle `now`. True if there is a superstep to begin.
+  bool exchange_at_once(Cycle now);
+
+  /// The cycle in which all tiles end what they do between two barriers, if they take the mean
+  /// time of all; else kNever.
+  Cycle mean_end() const {
+    return chip_.means.empty() || mode_ == Mode::done ? kNever : segment_ + chip_.means[superstep_];
+  }
+
   /// Ends the exchange in cycle `at`. True if there is a superstep to begin.
   bool end_exchange(Cycle at);
 
@@ -177,11 +190,16 @@ class Tile : public sc_core::sc_module, public Clocked {
   const WorkItem* items_end_ = nullptr;
   std::uint32_t moved_words_ = 0;  // through the port, of the present item
   Cycle arrived_ = 0;              // at the barrier, or at the end
+  Cycle segment_ = 0;              // the end of the exchange before
+  Cycle over_ = 0;                 // clocks since then that were not waited for (without.slowest)
   CycleAccount account_;
   TileTraffic moved_;
 
  private:
   bool go_on(Cycle at);
+  Cycle end_in_mean_time(Cycle at);
+
+  std::size_t carried_ = 0;  // exchange phases that it has moved all words of
 };
 
 /// True if the program gives `tile` anything to do.

@@ -53,6 +53,7 @@ WorkerSlots count_slots(const Program& program, std::uint32_t worker) {
   if (worker == kNone) return slots;
   visit_calls(program, program.workers[worker],
               [&](const Instr& instr, const Call&, std::uint64_t times, std::uint64_t n) {
+                if (is_free(program, instr.what)) return;
                 const std::uint64_t lost = conflicts_of(program, instr.what);
                 slots.all += times * n * (1 + lost);
                 slots.conflicts += times * n * lost;
@@ -80,6 +81,7 @@ class VertexSum {
                 [&](const Instr& instr, const Call& call, std::uint64_t times, std::uint64_t n) {
                   if (instr.op == Instr::Op::issue) {
                     issues_[instr.what] += times * n;
+                    if (is_free(program_, instr.what)) return;
                     cost_.supervisor += times * n;
                     cost_.conflict += times * n * conflicts_of(program_, instr.what);
                   } else {
@@ -94,6 +96,7 @@ class VertexSum {
  private:
   void add_run(const Instr& instr, const Call& call, std::uint64_t times,
                std::uint64_t clocks_ahead) {
+    if (program_.free_ahead) clocks_ahead = 0;
     const SetCost& set = measure(run_set(instr, call));
     const WorkerPipeline pipeline(program_.set_size);
     cost_.worker += times * (set.slots - set.conflicts);

@@ -16,13 +16,15 @@ class VertexWalk {
   explicit VertexWalk(std::uint32_t slots) : barrel_(slots) {}
 
   /// Begins `vertex`; `launched()` is called whenever a set of workers starts. False if the vertex
-  /// takes no time.
+  /// takes no time. Bundles that take none are counted in `passed`, by bundle.
   template <class Launched>
-  bool start(const Program& program, const Vertex& vertex, const Launched& launched) {
+  bool start(const Program& program, const Vertex& vertex, std::uint64_t* passed,
+             const Launched& launched) {
     program_ = &program;
     vertex_ = &vertex;
+    passed_ = passed;
     lost_ = 0;
-    supervisor_.start(program, vertex.supervisor);
+    supervisor_.start(program, vertex.supervisor, passed);
     return advance(launched);
   }
 
@@ -51,7 +53,7 @@ class VertexWalk {
         left_ = supervisor_.count();
         return true;
       }
-      barrel_.launch(*program_, *vertex_, supervisor_.set(), supervisor_.ahead());
+      barrel_.launch(*program_, *vertex_, supervisor_.set(), supervisor_.ahead(), passed_);
       if (barrel_.over()) continue;
       launched();
       return true;
@@ -89,6 +91,7 @@ class VertexWalk {
 
   const Program* program_ = nullptr;
   const Vertex* vertex_ = nullptr;
+  std::uint64_t* passed_ = nullptr;
   BarrelScheduler barrel_;
   CodeCursor supervisor_;
   bool running_ = false;    // workers are running

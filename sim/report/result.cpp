@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/result.hpp"
 
+#include <algorithm>
+
 namespace lacuna {
 
 OpResult::OpResult() = default;
@@ -9,6 +11,11 @@ OpResult::OpResult(OpResult&&) noexcept = default;
 OpResult& OpResult::operator=(const OpResult&) = default;
 OpResult& OpResult::operator=(OpResult&&) noexcept = default;
 OpResult::~OpResult() = default;
+
+bool is_idealised(const OpResult& result) {
+  return std::any_of(result.remarks.begin(), result.remarks.end(),
+                     [](const std::string& each) { return each.rfind("idealised", 0) == 0; });
+}
 
 const char* status_name(Status status) {
   switch (status) {

@@ -125,4 +125,7 @@ struct OpResult {
   Explanation explanation;
 };
 
+/// Whether it is of a machine without a cost that all hardware has, as a remark then says.
+bool is_idealised(const OpResult& result);
+
 }  // namespace lacuna

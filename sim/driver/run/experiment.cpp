@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/idealisation.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/driver/run/invariants.hpp"
 #include "sim/driver/run/relations.hpp"
@@ -118,6 +119,17 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
   run.total.speedup_vs_dense = seconds / *run.total.time_s;
 }
 
+/// Says in the result that no hardware is like this machine, if a setting makes it so.
+void mark_idealised(const Machine& machine, OpResult& result) {
+  std::string found;
+  for_each_parameter(machine, [&](const std::string& path, const ParamBase& parameter) {
+    if (!is_idealisation(path, parameter.value_text())) return;
+    found += fmt::format("{}{}={}", found.empty() ? "" : ", ", path, parameter.value_text());
+  });
+  if (found.empty() || is_idealised(result)) return;
+  result.remarks.push_back(fmt::format("idealised ({}): no hardware is like that", found));
+}
+
 OpResult simulate(const Machine& machine, const LayerOp& op, const Mask* mask, std::uint64_t seed,
                   const Execution& execution) {
   const auto without_values = [](Status status, const std::string& reason) {
@@ -128,6 +140,7 @@ OpResult simulate(const Machine& machine, const LayerOp& op, const Mask* mask, s
   };
   try {
     OpResult result = machine.run(op, mask, seed, execution);
+    mark_idealised(machine, result);
     check_possible(result);
     check_intervals(result);
     return result;

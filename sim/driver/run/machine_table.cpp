@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/idealisation.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/parameters_of.hpp"
@@ -87,6 +88,14 @@ const MachineKind* known_kind(const std::string& kind) {
 
 namespace {
 
+/// No machine is described by what hardware does not have.
+[[noreturn]] void refuse_idealisation(const Setting& setting) {
+  throw RequestError(
+      fmt::format("{}: '{} = {}' takes a cost away that all hardware has, and no machine is "
+                  "described so; a run may have it: --set {}={}",
+                  setting.origin, setting.path, setting.value, setting.path, setting.value));
+}
+
 /// A system of chips that share a store; one whose chips are joined by links is no machine.
 std::unique_ptr<Machine> make_store_system(const MachineTable& table, const Preset& preset,
                                            const std::string& label) {
@@ -102,6 +111,7 @@ std::unique_ptr<Machine> make_store_system(const MachineTable& table, const Pres
                                       return make_machine(table, chip, called);
                                     });
   for (const Setting& setting : preset.settings) {
+    if (is_idealisation(setting.path, setting.value)) refuse_idealisation(setting);
     if (setting.path != kNetworkKey) system->set(setting.path, setting.value, setting.origin);
   }
   return system;
@@ -123,6 +133,7 @@ std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::stri
   }
   std::unique_ptr<Machine> machine = row->make(label.empty() ? preset.name : label);
   for (const Setting& setting : preset.settings) {
+    if (is_idealisation(setting.path, setting.value)) refuse_idealisation(setting);
     machine->set(setting.path, setting.value, setting.origin);
   }
   return machine;

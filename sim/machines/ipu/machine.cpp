@@ -46,6 +46,8 @@ struct IpuParams : ParameterSet {
   Group<ipu::TileParams> tile = group(this, "tile", "One tile.");
   Group<ipu::ExchangeParams> exchange = group(this, "exchange", "The fabric between tiles.");
   Group<ipu::SyncParams> sync = group(this, "sync", "The barrier of all tiles.");
+  Group<ipu::WithoutParams> without =
+      group(this, "without", "Idealisations, to see what a cost is worth; no hardware has them.");
   Group<ipu::PlannerParams> planner = group(this, "planner", "How products are cut over tiles.");
   Group<ipu::EncodeParams> activations =
       group(this, "activations", "Sparse operands that are made of activations.");
@@ -58,6 +60,7 @@ struct IpuParams : ParameterSet {
     params.tile = tile;
     params.exchange = exchange;
     params.sync = sync;
+    params.without = without;
     return params;
   }
 };

@@ -224,10 +224,8 @@ namespace {
 
 /// Whether hardware that no one has was asked for by a name that says so.
 bool is_idealised(const RunRecord& record) {
-  return std::any_of(record.ops.begin(), record.ops.end(), [](const OpRecord& op) {
-    return std::any_of(op.result.remarks.begin(), op.result.remarks.end(),
-                       [](const std::string& each) { return each.rfind("idealised", 0) == 0; });
-  });
+  return std::any_of(record.ops.begin(), record.ops.end(),
+                     [](const OpRecord& op) { return is_idealised(op.result); });
 }
 
 }  // namespace
