@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/machines/declared_cause.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/report/tables/summary.hpp"
 #include "sim/report/tables/table_bounds.hpp"
@@ -35,6 +36,9 @@ struct MachineKind {
   /// Beginnings of the paths of settings that say where a kernel runs and which it is: they may
   /// differ from the preset that was measured.
   std::vector<std::string> of_kernels = {};
+
+  /// What may be why a run is not faster; at most eight.
+  std::vector<DeclaredCause> (*causes)() = nullptr;
 };
 
 MachineKind ipu_kind();

@@ -187,6 +187,9 @@ void add_output_options(CLI::App& verb, Options& o) {
   verb.add_flag("--explain", o.explain,
                 "print plan, phases, the busiest unit and why, estimate and simulation")
       ->group(group);
+  verb.add_flag("--why", o.why,
+                "say why it is not faster: run it again without its costs, and laid out otherwise")
+      ->group(group);
   verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
   verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group(group);
   verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -28,6 +29,7 @@
 #include "sim/driver/system/chip_system.hpp"
 #include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/driver/why/why_runs.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/mean.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -96,6 +98,17 @@ void check_weight_stores(const std::vector<Point>& points, const RunSettings& se
   for (const Point& point : points) check_weight_store(point, settings, masks);
 }
 
+/// Says why of the first seed of each machine and pattern.
+void add_why(const std::vector<Point>& points, const WhyMeans& means,
+             std::vector<RunRecord>& records) {
+  std::set<std::pair<const Machine*, std::string>> asked;
+  for (RunRecord& record : records) {
+    const Point& point = points.at(record.run);
+    if (!asked.emplace(point.machine, point.pattern).second) continue;
+    record.why = ask_why(point, record, means);
+  }
+}
+
 void print_comparison(const WorkloadTrace& workload, const RunSettings& settings,
                       const std::vector<RunRecord>& records, const std::optional<Scaling>& systems,
                       const Options& options, const Streams& streams) {
@@ -118,6 +131,12 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
     streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
   }
   if (systems) streams.out << '\n' << scaling_text(*systems);
+  for (const RunRecord& record : records) {
+    if (!record.why) continue;
+    streams.out << fmt::format("\nWhy run {} is not faster: {}, {}\n\n", record.run, record.machine,
+                               record.pattern)
+                << why_text(*record.why);
+  }
   if (!options.explain) return;
   for (const RunRecord& record : records) {
     streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
@@ -191,6 +210,7 @@ void print_run(const std::vector<RunRecord>& records, const SystemOutcome* syste
       out << "\nWithout a part of its costs, by its own cycle stack\n\n" << bounds;
     }
     out << power_text({records[0]});
+    if (records[0].why) out << "\nWhy it is not faster\n\n" << why_text(*records[0].why);
     if (has_several_seeds(records)) {
       out << "\nMeans over the seeds\n\n" << seeds_table(records);
     }
@@ -327,6 +347,11 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
+  if (options.why)
+    add_why(points,
+            {settings, masks, pricing, job_count(options), streams.err, options.quiet,
+             streams.err_is_terminal},
+            records);
   const auto system = outcome_of_rows(points[0], records[0], {settings.execution.engine}, pricing);
   if (output && system) add_to_output(*system, *output);
   if (output) add_layouts(records, *output);
@@ -432,6 +457,10 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
+  if (options.why && whole)
+    add_why(points,
+            {settings, masks, pricing, jobs, streams.err, options.quiet, streams.err_is_terminal},
+            records);
   result.systems = scaling_of_systems(points, records, options, settings.execution.engine);
   if (output) add_to_output(result.systems, *output);
   if (output) add_layouts(records, *output);

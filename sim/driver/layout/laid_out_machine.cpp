@@ -80,6 +80,8 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
   LaidOutMachine(std::unique_ptr<Machine> plain, LayoutRequest request)
       : plain_(std::move(plain)), request_(std::move(request)) {}
 
+  const Machine& plain() const { return *plain_; }
+
   const char* kind() const override { return plain_->kind(); }
   const std::string& name() const override { return plain_->name(); }
   const ParameterSet& parameters() const override { return plain_->parameters(); }
@@ -266,7 +268,7 @@ void LaidOutMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
   chosen_.clear();
   const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
                                   [](const LayerOp& op) { return !op.depends_on.empty(); });
-  if (request_.source == LayoutRequest::Source::file) {
+  if (request_.source != LayoutRequest::Source::best) {
     take_from_file(follow, mask_of, seed);
   } else if (follow) {
     choose(mask_of, seed);
@@ -353,6 +355,7 @@ OpResult LaidOutMachine::run_laid_out(const Layout& layout, const LayerOp& op, c
 /// What a file says of a row are choices that it has.
 void LaidOutMachine::check_choices(const LayoutEntry& entry, const LayerOp& op,
                                    const Mask* mask) const {
+  if (request_.source != LayoutRequest::Source::file) return;
   const LayoutSpace* const space = layout_space(*plain_, plain_->layout_kind(op, mask));
   if (space == nullptr) return;
   std::vector<std::string> keys;
@@ -462,7 +465,7 @@ OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint
 
 OpResult LaidOutMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                              const Execution& execution) const {
-  return request_.source == LayoutRequest::Source::file ? run_from_file(op, mask, seed, execution)
+  return request_.source != LayoutRequest::Source::best ? run_from_file(op, mask, seed, execution)
                                                         : run_best(op, mask, seed, execution);
 }
 
@@ -534,6 +537,11 @@ std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
     return machine;
   }
   return std::make_unique<LaidOutMachine>(std::move(machine), request);
+}
+
+std::unique_ptr<Machine> plain_copy(const Machine& machine) {
+  const auto* const laid = dynamic_cast<const LaidOutMachine*>(&machine);
+  return laid == nullptr ? machine.clone() : laid->plain().clone();
 }
 
 void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request) {

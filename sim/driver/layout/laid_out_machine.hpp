@@ -18,7 +18,7 @@ struct Point;
 
 /// Where layouts come from, as --layout says it.
 struct LayoutRequest {
-  enum class Source { planned, best, file };
+  enum class Source { planned, best, file, held };  // held: entries, of no file and not checked
   Source source = Source::planned;
   std::vector<LayoutEntry> entries;  // of a file
   std::string file;
@@ -44,6 +44,9 @@ std::string content_of_layouts(const std::string& option);
 /// no layout, or two.
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request);
+
+/// A copy of the machine that is laid out, or of one that is not; null if it cannot be copied.
+std::unique_ptr<Machine> plain_copy(const Machine& machine);
 
 /// The same for all of a request.
 void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request);

@@ -16,6 +16,7 @@
 #include "sim/driver/result/result_row.hpp"
 #include "sim/driver/result/result_size.hpp"
 #include "sim/driver/result/result_trust.hpp"
+#include "sim/driver/result/result_why.hpp"
 
 namespace lacuna {
 
@@ -289,6 +290,7 @@ Json record_json(const RunRecord& record) {
   for (const OpRecord& op : record.ops) ops.push_back(op_json(op, record.varying));
   json["operations"] = std::move(ops);
   json["total"] = row_json(record.total, record.varying);
+  if (record.why) json["why"] = why_json(*record.why);
   return json;
 }
 
@@ -315,6 +317,7 @@ RunRecord parse_record(const Json& json) {
     record.ops.push_back(parse_op(op, record.varying));
   }
   record.total = parse_row(json.at("total"), record.varying);
+  if (json.contains("why")) record.why = parse_why(json.at("why"));
   return record;
 }
 
@@ -440,6 +443,7 @@ std::string summary_json(const std::vector<RunRecord>& records, bool explain,
       if (explain) rows.back()["explanation"] = explanation_json(op.result.explanation);
     }
     rows.push_back(row_json(record.total, record.varying));
+    if (record.why) rows.back()["why"] = why_json(*record.why);
   }
   for (const NamedTable& table : tables) rows.back()[table.name] = table_json(table);
   return rows.dump(1) + '\n';

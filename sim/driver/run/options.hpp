@@ -92,6 +92,7 @@ struct Options {
   bool view = false;
   bool scalesim = false;
   bool explain = false;
+  bool why = false;
   bool quiet = false;
   bool wide = false;
   bool json = false;

@@ -30,11 +30,44 @@ std::vector<WhatIf> what_ifs() {
           {"compute alone", {"exchange", "sync", "stall", "imbalance", "idle"}}};
 }
 
+/// Phases follow each other: what exchange, barriers and waiting take adds up. What worker code
+/// takes hides behind arithmetic, and behind the slowest worker.
+std::vector<DeclaredCause> causes() {
+  using Kind = DeclaredCause::Kind;
+  using Law = DeclaredCause::Law;
+  return {{"the layout", Kind::layout, {}},
+          {"partial sums on few tiles and workers",
+           Kind::layout,
+           {"planner.sums=spread", "planner.few_workers=false"}},
+          {"the exchange between tiles",
+           Kind::cost,
+           {"without.exchange=true"},
+           Law::adds,
+           {"exchange.exchange", "stall.exchange_gap", "imbalance.exchange_tail"}},
+          {"barriers", Kind::cost, {"sync.cycles=2"}, Law::adds, {"sync.sync"}},
+          {"waiting for the slowest tile",
+           Kind::cost,
+           {"without.slowest=true"},
+           Law::adds,
+           {"imbalance.barrier"}},
+          {"code around the arithmetic",
+           Kind::cost,
+           {"without.overhead=true"},
+           Law::hides,
+           {"compute.worker", "compute.supervisor"}},
+          {"arithmetic", Kind::cost, {"without.arithmetic=true"}, Law::hides, {"compute.worker"}}};
+}
+
 }  // namespace
 
 MachineKind ipu_kind() {
-  return {"ipu", "a bulk-synchronous chip of tiles, after the Graphcore IPU", make_ipu_machine,
-          what_ifs, trust_place};
+  return {"ipu",
+          "a bulk-synchronous chip of tiles, after the Graphcore IPU",
+          make_ipu_machine,
+          what_ifs,
+          trust_place,
+          {},
+          causes};
 }
 
 }  // namespace lacuna

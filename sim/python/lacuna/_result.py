@@ -114,6 +114,12 @@ class Result:
         rows = self._own.parameters(run)
         return pd.Series({path: value for path, value, _ in rows}, name=self._own.machine(run))
 
+    @functools.cached_property
+    def why(self) -> list:
+        """Why each run is not faster, as result.json has it: sentences, ladder and single causes;
+        None of a run without why=True."""
+        return [run.get("why") for run in self.to_dict()["runs"]]
+
     @property
     def command(self) -> list:
         """Arguments of the program that ask for the same; masks that were given stand there by

@@ -22,7 +22,7 @@ MachineLike = Union[str, Machine]
 
 _DENSITIES = ("density", "x_density")
 _SWITCHES = ("event_log", "explain", "json", "no_cache", "quiet", "resume", "scalesim", "timeline",
-             "values", "view", "wide", "with_dense")
+             "values", "view", "why", "wide", "with_dense")
 
 
 def _machine(what: MachineLike) -> Machine:

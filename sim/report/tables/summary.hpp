@@ -9,6 +9,7 @@
 
 #include "sim/base/energy_range.hpp"
 #include "sim/report/result.hpp"
+#include "sim/report/why.hpp"
 
 namespace lacuna {
 
@@ -164,6 +165,7 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> notes;
   std::vector<OpRecord> ops;
   SummaryRow total;
+  std::optional<Why> why;  // why it is not faster, if that was asked for
 
   /// The cycle stack of the whole run: unit-cycles, in the order of the layers.
   std::vector<StackPart> stack() const;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/report/tables/summary.hpp"
+#include "sim/report/why.hpp"
+
+namespace lacuna {
+
+inline constexpr double kNamed = 1.03;  // a step that gains less is not named
+inline constexpr double kTie = 1.02;    // causes that differ by less are named together
+
+/// The last step of a ladder.
+inline constexpr const char* kAllAway = "all costs that can be switched off";
+
+/// Stands among settings for the layouts of several rows, which only a file can say.
+inline constexpr const char* kLayoutOfRows = "layout=layouts.yaml";
+
+/// What was found, in at most five sentences: the answer first.
+std::vector<std::string> why_sentences(const Why& why, const RunRecord& run);
+
+}  // namespace lacuna

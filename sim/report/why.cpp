@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/report/why.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+
+#include "sim/report/layout_note.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr double kNamed = 1.03;
+
+std::string two_places(const std::optional<double>& number) {
+  return number ? fmt::format("{:.2f}", *number) : "";
+}
+
+}  // namespace
+
+std::string Why::first() const {
+  std::string cause;
+  double most = kNamed;
+  const auto take = [&](const WhyStep& step) {
+    if (step.faster < most) return;
+    most = step.faster;
+    cause = step.cause;
+  };
+  for (const WhyStep& step : work) take(step);
+  for (std::size_t i = 1; i < ladder.size(); ++i) {
+    if (i + 1 == ladder.size() && ladder.size() > 2) break;  // all away
+    take(ladder[i]);
+    if (ladder[i].kind == "layout" || !cause.empty()) break;
+  }
+  return cause;
+}
+
+std::optional<double> zeros_gain(const WhyStep& step) {
+  if (!step.dense_cycles || !(step.cycles > 0)) return std::nullopt;
+  return *step.dense_cycles / step.cycles;
+}
+
+std::vector<std::string> laid_out_by(const OpResult& result) {
+  std::vector<std::string> settings;
+  for (const char* const note : {kLayoutNote, kPlannedLayoutNote}) {
+    std::istringstream words(note_of(result, note));
+    for (std::string each; words >> each;) {
+      if (each.find('=') != std::string::npos) settings.push_back(each);
+    }
+  }
+  return settings;
+}
+
+std::string replay_words(const std::vector<std::string>& settings) {
+  std::string text;
+  for (const std::string& each : settings) {
+    const std::size_t equals = each.find('=');
+    const bool option = each.find('.') > equals;  // such as residency=streamed
+    text += option ? fmt::format(" --{} {}", each.substr(0, equals), each.substr(equals + 1))
+                   : " --set " + each;
+  }
+  return text.empty() ? text : text.substr(1);
+}
+
+std::string why_text(const Why& why) {
+  std::string text;
+  for (const std::string& sentence : why.sentences) text += sentence + "\n";
+  using Align = TextTable::Align;
+  TextTable table;
+  table.column("taken away", "in this order", Align::left);
+  table.column("cycles", "");
+  table.column("faster", "x");
+  table.column("zeros gain", "x");
+  table.column("replayed by", "", Align::left);
+  for (const WhyStep& step : why.ladder) {
+    const bool first = step.cause.empty();
+    table.row({first ? "nothing" : step.cause, fmt::format("{:.0f}", step.cycles),
+               first ? "" : two_places(step.faster), two_places(zeros_gain(step)),
+               replay_words(step.settings)});
+  }
+  text += "\n" + table.text();
+  if (why.alone.empty()) return text;
+  TextTable alone;
+  alone.column("taken away", "alone", Align::left);
+  alone.column("cycles", "");
+  alone.column("faster", "x");
+  alone.column("not run", "", Align::left);
+  for (const WhyAlone& each : why.alone) {
+    const bool known = each.cycles > 0;
+    alone.row({each.cause, known ? fmt::format("{:.0f}", each.cycles) : "",
+               known ? two_places(each.faster) : "", each.not_run});
+  }
+  return text + "\n" + alone.text();
+}
+
+}  // namespace lacuna

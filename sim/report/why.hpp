@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/report/result.hpp"
+
+namespace lacuna {
+
+/// A run again, with something taken away or laid out otherwise.
+struct WhyStep {
+  std::string cause;                  // of this step; empty: the run as it is
+  std::string kind;                   // "work", "layout", "cost"; empty likewise
+  std::vector<std::string> settings;  // PATH=VALUE of all steps up to here, which replay the run
+  double cycles = 0;
+  double faster = 1;                                  // than the step before
+  std::optional<double> dense_cycles = std::nullopt;  // of the dense run with the same settings
+  bool is_named = false;                              // in the sentences
+};
+
+/// A cause by itself: cycles with it alone taken away, at the layout of the ladder.
+struct WhyAlone {
+  std::string cause;
+  std::vector<std::string> settings;
+  double cycles = 0;
+  double faster = 1;
+  std::string not_run;  // why it was not; empty: it was
+};
+
+/// Why a run is not faster, found by running it again. Every number is of a run, but those of kind
+/// "work", which are sums over the operations of one.
+struct Why {
+  std::vector<std::string> sentences;
+  std::vector<WhyStep> work;    // operations without zeros left out; none or one
+  std::vector<WhyStep> ladder;  // as it is, causes in the order of what they gain, all away
+  std::vector<WhyAlone> alone;  // in the order of their machine
+
+  /// The cause that gains most: of work, layout and costs; empty if none gains 3 %.
+  std::string first() const;
+};
+
+/// The time of the dense run over that of a step; nothing if it was not run.
+std::optional<double> zeros_gain(const WhyStep& step);
+
+/// The layout of an operation as settings, if it was chosen, by whomever.
+std::vector<std::string> laid_out_by(const OpResult& result);
+
+/// Settings as options for a shell.
+std::string replay_words(const std::vector<std::string>& settings);
+
+/// Sentences, ladder and single causes as text for a terminal.
+std::string why_text(const Why& why);
+
+}  // namespace lacuna
