@@ -21,10 +21,12 @@
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_why.hpp"
 #include "sim/report/figures/mean.hpp"
 #include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/scalesim_reports.hpp"
+#include "sim/report/why_csv.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/given_masks.hpp"
 
@@ -155,6 +157,8 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   if (options_.event_log) folder_.write("events.csv", events_csv(records));
   folder_.write("result.json", result_text(header, records));
   folder_.write("host.json", host());
+  const std::string why = why_csv(records);
+  if (!why.empty()) folder_.write("why.csv", why);
   if (has_several_seeds(records)) folder_.write("seeds.csv", seeds_csv(records));
   for (const auto& [file, text] : files_) folder_.write(file, text);
   const bool of_system = std::any_of(
@@ -167,6 +171,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
     data.references = reference_memories(read_off_chip());
     std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+    for (Figure& fall : why_figures(records)) figures.push_back(std::move(fall));
     const auto anew = static_cast<std::ptrdiff_t>(figures.size());  // which `plot` makes anew
     for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());

@@ -22,6 +22,7 @@
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_why.hpp"
 #include "sim/report/figures/fonts.hpp"
 #include "sim/report/view_page.hpp"
 
@@ -198,6 +199,7 @@ std::vector<Figure> all_figures(const Options& options) {
   if (options.overlay) data.measured = measured_points(*options.overlay, records);
   std::vector<Figure> figures = make_figures(data);
   for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+  for (Figure& fall : why_figures(records)) figures.push_back(std::move(fall));
   if (is_interrupted(records)) mark_interrupted(figures);
   const bool whole = options.subjects.size() == 1 && options.plot.runs.empty();
   if (!whole) return figures;

@@ -24,9 +24,12 @@ std::optional<TrustPlace> trust_place(const RunRecord& run, const OpRecord& op) 
 
 std::vector<WhatIf> what_ifs() {
   return {{"ideal exchange",
-           {"exchange", "imbalance.exchange_tail", "stall.exchange_gap", "stall.port_wait"}},
+           {"exchange", "imbalance.exchange_tail", "stall.exchange_gap", "stall.port_wait"},
+           {},
+           false,
+           "the exchange between tiles"},
           {"perfect balance", {"imbalance", "idle"}},
-          {"no sync", {"sync"}},
+          {"no sync", {"sync"}, {}, false, "barriers"},
           {"compute alone", {"exchange", "sync", "stall", "imbalance", "idle"}}};
 }
 

@@ -35,7 +35,7 @@ std::vector<WhatIf> what_ifs() {
   const std::vector<std::string> all{"stall", "imbalance", "idle", "exchange"};
   return {{"ideal exchange", all, {"wafer.limits.busiest_core_multiplies", "wafer.limits.edge"}},
           {"perfect balance", waits, {"wafer.limits.mean_core", "wafer.limits.edge"}},
-          {"infinite I/O", waits, {"wafer.limits.busiest_core"}, true},
+          {"infinite I/O", waits, {"wafer.limits.busiest_core"}, true, "the edge"},
           {"compute alone", all, {"wafer.limits.busiest_core_multiplies"}}};
 }
 

@@ -14,7 +14,9 @@ struct Caption {
 };
 
 /// In the order of a page.
-constexpr std::array<Caption, 26> kCaptions{{
+constexpr std::array<Caption, 27> kCaptions{{
+    {"why",
+     "What remains of the time as causes are taken away one after the other; each bar is a run."},
     {"speedup_by_op", "Speed-up of each operation over its own dense run; right of 1 zeros pay."},
     {"speedup_map",
      "Speed-up over dense by the size of the weights and the columns of the other "

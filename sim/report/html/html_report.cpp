@@ -299,6 +299,30 @@ std::string details(const char* summary, const std::string& text) {
   return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, text);
 }
 
+/// What each run says that was asked why it is not faster; empty if none was.
+std::string why_html(const std::vector<RunRecord>& records) {
+  std::string text;
+  for (const RunRecord& record : records) {
+    if (!record.why) continue;
+    text += fmt::format("<p><strong>{}{}{}.</strong>", html_escaped(record.machine),
+                        record.pattern.empty() ? "" : ", ", html_escaped(record.pattern));
+    for (const std::string& sentence : record.why->sentences) text += " " + html_escaped(sentence);
+    text += "</p>\n";
+    HtmlTable table({"taken away, in this order", "cycles", "faster", "zeros gain", "replayed by"},
+                    1);
+    for (const WhyStep& step : record.why->ladder) {
+      const auto gain = zeros_gain(step);
+      table.row({word(step.cause.empty() ? "nothing" : step.cause),
+                 word(fmt::format("{:.0f}", step.cycles)),
+                 word(step.cause.empty() ? "" : fmt::format("{:.2f}", step.faster)),
+                 word(gain ? fmt::format("{:.2f}", *gain) : ""),
+                 word(replay_words(step.settings))});
+    }
+    text += table.text();
+  }
+  return text;
+}
+
 constexpr const char* kFiles =
     "<p>Beside this page: <a href=\"summary.csv\">summary.csv</a> (a row for each operation), "
     "<a href=\"cycle_stack.csv\">cycle_stack.csv</a>, <a "
@@ -325,19 +349,22 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
       "between runs of the same modelled chip, and the stated range moves every event cost between "
       "its low and its high estimate.</p>\n" +
       details("Each component of each operation", energy_table_html(records));
-  return page_of(
-      report_title(records), said, report.command,
-      {{"answer", "The answer", answer_html(records)},
-       {"figures", "Figures", figures_html(report)},
-       {"runs", "Runs", runs_table(records)},
-       {"operations", "Operations", details("Each operation of each run", ops_table(records))},
-       {"cycles", "Where the cycles went",
-        details("Each kind of each run", stack_table_html(records))},
-       {"energy", "Energy", energy},
-       {"plans", "Plans", details("What was planned for each operation", notes_html(records))},
-       {"parameters", "Parameters", parameters_html(records)},
-       {"again", "Files, and to make it again",
-        kFiles + fmt::format("<pre>{}</pre>\n", html_escaped(report.command))}});
+  std::vector<Section> sections = {{"answer", "The answer", answer_html(records)}};
+  const std::string why = why_html(records);
+  if (!why.empty()) sections.push_back({"why", "Why it is not faster", why});
+  const std::vector<Section> rest = {
+      {"figures", "Figures", figures_html(report)},
+      {"runs", "Runs", runs_table(records)},
+      {"operations", "Operations", details("Each operation of each run", ops_table(records))},
+      {"cycles", "Where the cycles went",
+       details("Each kind of each run", stack_table_html(records))},
+      {"energy", "Energy", energy},
+      {"plans", "Plans", details("What was planned for each operation", notes_html(records))},
+      {"parameters", "Parameters", parameters_html(records)},
+      {"again", "Files, and to make it again",
+       kFiles + fmt::format("<pre>{}</pre>\n", html_escaped(report.command))}};
+  sections.insert(sections.end(), rest.begin(), rest.end());
+  return page_of(report_title(records), said, report.command, sections);
 }
 
 std::string html_tables(const HtmlReport& report,

@@ -44,6 +44,18 @@ double remaining(const OpRecord& op, const WhatIf& what_if) {
   return op.result.units == 0 ? 0 : cycles / static_cast<double>(op.result.units);
 }
 
+/// What a run without a cause gained, at the layout of the run itself.
+std::optional<double> measured(const RunRecord& run, const std::string& cause) {
+  if (!run.why || cause.empty()) return std::nullopt;
+  const std::vector<WhyStep>& ladder = run.why->ladder;
+  if (ladder.size() > 1 && ladder[1].kind == "layout") return std::nullopt;
+  for (const WhyAlone& each : run.why->alone) {
+    if (each.cause == cause && each.not_run.empty()) return each.faster;
+  }
+  if (ladder.size() > 1 && ladder[1].cause == cause) return ladder[1].faster;
+  return std::nullopt;
+}
+
 double all_cycles(const RunRecord& run) {
   double cycles = 0;
   for (const OpRecord& op : run.ops) cycles += static_cast<double>(op.result.cycles);
@@ -60,6 +72,7 @@ std::vector<Bound> bounds_of(const RunRecord& run, const std::vector<WhatIf>& wh
     Bound bound{what_if.name, 0, 1};
     for (const OpRecord& op : run.ops) bound.cycles += remaining(op, what_if);
     if (bound.cycles > 0) bound.speedup = before / bound.cycles;
+    bound.measured = measured(run, what_if.cause);
     bounds.push_back(bound);
   }
   return bounds;
@@ -72,9 +85,11 @@ std::string bounds_table(const RunRecord& run, const std::vector<WhatIf>& what_i
   table.column("what if", "", TextTable::Align::left);
   table.column("cycles", "");
   table.column("faster", "x");
+  table.column("measured", "x");
   for (const Bound& bound : bounds) {
     table.row({bound.name, fmt::format("{:.0f}", bound.cycles),
-               bound.cycles > 0 ? fmt::format("{:.2f}", bound.speedup) : ""});
+               bound.cycles > 0 ? fmt::format("{:.2f}", bound.speedup) : "",
+               bound.measured ? fmt::format("{:.2f}", *bound.measured) : ""});
   }
   return table.text();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +18,16 @@ struct WhatIf {
   std::vector<std::string> limits = {};
 
   bool of_edge = false;  // operations that move nothing through the edge keep all their cycles
+
+  std::string cause = {};  // that its machine declares of the same cost; empty: none
 };
 
 /// A run without that cost: no fewer cycles are possible.
 struct Bound {
   std::string name;
   double cycles = 0;
-  double speedup = 1;  // over the run as it was: no more is possible
+  double speedup = 1;                   // over the run as it was: no more is possible
+  std::optional<double> measured = {};  // of a run without it, if the run was asked why
 };
 
 /// Of an operation that counted the limits, the largest of them. Of others, what the mean unit has

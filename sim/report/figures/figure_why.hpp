@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "sim/report/figures/figure.hpp"
+
+namespace lacuna {
+
+/// Of each run that was asked why it is not faster, a waterfall: what remains as causes are taken
+/// away one after the other, and what each took.
+std::vector<Figure> why_figures(const std::vector<RunRecord>& records);
+
+}  // namespace lacuna
