@@ -28,8 +28,8 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("mapping/wse", 12_000, "LayerCode or CoreCode, and the planner of the layout search"),
-    ("sim/machines", 5_000, "the five run classes of rows on a wafer"),
+    ("mapping/wse", 11_000, "what rows plan apart from models: lines, rings and functions; the planner of the layout search"),
+    ("sim/machines", 6_000, "the six run classes of rows on a wafer"),
     ("sim/driver", 20_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 3_000, "the page's own answer"),
     ("models/wse", 4_000, "the engines that one core replaces"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,13 +48,27 @@ struct OperandSource {
   bool transposed = false;   // scores that are taken so
 };
 
-/// What the rows of a workload that share a chip tell a product with weights. Filled by
+/// Rows that a machine runs as one program. What it is, the machine knows; groups of equal content
+/// are equal programs.
+struct RowGroup {
+  RowGroup() = default;
+  RowGroup(const RowGroup&) = default;
+  RowGroup& operator=(const RowGroup&) = default;
+  virtual ~RowGroup() = default;
+
+  std::string content;
+};
+
+/// What the rows of a workload that share a chip tell each other. Filled by
 /// Machine::relate(); a row that was not related to others has the chip to itself.
 struct ChipShare {
   std::uint64_t beside = 0;  // bytes of the fullest core or tile: weights of other rows, which stay
   bool may_stay = false;     // automatic residency may keep its weights on the chip
-  bool result_taken = false;  // a later row works on the result, where it lies
-  std::string reason;         // why automatic residency has no choice; may be empty
+  bool result_taken = false;              // a later row works on the result, where it lies
+  std::string reason;                     // why automatic residency has no choice; may be empty
+  std::shared_ptr<const RowGroup> group;  // null: the row is a program of its own
+  std::size_t place = 0;                  // of the row in its group
+  std::string alone;  // why it has none, where it could have been in one; may be empty
 };
 
 /// One row of a trace: an operation on matrices Y[m x n] = W[m x k] X[k x n], of which W may be

@@ -182,9 +182,10 @@ std::string relations_text(const LayerOp& op) {
   std::string text;
   for (const OperandSource& source : op.sources) text += text_of(source);
   const ChipShare& share = op.share;
-  return text + fmt::format(" {} {}{}{} {}", word(op.residency), share.beside,
+  if (share.group != nullptr) text += fmt::format("{} of {};", share.place, share.group->content);
+  return text + fmt::format(" {} {}{}{} {}{}", word(op.residency), share.beside,
                             share.may_stay ? 's' : ' ', share.result_taken ? 't' : ' ',
-                            share.reason);
+                            share.reason, share.alone);
 }
 
 std::string operation_content(const LayerOp& op, const Mask* mask, std::uint64_t run_seed,

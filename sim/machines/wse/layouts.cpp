@@ -154,7 +154,7 @@ const std::vector<LayoutSpace>& wafer_layout_spaces() {
 }
 
 std::string wafer_layout_kind(const WseParams& params, const LayerOp& op) {
-  if (op.x_pattern != "dense" || runs_as_tasks(params, op)) return "";
+  if (op.share.group != nullptr || op.x_pattern != "dense" || runs_as_tasks(params, op)) return "";
   if (is_sampled_gradient(op)) return kGradient;
   if (is_dense_gradient(op)) return op.pattern.name == "dense" ? kDenseGradient : "";
   return has_weights(op) && op.phase != Phase::upd ? kWeights : "";

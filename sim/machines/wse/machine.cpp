@@ -19,6 +19,7 @@
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
+#include "sim/machines/wse/inference/decoder_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/params.hpp"
@@ -182,6 +183,7 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
     op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
     op.share.result_taken = false;
   }
+  group_decoder_rows(params_, workload, mask_of);
   place_operands(workload);
 }
 

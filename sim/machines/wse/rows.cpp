@@ -6,6 +6,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
+#include "sim/machines/wse/inference/decoder_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/residency.hpp"
 #include "sim/machines/wse/streaming.hpp"
@@ -165,10 +166,22 @@ OpResult run_weight_row(const WaferRequest& request) {
   return run_weights(params, op, mask, seed, execution);
 }
 
+bool is_decoder_row(const WseParams& /*params*/, const LayerOp& op) {
+  return op.share.group != nullptr;
+}
+
+/// That a row can be what it is was found where it was grouped.
+void require_nothing(const WaferRequest& /*request*/) {}
+
+OpResult run_decoder_row_of(const WaferRequest& request) {
+  return run_decoder_row(request.params, request.op, request.mask, request.seed, request.execution);
+}
+
 }  // namespace
 
 const std::vector<WaferRows>& wafer_rows() {
   static const std::vector<WaferRows> rows = {
+      {"layers of decoders", is_decoder_row, require_nothing, run_decoder_row_of},
       {"programs of tasks", runs_as_tasks, require_tasks, run_task_row},
       {"gradients of sparse weights", is_sparse_gradient, require_gradient, run_gradient_row},
       {"gradients of dense weights", is_gradient_of_dense, require_stream, run_dense_gradient_row},
@@ -185,7 +198,11 @@ OpResult run_wafer_row(const WaferRequest& request) {
   for (const WaferRows& rows : wafer_rows()) {
     if (!rows.takes(request.params, request.op)) continue;
     rows.require(request);
-    return rows.run(request);
+    OpResult result = rows.run(request);
+    if (!request.op.share.alone.empty()) {
+      result.remarks.push_back("its decoder's layer runs row by row: " + request.op.share.alone);
+    }
+    return result;
   }
   refuse(request, "a wafer cannot run op '{}' yet", request.op.op);
 }

@@ -25,6 +25,13 @@ using wse::NonZeros;
 using wse::PrefillShape;
 using wse::Projection;
 
+std::uint64_t zeros_digest(const Mask& mask) {
+  std::uint64_t all = mix(mask.columns.size());
+  for (const std::uint64_t offset : mask.offsets) all = mix(all ^ offset);
+  for (const std::uint32_t column : mask.columns) all = mix(all ^ column);
+  return all;
+}
+
 namespace {
 
 /// Features of the inputs and of the outputs of a product.
@@ -56,14 +63,6 @@ Mask inputs_mask(const DecodeSparsity::Inputs& inputs, const char* what, std::ui
                     what, inputs.text, mask.rows, mask.cols, rows, sequences, columns));
   }
   return mask;
-}
-
-/// What tells the zeros of a file from others.
-std::uint64_t digest(const Mask& mask) {
-  std::uint64_t all = mix(mask.columns.size());
-  for (const std::uint64_t offset : mask.offsets) all = mix(all ^ offset);
-  for (const std::uint32_t column : mask.columns) all = mix(all ^ column);
-  return all;
 }
 
 /// The core, along the axis of the outputs, that has an output.
@@ -251,7 +250,7 @@ std::shared_ptr<DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const S
                              std::uint32_t rows, std::uint64_t salt) {
     const Mask mask =
         inputs_mask(inputs, what, rows, sequences, columns, mix(sparsity.seed ^ mix(salt)));
-    zeros->name += fmt::format(" {}={}#{}", what, inputs.text, digest(mask));
+    zeros->name += fmt::format(" {}={}#{}", what, inputs.text, zeros_digest(mask));
     return NonZeros(mask);
   };
   for (std::size_t i = 0; i < wse::kProjections; ++i) {
@@ -265,7 +264,7 @@ std::shared_ptr<DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const S
       const Mask mask = weights_mask(*sparsity.weights[i], shape, what, seed);
       zeros->weights[i] = NonZeros(mask);
       zeros->name += fmt::format(" w:{}={}", word(what), sparsity.weights[i]->text);
-      if (!sparsity.weights[i]->file.empty()) zeros->name += fmt::format("#{}", digest(mask));
+      if (!sparsity.weights[i]->file.empty()) zeros->name += fmt::format("#{}", zeros_digest(mask));
     }
   }
   if (sparsity.hidden) {

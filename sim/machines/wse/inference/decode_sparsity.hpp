@@ -16,6 +16,8 @@
 
 namespace lacuna {
 
+struct Mask;
+
 /// Zeros of a layer, as a request says them.
 struct LayerSparsity {
   /// Zeros of the inputs of a product: "bernoulli" or "channel" with a density, or "file".
@@ -56,6 +58,9 @@ struct EqualLayers {
 };
 /// Of so many layers, in the order of the first of each.
 std::vector<EqualLayers> equal_layers(const DecodeSparsity& sparsity, std::uint32_t layers);
+
+/// What tells the zeros of a mask from others.
+std::uint64_t zeros_digest(const Mask& mask);
 
 /// "0-3, 7" of numbers that rise.
 std::string ranges_text(const std::vector<std::uint32_t>& numbers);

@@ -64,52 +64,71 @@ std::vector<DecodeLayers> DecodeTimes::layers_of(const ModelShape& model,
   return kinds;
 }
 
-/// Whether cores hold whole layers in each block, or attention and feed-forward parts in blocks of
-/// their own. OutOfMemoryError if neither.
-void DecodeTimes::place(const ModelShape& model, const DecodePlacement& placement,
-                        DecodeStep& step) const {
+namespace {
+
+/// Whole layers in each block if a core holds them, else halves.
+void place_once(const wse::DecoderModel& decoder, const DecodePlacement& placement,
+                const WseParams& params, PlacedLayers& placed) {
   const std::uint32_t blocks = placement.blocks();
-  const wse::DecoderModel decoder = decoder_model(model);
-  const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
+  const std::uint64_t memory = params.mem.kib * std::uint64_t{1024};
+  std::uint32_t layers = 0;
+  for (const DecodeLayers& kind : placed.kinds) {
+    layers += static_cast<std::uint32_t>(kind.numbers.size());
+  }
   const auto deal = [&](std::uint32_t over) {
-    step.dealt = deal_layers(model.layers, over, step.layers);
-    share_memory(step.kinds, step.dealt, step.layers, step.split, [&](const DecodeBlock& block) {
-      const wse::DecodeSpace space({decoder, block});
-      return LayerBytes{space.weight_bytes, space.cache_bytes};
-    });
+    placed.dealt = deal_layers(layers, over, placed.layers);
+    share_memory(placed.kinds, placed.dealt, placed.layers, placed.split,
+                 [&](const DecodeBlock& block) {
+                   const wse::DecodeSpace space({decoder, block});
+                   return LayerBytes{space.weight_bytes, space.cache_bytes};
+                 });
   };
-  const auto require = [&](bool attention, bool ffn) {
-    DecodeBlock part = step.kinds.front().block;
+  const auto part_of = [&](bool attention, bool ffn) {
+    DecodeBlock part = placed.kinds.front().block;
     part.attention = attention;
     part.ffn = ffn;
-    wse::require_decode_memory({decoder, part}, params_.llm, memory);
+    return wse::DecodeShape(decoder, part);
   };
-  step.split = false;
-  step.layers = placement.layers_per_block != 0 ? placement.layers_per_block
-                                                : wse::DecodeShape::ceil(model.layers, blocks);
+  const auto require = [&](bool attention, bool ffn) {
+    wse::require_decode_memory(part_of(attention, ffn), params.llm, memory);
+  };
+  const auto positions = [&](bool attention, bool ffn) {
+    return wse::positions_that_fit(part_of(attention, ffn), params.llm, memory);
+  };
+  placed.split = false;
+  placed.layers = placement.layers_per_block != 0 ? placement.layers_per_block
+                                                  : wse::DecodeShape::ceil(layers, blocks);
   deal(blocks);
   try {
     require(true, true);
-  } catch (const OutOfMemoryError&) {
+  } catch (const OutOfMemoryError& whole) {
     if (placement.stages != 0 ? blocks % 2 != 0 : placement.blocks_x % 2 != 0) throw;
-    step.split = true;
-    step.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
+    const std::uint32_t most = positions(true, true);
+    placed.split = true;
+    placed.layers = wse::DecodeShape::ceil(layers, blocks / 2);
     deal(blocks / 2);
-    require(true, false);
-    require(false, true);
+    try {
+      require(true, false);
+      require(false, true);
+    } catch (const OutOfMemoryError&) {
+      // of two placements that hold too little, the one that holds more is what is spoken of
+      if (positions(false, true) != 0 && positions(true, false) > most) throw;
+      throw OutOfMemoryError(whole.what());
+    }
   }
 }
 
-/// The same, with weights as lists if they do not fit otherwise.
-void DecodeTimes::place_either_way(const ModelShape& model, const DecodePlacement& placement,
-                                   DecodeStep& step) const {
+}  // namespace
+
+void place_layers(const wse::DecoderModel& decoder, const DecodePlacement& placement,
+                  const WseParams& params, PlacedLayers& placed) {
   try {
-    place(model, placement, step);
+    place_once(decoder, placement, params, placed);
   } catch (const OutOfMemoryError&) {
-    if (!list_all(step.kinds, params_.llm)) throw;
-    place(model, placement, step);
+    if (!list_all(placed.kinds, params.llm)) throw;
+    place_once(decoder, placement, params, placed);
   }
-  step.dense_weights = dense_names(step.kinds);
+  placed.dense_weights = dense_names(placed.kinds);
 }
 
 /// The way between blocks: to the neighbour, and to the next row of them. Those of all sequences go
@@ -253,7 +272,8 @@ void DecodeTimes::add_totals(const ModelShape& model, const DecodePlacement& pla
     part.attention = attention;
     part.ffn = ffn;
     part.receives = true;
-    step.forced.add(layer_run(model, part), static_cast<double>(kind.numbers.size()));
+    step.forced.add(layer_run(decoder_model(model), part),
+                    static_cast<double>(kind.numbers.size()));
   };
   for (const DecodeLayers& kind : step.kinds) {
     if (step.split) {
@@ -277,7 +297,7 @@ DecodeStep DecodeTimes::placed(const ModelShape& model, const DecodePlacement& p
                                std::uint32_t context) const {
   DecodeStep step;
   step.kinds = layers_of(model, placement, context);
-  place_either_way(model, placement, step);
+  place_layers(decoder_model(model), placement, params_, step);
   return step;
 }
 

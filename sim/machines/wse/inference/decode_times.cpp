@@ -150,8 +150,14 @@ DecodeBlock DecodeTimes::built(DecodeBlock block) const {
   return block;
 }
 
-const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlock& block) {
-  const wse::DecoderModel decoder = decoder_model(model);
+DecodeTimes::DecodeTimes(const WseParams& params, const wse::RunOptions& options,
+                         std::shared_ptr<KnownRuns> known)
+    : params_(params),
+      costs_{params.core, params.scalar, params.vec, params.task},
+      runs_(params, options, std::move(known)) {}
+
+const RunTotals& DecodeTimes::layer_run(const wse::DecoderModel& decoder,
+                                        const DecodeBlock& block) {
   const wse::DecodeShape shape(decoder, block);
   wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
   const auto plan = [&] {
@@ -163,8 +169,8 @@ const RunTotals& DecodeTimes::layer_run(const ModelShape& model, const DecodeBlo
 
 const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& given) {
   const DecodeBlock block = built(given);
-  const RunTotals& run = layer_run(model, block);
   const wse::DecoderModel decoder = decoder_model(model);
+  const RunTotals& run = layer_run(decoder, block);
   const std::string key = key_of(decoder, block);
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;

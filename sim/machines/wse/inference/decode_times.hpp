@@ -71,24 +71,35 @@ struct DecodeLayerTimes {
 
 using DecodeLayers = KindOfLayers<wse::DecodeBlock, DecodeLayerTimes>;
 
-/// A token's way through a model, of parts that are simulated once each and added up.
-struct DecodeStep {
+/// Where the layers of a decoder lie: the one object that a model's pass and the rows of a trace
+/// are run from.
+struct PlacedLayers {
   bool split = false;                // attention and feed-forward parts in blocks of their own
   std::uint32_t layers = 0;          // in the fullest block
   std::vector<std::uint32_t> dealt;  // of each block, or of each two
-  DecodeLayerTimes layer;            // the mean of all
   std::vector<DecodeLayers> kinds;
-  double hand_over = 0;   // from a block to its neighbour
-  double row_change = 0;  // from a row of blocks to the next
+  std::string dense_weights;  // matrices with zeros that cores have with these; see dense_names()
+};
+
+/// Whether cores hold whole layers in each block, or attention and feed-forward parts in blocks of
+/// their own; with weights as lists if they do not fit otherwise. `placed` has the kinds of layers,
+/// each with its block. OutOfMemoryError if nothing fits.
+void place_layers(const wse::DecoderModel& decoder, const DecodePlacement& placement,
+                  const WseParams& params, PlacedLayers& placed);
+
+/// A token's way through a model, of parts that are simulated once each and added up.
+struct DecodeStep : PlacedLayers {
+  DecodeLayerTimes layer;  // the mean of all
+  double hand_over = 0;    // from a block to its neighbour
+  double row_change = 0;   // from a row of blocks to the next
   double head = 0;
   double tail = 0;
   double cycles = 0;         // of the whole step
   double slowest_stage = 0;  // of tokens that follow each other through the blocks
   std::vector<DecodeMemory> memory;
-  std::string dense_weights;  // matrices with zeros that cores have with these; see dense_names()
-  std::uint64_t cores = 0;    // of blocks, head and tail
-  PassTotals totals;          // of the whole step
-  PassTotals forced;          // of tokens that follow each other: without the tail
+  std::uint64_t cores = 0;  // of blocks, head and tail
+  PassTotals totals;        // of the whole step
+  PassTotals forced;        // of tokens that follow each other: without the tail
 };
 
 /// Runs programs of workloads/mapping/wse/inference on a wafer, each once; what they came to is
@@ -96,12 +107,21 @@ struct DecodeStep {
 class DecodeTimes {
  public:
   DecodeTimes(const WseParams& params, Engine engine, PartCache* cache = nullptr);
+  DecodeTimes(const WseParams& params, const wse::RunOptions& options,
+              std::shared_ptr<KnownRuns> known);
 
   /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
   /// suit them, OutOfMemoryError if a core cannot hold its part.
   const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& given);
 
   DecodePhaseShares shares(const ModelShape& model, const wse::DecodeBlock& given) const;
+
+  /// The run of a layer, or a part of one, as `block` places it: the one of a model and of the rows
+  /// of a trace.
+  const RunTotals& layer_run(const wse::DecoderModel& decoder, const wse::DecodeBlock& block);
+
+  /// As the engine is built.
+  wse::DecodeBlock built(wse::DecodeBlock block) const;
 
   /// The published benchmark of one layer on a square of `side` cores: sizes padded to multiples of
   /// it, one head as wide as the model, halves throughout, a short exponential, and layers that
@@ -140,9 +160,6 @@ class DecodeTimes {
   static std::uint64_t cores(const DecodePlacement& placement);
 
  private:
-  /// As the engine is built.
-  wse::DecodeBlock built(wse::DecodeBlock block) const;
-  const RunTotals& layer_run(const ModelShape& model, const wse::DecodeBlock& block);
   const RunTotals& head_run(const ModelShape& model, const DecodePlacement& placement);
   const RunTotals& tail_column(const wse::DecodeTail& tail);
   const RunTotals& tail_row(const wse::DecodeTail& tail);
@@ -152,9 +169,6 @@ class DecodeTimes {
                  wse::DecodeBlock& block) const;
   std::vector<DecodeLayers> layers_of(const ModelShape& model, const DecodePlacement& placement,
                                       std::uint32_t context) const;
-  void place(const ModelShape& model, const DecodePlacement& placement, DecodeStep& step) const;
-  void place_either_way(const ModelShape& model, const DecodePlacement& placement,
-                        DecodeStep& step) const;
   const RunTotals& add_moves(const ModelShape& model, const wse::DecodeBlock& block,
                              DecodeStep& step);
   DecodeLayerTimes time_split(const ModelShape& model, wse::DecodeBlock block);

@@ -11,6 +11,7 @@
 
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
+#include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
 #include "sim/report/result.hpp"
 
@@ -29,12 +30,21 @@ RunTotals totals_of(const wse::TaskOutcome& run) {
   stats.router.add_to(totals.statistics);
   stats.core.add_to(totals.stack);
   check_stack("the wafer", totals.stack, totals.cores, totals.cycles);
+  totals.sram_read_bytes = stats.sram_read_bytes;
+  totals.sram_write_bytes = stats.sram_write_bytes;
+  totals.fabric_bytes = task_counts(stats).fabric_bytes;
+  stats.add_limits({&run}, 1);
+  totals.busiest = stats.limits.busiest.value();
+  totals.multiplies = stats.limits.multiplies.value();
   return totals;
 }
 
 // Names, units and actions of statistics have no blanks; what they are is said elsewhere.
 std::string text_of(const RunTotals& totals) {
-  std::string text = fmt::format("{} {}\n{}", totals.cycles, totals.cores, totals.stamps.size());
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {}\n{}", totals.cycles, totals.cores, totals.sram_read_bytes,
+                  totals.sram_write_bytes, totals.fabric_bytes, totals.busiest, totals.multiplies,
+                  totals.stamps.size());
   for (const Cycle stamp : totals.stamps) text += fmt::format(" {}", stamp);
   text += fmt::format("\n{}\n", totals.statistics.size());
   for (const StatEntry& each : totals.statistics) {
@@ -52,7 +62,8 @@ std::optional<RunTotals> totals_from(const std::string& text) {
   std::istringstream in(text);
   RunTotals totals;
   std::size_t count = 0;
-  in >> totals.cycles >> totals.cores >> count;
+  in >> totals.cycles >> totals.cores >> totals.sram_read_bytes >> totals.sram_write_bytes >>
+      totals.fabric_bytes >> totals.busiest >> totals.multiplies >> count;
   for (Cycle stamp = 0; count > 0 && in >> stamp; --count) totals.stamps.push_back(stamp);
   in >> count;
   for (StatEntry each; count > 0; --count) {
@@ -118,13 +129,30 @@ void PassTotals::add(const std::vector<StatEntry>& more, const std::vector<Stack
   }
 }
 
+namespace {
+
+wse::RunOptions of_engine(Engine engine) {
+  wse::RunOptions options;
+  options.engine = engine;
+  return options;
+}
+
+}  // namespace
+
 InferenceRuns::InferenceRuns(const WseParams& params, Engine engine, PartCache* cache)
-    : params_(params), cache_(cache) {
-  options_.engine = engine;
+    : InferenceRuns(params, of_engine(engine), std::make_shared<KnownRuns>()) {
+  cache_ = cache;
+}
+
+InferenceRuns::InferenceRuns(const WseParams& params, const wse::RunOptions& options,
+                             std::shared_ptr<KnownRuns> known)
+    : params_(params), options_(options), known_(std::move(known)) {
   params.for_each([&](const std::string& path, const ParamBase& each) {
     parameters_ += path + '=' + each.value_text() + '\n';
   });
-  parameters_ += engine == Engine::clocked ? "clocked\n" : "event\n";
+  parameters_ +=
+      fmt::format("{} {} {} {} {}\n", options.engine == Engine::clocked ? "clocked" : "event",
+                  options.shuffle, options.jitter, options.jitter_seed, options.fold);
 }
 
 void InferenceRuns::watch(const TaskView& view, ShowProgram show) {
@@ -165,17 +193,17 @@ void InferenceRuns::show(const wse::TaskProgram& program, const RunTotals& total
 const RunTotals& InferenceRuns::found(const std::string& name,
                                       const std::function<wse::TaskProgram()>& make) {
   constexpr const char* kKind = "program of inference";
-  const auto known = known_.find(name);
-  if (known != known_.end()) return known->second;
   const std::string key = parameters_ + name;
+  const auto known = known_->find(key);
+  if (known != known_->end()) return known->second;
   if (cache_ != nullptr) {
     if (const auto text = cache_->find(kKind, key)) {
-      if (const auto kept = totals_from(*text)) return known_.emplace(name, *kept).first->second;
+      if (const auto kept = totals_from(*text)) return known_->emplace(key, *kept).first->second;
     }
   }
   const RunTotals totals = totals_of(wse::simulate(params_.task_hardware(), make(), options_));
   if (cache_ != nullptr) cache_->keep(kKind, key, text_of(totals));
-  return known_.emplace(name, totals).first->second;
+  return known_->emplace(key, totals).first->second;
 }
 
 }  // namespace lacuna

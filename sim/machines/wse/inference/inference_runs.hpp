@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,7 +26,15 @@ struct RunTotals {
   std::vector<Cycle> stamps;
   std::vector<StatEntry> statistics;
   std::vector<StackPart> stack;  // sums to cores * cycles
+  std::uint64_t sram_read_bytes = 0;
+  std::uint64_t sram_write_bytes = 0;
+  std::uint64_t fabric_bytes = 0;
+  Cycle busiest = 0;     // issue slots of the core that used most
+  Cycle multiplies = 0;  // and the most without those of words of the fabric
 };
+
+/// Runs that are known, by all that they depend on.
+using KnownRuns = std::map<std::string, RunTotals>;
 
 /// What a pass of a model counted: runs, as often as they are done.
 struct PassTotals {
@@ -55,6 +64,10 @@ class InferenceRuns {
  public:
   InferenceRuns(const WseParams& params, Engine engine, PartCache* cache);
 
+  /// The same with more options, and with what is known for others to share.
+  InferenceRuns(const WseParams& params, const wse::RunOptions& options,
+                std::shared_ptr<KnownRuns> known);
+
   /// The run of what `make` makes, unless it is known.
   const RunTotals& of(const std::string& name, const std::function<wse::TaskProgram()>& make,
                       const ProgramTitle& title = {});
@@ -69,9 +82,9 @@ class InferenceRuns {
 
   const WseParams& params_;
   wse::RunOptions options_;
-  PartCache* cache_;
+  PartCache* cache_ = nullptr;
   std::string parameters_;
-  std::map<std::string, RunTotals> known_;
+  std::shared_ptr<KnownRuns> known_;
   TaskView view_;
   ShowProgram show_;
   std::set<std::string> shown_;

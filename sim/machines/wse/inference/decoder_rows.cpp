@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/inference/decoder_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "models/wse/simulate.hpp"
+#include "models/wse/task_stats.hpp"
+#include "sim/base/error.hpp"
+#include "sim/machines/wse/counts.hpp"
+#include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/result.hpp"
+#include "sim/machines/wse/tasks.hpp"
+#include "workloads/mapping/wse/inference/decode_rows.hpp"
+#include "workloads/mapping/wse/inference/decode_tiles.hpp"
+#include "workloads/mapping/wse/inference/decode_values.hpp"
+#include "workloads/mapping/wse/inference/weight_forms.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+using wse::DecodeBlock;
+using wse::DecodePhase;
+using wse::DecodeRows;
+
+/// A layer of a decoder, or a half of one, where it lies.
+struct PlacedRows : RowGroup {
+  struct Row {
+    DecodePhase first{};
+    DecodePhase last{};
+    std::uint64_t work = 0;
+    std::uint64_t macs = 0;    // useful ones
+    std::uint64_t begun = 0;   // work of the rows of the same phases before it
+    std::uint64_t shared = 0;  // work of all of them
+    std::uint64_t before = 0;  // useful products of all rows before it
+  };
+  wse::DecoderModel model;
+  DecodeBlock block;
+  std::vector<Row> rows;
+  std::uint64_t macs = 0;  // useful ones of all rows
+  std::uint64_t bytes = 0;
+  std::string lies;  // where, in words
+  std::shared_ptr<KnownRuns> known;
+};
+
+std::uint64_t useful_macs(const LayerOp& op, const Mask* mask) {
+  if (op.op == "bmm") return std::uint64_t{op.m} * op.k * op.n * op.batch;
+  if (!has_weights(op)) return 0;
+  return (mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz()) * op.n;
+}
+
+/// The masks of these rows one below the other, each whole where the row is dense. Nothing if all
+/// are dense.
+wse::NonZeros joined(const WorkloadTrace& workload, std::initializer_list<std::size_t> rows,
+                     const MaskOf& mask_of, std::string& name) {
+  Mask all;
+  all.offsets.push_back(0);
+  bool any = false;
+  for (const std::size_t row : rows) {
+    const LayerOp& op = workload.ops[row];
+    const Mask* const mask = mask_of(op);
+    any = any || mask != nullptr;
+    all.cols = op.k;
+    if (mask != nullptr) name += fmt::format(" {}", zeros_digest(*mask));
+    const Mask elements = mask == nullptr ? Mask() : mask->elements();
+    for (std::uint32_t i = 0; i < op.m; ++i) {
+      if (mask == nullptr) {
+        for (std::uint32_t k = 0; k < op.k; ++k) all.columns.push_back(k);
+      } else {
+        for (std::uint64_t e = elements.offsets[i]; e < elements.offsets[i + 1]; ++e) {
+          all.columns.push_back(elements.columns[e]);
+        }
+      }
+      all.offsets.push_back(all.columns.size());
+    }
+    all.rows += op.m;
+    name += ';';
+  }
+  return any ? wse::NonZeros(all) : wse::NonZeros();
+}
+
+/// The zeros of a layer's weights, as its rows have them; null if there are none.
+std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
+                                                 const WorkloadTrace& workload,
+                                                 const DecodeRows& layer, const MaskOf& mask_of,
+                                                 const wse::DecodeShape& shape) {
+  using Product = DecodeRows::Product;
+  const auto row = [&](Product product) { return layer.product(product); };
+  auto zeros = std::make_shared<wse::DecodeZeros>();
+  std::string name = "rows";
+  zeros->weights = {
+      joined(workload, {row(Product::q), row(Product::k), row(Product::v)}, mask_of, name),
+      joined(workload, {row(Product::o)}, mask_of, name),
+      joined(workload, {row(Product::up), row(Product::gate)}, mask_of, name),
+      joined(workload, {row(Product::down)}, mask_of, name)};
+  const auto given = [](const wse::NonZeros& weights) { return weights.given(); };
+  if (std::none_of(zeros->weights.begin(), zeros->weights.end(), given)) return nullptr;
+  zeros->name = name;
+  measure_tiles(shape, *zeros);
+  const wse::CodeCosts costs{params.core, params.scalar, params.vec, params.task};
+  choose_forms(shape, {costs, params.llm, {params.simd, params.mem}}, *zeros);
+  return zeros;
+}
+
+}  // namespace
+
+DecodePlacement usual_placement(const WseParams& params, const wse::DecoderModel& decoder) {
+  constexpr std::uint32_t kEnds = 128;  // columns of head and tail
+  DecodePlacement placement;
+  const std::uint32_t columns = params.wafer.columns;
+  const std::uint32_t rows = params.wafer.rows;
+  const std::uint32_t across = columns > kEnds ? (columns - kEnds) / placement.columns : 0;
+  placement.blocks_x = std::clamp(across, 1U, placement.blocks_x);
+  placement.blocks_y = std::clamp(rows / placement.rows, 1U, placement.blocks_y);
+  placement.columns = std::min(placement.columns, columns);
+  placement.rows = std::min(placement.rows, rows);
+  // a whole number of columns for each key and value head, and pairs of features to rotate
+  for (std::uint32_t width = placement.columns; width >= decoder.kv_heads; --width) {
+    if (width % decoder.kv_heads != 0) continue;
+    if (wse::DecodeShape::ceil(decoder.head_dim, width / decoder.kv_heads) % 2 != 0) continue;
+    placement.columns = width;
+    break;
+  }
+  return placement;
+}
+
+namespace {
+
+/// Groups the rows of a workload's layers.
+class DecoderRows {
+ public:
+  DecoderRows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of)
+      : params_(params), workload_(workload), mask_of_(mask_of) {}
+
+  void group(const std::vector<DecodeRows>& layers) {
+    const wse::DecoderModel& model = layers.front().model;
+    const DecodePlacement placement = usual_placement(params_, model);
+    try {
+      for (const DecodeRows& layer : layers) {
+        if (text_of(layer.model) != text_of(model)) {
+          throw UnsupportedError("layers of a decoder have one size");
+        }
+      }
+      add_kinds(layers, placement);
+      place_layers(model, placement, params_, placed_);
+    } catch (const OutOfMemoryError& error) {
+      return leave(layers, error.what());
+    } catch (const UnsupportedError& error) {
+      return leave(layers, error.what());
+    }
+    lies_ = fmt::format("{} x {} blocks of {} x {} cores, {} in a block", placement.blocks_x,
+                        placement.blocks_y, placement.columns, placement.rows,
+                        placed_.split ? "halves of layers" : "whole layers");
+    make_groups(layers);
+  }
+
+ private:
+  void leave(const std::vector<DecodeRows>& layers, const std::string& reason) {
+    for (const DecodeRows& layer : layers) {
+      workload_.ops[layer.rows.front().number].share.alone = reason;
+    }
+  }
+
+  void add_kinds(const std::vector<DecodeRows>& layers, const DecodePlacement& placement) {
+    std::map<std::string, std::size_t> known;
+    for (std::uint32_t i = 0; i < layers.size(); ++i) {
+      DecodeBlock block;
+      block.columns = placement.columns;
+      block.rows = placement.rows;
+      block.context = layers[i].context;
+      block.batch = layers[i].batch;
+      block.exponentials = params_.llm.exp_positions;
+      block.zeros = zeros_of(params_, workload_, layers[i], mask_of_, {layers[i].model, block});
+      const auto [kind, fresh] =
+          known.emplace(fmt::format("{} {} {}", block.context, block.batch,
+                                    block.zeros == nullptr ? "" : block.zeros->name),
+                        placed_.kinds.size());
+      if (fresh) placed_.kinds.push_back({{}, block, {}});
+      placed_.kinds[kind->second].numbers.push_back(i);
+    }
+  }
+
+  void make_groups(const std::vector<DecodeRows>& layers) {
+    const auto count = static_cast<std::uint32_t>(layers.size());
+    const std::vector<const DecodeLayers*> kinds = by_layer(placed_.kinds, count);
+    std::uint32_t layer = 0;
+    for (const std::uint32_t dealt : placed_.dealt) {
+      for (std::uint32_t i = 0; i < dealt; ++i, ++layer) {
+        DecodeBlock block = kinds[layer]->block;
+        // the first layer of a block waits for the hidden vector, halves always do
+        block.receives = placed_.split || i == 0;
+        if (placed_.split) {
+          block.ffn = false;
+          make_group(layers[layer], block);
+          block.ffn = true;
+          block.attention = false;
+        }
+        make_group(layers[layer], block);
+      }
+    }
+  }
+
+  void make_group(const DecodeRows& layer, const DecodeBlock& block) {
+    auto group = std::make_shared<PlacedRows>();
+    group->model = layer.model;
+    group->block = block;
+    group->known = known_;
+    group->lies = lies_;
+    group->bytes = wse::decode_bytes({layer.model, block}, params_.llm);
+    group->content = fmt::format("{} {} {} {} {} {} {} {} {}", text_of(layer.model), block.columns,
+                                 block.rows, block.context, block.batch, block.attention, block.ffn,
+                                 block.receives, block.zeros == nullptr ? "" : block.zeros->name);
+    std::vector<LayerOp*> members;
+    for (const DecodeRows::Row& row : layer.rows) {
+      if (row.first >= DecodePhase::ffn_norm ? !block.ffn : !block.attention) continue;
+      LayerOp& op = workload_.ops[row.number];
+      PlacedRows::Row made{row.first, row.last, row.work, useful_macs(op, mask_of_(op)), 0, 0, 0};
+      made.before = group->macs;
+      group->macs += made.macs;
+      group->rows.push_back(made);
+      members.push_back(&op);
+    }
+    for (PlacedRows::Row& row : group->rows) {
+      for (const PlacedRows::Row& other : group->rows) {
+        if (other.first != row.first) continue;
+        if (&other < &row) row.begun += other.work;
+        row.shared += other.work;
+      }
+    }
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      members[i]->share.group = group;
+      members[i]->share.place = i;
+    }
+  }
+
+  const WseParams& params_;
+  WorkloadTrace& workload_;
+  const MaskOf& mask_of_;
+  PlacedLayers placed_;
+  std::string lies_;
+  std::shared_ptr<KnownRuns> known_ = std::make_shared<KnownRuns>();
+};
+
+/// What a group's program has counted at a time of it, of all cores of the rectangle. Phases are
+/// those of the first core; counters grow evenly between its first and its last stamp.
+class RowCounts {
+ public:
+  RowCounts(const WseParams& params, const PlacedRows& group, const RunTotals& run)
+      : units_(params.cores()), group_(group), run_(run) {
+    const std::vector<DecodePhase> phases =
+        wse::decode_phases(group.block, group.model.experts.count != 0);
+    const Cycle begin = run.stamps.at(group.block.receives ? 1 : 0);
+    all_ = run.stamps.back() - begin;
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      if (phases[i] == DecodePhase::receive) continue;
+      spans_[phases[i]] = {run.stamps.at(i) - begin, run.stamps.at(i + 1) - begin};
+    }
+  }
+
+  /// When the time of a row begins, or ends.
+  Cycle begin(const PlacedRows::Row& row) const { return within(row, row.begun); }
+  Cycle end(const PlacedRows::Row& row) const { return within(row, row.begun + row.work); }
+
+  std::uint64_t share(std::uint64_t value, Cycle at) const {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>(Wide{value} * at / std::max<Cycle>(all_, 1));
+  }
+
+  /// Products of the rows up to `at`, which is in `row`.
+  std::uint64_t useful(const PlacedRows::Row& row, Cycle at) const {
+    const Cycle from = begin(row);
+    const Cycle length = end(row) - from;
+    if (length == 0) return row.before;
+    __extension__ using Wide = unsigned __int128;
+    return row.before + static_cast<std::uint64_t>(Wide{row.macs} * (at - from) / length);
+  }
+
+  CountsSoFar at(const PlacedRows::Row& row, Cycle at) const {
+    CountsSoFar counts;
+    const std::uint64_t products = useful(row, at);
+    counts.statistics = run_.statistics;
+    for (StatEntry& entry : counts.statistics) entry.value = share(entry.value, at);
+    value(counts, "mac_actual_fp16_acc32") =
+        products + share(of_run("mac_actual_fp16_acc32") - group_.macs, at);
+    std::uint64_t formed = 0;
+    for (const StatEntry& entry : counts.statistics) {
+      if (entry.name.rfind("mac_actual_", 0) == 0) formed += entry.value;
+    }
+    value(counts, "mac_edge") = formed - products;
+    value(counts, "wavelets_ejected") =
+        value(counts, "wavelet_deliveries") + value(counts, "filter_drops");
+    value(counts, "idle_cycles") = units_ * at - value(counts, "busy_cycles");
+    add_stack(counts, at);
+    counts.sram_bytes = share(run_.sram_read_bytes, at) + share(run_.sram_write_bytes, at);
+    counts.fabric_bytes = share(run_.fabric_bytes, at);
+    return counts;
+  }
+
+ private:
+  Cycle within(const PlacedRows::Row& row, std::uint64_t work) const {
+    const Cycle from = spans_.at(row.first).first;
+    return from +
+           (spans_.at(row.last).second - from) * work / std::max<std::uint64_t>(row.shared, 1);
+  }
+
+  static std::uint64_t& value(CountsSoFar& counts, const std::string& name) {
+    const auto found = std::find_if(counts.statistics.begin(), counts.statistics.end(),
+                                    [&](const StatEntry& entry) { return entry.name == name; });
+    if (found == counts.statistics.end()) throw InternalError("no statistic " + name);
+    return found->value;
+  }
+  std::uint64_t of_run(const std::string& name) const {
+    for (const StatEntry& entry : run_.statistics) {
+      if (entry.name == name) return entry.value;
+    }
+    return 0;
+  }
+
+  /// Cores that have ended, or are not used, are idle: the rest of the stack.
+  void add_stack(CountsSoFar& counts, Cycle at) const {
+    counts.stack = run_.stack;
+    std::uint64_t left = units_ * at;
+    StackPart* idle = nullptr;
+    for (StackPart& part : counts.stack) {
+      if (part.layer == Layer::idle) {
+        idle = &part;
+        continue;
+      }
+      part.cycles = std::min(share(part.cycles, at), left);
+      left -= part.cycles;
+    }
+    if (idle == nullptr) throw InternalError("a stack without idle cycles");
+    idle->cycles = left;
+  }
+
+  std::uint64_t units_;
+  const PlacedRows& group_;
+  const RunTotals& run_;
+  Cycle all_ = 0;
+  std::map<DecodePhase, std::pair<Cycle, Cycle>> spans_;
+};
+
+/// What lies between two looks at the same counters.
+CountsSoFar difference(CountsSoFar later, const CountsSoFar& earlier) {
+  for (std::size_t i = 0; i < later.statistics.size(); ++i) {
+    later.statistics[i].value -= earlier.statistics[i].value;
+  }
+  for (std::size_t i = 0; i < later.stack.size(); ++i) {
+    later.stack[i].cycles -= earlier.stack[i].cycles;
+  }
+  later.sram_bytes -= earlier.sram_bytes;
+  later.fabric_bytes -= earlier.fabric_bytes;
+  return later;
+}
+
+std::string phases_text(const PlacedRows::Row& row) {
+  const std::string first = word(row.first);
+  return row.first == row.last ? first : first + " to " + word(row.last);
+}
+
+/// What of a run is recorded on request: all of it that lies in the time of a row.
+class RowRecord {
+ public:
+  RowRecord(const WseParams& params, const PlacedRows& group, const Execution& execution)
+      : params_(params),
+        execution_(execution),
+        shape_(group.model, group.block),
+        costs_{params.core, params.scalar, params.vec, params.task},
+        layer_(shape_, costs_, params.llm) {}
+
+  bool wanted(bool first) const {
+    return execution_.event_log || (first && (execution_.values || execution_.explain));
+  }
+
+  /// Of the row from `begin` to `end` of the program; what is of the whole layer stands with its
+  /// `first` row.
+  void add(WaferResult& into, Cycle begin, Cycle end, bool first, std::uint64_t seed) const {
+    const wse::Datapath pieces = {params_.simd, params_.mem};
+    const wse::DecodeValues values(shape_, seed);
+    wse::TaskProgram program = layer_.plan(execution_.values ? nullptr : &pieces);
+    if (execution_.values) values.fill(program);
+    const wse::TaskOutcome outcome =
+        wse::simulate(params_.task_hardware(), program, run_options(params_, execution_));
+    if (execution_.values && first) into.result.values = check(values, outcome);
+    if (execution_.explain && first) {
+      into.result.explanation =
+          explain_tasks({observe_stage("layer of a decoder", program, outcome, 1, 0, 0)});
+    }
+    if (!execution_.event_log) return;
+    for (Event event : outcome.events) {
+      if (event.cycle < begin || event.cycle >= end) continue;
+      event.cycle -= begin;
+      into.result.events.push_back(event);
+    }
+    into.event_names(program.rows, program.columns, 0);
+  }
+
+ private:
+  /// The hidden vector in all columns. Halves have 11 bits: of some hundred roundings of numbers
+  /// below 4 the sum stays under 2^-7.
+  ValueCheck check(const wse::DecodeValues& values, const wse::TaskOutcome& outcome) const {
+    constexpr double kHalves = 1.0 / 128;
+    const std::vector<double> expected = values.reference();
+    double largest = 0;
+    for (const double each : expected) largest = std::max(largest, std::abs(each));
+    ValueCheck found;
+    for (std::uint32_t s = 0; s < shape_.block().batch; ++s) {
+      for (std::uint32_t column = 0; column < shape_.block().columns; ++column) {
+        const std::vector<double> here = values.found(outcome.memory, column, s);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          const double error = std::abs(here[i] - expected[i]);
+          ++found.compared;
+          found.wrong += error <= kHalves * largest ? 0 : 1;
+          found.largest_error = std::max(found.largest_error, error);
+        }
+      }
+    }
+    return found;
+  }
+
+  const WseParams& params_;
+  const Execution& execution_;
+  const wse::DecodeShape shape_;
+  const wse::CodeCosts costs_;
+  const wse::DecodeLayer layer_;
+};
+
+}  // namespace
+
+void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of) {
+  std::vector<DecodeRows> layers = wse::find_decode_rows(workload);
+  const auto other = [&](const DecodeRows& layer) {
+    return std::any_of(layer.rows.begin(), layer.rows.end(), [&](const DecodeRows::Row& row) {
+      return runs_as_tasks(params, workload.ops[row.number]);
+    });
+  };
+  layers.erase(std::remove_if(layers.begin(), layers.end(), other), layers.end());
+  if (!layers.empty()) DecoderRows(params, workload, mask_of).group(layers);
+}
+
+OpResult run_decoder_row(const WseParams& params, const LayerOp& op, const Mask* mask,
+                         std::uint64_t seed, const Execution& execution) {
+  const auto& group = static_cast<const PlacedRows&>(*op.share.group);  // NOLINT(*-downcast): ours
+  const PlacedRows::Row& row = group.rows.at(op.share.place);
+  wse::RunOptions options = run_options(params, execution);
+  options.event_log = false;
+  DecodeTimes times(params, options, group.known);
+  const RunTotals& run = times.layer_run(group.model, group.block);
+  const RowCounts counts(params, group, run);
+  const Cycle begin = counts.begin(row);
+  const Cycle end = counts.end(row);
+  const CountsSoFar before = counts.at(row, begin);
+  WaferResult into(params, execution, params.cores());
+  OpResult& result = into.result;
+  result.cycles = end - begin;
+  const bool product = op.op == "bmm" || has_weights(op);
+  into.products(product ? std::uint64_t{op.m} * op.k * op.n * op.batch : 0, row.macs);
+  CountsSoFar mine = difference(counts.at(row, end), before);
+  for (StatEntry& entry : mine.statistics) {
+    if (entry.name == "mac_skipped") entry.value = result.mac_algorithmic - result.mac_useful;
+  }
+  const auto of = [&](std::uint64_t value) {
+    return counts.share(value, end) - counts.share(value, begin);
+  };
+  std::uint64_t busy = 0;
+  for (const StatEntry& entry : mine.statistics)
+    busy += entry.name == "busy_cycles" ? entry.value : 0;
+  into.counted(std::move(mine), of(run.sram_read_bytes), of(run.sram_write_bytes));
+  wse::LimitStats limits("wafer.limits");
+  limits.busiest += std::min(of(run.busiest), result.cycles);
+  limits.multiplies += std::min(of(run.multiplies), result.cycles);
+  limits.mean += busy / params.cores();
+  into.group(limits);
+  result.peaks = core_peaks(params, params.simd.fma16, params.cores());
+  result.peaks.io_bytes_per_cycle = params.io.gbit / 8.0 / params.clock;
+  for (Cycle at = execution.interval; execution.interval != 0 && at < result.cycles;
+       at += execution.interval) {
+    into.border(at, difference(counts.at(row, begin + at), before));
+  }
+  into.rectangle();
+  into.note("plan",
+            fmt::format("{} of a decoder's layer as one program of {} x {} cores; {}",
+                        phases_text(row), group.block.columns, group.block.rows, group.lies));
+  into.memory(group.bytes, std::uint64_t{params.mem.kib} * 1024);
+  into.note("fold", fmt::format("the layer's cores are all simulated; its counters are shared by "
+                                "time among its {} rows",
+                                group.rows.size()));
+  into.one_phase(phases_text(row));
+  if (execution.values) result.values.emplace();
+  const bool first = op.share.place == 0;
+  if (const RowRecord record(params, group, execution); record.wanted(first)) {
+    const Cycle from = run.stamps.at(group.block.receives ? 1 : 0);
+    record.add(into, from + begin, from + end, first, seed);
+  }
+  if (product) result.mode = word(mask != nullptr ? Mode::static_ : Mode::dense);
+  if (has_weights(op)) result.residency = word(Residency::resident);
+  return into.take();
+}
+
+}  // namespace lacuna

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "sim/base/error.hpp"
+#include "sim/machines/machine.hpp"
+#include "sim/machines/wse/inference/decode_times.hpp"
+#include "tests/support/agreement/request.hpp"
+#include "tests/support/driver/random_operation.hpp"
+#include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
+#include "workloads/generate/transformer.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// A decoder on a block of cores, and what it is asked to do.
+struct DrawnDecoder {
+  ModelShape model;
+  std::uint32_t columns = 1;
+  std::uint32_t rows = 1;
+  std::uint32_t context = 1;
+  std::uint32_t batch = 1;
+};
+
+DrawnDecoder drawn_decoder(Random& random) {
+  DrawnDecoder drawn;
+  ModelShape& model = drawn.model;
+  model = find_model_shape("qwen3-0.6b");
+  model.name = "drawn";
+  model.kv_heads = pick<std::uint32_t>(random, {1, 2, 4});
+  model.heads = model.kv_heads * upto(random, 4);
+  model.head_dim = model.rotated = pick<std::uint32_t>(random, {8, 16, 32});
+  model.qk_norm = random.bounded(2) == 0 ? QkNorm::none : QkNorm::head;
+  model.width = 4 * upto(random, 48);
+  model.ffn = 4 * upto(random, 96);
+  model.vocabulary = 256;
+  model.layers = upto(random, 3);
+  // pairs of a head's features stay in a core, so that 4 columns a head are the most for 8
+  drawn.columns = model.kv_heads * pick<std::uint32_t>(random, {1, 2, 4});
+  drawn.rows = 1 + upto(random, 15);
+  drawn.context = upto(random, 300);
+  drawn.batch = upto(random, 3);
+  return drawn;
+}
+
+using Counts = std::map<std::string, std::uint64_t>;
+
+/// What a program counts by itself; the other statistics follow from these.
+void add(Counts& counts, const std::vector<StatEntry>& statistics) {
+  for (const StatEntry& entry : statistics) {
+    if (entry.path == "wafer.limits" || entry.name == "mac_edge" || entry.name == "mac_skipped" ||
+        entry.name == "idle_cycles") {
+      continue;
+    }
+    counts[entry.path + "." + entry.name] += entry.value;
+  }
+}
+
+/// Cycles and counters of the rows of a trace of `drawn`; nothing if a core cannot hold it.
+bool run_rows(const DrawnDecoder& drawn, const Machine& machine, Cycle& cycles, Counts& counts) {
+  TransformerOptions options;
+  options.part = TransformerOptions::Part::decode;
+  options.sequences = drawn.batch;
+  options.context = drawn.context;
+  WorkloadTrace trace = make_transformer(drawn.model, options);
+  machine.relate(
+      trace, [](const LayerOp&) { return nullptr; }, 1);
+  if (!trace.ops.front().share.alone.empty()) return false;
+  for (const LayerOp& op : trace.ops) {
+    EXPECT_NE(op.share.group, nullptr) << op.id;
+    const OpResult result = machine.run(op, nullptr, 1, Execution());
+    cycles += result.cycles;
+    add(counts, result.statistics);
+  }
+  return true;
+}
+
+// The layers of --decode, hand-overs left out: the first of the block and those behind it.
+TEST(RowsOfADecoder, TakeTheCyclesAndCountersOfTheModelsLayers) {
+  std::uint64_t compared = 0;
+  for_each_draw([&](Random& random) {
+    const DrawnDecoder drawn = drawn_decoder(random);
+    const std::unique_ptr<Machine> machine = make_wse_machine("drawn");
+    machine->set("wafer.columns", std::to_string(drawn.columns), "");
+    machine->set("wafer.rows", std::to_string(drawn.rows), "");
+    Cycle cycles = 0;
+    Counts rows;
+    if (!run_rows(drawn, *machine, cycles, rows)) return;
+    const auto& params = static_cast<const WseParams&>(machine->parameters());
+    DecodeTimes times(params, Engine::event);
+    DecodePlacement placement;
+    placement.blocks_x = placement.blocks_y = 1;
+    placement.columns = drawn.columns;
+    placement.rows = drawn.rows;
+    placement.batch = drawn.batch;
+    const DecodeStep step = times.step(drawn.model, placement, drawn.context);
+    const std::uint32_t behind = drawn.model.layers - 1;
+    EXPECT_EQ(static_cast<double>(cycles), step.layer.first + behind * step.layer.next);
+    Counts layers;
+    wse::DecodeBlock block = step.kinds.front().block;
+    for (std::uint32_t layer = 0; layer <= behind; ++layer) {
+      block.receives = layer == 0;
+      add(layers, times.layer_run(decoder_model(drawn.model), block).statistics);
+    }
+    EXPECT_EQ(rows, layers);
+    ++compared;
+  });
+  EXPECT_GE(2 * compared, draws()) << "too few of them fit into a core";
+}
+
+// As a user asks: a layer of a file on 16 x 16 cores, as a model and as a trace with nothing given.
+TEST(RowsOfADecoder, AreTheModelsFirstLayerAsItIsPrinted) {
+  const TempFile model(
+      R"({"model_type":"qwen3","hidden_size":256,"intermediate_size":512,"num_attention_heads":8,)"
+      R"("num_key_value_heads":4,"head_dim":32,"num_hidden_layers":2,"vocab_size":1024,)"
+      R"("hidden_act":"silu","rms_norm_eps":1e-6,"max_position_embeddings":4096})",
+      ".json");
+  for (const char* const context : {"64", "256", "1024"}) {
+    const Ran asked = run_real({"run", "--quiet", "--json", "--machine", "wse3", "--model",
+                                model.path(), "--decode", "--context", context, "--blocks", "1x1",
+                                "--block-cores", "16x16", "--layers", "1"});
+    std::smatch printed;
+    ASSERT_TRUE(std::regex_search(asked.out, printed, std::regex("first_layer_cycles\": ([0-9]+)")))
+        << asked.out << asked.err;
+    const TempFile trace(run_real({"trace", "import", model.path(), "--part", "decode", "--context",
+                                   context, "--layers", "1"})
+                             .out);
+    const auto rows = numbers_of({"run", "--machine", "wse3", "--set", "wafer.columns=16", "--set",
+                                  "wafer.rows=16", "--trace", trace.path()});
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows.front().values.at("cycles"), std::stod(printed[1])) << context;
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
