@@ -20,8 +20,9 @@ ChipNode::ChipNode(const sc_core::sc_module_name& name, ClockDomain& clock, cons
       log_(log),
       arrived_(arrived) {
   const std::vector<Step>& main = steps.lanes[kMain];
-  has_work_ = std::any_of(main.begin(), main.end(),
-                          [](const Step& step) { return step.kind == Step::Kind::work; });
+  const bool works = std::any_of(main.begin(), main.end(),
+                                 [](const Step& step) { return step.kind == Step::Kind::work; });
+  bubble_ns_ = works ? steps.bubble_ns : kNever;
 }
 
 void ChipNode::receive_chunks(Cycle now) {
@@ -103,16 +104,22 @@ void ChipNode::end(Cycle now) {
   open_ = false;
 }
 
+/// What of a wait of `ns` for other chips is bubble; it is that much less from now on.
+Cycle ChipNode::take_bubble(Cycle ns) {
+  const Cycle bubble = std::min(ns, bubble_ns_);
+  if (bubble_ns_ != kNever) bubble_ns_ -= bubble;
+  stats_.bubble += bubble;
+  stats_.imbalance += ns - bubble;
+  return bubble;
+}
+
 /// The wait is booked now that its cause is known, this cycle with it.
 void ChipNode::leave_barrier(Cycle now) {
   const Cycle last = release->pop(now).last_arrival;
-  const Use wait = has_work_ ? Use::imbalance : Use::bubble;
-  stats_.of(wait) += last - arrival_;
+  const Cycle change = arrival_ + take_bubble(last - arrival_);
   stats_.sync += now + 1 - last;
-  if (last > arrival_) {
-    begin(arrival_, wait);
-    end(last);
-  }
+  if (change > arrival_) begin(arrival_, Use::bubble);
+  if (last > change) begin(change, Use::imbalance);
   begin(last, Use::sync);
   end(now + 1);
 }
@@ -145,13 +152,24 @@ Cycle ChipNode::step(Cycle now) {
   const std::vector<Step>& main = steps_.lanes[kMain];
   // when the tiles are through, the rest of the background is waited for
   const bool through = lanes_[kMain].next == main.size();
-  begin(now, through ? Use::streaming : main[lanes_[kMain].next].use);
-  ++stats_.of(use_);
+  const Use use = through ? Use::streaming : main[lanes_[kMain].next].use;
+  if (use != Use::bubble) {
+    begin(now, use);
+    ++stats_.of(use_);
+    return next_end();
+  }
+  begin(now, take_bubble(1) == 1 ? Use::bubble : Use::imbalance);
   return next_end();
 }
 
 void ChipNode::skip(Cycle from, Cycle to) {
-  if (arrival_ == kNever) stats_.of(use_) += to - from;
+  if (arrival_ != kNever) return;
+  if (use_ != Use::bubble) {
+    stats_.of(use_) += to - from;
+    return;
+  }
+  const Cycle change = from + take_bubble(to - from);
+  if (change < to) begin(change, Use::imbalance);
 }
 
 std::string ChipNode::blocked() const {

@@ -32,12 +32,13 @@ struct ChipStats : StatGroup {
   CycleCounter sync{this, "sync", Layer::sync, "Barriers after the last chip came."};
   CycleCounter imbalance{this, "imbalance", Layer::imbalance, "Waits for chips with more work."};
   CycleCounter bubble{this, "bubble", Layer::idle, "Has no work in a step of the pipeline."};
+  CycleCounter unused{this, "unused", Layer::idle, "Takes part in nothing."};
 
   CycleCounter& of(Use use) { return *all[static_cast<std::size_t>(use)]; }
 
-  const std::array<CycleCounter*, kUses> all = {&forward,  &recompute, &backward,  &optimizer,
-                                                &exchange, &links,     &streaming, &all_reduce,
-                                                &host,     &sync,      &imbalance, &bubble};
+  const std::array<CycleCounter*, kUses> all = {
+      &forward,    &recompute, &backward, &optimizer, &exchange, &links, &streaming,
+      &all_reduce, &host,      &sync,     &imbalance, &bubble,   &unused};
 };
 
 /// What a chip tells the conductor: that it has come to a barrier of the segment, or to its end.
@@ -89,6 +90,7 @@ class ChipNode : public sc_core::sc_module, public Clocked {
   void begin(Cycle now, Use use);
   void end(Cycle now);
   void leave_barrier(Cycle now);
+  Cycle take_bubble(Cycle ns);
   Cycle next_end() const;
 
   ClockDomain& clock_;
@@ -99,7 +101,7 @@ class ChipNode : public sc_core::sc_module, public Clocked {
   ChipStats stats_{"chip"};
   std::array<Lane, kLanes> lanes_;
   std::vector<std::uint64_t>& arrived_;
-  bool has_work_ = false;   // in this segment
+  Cycle bubble_ns_ = 0;     // that waits for other chips still are of the bubble
   bool waits_ = false;      // at a barrier within the segment
   Cycle arrival_ = kNever;  // at the barrier that ends it
   bool open_ = false;       // a use has begun

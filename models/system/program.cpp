@@ -10,8 +10,11 @@ namespace lacuna::system {
 namespace {
 
 constexpr std::array<const char*, kUses> kUseNames = {
-    "forward",   "recompute",  "backward", "optimizer", "exchange",  "links",
-    "streaming", "all_reduce", "host",     "sync",      "imbalance", "bubble"};
+    "forward",    "recompute", "backward", "optimizer", "exchange", "links", "streaming",
+    "all_reduce", "host",      "sync",     "imbalance", "bubble",   "unused"};
+
+constexpr std::array<const char*, kHeld> kHeldNames = {
+    "weights", "gradients", "state", "activations", "working", "code", "buffers"};
 
 /// The chip that starts a transfer: loads are started by the chip they go to.
 std::uint32_t starter(const Transfer& transfer) {
@@ -22,6 +25,8 @@ std::uint32_t starter(const Transfer& transfer) {
 }  // namespace
 
 const char* use_name(Use use) { return kUseNames[static_cast<std::size_t>(use)]; }
+
+const char* held_name(Held held) { return kHeldNames[static_cast<std::size_t>(held)]; }
 
 std::uint32_t Segment::send(const Transfer& transfer, std::size_t lane) {
   const auto number = static_cast<std::uint32_t>(transfers.size());
@@ -45,14 +50,12 @@ void Segment::barrier(const std::vector<std::uint32_t>& members, std::uint64_t n
 
 void Program::add(Segment segment, std::uint64_t times) {
   if (times == 0) return;
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i] == segment) {
-      order.push_back({i, times});
-      return;
-    }
-  }
-  order.push_back({segments.size(), times});
-  segments.push_back(std::move(segment));
+  Repeat repeat;
+  repeat.times = times;
+  const auto like = std::find(segments.begin(), segments.end(), segment);
+  repeat.segment = static_cast<std::size_t>(like - segments.begin());
+  order.push_back(std::move(repeat));
+  if (like == segments.end()) segments.push_back(std::move(segment));
 }
 
 bool operator==(const Step& a, const Step& b) {
@@ -67,15 +70,18 @@ bool operator==(const Barrier& a, const Barrier& b) {
   return std::tie(a.chips, a.ns) == std::tie(b.chips, b.ns);
 }
 
+bool operator==(const Holding& a, const Holding& b) {
+  return std::tie(a.place, a.what, a.bytes, a.space) == std::tie(b.place, b.what, b.bytes, b.space);
+}
+
+bool operator==(const ChipSteps& a, const ChipSteps& b) {
+  return a.bubble_ns == b.bubble_ns && a.lanes == b.lanes;
+}
+
 bool operator==(const Segment& a, const Segment& b) {
-  if (a.name != b.name || a.synced != b.synced || a.transfers != b.transfers ||
-      a.barriers != b.barriers || a.chips.size() != b.chips.size()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < a.chips.size(); ++i) {
-    if (a.chips[i].lanes != b.chips[i].lanes) return false;
-  }
-  return true;
+  return a.name == b.name && a.synced == b.synced && a.transfers == b.transfers &&
+         a.barriers == b.barriers && a.memory == b.memory && a.flop == b.flop &&
+         a.joules.nominal == b.joules.nominal && a.chips == b.chips;
 }
 
 }  // namespace lacuna::system

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/energy_range.hpp"
+
 namespace lacuna::system {
 
 /// What a chip spends its time on: the parts of the time stack.
@@ -22,8 +24,9 @@ enum class Use : std::uint8_t {
   sync,        // waits for the barrier after the last chip has come to it
   imbalance,   // waits for chips that have more to do
   bubble,      // waits in a step of a pipeline in which it has nothing to do
+  unused,      // takes part in nothing
 };
-inline constexpr std::size_t kUses = 12;
+inline constexpr std::size_t kUses = 13;
 
 /// "forward", "recompute", ...
 const char* use_name(Use use);
@@ -68,6 +71,11 @@ inline constexpr std::size_t kBackground = 1;
 struct ChipSteps {
   std::array<std::vector<Step>, kLanes> lanes;
 
+  /// Of its waits for other chips (Use::bubble and the barrier at the end) so many ns are bubble:
+  /// what it lacks of the turns that fill a step of the pipeline. The rest is imbalance. A chip
+  /// without work waits in the bubble.
+  std::uint64_t bubble_ns = 0;
+
   bool empty() const { return lanes[kMain].empty() && lanes[kBackground].empty(); }
 };
 
@@ -75,6 +83,31 @@ struct ChipSteps {
 struct Barrier {
   std::uint32_t chips = 0;
   std::uint64_t ns = 2;  // from the last arrival to the release, at least 2
+};
+
+/// What lies in a memory.
+enum class Held : std::uint8_t {
+  weights,
+  gradients,
+  state,        // of the optimizer
+  activations,  // kept for the backward pass of micro-batches under way
+  working,      // of the blocks at work
+  code,
+  buffers,
+};
+inline constexpr std::size_t kHeld = 7;
+
+/// "weights", "gradients", ...
+const char* held_name(Held held);
+
+/// Bytes of memory that an entry of the ledger takes, or gives back if they are negative: of each
+/// chip at one place of a replica, or of the streaming memory for all chips at that place.
+struct Holding {
+  enum class Space : std::uint8_t { chip, streaming };
+  std::uint32_t place = 0;
+  Held what = Held::weights;
+  std::int64_t bytes = 0;
+  Space space = Space::chip;
 };
 
 /// What the chips do between two barriers of all of them. Nothing is under way at either, so a
@@ -85,6 +118,10 @@ struct Segment {
   std::uint32_t synced = 0;  // chips whose barrier ends it, the others being idle; 0: all
   std::vector<Transfer> transfers;
   std::vector<Barrier> barriers;
+
+  std::vector<Holding> memory;  // in the order of the work
+  EnergyRange joules;           // of the operations of all chips
+  std::uint64_t flop = 0;       // useful ones
 
   void work(std::uint32_t chip, Use use, std::uint64_t ns, std::size_t lane = kMain) {
     if (ns != 0) chips[chip].lanes[lane].push_back({Step::Kind::work, use, 0, ns});
@@ -114,12 +151,17 @@ struct Segment {
 struct Repeat {
   std::size_t segment = 0;
   std::uint64_t times = 1;
+  std::uint64_t every = 1;      // programs of which one has it
+  std::size_t phase = 0;        // of execution
+  std::vector<Holding> before;  // taken and given back once, before the first of these runs
 };
 
-/// A program of a system: segments, and the order in which they are run.
+/// A program of a system: segments, and the order in which they are run. It is the ledger of a
+/// step: time, memory, traffic and energy are all read off it (ledger.hpp, simulation.hpp).
 struct Program {
   std::vector<Segment> segments;
   std::vector<Repeat> order;
+  std::uint32_t used = 0;  // chips that take part, the first ones; 0: all
 
   /// Appends `segment`, run `times` times; one that is equal to an earlier one is kept once.
   void add(Segment segment, std::uint64_t times = 1);
@@ -128,6 +170,8 @@ struct Program {
 bool operator==(const Step& a, const Step& b);
 bool operator==(const Transfer& a, const Transfer& b);
 bool operator==(const Barrier& a, const Barrier& b);
+bool operator==(const Holding& a, const Holding& b);
+bool operator==(const ChipSteps& a, const ChipSteps& b);
 bool operator==(const Segment& a, const Segment& b);
 
 }  // namespace lacuna::system

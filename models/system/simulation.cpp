@@ -117,8 +117,18 @@ SegmentResult LinkedPlant::run() {
 }
 
 void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& part,
-         std::uint64_t times) {
-  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i] * times;
+         const Repeat& repeat) {
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i] * repeat.times / repeat.every;
+}
+
+/// The parts of a chip's time, rounded so that they still add up to the whole.
+void add(TimeStack& sum, const TimeStack& part, const Repeat& repeat) {
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < kUses; ++i) {
+    const std::uint64_t before = all * repeat.times / repeat.every;
+    all += part.at(i);
+    sum.at(i) += all * repeat.times / repeat.every - before;
+  }
 }
 
 }  // namespace
@@ -163,14 +173,16 @@ ProgramResult run_program(const SystemParams& params, const Fabric& fabric, cons
   }
   for (const Repeat& repeat : program.order) {
     const SegmentResult& part = result.segments[repeat.segment];
-    result.ns += part.ns * repeat.times;
+    result.ns += part.ns * repeat.times / repeat.every;
     for (std::size_t c = 0; c < result.chips.size(); ++c) {
-      for (std::size_t i = 0; i < kUses; ++i) {
-        result.chips[c][i] += part.chips[c][i] * repeat.times;
-      }
+      add(result.chips[c], part.chips[c], repeat);
     }
-    add(result.bytes, part.bytes, repeat.times);
-    add(result.busy_ns, part.busy_ns, repeat.times);
+    add(result.bytes, part.bytes, repeat);
+    add(result.busy_ns, part.busy_ns, repeat);
+  }
+  for (std::size_t c = program.used; program.used != 0 && c < result.chips.size(); ++c) {
+    result.chips[c] = {};
+    result.chips[c][static_cast<std::size_t>(Use::unused)] = result.ns;
   }
   return result;
 }

@@ -155,13 +155,7 @@ std::uint64_t stored_bytes(const LayerOp& op, const WorkloadTrace& trace) {
   if (op.op == "layernorm") return std::uint64_t{2} * op.m * size;
   if (op.op == "embed" && op.layer == "embed.tokens") return std::uint64_t{op.m} * op.k * size;
   if (op.op != "gemm") return 0;
-  const std::uint64_t elements = std::uint64_t{op.m} * op.k * op.batch;
-  if (op.pattern.name == "dense") return elements * size;
-  constexpr double kPlace = 2;  // bytes, of a block
-  const double block = std::max(1U, op.pattern.block_rows * op.pattern.block_cols);
-  const double each = static_cast<double>(size) + kPlace / block;
-  return static_cast<std::uint64_t>(
-      std::ceil(static_cast<double>(elements) * system::kept_share(op, trace) * each));
+  return system::packed_bytes(op, std::uint64_t{op.m} * op.k * op.batch, size, trace);
 }
 
 std::uint64_t copies_stored(const LayerOp& op, const LayerKind& kind, const WorkloadTrace& trace) {

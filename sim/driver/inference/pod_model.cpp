@@ -29,10 +29,6 @@ double number(const Machine& chip, const char* path) {
   return std::stod(parameter->value_text());
 }
 
-void add(JouleRange& sum, const JouleRange& part, double times) {
-  for (const Corner corner : kCorners) sum.at(corner) += part.at(corner) * times;
-}
-
 std::uint64_t bytes_of_kib(double kib) {
   return static_cast<std::uint64_t>(std::llround(kib * 1024));
 }
@@ -60,13 +56,32 @@ PodModel::PodModel(PodSetup setup)
     throw ParameterError(fmt::format("inference.io_tiles = {}: the chip has {} tiles", io, tiles));
   }
   tiles_ = tiles - io;
+  watts_.always = lacuna::idle_watts(*chip_, setup_.pricing);
   chip_->set("ipu.tiles", fmt::format("{}", tiles_), "inference.io_tiles");
   chip_->check();
+  watts_.waiting = lacuna::idle_watts(*chip_, setup_.pricing);
+  watts_.always.add(watts_.waiting, -1);
   clock_ghz_ = number(*chip_, "clock");
   kind_of_.resize(setup_.model.layers);
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     for (const std::uint32_t layer : kinds_[kind].layers) kind_of_[layer] = kind;
   }
+}
+
+/// Whose tiles have so many bytes for a row, or all they have.
+const Machine& PodModel::chip_of(std::uint64_t bytes) const {
+  const auto all = bytes_of_kib(number(*chip_, "tile.memory.kib"));
+  if (bytes >= all) return *chip_;
+  const std::uint64_t kib = bytes / 1024;
+  std::unique_ptr<Machine>& made = smaller_[kib];
+  if (made == nullptr) {
+    std::vector<std::string> settings = setup_.system.chip_settings;
+    made = std::move(make_machines(setup_.kinds, {setup_.system.params.chip.value()}, settings)[0]);
+    made->set("ipu.tiles", fmt::format("{}", tiles_), "inference.io_tiles");
+    made->set("tile.memory.kib", fmt::format("{}", kib), "the room that is left");
+    made->check();
+  }
+  return *made;
 }
 
 std::string PodModel::place() const {
@@ -118,92 +133,129 @@ PodCut PodModel::listed(unsigned tensor) const {
 
 namespace {
 
-/// Layers in order for the chips of stages: what each layer has stored, and what the first and the
-/// last chip have beside theirs.
+/// What a layer, an embedding or a head is for the chips that have it.
+struct Load {
+  std::uint64_t bytes = 0;  // of a tile
+  Cycle cycles = 0;         // of a pass
+
+  bool within(const Load& most) const { return bytes <= most.bytes && cycles <= most.cycles; }
+  Load operator+(const Load& other) const { return {bytes + other.bytes, cycles + other.cycles}; }
+};
+
+/// Layers in order for the chips of stages; the first and the last have something beside theirs.
 class Deal {
  public:
-  Deal(std::vector<std::uint64_t> layers, std::uint64_t embedding, std::uint64_t head)
+  Deal(std::vector<Load> layers, Load embedding, Load head)
       : layers_(std::move(layers)), embedding_(embedding), head_(head) {}
 
-  /// So that the fullest chip has least: the least bytes that all stages keep to.
-  std::vector<unsigned> to(unsigned stages) const {
-    std::uint64_t low = 0;
-    std::uint64_t high = std::accumulate(layers_.begin(), layers_.end(), embedding_ + head_);
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      const auto [whole, some] = within(middle, stages);
-      if (whole && fullest(some) <= middle) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return within(low, stages).second;
+  /// So that the fullest chip has least.
+  std::vector<unsigned> with_least_bytes(unsigned stages) const {
+    return least(stages, {0, kNever}, &Load::bytes);
+  }
+
+  /// So that the slowest stage is soonest over, of what no chip has more of than so many bytes;
+  /// empty if there is none.
+  std::vector<unsigned> soonest(unsigned stages, std::uint64_t bytes) const {
+    return least(stages, {bytes, 0}, &Load::cycles);
   }
 
  private:
-  std::uint64_t beside(std::size_t stage, std::size_t stages) const {
-    return (stage == 0 ? embedding_ : 0) + (stage + 1 == stages ? head_ : 0);
+  /// The least of one side of `most` within which all stages keep.
+  template <typename Side>
+  std::vector<unsigned> least(unsigned stages, Load most, Side Load::*side) const {
+    const Load all = std::accumulate(layers_.begin(), layers_.end(), embedding_ + head_);
+    std::uint64_t low = 0;
+    std::uint64_t high = all.*side;
+    while (low <= high) {
+      most.*side = low + (high - low) / 2;
+      if (!within(most, stages).empty()) {
+        if (most.*side == 0) break;
+        high = most.*side - 1;
+      } else {
+        low = most.*side + 1;
+      }
+    }
+    most.*side = low;
+    return within(most, stages);
   }
 
-  /// The layers of each stage if none has more than `most`, and whether these are all layers; fewer
-  /// stages than there are: too little.
-  std::pair<bool, std::vector<unsigned>> within(std::uint64_t most, unsigned stages) const {
+  /// As many layers as come to each stage if it takes what it can; empty if some are left or a
+  /// stage has too much in any case. Those behind want a layer each.
+  std::vector<unsigned> within(const Load& most, unsigned stages) const {
     std::vector<unsigned> dealt;
     std::size_t next = 0;
     for (unsigned stage = 0; stage < stages; ++stage) {
-      std::uint64_t sum = beside(stage, stages);
+      Load sum = stage == 0 ? embedding_ : Load();
+      if (stage + 1 == stages) sum = sum + head_;
       const std::size_t begin = next;
-      // those behind want a layer each
       while (next < layers_.size() && layers_.size() - next > stages - 1 - stage &&
-             (next == begin || sum + layers_[next] <= most)) {
-        sum += layers_[next++];
+             (next == begin || (sum + layers_[next]).within(most))) {
+        sum = sum + layers_[next++];
       }
+      if (!sum.within(most)) return {};
       dealt.push_back(static_cast<unsigned>(next - begin));
     }
-    return {next == layers_.size(), dealt};
+    return next == layers_.size() ? dealt : std::vector<unsigned>();
   }
 
-  std::uint64_t fullest(const std::vector<unsigned>& dealt) const {
-    std::uint64_t most = 0;
-    std::size_t next = 0;
-    for (std::size_t stage = 0; stage < dealt.size(); ++stage) {
-      std::uint64_t sum = beside(stage, dealt.size());
-      for (unsigned i = 0; i < dealt[stage]; ++i) sum += layers_[next++];
-      most = std::max(most, sum);
-    }
-    return most;
-  }
-
-  std::vector<std::uint64_t> layers_;
-  std::uint64_t embedding_;
-  std::uint64_t head_;
+  std::vector<Load> layers_;
+  Load embedding_;
+  Load head_;
 };
 
 }  // namespace
 
-PodCut PodModel::dealt(unsigned tensor, unsigned stages, const PodParts& parts) const {
-  std::vector<std::uint64_t> layers;
+/// What stays of each layer on a tile, so that the fullest has least; or, with what a layer takes
+/// to exchange its sums, so that the slowest stage is soonest over among what fits.
+PodCut PodModel::dealt(unsigned tensor, unsigned stages, const PodParts& parts,
+                       std::optional<Cycle> exchange) const {
+  const auto share = [&](std::uint64_t bytes) { return share_of_tile(bytes, tiles_); };
+  std::vector<Load> layers;
   layers.reserve(kind_of_.size());
   for (const std::size_t number : kind_of_) {
     const PodParts::Kind& kind = parts.kinds[number];
-    layers.push_back(
-        (setup_.params.weights == Home::sram ? kind.attention.stored + kind.ffn.stored : 0) +
-        (setup_.params.cache == Home::sram ? kind.cache : 0));
+    Load load;
+    if (setup_.params.weights == Home::sram) {
+      load.bytes += share(kind.attention.stored) + share(kind.ffn.stored);
+    }
+    if (setup_.params.cache == Home::sram) load.bytes += share(kind.cache);
+    load.cycles = kind.attention.cost.cycles + kind.ffn.cost.cycles + exchange.value_or(0);
+    layers.push_back(load);
   }
-  return {tensor, Deal(std::move(layers), parts.embedding.stored, parts.head.stored).to(stages)};
+  const bool tied = setup_.model.tied && stages == 1;
+  const Deal deal(std::move(layers), {share(parts.embedding.stored), parts.embedding.cost.cycles},
+                  {tied ? 0 : share(parts.head.stored), parts.head.cost.cycles});
+  if (!exchange) return {tensor, deal.with_least_bytes(stages)};
+  const TileAccount most = beside_layers(parts);
+  return {tensor,
+          most.fits() ? deal.soonest(stages, most.has - most.all()) : std::vector<unsigned>()};
 }
 
 /// The cut that is kept, that of inference.layers, or what is dealt.
 PodCut PodModel::cut_of(unsigned tensor, unsigned stages, const PodParts& parts) const {
   if (kept_) return *kept_;
-  if (setup_.params.layers.value().empty()) return dealt(tensor, stages, parts);
+  if (setup_.params.layers.value().empty()) return dealt(tensor, stages, parts, std::nullopt);
   PodCut cut = listed(tensor);
   if (setup_.params.pipeline != 0 && cut.layers.size() != stages) {
     throw ParameterError(fmt::format("inference.layers = {}: these are {} stages, pipeline = {}",
                                      setup_.params.layers.value(), cut.layers.size(), stages));
   }
   return cut;
+}
+
+/// What any stage may have beside its layers, the table and the head: of streamed ones a layer.
+TileAccount PodModel::beside_layers(const PodParts& parts) const {
+  TileAccount most;
+  for (const TileAccount& each : account({1, std::vector<unsigned>(kind_of_.size(), 1)}, parts)) {
+    if (setup_.params.weights == Home::streaming)
+      most.weights = std::max(most.weights, each.weights);
+    if (setup_.params.cache == Home::streaming) most.cache = std::max(most.cache, each.cache);
+    most.values = std::max(most.values, each.values);
+    most.working = std::max(most.working, each.working);
+    most.code = each.code;
+    most.has = each.has;
+  }
+  return most;
 }
 
 std::vector<TileAccount> PodModel::account(const PodCut& cut, const PodParts& parts) const {
@@ -255,25 +307,70 @@ std::vector<TileAccount> PodModel::account(const PodCut& cut, const PodParts& pa
   return accounts;
 }
 
-/// Whether the cut has room, before its rows are simulated and after it. If rows do not fit, `why`
-/// is what they say of it.
+/// Whether the cut has room, before its rows are simulated and after it. Plans are the soonest
+/// over; a row that has no room beside what is stored is planned again for the room there is. If
+/// rows do not fit, `why` is what they say of it.
 bool PodModel::fits(PodPass& tried, const PassRequest& request, std::string& why) const {
   tried.memory = account(tried.cut, tried.parts);
   if (!tried.fullest().fits()) return false;
+  const auto simulate = [&](std::uint64_t working) {
+    const RoomForRows room{tiles_, working,
+                           [&](std::uint64_t bytes) -> const Machine& { return chip_of(bytes); }};
+    tried.parts = simulated_parts(kinds_, request, tried.cut.tensor, room, setup_.times);
+    tried.memory = account(tried.cut, tried.parts);
+  };
   try {
-    tried.parts = simulated_parts(kinds_, request, tried.cut.tensor, *chip_, tiles_, setup_.times);
+    simulate(RoomForRows::kAll);
+    const TileAccount most = tried.fullest();
+    if (most.fits()) return true;
+    if (most.all() - most.working >= most.has) return false;
+    const PodPass first = tried;
+    try {
+      simulate(most.has - (most.all() - most.working));
+    } catch (const OutOfMemoryError&) {
+      tried = first;
+    }
   } catch (const OutOfMemoryError& error) {
     why = error.what();
     return false;
   }
-  tried.memory = account(tried.cut, tried.parts);
   return tried.fullest().fits();
+}
+
+/// Deals the layers of a cut that fits, and has least on its fullest tile, so that a turn is over
+/// sooner. What a layer takes beside its rows, to exchange sums, shows in the first of such deals.
+void PodModel::deal_by_time(PodPass& fitting, const PassRequest& request) const {
+  Cycle exchange = 0;  // of a layer
+  const auto stages = static_cast<unsigned>(fitting.cut.layers.size());
+  for (unsigned attempt = 0; attempt < 2; ++attempt) {
+    PodPass tried = fitting;
+    tried.cut = dealt(fitting.cut.tensor, stages, fitting.parts, exchange);
+    if (tried.cut.layers.empty()) return;
+    tried.memory = account(tried.cut, tried.parts);
+    time(tried, request);
+    Cycle rows = 0;
+    std::size_t layer = 0;
+    std::size_t layers = 0;
+    for (const unsigned count : tried.cut.layers) {
+      Cycle sum = 0;
+      for (unsigned i = 0; i < count; ++i) {
+        const PodParts::Kind& kind = tried.parts.kinds[kind_of_[layer++]];
+        sum += kind.attention.cost.cycles + kind.ffn.cost.cycles;
+      }
+      if (sum > rows) layers = count;
+      rows = std::max(rows, sum);
+    }
+    const auto turn = static_cast<Cycle>(tried.turn_seconds * clock_ghz_ * 1e9);
+    exchange = layers == 0 ? 0 : (turn - std::min(turn, rows)) / layers;
+    if (tried.turn_seconds < fitting.turn_seconds) fitting = std::move(tried);
+  }
 }
 
 PodPass PodModel::pass(const PassRequest& request) {
   std::optional<PodPass> best;
   std::optional<PodPass> nearest;  // of those that do not fit
   std::string reason;
+  double positions = 0;
   std::vector<std::pair<unsigned, unsigned>> all = shapes();
   if (kept_) all = {{kept_->tensor, static_cast<unsigned>(kept_->layers.size())}};
   for (const auto& [tensor, stages] : all) {
@@ -288,10 +385,15 @@ PodPass PodModel::pass(const PassRequest& request) {
       reason = why;
       continue;
     }
+    positions = std::max(positions, positions_that_fit(tried.cut, tried.parts, request));
     time(tried, request);
+    if (is_dealt()) deal_by_time(tried, request);
     if (!best || tried.seconds < best->seconds) best = std::move(tried);
   }
-  if (best) return *std::move(best);
+  if (best) {
+    best->positions = positions;
+    return *std::move(best);
+  }
   if (!nearest) {
     throw RequestError(fmt::format("inference.layers = {}: {} has too few chips",
                                    setup_.params.layers.value(), place()));
@@ -394,47 +496,37 @@ void PodModel::time(PodPass& pass, const PassRequest& request) const {
       pass.stack.at(use) += pass.run.chips[chip][use];
     }
   }
-  pass.energy = energy(pass, fabric, pass.run);
+  pass.energy = energy(pass.program, fabric, pass.run);
   execution.event_log = false;
-  const system::ProgramResult turn =
-      run_program(params, fabric, system::turn_program(params, program), execution);
+  const system::Program all = system::turn_program(params, program);
+  const system::ProgramResult turn = run_program(params, fabric, all, execution);
   pass.turn_seconds = static_cast<double>(turn.ns) * 1e-9;
-  pass.turn_energy = energy(pass, fabric, turn);
+  pass.turn_energy = energy(all, fabric, turn);
 }
 
 /// Operations of all chips, and what is drawn beside them while they last.
-EnergyAccount PodModel::energy(const PodPass& pass, const system::Fabric& fabric,
+EnergyAccount PodModel::energy(const system::Program& program, const system::Fabric& fabric,
                                const system::ProgramResult& run) const {
-  EnergyAccount account;
-  const double chips = pass.cut.tensor;
-  for (const std::size_t kind : kind_of_) {
-    add(account.range, pass.parts.kinds[kind].attention.cost.joules, chips);
-    add(account.range, pass.parts.kinds[kind].ffn.cost.joules, chips);
-  }
-  add(account.range, pass.parts.embedding.cost.joules, chips);
-  add(account.range, pass.parts.head.cost.joules, chips);
-  account.work = {"chips", "operations on chips", account.range};
-  const JouleRange idle = lacuna::idle_watts(*chip_, setup_.pricing);
+  const JouleRange operations = work_of(program).joules;
   if (!setup_.alone) {
-    account.beside = energy_beside(setup_.system.params, fabric, run, idle);
-    return account;
+    return energy_account(operations, drawn_beside(setup_.system.params, fabric, run, watts_));
   }
   system::SystemParams params = setup_.system.params;
   params.machine_w = 0;
   params.hosts_w = 0;
   system::ProgramResult one = run;
   one.chips.resize(1);
-  account.beside = energy_beside(params, fabric, one, idle);
-  return account;
+  return energy_account(operations, drawn_beside(params, fabric, one, watts_));
 }
 
 JouleRange PodModel::idle_watts() const {
   const system::SystemParams& params = setup_.system.params;
   JouleRange watts;
-  add(watts, lacuna::idle_watts(*chip_, setup_.pricing), setup_.alone ? 1 : params.chips());
+  for (const JouleRange& each : {watts_.waiting, watts_.always}) {
+    watts.add(each, setup_.alone ? 1 : params.chips());
+  }
   if (setup_.alone) return watts;
-  const double standing = params.machine_w * params.machines + params.hosts_w;
-  add(watts, without_range(standing), 1);
+  watts.add(without_range(params.machine_w * params.machines + params.hosts_w));
   return watts;
 }
 

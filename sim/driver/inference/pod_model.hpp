@@ -44,6 +44,7 @@ struct PodCut {
 struct PodPass {
   PodCut cut;
   std::vector<TileAccount> memory;  // by stage
+  double positions = 0;             // that fit, dealt for them; infinite: any
   double seconds = 0;               // of one by itself
   double turn_seconds = 0;          // from one to the next, if all stages are at work
   EnergyAccount energy;             // of one by itself
@@ -97,13 +98,17 @@ class PodModel {
 
  private:
   std::vector<std::pair<unsigned, unsigned>> shapes() const;
-  PodCut dealt(unsigned tensor, unsigned stages, const PodParts& parts) const;
+  PodCut dealt(unsigned tensor, unsigned stages, const PodParts& parts,
+               std::optional<Cycle> exchange) const;
+  void deal_by_time(PodPass& fitting, const PassRequest& request) const;
+  bool is_dealt() const { return !kept_ && setup_.params.layers.value().empty(); }
+  TileAccount beside_layers(const PodParts& parts) const;
   PodCut listed(unsigned tensor) const;
   PodCut cut_of(unsigned tensor, unsigned stages, const PodParts& parts) const;
   bool fits(PodPass& tried, const PassRequest& request, std::string& why) const;
   std::vector<TileAccount> account(const PodCut& cut, const PodParts& parts) const;
   void time(PodPass& pass, const PassRequest& request) const;
-  EnergyAccount energy(const PodPass& pass, const system::Fabric& fabric,
+  EnergyAccount energy(const system::Program& program, const system::Fabric& fabric,
                        const system::ProgramResult& run) const;
   [[noreturn]] void refuse(const PassRequest& request, const PodCut& cut, const PodParts& parts,
                            const std::string& reason) const;
@@ -111,13 +116,16 @@ class PodModel {
   double positions_that_fit(const PodCut& cut, const PodParts& parts,
                             const PassRequest& request) const;
   ModelReport report(const PodPass& pass, const PassRequest& request) const;
+  const Machine& chip_of(std::uint64_t bytes) const;
   std::string place() const;
 
   PodSetup setup_;
   std::unique_ptr<Machine> chip_;
+  mutable std::map<std::uint64_t, std::unique_ptr<Machine>> smaller_;  // by KiB of a tile
   std::vector<LayerKind> kinds_;
   std::vector<std::size_t> kind_of_;  // each layer
   unsigned tiles_ = 0;                // that work
+  system::StandingWatts watts_;
   double clock_ghz_ = 0;
   std::optional<PodCut> kept_;
   std::vector<std::string>* pages_ = nullptr;  // to be filled

@@ -26,8 +26,9 @@ std::uint64_t kept_positions(const LayerKind& kind, const PassRequest& request) 
   return kind.window == 0 ? request.capacity : std::min(kind.window, request.capacity);
 }
 
-/// What a row costs; of sizes alone nothing.
-using CostOf = std::function<system::ChipCost(const LayerOp& op, const WorkloadTrace& trace)>;
+/// What a row costs that has so many bytes on a tile anyway; of sizes alone nothing.
+using CostOf = std::function<system::ChipCost(const LayerOp& op, const WorkloadTrace& trace,
+                                              std::uint64_t there)>;
 
 class PartsMaker {
  public:
@@ -62,7 +63,8 @@ class PartsMaker {
       const std::uint64_t stored = stored_bytes(op, model.trace);
       made.stored += stored * copies_stored(op, kind, model.trace);
       system::ChipCost cost;
-      const system::ChipCost once = cost_(op, model.trace);
+      const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles_);
+      const system::ChipCost once = cost_(op, model.trace, there);
       for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
       made.cost += cost;
       if (cache_operand(op) != 0 || (which == Part::attention && op.op == "softmax")) {
@@ -70,7 +72,6 @@ class PartsMaker {
       } else if (stored != 0 && op.op == "gemm") {
         made.of_weights += cost.cycles;
       }
-      const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles_);
       made.working = std::max(made.working, once.tile_bytes - std::min(once.tile_bytes, there));
       made.rows.emplace_back(op.layer.substr(op.layer.find('.') + 1), cost);
     }
@@ -149,16 +150,21 @@ std::uint64_t cache_bytes(const LayerKind& kind, const PassRequest& request, uns
 
 PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& request,
                   unsigned tensor) {
-  const auto nothing = [](const LayerOp&, const WorkloadTrace&) { return system::ChipCost(); };
+  const auto nothing = [](const LayerOp&, const WorkloadTrace&, std::uint64_t) {
+    return system::ChipCost();
+  };
   return PartsMaker(request, tensor, 1, nothing).make(kinds);
 }
 
 PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
-                         unsigned tensor, const Machine& chip, unsigned tiles, ChipTimes& times) {
-  const auto simulate = [&](const LayerOp& op, const WorkloadTrace& trace) {
-    return times.cost(chip, op, trace);
+                         unsigned tensor, const RoomForRows& room, ChipTimes& times) {
+  const auto simulate = [&](const LayerOp& op, const WorkloadTrace& trace, std::uint64_t there) {
+    const system::ChipCost soonest = times.cost(room.chip(RoomForRows::kAll), op, trace);
+    const bool has_room = room.working == RoomForRows::kAll ||
+                          soonest.tile_bytes <= std::max(there, room.working + there);
+    return has_room ? soonest : times.cost(room.chip(room.working + there), op, trace);
   };
-  return PartsMaker(request, tensor, tiles, simulate).make(kinds);
+  return PartsMaker(request, tensor, room.tiles, simulate).make(kinds);
 }
 
 }  // namespace lacuna

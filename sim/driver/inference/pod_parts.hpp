@@ -44,9 +44,19 @@ std::uint64_t cache_bytes(const LayerKind& kind, const PassRequest& request, uns
 /// Of the sizes of rows alone.
 PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& request, unsigned tensor);
 
-/// Simulates the rows on `chip`, which has `tiles` tiles for them.
+/// What rows are simulated with: a chip whose tiles have so many bytes for a row.
+struct RoomForRows {
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+  unsigned tiles = 1;            // that work
+  std::uint64_t working = kAll;  // bytes of a tile that a row may need beside what is stored
+  std::function<const Machine&(std::uint64_t bytes)> chip;
+};
+
+/// Simulates the rows: each as it is soonest over, or, if that needs more than there is room for,
+/// as it is soonest over within that. OutOfMemoryError if it is not.
 PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
-                         unsigned tensor, const Machine& chip, unsigned tiles, ChipTimes& times);
+                         unsigned tensor, const RoomForRows& room, ChipTimes& times);
 
 /// A row on a chip: which it is and how often it is done, and what each tile did, not yet priced.
 using SeenRow = std::function<void(const std::string& title, const OpResult& result)>;

@@ -79,7 +79,9 @@ void add_zeros(const PassRequest& request, ModelReport& report) {
 
 }  // namespace
 
-/// With this cut, and rows that need as much beside what they store as `parts`; infinite: any.
+/// With rows that need as much beside what they store as `parts`: dealt anew for each number of
+/// positions, or with this cut if it stays; no more than the model takes, if it has a table of
+/// them. Infinite: any.
 double PodModel::positions_that_fit(const PodCut& cut, const PodParts& parts,
                                     const PassRequest& request) const {
   PassRequest longer = request;
@@ -89,15 +91,21 @@ double PodModel::positions_that_fit(const PodCut& cut, const PodParts& parts,
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       with.kinds[i].cache = cache_bytes(kinds_[i], longer, cut.tensor);
     }
-    const std::vector<TileAccount> memory = account(cut, with);
+    const auto stages = static_cast<unsigned>(cut.layers.size());
+    const std::vector<TileAccount> memory =
+        account(is_dealt() ? dealt(cut.tensor, stages, with, std::nullopt) : cut, with);
     return std::all_of(memory.begin(), memory.end(),
                        [](const TileAccount& each) { return each.fits(); });
   };
   constexpr std::uint32_t kMost = 1U << 30U;
-  if (fits(kMost)) return std::numeric_limits<double>::infinity();
+  const bool has_table = setup_.model.position_table && setup_.model.positions != 0;
+  const std::uint32_t most = has_table ? setup_.model.positions : kMost;
+  if (fits(most)) {
+    return has_table ? static_cast<double>(most) : std::numeric_limits<double>::infinity();
+  }
   std::uint32_t low = 0;  // positions that fit, or none
   for (std::uint32_t step = kMost / 2; step > 0; step /= 2) {
-    if (fits(low + step)) low += step;
+    if (low + step < most && fits(low + step)) low += step;
   }
   return low;
 }
@@ -136,7 +144,7 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   report.number("of_layer_in_weights", 100 * weights / all, "%");
   report.number("of_layer_in_cache", 100 * cache / all, "%");
   if (request.decode) {
-    report.number("positions_that_fit", positions_that_fit(pass.cut, pass.parts, request));
+    report.number("positions_that_fit", pass.positions);
   }
   report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().all()), "B");
   report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};

@@ -26,34 +26,14 @@ JouleRange joules_of_waiting(const std::vector<std::uint64_t>& ns, const JouleRa
   return sum;
 }
 
-std::vector<SystemEnergyPart> energy_beside(const system::SystemParams& params,
-                                            const system::Fabric& fabric,
-                                            const system::ProgramResult& run,
-                                            const JouleRange& idle_w) {
-  using system::Use;
-  std::vector<std::uint64_t> waits;
-  for (const system::TimeStack& chip : run.chips) {
-    std::uint64_t busy = 0;
-    for (const Use use :
-         {Use::forward, Use::recompute, Use::backward, Use::optimizer, Use::exchange}) {
-      busy += chip[static_cast<std::size_t>(use)];
-    }
-    waits.push_back(run.ns - busy);
-  }
-  double links = 0;
-  double streaming = 0;
-  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
-    const double bits = 8 * static_cast<double>(run.bytes[i]);
-    const bool memory = fabric.resources()[i].kind == system::ResourceKind::ddr;
-    const double price = memory ? params.memory_pj_bit : params.link_pj_bit;
-    (memory ? streaming : links) += bits * price * 1e-12;
-  }
-  const double seconds = static_cast<double>(run.ns) * 1e-9;
-  return {{"idle", "chips that wait", joules_of_waiting(waits, idle_w)},
-          {"links", "links and gateways", without_range(links)},
-          {"streaming", "streaming memory", without_range(streaming)},
-          {"machines", "machines", without_range(params.machine_w * params.machines * seconds)},
-          {"hosts", "hosts", without_range(params.hosts_w * seconds)}};
+EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside) {
+  return {{"chips", "operations on chips", operations},
+          operations,
+          {{"idle", "chips that wait", beside.idle},
+           {"links", "links and gateways", without_range(beside.links)},
+           {"streaming", "streaming memory", without_range(beside.streaming)},
+           {"machines", "machines", without_range(beside.machines)},
+           {"hosts", "hosts", without_range(beside.hosts)}}};
 }
 
 std::string energy_text(const std::string& title, const EnergyAccount& account) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/system/simulation.hpp"
+#include "models/system/ledger.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
@@ -32,12 +32,8 @@ struct EnergyAccount {
 /// What chips cost that wait so many ns each, by the power of an idle one.
 JouleRange joules_of_waiting(const std::vector<std::uint64_t>& ns, const JouleRange& idle_w);
 
-/// What a run of a system costs beside the operations on its chips: waiting by the idle power of a
-/// chip, traffic and machines by the system's prices.
-std::vector<SystemEnergyPart> energy_beside(const system::SystemParams& params,
-                                            const system::Fabric& fabric,
-                                            const system::ProgramResult& run,
-                                            const JouleRange& idle_w);
+/// Of chips joined by links.
+EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside);
 
 /// A table of all parts and their sum; low and high are those of the operations.
 std::string energy_text(const std::string& title, const EnergyAccount& account);

@@ -12,9 +12,9 @@ using system::Use;
 namespace {
 
 std::vector<Coloured> coloured_uses() {
-  const std::array<const char*, kUses> colours = {"#1f77b4", "#9ecae1", "#08519c", "#6a51a3",
-                                                  "#74c476", "#e6550d", "#fdae6b", "#d62728",
-                                                  "#8c564b", "#7f7f7f", "#bdbdbd", "#e0e0e0"};
+  const std::array<const char*, kUses> colours = {
+      "#1f77b4", "#9ecae1", "#08519c", "#6a51a3", "#74c476", "#e6550d", "#fdae6b",
+      "#d62728", "#8c564b", "#7f7f7f", "#bdbdbd", "#e0e0e0", "#f5f5f5"};
   std::vector<Coloured> all;
   for (std::size_t i = 0; i < kUses; ++i) {
     all.emplace_back(use_name(static_cast<Use>(i)), colours.at(i));
@@ -71,7 +71,7 @@ std::vector<Figure> system_figures(const SystemMachine& machine,
   const std::size_t chips = std::size_t{training.pipeline} * training.tensor;
   std::vector<Figure> figures = {pipeline_figure(title, chips, training, result),
                                  stack_figure(title, chips, result)};
-  if (!result.memory.empty()) figures.push_back(memory_figure(title, result));
+  if (!result.memory.chips.empty()) figures.push_back(memory_figure(title, result));
   return figures;
 }
 

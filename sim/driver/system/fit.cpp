@@ -22,11 +22,12 @@ FitRow account_of(const TrainingJob& job, const TrainingParams& training) {
   const TrainingResult result = account_training(tried);
   FitRow row;
   row.training = training;
-  for (const system::MemoryAccount& account : result.memory) {
-    row.most_bytes = std::max(row.most_bytes, account.total());
+  for (const system::MemoryAccount& account : result.memory.chips) {
+    row.most_bytes = std::max(row.most_bytes, account.use.total());
     row.capacity = account.capacity;
   }
-  row.streaming_bytes = result.streaming.bytes;
+  row.streaming_bytes = result.memory.streaming.bytes;
+  row.parameters = result.parameters;
   row.fits = misfit(result).empty();
   return row;
 }
@@ -80,29 +81,59 @@ TrainingParams saving(TrainingParams training) {
   return training;
 }
 
-/// The first layout in the order of effort that fits.
-std::optional<FitRow> first_fit(const TrainingJob& job, TrainingParams training) {
-  const unsigned layers = layers_of(job.training);
+/// What a layout may do to need less, in the order of effort: one word, then several.
+std::vector<TrainingParams> less_demanding(const TrainingParams& training, unsigned layers) {
+  using system::Activations;
+  using system::Place;
   std::vector<TrainingParams> tries = {training};
-  training.state = system::Place::streaming;
-  tries.push_back(training);
-  tries.push_back(saving(training));
-  if (training.activations != system::Activations::offloaded) {
-    tries.push_back(training);
-    tries.back().activations = system::Activations::offloaded;
+  const auto with = [&](TrainingParams from, Activations activations, Place state) {
+    from.activations = activations;
+    from.state = state;
+    tries.push_back(std::move(from));
+  };
+  const Place other = training.state == Place::chip ? Place::streaming : Place::chip;
+  const Activations again = training.activations == Activations::stored
+                                ? Activations::recomputed
+                                : training.activations.value();
+  with(training, again, training.state);
+  with(training, training.activations, other);
+  with(training, again, other);
+  for (const TrainingParams& each : {training, saving(training)}) {
+    for (const Activations activations : {again, Activations::offloaded}) {
+      for (const Place state : {Place::streaming, Place::chip}) with(each, activations, state);
+    }
   }
-  forget_lists(training);
-  for (const unsigned phases : phase_counts(training, layers)) {
+  TrainingParams streamed = training;
+  streamed.activations = again;
+  streamed.state = Place::streaming;
+  forget_lists(streamed);
+  for (const unsigned phases : phase_counts(streamed, layers)) {
     if (phases == 1) continue;
-    training.phases = phases;
-    tries.push_back(training);
-    tries.push_back(saving(training));
+    streamed.phases = phases;
+    tries.push_back(streamed);
+    tries.push_back(saving(streamed));
   }
-  for (const TrainingParams& each : tries) {
+  return tries;
+}
+
+/// The first layout in the order of effort that fits.
+std::optional<FitRow> first_fit(const TrainingJob& job, const TrainingParams& training) {
+  for (const TrainingParams& each : less_demanding(training, layers_of(job.training))) {
     std::optional<FitRow> row = try_layout(job, each);
     if (row && row->fits) return row;
   }
   return std::nullopt;
+}
+
+/// What of `to` is not as in `from`, to be typed.
+std::string changes(const TrainingParams& from, const TrainingParams& to) {
+  std::vector<std::string> words;
+  from.for_each([&](const std::string& path, const ParamBase& each) {
+    const std::string value = to.find(path)->value_text();
+    if (value == each.value_text()) return;
+    words.push_back(fmt::format("--set training.{}={}", path, value.empty() ? "''" : value));
+  });
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 }  // namespace
@@ -112,7 +143,10 @@ std::string nearest_fit(const TrainingJob& job) {
   // more chips for a replica instead of more replicas
   for (unsigned doubled = 0; doubled < 8; ++doubled) {
     const std::optional<FitRow> row = first_fit(job, training);
-    if (row) return "the nearest layout that fits: " + words_of(row->training);
+    if (row) {
+      return fmt::format("the nearest layout that fits: {}, which is {}", words_of(row->training),
+                         changes(job.training, row->training));
+    }
     if (training.replicas % 2 != 0 || training.replicas < 2) break;
     forget_lists(training);
     training.replicas = training.replicas / 2;
@@ -120,7 +154,9 @@ std::string nearest_fit(const TrainingJob& job) {
     training.rts = 1;
     training.rts_state = std::min(training.rts_state.value(), training.replicas.value());
   }
-  return "no layout of this search fits";
+  return "none fits that has the state elsewhere, recomputes or offloads activations, makes "
+         "gradients in parts, has phases, or a longer pipeline with fewer replicas; fewer "
+         "sequences at once (training.micro_batch) need less";
 }
 
 namespace {
@@ -207,13 +243,11 @@ std::optional<FitRow> largest_held(const TrainingJob& job) {
 std::string largest_text(const TrainingJob& job) {
   const std::optional<FitRow> row = largest_held(job);
   if (!row) return "\nNo layer of it is held on the chips with its gradients.\n";
-  ModelShape shape = find_model_shape(job.training.model);
-  shape.layers = row->training.model_layers;
   return fmt::format(
       "\nThe largest of this width held on the chips with its gradients, without phases: {} "
       "layers, {:.1f} x 10^9 parameters, with tensor={} pipeline={} replicas=1; a chip needs "
       "{:.0f} of {:.0f} MB (activations offloaded, gradient_parts={}{}).\n",
-      shape.layers, static_cast<double>(parameter_count(shape)) * 1e-9,
+      row->training.model_layers.value(), static_cast<double>(row->parameters) * 1e-9,
       row->training.tensor.value(), row->training.pipeline.value(),
       static_cast<double>(row->most_bytes) * 1e-6, static_cast<double>(row->capacity) * 1e-6,
       row->training.gradient_parts.value(),

@@ -15,12 +15,14 @@ struct FitRow {
   std::uint64_t most_bytes = 0;  // of a chip, in its fullest phase
   std::uint64_t capacity = 0;
   std::uint64_t streaming_bytes = 0;  // of a machine
+  std::uint64_t parameters = 0;       // of the model: those that its pattern keeps
   bool fits = false;
 };
 
-/// "fits with tensor=1 pipeline=8 ...", the first of ever larger changes of a layout that fits:
-/// state in streaming memory, gradients in parts and a shared sequence, activations in streaming
-/// memory, more phases, a longer pipeline; or that none does.
+/// "the nearest layout that fits: ...", the first of ever larger changes of a layout that fits, and
+/// what to type for it: activations recomputed, state in the other place, gradients in parts and a
+/// shared sequence, activations in streaming memory, more phases, a longer pipeline; or that none
+/// does.
 std::string nearest_fit(const TrainingJob& job);
 
 /// Layouts of the model on all chips of the system: every tensor x pipeline x replicas of powers of

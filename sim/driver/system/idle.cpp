@@ -8,6 +8,7 @@
 #include <set>
 
 #include "models/system/fabric.hpp"
+#include "workloads/mapping/system/model_parts.hpp"
 
 namespace lacuna {
 
@@ -90,18 +91,13 @@ std::string idle_parts_of_model(const std::vector<std::string>& settings) {
   return text;
 }
 
-unsigned optimizer_bytes(const std::string& optimizer) {
-  if (optimizer == "sgd") return 0;
-  return optimizer == "sgdm" ? 4 : 8;
-}
-
 std::string idle_words_on_tree(const system::TrainingParams& training, unsigned state_bytes) {
   std::string text;
-  if (optimizer_bytes(training.optimizer) != state_bytes) {
+  if (system::optimizer_bytes(training.optimizer) != state_bytes) {
     text += fmt::format(
         "lacuna: training.optimizer = {} keeps {} B for a weight, and the store is said to keep "
         "memoryx.state_bytes = {}, which is what counts, as memoryx.update_ns_per_1k does\n",
-        training.optimizer.value(), optimizer_bytes(training.optimizer), state_bytes);
+        training.optimizer.value(), system::optimizer_bytes(training.optimizer), state_bytes);
   }
   if (training.state == system::Place::streaming) {
     text += "lacuna: training.state = streaming changes nothing: the store has it in any case\n";

@@ -19,9 +19,6 @@ std::string idle_parts(const system::SystemParams& params, const std::vector<std
 /// inference.weights or inference.cache says so.
 std::string idle_parts_of_model(const std::vector<std::string>& settings);
 
-/// Bytes of an optimizer's state for a weight, in FP32.
-unsigned optimizer_bytes(const std::string& optimizer);
-
 /// A line for each word of a description that changes nothing where chips share a store of
 /// weights, which keeps `state_bytes` for a non-zero.
 std::string idle_words_on_tree(const system::TrainingParams& training, unsigned state_bytes);

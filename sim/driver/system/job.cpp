@@ -15,12 +15,10 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
-#include "sim/driver/system/idle.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
-#include "workloads/mapping/system/pattern_update.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/trace_reader.hpp"
@@ -97,17 +95,32 @@ class ChipMachines {
     }
     if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
     if (job_.training.io_tiles > 0) {
+      whole_w_ = idle_watts(*kept, job_.pricing);
       const auto tiles = static_cast<unsigned>(number(*kept, "ipu.tiles"));
+      if (tiles < job_.training.io_tiles + 2) {
+        throw ParameterError(fmt::format("io_tiles = {}: the chip has {} tiles",
+                                         job_.training.io_tiles.value(), tiles));
+      }
       kept->set("ipu.tiles", fmt::format("{}", tiles - job_.training.io_tiles), "io_tiles");
       kept->check();
     }
     return *kept;
   }
 
+  /// Of a chip that waits, and of the tiles that are set apart.
+  system::StandingWatts watts() {
+    const JouleRange waiting = idle_watts(of(0), job_.pricing);
+    if (job_.training.io_tiles == 0) return {waiting, {}};
+    JouleRange apart = whole_w_;
+    apart.add(waiting, -1);
+    return {waiting, apart};
+  }
+
  private:
   const TrainingJob& job_;
   std::vector<double> shares_;
   std::map<std::string, std::unique_ptr<Machine>> made_;
+  JouleRange whole_w_;  // of a chip with all of its tiles
 };
 
 /// The costs of all parts that `chip` has in some phase.
@@ -118,7 +131,9 @@ class PartPricer {
   /// What is known without simulating anything.
   PartCost sizes(const PartRows& rows) const {
     PartCost cost;
-    cost.elements = parameters(rows, model_.trace);
+    const std::string& optimizer = job_.training.optimizer;
+    cost.trained = system::trained_numbers(rows.update, model_.trace, optimizer);
+    cost.table = system::trained_numbers(table_rows(rows.update), model_.trace, optimizer);
     const std::uint64_t boundary = model_.boundary_bytes;
     const std::uint64_t held =
         boundary /
@@ -137,10 +152,17 @@ class PartPricer {
       if (op.pattern.name == "dense") op.m = (op.m + share - 1) / share;
     }
     cost.update = sum(chip, update);
+    cost.table_update = sum(chip, table_rows(update));
     return cost;
   }
 
  private:
+  static std::vector<LayerOp> table_rows(const std::vector<LayerOp>& update) {
+    std::vector<LayerOp> rows;
+    std::copy_if(update.begin(), update.end(), std::back_inserter(rows), system::is_table);
+    return rows;
+  }
+
   ChipCost sum(const Machine& chip, const std::vector<LayerOp>& rows) {
     ChipCost total;
     for (const LayerOp& op : rows) {
@@ -154,13 +176,13 @@ class PartPricer {
   const ModelParts& model_;
 };
 
-bool has(const std::vector<Stages>& phases, unsigned chip, Part part) {
+bool has(const std::vector<Stages>& phases, unsigned chip, Part part, bool tied) {
   for (const Stages& stages : phases) {
     for (const system::Stage& stage : stages) {
       if (stage.chip != chip) continue;
       if (part == Part::attention && stage.attention > 0) return true;
       if (part == Part::ffn && stage.ffn > 0) return true;
-      if (part == Part::embedding && (stage.embedding || stage.head)) return true;  // tied
+      if (part == Part::embedding && (stage.embedding || (stage.head && tied))) return true;
       if (part == Part::head && stage.head) return true;
     }
   }
@@ -175,7 +197,7 @@ system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
   PartPricer pricer(job, model);
   for (unsigned chip = 0; chip < job.training.pipeline; ++chip) {
     for (std::size_t i = 0; i < kParts; ++i) {
-      if (!has(phases, chip, static_cast<Part>(i))) continue;
+      if (!has(phases, chip, static_cast<Part>(i), model.tied)) continue;
       const PartRows& rows = model.parts[i];
       costs[chip][i] = simulate ? pricer.cost(machines.of(chip), rows) : pricer.sizes(rows);
     }
@@ -183,38 +205,15 @@ system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
   return costs;
 }
 
-/// The cycles in which a chip adds 2^20 numbers of FP16 to as many.
-Cycle add_cycles(const TrainingJob& job, const Machine& chip, const WorkloadTrace& trace) {
+/// The cycles in which a chip adds 2^20 numbers to as many.
+Cycle add_cycles(const TrainingJob& job, const Machine& chip, const ModelParts& model) {
   LayerOp op;
   op.id = "add";
   op.op = "eltwise";
   op.fn = "add";
   op.m = op.n = 1024;
-  return job.times.cost(chip, op, trace).cycles;
-}
-
-void scale(JouleRange& sum, const JouleRange& part, double times) {
-  sum.low += part.low * times;
-  sum.nominal += part.nominal * times;
-  sum.high += part.high * times;
-}
-
-/// Prices the operations of a pipeline by the chip's tables.
-void add_energy_of_chips(const TrainingJob& job, TrainingResult& result) {
-  JouleRange& sum = result.energy.range;
-  const TrainingParams& training = job.training;
-  const double copies = static_cast<double>(training.replicas) * training.tensor;
-  const bool again = training.activations != system::Activations::stored;
-  for (const Stages& stages : result.phases) {
-    for (const system::Stage& stage : stages) {
-      const auto& costs = result.costs[stage.chip];
-      const double times = copies * training.accumulation;
-      scale(sum, forward_cost(costs, stage).joules, times);
-      if (again) scale(sum, recompute_cost(costs, stage).joules, times);
-      scale(sum, backward_cost(costs, stage).joules, times);
-      scale(sum, update_cost(costs, stage).joules, copies);
-    }
-  }
+  op.dtype = model.value_bytes > 2 ? DType::fp32 : DType::fp16;
+  return job.times.cost(chip, op, model.trace).cycles;
 }
 
 std::vector<std::string> split_words(const std::string& text) {
@@ -375,21 +374,23 @@ WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool 
 
 std::string misfit(const TrainingResult& result) {
   const system::MemoryAccount* worst = nullptr;
-  for (const system::MemoryAccount& account : result.memory) {
+  for (const system::MemoryAccount& account : result.memory.chips) {
     if (account.fits()) continue;
-    if (worst == nullptr || account.total() > worst->total()) worst = &account;
+    if (worst == nullptr || account.use.total() > worst->use.total()) worst = &account;
   }
   if (worst != nullptr) {
-    return fmt::format(
-        "chip {} of a replica needs {} B in phase {} and has {} B: weights {}, gradients {}, state "
-        "{}, activations {}, work {}, code {}, buffers {}",
-        worst->chip, worst->total(), worst->phase, worst->capacity, worst->weights,
-        worst->gradients, worst->state, worst->activations, worst->working, worst->code,
-        worst->buffers);
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < system::kHeld; ++i) {
+      parts.push_back(
+          fmt::format("{} {}", held_name(static_cast<system::Held>(i)), worst->use.bytes[i]));
+    }
+    return fmt::format("chip {} of a replica needs {} B in phase {} and has {} B: {}", worst->chip,
+                       worst->use.total(), worst->phase, worst->capacity, fmt::join(parts, ", "));
   }
-  if (result.streaming.bytes > result.streaming.capacity) {
-    return fmt::format("the streaming memory of a machine needs {} B and has {} B",
-                       result.streaming.bytes, result.streaming.capacity);
+  const system::StreamingAccount& streaming = result.memory.streaming;
+  if (streaming.bytes > streaming.capacity) {
+    return fmt::format("the streaming memory of a machine needs {} B and has {} B", streaming.bytes,
+                       streaming.capacity);
   }
   return "";
 }
@@ -413,6 +414,19 @@ struct Layout {
   ModelParts model;
 };
 
+system::TrainingStep step_of(const TrainingJob& job, const Layout& layout,
+                             const TrainingResult& result) {
+  return {job.system.params, job.training, layout.model,
+          result.phases,     result.costs, result.clock_ghz};
+}
+
+/// Of the tiles that work.
+system::ChipMemory memory_of_chip(const Machine& chip) {
+  const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles"));
+  const double kib = number(chip, "tile.memory.kib");
+  return {static_cast<std::uint64_t>(kib * 1024) * tiles, tiles};
+}
+
 /// The memory of a layout, from its sizes alone.
 TrainingResult account(const TrainingJob& job, const Layout& layout) {
   TrainingResult result;
@@ -421,31 +435,27 @@ TrainingResult account(const TrainingJob& job, const Layout& layout) {
   result.phases = stages_of(job.training, layout.layers);
   result.clock_ghz = number(chip, "clock");
   result.costs = chip_costs(job, layout.model, result.phases, machines, false);
-  const system::TrainingStep step{job.system.params,
-                                  job.training,
-                                  layout.model,
-                                  result.phases,
-                                  result.costs,
-                                  result.clock_ghz,
-                                  optimizer_bytes(job.training.optimizer),
-                                  0};
-  const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles")) + job.training.io_tiles;
-  const double kib = number(chip, "tile.memory.kib");
-  result.memory = memory_accounts(step, {static_cast<std::uint64_t>(kib * 1024) * tiles, tiles});
-  result.streaming = streaming_account(step);
+  const system::TrainingStep step = step_of(job, layout, result);
+  result.memory = training_memory(step, memory_of_chip(chip));
+  for (const Stages& stages : result.phases) {
+    for (unsigned place = 0; place < job.training.pipeline; ++place) {
+      for (const system::UpdatedPart& part : updated_parts(step, stages, place)) {
+        if (part.is_copy) continue;
+        result.parameters += part.trained.elements * part.times * job.training.tensor;
+      }
+    }
+  }
   return result;
 }
 
-system::TrainingStep step_of(const TrainingJob& job, const Layout& layout,
-                             const TrainingResult& result, ChipMachines& machines) {
-  return {job.system.params,
-          job.training,
-          layout.model,
-          result.phases,
-          result.costs,
-          result.clock_ghz,
-          optimizer_bytes(job.training.optimizer),
-          add_cycles(job, machines.of(0), layout.model.trace)};
+/// Runs the program of `result`, and reads what it came to off it.
+void run(const TrainingJob& job, const system::StandingWatts& watts, TrainingResult& result) {
+  const system::SystemParams& params = job.system.params;
+  const system::Fabric fabric(params);
+  result.run = run_program(params, fabric, result.program, job.execution);
+  const system::ProgramWork work = work_of(result.program);
+  result.flop = work.flop;
+  result.energy = energy_account(work.joules, drawn_beside(params, fabric, result.run, watts));
 }
 
 /// The rows of one chip: of a file, or made.
@@ -485,19 +495,13 @@ TrainingResult run_rows(const TrainingJob& job) {
       for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
     }
     costs.push_back(cost);
-    scale(result.energy.range, costs.back().joules,
-          static_cast<double>(training.accumulation) * training.replicas);
-    result.flop += costs.back().flop * training.accumulation * training.replicas;
   }
   result.program = row_program(job.system.params, trace.ops, costs, training.replicas,
                                training.accumulation, result.clock_ghz);
-  const system::Fabric fabric(job.system.params);
-  result.run = run_program(job.system.params, fabric, result.program, job.execution);
-  result.energy.work = {"chips", "operations on chips", result.energy.range};
   const std::uint64_t units = job.times.units();
   const JouleRange idle = units == 0 ? idle_watts(chip, job.pricing)
                                      : idle_watts(chip, job.pricing, units, result.clock_ghz);
-  result.energy.beside = energy_beside(job.system.params, fabric, result.run, idle);
+  run(job, {idle, machines.watts().always}, result);
   return result;
 }
 
@@ -510,27 +514,11 @@ TrainingResult simulate_training(const TrainingJob& job) {
   const Layout layout(job);
   TrainingResult result = account(job, layout);
   ChipMachines machines(job);
-  const Machine& chip = machines.of(0);
   result.costs = chip_costs(job, layout.model, result.phases, machines, true);
-  const system::TrainingStep step = step_of(job, layout, result, machines);
+  system::TrainingStep step = step_of(job, layout, result);
+  step.add_cycles = add_cycles(job, machines.of(0), layout.model);
   result.program = training_program(step);
-  const system::Fabric fabric(job.system.params);
-  result.run = run_program(job.system.params, fabric, result.program, job.execution);
-  if (training.pattern_every > 0) {
-    result.pattern_ns =
-        run_program(job.system.params, fabric, pattern_update_program(step), job.execution).ns;
-  }
-  for (const Stages& stages : result.phases) {
-    for (const system::Stage& stage : stages) {
-      const std::uint64_t flop = forward_cost(result.costs[stage.chip], stage).flop +
-                                 backward_cost(result.costs[stage.chip], stage).flop;
-      result.flop += flop * training.accumulation * training.replicas * training.tensor;
-    }
-  }
-  add_energy_of_chips(job, result);
-  result.energy.work = {"chips", "operations on chips", result.energy.range};
-  result.energy.beside =
-      energy_beside(job.system.params, fabric, result.run, idle_watts(chip, job.pricing));
+  run(job, machines.watts(), result);
   return result;
 }
 

@@ -61,14 +61,12 @@ struct TrainingResult {
   double clock_ghz = 0;
   system::Program program;
   system::ProgramResult run;
-  std::vector<system::MemoryAccount> memory;
-  system::StreamingAccount streaming;
+  system::TrainingMemory memory;
   EnergyAccount energy;
-  std::uint64_t flop = 0;        // useful, without recomputation
-  std::uint64_t pattern_ns = 0;  // of an update of the patterns
+  double flop = 0;               // useful, without recomputation
+  std::uint64_t parameters = 0;  // that are trained
 
   double seconds() const { return static_cast<double>(run.ns) * 1e-9; }
-  double pattern_seconds() const { return static_cast<double>(pattern_ns) * 1e-9; }
 };
 
 /// What a system is to train, or which rows its chips are to run, and with what they are simulated

@@ -20,7 +20,7 @@ std::vector<SystemMetric> rate_metrics(const system::TrainingParams& training,
                                        const StepNumbers& step) {
   const double sequences = training.global_batch();
   const double tokens = static_cast<double>(training.tokens) * sequences / training.packing;
-  const double tflops = static_cast<double>(step.flop) / step.seconds * 1e-12;
+  const double tflops = step.flop / step.seconds * 1e-12;
   return {{"global_batch", sequences, "sequences"},
           {"sequences_per_s", sequences / step.seconds, "1/s"},
           {"tokens_per_s", tokens / step.seconds, "1/s"},

@@ -29,7 +29,7 @@ NamedTable metrics_table(const std::string& name, const std::vector<SystemMetric
 struct StepNumbers {
   double seconds = 0;  // of a weight update
   double chips = 0;
-  std::uint64_t flop = 0;  // useful, of all chips, without what is done again
+  double flop = 0;  // useful, of all chips, without what is done again
 };
 
 /// global_batch, sequences_per_s, tokens_per_s, tflops, tflops_per_chip.

@@ -98,7 +98,7 @@ WorkloadTrace rows_on_tree(const TreeJob& job, MaskStore& masks) {
 }
 
 /// What a chip takes for them. Rows of an optimizer are the store's.
-WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, std::uint64_t& flop) {
+WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, double& flop) {
   WaferWork work;
   work.clock_ghz = std::stod(job.system.parameters().find("clock")->value_text());
   for (const LayerOp& op : trace.ops) {
@@ -111,7 +111,7 @@ WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, std::uint
       row.density = job.times.density();
       row.joules = {cost.joules.low * op.repeat, cost.joules.nominal * op.repeat,
                     cost.joules.high * op.repeat};
-      if (!system::is_done_again(op)) flop += cost.flop * op.repeat;
+      if (!system::is_done_again(op)) flop += static_cast<double>(cost.flop * op.repeat);
       work.units = std::max(work.units, job.times.units());
     }
     work.rows.push_back(row);

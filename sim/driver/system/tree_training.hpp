@@ -31,7 +31,7 @@ void refuse_layout_on_tree(const system::TrainingParams& training, const std::st
 
 struct TreeTraining {
   WaferSystemRun run;
-  std::uint64_t flop = 0;  // useful, of all chips in a step, without what is done again
+  double flop = 0;  // useful, of all chips in a step, without what is done again
 };
 
 /// Simulates each distinct row on a chip, or takes it from the cache, and the passes on the system.

@@ -101,8 +101,8 @@ TrainingResult result_of(const TwoChips& two, unsigned of_replica) {
   for (unsigned chip = 0; chip < of_replica; ++chip) {
     system::MemoryAccount account;
     account.chip = chip;
-    account.weights = 100 + chip;
-    result.memory.push_back(account);
+    account.use.bytes[0] = 100 + chip;
+    result.memory.chips.push_back(account);
   }
   return result;
 }

@@ -277,7 +277,7 @@ TEST(SystemFit, ATrillionParametersFitTheStreamingMemoryOfAPod256) {
 
 // Simulated over published times of ten updates of BERT-Large: -14.9 to -0.9 %.
 TEST(SystemRun, OfBertLargeOnAPodSaysHowSureItsTimeIs) {
-  const std::string line = "run --quiet --json --system-config bert_large_phase1_pod16";
+  const std::string line = "run --quiet --json --system-config bert_large_mlperf_v1_0_pod16";
   const Ran ran = run_real(line);
   ASSERT_EQ(ran.status, 0) << ran.err;
   const auto number = [](const Ran& of, const std::string& name) {
@@ -291,7 +291,7 @@ TEST(SystemRun, OfBertLargeOnAPodSaysHowSureItsTimeIs) {
   const ProgramBench bench;
   const std::string out = bench.path("out");
   const Ran both = run_real(
-      "compare --quiet --machine pod16 --machine pod4 --system-config bert_large_phase1_pod16 "
+      "compare --quiet --machine pod16 --machine pod4 --system-config bert_large_mlperf_v1_0_pod16 "
       "--out " +
       out);
   ASSERT_EQ(both.status, 0) << both.err;

@@ -42,12 +42,34 @@ struct LiveBytes {
   std::uint64_t backward = 0;  // most in a forward pass and the backward pass after it
 };
 
+/// Trained numbers of a chip: how many, and their bytes in the types that the recipe gives them.
+struct Trained {
+  std::uint64_t elements = 0;
+  std::uint64_t weights = 0;    // as products read them, of sparse ones with their places
+  std::uint64_t gradients = 0;  // of a micro-batch, and of all that are accumulated
+  std::uint64_t state = 0;      // of the optimizer, master copies with it
+
+  Trained& operator+=(const Trained& other) {
+    elements += other.elements;
+    weights += other.weights;
+    gradients += other.gradients;
+    state += other.state;
+    return *this;
+  }
+
+  Trained operator*(std::uint64_t times) const {
+    return {elements * times, weights * times, gradients * times, state * times};
+  }
+};
+
 /// The costs of a part of a model on one chip, for one micro-batch.
 struct PartCost {
   ChipCost forward;
   ChipCost backward;
-  ChipCost update;             // of all of its weights
-  std::uint64_t elements = 0;  // trained numbers on this chip
+  ChipCost update;  // of all of its weights
+  Trained trained;
+  ChipCost table_update;  // of those, the table of tokens, which a head may share
+  Trained table;
   LiveBytes live;
 };
 

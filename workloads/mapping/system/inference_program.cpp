@@ -23,6 +23,7 @@ class PassBuilder {
 
   Program one_by_one() {
     Program program;
+    program.used = pass_.chips();
     const std::size_t last = pass_.stages.size() - 1;
     program.add(made("embedding", [&](Segment& to) { embed(to); }));
     for (std::size_t stage = 0; stage <= last; ++stage) {
@@ -58,6 +59,7 @@ class PassBuilder {
     if (last != 0) send(turn, last, 0, pass_.token_bytes, receives);
     receive(turn, receives);
     Program program;
+    program.used = pass_.chips();
     program.add(std::move(turn));
     return program;
   }
@@ -97,6 +99,8 @@ class PassBuilder {
       to.work(chip, Use::forward, all - exchange);
       to.work(chip, Use::exchange, exchange);
     }
+    to.joules.add(cost.joules, pass_.tensor);
+    to.flop += cost.flop * pass_.tensor;
   }
 
   void together(Segment& to, std::size_t stage, Collective kind, std::uint64_t bytes) const {

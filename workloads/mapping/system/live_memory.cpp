@@ -44,6 +44,9 @@ class LiveRows {
     for (const LayerOp& op : rows.forward) rows_.push_back(&op);
     for (const LayerOp& op : rows.backward) rows_.push_back(&op);
     for (std::size_t i = 0; i < rows_.size(); ++i) place_[rows_[i]->id] = i;
+    for (const LayerOp* const op : rows_) {
+      if (!is_norm(*op)) narrow_ = std::min(narrow_, number_bytes(*op));
+    }
     bytes_.resize(rows_.size() + 2);
     bytes_[input()] = input_bytes;
     bytes_[gradient()] = gradient_bytes;
@@ -112,9 +115,14 @@ class LiveRows {
     return reads;
   }
 
-  static std::uint64_t elements_bytes(const LayerOp& op) {
-    // norms are worked out in FP32; their results are FP16
-    const unsigned each = is_norm(op) ? std::min(2U, bytes_of(op.dtype)) : bytes_of(op.dtype);
+  /// Results of FP8 products are FP16.
+  static unsigned number_bytes(const LayerOp& op) {
+    return op.dtype == DType::fp8 ? bytes_of(DType::fp16) : bytes_of(op.dtype);
+  }
+
+  /// Norms that are worked out in FP32 give what their neighbours take.
+  std::uint64_t elements_bytes(const LayerOp& op) const {
+    const unsigned each = is_norm(op) ? std::min(number_bytes(op), narrow_) : number_bytes(op);
     return std::uint64_t{op.m} * op.n * op.batch * each;
   }
 
@@ -202,6 +210,7 @@ class LiveRows {
   }
 
   std::size_t forward_;
+  unsigned narrow_ = 4;  // bytes of a number of the narrowest results, norms left out
   const std::vector<std::string>& wanted_;
   std::vector<const LayerOp*> rows_;
   std::map<std::string, std::size_t> place_;

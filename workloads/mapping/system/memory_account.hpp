@@ -2,31 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "models/system/ledger.hpp"
 #include "workloads/mapping/system/training_program.hpp"
 
 namespace lacuna::system {
 
-/// Bytes of one chip in one phase, at its fullest: in the passes, or while weights are updated,
-/// when there are no activations and the state of a part may be there that comes from elsewhere.
+/// Bytes of one chip in one phase, at its fullest: in the passes, or while weights are updated.
 struct MemoryAccount {
   std::size_t phase = 0;
   unsigned chip = 0;  // of a replica
-  std::uint64_t weights = 0;
-  std::uint64_t gradients = 0;
-  std::uint64_t state = 0;        // of the optimizer
-  std::uint64_t activations = 0;  // kept for the backward pass of micro-batches under way
-  std::uint64_t working = 0;      // of the blocks at work, forward and backward
-  std::uint64_t code = 0;
-  std::uint64_t buffers = 0;
+  MemoryUse use;
   std::uint64_t capacity = 0;
 
-  std::uint64_t total() const {
-    return weights + gradients + state + activations + working + code + buffers;
-  }
-  bool fits() const { return total() <= capacity; }
+  bool fits() const { return use.total() <= capacity; }
 };
 
 /// Bytes of the streaming memory of a machine.
@@ -36,14 +26,15 @@ struct StreamingAccount {
 };
 
 struct ChipMemory {
-  std::uint64_t bytes = 0;  // of the chip
-  unsigned tiles = 1;
+  std::uint64_t bytes = 0;  // of the tiles that work
+  unsigned tiles = 1;       // of those
 };
 
-/// The accounts of every chip of a replica, in every phase.
-std::vector<MemoryAccount> memory_accounts(const TrainingStep& step, const ChipMemory& chip);
-
-/// What a machine keeps in streaming memory.
-StreamingAccount streaming_account(const TrainingStep& step);
+/// What the entries of a step take at most.
+struct TrainingMemory {
+  std::vector<MemoryAccount> chips;  // of a replica, in every phase
+  StreamingAccount streaming;
+};
+TrainingMemory training_memory(const TrainingStep& step, const ChipMemory& chip);
 
 }  // namespace lacuna::system

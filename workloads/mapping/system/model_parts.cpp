@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::system {
 
@@ -337,21 +338,111 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCu
     const std::string name = name_in_layer(op);
     const bool ends_block = name == "o_add" || name == "f_add" || name == "f2_add";
     if (op.phase == Phase::fwd && ends_block) {
+      model.value_bytes = bytes_of(op.dtype);
       model.boundary_bytes = std::uint64_t{op.m} * op.n * bytes_of(op.dtype);
     }
   }
+  const std::vector<LayerOp>& head = model.of(Part::head).update;
+  model.tied = std::none_of(head.begin(), head.end(), [](const LayerOp& op) {
+    return op.op == "optim" && rule_of(op).cut == Cut::rows;
+  });
   find_wanted(model);
   return model;
 }
 
-std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace) {
-  std::uint64_t count = 0;
-  for (const LayerOp& op : rows.update) {
-    if (op.op != "optim") continue;
-    const double all = static_cast<double>(op.m) * op.k * op.batch;
-    count += static_cast<std::uint64_t>(std::llround(all * kept_share(op, trace)));
+unsigned optimizer_bytes(const std::string& optimizer) {
+  if (optimizer == "sgd") return 0;
+  return optimizer == "sgdm" ? 4 : 8;
+}
+
+bool is_table(const LayerOp& op) { return op.layer == "embed.tokens"; }
+
+std::uint64_t packed_bytes(const LayerOp& op, std::uint64_t elements, std::uint64_t bytes_each,
+                           const WorkloadTrace& trace) {
+  if (op.pattern.name == "dense") return elements * bytes_each;
+  constexpr double kPlace = 2;  // bytes, of a block
+  const double block = std::max(1U, op.pattern.block_rows * op.pattern.block_cols);
+  const double each = static_cast<double>(bytes_each) + kPlace / block;
+  return static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(elements) * kept_share(op, trace) * each));
+}
+
+namespace {
+
+/// The types of the numbers that a row of an optimizer updates.
+class TrainedTypes {
+ public:
+  explicit TrainedTypes(const WorkloadTrace& trace) {
+    for (const LayerOp& op : trace.ops) {
+      rows_[op.id] = &op;
+      if (op.phase == Phase::fwd) forward_.emplace(op.layer, &op);
+      if (op.phase == Phase::upd && op.fn == "cast") casts_.emplace(op.layer, &op);
+    }
   }
-  return count;
+
+  const LayerOp* forward(const LayerOp& optimizer) const { return find(forward_, optimizer.layer); }
+
+  bool has_master(const LayerOp& optimizer) const {
+    return find(casts_, optimizer.layer) != nullptr;
+  }
+
+  /// As products read them: what a master copy is cast to, what the row says, or what the layer
+  /// has. Products of FP8 read weights that are kept as they are updated.
+  std::uint64_t weights(const LayerOp& optimizer) const {
+    const LayerOp* const cast = find(casts_, optimizer.layer);
+    if (cast != nullptr) return bytes_of(cast->dtype);
+    if (find_value(optimizer.args, "weights") != nullptr) return kHalf;
+    const LayerOp* const row = forward(optimizer);
+    if (row == nullptr || bytes_of(row->dtype) < kHalf) return bytes_of(optimizer.dtype);
+    return bytes_of(row->dtype);
+  }
+
+  /// Results of products of FP8 and of FP32 norms among narrower numbers are FP16.
+  std::uint64_t gradients(const LayerOp& optimizer, std::uint64_t weights) const {
+    const LayerOp* const row =
+        optimizer.depends_on.empty() ? nullptr : find(rows_, optimizer.depends_on.front());
+    if (row == nullptr) return weights;
+    const bool norm = row->op == "layernorm" || row->op == "rmsnorm";
+    if (norm) return std::min<std::uint64_t>(weights, bytes_of(row->dtype));
+    return std::max<std::uint64_t>(bytes_of(row->dtype), kHalf);
+  }
+
+ private:
+  static constexpr std::uint64_t kHalf = 2;
+  using Rows = std::map<std::string, const LayerOp*>;
+
+  static const LayerOp* find(const Rows& rows, const std::string& name) {
+    const auto found = rows.find(name);
+    return found == rows.end() ? nullptr : found->second;
+  }
+
+  Rows rows_;
+  Rows forward_;  // the first of each layer
+  Rows casts_;
+};
+
+}  // namespace
+
+Trained trained_numbers(const std::vector<LayerOp>& update, const WorkloadTrace& trace,
+                        const std::string& optimizer) {
+  const TrainedTypes types(trace);
+  Trained sum;
+  for (const LayerOp& op : update) {
+    if (op.op != "optim") continue;
+    const std::uint64_t all = std::uint64_t{op.m} * op.k * op.batch;
+    Trained made;
+    made.elements =
+        static_cast<std::uint64_t>(std::llround(static_cast<double>(all) * kept_share(op, trace)));
+    const std::uint64_t each = types.weights(op);
+    const LayerOp* const row = types.forward(op);
+    const bool packed = row != nullptr && row->pattern.name != "dense";
+    made.weights = packed ? packed_bytes(*row, all, each, trace) : made.elements * each;
+    made.gradients = made.elements * types.gradients(op, each);
+    made.state = made.elements *
+                 (optimizer_bytes(optimizer) + (types.has_master(op) ? bytes_of(op.dtype) : 0));
+    sum += made;
+  }
+  return sum;
 }
 
 }  // namespace lacuna::system

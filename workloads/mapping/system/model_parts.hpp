@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/mapping/system/chip_cost.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna::system {
@@ -44,6 +45,8 @@ struct ModelParts {
   std::array<PartRows, kParts> parts;
   WorkloadTrace trace;  // that the rows refer to
   unsigned layers = 0;
+  bool tied = false;                 // the head has the table of tokens of the embedding
+  std::uint64_t value_bytes = 2;     // of a number of them
   std::uint64_t boundary_bytes = 0;  // of a micro-batch between two blocks
   /// Of the attention and feed-forward blocks, whole: what their first products make of it, such as
   /// queries, keys and values, and what their last product takes.
@@ -87,7 +90,20 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCu
 /// The part of the elements that the pattern of a row keeps, its own or that it refers to.
 double kept_share(const LayerOp& op, const WorkloadTrace& trace);
 
-/// Elements of the trained matrices and vectors of a part, on one chip; kept ones of sparse ones.
-std::uint64_t parameters(const PartRows& rows, const WorkloadTrace& trace);
+/// Bytes of the weights that a row reads, as they are kept: kept ones alone of sparse ones, and the
+/// place of each block.
+std::uint64_t packed_bytes(const LayerOp& op, std::uint64_t elements, std::uint64_t bytes_each,
+                           const WorkloadTrace& trace);
+
+/// Bytes of an optimizer's state for a weight, in FP32.
+unsigned optimizer_bytes(const std::string& optimizer);
+
+/// True if the row updates the table of tokens.
+bool is_table(const LayerOp& op);
+
+/// The trained matrices and vectors that `update` has the rows of an optimizer of, on one chip: in
+/// the types that `trace` gives them.
+Trained trained_numbers(const std::vector<LayerOp>& update, const WorkloadTrace& trace,
+                        const std::string& optimizer);
 
 }  // namespace lacuna::system

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/system/pattern_update.hpp"
 
-#include <utility>
-
 namespace lacuna::system {
 
-Program pattern_update_program(const TrainingStep& step) {
+Segment pattern_update(const TrainingStep& step) {
   const TrainingParams& training = step.training;
   std::vector<ChipCost> sums(training.pipeline);  // of forward rows: of each operand once
   std::uint64_t host_ns = 0;
@@ -37,9 +35,7 @@ Program pattern_update_program(const TrainingStep& step) {
     made.barrier(chips, step.system.sync_ns(static_cast<unsigned>(chips.size())), Use::host);
   for (const std::uint32_t chip : chips) made.work(chip, Use::host, host_ns);
   send(training.replicas, Way::from_host);
-  Program program;
-  program.add(std::move(made));
-  return program;
+  return made;
 }
 
 }  // namespace lacuna::system

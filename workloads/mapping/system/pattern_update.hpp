@@ -5,9 +5,9 @@
 
 namespace lacuna::system {
 
-/// The program of a new pattern for all sparse matrices: the chips of the first replica send theirs
+/// A new pattern for all sparse matrices: the chips of the first replica send theirs
 /// to the host, which makes the next one after the other, and sends each chip of all replicas its
 /// own. Training waits for it.
-Program pattern_update_program(const TrainingStep& step);
+Segment pattern_update(const TrainingStep& step);
 
 }  // namespace lacuna::system

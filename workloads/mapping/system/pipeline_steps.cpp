@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "workloads/mapping/system/held_bytes.hpp"
 #include "workloads/mapping/system/pipeline_turns.hpp"
 #include "workloads/mapping/system/program_builder.hpp"
 
@@ -17,13 +18,13 @@ std::vector<std::pair<Active, std::uint64_t>> ProgramBuilder::steps_of(std::size
   const std::uint64_t batches = training_.accumulation;
   std::vector<std::pair<Active, std::uint64_t>> steps;
   const Active none{std::vector<bool>(stages), std::vector<bool>(stages)};
-  if (training_.schedule == Schedule::sequential) {
+  if (training_.schedule == Schedule::sequential) {  // those of a micro-batch
     for (std::size_t s = 0; forward && s < stages; ++s) {
-      steps.emplace_back(none, batches);
+      steps.emplace_back(none, 1);
       steps.back().first.forward[s] = true;
     }
     for (std::size_t s = stages; backward && s-- > 0;) {
-      steps.emplace_back(none, batches);
+      steps.emplace_back(none, 1);
       steps.back().first.backward[s] = true;
     }
     return steps;
@@ -46,18 +47,49 @@ std::vector<std::pair<Active, std::uint64_t>> ProgramBuilder::steps_of(std::size
 void ProgramBuilder::pass(const Pass& pass, const std::vector<Stream>& streams) {
   if (training_.schedule == Schedule::one_f_one_b) return one_after_the_other(pass, streams);
   const auto steps = steps_of(step_.phases[pass.phase].size(), pass.forward, pass.backward);
+  const bool in_turn = training_.schedule == Schedule::sequential;
+  const std::uint64_t rounds = in_turn ? training_.accumulation.value() : 1;
   std::uint64_t count = 0;
-  for (const auto& [active, times] : steps) count += times;
+  for (const auto& [active, times] : steps) count += times * rounds;
   std::vector<Stream> parts = streams;  // of a step; the last bytes of a stream are rounded up
   for (Stream& part : parts) part.bytes = (part.bytes + count - 1) / count;
-  for (const auto& [active, times] : steps) pipeline_step(pass.phase, active, times, parts);
+  const std::size_t first = program_.order.size();
+  for (const auto& [active, times] : steps) pipeline_step(pass, active, times, parts);
+  std::vector<Repeat> round(program_.order.begin() + static_cast<std::ptrdiff_t>(first),
+                            program_.order.end());
+  for (Repeat& repeat : round) repeat.before.clear();
+  for (std::uint64_t i = 1; i < rounds; ++i) {
+    program_.order.insert(program_.order.end(), round.begin(), round.end());
+  }
 }
 
-void ProgramBuilder::forward_work(Segment& to, const Stage& stage) const {
+/// Whether inputs of layers wait in streaming memory: for a later phase, or if asked to.
+bool ProgramBuilder::keeps_elsewhere(std::size_t phase) const {
+  return phase + 1 != step_.phases.size() || training_.activations == Activations::offloaded;
+}
+
+void ProgramBuilder::forward_work(Segment& to, std::size_t phase, const Stage& stage) const {
+  const auto kept = static_cast<std::int64_t>(kept_bytes(step_, stage));
+  const auto working = static_cast<std::int64_t>(forward_bytes(step_, stage));
+  hold(to, stage.chip, Held::activations, kept);
+  hold(to, stage.chip, Held::working, working);
+  hold(to, stage.chip, Held::working, -working);
+  if (keeps_elsewhere(phase)) hold(to, stage.chip, Held::activations, -kept);
+  hold(to, stage.chip, Held::activations, static_cast<std::int64_t>(kept_of_head(step_, stage)));
   work(to, stage.chip, Use::forward, forward_cost(step_.costs[stage.chip], stage));
 }
 
-void ProgramBuilder::backward_work(Segment& to, const Stage& stage) const {
+void ProgramBuilder::backward_work(Segment& to, std::size_t phase, const Stage& stage) const {
+  const auto kept = static_cast<std::int64_t>(kept_bytes(step_, stage));
+  const auto of_head = static_cast<std::int64_t>(backward_bytes_of_head(step_, stage));
+  const auto working = static_cast<std::int64_t>(backward_bytes(step_, stage));
+  hold(to, stage.chip, Held::working, of_head);
+  hold(to, stage.chip, Held::working, -of_head);
+  hold(to, stage.chip, Held::activations, -static_cast<std::int64_t>(kept_of_head(step_, stage)));
+  if (keeps_elsewhere(phase)) hold(to, stage.chip, Held::activations, kept);
+  hold(to, stage.chip, Held::working, working);
+  hold(to, stage.chip, Held::working, -working);
+  hold(to, stage.chip, Held::activations, -kept);
   const std::array<PartCost, kParts>& costs = step_.costs[stage.chip];
   if (training_.activations != Activations::stored) {
     work(to, stage.chip, Use::recompute, recompute_cost(costs, stage));
@@ -65,41 +97,100 @@ void ProgramBuilder::backward_work(Segment& to, const Stage& stage) const {
   work(to, stage.chip, Use::backward, backward_cost(costs, stage));
 }
 
-/// What comes before the work of a stage: its weights if they are spread over replicas, and the
-/// batch from the host.
-void ProgramBuilder::start_stage(Segment& to, const Stage& stage, bool forward) const {
-  if (training_.rts > 1 && !streamed()) {
-    const std::uint64_t elements = elements_of(step_.costs, {stage}, stage.chip);
-    collective(to, Collective::all_gather, replica_chips(stage.chip, training_.rts),
-               kWeightBytes * elements, Use::links);
+/// What a stage takes for a micro-batch in one direction.
+Cycle ProgramBuilder::turn_cycles(const Stage& stage, bool forward) const {
+  const std::array<PartCost, kParts>& costs = step_.costs[stage.chip];
+  if (forward) return forward_cost(costs, stage).cycles;
+  const bool again = training_.activations != Activations::stored;
+  return backward_cost(costs, stage).cycles + (again ? recompute_cost(costs, stage).cycles : 0);
+}
+
+/// What each place does in a step in which all of its stages are at work.
+std::vector<Cycle> ProgramBuilder::cycles_of_places(const Pass& pass) const {
+  std::vector<Cycle> cycles(training_.pipeline);
+  for (const Stage& stage : step_.phases[pass.phase]) {
+    if (pass.forward) cycles[stage.chip] += turn_cycles(stage, true);
+    if (pass.backward) cycles[stage.chip] += turn_cycles(stage, false);
   }
-  if (!forward || !stage.embedding) return;
+  return cycles;
+}
+
+/// A full step lasts as long as its longest place. Of a place that lacks a part of its turns that
+/// part of the step is bubble: (p - 1) / (m + p - 1) of the time if places are alike.
+void ProgramBuilder::share_bubble(Segment& to, const Pass& pass, const Active& active) const {
+  const std::vector<Cycle> full = cycles_of_places(pass);
+  const Cycle longest = *std::max_element(full.begin(), full.end());
+  std::vector<Cycle> missing = full;
+  const Stages& stages = step_.phases[pass.phase];
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (active.forward[s]) missing[stages[s].chip] -= turn_cycles(stages[s], true);
+    if (active.backward[s]) missing[stages[s].chip] -= turn_cycles(stages[s], false);
+  }
+  for (unsigned place = 0; place < training_.pipeline; ++place) {
+    if (full[place] == 0) continue;
+    const double part = static_cast<double>(missing[place]) / static_cast<double>(full[place]);
+    const auto bubble = static_cast<std::uint64_t>(part * static_cast<double>(ns(longest)));
+    each(place, [&](std::uint32_t chip) { to.chips[chip].bubble_ns = bubble; });
+  }
+}
+
+/// Weights that are spread over replicas come whole for a step; what they take beside a replica's
+/// own share.
+std::uint64_t ProgramBuilder::gather_for(Segment& to, unsigned chip, const Stages& stages) const {
+  if (training_.rts == 1 || streamed() || stages.empty()) return 0;
+  const std::uint64_t bytes = trained_of(step_, stages, chip).weights;
+  collective(to, Collective::all_gather, replica_chips(chip, training_.rts), bytes, Use::links);
+  return bytes - bytes / training_.rts;
+}
+
+/// The batch from the host.
+void ProgramBuilder::take_batch(Segment& to, const Stage& stage) const {
+  if (!stage.embedding) return;
   const std::uint64_t bytes = kInputBytes * training_.tokens * training_.micro_batch;
   each(stage.chip, [&](std::uint32_t chip) {
     to.transfer_and_wait({chip, chip, bytes, Way::from_host}, Use::host);
   });
 }
 
-void ProgramBuilder::pipeline_step(std::size_t phase, const Active& active, std::uint64_t times,
-                                   const std::vector<Stream>& streams) {
-  const Stages& stages = step_.phases[phase];
-  Segment made = segment("pipeline step");
+void ProgramBuilder::stream_behind(Segment& to, const std::vector<Stream>& streams) const {
   for (const Stream& stream : streams) {
     if (stream.bytes == 0) continue;
     each(stream.chip, [&](std::uint32_t at) {
-      made.transfer_and_wait({at, at, stream.bytes, stream.way}, Use::streaming, kBackground);
+      to.transfer_and_wait({at, at, stream.bytes, stream.way}, Use::streaming, kBackground);
     });
   }
+}
+
+void ProgramBuilder::pipeline_step(const Pass& pass, const Active& active, std::uint64_t times,
+                                   const std::vector<Stream>& streams) {
+  const Stages& stages = step_.phases[pass.phase];
+  Segment made = segment("pipeline step");
+  stream_behind(made, streams);
+  std::vector<std::int64_t> gathered(training_.pipeline);
+  for (unsigned place = 0; place < training_.pipeline; ++place) {
+    Stages at_work;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      const bool here = stages[s].chip == place && (active.forward[s] || active.backward[s]);
+      if (here) at_work.push_back(stages[s]);
+    }
+    gathered[place] = static_cast<std::int64_t>(gather_for(made, place, at_work));
+    hold(made, place, Held::weights, gathered[place]);
+  }
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (active.forward[s] || active.backward[s]) start_stage(made, stages[s], active.forward[s]);
-    if (active.forward[s]) forward_work(made, stages[s]);
+    if (!active.forward[s]) continue;
+    take_batch(made, stages[s]);
+    forward_work(made, pass.phase, stages[s]);
   }
   for (std::size_t s = stages.size(); s-- > 0;) {
-    if (active.backward[s]) backward_work(made, stages[s]);
+    if (active.backward[s]) backward_work(made, pass.phase, stages[s]);
   }
-  move_activations(made, phase, active);
-  program_.add(std::move(made), times);
-  if (training_.tensor > 1) tensor_reductions(stages, active, times);
+  for (unsigned place = 0; place < training_.pipeline; ++place) {
+    hold(made, place, Held::weights, -gathered[place]);
+  }
+  if (moves_) share_bubble(made, pass, active);
+  move_activations(made, pass.phase, active);
+  add(std::move(made), times);
+  if (moves_ && training_.tensor > 1) tensor_reductions(stages, active, times);
 }
 
 /// One forward, one backward: in the order of `turns_of`, each as soon as its input is there.
@@ -108,20 +199,21 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
   const std::size_t p = stages.size();
   std::vector<StageCycles> cycles;
   for (const Stage& stage : stages) {
-    const std::array<PartCost, kParts>& costs = step_.costs[stage.chip];
-    const bool again = training_.activations != Activations::stored;
-    cycles.push_back(
-        {stage.chip, forward_cost(costs, stage).cycles,
-         backward_cost(costs, stage).cycles + (again ? recompute_cost(costs, stage).cycles : 0)});
+    // of sizes alone, as if all stages were alike
+    cycles.push_back({stage.chip, moves_ ? turn_cycles(stage, true) : 1,
+                      moves_ ? turn_cycles(stage, false) : 2});
   }
   const std::vector<Turn> turns =
       turns_of(cycles, training_.accumulation, pass.forward, pass.backward);
   Segment made = segment("one forward, one backward");
-  for (const Stream& stream : streams) {
-    if (stream.bytes == 0) continue;
-    each(stream.chip, [&](std::uint32_t at) {
-      made.transfer_and_wait({at, at, stream.bytes, stream.way}, Use::streaming, kBackground);
-    });
+  stream_behind(made, streams);
+  const std::vector<Cycle> full = cycles_of_places(pass);
+  const auto at_work = static_cast<std::uint64_t>(
+      std::count_if(full.begin(), full.end(), [](Cycle each) { return each > 0; }));
+  const std::uint64_t bubble =
+      at_work == 0 ? 0 : (at_work - 1) * ns(*std::max_element(full.begin(), full.end()));
+  for (unsigned place = 0; place < training_.pipeline; ++place) {
+    each(place, [&](std::uint32_t chip) { made.chips[chip].bubble_ns = bubble; });
   }
   // what each micro-batch has sent: to the next stage or the one before
   std::map<std::tuple<bool, std::size_t, std::uint64_t>, Receives> sent;
@@ -132,8 +224,12 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
       sent.erase(input);
       gather_input(made, stages[s].chip);
     }
-    start_stage(made, stages[s], forward);
-    forward ? forward_work(made, stages[s]) : backward_work(made, stages[s]);
+    const auto gathered = static_cast<std::int64_t>(gather_for(made, stages[s].chip, {stages[s]}));
+    hold(made, stages[s].chip, Held::weights, gathered);
+    if (forward) take_batch(made, stages[s]);
+    forward ? forward_work(made, pass.phase, stages[s])
+            : backward_work(made, pass.phase, stages[s]);
+    hold(made, stages[s].chip, Held::weights, -gathered);
     reduce_within(made, stages[s], forward);
     keep_elsewhere(made, pass.phase, s, forward);
     const bool ends = forward ? s + 1 == p : s == 0;
@@ -145,23 +241,26 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
     });
     boundary(made, stages[s].chip, stages[next].chip, sent[{forward, next, m}]);
   }
-  program_.add(std::move(made));
+  add(std::move(made));
 }
 
-/// Inputs of layers wait in streaming memory for a later phase, or if asked to; results and
-/// gradients between phases do.
+/// What waits in streaming memory: inputs of layers, results and gradients between phases.
 void ProgramBuilder::keep_elsewhere(Segment& to, std::size_t phase, std::size_t s,
                                     bool forward) const {
   const Stages& stages = step_.phases[phase];
   const bool ends = phase + 1 == step_.phases.size();
-  const bool offloads = !ends || training_.activations == Activations::offloaded;
-  if (offloads) keep(to, stages[s], forward ? Way::store : Way::load);
-  const std::uint64_t bytes = step_.model.boundary_bytes / training_.tensor;
-  const auto stream = [&](Way way) {
+  const auto move = [&](Way way, std::uint64_t bytes) {
+    const auto all = static_cast<std::int64_t>(bytes * training_.tensor);
+    to.memory.push_back({stages[s].chip, Held::activations, way == Way::store ? all : -all,
+                         Holding::Space::streaming});
     each(stages[s].chip, [&](std::uint32_t at) {
       to.transfer_and_wait({at, at, bytes, way}, Use::streaming, lane());
     });
   };
+  if (keeps_elsewhere(phase)) {
+    move(forward ? Way::store : Way::load, kept_bytes(step_, stages[s]));
+  }
+  const auto stream = [&](Way way) { move(way, step_.model.boundary_bytes / training_.tensor); };
   if (phase > 0 && s == 0) stream(forward ? Way::load : Way::store);
   if (!ends && s + 1 == stages.size()) stream(forward ? Way::store : Way::load);
 }
@@ -297,7 +396,7 @@ void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& activ
           collective(made, call.kind, tensor_groups(chip, call.group), call.bytes, Use::links);
         }
       }
-      program_.add(std::move(made), times * (count - done));
+      add(std::move(made), times * (count - done));
       done = count;
     }
   }
@@ -305,7 +404,7 @@ void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& activ
 
 /// From each chip of a stage its share, which the chips of the next then give to each other.
 void ProgramBuilder::boundary(Segment& to, unsigned from, unsigned into, Receives& receives) const {
-  if (from == into) return;
+  if (from == into || !moves_) return;
   const std::uint64_t bytes = step_.model.boundary_bytes / training_.tensor;
   for (unsigned replica = 0; replica < training_.replicas; ++replica) {
     for (unsigned shard = 0; shard < training_.tensor; ++shard) {
@@ -317,28 +416,21 @@ void ProgramBuilder::boundary(Segment& to, unsigned from, unsigned into, Receive
 }
 
 /// An exchange between chips begins when all chips of a replica are there.
-void ProgramBuilder::meet(Segment& to, const Active& active, const Stages& stages) const {
-  if (training_.pipeline < 2) return;
-  std::vector<bool> busy(training_.pipeline);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (active.forward[s] || active.backward[s]) busy[stages[s].chip] = true;
-  }
+void ProgramBuilder::meet(Segment& to) const {
+  if (training_.pipeline < 2 || !moves_) return;
   const std::uint32_t chips = training_.pipeline * training_.tensor;
   for (unsigned replica = 0; replica < training_.replicas; ++replica) {
     Chips members;
     for (std::uint32_t i = 0; i < chips; ++i) {
       members.push_back(first_chip(training_, replica, 0) + i);
     }
-    to.barrier(members, step_.system.sync_ns(chips), Use::imbalance);
-    for (std::uint32_t i = 0; i < chips; ++i) {
-      if (!busy[i / training_.tensor]) to.chips[members[i]].lanes[kMain].back().use = Use::bubble;
-    }
+    to.barrier(members, step_.system.sync_ns(chips), Use::bubble);
   }
 }
 
 void ProgramBuilder::move_activations(Segment& to, std::size_t phase, const Active& active) const {
   const Stages& stages = step_.phases[phase];
-  meet(to, active, stages);
+  meet(to);
   Receives receives;
   std::vector<unsigned> into;
   for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -357,16 +449,6 @@ void ProgramBuilder::move_activations(Segment& to, std::size_t phase, const Acti
   // a chip that has both an input and a gradient gathers both
   std::sort(into.begin(), into.end());
   for (const unsigned chip : into) gather_input(to, chip);
-}
-
-/// The kept activations of a stage, to or from streaming memory.
-void ProgramBuilder::keep(Segment& to, const Stage& stage, Way way) const {
-  const unsigned inputs =
-      (stage.blocks() + 2 * training_.checkpoint_every - 1) / (2 * training_.checkpoint_every);
-  const std::uint64_t bytes = inputs * step_.model.boundary_bytes / training_.tensor;
-  each(stage.chip, [&](std::uint32_t chip) {
-    to.transfer_and_wait({chip, chip, bytes, way}, Use::streaming, lane());
-  });
 }
 
 }  // namespace lacuna::system

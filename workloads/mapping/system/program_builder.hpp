@@ -12,9 +12,7 @@
 
 namespace lacuna::system {
 
-inline constexpr std::uint64_t kWeightBytes = 2;    // FP16, without a master copy
-inline constexpr std::uint64_t kGradientBytes = 2;  // FP16
-inline constexpr std::uint64_t kInputBytes = 16;    // of a token: ids, positions, segments, labels
+inline constexpr std::uint64_t kInputBytes = 16;  // of a token: ids, positions, segments, labels
 
 /// What the stages do in one step of a pipeline.
 struct Active {
@@ -38,6 +36,7 @@ struct Pass {
 struct Stream {
   unsigned chip = 0;
   Way way = Way::load;
+  Held what = Held::weights;
   std::uint64_t bytes = 0;
 };
 
@@ -57,7 +56,9 @@ using Receives = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 /// pipeline_steps.cpp, what happens once in an update in training_program.cpp.
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(const TrainingStep& step) : step_(step), training_(step.training) {}
+  /// Without `moves` the program has what the chips hold, and nothing that takes time.
+  ProgramBuilder(const TrainingStep& step, bool moves)
+      : step_(step), training_(step.training), moves_(moves) {}
 
   /// To be called once.
   Program build();
@@ -65,13 +66,23 @@ class ProgramBuilder {
  private:
   std::uint64_t ns(Cycle cycles) const;
   Segment segment(std::string name) const;
+  void add(Segment segment, std::uint64_t times = 1, std::uint64_t every = 1);
+
+  /// Takes memory of a place before the next segment, or gives it back.
+  void hold(unsigned place, Held what, std::int64_t bytes);
+  void hold_elsewhere(unsigned place, Held what, std::int64_t bytes);
+  static void hold(Segment& to, unsigned place, Held what, std::int64_t bytes);
+  void begin_memory();
+  void begin_pass(const Pass& pass, const std::vector<Stream>& streams);
+  void end_pass(const Pass& pass, const std::vector<Stream>& streams);
+  bool keeps_elsewhere(std::size_t phase) const;
   bool streamed() const { return training_.phases > 1; }
   std::size_t lane() const { return training_.io_tiles > 0 ? kBackground : kMain; }
 
   /// Calls `visit` with each chip that has this place in a replica.
   template <typename Visit>
   void each(unsigned chip, Visit visit) const {
-    for (unsigned replica = 0; replica < training_.replicas; ++replica) {
+    for (unsigned replica = 0; moves_ && replica < training_.replicas; ++replica) {
       for (unsigned shard = 0; shard < training_.tensor; ++shard) {
         visit(first_chip(training_, replica, chip) + shard);
       }
@@ -82,8 +93,8 @@ class ProgramBuilder {
   std::vector<Chips> tensor_groups(unsigned chip,
                                    TensorCall::Group group = TensorCall::Group::all) const;
 
-  /// Chips that have the same weights, `size` of them in a group.
-  std::vector<Chips> replica_chips(unsigned chip, unsigned size) const;
+  /// Chips that have the same weights, `size` of them in a group, `stride` replicas apart.
+  std::vector<Chips> replica_chips(unsigned chip, unsigned size, unsigned stride = 1) const;
 
   void work(Segment& to, unsigned chip, Use use, const ChipCost& cost) const;
 
@@ -94,18 +105,31 @@ class ProgramBuilder {
   std::vector<Stream> in_background(const std::vector<Pass>& all, std::size_t i) const;
   void load_weights(std::size_t phase, bool from_memory);
   void pass(const Pass& pass, const std::vector<Stream>& streams);
-  void reduce_and_update(std::size_t phase, bool last);
-  std::uint64_t state_bytes(const Stages& stages, unsigned chip) const;
-  std::uint64_t updated_bytes(const Stages& stages, unsigned chip) const;
+  void reduce(std::size_t phase);
+  void reduce_table(Segment& reduce, std::size_t phase) const;
+  void update(std::size_t phase, bool last);
+  void update_part(Segment& to, unsigned chip, const UpdatedPart& part, bool load,
+                   bool store) const;
+  void gather_weights(std::size_t phase);
+  bool is_scattered() const { return training_.rts_state == training_.replicas; }
+  bool has_state_elsewhere() const { return training_.state == Place::streaming || streamed(); }
+  std::uint64_t state_bytes(const Trained& trained) const;
+  std::uint64_t updated_bytes(const Trained& trained) const;
+  std::uint64_t table_share(const Trained& table) const;
   void host_turn();
   std::vector<std::pair<Active, std::uint64_t>> steps_of(std::size_t stages, bool forward,
                                                          bool backward) const;
-  void pipeline_step(std::size_t phase, const Active& active, std::uint64_t times,
+  void pipeline_step(const Pass& pass, const Active& active, std::uint64_t times,
                      const std::vector<Stream>& streams);
   void one_after_the_other(const Pass& pass, const std::vector<Stream>& streams);
-  void start_stage(Segment& to, const Stage& stage, bool forward) const;
-  void forward_work(Segment& to, const Stage& stage) const;
-  void backward_work(Segment& to, const Stage& stage) const;
+  void stream_behind(Segment& to, const std::vector<Stream>& streams) const;
+  std::uint64_t gather_for(Segment& to, unsigned chip, const Stages& stages) const;
+  void take_batch(Segment& to, const Stage& stage) const;
+  void forward_work(Segment& to, std::size_t phase, const Stage& stage) const;
+  void backward_work(Segment& to, std::size_t phase, const Stage& stage) const;
+  Cycle turn_cycles(const Stage& stage, bool forward) const;
+  void share_bubble(Segment& to, const Pass& pass, const Active& active) const;
+  std::vector<Cycle> cycles_of_places(const Pass& pass) const;
   unsigned passes_of(bool forward) const;
   std::vector<TensorCall> tensor_calls(const Stage& stage, bool forward, bool backward) const;
   void add_ends(const Stage& stage, bool forward, bool backward,
@@ -115,14 +139,16 @@ class ProgramBuilder {
   void gather_input(Segment& to, unsigned chip) const;
   void tensor_reductions(const Stages& stages, const Active& active, std::uint64_t times);
   void move_activations(Segment& to, std::size_t phase, const Active& active) const;
-  void meet(Segment& to, const Active& active, const Stages& stages) const;
+  void meet(Segment& to) const;
   void boundary(Segment& to, unsigned from, unsigned into, Receives& receives) const;
   void keep_elsewhere(Segment& to, std::size_t phase, std::size_t s, bool forward) const;
-  void keep(Segment& to, const Stage& stage, Way way) const;
   static std::vector<unsigned> chips_in(const Stages& stages);
 
   const TrainingStep& step_;
   const TrainingParams& training_;
+  bool moves_;
+  std::size_t phase_ = 0;         // of what is added
+  std::vector<Holding> pending_;  // before the next segment
   Program program_;
 };
 

@@ -126,8 +126,11 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
       batch.work(chip, use_of(op), all - exchange);
       batch.work(chip, Use::exchange, exchange);
     }
+    batch.joules.add(costs[i].joules, chips);
+    batch.flop += costs[i].flop * chips;
   }
   Program program;
+  program.used = chips;
   program.add(std::move(batch), times);
   Segment host;
   host.name = "host";

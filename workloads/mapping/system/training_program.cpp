@@ -5,19 +5,119 @@
 #include <cmath>
 #include <utility>
 
+#include "workloads/mapping/system/pattern_update.hpp"
 #include "workloads/mapping/system/program_builder.hpp"
 
 namespace lacuna::system {
 
 Program ProgramBuilder::build() {
+  program_.used = static_cast<std::uint32_t>(training_.chips());
   const std::vector<Pass> all = passes();
+  begin_memory();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    load_weights(all[i].phase, i == 0 || training_.prefetch == Prefetch::none);
-    pass(all[i], in_background(all, i));
-    if (all[i].backward) reduce_and_update(all[i].phase, i + 1 == all.size());
+    phase_ = all[i].phase;
+    const std::vector<Stream> streams = in_background(all, i);
+    begin_pass(all[i], streams);
+    load_weights(phase_, i == 0 || training_.prefetch == Prefetch::none);
+    pass(all[i], streams);
+    if (all[i].backward) {
+      reduce(phase_);
+      update(phase_, i + 1 == all.size());
+      if (!streamed()) gather_weights(phase_);
+    }
+    end_pass(all[i], streams);
   }
   host_turn();
+  if (moves_ && training_.pattern_every > 0) {
+    add(pattern_update(step_), 1, training_.pattern_every);
+  }
   return std::move(program_);
+}
+
+void ProgramBuilder::add(Segment segment, std::uint64_t times, std::uint64_t every) {
+  program_.add(std::move(segment), times);
+  Repeat& added = program_.order.back();
+  added.every = every;
+  added.phase = phase_;
+  added.before = std::move(pending_);
+  pending_.clear();
+}
+
+void ProgramBuilder::hold(unsigned place, Held what, std::int64_t bytes) {
+  if (bytes != 0) pending_.push_back({place, what, bytes});
+}
+
+void ProgramBuilder::hold_elsewhere(unsigned place, Held what, std::int64_t bytes) {
+  if (bytes != 0) pending_.push_back({place, what, bytes, Holding::Space::streaming});
+}
+
+void ProgramBuilder::hold(Segment& to, unsigned place, Held what, std::int64_t bytes) {
+  if (bytes != 0) to.memory.push_back({place, what, bytes});
+}
+
+/// What is there between weight updates. A tied table is once in streaming memory.
+void ProgramBuilder::begin_memory() {
+  for (const Stages& stages : step_.phases) {
+    for (const unsigned chip : chips_in(stages)) {
+      const Trained here = trained_of(step_, stages, chip);
+      Trained once;
+      for (const UpdatedPart& part : updated_parts(step_, stages, chip)) {
+        if (!part.is_copy || !streamed()) once += part.trained * part.times;
+      }
+      const auto all = [&](std::uint64_t bytes) {
+        return static_cast<std::int64_t>(bytes * training_.tensor);
+      };
+      if (has_state_elsewhere()) {
+        hold_elsewhere(chip, Held::state, all(once.state) / training_.rts_state);
+      } else {
+        hold(chip, Held::state, static_cast<std::int64_t>(here.state / training_.rts_state));
+      }
+      if (streamed()) {
+        hold_elsewhere(chip, Held::weights, all(once.weights) / training_.rts);
+        continue;
+      }
+      hold(chip, Held::weights, static_cast<std::int64_t>(here.weights / training_.rts));
+      hold(chip, Held::gradients, static_cast<std::int64_t>(here.gradients));
+    }
+  }
+}
+
+/// What comes in the background has its place from the beginning of a pass. Weights of a streamed
+/// phase are whole, and its gradients are there from its backward pass on.
+void ProgramBuilder::begin_pass(const Pass& pass, const std::vector<Stream>& streams) {
+  const Stages& stages = step_.phases[pass.phase];
+  for (const unsigned chip : chips_in(stages)) {
+    if (!streamed()) break;
+    const Trained here = trained_of(step_, stages, chip);
+    hold(chip, Held::weights, static_cast<std::int64_t>(here.weights));
+    if (pass.backward) hold(chip, Held::gradients, static_cast<std::int64_t>(here.gradients));
+  }
+  for (const Stream& stream : streams) {
+    if (stream.way != Way::load) continue;
+    hold(stream.chip, stream.what, static_cast<std::int64_t>(stream.bytes));
+  }
+}
+
+/// What the update has changed and the next pass stores is there until that pass ends; weights of
+/// the next phase, which then takes them whole, are not counted twice.
+void ProgramBuilder::end_pass(const Pass& pass, const std::vector<Stream>& streams) {
+  const Stages& stages = step_.phases[pass.phase];
+  const bool hidden = training_.prefetch == Prefetch::all && pass.backward;
+  for (const unsigned chip : chips_in(stages)) {
+    if (!streamed()) break;
+    const Trained here = trained_of(step_, stages, chip);
+    const std::uint64_t share = here.weights / training_.rts_state;
+    const std::uint64_t left = pass.backward ? share : here.weights;
+    hold(chip, Held::weights, -static_cast<std::int64_t>(hidden ? left - share : left));
+    const std::uint64_t gradients =
+        is_scattered() ? here.gradients / training_.rts_state : here.gradients;
+    if (pass.backward) hold(chip, Held::gradients, -static_cast<std::int64_t>(gradients));
+  }
+  for (const Stream& stream : streams) {
+    const bool state_of_this = stream.way == Way::load && stream.what == Held::state;
+    if (state_of_this) continue;  // is changed, and stored behind the next pass
+    hold(stream.chip, stream.what, -static_cast<std::int64_t>(stream.bytes));
+  }
 }
 
 /// Forward through all phases but the last, whose passes are one; then back.
@@ -35,24 +135,24 @@ std::vector<Stream> ProgramBuilder::in_background(const std::vector<Pass>& all,
                                                   std::size_t i) const {
   std::vector<Stream> streams;
   if (training_.prefetch == Prefetch::none) return streams;
-  const auto add = [&](std::size_t phase, Way way, auto bytes_of) {
+  const auto add = [&](std::size_t phase, Way way, Held what, auto bytes_of) {
     const Stages& stages = step_.phases[phase];
     for (const unsigned chip : chips_in(stages)) {
-      streams.push_back({chip, way, bytes_of(stages, chip)});
+      streams.push_back({chip, way, what, bytes_of(trained_of(step_, stages, chip))});
     }
   };
   if (i + 1 < all.size()) {
-    add(all[i + 1].phase, Way::load, [&](const Stages& stages, unsigned chip) {
-      return kWeightBytes * elements_of(step_.costs, stages, chip) / training_.rts;
-    });
+    add(all[i + 1].phase, Way::load, Held::weights,
+        [&](const Trained& trained) { return trained.weights / training_.rts; });
   }
   if (training_.prefetch != Prefetch::all) return streams;
-  const auto state = [&](const Stages& stages, unsigned chip) { return state_bytes(stages, chip); };
-  const auto updated = [&](const Stages& stages, unsigned chip) {
-    return updated_bytes(stages, chip);
-  };
-  if (all[i].backward) add(all[i].phase, Way::load, state);
-  if (i > 0 && all[i - 1].backward) add(all[i - 1].phase, Way::store, updated);
+  const auto state = [&](const Trained& trained) { return state_bytes(trained); };
+  if (all[i].backward) add(all[i].phase, Way::load, Held::state, state);
+  if (i > 0 && all[i - 1].backward) {
+    add(all[i - 1].phase, Way::store, Held::state, state);
+    add(all[i - 1].phase, Way::store, Held::weights,
+        [&](const Trained& trained) { return trained.weights / training_.rts_state; });
+  }
   return streams;
 }
 
@@ -64,7 +164,7 @@ std::uint64_t ProgramBuilder::ns(Cycle cycles) const {
 Segment ProgramBuilder::segment(std::string name) const {
   Segment made;
   made.name = std::move(name);
-  made.chips.resize(step_.system.chips());
+  if (moves_) made.chips.resize(step_.system.chips());
   return made;
 }
 
@@ -87,9 +187,10 @@ std::vector<Chips> ProgramBuilder::tensor_groups(unsigned chip, TensorCall::Grou
   return groups;
 }
 
-std::vector<Chips> ProgramBuilder::replica_chips(unsigned chip, unsigned size) const {
+std::vector<Chips> ProgramBuilder::replica_chips(unsigned chip, unsigned size,
+                                                 unsigned stride) const {
   std::vector<Chips> groups;
-  for (const Chips& replicas : replica_groups(training_.replicas, size, 1)) {
+  for (const Chips& replicas : replica_groups(training_.replicas, size, stride)) {
     for (unsigned shard = 0; shard < training_.tensor; ++shard) {
       Chips group;
       for (const std::uint32_t replica : replicas) {
@@ -108,28 +209,30 @@ void ProgramBuilder::work(Segment& to, unsigned chip, Use use, const ChipCost& c
     to.work(each_chip, use, all - exchange);
     to.work(each_chip, Use::exchange, exchange);
   });
+  const std::uint64_t copies = std::uint64_t{training_.replicas} * training_.tensor;
+  to.joules.add(cost.joules, static_cast<double>(copies));
+  if (use == Use::forward || use == Use::backward) to.flop += cost.flop * copies;
 }
 
 void ProgramBuilder::collective(Segment& to, Collective kind, std::vector<Chips> groups,
                                 std::uint64_t bytes, Use use) const {
-  if (groups.empty() || groups.front().size() < 2 || bytes == 0) return;
+  if (!moves_ || groups.empty() || groups.front().size() < 2 || bytes == 0) return;
   const bool adds = kind == Collective::reduce_scatter || kind == Collective::all_reduce;
-  const std::uint64_t add_ns = adds ? ns(step_.add_cycles * (bytes / kGradientBytes) >> 20U) : 0;
+  const std::uint64_t add_ns =
+      adds ? ns(step_.add_cycles * (bytes / step_.model.value_bytes) >> 20U) : 0;
   add_collective(step_.system, {kind, std::move(groups), bytes, use, add_ns}, to);
 }
 
 /// State that a chip's share of an update takes from streaming memory.
-std::uint64_t ProgramBuilder::state_bytes(const Stages& stages, unsigned chip) const {
-  if (training_.state == Place::chip && !streamed()) return 0;
+std::uint64_t ProgramBuilder::state_bytes(const Trained& trained) const {
+  if (!has_state_elsewhere()) return 0;
   const std::uint64_t share = training_.rts_state;
-  return (elements_of(step_.costs, stages, chip) + share - 1) / share * step_.state_bytes;
+  return (trained.state + share - 1) / share;
 }
 
 /// State and weights that it gives back.
-std::uint64_t ProgramBuilder::updated_bytes(const Stages& stages, unsigned chip) const {
-  const std::uint64_t elements = elements_of(step_.costs, stages, chip);
-  return state_bytes(stages, chip) +
-         (streamed() ? kWeightBytes * elements / training_.rts_state : 0);
+std::uint64_t ProgramBuilder::updated_bytes(const Trained& trained) const {
+  return state_bytes(trained) + (streamed() ? trained.weights / training_.rts_state : 0);
 }
 
 /// Weights of a phase, each replica of a group its share from streaming memory if it is not there
@@ -139,7 +242,7 @@ void ProgramBuilder::load_weights(std::size_t phase, bool from_memory) {
   Segment load = segment("load weights");
   const Stages& stages = step_.phases[phase];
   for (const unsigned chip : chips_in(stages)) {
-    const std::uint64_t bytes = kWeightBytes * elements_of(step_.costs, stages, chip);
+    const std::uint64_t bytes = trained_of(step_, stages, chip).weights;
     if (from_memory) {
       each(chip, [&](std::uint32_t at) {
         load.transfer_and_wait({at, at, bytes / training_.rts, Way::load}, Use::streaming);
@@ -150,7 +253,7 @@ void ProgramBuilder::load_weights(std::size_t phase, bool from_memory) {
                  Use::streaming);
     }
   }
-  program_.add(std::move(load));
+  add(std::move(load));
 }
 
 std::vector<unsigned> ProgramBuilder::chips_in(const Stages& stages) {
@@ -173,47 +276,116 @@ void ProgramBuilder::host_turn() {
       host.work(at, Use::host, ns);
     });
   }
-  program_.add(std::move(host));
+  add(std::move(host));
 }
 
-/// Gradients are summed over replicas, whole or each replica its share; then the weights of the
-/// share are updated, with state from streaming memory if that is where it is, and given to all.
-void ProgramBuilder::reduce_and_update(std::size_t phase, bool last) {
+/// Gradients are summed over replicas, whole or each replica its share.
+void ProgramBuilder::reduce(std::size_t phase) {
   const Stages& stages = step_.phases[phase];
-  Segment reduce = segment("reduce gradients");
-  Segment update = segment("update");
-  Segment gather = segment("gather weights");
-  const unsigned share = training_.rts_state;
-  const bool scatter = share == training_.replicas;
+  Segment made = segment("reduce gradients");
   for (const unsigned chip : chips_in(stages)) {
-    const std::uint64_t elements = elements_of(step_.costs, stages, chip);
-    collective(reduce, scatter ? Collective::reduce_scatter : Collective::all_reduce,
-               replica_chips(chip, training_.replicas), kGradientBytes * elements, Use::all_reduce);
-    const bool hidden = training_.prefetch == Prefetch::all;
-    const auto stream = [&](Way way, std::uint64_t bytes) {
-      if (bytes == 0) return;
-      each(chip, [&](std::uint32_t at) {
-        update.transfer_and_wait({at, at, bytes, way}, Use::streaming);
-      });
-    };
-    if (!hidden) stream(Way::load, state_bytes(stages, chip));
-    ChipCost cost;
-    for (const Stage& stage : stages) {
-      if (stage.chip != chip) continue;
-      cost += update_cost(step_.costs[chip], stage);
+    collective(made, is_scattered() ? Collective::reduce_scatter : Collective::all_reduce,
+               replica_chips(chip, training_.replicas), trained_of(step_, stages, chip).gradients,
+               Use::all_reduce);
+  }
+  reduce_table(made, phase);
+  add(std::move(made));
+  if (!is_scattered()) return;
+  for (const unsigned chip : chips_in(stages)) {
+    const std::uint64_t all = trained_of(step_, stages, chip).gradients;
+    hold(chip, Held::gradients, -static_cast<std::int64_t>(all - all / training_.rts_state));
+  }
+}
+
+/// What a replica has of the gradients of a table after their reduction.
+std::uint64_t ProgramBuilder::table_share(const Trained& table) const {
+  return is_scattered() ? table.gradients / training_.rts_state : table.gradients;
+}
+
+/// A tied table that lies on two chips has two gradients, whose sum both take. Where embedding and
+/// head are phases of their own, the head's waits in streaming memory for that of the embedding.
+void ProgramBuilder::reduce_table(Segment& to, std::size_t phase) const {
+  const unsigned head = training_.head_stage;
+  const unsigned embedding = training_.embedding_stage;
+  const Trained table =
+      step_.costs[streamed() ? embedding : head][static_cast<std::size_t>(Part::embedding)].table;
+  if (!step_.model.tied || table.gradients == 0) return;
+  const std::uint64_t bytes = table_share(table);
+  const auto all = static_cast<std::int64_t>(bytes * training_.tensor);
+  if (streamed()) {
+    const bool stores = phase + 1 == step_.phases.size();
+    if (!stores && phase != 0) return;
+    const unsigned chip = stores ? head : embedding;
+    to.memory.push_back({chip, Held::gradients, stores ? all : -all, Holding::Space::streaming});
+    each(chip, [&](std::uint32_t at) {
+      to.transfer_and_wait({at, at, bytes, stores ? Way::store : Way::load}, Use::streaming);
+    });
+    return;
+  }
+  if (head == embedding || !moves_) return;
+  std::vector<Chips> pairs;
+  each(embedding, [&](std::uint32_t at) {
+    pairs.push_back({at, at + head * training_.tensor - embedding * training_.tensor});
+  });
+  collective(to, Collective::all_reduce, std::move(pairs), bytes, Use::all_reduce);
+}
+
+/// One after the other, so that of state from elsewhere no more than one is there.
+void ProgramBuilder::update_part(Segment& to, unsigned chip, const UpdatedPart& part, bool load,
+                                 bool store) const {
+  const auto stream = [&](Way way, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    each(chip, [&](std::uint32_t at) {
+      to.transfer_and_wait({at, at, bytes, way}, Use::streaming);
+    });
+  };
+  const auto state = static_cast<std::int64_t>(load ? state_bytes(part.trained) : 0);
+  for (unsigned i = 0; i < part.times; ++i) {
+    hold(to, chip, Held::state, state);
+    if (load) stream(Way::load, state_bytes(part.trained));
+    work(to, chip, Use::optimizer, part.cost);
+    if (store) stream(Way::store, updated_bytes(part.trained));
+    hold(to, chip, Held::state, -state);
+  }
+}
+
+/// A replica's share of the weights is updated, with state from streaming memory if that is where
+/// it is.
+void ProgramBuilder::update(std::size_t phase, bool last) {
+  const Stages& stages = step_.phases[phase];
+  Segment made = segment("update");
+  const bool hidden = training_.prefetch == Prefetch::all;
+  for (const unsigned chip : chips_in(stages)) {
+    const Trained here = trained_of(step_, stages, chip);
+    if (streamed()) {
+      const std::uint64_t rest = here.weights - here.weights / training_.rts_state;
+      hold(chip, Held::weights, -static_cast<std::int64_t>(rest));
     }
-    work(update, chip, Use::optimizer, cost);
-    if (!hidden || last) stream(Way::store, updated_bytes(stages, chip));
-    if (!streamed()) {
-      collective(gather, Collective::all_gather, replica_chips(chip, share),
-                 kWeightBytes * elements, Use::all_reduce);
+    for (const UpdatedPart& part : updated_parts(step_, stages, chip)) {
+      if (part.is_copy && streamed()) continue;  // with the embedding
+      update_part(made, chip, part, !hidden, !hidden || last);
     }
   }
-  program_.add(std::move(reduce));
-  program_.add(std::move(update));
-  if (!streamed() && share > 1) program_.add(std::move(gather));
+  add(std::move(made));
 }
 
-Program training_program(const TrainingStep& step) { return ProgramBuilder(step).build(); }
+/// Replicas that have updated parts of what each of them holds tell each other.
+void ProgramBuilder::gather_weights(std::size_t phase) {
+  const Stages& stages = step_.phases[phase];
+  if (training_.rts % training_.rts_state == 0) return;  // each has what it keeps
+  const bool whole = training_.rts_state % training_.rts != 0;
+  const unsigned stride = whole ? 1 : training_.rts.value();
+  Segment made = segment("gather weights");
+  for (const unsigned chip : chips_in(stages)) {
+    collective(made, Collective::all_gather,
+               replica_chips(chip, training_.rts_state / stride, stride),
+               trained_of(step_, stages, chip).weights / stride, Use::all_reduce);
+  }
+  add(std::move(made));
+}
+
+Program training_program(const TrainingStep& step) { return ProgramBuilder(step, true).build(); }
+
+Program training_entries(const TrainingStep& step) { return ProgramBuilder(step, false).build(); }
 
 }  // namespace lacuna::system

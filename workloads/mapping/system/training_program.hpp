@@ -10,4 +10,7 @@ namespace lacuna::system {
 /// all micro-batches, then the reduction of gradients over replicas and the update.
 Program training_program(const TrainingStep& step);
 
+/// The same without what moves, for its memory alone: of costs, sizes are enough.
+Program training_entries(const TrainingStep& step);
+
 }  // namespace lacuna::system

@@ -43,22 +43,37 @@ ChipCost recompute_cost(const std::array<PartCost, kParts>& costs, const Stage& 
   return cost_of(costs, stage, &PartCost::forward, false);
 }
 
-ChipCost update_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
-  return cost_of(costs, stage, &PartCost::update);
-}
-
-std::uint64_t elements_of(const ChipCosts& costs, const Stages& stages, unsigned chip) {
-  std::uint64_t elements = 0;
-  bool table = false;  // the head shares it with the embedding
+std::vector<UpdatedPart> updated_parts(const TrainingStep& step, const Stages& stages,
+                                       unsigned chip) {
+  const Costs& costs = step.costs[chip];
+  bool embedding = false;
+  bool head = false;
+  std::vector<UpdatedPart> parts;
+  const auto add = [&](Part part, unsigned times) {
+    if (times > 0) parts.push_back({of(costs, part).trained, of(costs, part).update, times});
+  };
   for (const Stage& stage : stages) {
     if (stage.chip != chip) continue;
-    const std::array<PartCost, kParts>& parts = costs[chip];
-    elements += of(parts, Part::attention).elements * stage.attention;
-    elements += of(parts, Part::ffn).elements * stage.ffn;
-    if (stage.head) elements += of(parts, Part::head).elements;
-    table = table || stage.embedding || stage.head;
+    add(Part::attention, stage.attention);
+    add(Part::ffn, stage.ffn);
+    embedding = embedding || stage.embedding;
+    head = head || stage.head;
   }
-  return elements + (table ? of(costs[chip], Part::embedding).elements : 0);
+  add(Part::embedding, embedding ? 1 : 0);
+  add(Part::head, head ? 1 : 0);
+  if (head && !embedding && step.model.tied) {
+    const PartCost& table = of(costs, Part::embedding);
+    parts.push_back({table.table, table.table_update, 1, true});
+  }
+  return parts;
+}
+
+Trained trained_of(const TrainingStep& step, const Stages& stages, unsigned chip) {
+  Trained sum;
+  for (const UpdatedPart& part : updated_parts(step, stages, chip)) {
+    sum += part.trained * part.times;
+  }
+  return sum;
 }
 
 }  // namespace lacuna::system

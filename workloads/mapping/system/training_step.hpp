@@ -26,8 +26,7 @@ struct TrainingStep {
   const std::vector<Stages>& phases;
   const ChipCosts& costs;
   double clock_ghz = 1;
-  unsigned state_bytes = 8;  // of the optimizer for a weight
-  Cycle add_cycles = 0;      // of a chip to add 2^20 numbers to as many
+  Cycle add_cycles = 0;  // of a chip to add 2^20 numbers to as many
 };
 
 /// The first chip of a stage of a replica; `tensor` chips follow each other.
@@ -38,11 +37,21 @@ ChipCost forward_cost(const std::array<PartCost, kParts>& costs, const Stage& st
 ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
 ChipCost recompute_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
 
-/// The cost of the update of a chip's share of the weights of a stage.
-ChipCost update_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
+/// What a chip of a replica updates at once: a block, the embedding, a head, a table that the head
+/// has for itself as the embedding is elsewhere.
+struct UpdatedPart {
+  Trained trained;
+  ChipCost cost;
+  unsigned times = 1;
+  bool is_copy = false;  // of the table
+};
 
-/// Trained numbers of a chip of a replica, in all of its stages of a phase. The head has the table
-/// of the embedding, whether that is on the same chip in this phase or not.
-std::uint64_t elements_of(const ChipCosts& costs, const Stages& stages, unsigned chip);
+/// All of them, in all stages of the chip in a phase. Of a tied table the head has a copy, if the
+/// embedding is not on the same chip in this phase.
+std::vector<UpdatedPart> updated_parts(const TrainingStep& step, const Stages& stages,
+                                       unsigned chip);
+
+/// Their sum.
+Trained trained_of(const TrainingStep& step, const Stages& stages, unsigned chip);
 
 }  // namespace lacuna::system

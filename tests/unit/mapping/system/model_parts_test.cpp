@@ -30,7 +30,7 @@ TEST(ModelParts, EachOfTheChipsThatShareAMatrixHasItsPart) {
   const ModelParts whole = system::model_parts(trace, 2, {1, true});
   const ModelParts half = system::model_parts(trace, 2, {2, true});
   const auto elements = [](const ModelParts& model, Part part) {
-    return parameters(model.of(part), model.trace);
+    return system::trained_numbers(model.of(part).update, model.trace, "sgd").elements;
   };
   // width 128: q, k, v, o are 4 d^2 with biases 3 d cut, o's bias d and a norm 2 d whole
   EXPECT_EQ(elements(whole, Part::attention), 4U * 128 * 128 + 3 * 128 + 128 + 2 * 128);
@@ -92,7 +92,8 @@ TEST(ModelParts, MatricesAreCutInTwoDimensions) {
   EXPECT_EQ(parts.first_bytes[static_cast<std::size_t>(Part::attention)], 3U * 128 * 16 * 2);
   EXPECT_EQ(parts.last_bytes[static_cast<std::size_t>(Part::ffn)], 512U * 16 * 2);
   // a quarter of each matrix; biases of first products over all, the rest over the two columns
-  EXPECT_EQ(parameters(ffn, parts.trace), 2U * 128 * 512 / 4 + 512 / 4 + 3 * 128 / 2);
+  EXPECT_EQ(system::trained_numbers(ffn.update, parts.trace, "sgd").elements,
+            2U * 128 * 512 / 4 + 512 / 4 + 3 * 128 / 2);
 }
 
 WorkloadTrace sparse_trace() {
@@ -121,7 +122,8 @@ TEST(ModelParts, AShareOfASparseMatrixHasItsPatternAndDensity) {
   EXPECT_EQ(row(ffn.update, "upd.l0.ffn2").k, 256U);
   EXPECT_EQ(row(half.trace.ops, "fwd.l0.ffn1").m, 256U);
   // 2 matrices of 256 x 128 at 1/2, the bias of 256; another bias and the norm of 128 whole
-  EXPECT_EQ(parameters(ffn, half.trace), 256U * 128 + 256 + 3 * 128);
+  EXPECT_EQ(system::trained_numbers(ffn.update, half.trace, "sgd").elements,
+            256U * 128 + 256 + 3 * 128);
 }
 
 TEST(ModelParts, AShareWithoutWholeBlocksIsRefused) {

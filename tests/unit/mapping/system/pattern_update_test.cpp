@@ -28,8 +28,8 @@ TEST(PatternUpdate, TheHostMakesThePatternsOfAReplicaAndSendsThemToAll) {
     chip[static_cast<std::size_t>(Part::ffn)].forward.host_ns = 5000;
   }
   const auto phases = stages_of(training, model.layers);
-  const system::Program program =
-      system::pattern_update_program({machine, training, model, phases, costs, 1.0, 8, 0});
+  system::Program program;
+  program.add(system::pattern_update({machine, training, model, phases, costs, 1.0, 0}));
   std::uint64_t out = 0;
   std::uint64_t in = 0;
   for (const system::Transfer& transfer : program.segments[0].transfers) {

@@ -15,6 +15,7 @@
 namespace lacuna {
 namespace {
 
+using system::Held;
 using system::ModelParts;
 using system::Part;
 using system::PartCost;
@@ -85,7 +86,7 @@ class Steps {
     PartCost block;
     block.forward.cycles = 1000;
     block.backward.cycles = 2000;
-    block.elements = 1'000'000;
+    block.trained = {1'000'000, 2'000'000, 2'000'000, 8'000'000};
     costs_.resize(training_.pipeline);
     for (auto& chip : costs_) {
       chip[static_cast<std::size_t>(Part::attention)] = block;
@@ -95,7 +96,7 @@ class Steps {
   }
 
   system::TrainingStep step() const {
-    return {machine_, training_, model_, phases_, costs_, 1.0, 8, 0};
+    return {machine_, training_, model_, phases_, costs_, 1.0, 0};
   }
 
   system::ProgramResult run() const {
@@ -113,6 +114,14 @@ class Steps {
   system::ChipCosts costs_;
   std::vector<Stages> phases_;
 };
+
+std::vector<system::MemoryAccount> chips_of(const Steps& steps) {
+  return training_memory(steps.step(), {1U << 30U, 1}).chips;
+}
+
+std::uint64_t streaming_bytes(const Steps& steps) {
+  return training_memory(steps.step(), {1U << 30U, 1}).streaming.bytes;
+}
 
 TrainingParams small_training(unsigned pipeline, unsigned accumulation) {
   TrainingParams training;
@@ -393,31 +402,32 @@ TEST(TrainingProgram, OffloadedActivationsCostTimeAndStreamingMemoryInsteadOfMem
   const Steps offloaded(training);
   EXPECT_EQ(kept.mean(Use::streaming), 0U);
   EXPECT_GT(offloaded.mean(Use::streaming), 0U);
-  EXPECT_GT(streaming_account(offloaded.step()).bytes, streaming_account(kept.step()).bytes);
-  EXPECT_LT(memory_accounts(offloaded.step(), {1U << 30U, 1})[0].activations,
-            memory_accounts(kept.step(), {1U << 30U, 1})[0].activations);
+  EXPECT_GT(streaming_bytes(offloaded), streaming_bytes(kept));
+  EXPECT_LT(chips_of(offloaded)[0].use.of(Held::activations),
+            chips_of(kept)[0].use.of(Held::activations));
 }
 
-// 1 / (t p): four stages of 4 layers have 2 blocks of 10^6 each; the state 8 bytes over rts'.
-TEST(MemoryAccount, WeightsAndStateAreSharedAsTheLayoutSays) {
+// 1 / (t p): four stages of 4 layers have 2 blocks of 10^6 each; the state 8 bytes over rts'. A
+// replica keeps 1 / rts of the weights, and gathers the rest for each step of the pipeline.
+TEST(MemoryAccount, WeightsAreWholeWhileAStageWorksAndStateIsShared) {
   TrainingParams training = small_training(4, 8);
   training.replicas = 4;
   training.rts = 2;
   training.rts_state = 4;
   const Steps steps(training);
-  for (const system::MemoryAccount& account : memory_accounts(steps.step(), {1U << 30U, 1})) {
-    EXPECT_EQ(account.weights, 2U * 2'000'000 / 2);
-    EXPECT_EQ(account.gradients, 2U * 2'000'000);
-    EXPECT_EQ(account.state, 8U * 2'000'000 / 4);
+  for (const system::MemoryAccount& account : chips_of(steps)) {
+    EXPECT_EQ(account.use.of(Held::weights), 2U * 2'000'000);
+    EXPECT_EQ(account.use.of(Held::gradients), 2U * 2'000'000);
+    EXPECT_EQ(account.use.of(Held::state), 8U * 2'000'000 / 4);
   }
 }
 
 // The first of four stages keeps 2 x 3 + 1 = 7 inputs, the last one; two blocks make one layer.
 TEST(MemoryAccount, AStageKeepsInputsOfAllMicroBatchesUnderWay) {
   const Steps steps(small_training(4, 100));
-  const auto accounts = memory_accounts(steps.step(), {1U << 30U, 1});
-  EXPECT_EQ(accounts[0].activations, 7U * 100);
-  EXPECT_EQ(accounts[3].activations, 1U * 100);
+  const auto accounts = chips_of(steps);
+  EXPECT_EQ(accounts[0].use.of(Held::activations), 7U * 100);
+  EXPECT_EQ(accounts[3].use.of(Held::activations), 1U * 100);
 }
 
 // 2 phases of a layer on each of 2 chips: weights whole, 2 x 2,000,000 B, and gradients as many. In
@@ -430,14 +440,14 @@ TEST(MemoryAccount, AStreamedPhaseIsFullestInItsPassesOrInItsUpdate) {
   training.rts_state = 4;
   training.phases = 2;
   const Steps steps(training);
-  EXPECT_EQ(memory_accounts(steps.step(), {1U << 30U, 1})[2].weights, 4'000'000U);
-  EXPECT_EQ(memory_accounts(steps.step(), {1U << 30U, 1})[2].state, 0U);
+  EXPECT_EQ(chips_of(steps)[2].use.of(Held::weights), 4'000'000U);
+  EXPECT_EQ(chips_of(steps)[2].use.of(Held::state), 0U);
   training.rts_state = 2;  // then all of the gradients is there, and half of the state
   const Steps update(training);
-  const system::MemoryAccount account = memory_accounts(update.step(), {1U << 30U, 1})[2];
-  EXPECT_EQ(account.weights, 2'000'000U);
-  EXPECT_EQ(account.gradients, 4'000'000U);
-  EXPECT_EQ(account.state, 8U * 1'000'000 / 2);
+  const system::MemoryAccount account = chips_of(update)[2];
+  EXPECT_EQ(account.use.of(Held::weights), 2'000'000U);
+  EXPECT_EQ(account.use.of(Held::gradients), 4'000'000U);
+  EXPECT_EQ(account.use.of(Held::state), 8U * 1'000'000 / 2);
 }
 
 // The first of four stages has 4 inputs where stages go on by themselves.
@@ -445,27 +455,33 @@ TEST(MemoryAccount, OneForwardOneBackwardKeepsAnInputForEachStage) {
   TrainingParams training = small_training(4, 100);
   training.set("schedule", "1f1b");
   const Steps steps(training);
-  const auto accounts = memory_accounts(steps.step(), {1U << 30U, 1});
-  EXPECT_EQ(accounts[0].activations, 4U * 100);
-  EXPECT_EQ(accounts[3].activations, 1U * 100);
+  const auto accounts = chips_of(steps);
+  EXPECT_EQ(accounts[0].use.of(Held::activations), 4U * 100);
+  EXPECT_EQ(accounts[3].use.of(Held::activations), 1U * 100);
 }
 
-// Phases of 4 blocks of 10^6 on each of 2 chips: beside its own 8 MB the middle has the share of
-// the next 4 MB of weights; with all, the state of 8 MB of its own and of the one before.
+// Phases of 2 blocks of 10^6 on each of 2 chips: beside its own 4 MB of weights the first phase of
+// blocks has those of the next while it goes forward. With all, it goes backward beside the state
+// of its own blocks and what the update before it has changed: 4 MB of weights and 16 MB of state.
 TEST(MemoryAccount, WhatStreamsInTheBackgroundIsThereTwice) {
   TrainingParams training = small_training(2, 8);
   training.phases = 2;
   training.io_tiles = 64;
-  const auto account = [](const TrainingParams& with) {
-    const Steps steps(with);
-    return memory_accounts(steps.step(), {1U << 30U, 1})[1 * 2];  // first phase of blocks
+  const auto account = [](const TrainingParams& with, std::uint64_t state = 8'000'000) {
+    Steps steps(with);
+    for (auto& chip : steps.costs_) {
+      for (PartCost& part : chip) part.trained.state = part.trained.elements == 0 ? 0 : state;
+    }
+    return chips_of(steps)[1 * 2];  // first phase of blocks
   };
-  EXPECT_EQ(account(training).weights, 2U * 2'000'000);
+  EXPECT_EQ(account(training).use.of(Held::weights), 2U * 2'000'000);
   training.set("prefetch", "weights");
-  EXPECT_EQ(account(training).weights, 2U * 2'000'000 + 2U * 2'000'000);
+  // fullest in the update, beside 8 MB of state, when the next phase's weights, none, are there
+  EXPECT_EQ(account(training).use.of(Held::weights), 2U * 2'000'000);
+  EXPECT_EQ(account(training, 0).use.of(Held::weights), 2U * 2'000'000 + 2U * 2'000'000);
   training.set("prefetch", "all");
-  EXPECT_EQ(account(training).weights, 2U * 2'000'000 + 2 * (2U * 2'000'000));
-  EXPECT_EQ(account(training).state, 2 * 8U * 2'000'000);
+  EXPECT_EQ(account(training).use.of(Held::weights), 2U * 2'000'000 + 2U * 2'000'000);
+  EXPECT_EQ(account(training).use.of(Held::state), 2 * 8U * 2'000'000);
 }
 
 TEST(TrainingParams, BackgroundStreamsNeedTilesAndPhases) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/system/fabric.hpp"
+#include "models/system/params.hpp"
+#include "models/system/program.hpp"
+#include "models/system/simulation.hpp"
+#include "sim/base/energy_range.hpp"
+
+namespace lacuna::system {
+
+/// What a program says beside its time. Each function reads the entries of all of its segments.
+
+/// Bytes of one memory at the moment at which most of it is taken.
+struct MemoryUse {
+  std::array<std::uint64_t, kHeld> bytes{};
+
+  std::uint64_t of(Held what) const { return bytes[static_cast<std::size_t>(what)]; }
+  std::uint64_t total() const;
+};
+
+/// The memories of a replica at their fullest.
+struct ProgramMemory {
+  std::vector<std::vector<MemoryUse>> chips;  // by phase and place
+  MemoryUse streaming;                        // for all places together
+};
+
+/// Replays what the entries take and give back, in the order of the program. InternalError if
+/// something gives back more than there is.
+ProgramMemory memory_of(const Program& program, std::size_t places);
+
+/// The operations of all chips in a program, with the mean of what not every one has.
+struct ProgramWork {
+  EnergyRange joules;
+  double flop = 0;  // useful
+};
+ProgramWork work_of(const Program& program);
+
+/// The time of the segments of this name.
+double seconds_of(const Program& program, const ProgramResult& run, const char* name);
+
+/// Watts that stand beside the work on chips.
+struct StandingWatts {
+  EnergyRange waiting;  // a chip that waits
+  EnergyRange always;   // of each chip, what is set apart from its work: tiles for transfers
+};
+
+/// What a run draws beside the operations on chips: joules of waiting and of what moves.
+struct DrawnBeside {
+  EnergyRange idle;      // chips that wait, those that are not used with them
+  double links = 0;      // links and gateways
+  double streaming = 0;  // streaming memory
+  double machines = 0;
+  double hosts = 0;
+};
+DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const ProgramResult& run,
+                         const StandingWatts& watts);
+
+}  // namespace lacuna::system
