@@ -9,10 +9,10 @@
 
 namespace lacuna::system {
 
-/// What the time of a wafer is: its work, waits for weights, waits for room for gradients, and
-/// nothing left to do.
-enum class WaferUse : std::uint8_t { work, weights, gradients, idle };
-inline constexpr std::size_t kWaferUses = 4;
+/// What the time of a wafer is: its work, waits for weights, waits for room for gradients, waits
+/// for sums over all wafers, and nothing left to do.
+enum class WaferUse : std::uint8_t { work, weights, gradients, sums, idle };
+inline constexpr std::size_t kWaferUses = 5;
 
 /// The kinds of events of a system. A chip begins and ends a use, 2 u and 2 u + 1, of the uses that
 /// its time has; between links a resource carries a chunk; the argument of the latter is its

@@ -23,6 +23,8 @@ struct WaferPass {
   std::uint64_t up_bytes = 0;        // from every wafer
   std::vector<std::uint64_t> ns;     // of the wafers' own work: one for all, or of each wafer
   std::uint64_t parameters = 0;      // updated when all gradients are there; 0: no update
+  std::uint64_t update_bytes = 0;    // that the update reads and writes in the store
+  bool sums = false;                 // of a collective: what comes down is no weights
   std::uint32_t waits_for = kNone;   // a pass whose update, or sum, comes first
   std::uint32_t chunk_bytes = 4096;  // weights and gradients are cut into chunks of this size
 

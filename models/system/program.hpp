@@ -151,9 +151,9 @@ struct Segment {
 struct Repeat {
   std::size_t segment = 0;
   std::uint64_t times = 1;
-  std::uint64_t every = 1;      // programs of which one has it
-  std::size_t phase = 0;        // of execution
-  std::vector<Holding> before;  // taken and given back once, before the first of these runs
+  std::uint64_t every = 1;           // programs of which one has it
+  std::size_t phase = 0;             // of execution
+  std::vector<Holding> before = {};  // taken and given back once, before the first of these runs
 };
 
 /// A program of a system: segments, and the order in which they are run. It is the ledger of a

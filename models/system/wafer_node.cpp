@@ -61,7 +61,9 @@ Cycle WaferNode::step(Cycle now) {
       chunk_ = sent_ = 0;
       continue;
     }
-    if (!down_in->can_pop(now)) return book(now, WaferUse::weights, kNever);
+    if (!down_in->can_pop(now)) {
+      return book(now, passes_[pass_].sums ? WaferUse::sums : WaferUse::weights, kNever);
+    }
     down_in->pop(now);
     if (chunk_ == 0) begins_[pass_] = now;
     works_ = true;

@@ -23,10 +23,11 @@ struct WaferNodeStats : StatGroup {
   CycleCounter work{this, "work", Layer::compute, "Passes, as the model of the wafer times them."};
   CycleCounter weights{this, "weights", Layer::exchange, "Waits for weights."};
   CycleCounter gradients{this, "gradients", Layer::stall, "Waits for room for gradients."};
+  CycleCounter sums{this, "sums", Layer::exchange, "Waits for sums over all wafers."};
   CycleCounter idle{this, "idle", Layer::idle, "Has nothing left to do."};
 
   const std::array<CycleCounter*, kWaferUses> all = {&work, &weights, &gradients,  // as WaferUse
-                                                     &idle};
+                                                     &sums, &idle};
 };
 
 /// A wafer of a system. The time of a pass comes from the model of the wafer; a chunk of its

@@ -167,12 +167,7 @@ WaferSystemResult TreePlant::run() {
   result.update_ns = store_.stats().update_ns.value();
   result.wait_ns = store_.stats().wait_ns.value();
   result.store_bytes = store_.stats().read_bytes.value() + store_.stats().write_bytes.value();
-  for (const WaferPass& pass : passes_) {
-    // an update reads weight, gradient and state, and writes weight and state
-    const std::uint64_t each =
-        2 * (params_.weight_bytes + params_.memoryx.state_bytes) + params_.grad_bytes;
-    result.store_bytes += pass.parameters * each;
-  }
+  for (const WaferPass& pass : passes_) result.store_bytes += pass.update_bytes;
   result.events = log_.sorted();
   result.steps = clock_.steps();
   return result;
@@ -195,11 +190,11 @@ unsigned WaferSystemParams::nodes() const {
   return static_cast<unsigned>(count);
 }
 
-StoreAccount store_account(const WaferSystemParams& params, std::uint64_t kept,
-                           std::uint64_t trained) {
+StoreAccount store_account(const WaferSystemParams& params, std::uint64_t weights,
+                           std::uint64_t gradients, std::uint64_t trained) {
   StoreAccount account;
-  account.weights = kept * params.weight_bytes;
-  account.gradients = trained * params.grad_bytes;
+  account.weights = weights;
+  account.gradients = gradients;
   account.state = trained * params.memoryx.state_bytes;
   account.capacity =
       static_cast<std::uint64_t>(std::llround(params.memoryx.capacity_tb.value() * 1e12));
@@ -234,18 +229,18 @@ std::vector<WaferPass> training_passes(const WaferSystemParams& params,
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const WaferLayer& layer = layers[l];
       passes.push_back(make_wafer_pass(params, layer.name + " forward",
-                                       layer.nonzeros * params.weight_bytes, 0, layer.forward_ns));
+                                       layer.nonzeros * layer.weight_bytes, 0, layer.forward_ns));
       passes.back().waits_for = update[l];
     }
     for (std::size_t l = layers.size(); l-- > 0;) {
       const WaferLayer& layer = layers[l];
-      const std::uint64_t down = layer.nonzeros * params.weight_bytes;
+      const std::uint64_t down = layer.nonzeros * layer.weight_bytes;
       if (!layer.delta_ns.empty()) {
         passes.push_back(make_wafer_pass(params, layer.name + " delta", down, 0, layer.delta_ns));
       }
       if (layer.gradient_ns.empty()) continue;
       passes.push_back(make_wafer_pass(params, layer.name + " gradient", down,
-                                       layer.nonzeros * params.grad_bytes, layer.gradient_ns));
+                                       layer.nonzeros * layer.gradient_bytes, layer.gradient_ns));
       passes.back().parameters = layer.nonzeros;
       if (layer.nonzeros != 0) update[l] = static_cast<std::uint32_t>(passes.size() - 1);
     }

@@ -55,10 +55,9 @@ struct SwarmXParams : ParameterSet {
 struct WaferSystemParams : CommonSystemParams {
   WaferSystemParams() : CommonSystemParams("wse2", 0.0) {}
 
-  Param<unsigned> weight_bytes = param(this, "weight_bytes", 4U, range(1U, 16U), "B",
-                                       "Streamed for a non-zero: value and index. Assumed.");
-  Param<unsigned> grad_bytes =
-      param(this, "grad_bytes", 4U, range(1U, 16U), "B", "Gradient of a non-zero. Assumed.");
+  Param<unsigned> index_bytes =
+      param(this, "index_bytes", 2U, range(0U, 16U), "B",
+            "Place of a kept weight, or of a block of them, beside its value. Assumed.");
   Param<unsigned> prefetch_bytes =
       param(this, "prefetch_bytes", 1U << 20U, range(4096U, 1U << 30U), "B",
             "At the edge of each wafer, for weights that come before they are used. Assumed.");
@@ -100,6 +99,8 @@ struct WaferLayer {
   std::vector<std::uint64_t> forward_ns;
   std::vector<std::uint64_t> delta_ns;     // empty: its inputs need no gradient
   std::vector<std::uint64_t> gradient_ns;  // empty: inference
+  unsigned weight_bytes = 4;               // of each, its place with it
+  unsigned gradient_bytes = 4;             //
 };
 
 /// What the store has to hold: weights with their indices, gradients, state of the optimizer.
@@ -112,10 +113,10 @@ struct StoreAccount {
   std::uint64_t total() const { return weights + gradients + state; }
 };
 
-/// The account of a model of so many kept weights, of which `trained` are updated. OutOfMemoryError
-/// with the bytes of each if the store is too small.
-StoreAccount store_account(const WaferSystemParams& params, std::uint64_t kept,
-                           std::uint64_t trained);
+/// The account of weights and gradients of so many bytes, of which `trained` are updated.
+/// OutOfMemoryError with the bytes of each if the store is too small.
+StoreAccount store_account(const WaferSystemParams& params, std::uint64_t weights,
+                           std::uint64_t gradients, std::uint64_t trained);
 
 /// A pass whose chunks are as large as `chunks` says.
 WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,

@@ -16,19 +16,6 @@ std::optional<std::uint64_t> dimension(std::uint32_t size) {
   return size == 0 ? std::nullopt : std::optional<std::uint64_t>(size);
 }
 
-/// The rates that follow from counts and time.
-void add_rates(SummaryRow& row) {
-  const double seconds = *row.time_s;
-  if (!(seconds > 0)) return;  // an empty operation has no rate
-  if (row.useful_flop) {
-    row.useful_tflops = static_cast<double>(*row.useful_flop) / seconds * 1e-12;
-  }
-  const auto sram = static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
-  row.sram_gbps = sram / seconds * 1e-9;
-  row.fabric_gbps = static_cast<double>(*row.fabric_bytes) / seconds * 1e-9;
-  row.io_gbps = static_cast<double>(*row.io_bytes) / seconds * 1e-9;
-}
-
 using Rows = std::vector<const SummaryRow*>;
 
 Rows rows_of(const std::vector<OpRecord>& ops) {
@@ -122,6 +109,18 @@ void add_sums(SummaryRow& total, const std::vector<OpRecord>& ops) {
 }
 
 }  // namespace
+
+void add_rates(SummaryRow& row) {
+  const double seconds = *row.time_s;
+  if (!(seconds > 0)) return;  // an empty operation has no rate
+  if (row.useful_flop) {
+    row.useful_tflops = static_cast<double>(*row.useful_flop) / seconds * 1e-12;
+  }
+  const auto sram = static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
+  row.sram_gbps = sram / seconds * 1e-9;
+  row.fabric_gbps = static_cast<double>(*row.fabric_bytes) / seconds * 1e-9;
+  row.io_gbps = static_cast<double>(*row.io_bytes) / seconds * 1e-9;
+}
 
 OpResult repeated(OpResult result, std::uint64_t repeat) {
   if (repeat == 1) return result;

@@ -23,6 +23,9 @@ SummaryRow describe_op(const LayerOp& op, const Mask* mask, Mode default_mode);
 /// Fills in what `result`, of all executions, says.
 void add_result(SummaryRow& row, const OpResult& result);
 
+/// Fills in the rates that follow from counts and time.
+void add_rates(SummaryRow& row);
+
 /// Fills in energy, of all executions.
 void add_energy(SummaryRow& row, const JouleRange& joules);
 

@@ -167,6 +167,11 @@ std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
                                           const std::vector<RunRecord>& records,
                                           const Options& options, Engine engine) {
   if (!has_weight_store(*points.front().machine)) return std::nullopt;
+  std::set<std::string> systems;
+  for (const RunRecord& record : records) {
+    const bool is_new = systems.insert(record.machine).second;
+    if (!is_new || record.pattern != records.front().pattern) return std::nullopt;
+  }
   const Pricing pricing(config_folder(), options.energy_table);
   Scaling scaling = scaling_of_shares(records.front().workload);
   for (const RunRecord& record : records) {

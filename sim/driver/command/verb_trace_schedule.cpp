@@ -137,11 +137,12 @@ std::string totals_text(const std::vector<SchedulePoint>& phases, double dense_f
       text += fmt::format("{}: not all of it ran, see the status above\n", total.machine);
       continue;
     }
+    const double less = total.dense_seconds / total.seconds;
     text += fmt::format(
-        "{}: these products and updates take {} s, dense {} s: {:.3f} times less; {} J, dense {} "
+        "{}: these products and updates take {} s, dense {} s: {:.3f} times {}; {} J, dense {} "
         "J\n",
         total.machine, four_digits(total.seconds), four_digits(total.dense_seconds),
-        total.dense_seconds / total.seconds, four_digits(total.joules),
+        std::max(less, 1 / less), less < 1 ? "more" : "less", four_digits(total.joules),
         four_digits(total.dense_joules));
   }
   return text;

@@ -14,6 +14,7 @@
 #include "sim/driver/run/invariants.hpp"
 #include "sim/driver/run/relations.hpp"
 #include "sim/driver/run/unit_view.hpp"
+#include "sim/driver/system/wafer_run.hpp"
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/system/parameters_of.hpp"
@@ -70,6 +71,7 @@ bool all_dense(const RunRecord& run) {
 struct DenseRows {
   std::map<std::string, SummaryRow> by_place;
   std::map<std::string, SummaryRow> by_shape;
+  std::map<std::string, SummaryRow> totals;  // of workloads that are dense throughout
 
   /// Null if there is none.
   const SummaryRow* partner(const std::string& machine, const RunRecord& run,
@@ -94,6 +96,9 @@ void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
       if (throughout) dense.by_place.emplace(place_key(shape, run, op), op.row);
       dense.by_shape.emplace(shape, op.row);
     }
+    if (throughout && run.total.time_s) {
+      dense.totals.emplace(machine + '\n' + run.workload, run.total);
+    }
   }
 }
 
@@ -115,6 +120,11 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
     flop += static_cast<double>(partner->useful_flop.value_or(0));
   }
   if (!all || !run.total.time_s || !(*run.total.time_s > 0) || !(seconds > 0)) return;
+  const auto whole = dense.totals.find(machine + '\n' + run.workload);
+  if (whole != dense.totals.end()) {  // of a system more than its rows
+    seconds = *whole->second.time_s;
+    flop = static_cast<double>(whole->second.useful_flop.value_or(0));
+  }
   if (flop > 0) run.total.dense_tflops = flop / seconds * 1e-12;
   run.total.speedup_vs_dense = seconds / *run.total.time_s;
 }
@@ -369,6 +379,7 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
     if (done) done(op);
   }
   record.total = total_of(record.ops);
+  complete_total(*point.machine, point.workload, pricing, record);
   add_varying(record, point);
   return record;
 }

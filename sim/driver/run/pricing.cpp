@@ -139,11 +139,23 @@ void Pricing::reprice(RunRecord& run) const {
     if (parameter.path.rfind(prefix, 0) != 0) continue;
     params.set(parameter.path.substr(prefix.size()), parameter.value, "result.json");
   }
+  const JouleRange joules_before = total_of(run.ops).energy_j.value_or(JouleRange());
   for (OpRecord& op : run.ops) {
     if (op.row.status == Status::ok) price(run.kind, params, run.silicon, op);
   }
   const SummaryRow before = run.total;
-  run.total = total_of(run.ops);
+  const SummaryRow rows = total_of(run.ops);
+  if (before.time_s && rows.time_s && before.silicon_mm2 && rows.silicon_mm2 &&
+      *before.time_s != *rows.time_s) {
+    // a system's: of its joules those of the operations change
+    const double chips = *before.silicon_mm2 / *rows.silicon_mm2;
+    JouleRange joules = before.energy_j.value_or(JouleRange());
+    joules.add(rows.energy_j.value_or(JouleRange()), chips);
+    joules.add(joules_before, -chips);
+    add_energy(run.total, joules);
+    return;
+  }
+  run.total = rows;
   run.total.dense_tflops = before.dense_tflops;
   run.total.speedup_vs_dense = before.speedup_vs_dense;
   run.total.time_low_s = before.time_low_s;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/error.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -64,6 +65,37 @@ std::string not_counted(const std::vector<StandingPower>& all) {
   if (missing.empty()) return "";
   return fmt::format("\nNot counted is the standing power of {}: none is published.\n",
                      fmt::join(missing, ", "));
+}
+
+JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
+  const ParamBase* const tiles = chip.parameters().find("ipu.tiles");
+  if (tiles == nullptr) {
+    throw UnsupportedError(
+        fmt::format("{}: no row runs on a chip, so that nothing is known of one", chip.name()));
+  }
+  return idle_watts(chip, pricing, std::stoull(tiles->value_text()),
+                    std::stod(chip.parameters().find("clock")->value_text()));
+}
+
+JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
+                      double clock_ghz) {
+  OpRecord record;
+  record.result.cycles = 1'000'000;
+  record.result.clock_ghz = clock_ghz;
+  record.result.units = units;
+  record.result.stack = {{Layer::idle, "idle", units * record.result.cycles}};
+  pricing.price(machine, record);
+  const JouleRange& joules = *record.row.energy_j;
+  const double seconds = static_cast<double>(record.result.cycles) / clock_ghz * 1e-9;
+  return {joules.low / seconds, joules.nominal / seconds, joules.high / seconds};
+}
+
+std::uint64_t edge_bytes(const OpResult& result) {
+  constexpr std::uint64_t kWavelet = 4;
+  for (const StatEntry& entry : result.statistics) {
+    if (entry.path == "wafer.edge" && entry.name == "wavelets") return kWavelet * entry.value;
+  }
+  return 0;
 }
 
 }  // namespace lacuna

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "models/system/ledger.hpp"
+#include "sim/driver/run/pricing.hpp"
+#include "sim/machines/machine.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
@@ -47,5 +49,15 @@ struct StandingPower {
 /// A line that names those without a power, as what the account leaves out; empty if there are
 /// none.
 std::string not_counted(const std::vector<StandingPower>& all);
+
+/// Power of a chip that does nothing, in watts.
+JouleRange idle_watts(const Machine& chip, const Pricing& pricing);
+
+/// The same of a machine of so many tiles or cores.
+JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
+                      double clock_ghz);
+
+/// Bytes that came in at the edge of a wafer in all executions of a row; 0 of other machines.
+std::uint64_t edge_bytes(const OpResult& result);
 
 }  // namespace lacuna

@@ -158,33 +158,11 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
   cost.host_ns = host_value(result, "convert_ns");
   if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
   cost.tile_bytes = bytes_of_tile(result);
+  cost.edge_bytes = edge_bytes(result);
   units_ = result.units;
   density_ = record->row.density.value_or(1);
   known_.emplace(key, Known{cost, units_, density_});
   return cost;
-}
-
-JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
-  const ParamBase* const tiles = chip.parameters().find("ipu.tiles");
-  if (tiles == nullptr) {
-    throw UnsupportedError(
-        fmt::format("{}: no row runs on a chip, so that nothing is known of one", chip.name()));
-  }
-  return idle_watts(chip, pricing, std::stoull(tiles->value_text()),
-                    std::stod(chip.parameters().find("clock")->value_text()));
-}
-
-JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
-                      double clock_ghz) {
-  OpRecord record;
-  record.result.cycles = 1'000'000;
-  record.result.clock_ghz = clock_ghz;
-  record.result.units = units;
-  record.result.stack = {{Layer::idle, "idle", units * record.result.cycles}};
-  pricing.price(machine, record);
-  const JouleRange& joules = *record.row.energy_j;
-  const double seconds = static_cast<double>(record.result.cycles) / clock_ghz * 1e-9;
-  return {joules.low / seconds, joules.nominal / seconds, joules.high / seconds};
 }
 
 }  // namespace lacuna

@@ -10,6 +10,7 @@
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/pricing.hpp"
+#include "sim/driver/system/energy.hpp"
 #include "sim/machines/machine.hpp"
 #include "workloads/mapping/system/chip_cost.hpp"
 #include "workloads/trace/layer_op.hpp"
@@ -63,12 +64,5 @@ class ChipTimes {
   std::size_t simulated_ = 0;
   std::size_t from_cache_ = 0;
 };
-
-/// Power of a chip that does nothing, in watts.
-JouleRange idle_watts(const Machine& chip, const Pricing& pricing);
-
-/// The same of a machine of so many tiles or cores.
-JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
-                      double clock_ghz);
 
 }  // namespace lacuna

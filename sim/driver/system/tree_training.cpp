@@ -109,6 +109,7 @@ WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, double& f
       const auto cycles = static_cast<double>(cost.cycles * op.repeat);
       row.ns = static_cast<std::uint64_t>(std::ceil(cycles / work.clock_ghz));
       row.density = job.times.density();
+      row.edge_bytes = cost.edge_bytes * op.repeat;
       row.joules = {cost.joules.low * op.repeat, cost.joules.nominal * op.repeat,
                     cost.joules.high * op.repeat};
       if (!system::is_done_again(op)) flop += static_cast<double>(cost.flop * op.repeat);

@@ -35,10 +35,13 @@ Figure wafers_figure(const WaferSystemRun& run, const std::string& title) {
     ns.emplace_back(run.result.wafers[i].begin(), run.result.wafers[i].end());
   }
   const std::string of = shown == run.result.wafers.size() ? "" : "first ";
-  return time_figure(
-      {title, "where the time of the " + of + "wafers goes"},
-      {{"work", "#1f77b4"}, {"weights", "#fdae6b"}, {"gradients", "#d62728"}, {"idle", "#e0e0e0"}},
-      ns);
+  return time_figure({title, "where the time of the " + of + "wafers goes"},
+                     {{"work", "#1f77b4"},
+                      {"weights", "#fdae6b"},
+                      {"gradients", "#d62728"},
+                      {"sums", "#e6550d"},
+                      {"idle", "#e0e0e0"}},
+                     ns);
 }
 
 Figure wafer_memory_figure(const WaferSystemRun& run, const std::string& title) {

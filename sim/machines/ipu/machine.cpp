@@ -186,12 +186,10 @@ void IpuRun::collect(const ipu::IpuChip& chip) {
 void IpuRun::set_peaks() {
   const double tiles = params_.ipu.tiles;
   const ipu::AmpParams& amp = params_.tile.amp;
-  unsigned macs = amp.fp16_macs;
+  // of the operands' type, whatever the partial sums are: kernels are compared by it
+  unsigned macs = std::max(amp.fp16_macs.value(), amp.fp16_fp32_macs.value());
   if (planned_.types.data == DType::fp32) macs = amp.fp32_macs;
   if (planned_.types.data == DType::fp8) macs = amp.fp8_macs;
-  if (planned_.types.data == DType::fp16 && planned_.types.partials == DType::fp32) {
-    macs = amp.fp16_fp32_macs;
-  }
   result_.peaks.flop_per_cycle = 2.0 * macs * tiles;
   result_.peaks.sram_bytes_per_cycle =
       tiles * (params_.tile.memory.load_bytes + params_.tile.memory.store_bytes);

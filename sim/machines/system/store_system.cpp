@@ -70,7 +70,9 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
     return result;
   }
   system::check_ranks(op, own_.chips(), "machines");
-  result.remarks.emplace_back("its time is that of two passes of the system, up and down");
+  result.remarks.emplace_back(
+      "its time is that of two passes of the system, up and down; none if it sums gradients, which "
+      "the store does");
   return result;
 }
 

@@ -223,17 +223,17 @@ TEST(WaferSystem, APassOfManyBytesHasLargerChunksInsteadOfMore) {
   EXPECT_EQ(passes[0].down_chunks(), 16U);
 }
 
-// 10^9 weights: 4 bytes of value and index, 4 of gradient, 8 of two moments.
+// 10^9 weights: 4 bytes of value and place, 4 of gradient, 8 of two moments.
 TEST(WaferSystem, TheStoreHoldsWeightsGradientsAndStateOrSaysWhatDoesNotFit) {
   WaferSystemParams params;
   params.memoryx.capacity_tb = 0.016;
-  const StoreAccount account = store_account(params, 1'000'000'000, 1'000'000'000);
+  const StoreAccount account = store_account(params, 4'000'000'000, 4'000'000'000, 1'000'000'000);
   EXPECT_EQ(account.weights, 4'000'000'000U);
   EXPECT_EQ(account.gradients, 4'000'000'000U);
   EXPECT_EQ(account.state, 8'000'000'000U);
-  EXPECT_EQ(store_account(params, 4'000'000'000, 0).total(), 16'000'000'000U);
+  EXPECT_EQ(store_account(params, 16'000'000'000, 0, 0).total(), 16'000'000'000U);
   try {
-    store_account(params, 1'000'000'000, 1'000'000'001);
+    store_account(params, 4'000'000'000, 4'000'000'004, 1'000'000'001);
     ADD_FAILURE() << "fits";
   } catch (const OutOfMemoryError& error) {
     EXPECT_NE(std::string(error.what()).find("needs 16000000012 B and has 16000000000 B"),
@@ -247,6 +247,7 @@ TEST(WaferSystem, TheStoreHoldsWeightsGradientsAndStateOrSaysWhatDoesNotFit) {
 TEST(WaferSystem, TheStoreReadsAndWritesForStreamsAndUpdates) {
   WaferPass pass = pass_of(8192, 4096, 1000);
   pass.parameters = 1024;
+  pass.update_bytes = 1024 * 28;
   EXPECT_EQ(run({}, {pass}).store_bytes, 8192U + 4096 + 1024 * 28);
 }
 

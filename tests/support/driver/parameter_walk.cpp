@@ -321,8 +321,7 @@ const std::vector<StoreStep>& store_steps() {
   static const std::vector<StoreStep> all = {
       {"sys:chip", "wse3", "store"},
       {"sys:machines", "16", "store"},
-      {"sys:weight_bytes", "8", "store"},
-      {"sys:grad_bytes", "8", "trained"},
+      {"sys:index_bytes", "8", "store"},
       {"sys:prefetch_bytes", "4096", "large store"},
       {"sys:chunk_bytes", "64", "store"},
       {"sys:chunks", "16", "large store"},

@@ -20,6 +20,7 @@ struct ChipCost {
   std::uint64_t host_bytes = 0;
   std::uint64_t host_ns = 0;
   std::uint64_t tile_bytes = 0;  // that the fullest tile needs for any of them
+  std::uint64_t edge_bytes = 0;  // that come in at the edge of a wafer
 
   ChipCost& operator+=(const ChipCost& other) {
     cycles += other.cycles;
@@ -30,6 +31,7 @@ struct ChipCost {
     flop += other.flop;
     host_bytes += other.host_bytes;
     host_ns += other.host_ns;
+    edge_bytes += other.edge_bytes;
     tile_bytes = std::max(tile_bytes, other.tile_bytes);
     return *this;
   }

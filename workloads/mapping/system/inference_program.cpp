@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/system/inference_program.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
-#include "models/system/collectives.hpp"
+#include "workloads/mapping/system/segment_work.hpp"
 
 namespace lacuna::system {
 
@@ -17,9 +15,7 @@ namespace {
 class PassBuilder {
  public:
   PassBuilder(const SystemParams& params, const InferencePass& pass)
-      : params_(params),
-        pass_(pass),
-        mhz_(static_cast<std::uint64_t>(std::llround(pass.clock_ghz * 1000))) {}
+      : params_(params), pass_(pass) {}
 
   Program one_by_one() {
     Program program;
@@ -67,8 +63,6 @@ class PassBuilder {
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  std::uint64_t ns(Cycle cycles) const { return (cycles * 1000 + mhz_ - 1) / mhz_; }
-
   Segment empty(std::string name) const {
     Segment segment;
     segment.name = std::move(name);
@@ -93,14 +87,7 @@ class PassBuilder {
   }
 
   void work(Segment& to, std::size_t stage, const ChipCost& cost) const {
-    const std::uint64_t all = ns(cost.cycles);
-    const std::uint64_t exchange = std::min(all, ns(cost.exchange_cycles));
-    for (const std::uint32_t chip : chips_of(stage)) {
-      to.work(chip, Use::forward, all - exchange);
-      to.work(chip, Use::exchange, exchange);
-    }
-    to.joules.add(cost.joules, pass_.tensor);
-    to.flop += cost.flop * pass_.tensor;
+    add_work(to, chips_of(stage), Use::forward, cost, pass_.clock_ghz);
   }
 
   void together(Segment& to, std::size_t stage, Collective kind, std::uint64_t bytes) const {
@@ -203,7 +190,6 @@ class PassBuilder {
 
   const SystemParams& params_;
   const InferencePass& pass_;
-  std::uint64_t mhz_;
 };
 
 }  // namespace

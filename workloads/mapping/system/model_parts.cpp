@@ -369,78 +369,59 @@ std::uint64_t packed_bytes(const LayerOp& op, std::uint64_t elements, std::uint6
 
 namespace {
 
-/// The types of the numbers that a row of an optimizer updates.
-class TrainedTypes {
- public:
-  explicit TrainedTypes(const WorkloadTrace& trace) {
-    for (const LayerOp& op : trace.ops) {
-      rows_[op.id] = &op;
-      if (op.phase == Phase::fwd) forward_.emplace(op.layer, &op);
-      if (op.phase == Phase::upd && op.fn == "cast") casts_.emplace(op.layer, &op);
-    }
+/// The first row of `trace` that `is` says; null if there is none.
+template <typename Is>
+const LayerOp* find_row(const WorkloadTrace& trace, const Is& is) {
+  const auto found = std::find_if(trace.ops.begin(), trace.ops.end(), is);
+  return found == trace.ops.end() ? nullptr : &*found;
+}
+
+/// Results of products of FP8 are FP16.
+std::uint64_t result_bytes(const LayerOp& op) { return std::max(bytes_of(op.dtype), 2U); }
+
+/// The numbers that a row of an optimizer updates. Weights have the type that a master copy is cast
+/// to, that the row says, or that their layer has; those of FP8 products are kept as they are
+/// updated. Gradients have the type of the row that makes them; FP32 norms among narrower numbers
+/// give those.
+Trained numbers_of(const LayerOp& op, const WorkloadTrace& trace, const std::string& optimizer) {
+  const LayerOp* const forward = find_row(
+      trace, [&](const LayerOp& row) { return row.phase == Phase::fwd && row.layer == op.layer; });
+  const LayerOp* const cast = find_row(
+      trace, [&](const LayerOp& row) { return row.fn == "cast" && row.layer == op.layer; });
+  const LayerOp* const gradient = find_row(trace, [&](const LayerOp& row) {
+    return !op.depends_on.empty() && row.id == op.depends_on.front();
+  });
+  std::uint64_t each = bytes_of(op.dtype);
+  if (cast != nullptr) {
+    each = bytes_of(cast->dtype);
+  } else if (find_value(op.args, "weights") != nullptr) {
+    each = 2;
+  } else if (forward != nullptr && bytes_of(forward->dtype) > 1) {
+    each = bytes_of(forward->dtype);
   }
-
-  const LayerOp* forward(const LayerOp& optimizer) const { return find(forward_, optimizer.layer); }
-
-  bool has_master(const LayerOp& optimizer) const {
-    return find(casts_, optimizer.layer) != nullptr;
+  std::uint64_t of_gradient = gradient == nullptr ? each : result_bytes(*gradient);
+  if (gradient != nullptr && (gradient->op == "layernorm" || gradient->op == "rmsnorm")) {
+    of_gradient = std::min(of_gradient, each);
   }
-
-  /// As products read them: what a master copy is cast to, what the row says, or what the layer
-  /// has. Products of FP8 read weights that are kept as they are updated.
-  std::uint64_t weights(const LayerOp& optimizer) const {
-    const LayerOp* const cast = find(casts_, optimizer.layer);
-    if (cast != nullptr) return bytes_of(cast->dtype);
-    if (find_value(optimizer.args, "weights") != nullptr) return kHalf;
-    const LayerOp* const row = forward(optimizer);
-    if (row == nullptr || bytes_of(row->dtype) < kHalf) return bytes_of(optimizer.dtype);
-    return bytes_of(row->dtype);
-  }
-
-  /// Results of products of FP8 and of FP32 norms among narrower numbers are FP16.
-  std::uint64_t gradients(const LayerOp& optimizer, std::uint64_t weights) const {
-    const LayerOp* const row =
-        optimizer.depends_on.empty() ? nullptr : find(rows_, optimizer.depends_on.front());
-    if (row == nullptr) return weights;
-    const bool norm = row->op == "layernorm" || row->op == "rmsnorm";
-    if (norm) return std::min<std::uint64_t>(weights, bytes_of(row->dtype));
-    return std::max<std::uint64_t>(bytes_of(row->dtype), kHalf);
-  }
-
- private:
-  static constexpr std::uint64_t kHalf = 2;
-  using Rows = std::map<std::string, const LayerOp*>;
-
-  static const LayerOp* find(const Rows& rows, const std::string& name) {
-    const auto found = rows.find(name);
-    return found == rows.end() ? nullptr : found->second;
-  }
-
-  Rows rows_;
-  Rows forward_;  // the first of each layer
-  Rows casts_;
-};
+  const std::uint64_t all = std::uint64_t{op.m} * op.k * op.batch;
+  Trained made;
+  made.elements =
+      static_cast<std::uint64_t>(std::llround(static_cast<double>(all) * kept_share(op, trace)));
+  const bool packed = forward != nullptr && forward->pattern.name != "dense";
+  made.weights = packed ? packed_bytes(*forward, all, each, trace) : made.elements * each;
+  made.gradients = made.elements * of_gradient;
+  made.state =
+      made.elements * (optimizer_bytes(optimizer) + (cast == nullptr ? 0 : bytes_of(op.dtype)));
+  return made;
+}
 
 }  // namespace
 
 Trained trained_numbers(const std::vector<LayerOp>& update, const WorkloadTrace& trace,
                         const std::string& optimizer) {
-  const TrainedTypes types(trace);
   Trained sum;
   for (const LayerOp& op : update) {
-    if (op.op != "optim") continue;
-    const std::uint64_t all = std::uint64_t{op.m} * op.k * op.batch;
-    Trained made;
-    made.elements =
-        static_cast<std::uint64_t>(std::llround(static_cast<double>(all) * kept_share(op, trace)));
-    const std::uint64_t each = types.weights(op);
-    const LayerOp* const row = types.forward(op);
-    const bool packed = row != nullptr && row->pattern.name != "dense";
-    made.weights = packed ? packed_bytes(*row, all, each, trace) : made.elements * each;
-    made.gradients = made.elements * types.gradients(op, each);
-    made.state = made.elements *
-                 (optimizer_bytes(optimizer) + (types.has_master(op) ? bytes_of(op.dtype) : 0));
-    sum += made;
+    if (op.op == "optim") sum += numbers_of(op, trace, optimizer);
   }
   return sum;
 }

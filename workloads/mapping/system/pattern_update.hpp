@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/mapping/system/training_program.hpp"
+#include "models/system/program.hpp"
+#include "workloads/mapping/system/training_step.hpp"
 
 namespace lacuna::system {
 

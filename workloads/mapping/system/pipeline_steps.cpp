@@ -68,28 +68,30 @@ bool ProgramBuilder::keeps_elsewhere(std::size_t phase) const {
   return phase + 1 != step_.phases.size() || training_.activations == Activations::offloaded;
 }
 
+/// What is there while blocks work, and no longer.
+void ProgramBuilder::work_in(Segment& to, unsigned chip, std::uint64_t bytes) {
+  take(to.memory, chip, Held::working, bytes);
+  give(to.memory, chip, Held::working, bytes);
+}
+
 void ProgramBuilder::forward_work(Segment& to, std::size_t phase, const Stage& stage) const {
-  const auto kept = static_cast<std::int64_t>(kept_bytes(step_, stage));
-  const auto working = static_cast<std::int64_t>(forward_bytes(step_, stage));
-  hold(to, stage.chip, Held::activations, kept);
-  hold(to, stage.chip, Held::working, working);
-  hold(to, stage.chip, Held::working, -working);
-  if (keeps_elsewhere(phase)) hold(to, stage.chip, Held::activations, -kept);
-  hold(to, stage.chip, Held::activations, static_cast<std::int64_t>(kept_of_head(step_, stage)));
+  const std::uint64_t kept = kept_bytes(step_, stage);
+  const unsigned chip = stage.chip;
+  take(to.memory, chip, Held::activations, kept);
+  work_in(to, chip, forward_bytes(step_, stage));
+  if (keeps_elsewhere(phase)) give(to.memory, chip, Held::activations, kept);
+  take(to.memory, chip, Held::activations, kept_of_head(step_, stage));
   work(to, stage.chip, Use::forward, forward_cost(step_.costs[stage.chip], stage));
 }
 
 void ProgramBuilder::backward_work(Segment& to, std::size_t phase, const Stage& stage) const {
-  const auto kept = static_cast<std::int64_t>(kept_bytes(step_, stage));
-  const auto of_head = static_cast<std::int64_t>(backward_bytes_of_head(step_, stage));
-  const auto working = static_cast<std::int64_t>(backward_bytes(step_, stage));
-  hold(to, stage.chip, Held::working, of_head);
-  hold(to, stage.chip, Held::working, -of_head);
-  hold(to, stage.chip, Held::activations, -static_cast<std::int64_t>(kept_of_head(step_, stage)));
-  if (keeps_elsewhere(phase)) hold(to, stage.chip, Held::activations, kept);
-  hold(to, stage.chip, Held::working, working);
-  hold(to, stage.chip, Held::working, -working);
-  hold(to, stage.chip, Held::activations, -kept);
+  const std::uint64_t kept = kept_bytes(step_, stage);
+  const unsigned chip = stage.chip;
+  work_in(to, chip, backward_bytes_of_head(step_, stage));
+  give(to.memory, chip, Held::activations, kept_of_head(step_, stage));
+  if (keeps_elsewhere(phase)) take(to.memory, chip, Held::activations, kept);
+  work_in(to, chip, backward_bytes(step_, stage));
+  give(to.memory, chip, Held::activations, kept);
   const std::array<PartCost, kParts>& costs = step_.costs[stage.chip];
   if (training_.activations != Activations::stored) {
     work(to, stage.chip, Use::recompute, recompute_cost(costs, stage));
@@ -147,34 +149,25 @@ std::uint64_t ProgramBuilder::gather_for(Segment& to, unsigned chip, const Stage
 void ProgramBuilder::take_batch(Segment& to, const Stage& stage) const {
   if (!stage.embedding) return;
   const std::uint64_t bytes = kInputBytes * training_.tokens * training_.micro_batch;
-  each(stage.chip, [&](std::uint32_t chip) {
-    to.transfer_and_wait({chip, chip, bytes, Way::from_host}, Use::host);
-  });
-}
-
-void ProgramBuilder::stream_behind(Segment& to, const std::vector<Stream>& streams) const {
-  for (const Stream& stream : streams) {
-    if (stream.bytes == 0) continue;
-    each(stream.chip, [&](std::uint32_t at) {
-      to.transfer_and_wait({at, at, stream.bytes, stream.way}, Use::streaming, kBackground);
-    });
-  }
+  move(to, stage.chip, Way::from_host, bytes, Use::host);
 }
 
 void ProgramBuilder::pipeline_step(const Pass& pass, const Active& active, std::uint64_t times,
                                    const std::vector<Stream>& streams) {
   const Stages& stages = step_.phases[pass.phase];
   Segment made = segment("pipeline step");
-  stream_behind(made, streams);
-  std::vector<std::int64_t> gathered(training_.pipeline);
+  for (const Stream& each : streams) {
+    move(made, each.chip, each.way, each.bytes, Use::streaming, kBackground);
+  }
+  std::vector<std::uint64_t> gathered(training_.pipeline);
   for (unsigned place = 0; place < training_.pipeline; ++place) {
     Stages at_work;
     for (std::size_t s = 0; s < stages.size(); ++s) {
       const bool here = stages[s].chip == place && (active.forward[s] || active.backward[s]);
       if (here) at_work.push_back(stages[s]);
     }
-    gathered[place] = static_cast<std::int64_t>(gather_for(made, place, at_work));
-    hold(made, place, Held::weights, gathered[place]);
+    gathered[place] = gather_for(made, place, at_work);
+    take(made.memory, place, Held::weights, gathered[place]);
   }
   for (std::size_t s = 0; s < stages.size(); ++s) {
     if (!active.forward[s]) continue;
@@ -185,7 +178,7 @@ void ProgramBuilder::pipeline_step(const Pass& pass, const Active& active, std::
     if (active.backward[s]) backward_work(made, pass.phase, stages[s]);
   }
   for (unsigned place = 0; place < training_.pipeline; ++place) {
-    hold(made, place, Held::weights, -gathered[place]);
+    give(made.memory, place, Held::weights, gathered[place]);
   }
   if (moves_) share_bubble(made, pass, active);
   move_activations(made, pass.phase, active);
@@ -206,7 +199,9 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
   const std::vector<Turn> turns =
       turns_of(cycles, training_.accumulation, pass.forward, pass.backward);
   Segment made = segment("one forward, one backward");
-  stream_behind(made, streams);
+  for (const Stream& each : streams) {
+    move(made, each.chip, each.way, each.bytes, Use::streaming, kBackground);
+  }
   const std::vector<Cycle> full = cycles_of_places(pass);
   const auto at_work = static_cast<std::uint64_t>(
       std::count_if(full.begin(), full.end(), [](Cycle each) { return each > 0; }));
@@ -224,12 +219,12 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
       sent.erase(input);
       gather_input(made, stages[s].chip);
     }
-    const auto gathered = static_cast<std::int64_t>(gather_for(made, stages[s].chip, {stages[s]}));
-    hold(made, stages[s].chip, Held::weights, gathered);
+    const std::uint64_t gathered = gather_for(made, stages[s].chip, {stages[s]});
+    take(made.memory, stages[s].chip, Held::weights, gathered);
     if (forward) take_batch(made, stages[s]);
     forward ? forward_work(made, pass.phase, stages[s])
             : backward_work(made, pass.phase, stages[s]);
-    hold(made, stages[s].chip, Held::weights, -gathered);
+    give(made.memory, stages[s].chip, Held::weights, gathered);
     reduce_within(made, stages[s], forward);
     keep_elsewhere(made, pass.phase, s, forward);
     const bool ends = forward ? s + 1 == p : s == 0;
@@ -249,18 +244,15 @@ void ProgramBuilder::keep_elsewhere(Segment& to, std::size_t phase, std::size_t 
                                     bool forward) const {
   const Stages& stages = step_.phases[phase];
   const bool ends = phase + 1 == step_.phases.size();
-  const auto move = [&](Way way, std::uint64_t bytes) {
-    const auto all = static_cast<std::int64_t>(bytes * training_.tensor);
-    to.memory.push_back({stages[s].chip, Held::activations, way == Way::store ? all : -all,
-                         Holding::Space::streaming});
-    each(stages[s].chip, [&](std::uint32_t at) {
-      to.transfer_and_wait({at, at, bytes, way}, Use::streaming, lane());
-    });
+  const auto keep = [&](Way way, std::uint64_t bytes) {
+    (way == Way::store ? take : give)(to.memory, stages[s].chip, Held::activations,
+                                      bytes * training_.tensor, Holding::Space::streaming);
+    move(to, stages[s].chip, way, bytes, Use::streaming, lane());
   };
   if (keeps_elsewhere(phase)) {
-    move(forward ? Way::store : Way::load, kept_bytes(step_, stages[s]));
+    keep(forward ? Way::store : Way::load, kept_bytes(step_, stages[s]));
   }
-  const auto stream = [&](Way way) { move(way, step_.model.boundary_bytes / training_.tensor); };
+  const auto stream = [&](Way way) { keep(way, step_.model.boundary_bytes / training_.tensor); };
   if (phase > 0 && s == 0) stream(forward ? Way::load : Way::store);
   if (!ends && s + 1 == stages.size()) stream(forward ? Way::store : Way::load);
 }

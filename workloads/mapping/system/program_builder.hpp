@@ -68,10 +68,11 @@ class ProgramBuilder {
   Segment segment(std::string name) const;
   void add(Segment segment, std::uint64_t times = 1, std::uint64_t every = 1);
 
-  /// Takes memory of a place before the next segment, or gives it back.
-  void hold(unsigned place, Held what, std::int64_t bytes);
-  void hold_elsewhere(unsigned place, Held what, std::int64_t bytes);
-  static void hold(Segment& to, unsigned place, Held what, std::int64_t bytes);
+  /// Memory of a place that is taken and given back in a segment, or before the next one.
+  static void take(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
+                   Holding::Space space = Holding::Space::chip);
+  static void give(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
+                   Holding::Space space = Holding::Space::chip);
   void begin_memory();
   void begin_pass(const Pass& pass, const std::vector<Stream>& streams);
   void end_pass(const Pass& pass, const std::vector<Stream>& streams);
@@ -98,6 +99,10 @@ class ProgramBuilder {
 
   void work(Segment& to, unsigned chip, Use use, const ChipCost& cost) const;
 
+  /// To or from each chip of a place, waited for.
+  void move(Segment& to, unsigned chip, Way way, std::uint64_t bytes, Use use = Use::streaming,
+            std::size_t lane = kMain) const;
+
   void collective(Segment& to, Collective kind, std::vector<Chips> groups, std::uint64_t bytes,
                   Use use) const;
 
@@ -115,16 +120,15 @@ class ProgramBuilder {
   bool has_state_elsewhere() const { return training_.state == Place::streaming || streamed(); }
   std::uint64_t state_bytes(const Trained& trained) const;
   std::uint64_t updated_bytes(const Trained& trained) const;
-  std::uint64_t table_share(const Trained& table) const;
   void host_turn();
   std::vector<std::pair<Active, std::uint64_t>> steps_of(std::size_t stages, bool forward,
                                                          bool backward) const;
   void pipeline_step(const Pass& pass, const Active& active, std::uint64_t times,
                      const std::vector<Stream>& streams);
   void one_after_the_other(const Pass& pass, const std::vector<Stream>& streams);
-  void stream_behind(Segment& to, const std::vector<Stream>& streams) const;
   std::uint64_t gather_for(Segment& to, unsigned chip, const Stages& stages) const;
   void take_batch(Segment& to, const Stage& stage) const;
+  static void work_in(Segment& to, unsigned chip, std::uint64_t bytes);
   void forward_work(Segment& to, std::size_t phase, const Stage& stage) const;
   void backward_work(Segment& to, std::size_t phase, const Stage& stage) const;
   Cycle turn_cycles(const Stage& stage, bool forward) const;

@@ -8,8 +8,9 @@
 #include <map>
 #include <string>
 
-#include "models/system/collectives.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/mapping/system/model_parts.hpp"
+#include "workloads/mapping/system/segment_work.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::system {
@@ -62,8 +63,10 @@ void check_ranks(const LayerOp& op, unsigned chips, const char* word) {
 }
 
 // Of a row without columns those of a vector.
-std::uint64_t bytes_moved(const LayerOp& op) {
-  return std::uint64_t{op.m} * std::max(1U, op.n) * op.batch * bytes_of(op.dtype);
+std::uint64_t bytes_moved(const LayerOp& op, double kept) {
+  const std::uint64_t numbers = std::uint64_t{op.m} * std::max(1U, op.n) * op.batch;
+  return static_cast<std::uint64_t>(std::llround(kept * static_cast<double>(numbers))) *
+         bytes_of(op.dtype);
 }
 
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows) {
@@ -79,14 +82,14 @@ std::uint64_t index_bytes(const std::vector<LayerOp>& rows) {
 namespace {
 
 /// A collective of the chips of `group`, as often as the row is repeated.
-void add_exchange(const SystemParams& params, const LayerOp& op, const Chips& group,
+void add_exchange(const SystemParams& params, const LayerOp& op, double kept, const Chips& group,
                   Segment& batch) {
   const Collective kind = collective_of(op);
   check_ranks(op, static_cast<unsigned>(group.size()), "training.replicas");
   if (group.size() < 2) return;
   const Use use = kind == Collective::all_to_all ? Use::links : Use::all_reduce;
   for (std::uint32_t time = 0; time < op.repeat; ++time) {
-    add_collective(params, {kind, {group}, bytes_moved(op), use, 0}, batch);
+    add_collective(params, {kind, {group}, bytes_moved(op, kept), use, 0}, batch);
   }
 }
 
@@ -95,8 +98,6 @@ void add_exchange(const SystemParams& params, const LayerOp& op, const Chips& gr
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
                     const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
                     double clock_ghz) {
-  const auto mhz = static_cast<std::uint64_t>(std::llround(clock_ghz * 1000));
-  const auto ns = [&](Cycle cycles) { return (cycles * 1000 + mhz - 1) / mhz; };
   Segment batch;
   batch.name = "micro-batch";
   batch.chips.resize(params.chips());
@@ -107,10 +108,12 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
       batch.transfer_and_wait({chip, chip, bytes, Way::from_host}, Use::host);
     }
   }
+  WorkloadTrace trace;
+  trace.ops = rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const LayerOp& op = rows[i];
     if (is_collective(op)) {
-      add_exchange(params, op, group, batch);
+      add_exchange(params, op, kept_share(op, trace), group, batch);
       continue;
     }
     if (op.op == "io") {
@@ -120,14 +123,7 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
       }
       continue;
     }
-    const std::uint64_t all = ns(costs[i].cycles);
-    const std::uint64_t exchange = std::min(all, ns(costs[i].exchange_cycles));
-    for (const std::uint32_t chip : group) {
-      batch.work(chip, use_of(op), all - exchange);
-      batch.work(chip, Use::exchange, exchange);
-    }
-    batch.joules.add(costs[i].joules, chips);
-    batch.flop += costs[i].flop * chips;
+    add_work(batch, group, use_of(op), costs[i], clock_ghz);
   }
   Program program;
   program.used = chips;

@@ -23,8 +23,9 @@ bool is_between_chips(const LayerOp& op);
 /// UnsupportedError if the collective has another number of ranks than `chips`, which `word` sets.
 void check_ranks(const LayerOp& op, unsigned chips, const char* word);
 
-/// Bytes of the whole vector of a collective, or of what a row moves to or from the host.
-std::uint64_t bytes_moved(const LayerOp& op);
+/// Bytes of the whole vector of a collective, or of what a row moves to or from the host; of a
+/// vector with a pattern its kept numbers, a part of all, as both ends know their places.
+std::uint64_t bytes_moved(const LayerOp& op, double kept = 1);
 
 /// Bytes of the indices, of 32 bits, that the look-ups of one chip take: forward rows of embed.
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows);

@@ -7,6 +7,7 @@
 
 #include "workloads/mapping/system/pattern_update.hpp"
 #include "workloads/mapping/system/program_builder.hpp"
+#include "workloads/mapping/system/segment_work.hpp"
 
 namespace lacuna::system {
 
@@ -43,16 +44,14 @@ void ProgramBuilder::add(Segment segment, std::uint64_t times, std::uint64_t eve
   pending_.clear();
 }
 
-void ProgramBuilder::hold(unsigned place, Held what, std::int64_t bytes) {
-  if (bytes != 0) pending_.push_back({place, what, bytes});
+void ProgramBuilder::take(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
+                          Holding::Space space) {
+  if (bytes != 0) to.push_back({place, what, static_cast<std::int64_t>(bytes), space});
 }
 
-void ProgramBuilder::hold_elsewhere(unsigned place, Held what, std::int64_t bytes) {
-  if (bytes != 0) pending_.push_back({place, what, bytes, Holding::Space::streaming});
-}
-
-void ProgramBuilder::hold(Segment& to, unsigned place, Held what, std::int64_t bytes) {
-  if (bytes != 0) to.memory.push_back({place, what, bytes});
+void ProgramBuilder::give(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
+                          Holding::Space space) {
+  if (bytes != 0) to.push_back({place, what, -static_cast<std::int64_t>(bytes), space});
 }
 
 /// What is there between weight updates. A tied table is once in streaming memory.
@@ -64,20 +63,19 @@ void ProgramBuilder::begin_memory() {
       for (const UpdatedPart& part : updated_parts(step_, stages, chip)) {
         if (!part.is_copy || !streamed()) once += part.trained * part.times;
       }
-      const auto all = [&](std::uint64_t bytes) {
-        return static_cast<std::int64_t>(bytes * training_.tensor);
-      };
+      constexpr auto kStreaming = Holding::Space::streaming;
+      const std::uint64_t shards = training_.tensor;
       if (has_state_elsewhere()) {
-        hold_elsewhere(chip, Held::state, all(once.state) / training_.rts_state);
+        take(pending_, chip, Held::state, once.state * shards / training_.rts_state, kStreaming);
       } else {
-        hold(chip, Held::state, static_cast<std::int64_t>(here.state / training_.rts_state));
+        take(pending_, chip, Held::state, here.state / training_.rts_state);
       }
       if (streamed()) {
-        hold_elsewhere(chip, Held::weights, all(once.weights) / training_.rts);
+        take(pending_, chip, Held::weights, once.weights * shards / training_.rts, kStreaming);
         continue;
       }
-      hold(chip, Held::weights, static_cast<std::int64_t>(here.weights / training_.rts));
-      hold(chip, Held::gradients, static_cast<std::int64_t>(here.gradients));
+      take(pending_, chip, Held::weights, here.weights / training_.rts);
+      take(pending_, chip, Held::gradients, here.gradients);
     }
   }
 }
@@ -89,12 +87,11 @@ void ProgramBuilder::begin_pass(const Pass& pass, const std::vector<Stream>& str
   for (const unsigned chip : chips_in(stages)) {
     if (!streamed()) break;
     const Trained here = trained_of(step_, stages, chip);
-    hold(chip, Held::weights, static_cast<std::int64_t>(here.weights));
-    if (pass.backward) hold(chip, Held::gradients, static_cast<std::int64_t>(here.gradients));
+    take(pending_, chip, Held::weights, here.weights);
+    if (pass.backward) take(pending_, chip, Held::gradients, here.gradients);
   }
   for (const Stream& stream : streams) {
-    if (stream.way != Way::load) continue;
-    hold(stream.chip, stream.what, static_cast<std::int64_t>(stream.bytes));
+    if (stream.way == Way::load) take(pending_, stream.chip, stream.what, stream.bytes);
   }
 }
 
@@ -108,15 +105,15 @@ void ProgramBuilder::end_pass(const Pass& pass, const std::vector<Stream>& strea
     const Trained here = trained_of(step_, stages, chip);
     const std::uint64_t share = here.weights / training_.rts_state;
     const std::uint64_t left = pass.backward ? share : here.weights;
-    hold(chip, Held::weights, -static_cast<std::int64_t>(hidden ? left - share : left));
+    give(pending_, chip, Held::weights, hidden ? left - share : left);
     const std::uint64_t gradients =
         is_scattered() ? here.gradients / training_.rts_state : here.gradients;
-    if (pass.backward) hold(chip, Held::gradients, -static_cast<std::int64_t>(gradients));
+    if (pass.backward) give(pending_, chip, Held::gradients, gradients);
   }
   for (const Stream& stream : streams) {
     const bool state_of_this = stream.way == Way::load && stream.what == Held::state;
     if (state_of_this) continue;  // is changed, and stored behind the next pass
-    hold(stream.chip, stream.what, -static_cast<std::int64_t>(stream.bytes));
+    give(pending_, stream.chip, stream.what, stream.bytes);
   }
 }
 
@@ -156,10 +153,7 @@ std::vector<Stream> ProgramBuilder::in_background(const std::vector<Pass>& all,
   return streams;
 }
 
-std::uint64_t ProgramBuilder::ns(Cycle cycles) const {
-  const auto mhz = static_cast<std::uint64_t>(std::llround(step_.clock_ghz * 1000));
-  return (cycles * 1000 + mhz - 1) / mhz;
-}
+std::uint64_t ProgramBuilder::ns(Cycle cycles) const { return ns_of(cycles, step_.clock_ghz); }
 
 Segment ProgramBuilder::segment(std::string name) const {
   Segment made;
@@ -203,15 +197,15 @@ std::vector<Chips> ProgramBuilder::replica_chips(unsigned chip, unsigned size,
 }
 
 void ProgramBuilder::work(Segment& to, unsigned chip, Use use, const ChipCost& cost) const {
-  const std::uint64_t all = ns(cost.cycles);
-  const std::uint64_t exchange = std::min(all, ns(cost.exchange_cycles));
-  each(chip, [&](std::uint32_t each_chip) {
-    to.work(each_chip, use, all - exchange);
-    to.work(each_chip, Use::exchange, exchange);
-  });
-  const std::uint64_t copies = std::uint64_t{training_.replicas} * training_.tensor;
-  to.joules.add(cost.joules, static_cast<double>(copies));
-  if (use == Use::forward || use == Use::backward) to.flop += cost.flop * copies;
+  Chips chips;
+  each(chip, [&](std::uint32_t at) { chips.push_back(at); });
+  add_work(to, chips, use, cost, step_.clock_ghz);
+}
+
+void ProgramBuilder::move(Segment& to, unsigned chip, Way way, std::uint64_t bytes, Use use,
+                          std::size_t lane) const {
+  if (bytes == 0) return;
+  each(chip, [&](std::uint32_t at) { to.transfer_and_wait({at, at, bytes, way}, use, lane); });
 }
 
 void ProgramBuilder::collective(Segment& to, Collective kind, std::vector<Chips> groups,
@@ -243,11 +237,7 @@ void ProgramBuilder::load_weights(std::size_t phase, bool from_memory) {
   const Stages& stages = step_.phases[phase];
   for (const unsigned chip : chips_in(stages)) {
     const std::uint64_t bytes = trained_of(step_, stages, chip).weights;
-    if (from_memory) {
-      each(chip, [&](std::uint32_t at) {
-        load.transfer_and_wait({at, at, bytes / training_.rts, Way::load}, Use::streaming);
-      });
-    }
+    if (from_memory) move(load, chip, Way::load, bytes / training_.rts);
     if (training_.rts > 1) {
       collective(load, Collective::all_gather, replica_chips(chip, training_.rts), bytes,
                  Use::streaming);
@@ -271,10 +261,8 @@ void ProgramBuilder::host_turn() {
   Segment host = segment("host");
   const auto ns = static_cast<std::uint64_t>(std::llround(step_.system.gateway.update_ms * 1e6));
   for (unsigned chip = 0; chip < training_.pipeline; ++chip) {
-    each(chip, [&](std::uint32_t at) {
-      host.transfer_and_wait({at, at, 4, Way::to_host}, Use::host);
-      host.work(at, Use::host, ns);
-    });
+    move(host, chip, Way::to_host, 4, Use::host);
+    each(chip, [&](std::uint32_t at) { host.work(at, Use::host, ns); });
   }
   add(std::move(host));
 }
@@ -293,13 +281,8 @@ void ProgramBuilder::reduce(std::size_t phase) {
   if (!is_scattered()) return;
   for (const unsigned chip : chips_in(stages)) {
     const std::uint64_t all = trained_of(step_, stages, chip).gradients;
-    hold(chip, Held::gradients, -static_cast<std::int64_t>(all - all / training_.rts_state));
+    give(pending_, chip, Held::gradients, all - all / training_.rts_state);
   }
-}
-
-/// What a replica has of the gradients of a table after their reduction.
-std::uint64_t ProgramBuilder::table_share(const Trained& table) const {
-  return is_scattered() ? table.gradients / training_.rts_state : table.gradients;
 }
 
 /// A tied table that lies on two chips has two gradients, whose sum both take. Where embedding and
@@ -310,16 +293,14 @@ void ProgramBuilder::reduce_table(Segment& to, std::size_t phase) const {
   const Trained table =
       step_.costs[streamed() ? embedding : head][static_cast<std::size_t>(Part::embedding)].table;
   if (!step_.model.tied || table.gradients == 0) return;
-  const std::uint64_t bytes = table_share(table);
-  const auto all = static_cast<std::int64_t>(bytes * training_.tensor);
+  const std::uint64_t bytes = table.gradients / (is_scattered() ? training_.rts_state : 1U);
   if (streamed()) {
     const bool stores = phase + 1 == step_.phases.size();
     if (!stores && phase != 0) return;
     const unsigned chip = stores ? head : embedding;
-    to.memory.push_back({chip, Held::gradients, stores ? all : -all, Holding::Space::streaming});
-    each(chip, [&](std::uint32_t at) {
-      to.transfer_and_wait({at, at, bytes, stores ? Way::store : Way::load}, Use::streaming);
-    });
+    (stores ? take : give)(to.memory, chip, Held::gradients, bytes * training_.tensor,
+                           Holding::Space::streaming);
+    move(to, chip, stores ? Way::store : Way::load, bytes);
     return;
   }
   if (head == embedding || !moves_) return;
@@ -333,19 +314,13 @@ void ProgramBuilder::reduce_table(Segment& to, std::size_t phase) const {
 /// One after the other, so that of state from elsewhere no more than one is there.
 void ProgramBuilder::update_part(Segment& to, unsigned chip, const UpdatedPart& part, bool load,
                                  bool store) const {
-  const auto stream = [&](Way way, std::uint64_t bytes) {
-    if (bytes == 0) return;
-    each(chip, [&](std::uint32_t at) {
-      to.transfer_and_wait({at, at, bytes, way}, Use::streaming);
-    });
-  };
-  const auto state = static_cast<std::int64_t>(load ? state_bytes(part.trained) : 0);
+  const std::uint64_t state = load ? state_bytes(part.trained) : 0;
   for (unsigned i = 0; i < part.times; ++i) {
-    hold(to, chip, Held::state, state);
-    if (load) stream(Way::load, state_bytes(part.trained));
+    take(to.memory, chip, Held::state, state);
+    move(to, chip, Way::load, state);
     work(to, chip, Use::optimizer, part.cost);
-    if (store) stream(Way::store, updated_bytes(part.trained));
-    hold(to, chip, Held::state, -state);
+    if (store) move(to, chip, Way::store, updated_bytes(part.trained));
+    give(to.memory, chip, Held::state, state);
   }
 }
 
@@ -358,8 +333,7 @@ void ProgramBuilder::update(std::size_t phase, bool last) {
   for (const unsigned chip : chips_in(stages)) {
     const Trained here = trained_of(step_, stages, chip);
     if (streamed()) {
-      const std::uint64_t rest = here.weights - here.weights / training_.rts_state;
-      hold(chip, Held::weights, -static_cast<std::int64_t>(rest));
+      give(pending_, chip, Held::weights, here.weights - here.weights / training_.rts_state);
     }
     for (const UpdatedPart& part : updated_parts(step_, stages, chip)) {
       if (part.is_copy && streamed()) continue;  // with the embedding

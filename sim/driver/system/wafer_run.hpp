@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/system/wafer_system.hpp"
+#include "sim/driver/run/pricing.hpp"
+#include "sim/driver/system/energy.hpp"
+#include "sim/machines/machine.hpp"
+#include "sim/report/tables/summary.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// Bytes of one wafer at its fullest. What streams in, and gradients that go up, are not there.
+struct WaferAccount {
+  std::uint64_t weights = 0;      // that stay
+  std::uint64_t activations = 0;  // that the backward pass needs
+  std::uint64_t working = 0;      // the most that is there beside them
+  std::uint64_t capacity = 0;
+
+  std::uint64_t total() const { return weights + activations + working; }
+};
+
+/// What a row took on a wafer, all its repeats together.
+struct WaferRow {
+  std::uint64_t ns = 0;
+  double density = 1;            // of its mask
+  std::uint64_t edge_bytes = 0;  // that came in at the edge
+  JouleRange joules;
+};
+
+/// The rows of a trace as one wafer did them, in their order.
+struct WaferWork {
+  std::vector<WaferRow> rows;
+  std::uint64_t units = 0;  // of a row that a wafer ran; 0: none did
+  double clock_ghz = 0;
+};
+
+/// The same of a run; UnsupportedError if a row was not simulated.
+WaferWork work_of(const RunRecord& record);
+
+/// What a pass is of.
+enum class PassKind : std::uint8_t { forward, recompute, backward, optimizer, exchange };
+
+/// A run of a trace on several wafers that share one store of weights. The trace is the share of
+/// one wafer; its operations take the times that the wafer's model gave them.
+struct WaferSystemRun {
+  system::WaferSystemParams params;
+  system::WaferEdge edge;
+  std::vector<system::WaferPass> passes;  // in the order of the trace, those of all steps
+  std::vector<PassKind> kinds;            // of each
+  system::WaferSystemResult result;
+  system::StoreAccount store;
+  WaferAccount wafer;
+  EnergyAccount energy;  // of all steps
+
+  double seconds_per_step() const {
+    return static_cast<double>(result.ns) * 1e-9 / params.steps.value();
+  }
+};
+
+/// Whether the weights of `machine` come from a store outside.
+bool has_weight_store(const Machine& machine);
+
+/// OutOfMemoryError if the store of a system does not hold the weights of a trace, their gradients
+/// and the state of their optimizer, or a wafer does not hold what is kept for the backward pass;
+/// `densities` has the part of its weights that each row keeps.
+void check_wafer_accounts(const Machine& system, const WorkloadTrace& workload,
+                          const std::vector<double>& densities);
+
+/// Runs the rows of a trace that took such `work` as passes of such a system, `steps`
+/// times. A streamed product takes its weights from the store; the gradient of a weight takes its
+/// indices and gives its values back; other operations take nothing. OutOfMemoryError if the store
+/// does not hold the weights, their gradients and the state of their optimizer.
+WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
+                                const WaferWork& work, const system::SystemExecution& execution,
+                                const Pricing& pricing);
+
+/// Makes the sum of the rows of a wafer that of the system: its time, its joules, its silicon, what
+/// all of its wafers do. Nothing is changed if `machine` has no store, or a row was not simulated.
+void complete_total(const Machine& machine, const WorkloadTrace& workload, const Pricing& pricing,
+                    RunRecord& record);
+
+}  // namespace lacuna

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/driver/files/locations.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/machine_table.hpp"
+#include "sim/driver/system/wafer_run.hpp"
+#include "tests/support/agreement/request.hpp"
+#include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/trace/trace_reader.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What a trace of these rows comes to on wafers of 16 x 8 cores that share a store.
+WaferSystemRun run_on(const std::string& machine, const WorkloadTrace& trace,
+                      RunRecord* kept = nullptr) {
+  const std::vector<std::string> settings = {"chip.wafer.columns=16", "chip.wafer.rows=8"};
+  const auto machines = make_machines(standard_machines(), {machine}, settings);
+  const Pricing pricing(config_folder());
+  Point point;
+  point.machine = machines[0].get();
+  point.workload = trace;
+  MaskStore masks(1);
+  const RunRecord record = run_point(point, {}, masks, pricing);
+  if (kept != nullptr) *kept = record;
+  return run_wafer_system(*machines[0], trace, work_of(record), {}, pricing);
+}
+
+WorkloadTrace rows(const std::string& text) {
+  const TempFile file("# lacuna-trace v1\nid,op,phase,layer,m,k,n,dtype,pattern,density,args,fn\n" +
+                      text);
+  return read_trace(file.path());
+}
+
+// What a wafer takes in at its edge comes over its link, in the type of the weights.
+TEST(StoreRecord, ALinkCarriesWhatTheWaferTakesIn) {
+  const auto down = [](const char* type, const char* pattern) {
+    RunRecord record;
+    const WaferSystemRun run = run_on(
+        "cs2x1", rows(std::string("a,gemm,fwd,x,128,128,16,") + type + "," + pattern + ",,\n"),
+        &record);
+    EXPECT_GE(run.passes.at(0).down_bytes, record.ops.at(0).result.io_bytes) << type << pattern;
+    return run.passes.at(0).down_bytes;
+  };
+  EXPECT_GE(down("fp16", "dense,"), 2U * 128 * 128);
+  EXPECT_GE(down("fp32", "dense,"), 4U * 128 * 128);
+  EXPECT_LT(down("fp16", "dense,"), 4U * 128 * 128);
+  down("fp32", "unstructured,0.5");
+}
+
+// The store has values in their type, and 2 B for the place of each kept one.
+TEST(StoreRecord, TheStoreHoldsTheFormOfTheWeights) {
+  EXPECT_EQ(run_on("cs2x4", rows("a,gemm,fwd,x,128,128,16,fp32,dense,,,\n")).store.weights,
+            4U * 128 * 128);
+  EXPECT_EQ(
+      run_on("cs2x4", rows("a,gemm,fwd,x,128,128,16,fp16,unstructured,0.5,,\n")).store.weights,
+      (2U + 2) * 128 * 64);
+}
+
+// A tenth of 128 x 128 halves: 1638 of them go up and come down.
+TEST(StoreRecord, ACollectiveOfAPatternMovesWhatItKeeps) {
+  const std::string row = "a,gemm,fwd,x,128,128,16,fp16,dense,,,\n";
+  const std::string args = "ranks=4;between=chips,ring\n";
+  const auto up = [&](const std::string& pattern) {
+    return run_on("cs2x4", rows(row + "s,allreduce,fwd,y,128,,128,fp16," + pattern + "," + args))
+        .passes.at(1)
+        .up_bytes;
+  };
+  EXPECT_EQ(up("dense,"), 2U * 128 * 128);
+  EXPECT_EQ(up("unstructured,0.1"), 2U * 1638);
+}
+
+// The sum of gradients is made on their way to the store: an all-reduce of them takes no pass.
+TEST(StoreRecord, AGradientIsReducedOnce) {
+  const Pairs settings = {{"layers", "1"},      {"part", "training"}, {"tokens", "32"},
+                          {"pattern", "unstructured:0.1"}, {"replicas", "4"}};
+  const WorkloadTrace trace = generate_workload("bert-tiny", settings);
+  const WaferSystemRun run = run_on("cs2x4", trace);
+  for (const system::WaferPass& pass : run.passes) EXPECT_FALSE(pass.sums) << pass.name;
+}
+
+// Waiting for a collective is no wait for weights.
+TEST(StoreRecord, WaitsForSumsAreCalledSo) {
+  const WaferSystemRun run = run_on(
+      "cs2x4", rows("a,gemm,fwd,x,64,64,16,fp16,dense,,,\n"
+                    "s,allreduce,fwd,y,1024,,1024,fp16,dense,,ranks=4;between=chips,ring\n"));
+  const auto sums = static_cast<std::size_t>(system::WaferUse::sums);
+  EXPECT_GT(run.result.wafers[0][sums], run.result.ns / 2);
+}
+
+// Slow links: half of the weights take less, and a comparison of patterns is none of systems.
+TEST(StoreRecord, ThePatternsOfOneSystemHaveTheSpeedUpOfTheirSteps) {
+  const Ran ran = run_real(
+      "compare --quiet --machine cs2x4 --set swarmx.link_gbps=0.5 --set chip.wafer.columns=16 --set "
+      "chip.wafer.rows=8 --gemm 256x256x16 --pattern dense --pattern unstructured:0.1");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, Not(HasSubstr("efficiency")));
+}
+
+// Links of 1 and of 150 GB/s are not alike, and a point of a sweep is the run of the system.
+TEST(StoreRecord, ASweepIsOfTheSystem) {
+  const TempFile file(
+      "machine: cs2x4\ngemm: 256x256x64\nset: {chip.wafer.columns: 16, chip.wafer.rows: 8}\n"
+      "grid:\n  swarmx.link_gbps: [1, 150]\n",
+      ".yaml");
+  const auto swept = numbers_of({"sweep", file.path()});
+  ASSERT_EQ(swept.size(), 2U);
+  EXPECT_GT(swept[0].values.at("time_s").value_or(0), swept[1].values.at("time_s").value_or(1));
+  const auto slow = numbers_of({"run", "--machine", "cs2x4", "--gemm", "256x256x64", "--set",
+                                "chip.wafer.columns=16", "--set", "chip.wafer.rows=8", "--set",
+                                "swarmx.link_gbps=1"});
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slow[0], swept[0]);
+}
+
+}  // namespace
+}  // namespace lacuna::test
