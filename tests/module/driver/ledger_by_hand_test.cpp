@@ -88,10 +88,10 @@ constexpr double kMemory = 8 * 20e-12;  // and of streaming memory
 void expect_joules(double value, double by_hand) { EXPECT_NEAR(value, by_hand, 1e-12 * by_hand); }
 
 // Four stages of a layer, 10 micro-batches. A chip has 2 blocks: 4 MB of weights, as many of
-// gradients, 16 MB of state; the first keeps 7 inputs, the last one. Work: 4 chips, 10 times 2 + 2 +
-// 4 J, and 6 J of each update. Links: 10 times 100 B there and back, over 1 + 2 + 1 of them, as chip
-// 1 and 2 are on different rails. Host: 10 times 16 B come and 4 B of each chip go, each over two
-// ways.
+// gradients, 16 MB of state; the first keeps 7 inputs, the last one. Work: 4 chips, 10 times 2 + 2
+// + 4 J, and 6 J of each update. Links: 10 times 100 B there and back, over 1 + 2 + 1 of them, as
+// chip 1 and 2 are on different rails. Host: 10 times 16 B come and 4 B of each chip go, each over
+// two ways.
 TEST(LedgerByHand, APipelineOfFour) {
   const ByHand step(plain(4, 10));
   EXPECT_EQ(step.held(0), 4'000'000U + 4'000'000 + 16'000'000 + 7 * 100);
@@ -145,9 +145,10 @@ TEST(LedgerByHand, DecodingOnTwoChips) {
   const system::Fabric fabric(machine);
   const system::ProgramResult run = run_program(machine, fabric, program, {});
   const double bytes = (1 + 2 * 3) * 2 * 64 + 2 * 8;
-  expect_joules(
-      energy_account(work_of(program).joules, drawn_beside(machine, fabric, run, {})).total().nominal,
-      2 * 3 * (5 + 7) + bytes * kLink);
+  expect_joules(energy_account(work_of(program).joules, drawn_beside(machine, fabric, run, {}))
+                    .total()
+                    .nominal,
+                2 * 3 * (5 + 7) + bytes * kLink);
 }
 
 // 64 x 64 weights in halves, 8192 B, come from the store over its link and one of each of four

@@ -79,8 +79,11 @@ TEST(StoreRecord, ACollectiveOfAPatternMovesWhatItKeeps) {
 
 // The sum of gradients is made on their way to the store: an all-reduce of them takes no pass.
 TEST(StoreRecord, AGradientIsReducedOnce) {
-  const Pairs settings = {{"layers", "1"},      {"part", "training"}, {"tokens", "32"},
-                          {"pattern", "unstructured:0.1"}, {"replicas", "4"}};
+  const Pairs settings = {{"layers", "1"},
+                          {"part", "training"},
+                          {"tokens", "32"},
+                          {"pattern", "unstructured:0.1"},
+                          {"replicas", "4"}};
   const WorkloadTrace trace = generate_workload("bert-tiny", settings);
   const WaferSystemRun run = run_on("cs2x4", trace);
   for (const system::WaferPass& pass : run.passes) EXPECT_FALSE(pass.sums) << pass.name;
@@ -98,7 +101,8 @@ TEST(StoreRecord, WaitsForSumsAreCalledSo) {
 // Slow links: half of the weights take less, and a comparison of patterns is none of systems.
 TEST(StoreRecord, ThePatternsOfOneSystemHaveTheSpeedUpOfTheirSteps) {
   const Ran ran = run_real(
-      "compare --quiet --machine cs2x4 --set swarmx.link_gbps=0.5 --set chip.wafer.columns=16 --set "
+      "compare --quiet --machine cs2x4 --set swarmx.link_gbps=0.5 --set chip.wafer.columns=16 "
+      "--set "
       "chip.wafer.rows=8 --gemm 256x256x16 --pattern dense --pattern unstructured:0.1");
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, Not(HasSubstr("efficiency")));
