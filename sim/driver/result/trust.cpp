@@ -90,6 +90,7 @@ void add_to_total(RunRecord& run) {
   SummaryRow& total = run.total;
   if (run.ops.size() == 1) {
     const SummaryRow& row = run.ops.front().row;
+    if (row.time_s != total.time_s) return;  // a system, of which no time is measured
     total.time_low_s = row.time_low_s;
     total.time_high_s = row.time_high_s;
     total.speedup_low = row.speedup_low;

@@ -182,13 +182,18 @@ std::string run_table(const RunRecord& record) {
     table.row(std::move(cells));
   };
   for (const OpRecord& op : record.ops) add(op.row, note_of(op.result, kLayoutNote));
-  if (record.ops.size() > 1) {
+  if (&whole_row(record) == &record.total) {
     table.rule();
     add(record.total, "");
   }
   std::string reasons = words_below(record) + layout_lines(record);
   if (!reasons.empty()) reasons.insert(0, "\n");
   return what_was_run(record) + "\n\n" + table.text() + reasons;
+}
+
+const SummaryRow& whole_row(const RunRecord& record) {
+  const bool alone = record.ops.size() == 1 && record.ops[0].row.time_s == record.total.time_s;
+  return alone ? record.ops[0].row : record.total;
 }
 
 std::string compare_table(const std::vector<RunRecord>& records) {
@@ -203,7 +208,7 @@ std::string compare_table(const std::vector<RunRecord>& records) {
   std::string reasons;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RunRecord& record = records[i];
-    const SummaryRow& row = record.ops.size() == 1 ? record.ops[0].row : record.total;
+    const SummaryRow& row = whole_row(record);
     if (i > 0 && records[i - 1].machine != record.machine) table.rule();
     std::vector<std::string> cells = {fmt::format("{}", record.run),
                                       record.machine,
@@ -270,7 +275,7 @@ std::string compare_stacks(const std::vector<RunRecord>& records) {
     const std::vector<StackPart> stack = record.stack();
     const std::uint64_t total = all_cycles(stack);
     if (total == 0) continue;
-    const SummaryRow& row = record.ops.size() == 1 ? record.ops[0].row : record.total;
+    const SummaryRow& row = whole_row(record);
     std::vector<std::string> cells = {fmt::format("{}", record.run), record.machine,
                                       record.pattern.empty() ? pattern(row) : record.pattern,
                                       kernel_text(row)};

@@ -8,6 +8,10 @@
 
 namespace lacuna {
 
+/// What stands for a whole run: its only operation, if the run is no more than that, or the total,
+/// which of a system has the time and the joules of all its chips.
+const SummaryRow& whole_row(const RunRecord& record);
+
 /// What a run prints: a line that says what was simulated, a row for each operation and TOTAL.
 std::string run_table(const RunRecord& record);
 

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "sim/report/tables/table_runs.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -51,7 +52,7 @@ std::string sweep_table(const std::vector<RunRecord>& records, const std::vector
     std::vector<std::string> cells = {fmt::format("{}", record.run)};
     const std::vector<std::string>& place = axis_text.at(record.run);
     cells.insert(cells.end(), place.begin(), place.end());
-    append_values(cells, record.ops.size() == 1 ? record.ops[0].row : record.total);
+    append_values(cells, whole_row(record));
     table.row(std::move(cells));
   }
   return table.text();

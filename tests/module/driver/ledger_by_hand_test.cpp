@@ -88,40 +88,42 @@ constexpr double kMemory = 8 * 20e-12;  // and of streaming memory
 void expect_joules(double value, double by_hand) { EXPECT_NEAR(value, by_hand, 1e-12 * by_hand); }
 
 // Four stages of a layer, 10 micro-batches. A chip has 2 blocks: 4 MB of weights, as many of
-// gradients, 16 MB of state; the first keeps 7 inputs, the last one. Work: 4 chips, 10 times 2 + 2
+// gradients, 16 MB of state; the first keeps 7 inputs, the last one, and a layer that goes
+// backward has the input of its second block beside them. Work: 4 chips, 10 times 2 + 2
 // + 4 J, and 6 J of each update. Links: 10 times 100 B there and back, over 1 + 2 + 1 of them, as
 // chip 1 and 2 are on different rails. Host: 10 times 16 B come and 4 B of each chip go, each over
 // two ways.
 TEST(LedgerByHand, APipelineOfFour) {
   const ByHand step(plain(4, 10));
-  EXPECT_EQ(step.held(0), 4'000'000U + 4'000'000 + 16'000'000 + 7 * 100);
-  EXPECT_EQ(step.held(3), 4'000'000U + 4'000'000 + 16'000'000 + 1 * 100);
+  EXPECT_EQ(step.held(0), 4'000'000U + 4'000'000 + 16'000'000 + 7 * 100 + 100);
+  EXPECT_EQ(step.held(3), 4'000'000U + 4'000'000 + 16'000'000 + 1 * 100 + 100);
   const double bytes = 10 * 100 * 2 * (1 + 2 + 1) + 2 * 10 * 16 + 2 * 4 * 4;
   expect_joules(step.joules(), 4 * 10 * 8 + 4 * 6 + bytes * kLink);
 }
 
 // Four replicas that share weights and state, 2 micro-batches. A chip has 8 blocks: of 16 MB of
-// weights it keeps 4 and gathers 12 for each step, beside 16 MB of gradients, 64 / 4 of state and 4
-// inputs of 100 B. Gathering 16 MB puts 3 x 16 MB on links, in both steps; reducing the gradients
-// as many. Neighbours of a ring are one link apart. Nothing is gathered after the update.
+// weights it keeps 4 and gathers 12 for each step, beside 16 MB of gradients, 64 / 4 of state, 4
+// inputs of 100 B and one within a layer. Gathering 16 MB puts 3 x 16 MB on links, in both steps;
+// reducing the gradients as many. Neighbours of a ring are one link apart. Nothing is gathered
+// after the update.
 TEST(LedgerByHand, ReplicasThatShareWeights) {
   TrainingParams training = plain(1, 2);
   training.replicas = 4;
   training.rts = 4;
   training.rts_state = 4;
   const ByHand step(training);
-  EXPECT_EQ(step.held(0), 16'000'000U + 16'000'000 + 16'000'000 + 4 * 100);
+  EXPECT_EQ(step.held(0), 16'000'000U + 16'000'000 + 16'000'000 + 4 * 100 + 100);
   const double bytes = 3 * 3 * 16e6 + 4 * (2 * 2 * 16 + 2 * 4);
   expect_joules(step.joules(), 4 * (2 * 32 + 24) + bytes * kLink);
 }
 
 // One chip, 3 micro-batches, 4 inputs of 100 B that go to streaming memory and come back: it has
-// those of one micro-batch, the chip too.
+// those of one micro-batch, the chip too, and one within a layer.
 TEST(LedgerByHand, OffloadedActivations) {
   TrainingParams training = plain(1, 3);
   training.set("activations", "offloaded");
   const ByHand step(training);
-  EXPECT_EQ(step.held(0), 16'000'000U + 16'000'000 + 64'000'000 + 4 * 100);
+  EXPECT_EQ(step.held(0), 16'000'000U + 16'000'000 + 64'000'000 + 4 * 100 + 100);
   EXPECT_EQ(step.streaming(), 4U * 100);
   const double bytes = 3 * 2 * 400;
   const double host = 2 * (3 * 16 + 4);

@@ -137,8 +137,8 @@ TEST(SystemLedger, BubbleIsThatOfTheoryAndUnusedChipsAreUnused) {
   for (const char* const schedule : {"grouped", "1f1b"}) {
     for (const unsigned m : {8U, 16U, 64U}) {
       SmallTraining training;
-      training.set("training.model=bert-base").set("training.model_layers=4");
-      training.set("training.tokens=32").set("training.pipeline=4").set("training.head_stage=3");
+      training.set("training.model=bert-base").set("training.model_layers=32");
+      training.set("training.tokens=128").set("training.pipeline=4").set("training.head_stage=3");
       training.set("training.optimizer=sgd").set("training.state=chip");
       training.set("chip.ipu.tiles=1472").set("gateway.update_ms=0");
       training.set("training.accumulation=" + std::to_string(m));

@@ -26,8 +26,9 @@ TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
       "--gemm 64x64x64 --pattern unstructured:0.5 --out " +
       bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
-  // half of 64 x 64 weights, 4 bytes each
-  EXPECT_THAT(file_text(bench.path("out") + "/passes.csv"), HasSubstr(",8192,0,"));
+  // half of 64 x 64 weights are 2,048 halves with 2 B of place each, 8,192 B; the wafer's edge
+  // takes in 10,240 (io_bytes of the row), which the link has to carry
+  EXPECT_THAT(file_text(bench.path("out") + "/passes.csv"), HasSubstr(",10240,0,"));
   EXPECT_THAT(file_text(bench.path("out") + "/time_stack.csv"), HasSubstr("\n1,work,"));
   for (const std::string figure : {"pipeline", "time_stack", "memory"}) {
     EXPECT_TRUE(std::filesystem::exists(bench.path("out/figures/" + figure + ".svg")));
@@ -45,7 +46,7 @@ TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
   const Ran ran = run_real(wafer_line("run") + "--machine cs2x1 --set machines=2 --json");
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* const words :
-       {"\"passes\": [", "\"down_bytes\": 8192", "\"updated_ns\": null",
+       {"\"passes\": [", "\"down_bytes\": 10240", "\"updated_ns\": null",
         "\"quantity\": \"energy_store\"", "\"memory\": [", "\"capacity\": 4000000000000"}) {
     EXPECT_THAT(ran.out, HasSubstr(words));
   }
@@ -79,10 +80,10 @@ TEST(WaferSystemRun, OperandsMoveBetweenLayoutsAsOnOneWafer) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
-// 128 of 256 weights are kept, each 4 bytes in the stream, of its gradient, and 8 of its state; 16
-// numbers of a bias likewise. The store updates both: the wafer has no pass for the weights'
-// update. It keeps the 16 x 8 results of FP16, and has as many gradients beside them, in 16 cores
-// of 48 KiB less 8 of code.
+// 128 of 256 weights are kept, each 2 bytes and 2 of its place in the store, 2 of its gradient, and
+// 8 of its state; 16 numbers of a bias 4, 4 and 8. The edge of the wafer takes in 768 B for them.
+// The store updates both: the wafer has no pass for the weights' update. It keeps the 16 x 8
+// results of FP16, and has as many gradients beside them, in 16 cores of 48 KiB less 8 of code.
 TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   const ProgramBench bench;
   const std::string trace = bench.path("trace.csv");
@@ -100,14 +101,14 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
       trace + " --out " + bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   const std::string passes = file_text(bench.path("out") + "/passes.csv");
-  EXPECT_THAT(passes, HasSubstr("fwd.a,512,0,"));
-  EXPECT_THAT(passes, HasSubstr("bwd.a_dx,512,0,"));  // of the same weights, held once
-  EXPECT_THAT(passes, HasSubstr("bwd.a_dw,512,512,"));
+  EXPECT_THAT(passes, HasSubstr("fwd.a,768,0,"));
+  EXPECT_THAT(passes, HasSubstr("bwd.a_dx,768,0,"));  // of the same weights, held once
+  EXPECT_THAT(passes, HasSubstr("bwd.a_dw,768,256,"));
   EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
   EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
   EXPECT_THAT(file_text(bench.path("out") + "/memory.csv"),
               HasSubstr("phase,chip,weights,gradients,state,activations,working,total,capacity\n"
-                        "0,store,576,576,1152,0,0,2304,4000000000000\n"
+                        "0,store,576,320,1152,0,0,2048,4000000000000\n"
                         "0,wafer,0,0,0,256,256,512,655360\n"));
   EXPECT_NEAR(quantities(bench.path("out") + "/metrics.csv").at("energy_work"),
               joules_without(bench.path("out") + "/summary.csv", "optim"), 1e-12);

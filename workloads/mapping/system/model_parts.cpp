@@ -379,8 +379,10 @@ const LayerOp* find_row(const WorkloadTrace& trace, const Is& is) {
 /// Results of products of FP8 are FP16.
 std::uint64_t result_bytes(const LayerOp& op) { return std::max(bytes_of(op.dtype), 2U); }
 
+bool is_fp8(const LayerOp& op) { return op.dtype == DType::fp8; }
+
 /// The numbers that a row of an optimizer updates. Weights have the type that a master copy is cast
-/// to, that the row says, or that their layer has; those of FP8 products are kept as they are
+/// to, that the row says, or that their layer has; among FP8 products they are kept as they are
 /// updated. Gradients have the type of the row that makes them; FP32 norms among narrower numbers
 /// give those.
 Trained numbers_of(const LayerOp& op, const WorkloadTrace& trace, const std::string& optimizer) {
@@ -396,7 +398,7 @@ Trained numbers_of(const LayerOp& op, const WorkloadTrace& trace, const std::str
     each = bytes_of(cast->dtype);
   } else if (find_value(op.args, "weights") != nullptr) {
     each = 2;
-  } else if (forward != nullptr && bytes_of(forward->dtype) > 1) {
+  } else if (forward != nullptr && find_row(trace, is_fp8) == nullptr) {
     each = bytes_of(forward->dtype);
   }
   std::uint64_t of_gradient = gradient == nullptr ? each : result_bytes(*gradient);
