@@ -376,15 +376,12 @@ const LayerOp* find_row(const WorkloadTrace& trace, const Is& is) {
   return found == trace.ops.end() ? nullptr : &*found;
 }
 
-/// Results of products of FP8 are FP16.
-std::uint64_t result_bytes(const LayerOp& op) { return std::max(bytes_of(op.dtype), 2U); }
-
 bool is_fp8(const LayerOp& op) { return op.dtype == DType::fp8; }
 
 /// The numbers that a row of an optimizer updates. Weights have the type that a master copy is cast
 /// to, that the row says, or that their layer has; among FP8 products they are kept as they are
-/// updated. Gradients have the type of the row that makes them; FP32 norms among narrower numbers
-/// give those.
+/// updated. Gradients have the type of the row that makes them, those of norms that of
+/// the weights; products of FP8 give FP16.
 Trained numbers_of(const LayerOp& op, const WorkloadTrace& trace, const std::string& optimizer) {
   const LayerOp* const forward = find_row(
       trace, [&](const LayerOp& row) { return row.phase == Phase::fwd && row.layer == op.layer; });
@@ -401,9 +398,9 @@ Trained numbers_of(const LayerOp& op, const WorkloadTrace& trace, const std::str
   } else if (forward != nullptr && find_row(trace, is_fp8) == nullptr) {
     each = bytes_of(forward->dtype);
   }
-  std::uint64_t of_gradient = gradient == nullptr ? each : result_bytes(*gradient);
-  if (gradient != nullptr && (gradient->op == "layernorm" || gradient->op == "rmsnorm")) {
-    of_gradient = std::min(of_gradient, each);
+  std::uint64_t of_gradient = each;
+  if (gradient != nullptr && gradient->op != "layernorm" && gradient->op != "rmsnorm") {
+    of_gradient = std::max(bytes_of(gradient->dtype), 2U);
   }
   const std::uint64_t all = std::uint64_t{op.m} * op.k * op.batch;
   Trained made;

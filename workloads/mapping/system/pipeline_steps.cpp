@@ -203,10 +203,9 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
     move(made, each.chip, each.way, each.bytes, Use::streaming, kBackground);
   }
   const std::vector<Cycle> full = cycles_of_places(pass);
-  const auto at_work = static_cast<std::uint64_t>(
-      std::count_if(full.begin(), full.end(), [](Cycle each) { return each > 0; }));
+  const auto idle = static_cast<std::size_t>(std::count(full.begin(), full.end(), Cycle{0}));
   const std::uint64_t bubble =
-      at_work == 0 ? 0 : (at_work - 1) * ns(*std::max_element(full.begin(), full.end()));
+      (full.size() - idle - 1) * ns(*std::max_element(full.begin(), full.end()));
   for (unsigned place = 0; place < training_.pipeline; ++place) {
     each(place, [&](std::uint32_t chip) { made.chips[chip].bubble_ns = bubble; });
   }

@@ -272,17 +272,15 @@ void ProgramBuilder::reduce(std::size_t phase) {
   const Stages& stages = step_.phases[phase];
   Segment made = segment("reduce gradients");
   for (const unsigned chip : chips_in(stages)) {
+    const std::uint64_t all = trained_of(step_, stages, chip).gradients;
     collective(made, is_scattered() ? Collective::reduce_scatter : Collective::all_reduce,
-               replica_chips(chip, training_.replicas), trained_of(step_, stages, chip).gradients,
-               Use::all_reduce);
+               replica_chips(chip, training_.replicas), all, Use::all_reduce);
+    if (is_scattered()) {
+      give(made.memory, chip, Held::gradients, all - all / training_.rts_state);
+    }
   }
   reduce_table(made, phase);
   add(std::move(made));
-  if (!is_scattered()) return;
-  for (const unsigned chip : chips_in(stages)) {
-    const std::uint64_t all = trained_of(step_, stages, chip).gradients;
-    give(pending_, chip, Held::gradients, all - all / training_.rts_state);
-  }
 }
 
 /// A tied table that lies on two chips has two gradients, whose sum both take. Where embedding and
