@@ -476,7 +476,7 @@ class TransformerMaker {
       const std::string ln = norm("ln", x);
       std::string logits = rows_.add("gemm", "out", {v, d(), columns_}, inputs(ln));
       if (shape_.head_bias) logits = eltwise("bias", "bias", v, columns_, {logits});
-      if (shape_.scaled_logits) logits = eltwise("scale", "scale", v, columns_, {logits});
+      if (shape_.scaled_logits) logits = eltwise("logit_scale", "scale", v, columns_, {logits});
       if (shape_.logit_cap) {
         logits = eltwise("cap_scale", "scale", v, columns_, {logits});
         logits = eltwise("cap", "tanh", v, columns_, {logits});

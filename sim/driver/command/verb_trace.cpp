@@ -88,9 +88,11 @@ std::string show_flop(const WorkloadTrace& trace, const std::string& convention)
       trace.name, flop.inference, flop.training);
 }
 
+/// Of a model: its config.json, or its folder.
 bool is_file(const std::string& name) {
   std::error_code error;
-  return std::filesystem::is_regular_file(name, error);
+  return std::filesystem::is_regular_file(name, error) ||
+         std::filesystem::is_regular_file(std::filesystem::path(name) / "config.json", error);
 }
 
 int make(const Options& options, const Streams& streams) {
@@ -100,7 +102,7 @@ int make(const Options& options, const Streams& streams) {
         "found '{}' and '{}'; allowed: one NAME; options such as --embedding stand without a value",
         name, options.subjects[1]));
   }
-  if (is_file(name)) return import_files(options, streams);  // a config.json
+  if (is_file(name)) return import_files(options, streams);
   const WorkloadTrace trace = generate_workload(name, options.generator);
   deliver(trace, {command_of(options)}, options, streams);
   return kDone;

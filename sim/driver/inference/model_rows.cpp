@@ -112,8 +112,10 @@ std::vector<LayerKind> kinds_of_layers(const ModelShape& model) {
   for (std::uint32_t layer = 0; layer < model.layers; ++layer) {
     const std::uint32_t window = model.window(layer);
     const bool experts = model.has_experts(layer);
+    const bool rotates = model.rotates(layer);
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& each) {
-      return each.window == window && each.shape.has_experts(0) == experts;
+      return each.window == window && each.shape.has_experts(0) == experts &&
+             each.shape.rotates(0) == rotates;
     });
     if (same != kinds.end()) {
       same->layers.push_back(layer);
@@ -121,6 +123,7 @@ std::vector<LayerKind> kinds_of_layers(const ModelShape& model) {
     }
     LayerKind kind{model, window, {layer}};
     kind.shape.windows = window == 0 ? std::vector<std::uint32_t>() : std::vector{window};
+    kind.shape.unrotated.assign(1, !rotates);
     kind.shape.experts.dense.clear();
     if (model.experts.count != 0 && !experts) kind.shape.experts.dense = {true};
     kinds.push_back(kind);

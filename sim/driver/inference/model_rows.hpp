@@ -20,7 +20,8 @@ struct LayerKind {
   std::vector<std::uint32_t> layers;
 };
 
-/// The kinds of the layers of a model, by window and experts, in the order of their first ones.
+/// The kinds of the layers of a model, by window, rotation and experts, in the order of their first
+/// ones.
 std::vector<LayerKind> kinds_of_layers(const ModelShape& model);
 
 /// The share of a product's inputs that are not zero, by the names of rows of a layer, "ffn2". The

@@ -5,8 +5,10 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/inference/model_rows.hpp"
 #include "workloads/import/import_table.hpp"
 #include "workloads/import/model_file.hpp"
 #include "workloads/trace/layer_op.hpp"
@@ -89,6 +91,19 @@ TEST(LlamaVariants, SomeLayersOfSmolLm3AreNotRotated) {
               ThrowsMessage<TraceError>(HasSubstr("key 'no_rope_layers': error E214")));
 }
 
+// On chips one layer stands for all of its kind.
+TEST(LlamaVariants, LayersThatAreNotRotatedAreOfAnotherKind) {
+  ModelShape model = find_model_shape("llama3-8b");
+  model.layers = 5;
+  model.unrotated = {false, false, true, false, true};
+  const std::vector<LayerKind> kinds = kinds_of_layers(model);
+  ASSERT_EQ(kinds.size(), 2U);
+  EXPECT_THAT(kinds[0].layers, testing::ElementsAre(0, 1, 3));
+  EXPECT_TRUE(kinds[0].shape.rotates(0));
+  EXPECT_THAT(kinds[1].layers, testing::ElementsAre(2, 4));
+  EXPECT_FALSE(kinds[1].shape.rotates(0));
+}
+
 // 2 x 100352 x 4096 in tables; a layer 4 x 4096^2 + 3 x 4096 x 11008 + 2 x 4096 of its norms + 2 x
 // 4096 of those of queries and keys = 202391552; 32 of them and a norm of 4096.
 TEST(LlamaVariants, Olmo2NormsWhatItsBlocksGive) {
@@ -114,7 +129,7 @@ TEST(LlamaVariants, GraniteScalesEmbeddingsBlocksAndLogits) {
   const auto rows =
       rows_of(text, {{"tokens", "1"}, {"layers", "1"}, {"embedding", "1"}, {"heads", "1"}});
   for (const char* row :
-       {"fwd.embed.scale", "fwd.l0.o_scale", "fwd.l0.f_scale", "fwd.head.scale"}) {
+       {"fwd.embed.scale", "fwd.l0.o_scale", "fwd.l0.f_scale", "fwd.head.logit_scale"}) {
     EXPECT_EQ(rows.count(row), 1U) << row;
   }
 }

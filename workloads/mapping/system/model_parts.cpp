@@ -26,7 +26,7 @@ struct NameRule {
 };
 
 /// Rows that are cut, and rows of attention; others of a layer are feed-forward and whole.
-constexpr std::array<NameRule, 35> kRules = {{
+constexpr std::array<NameRule, 37> kRules = {{
     {"q", Part::attention, Cut::rows},
     {"k", Part::attention, Cut::rows},
     {"v", Part::attention, Cut::rows},
@@ -44,6 +44,7 @@ constexpr std::array<NameRule, 35> kRules = {{
     {"ctx", Part::attention, Cut::heads},
     {"o", Part::attention, Cut::columns},
     {"o_drop", Part::attention, Cut::none},
+    {"o_scale", Part::attention, Cut::none},
     {"o_add", Part::attention, Cut::none},
     {"ln1", Part::attention, Cut::none},
     {"attn_ln", Part::attention, Cut::none},
@@ -59,6 +60,7 @@ constexpr std::array<NameRule, 35> kRules = {{
     {"tokens", Part::embedding, Cut::tokens},
     {"mlm_out", Part::head, Cut::rows},
     {"out", Part::head, Cut::rows},
+    {"logit_scale", Part::head, Cut::rows},
     {"choose", Part::head, Cut::tokens},
     {"mlm_softmax", Part::head, Cut::tokens},
     {"head_softmax", Part::head, Cut::tokens},

@@ -119,6 +119,13 @@ void check_request(const Options& options) {
 /// A model by its name, or what a config.json says; `remark` gets what of that is left out.
 ModelShape shape_of(const Options& options, std::string& remark) {
   const std::string& model = *options.model;
+  if (std::filesystem::is_directory(model)) {
+    throw RequestError(
+        fmt::format("--model {}: is a folder; allowed: its config.json, with --weights for its "
+                    "zeros, or lacuna "
+                    "trace import of the folder, whose rows have those of the weights",
+                    model));
+  }
   if (!std::filesystem::is_regular_file(model)) return find_model_shape(model);
   const ModelFile file = read_model_file(read_text_file(model), model);
   ModelShape shape = file.shape;
