@@ -35,6 +35,7 @@ std::vector<std::string> added(const std::vector<std::string>& settings,
 std::string zeros_sentence(const WhyStep& as_is, const RunRecord& run) {
   const std::optional<double> gain = zeros_gain(as_is);
   if (!gain) return "";
+  if (*gain > 0.99 && *gain < 1.01) return "Zeros gain nothing: the dense run takes as long.";
   if (*gain < 1) {
     return fmt::format("Zeros lose: the dense run takes {:.2f} of the time.", *gain);
   }

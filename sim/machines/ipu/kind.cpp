@@ -38,8 +38,7 @@ std::vector<WhatIf> what_ifs() {
 std::vector<DeclaredCause> causes() {
   using Kind = DeclaredCause::Kind;
   using Law = DeclaredCause::Law;
-  return {{"the layout", Kind::layout, {}},
-          {"partial sums on few tiles and workers",
+  return {{"partial sums on few tiles and workers",
            Kind::layout,
            {"planner.sums=spread", "planner.few_workers=false"}},
           {"the exchange between tiles",
