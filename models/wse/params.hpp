@@ -278,16 +278,23 @@ struct ScalarParams : ParameterSet {
       param(this, "branch_not", 3U, range(1U, 8U), "cycles", "The same of one that is not taken.");
 };
 
-/// Set-up of tensor instructions of compiled programs, as probes of a chip and its simulator count
-/// it; the software-driven kernels use scalar.vec_issue.
+/// What a tensor instruction of a compiled program costs to start, as probes of the vendor's
+/// simulator count it (FABRICA WSE-3 characterization, sections 10d, 10i, 12c): a load for each
+/// descriptor that no register holds, the wait for the last, and what lies between the end of an
+/// instruction and the next load. Bare instructions cost 2 + 4 + 2 with two descriptors. The
+/// software-driven kernels use scalar.vec_issue.
 struct VectorParams : ParameterSet {
-  Param<unsigned> setup_descriptor = param(this, "setup_descriptor", 1U, range(0U, 8U), "cycles",
-                                           "Load of one descriptor of an operand.");
+  Param<unsigned> setup_descriptor =
+      param(this, "setup_descriptor", 1U, range(0U, 8U), "cycles",
+            "Load of a descriptor that no register holds; an operand that is the result has none.");
   Param<unsigned> setup_use =
       param(this, "setup_use", 4U, range(0U, 8U), "cycles",
             "From the load of the last descriptor to the dispatch of the instruction.");
   Param<unsigned> setup_first = param(this, "setup_first", 4U, range(0U, 8U), "cycles",
                                       "From the dispatch to the first beat.");
+  Param<unsigned> setup_next =
+      param(this, "setup_next", 2U, range(0U, 8U), "cycles",
+            "From the end of an instruction to the first load of the next one.");
   Param<unsigned> setup_scalar =
       param(this, "setup_scalar", 0U, range(0U, 16U), "cycles",
             "More for a source that is a number no register holds yet: it is brought into one.");

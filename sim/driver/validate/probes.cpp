@@ -326,8 +326,13 @@ double Probe::tiled_stencil() const {
   wse::TiledStencil job;
   job.radius = number("radius");
   std::tie(job.width, job.height) = sides("tile");
-  // the published program of the WSE-3 computes tiles of 4 x 4 on without its neighbours
-  job.waits = params_.target == Target::none || job.radius != 1 || job.width < 4 || job.height < 4;
+  if (has("program")) {
+    if (text("program") != "general_with_copy") unknown("program");
+    job.first_version = true;
+  }
+  // the published program of radius 1 computes tiles of 4 x 4 on without its neighbours on a WSE-3
+  const bool general = job.radius != 1 || job.first_version;
+  job.waits = params_.target == Target::none || general || job.width < 4 || job.height < 4;
   if (wse::tiled_stencil_bytes(job) > std::uint64_t{params_.mem.kib} * 1024) {
     throw Unsupported{"the two arrays do not fit a core"};
   }

@@ -43,28 +43,29 @@ std::vector<WhatIf> what_ifs() {
 std::vector<DeclaredCause> causes() {
   using Kind = DeclaredCause::Kind;
   using Law = DeclaredCause::Law;
-  return {{"the layout", Kind::layout, {}},
-          {"results between groups", Kind::cost, {"ws.exchange=next"}},
-          {"the issue slot of a core",
-           Kind::cost,
-           {"core.slots=2", "simd.fma16=64", "simd.fma16_32=64", "simd.fma32=64",
-            "mem.read_bits=1024", "mem.write_bits=1024"},
-           Law::hides,
-           {"compute.fma"}},
-          {"the edge", Kind::cost, {"io.gbit=10000000"}},
-          {"the start of a wavelet's task",
-           Kind::cost,
-           {"core.dispatch=0", "core.cmd_cycles=0"},
-           Law::hides,
-           {"stall.dispatch"}},
-          {"code around the arithmetic",
-           Kind::cost,
-           {"scalar.loop=0", "scalar.load=0", "scalar.imul=0", "scalar.dsr_write=0",
-            "scalar.vec_issue=0", "scalar.outer=0", "scalar.dependent=1", "scalar.branch_taken=1",
-            "scalar.branch_not=1", "simd.special_cycles=1", "vec.setup_descriptor=0",
-            "vec.setup_use=0", "vec.setup_first=0", "task.overhead=0"},
-           Law::hides,
-           {"compute.scalar", "compute.special"}}};
+  return {
+      {"the layout", Kind::layout, {}},
+      {"results between groups", Kind::cost, {"ws.exchange=next"}},
+      {"the issue slot of a core",
+       Kind::cost,
+       {"core.slots=2", "simd.fma16=64", "simd.fma16_32=64", "simd.fma32=64", "mem.read_bits=1024",
+        "mem.write_bits=1024"},
+       Law::hides,
+       {"compute.fma"}},
+      {"the edge", Kind::cost, {"io.gbit=10000000"}},
+      {"the start of a wavelet's task",
+       Kind::cost,
+       {"core.dispatch=0", "core.cmd_cycles=0"},
+       Law::hides,
+       {"stall.dispatch"}},
+      {"code around the arithmetic",
+       Kind::cost,
+       {"scalar.loop=0", "scalar.load=0", "scalar.imul=0", "scalar.dsr_write=0",
+        "scalar.vec_issue=0", "scalar.outer=0", "scalar.dependent=1", "scalar.branch_taken=1",
+        "scalar.branch_not=1", "simd.special_cycles=1", "vec.setup_descriptor=0", "vec.setup_use=0",
+        "vec.setup_first=0", "vec.setup_next=0", "vec.setup_scalar=0", "task.overhead=0"},
+       Law::hides,
+       {"compute.scalar", "compute.special"}}};
 }
 
 }  // namespace

@@ -50,6 +50,8 @@ const std::vector<TargetValue>& target_values() {
       {"vec.setup_descriptor", "1", "1", "measured", "M", kFabrica},
       {"vec.setup_use", "4", "4", "measured", "M", kFabrica},
       {"vec.setup_first", "4", "4", "measured", "M", kFabrica},
+      {"vec.setup_next", "2", "2", "measured", "M",
+       "next instruction 2 later, bare set-up of 8 and 9; FABRICA, sections 10d and 10i"},
       {"scalar.dependent", "2", "2", "measured", "M", kFabrica},
       {"scalar.branch_taken", "6", "6", "measured", "M", kFabrica},
       {"scalar.branch_not", "3", "3", "measured", "M", kFabrica},

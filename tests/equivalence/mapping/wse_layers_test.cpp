@@ -62,7 +62,7 @@ constexpr std::uint64_t kOfLayerChoices = 1001;
 constexpr std::uint64_t kOfZeros = 2001;
 
 // What a wse3 has of its own, each drawn or not.
-constexpr std::array<std::pair<const char*, const char*>, 17> kOfTheWse3{{
+constexpr std::array<std::pair<const char*, const char*>, 18> kOfTheWse3{{
     {"simd.by_rows", "true"},
     {"simd.to_register", "2"},
     {"mem.write_share", "0.6667"},
@@ -75,6 +75,7 @@ constexpr std::array<std::pair<const char*, const char*>, 17> kOfTheWse3{{
     {"vec.setup_descriptor", "1"},
     {"vec.setup_use", "4"},
     {"vec.setup_first", "4"},
+    {"vec.setup_next", "2"},
     {"task.overhead", "16"},
     {"task.completion", "3"},
     {"scalar.branch_taken", "6"},

@@ -16,7 +16,7 @@ namespace {
 
 using Direction = CoreLine::Direction;
 
-const LayerSetup kSetup;  // 6 cycles to start a move: two descriptors and the dispatch
+const LayerSetup kSetup;  // 8 cycles to start a move of two descriptors
 
 Cycle cycles_of(const std::vector<LineVector>& vectors, std::uint32_t cores) {
   const LineMove move = move_along(vectors, cores, Direction::columns, Element::fp16, kSetup);
@@ -26,24 +26,24 @@ Cycle cycles_of(const std::vector<LineVector>& vectors, std::uint32_t cores) {
   return cycles;
 }
 
-// Both start their instruction in 6 cycles. A word needs 6 from beat to beat: it issues, goes up
-// the ramp (2), over the link (1) and down (2). Four words: 6 + 6 + 4.
+// Both start their instruction in 2 + 4 + 2 cycles. A word needs 6 from beat to beat: it issues,
+// goes up the ramp (2), over the link (1) and down (2). Four words: 8 + 6 + 4.
 TEST(LineMove, ANeighbourHasAVectorAfterStartAndSixCyclesAtAWordACycle) {
-  EXPECT_EQ(cycles_of({{0, 1, 8, 0, 0}}, 2), 16U);
-  EXPECT_EQ(cycles_of({{1, 0, 8, 0, 0}}, 2), 16U);
-  EXPECT_EQ(cycles_of({{0, 1, 7, 0, 0}}, 2), 16U);  // the last word half filled
+  EXPECT_EQ(cycles_of({{0, 1, 8, 0, 0}}, 2), 18U);
+  EXPECT_EQ(cycles_of({{1, 0, 8, 0, 0}}, 2), 18U);
+  EXPECT_EQ(cycles_of({{0, 1, 7, 0, 0}}, 2), 18U);  // the last word half filled
 }
 
 // The core between passes words on in an instruction of its own: 6 more.
 TEST(LineMove, ACoreBetweenPassesWordsOnSixCyclesLater) {
-  EXPECT_EQ(cycles_of({{0, 2, 8, 0, 0}}, 3), 22U);
+  EXPECT_EQ(cycles_of({{0, 2, 8, 0, 0}}, 3), 24U);
 }
 
-// Core 1 sends its own four words for core 2 first, in cycles 6 to 9; the others have come to its
-// queue and to its link, and after 6 cycles of start it passes them on in 16 to 19; six cycles
+// Core 1 sends its own four words for core 2 first, in cycles 8 to 11; the others have come to its
+// queue and to its link, and after 8 cycles of start it passes them on in 20 to 23; six cycles
 // later core 2 takes them, at once, as it has started its second instruction while nothing came.
 TEST(LineMove, ItsOwnVectorsGoBeforeThoseOfOthersForTheSameCore) {
-  EXPECT_EQ(cycles_of({{0, 2, 8, 0, 0}, {1, 2, 8, 0, 16}}, 3), 26U);
+  EXPECT_EQ(cycles_of({{0, 2, 8, 0, 0}, {1, 2, 8, 0, 16}}, 3), 30U);
 }
 
 TEST(LineMove, WhatStaysInItsCoreTakesNothing) {

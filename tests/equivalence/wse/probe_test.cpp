@@ -57,8 +57,9 @@ TaskProgram random_program(std::uint64_t seed, const CodeCosts& costs) {
       return plan_point_stencil({pick(2, 5), pick(2, 5), pick(1, 6), pick(0, 1) == 0, pick(1, 4)},
                                 costs);
     default:
-      return plan_tiled_stencil({pick(1, 3), pick(1, 9), pick(1, 9), pick(1, 3), pick(0, 1) == 0},
-                                costs);
+      return plan_tiled_stencil(
+          {pick(1, 3), pick(1, 9), pick(1, 9), pick(1, 3), pick(0, 1) == 0, pick(0, 3) == 0},
+          costs);
   }
 }
 

@@ -15,16 +15,16 @@ namespace {
 Cycle ends_in(const TaskProgram& program) { return run_tasks(program).cycles; }
 
 TEST(DecodeEnds, AHandOver) {
-  // Sender: a test 2 + 6, two descriptors 2 + 4; in cycle 14 the first of 5 words of halves. Each
-  // is taken 6 later (ramp, hop, ramp, see LineSums); the last sent in 18: 18 + 6 + 1.
-  EXPECT_EQ(ends_in(plan_hand_over({10}, {}, {})), 25U);
+  // Sender: a test 2 + 6, two descriptors 2 + 4 + 2; in cycle 16 the first of 5 words of halves.
+  // Each is taken 6 later (ramp, hop, ramp, see LineSums); the last sent in 20: 20 + 6 + 1.
+  EXPECT_EQ(ends_in(plan_hand_over({10}, {}, {})), 27U);
 }
 
 TEST(DecodeEnds, APipeStoresAndForwards) {
-  // Three cores, one word each. All but the last send theirs in 14, taken by the next in 20 at the
-  // earliest. The second has to be set up for it: 15 + 6 = 21; then to send it: 22 + 6 = 28. The
-  // last takes the second's own in 20 and this one 6 after 28: in 34, until 35.
-  EXPECT_EQ(ends_in(plan_pipe(3, {2}, {}, {})), 35U);
+  // Three cores, one word each. All but the last send theirs in 16, taken by the next in 22 at the
+  // earliest. The second has to be set up for it: 17 + 8 = 25; then to send it: 26 + 8 = 34. The
+  // last takes the second's own in 22 and this one 6 after 34: in 40, until 41.
+  EXPECT_EQ(ends_in(plan_pipe(3, {2}, {}, {})), 41U);
 }
 
 TEST(DecodeEnds, OneColumnOfTheTailStandsForAll) {

@@ -29,22 +29,23 @@ struct LineBench {
 };
 
 TEST(LineSums, ThreeCoresInOneGroup) {
-  // All: scalar code of 10 and loads of two descriptors, 2 + 4; the ends send in cycle 16. The word
-  // is on the ramp from 17, in the router in 19, in the middle's in 20, and taken there in 22. The
-  // other end's waits until the second addition is set up: 23 + 6 = 29. Then 30 + 10 + 6 = 46: the
-  // sum is sent, and taken at both ends 6 later, as before. A stamp is taken when a beat is over.
+  // All: scalar code of 10 and the start of two descriptors, 2 + 4 + 2; the ends send in cycle 18.
+  // The word is on the ramp from 19, in the router in 21, in the middle's in 22, and taken there
+  // in 24. The other end's waits until the second addition is set up: 25 + 8 = 33. Then 34 + 10 + 8
+  // = 52: the sum is sent, and taken at both ends 6 later, as before. A stamp is taken when a beat
+  // is over.
   const TaskOutcome outcome = LineBench().run(LineSums(3, 1, 0), 1);
-  EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{53}, {47}, {53}}));
+  EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{59}, {53}, {59}}));
 }
 
 TEST(LineSums, FourCoresInTwoGroups) {
   // Groups {0, 1} and {2, 3} have their middles at 1 and 3, the upper of two; that of group 1 is
-  // the root. As above the word of 0 is taken in 22 in core 1, where it is added in place, and
-  // that of 2 in core 3. In 23 both begin the second level: 10 + 6. In 39 core 1 sends on; the word
-  // passes the router of core 2, a hop more: 39 + 7 = 46. In 47 the root begins the third: in
-  // 47 + 16 = 63 it sends, and 0 takes the sum 3 hops away in 63 + 8.
+  // the root. As above the word of 0 is taken in 24 in core 1, where it is added in place, and
+  // that of 2 in core 3. In 25 both begin the second level: 10 + 8. In 43 core 1 sends on; the word
+  // passes the router of core 2, a hop more: 43 + 7 = 50. In 51 the root begins the third: in
+  // 51 + 18 = 69 it sends, and 0 takes the sum 3 hops away in 69 + 8.
   const TaskOutcome outcome = LineBench().run(LineSums(4, 2, 0), 1);
-  EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{72}, {71}, {70}, {64}}));
+  EXPECT_EQ(outcome.stamps, (std::vector<std::vector<Cycle>>{{78}, {77}, {76}, {70}}));
 }
 
 TEST(LineSums, EveryCoreHasTheSum) {

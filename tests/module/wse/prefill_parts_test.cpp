@@ -49,14 +49,14 @@ TEST(PrefillShape, FeaturesLieAlongYAndTokensAlongX) {
 }
 
 TEST(PrefillParts, AProductIsItsStepsOfInstructions) {
-  // One core, one step: the sums are cleared, 1 + 4 of set-up and 2 beats of two numbers; the
+  // One core, one step: the sums are cleared, 1 + 4 + 2 of set-up and 2 beats of two numbers; the
   // step's test is 2 + 6; then 2 x 4 instructions of a load, 2, the dispatch, 4, and a beat. A half
   // at 0 or 2 modulo 8 and a sum at 4 or 0 are read together where they are 4 apart: of two outputs
   // one of four pairs, so six of the eight take a cycle more.
   const PartsBench bench;
   const PrefillParts parts = bench.parts(small_prefill(64, 64), 1);
-  EXPECT_EQ(bench.cycles(parts.plan_product({2, 4, 1, 1})), 7U + 8 + 8 * 7 + 6);
-  EXPECT_EQ(bench.cycles(parts.plan_product({2, 8, 1, 1})), 9U + 8 + 16 * 7 + 12);
+  EXPECT_EQ(bench.cycles(parts.plan_product({2, 4, 1, 1})), 9U + 8 + 8 * 7 + 6);
+  EXPECT_EQ(bench.cycles(parts.plan_product({2, 8, 1, 1})), 11U + 8 + 16 * 7 + 12);
 }
 
 /// The rings of the whole square and those of a few cores that take as many steps.
@@ -211,8 +211,8 @@ TEST(PrefillMemory, IsRefusedWithItsParts) {
 
 TEST(RowFill, EachCoreKeepsItsOwnAndPassesTheOthersOn) {
   // Cores 0 to 2. Core 0 has all and sends two pieces, one word each: the loop's edge 5, two
-  // descriptors and the dispatch 6, a beat: its words leave in 11 and 23. Core 1 takes the first,
-  // ready in 11, when it is there, 6 later, sends it on, takes the second as its own. Core 2 takes
+  // descriptors 2 + 4 + 2, a beat: its words leave in 13 and 27. Core 1 takes the first, ready in
+  // 13, when it is there, 6 later, sends it on, takes the second as its own. Core 2 takes
   // one. What matters: pieces that pass, 2 + 1, and are kept, 2.
   const CodeCosts costs;
   const InferenceParams params;

@@ -269,6 +269,8 @@ const std::vector<ProbeStep>& probe_steps() {
                                                    {"timer_correction", "1_cycle_per_hop"}};
   const std::map<std::string, std::string> stencil = {
       {"radius", "1"}, {"tile", "5x3"}, {"dtype", "fp32"}};
+  const std::map<std::string, std::string> wide_stencil = {
+      {"radius", "2"}, {"tile", "5x3"}, {"dtype", "fp32"}};
   const std::map<std::string, std::string> copy = {{"operation", "copy"}, {"dtype", "fp16"}};
   const std::map<std::string, std::string> half_fma = {{"operation", "fma"}, {"dtype", "fp16"}};
   const std::map<std::string, std::string> decode = {
@@ -297,6 +299,7 @@ const std::vector<ProbeStep>& probe_steps() {
       {"wse:timer.sync_hop", "3", "CS-3", "line_multicast", line, "last_receiver_shortest"},
       {"wse:vec.setup_descriptor", "8", "CS-3", "vector_operation", copy, "setup"},
       {"wse:vec.setup_first", "8", "CS-3", "vector_operation", copy, "setup"},
+      {"wse:vec.setup_next", "8", "CS-3", "stencil_star2d", wide_stencil, "cycles_per_iteration"},
       {"wse:vec.setup_scalar", "9", "CS-3", "vector_operation", half_fma, "setup"},
       {"wse:vec.setup_use", "8", "CS-3", "vector_operation", copy, "setup"},
       {"wse:llm.attention_code", "49152", "CS-3", "decode_layer_attention", decode,

@@ -15,14 +15,19 @@ struct CodeCosts {
   VectorParams vec;
   TaskCostParams task;
 
-  /// Issue slots of a vector operation before its first beat, if `descriptors` have to be loaded
-  /// and nothing before hides its way through the pipeline.
-  std::uint32_t setup(std::uint32_t descriptors) const {
-    return descriptors * vec.setup_descriptor + vec.setup_use + vec.setup_first;
-  }
-  /// The same behind another operation: loads and dispatch alone.
-  std::uint32_t next(std::uint32_t descriptors) const {
+  /// Until an operation is dispatched: the loads of descriptors that no register holds, and the
+  /// wait for the last. Without loads that is the way through the pipeline behind another
+  /// operation.
+  std::uint32_t dispatch(std::uint32_t descriptors) const {
     return descriptors * vec.setup_descriptor + vec.setup_use;
+  }
+  /// Before the first beat of an operation if nothing before hides its way through the pipeline.
+  std::uint32_t setup(std::uint32_t descriptors) const {
+    return dispatch(descriptors) + vec.setup_first;
+  }
+  /// Between the last beat of an operation and the first of the next.
+  std::uint32_t next(std::uint32_t descriptors) const {
+    return dispatch(descriptors) + (descriptors == 0 ? 0U : vec.setup_next.value());
   }
   /// A data task with so many cycles of instructions. What the core's dispatch takes is part of
   /// task.overhead; it overlaps the task before if the core can do that.

@@ -217,7 +217,7 @@ Cycle CoreCode::cycles_of(const Datapath& datapath, const std::function<void()>&
 void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
                       std::uint64_t length) {
   if (length == 0) return;
-  scalar(costs_.next(2));
+  scalar(costs_.dispatch(2));
   Instruction what = make(VectorOp::move, element, to, a, Operand(), length);
   what.thread = thread;
   flush();

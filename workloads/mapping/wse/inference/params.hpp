@@ -23,7 +23,7 @@ struct InferenceParams : ParameterSet {
       "First level of the sums along a line of cores. 0: the whole number of equal groups nearest "
       "to the root of the cores (EPCC, WaferLLM).");
   Param<unsigned> sum_step =
-      param(this, "sum_step", 50U, range(0U, 1024U), "cycles",
+      param(this, "sum_step", 42U, range(0U, 1024U), "cycles",
             "Scalar code of each of the three steps of a sum along a line before its instructions: "
             "which part a core has, and the lengths of its descriptors (chosen by W3S-AR-256).");
   Param<bool> unrolled =
@@ -38,7 +38,7 @@ struct InferenceParams : ParameterSet {
            "that stands, scalar.dsr_write for each field (inferred, confidence L). Off: each input "
            "loads both.");
   Param<unsigned> route_write = param(
-      this, "route_write", 40U, range(0U, 1024U), "cycles",
+      this, "route_write", 37U, range(0U, 1024U), "cycles",
       "Rewriting the route of a color before sums turn to another axis, five of them for a whole "
       "line, three "
       "within a band (chosen by the phases that end with it, see describe trust).");

@@ -14,20 +14,22 @@ namespace {
 
 constexpr std::uint32_t kSide = 3;  // cores
 
-/// Where the points of a core lie.
+/// Where the points of a core lie: the array of sums, then the one that is exchanged.
 struct Arrays {
+  enum Array : std::int32_t { sums, exchanged };
+
   explicit Arrays(const TiledStencil& job)
       : r(static_cast<std::int32_t>(job.radius)),
         w(static_cast<std::int32_t>(job.width)),
         h(static_cast<std::int32_t>(job.height)),
         pitch(w + 2 * r + 1) {}
 
-  /// All points of the tile, moved by (dx, dy), in array 0 or 1.
-  Operand tile(std::int32_t array, std::int32_t dx, std::int32_t dy) const {
+  /// All points of the tile, moved by (dx, dy).
+  Operand tile(Array array, std::int32_t dx, std::int32_t dy) const {
     return block(array, dx, dy, w);
   }
   /// Rows of `width` points from column x and row y on.
-  Operand block(std::int32_t array, std::int32_t x, std::int32_t y, std::int32_t width) const {
+  Operand block(Array array, std::int32_t x, std::int32_t y, std::int32_t width) const {
     const std::int32_t word = (array * (h + 2 * r) + y + r) * pitch + x + r;
     Operand operand = in_memory(static_cast<std::uint32_t>(4 * word));
     operand.inner = static_cast<std::uint32_t>(width);
@@ -39,13 +41,13 @@ struct Arrays {
     const std::int32_t out = frame ? r : 0;
     switch (side) {
       case kNorth:
-        return block(0, 0, -out, w);
+        return block(exchanged, 0, -out, w);
       case kSouth:
-        return block(0, 0, h - r + out, w);
+        return block(exchanged, 0, h - r + out, w);
       case kWest:
-        return block(0, -out, 0, r);
+        return block(exchanged, -out, 0, r);
       case kEast:
-        return block(0, w - r + out, 0, r);
+        return block(exchanged, w - r + out, 0, r);
       case kRamp:
         break;
     }
@@ -103,19 +105,18 @@ class TiledStencilPlanner {
     const auto compute = static_cast<TaskIndex>(first + 9);
     Task loop;
     loop.active = iteration == 0;
-    // the way of the first send through the pipeline; code that does not wait goes on beside it
-    if (job_.waits) loop.steps.push_back(work(costs_.vec.setup_first));
+    before_words(loop.steps);
     std::vector<TaskIndex> sends;
     std::vector<TaskIndex> takes;
     for (std::size_t side = 0; side < 4; ++side) {
       if (!there_.at(side)) continue;
       sends.push_back(static_cast<TaskIndex>(first + 1 + side));
-      loop.steps.push_back(start(side, iteration, true, sends.back()));
+      start(loop.steps, side, iteration, true, sends.back());
     }
     for (std::size_t side = 0; side < 4; ++side) {
       if (!there_.at(side)) continue;
       takes.push_back(static_cast<TaskIndex>(first + 5 + side));
-      loop.steps.push_back(start(side, iteration, false, takes.back()));
+      start(loop.steps, side, iteration, false, takes.back());
     }
     if (!job_.waits) loop.steps.push_back(activate(compute));
     program.tasks.push_back(std::move(loop));
@@ -133,7 +134,24 @@ class TiledStencilPlanner {
     program.tasks.push_back(std::move(computation));
   }
 
-  Step start(std::size_t side, std::uint32_t iteration, bool sends, TaskIndex then) const {
+  /// The program for any radius, which also stands where the radius is 1.
+  bool general() const { return job_.radius > 1 || job_.first_version; }
+
+  void before_words(std::vector<Step>& steps) const {
+    if (job_.first_version) {
+      operate(steps, 2, VectorOp::move, arrays_.tile(Arrays::exchanged, 0, 0),
+              arrays_.tile(Arrays::sums, 0, 0));
+    }
+    if (general() || !job_.waits) return;
+    // The memory sides of what is sent and received, and the way of the first send through the
+    // pipeline. A program that does not wait goes on beside it: words have those cycles.
+    steps.push_back(work(8 * costs_.vec.setup_descriptor + costs_.vec.setup_first));
+  }
+
+  /// An asynchronous move; in the general program both its descriptors are in no register.
+  void start(std::vector<Step>& steps, std::size_t side, std::uint32_t iteration, bool sends,
+             TaskIndex then) const {
+    if (general()) steps.push_back(work(costs_.dispatch(2)));
     Instruction what;
     const Port port = kSides.at(side);
     const Color color = color_of(sends ? side : (side + 2) % 4, iteration);
@@ -142,7 +160,7 @@ class TiledStencilPlanner {
     what.a = sends ? arrays_.edge(port, false) : on_fabric(color);
     what.thread = static_cast<std::uint8_t>(1 + side + (sends ? 0 : 4));
     if (job_.waits) what.activates = then;
-    return run(what);
+    steps.push_back(run(what));
   }
 
   /// Completion tasks count one after the other: load, increment, test and branch. The last has an
@@ -161,39 +179,54 @@ class TiledStencilPlanner {
     }
   }
 
-  std::vector<Step> operations() const {
-    std::vector<Step> steps;
+  /// A vector operation over the whole tile that loads so many descriptors.
+  void operate(std::vector<Step>& steps, std::uint32_t loads, VectorOp op, const Operand& to,
+               const Operand& from) const {
     Instruction what;
     what.length = job_.width * job_.height;
-    what.b = number(1);
-    const auto add = [&](VectorOp op, const Operand& to, const Operand& from) {
-      const std::uint32_t descriptors = op == VectorOp::mul ? 2 : 3;
-      const bool reloads = job_.radius > 1;
-      steps.push_back(
-          work(costs_.vec.setup_use + (reloads ? descriptors * costs_.scalar.dsr_write : 0U)));
-      what.op = op;
-      what.to = to;
-      what.a = from;
-      what.b = op == VectorOp::add ? to : number(1);
-      steps.push_back(run(what));
-    };
-    const Operand second = arrays_.tile(1, 0, 0);
-    const Operand first = arrays_.tile(0, 0, 0);
-    if (job_.radius == 1) {
-      add(VectorOp::mul, second, first);
-      for (const auto& [dx, dy] : {std::pair{0, -1}, {0, 1}, {-1, 0}, {1, 0}}) {
-        add(VectorOp::add, second, arrays_.tile(0, dx, dy));
-      }
-      add(VectorOp::mul, first, second);
-      return steps;
+    what.op = op;
+    what.to = to;
+    what.a = from;
+    if (op != VectorOp::move) what.b = op == VectorOp::add ? to : number(1);
+    steps.push_back(work(costs_.next(loads)));
+    steps.push_back(run(what));
+  }
+
+  std::vector<Step> operations() const { return general() ? with_weights() : with_two_weights(); }
+
+  /// All points around have one weight. Descriptors stay in their registers.
+  std::vector<Step> with_two_weights() const {
+    std::vector<Step> steps;
+    const Operand sums = arrays_.tile(Arrays::sums, 0, 0);
+    const Operand points = arrays_.tile(Arrays::exchanged, 0, 0);
+    operate(steps, 0, VectorOp::mul, sums, points);
+    for (const auto& [dx, dy] : {std::pair{0, -1}, {0, 1}, {-1, 0}, {1, 0}}) {
+      operate(steps, 0, VectorOp::add, sums, arrays_.tile(Arrays::exchanged, dx, dy));
     }
+    operate(steps, 0, VectorOp::mul, points, sums);
+    return steps;
+  }
+
+  /// A weight for each distance, which its four operations share, and one for the centre. An
+  /// operation in place loads what it adds to once; the last writes elsewhere.
+  std::vector<Step> with_weights() const {
+    std::vector<Step> steps;
+    const Operand sums = arrays_.tile(Arrays::sums, 0, 0);
     for (std::int32_t i = 1; i <= arrays_.r; ++i) {
-      add(i == 1 ? VectorOp::mul : VectorOp::fma, second, arrays_.tile(0, 0, -i));
-      add(VectorOp::fma, second, arrays_.tile(0, 0, i));
-      add(VectorOp::fma, second, arrays_.tile(0, -i, 0));
-      add(VectorOp::fma, second, arrays_.tile(0, i, 0));
+      steps.push_back(work(costs_.vec.setup_scalar));
+      VectorOp op = i == 1 ? VectorOp::mul : VectorOp::fma;
+      for (const auto& [dx, dy] : {std::pair{0, -i}, {0, i}, {-i, 0}, {i, 0}}) {
+        operate(steps, 2, op, sums, arrays_.tile(Arrays::exchanged, dx, dy));
+        op = VectorOp::fma;
+      }
     }
-    add(VectorOp::fma, first, second);
+    steps.push_back(work(costs_.vec.setup_scalar));
+    const Operand points = arrays_.tile(Arrays::exchanged, 0, 0);
+    if (job_.first_version) {
+      operate(steps, 2, VectorOp::fma, sums, points);
+    } else {
+      operate(steps, 3, VectorOp::fma, points, sums);
+    }
     return steps;
   }
 
