@@ -114,16 +114,12 @@ def main():
     left = dict.fromkeys(BUDGETS, 0)
     for page in pages:
         path = page.path.as_posix()
-        if path in OLD:
-            continue
         wrong += page.wrong
         places = next((each for each in BUDGETS if belongs(path, each)), None)
         if places:
             left[places] += page.words
         else:
             wrong.append(f"{path}: is in no part of the book; scripts/words.py has the parts")
-    wrong += [f"{path}: is gone; take it from the old pages in scripts/words.py"
-              for path in sorted(OLD) if not pathlib.Path(path).is_file()]
     wrong += [f"{places}: {words} words, {BUDGETS[places]} are the most"
               for places, words in left.items() if words > BUDGETS[places]]
     total = sum(page.words for page in pages)
@@ -132,9 +128,8 @@ def main():
     if "--table" in sys.argv[1:]:
         print(f"{'page':44} {'words':>6} {'code':>6} {'sentence':>9} {'paragraph':>10}")
         for page in sorted(pages, key=lambda each: -each.words):
-            old = " old" if page.path.as_posix() in OLD else ""
             print(f"{page.path.as_posix():44} {page.words:6} {page.code:6} {page.sentence:9} "
-                  f"{page.paragraph:10}{old}")
+                  f"{page.paragraph:10}")
         for places, words in left.items():
             print(f"{places:44} {words:6} of {BUDGETS[places]}")
         print(f"{'all':44} {total:6} of {BAR}, code {sum(page.code for page in pages)}")
@@ -142,11 +137,6 @@ def main():
         print(line)
     return 1 if wrong else 0
 
-
-# Pages that are not rewritten yet, for which no rule holds but that they do not grow.
-OLD = set("""
-doc/agreements.md
-""".split())
 
 if __name__ == "__main__":
     sys.exit(main())
