@@ -31,7 +31,7 @@ LOANS = [
     ("mapping/wse", 11_000, "what rows plan apart from models: lines, rings and functions; the planner of the layout search"),
     ("sim/machines", 6_000, "the six run classes of rows on a wafer"),
     ("sim/driver", 20_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
-    ("sim/report", 3_000, "the page's own answer"),
+    ("sim/report", 5_000, "the second program of each kind of figure: figure_python, figure_python_kinds"),
     ("models/wse", 4_000, "the engines that one core replaces"),
     ("models, rest", 4_000, "formulas of memory, traffic and energy of a step"),
     ("workloads, rest", 7_500, "our own zip reader, by a library; what readers of masks and of weights say alike"),

@@ -234,8 +234,9 @@ MaskBuilder prepare_n_of_m(PatternRequest& request) {
   const bool along_m = request.choice("axis", {"k", "m"}) == 1;
   const bool padded = request.flag("pad");
   if (request.problems.empty() && groups.keep > groups.of) {
-    request.fail("E214", "pattern_args", std::to_string(groups.keep),
-                 "keep, at most of = " + std::to_string(groups.of));
+    request.fail("E214", "pattern_args",
+                 std::to_string(groups.keep) + " of " + std::to_string(groups.of),
+                 "N of M with N at most M, such as 2:4");
   }
   if (along_m) {
     request.check_blocks(groups.of, 1, padded);

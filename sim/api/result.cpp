@@ -73,7 +73,7 @@ std::string Result::summary_json() const {
 std::string Result::json() const {
   return translated([&] {
     ResultHeader header;
-    header.version = lacuna::version();
+    header.version = lacuna::build_version();
     header.command = hidden_->command;
     header.workload = hidden_->workload;
     return result_text(header, hidden_->records);

@@ -116,7 +116,8 @@ struct Places {
 };
 
 /// Of a log with details: every word of it says when it was sent, and from which port.
-void add_words(const OpResult& result, const EventTracks& tracks, EventFlows& flows) {
+void add_words(const OpResult& result, const EventTracks& tracks,
+               const std::set<std::uint32_t>& units, EventFlows& flows) {
   constexpr unsigned kRamp = 4;
   constexpr std::array<unsigned, 4> kFacing{2, 3, 0, 1};
   const Places places(result.event_units);
@@ -146,6 +147,8 @@ void add_words(const OpResult& result, const EventTracks& tracks, EventFlows& fl
       continue;
     }
     const std::uint32_t* const next = places.next(word.unit, from);
+    // of a router that is not read nothing is known, not even that no word of it was meant
+    if (next != nullptr && !units.empty() && units.count(*next) == 0) continue;
     const bool sender = next != nullptr &&
                         passed.count({*next, sent, byte(word.argument, 8), kFacing.at(from)}) != 0;
     const auto place = places.place_of.find(word.unit);
@@ -197,13 +200,17 @@ void add_hops(const OpResult& result, const EventTracks& tracks, EventFlows& flo
 
 std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tracks) {
   std::map<std::uint32_t, std::vector<const Event*>> events;
-  for (const Event& event : result.events) events[event.unit].push_back(&event);
   std::set<std::uint32_t> named;  // units whose waits the log has itself
   for (const EventSpan& span : tracks.spans) {
     if (is_wait(span.what)) named.insert(span.unit);
   }
+  const std::map<std::uint32_t, std::vector<Stretch>> work = work_of(tracks);
+  for (const Event& event : result.events) {
+    const bool counts = work.count(event.unit) != 0 && named.count(event.unit) == 0;
+    if (counts) events[event.unit].push_back(&event);
+  }
   std::vector<EventWait> waits;
-  for (const auto& [unit, stretches] : work_of(tracks)) {
+  for (const auto& [unit, stretches] : work) {
     if (named.count(unit) != 0) continue;
     const std::vector<const Event*>& own = events[unit];
     for (std::size_t i = 1; i < stretches.size(); ++i) {
@@ -221,13 +228,14 @@ std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tr
   return waits;
 }
 
-EventFlows event_flows(const OpResult& result, const EventTracks& tracks) {
+EventFlows event_flows(const OpResult& result, const EventTracks& tracks,
+                       const std::set<std::uint32_t>& units) {
   EventFlows flows;
   add_exchanges(tracks, flows);
   if (tracks.words.empty()) {
     add_hops(result, tracks, flows);
   } else {
-    add_words(result, tracks, flows);
+    add_words(result, tracks, units, flows);
   }
   std::sort(flows.flows.begin(), flows.flows.end(), [](const EventFlow& a, const EventFlow& b) {
     return std::tie(a.received, a.sender, a.receiver, a.sent) <

@@ -39,6 +39,8 @@ std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tr
 /// as long from one tile to another every time, so that of the times that would fit all receptions
 /// of a pair there must be one alone. Routers: the words of a color that come from one neighbour
 /// leave in the order in which they came, if no others leave with them.
-EventFlows event_flows(const OpResult& result, const EventTracks& tracks);
+/// `units`: those that `tracks` has, if not all.
+EventFlows event_flows(const OpResult& result, const EventTracks& tracks,
+                       const std::set<std::uint32_t>& units = {});
 
 }  // namespace lacuna

@@ -54,16 +54,22 @@ Kind kind_of(const std::string& name) {
 /// One pass over a log; spans wait in `open_` for their ends.
 class Reader {
  public:
-  explicit Reader(const OpResult& result) : result_(result) {
+  Reader(const OpResult& result, const std::set<std::uint32_t>& units)
+      : result_(result), units_(units) {
     for (const std::string& name : result.event_kinds) kinds_.push_back(kind_of(name));
     for (const Kind& kind : kinds_) {
       if (kind.role == Role::opens) opened_.insert(kind.what);
       if (kind.role == Role::closes) closed_.insert(kind.what);
+      releases_ = releases_ || kind.role == Role::releases;
     }
   }
 
   EventTracks read() {
-    for (const Event& event : result_.events) take(event, kinds_.at(event.kind));
+    for (const Event& event : result_.events) {
+      const Kind& kind = kinds_.at(event.kind);
+      const bool of_all = kind.role == Role::waits || kind.role == Role::releases;
+      if (of_all || is_shown(event.unit)) take(event, kind);
+    }
     for (auto& [key, spans] : open_) {
       for (EventSpan& span : spans) finish(span, std::max(result_.cycles, span.from + 1));
     }
@@ -72,6 +78,8 @@ class Reader {
 
  private:
   using Key = std::pair<std::uint32_t, std::string>;
+
+  bool is_shown(std::uint32_t unit) const { return units_.empty() || units_.count(unit) != 0; }
 
   void take(const Event& event, const Kind& kind) {
     switch (kind.role) {
@@ -113,6 +121,10 @@ class Reader {
 
   /// The open span of the same argument, or the oldest.
   void close(const Event& event, const std::string& what) {
+    if (opened_.count(what) == 0 && !releases_) {
+      tracks_.steps.push_back({event.unit, what, event.cycle, 0, event.argument});
+      return;
+    }
     if (opened_.count(what) == 0) {
       const Cycle from = released_.count(event.unit) != 0 ? released_[event.unit] : 0;
       finish({event.unit, what, event.argument, 0, from, 0}, event.cycle);
@@ -130,8 +142,20 @@ class Reader {
 
   void release(const Event& event, const std::string& what) {
     released_[event.unit] = event.cycle;
+    Cycle last = 0;
+    for (const auto& [key, spans] : open_) {
+      if (key.second == what && !spans.empty()) last = std::max(last, spans.back().from);
+    }
     for (auto& [key, spans] : open_) {
-      if (key.second == what) end_all(key.first, what, event.cycle);
+      if (key.second != what) continue;
+      for (EventSpan& span : spans) {
+        if (span.from < last) {
+          finish({span.unit, "barrier", span.argument, 0, span.from, 0}, last);
+          span.from = last;
+        }
+        finish(span, event.cycle);
+      }
+      spans.clear();
     }
   }
 
@@ -142,6 +166,7 @@ class Reader {
   }
 
   void finish(EventSpan span, Cycle to) {
+    if (!is_shown(span.unit)) return;
     span.to = std::max(to, span.from);
     std::vector<Cycle>& ends = lanes_[{span.unit, span.what}];
     const auto free =
@@ -153,6 +178,8 @@ class Reader {
   }
 
   const OpResult& result_;
+  const std::set<std::uint32_t>& units_;
+  bool releases_ = false;  // the log has some
   std::vector<Kind> kinds_;
   std::set<std::string> opened_;
   std::set<std::string> closed_;
@@ -184,7 +211,43 @@ bool is_wait(const std::string& what) {
   return std::find(kWords.begin(), kWords.end(), what) != kWords.end();
 }
 
-EventTracks event_tracks(const OpResult& result) { return Reader(result).read(); }
+EventTracks event_tracks(const OpResult& result, const std::set<std::uint32_t>& units) {
+  return Reader(result, units).read();
+}
+
+std::optional<Layer> layer_of(const EventSpan& span) {
+  struct Booked {
+    const char* what;
+    Layer layer;
+  };
+  constexpr std::array<Booked, 21> kBooked = {{{"vertex", Layer::compute},
+                                               {"busy", Layer::compute},
+                                               {"scalar", Layer::compute},
+                                               {"send", Layer::exchange},
+                                               {"receive", Layer::exchange},
+                                               {"exchange", Layer::exchange},
+                                               {"port", Layer::exchange},
+                                               {"word", Layer::exchange},
+                                               {"carry", Layer::exchange},
+                                               {"sync", Layer::sync},
+                                               {"conflict", Layer::stall},
+                                               {"residual", Layer::stall},
+                                               {"dispatch", Layer::stall},
+                                               {"wait_room", Layer::stall},
+                                               {"wait_buffer", Layer::stall},
+                                               {"closed", Layer::stall},
+                                               {"scan", Layer::stall},
+                                               {"barrier", Layer::imbalance},
+                                               {"wait_weights", Layer::imbalance},
+                                               {"wait_sums", Layer::imbalance},
+                                               {"wait_words", Layer::imbalance}}};
+  // the microthread's beats are those of partial sums on their way
+  if (span.what == "beat") return span.argument == 0 ? Layer::compute : Layer::exchange;
+  if (span.what == "io_rate") return Layer::idle;
+  const auto found = std::find_if(kBooked.begin(), kBooked.end(),
+                                  [&](const Booked& each) { return span.what == each.what; });
+  return found == kBooked.end() ? std::nullopt : std::optional<Layer>(found->layer);
+}
 
 std::vector<std::uint32_t> matching_units(const std::vector<std::string>& names,
                                           const std::vector<std::string>& patterns) {

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "sim/report/tables/csv_files.hpp"
-#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -140,27 +139,6 @@ std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
   return all;
 }
 
-std::string pareto_table(const std::vector<RunRecord>& records, const SweepAxes& axes) {
-  const std::vector<std::uint64_t> front = pareto_front(records);
-  if (front.empty()) return "";
-  TextTable table;
-  table.column("run", "");
-  table.column("on", "", TextTable::Align::left);
-  for (const std::string& name : axes.names) table.column(name, "");
-  table.column("useful", "TFLOP/s");
-  table.column("energy", "pJ/FLOP");
-  for (const std::uint64_t index : front) {
-    const RunRecord& run = run_of(records, index);
-    std::vector<std::string> cells = {fmt::format("{}", index), run.machine};
-    const std::vector<std::string>& place = axes.places.at(index);
-    cells.insert(cells.end(), place.begin(), place.end());
-    cells.push_back(four_digits(*run.total.useful_tflops));
-    cells.push_back(four_digits(*run.total.pj_per_useful_flop));
-    table.row(std::move(cells));
-  }
-  return table.text();
-}
-
 std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
   std::vector<std::string> head = {"run", "machine"};
   for (const std::string& name : axes.names) {
@@ -179,25 +157,6 @@ std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& a
     csv += csv_line(cells);
   }
   return csv;
-}
-
-std::string sensitivity_table(const std::vector<RunRecord>& records, const SweepAxes& axes) {
-  const std::vector<Sensitivity> all = sensitivities(records, axes);
-  if (all.empty()) return "";
-  TextTable table;
-  table.column("axis", "", TextTable::Align::left);
-  table.column("groups", "");
-  table.column("time", "typical x");
-  table.column("time", "most x");
-  table.column("energy/FLOP", "typical x");
-  table.column("energy/FLOP", "most x");
-  table.column("mostly fastest at", "", TextTable::Align::left);
-  for (const Sensitivity& each : all) {
-    table.row({each.axis, fmt::format("{}", each.groups), four_digits(each.time_typical),
-               four_digits(each.time_most), four_digits(each.energy_typical),
-               four_digits(each.energy_most), each.fastest});
-  }
-  return table.text();
 }
 
 std::string sensitivity_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {

@@ -37,10 +37,8 @@ struct Sensitivity {
 std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
                                        const SweepAxes& axes);
 
-/// Tables for a terminal, and the same as CSV; empty if there is nothing to say.
-std::string pareto_table(const std::vector<RunRecord>& records, const SweepAxes& axes);
+/// As CSV; without a row if there is nothing to say.
 std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
-std::string sensitivity_table(const std::vector<RunRecord>& records, const SweepAxes& axes);
 std::string sensitivity_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
 
 }  // namespace lacuna

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -28,14 +29,10 @@ std::set<std::uint32_t> shown_units(const OpResult& result, const UnitPatterns& 
   return {units.begin(), units.end()};
 }
 
-/// What a unit does, as a class of cycles for its colour.
-Layer layer_of(const std::string& what) {
-  const auto has = [&](const char* word) { return what.find(word) != std::string::npos; };
-  if (has("sync")) return Layer::sync;
-  if (has("send") || has("receive") || has("exchange") || has("reduction") || has("port")) {
-    return Layer::exchange;
-  }
-  return has("superstep") ? Layer::idle : Layer::compute;
+/// The category of a span: the layer its cycles are booked in, or that it only holds others.
+const char* category_of(const EventSpan& span) {
+  const std::optional<Layer> layer = layer_of(span);
+  return layer ? layer_name(*layer) : "span";
 }
 
 /// A trace event, or several that belong together, of the cycles it is about.
@@ -53,16 +50,14 @@ class TimelineOp {
       : result_(op.result),
         process_(process),
         units_(shown_units(result_, units)),
-        tracks_(event_tracks(result_)) {
+        tracks_(event_tracks(result_, units_)) {
     pieces_.push_back(
         {0, 0,
          fmt::format(
              R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}}}})",
              process_, name),
          true});
-    for (const EventSpan& span : tracks_.spans) {
-      if (units_.count(span.unit) != 0) add_span(span);
-    }
+    for (const EventSpan& span : tracks_.spans) add_span(span);
     add_waits();
     add_flows();
     add_counters();
@@ -122,13 +117,13 @@ class TimelineOp {
   void add_span(const EventSpan& span) {
     if (is_wait(span.what)) {
       const std::size_t number = track(track_name(span.unit, "waits", 0), span.unit, 62);
-      pieces_.push_back(slice(number, span.what, "wait", span.from, span.to, ""));
+      pieces_.push_back(slice(number, span.what, category_of(span), span.from, span.to, ""));
       return;
     }
     const std::size_t number =
         track(track_name(span.unit, span.what, span.lane), span.unit, span.lane);
     pieces_.push_back(slice(number, fmt::format("{} {}", span.what, span.argument),
-                            layer_name(layer_of(span.what)), span.from, span.to, ""));
+                            category_of(span), span.from, span.to, ""));
     if (span.what == "send" || span.what == "receive") {
       ends_[{span.unit, span.from, span.what == "send"}] = number;
     }
@@ -136,7 +131,6 @@ class TimelineOp {
 
   void add_waits() {
     for (const EventWait& wait : event_waits(result_, tracks_)) {
-      if (units_.count(wait.unit) == 0) continue;
       const std::size_t number = track(track_name(wait.unit, "waits", 0), wait.unit, 62);
       const std::string until =
           wait.until.empty() ? "" : fmt::format(R"(,"until":"{}")", wait.until);
@@ -156,7 +150,7 @@ class TimelineOp {
   }
 
   void add_flows() {
-    const EventFlows flows = event_flows(result_, tracks_);
+    const EventFlows flows = event_flows(result_, tracks_, units_);
     std::size_t number = 0;
     for (const EventFlow& flow : flows.flows) {
       if (units_.count(flow.sender) == 0 || units_.count(flow.receiver) == 0) continue;
@@ -186,7 +180,6 @@ class TimelineOp {
   void add_counters() {
     std::map<std::pair<std::uint32_t, std::string>, std::int64_t> held;
     for (const EventStep& step : tracks_.steps) {
-      if (units_.count(step.unit) == 0) continue;
       std::int64_t& value = held[{step.unit, step.what}];
       value += step.by == 0 ? 1 : step.by;  // what only happens is counted
       add(step.cycle, step.cycle + 1,
@@ -306,11 +299,10 @@ struct Signal {
 using Signals = std::map<std::pair<std::uint32_t, std::string>, Signal>;
 
 Signals signals_of(const OpResult& result, const std::set<std::uint32_t>& units) {
-  const EventTracks tracks = event_tracks(result);
+  const EventTracks tracks = event_tracks(result, units);
   std::map<std::pair<std::uint32_t, std::string>, std::map<Cycle, std::int64_t>> changes;
   Signals signals;
   for (const EventSpan& span : tracks.spans) {
-    if (units.count(span.unit) == 0) continue;
     ++changes[{span.unit, span.what}][span.from];
     --changes[{span.unit, span.what}][span.to];
     Signal& argument = signals[{span.unit, span.what + "_argument"}];
@@ -318,7 +310,6 @@ Signals signals_of(const OpResult& result, const std::set<std::uint32_t>& units)
     argument.values[span.from] = span.argument;
   }
   for (const EventStep& step : tracks.steps) {
-    if (units.count(step.unit) == 0) continue;
     if (step.by != 0) {
       changes[{step.unit, step.what}][step.cycle] += step.by;
       continue;
@@ -419,16 +410,16 @@ std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records,
       const std::set<std::uint32_t> shown = shown_units(op.result, units);
       std::map<std::string, std::vector<PhaseSpan>> tracks;
       std::vector<std::string> order;
-      EventTracks found = event_tracks(op.result);
+      EventTracks found = event_tracks(op.result, shown);
       std::stable_sort(found.spans.begin(), found.spans.end(), [](const auto& a, const auto& b) {
         return std::pair(a.unit, a.from) < std::pair(b.unit, b.from);
       });
       for (const EventSpan& span : found.spans) {
-        // workers are inside their vertex; the superstep holds all
-        if (shown.count(span.unit) == 0 || span.what == "worker") continue;
+        const std::optional<Layer> layer = layer_of(span);
+        if (!layer) continue;
         const std::string track = op.result.event_units.at(span.unit);
         if (tracks.count(track) == 0) order.push_back(track);
-        tracks[track].push_back({track, span.what, layer_of(span.what), span.from, span.to, 1});
+        tracks[track].push_back({track, span.what, *layer, span.from, span.to, 1});
       }
       std::vector<PhaseSpan> spans;
       for (std::size_t i = 0; i < std::min(order.size(), kMostTracks); ++i) {

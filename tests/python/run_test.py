@@ -84,6 +84,17 @@ class RunTest(unittest.TestCase):
         ratio = result.cycles[2] / result.cycles[3]
         self.assertAlmostEqual(result.totals.speedup_vs_dense[3], ratio)
 
+    def test_the_answer_is_that_of_the_program(self):
+        result = lacuna.compare([small()], gemm=(64, 64, 32),
+                                pattern=["dense", "unstructured:0.25"])
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out"
+            by_program("compare", *SMALL, "--gemm", "64x64x32", "--pattern", "dense", "--pattern",
+                       "unstructured:0.25", "--out", str(out))
+            theirs = json.loads((out / "result.json").read_text(encoding="utf-8"))["answer"]
+        self.assertEqual(result.answer, theirs)
+        self.assertEqual(result.answer["points"][1]["cycles"]["mean"], result.cycles[1])
+
     def test_an_array_where_a_word_is_wanted_is_named(self):
         with self.assertRaises(lacuna.RequestError) as caught:
             lacuna.run("bow", gemm=(64, 64, 16), mask=np.ones((64, 64)))

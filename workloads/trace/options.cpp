@@ -29,13 +29,14 @@ namespace {
 
 template <class Enum, std::size_t kCount>
 Enum parse_word(const std::string& text, const std::string& option,
-                const std::array<Enum, kCount>& values) {
+                const std::array<Enum, kCount>& values, const std::string& meant = "") {
   std::vector<std::string> words;
   for (const Enum value : values) {
     words.emplace_back(word(value));
     if (words.back() == text) return value;
   }
-  fail(option, "E206", text, fmt::format("{}", fmt::join(words, ", ")), nearest(text, words));
+  fail(option, "E206", text, fmt::format("{}", fmt::join(words, ", ")),
+       nearest(meant.empty() ? text : meant, words));
 }
 
 void read_block(const std::string& text, const std::string& option, PatternSpec& spec) {
@@ -171,7 +172,13 @@ Decimal parse_density(const std::string& text, const std::string& option) {
 DType parse_dtype(const std::string& text, const std::string& option) {
   constexpr std::array<DType, 5> kValues = {DType::fp32, DType::fp16, DType::bf16, DType::fp8,
                                             DType::int8};
-  return parse_word(text, option, kValues);
+  // as other programs call them
+  std::string plain = text;
+  for (const auto& [theirs, ours] :
+       {std::pair("bfloat", "bf"), std::pair("float", "fp"), std::pair("half", "fp16")}) {
+    if (plain.rfind(theirs, 0) == 0) plain.replace(0, std::string(theirs).size(), ours);
+  }
+  return parse_word(text, option, kValues, plain);
 }
 
 Partials parse_partials(const std::string& text, const std::string& option) {

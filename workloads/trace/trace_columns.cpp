@@ -52,6 +52,15 @@ TraceHeader::TraceHeader(const CsvLine& line, const std::string& path, ProblemLi
     problems.add(
         {place(path, line.number, column), code, found, found, allowed, hint, line.number, column});
   };
+  const std::string& first = line.cells.front().text;
+  const std::size_t other = first.find_first_of(";\t");
+  if (line.cells.size() == 1 && other != std::string::npos) {
+    report_missing(Column::id);
+    report_missing(Column::op);
+    fail(1, "E102", first,
+         fmt::format("commas between the columns, not {}", first[other] == ';' ? "';'" : "tabs"));
+    return;
+  }
   for (std::size_t i = 0; i < line.cells.size(); ++i) {
     const CsvCell& cell = line.cells[i];
     const auto name = std::find(names.begin(), names.end(), cell.text);

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/driver/command/help.hpp"
 #include "sim/driver/command/model/model_options.hpp"
 #include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/trace_options.hpp"
@@ -191,8 +192,8 @@ void add_output_options(CLI::App& verb, Options& o) {
                 "say why it is not faster: run it again without its costs, and laid out otherwise")
       ->group(group);
   verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
-  verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group(group);
-  verb.add_flag("--quiet", o.quiet, "print no progress")->group(group);
+  verb.add_flag("--wide", o.wide, "all rows and columns, however many lines")->group(group);
+  verb.add_flag("--quiet", o.quiet, "print neither progress nor notes")->group(group);
   verb.add_flag("--no-cache", o.no_cache,
                 "neither use nor keep simulated parts of systems and language models, and layouts")
       ->group(group);
@@ -265,8 +266,8 @@ void add_experiment_options(CLI::App& verb, Options& o) {
       ->type_name("DIR")
       ->group("Output");
   verb.add_flag("--json", o.json, "print the summary as JSON")->group("Output");
-  verb.add_flag("--wide", o.wide, "tables with all columns, however wide")->group("Output");
-  verb.add_flag("--quiet", o.quiet, "print no progress")->group("Output");
+  verb.add_flag("--wide", o.wide, "all rows and columns, however many lines")->group("Output");
+  verb.add_flag("--quiet", o.quiet, "print neither progress nor notes")->group("Output");
 }
 
 void add_sweep(CLI::App& app, Options& o) {
@@ -351,7 +352,7 @@ void add_validate(CLI::App& app, Options& o) {
       ->type_name("DIR");
   validate.add_flag("--resume", o.resume, "go on with a validation that was interrupted");
   validate.add_flag("--wide", o.wide, "tables as wide as they are");
-  validate.add_flag("--quiet", o.quiet, "print no progress");
+  validate.add_flag("--quiet", o.quiet, "print neither progress nor notes");
 }
 
 /// An option of one value takes one: CLI11 would give it the files behind as well, as it keeps a
@@ -524,8 +525,6 @@ void parse(CLI::App& app, std::vector<std::string> arguments, Options& options) 
 
 }  // namespace
 
-const char* version() { return LACUNA_VERSION; }
-
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
   CommandLine line;
   line.options.arguments = arguments;
@@ -543,11 +542,12 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments) {
     const CLI::App* const above = verb.get_parent();
     std::string before = above == nullptr ? "" : "lacuna";
     if (above != nullptr && above != &app) before += " " + above->get_name();
-    line.text = verb.help(before);
+    line.text =
+        verb_names(verb).empty() ? help_text(verb, typed_name(verb), arguments) : verb.help(before);
   } catch (const CLI::CallForAllHelp&) {
     line.text = app.help("", CLI::AppFormatMode::All);
   } catch (const CLI::CallForVersion&) {
-    line.text = fmt::format("lacuna {}, {}\n", version(), mpi_description());
+    line.text = fmt::format("lacuna {}, {}\n", build_version(), mpi_description());
   } catch (const CLI::ArgumentMismatch& error) {
     throw RequestError(plain_mismatch(error.what(), arguments));
   } catch (const CLI::ParseError& error) {

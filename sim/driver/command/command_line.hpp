@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/driver/files/version.hpp"
 #include "sim/driver/run/options.hpp"
 
 namespace CLI {
@@ -25,8 +26,5 @@ CommandLine parse_command_line(const std::vector<std::string>& arguments);
 
 /// Declares all verbs and their options, which fill in `options`.
 void add_verbs(CLI::App& app, Options& options);
-
-/// The version of Lacuna, such as "0.1.0".
-const char* version();
 
 }  // namespace lacuna

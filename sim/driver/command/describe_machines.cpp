@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "sim/driver/command/describe_pages.hpp"
+#include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/off_chip.hpp"
@@ -165,6 +168,24 @@ std::string systems_page(const MachineTable& table, const Options& options) {
          systems_text(table, options);
 }
 
+namespace {
+
+/// What is known of chips beside their parameters; none if the configuration folder has no such
+/// file.
+std::vector<std::array<std::string, 4>> read_chips() {
+  const std::filesystem::path file = config_folder() / "chips.csv";
+  std::vector<std::array<std::string, 4>> rows;
+  if (!std::filesystem::exists(file)) return rows;
+  const ConfigTable table(file, {"name", "year", "process", "what"});
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    rows.push_back({table.text(row, "name"), table.text(row, "year"), table.text(row, "process"),
+                    table.text(row, "what")});
+  }
+  return rows;
+}
+
+}  // namespace
+
 std::string machines_text(const MachineTable& table, const Options& options) {
   TextTable list;
   list.column("name", "", Align::left);
@@ -172,14 +193,32 @@ std::string machines_text(const MachineTable& table, const Options& options) {
   list.column("what it is", "", Align::left);
   list.column("simulated", "", Align::left);
   list.column("clock", "GHz");
+  list.column("memory", "MB");
+  list.column("peak fp16", "TFLOP/s");
+  list.column("process", "", Align::left);
+  list.column("year", "");
+  const std::vector<std::array<std::string, 4>> chips = read_chips();
   for (const std::string& name : preset_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
+    const ParameterSet& parameters = machine->parameters();
     const auto kind = std::find_if(table.begin(), table.end(), [&](const MachineKind& row) {
       return machine->kind() == std::string(row.kind);
     });
-    const ParamBase* const clock = machine->parameters().find("clock");
-    list.row({name, machine->kind(), kind == table.end() ? "" : kind->what, machine->extent(),
-              clock == nullptr ? "" : clock->value_text()});
+    const auto chip =
+        std::find_if(chips.begin(), chips.end(), [&](const auto& each) { return each[0] == name; });
+    const bool known = chip != chips.end();
+    const ParamBase* const clock = parameters.find("clock");
+    const double units = machine->energy().chip_units;
+    const double kib = number_of(parameters, "tile.memory.kib") + number_of(parameters, "mem.kib");
+    const double flop = 2 * machine->energy().peak_macs;
+    list.row({name, machine->kind(),
+              known                 ? (*chip)[3]
+              : kind == table.end() ? ""
+                                    : kind->what,
+              machine->extent(), clock == nullptr ? "" : clock->value_text(),
+              kib > 0 ? four_digits(kib * units * 1024e-6) : "",
+              flop > 0 ? four_digits(flop * units * number_of(parameters, "clock") * 1e-3) : "",
+              known ? (*chip)[2] : "", known ? (*chip)[1] : ""});
   }
   return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
          shown(list, options) + systems_text(table, options) + bandwidth_text(table, options);

@@ -19,10 +19,10 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/off_chip.hpp"
+#include "sim/report/answer/answer.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/figure_why.hpp"
-#include "sim/report/figures/mean.hpp"
 #include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/scalesim_reports.hpp"
@@ -100,7 +100,7 @@ void add_file(ResultHeader& header, const std::string& path) {
 ResultHeader Output::header(const std::string& name,
                             const std::vector<WorkloadTrace>& workloads) const {
   ResultHeader header;
-  header.version = version();
+  header.version = build_version();
   header.command = reproducing_arguments(options_);
   header.workload = name;
   if (workloads.size() == 1) header.workload_path = workloads[0].path;
@@ -134,6 +134,10 @@ std::string Output::report_page(const ResultHeader& header,
   page.version = header.version;
   page.command = "lacuna " + shell_line(header.command);
   page.figures = read_figures((folder_.temporary() / "figures").string());
+  for (const auto& file : std::filesystem::directory_iterator(folder_.temporary())) {
+    if (file.is_regular_file()) page.beside.push_back(file.path().filename().string());
+  }
+  std::sort(page.beside.begin(), page.beside.end());
   return html_report(page, records);
 }
 
@@ -159,7 +163,8 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   folder_.write("host.json", host());
   const std::string why = why_csv(records);
   if (!why.empty()) folder_.write("why.csv", why);
-  if (has_several_seeds(records)) folder_.write("seeds.csv", seeds_csv(records));
+  const Answer answer = answer_of(records);
+  if (answer.has_seeds()) folder_.write("seeds.csv", seeds_csv(answer));
   for (const auto& [file, text] : files_) folder_.write(file, text);
   const bool of_system = std::any_of(
       files_.begin(), files_.end(), [](const auto& file) { return file.first == "timeline.json"; });

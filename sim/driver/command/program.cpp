@@ -70,6 +70,7 @@ int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& ma
                const Streams& streams) {
   set_known_machines(machines);
   try {
+    TextTable::fit(streams.columns);
     const CommandLine line = parse_command_line(arguments);
     TextTable::fit(line.options.wide ? 0 : streams.columns);
     if (!line.text) return delivered(streams, dispatch(line.options, machines, streams));

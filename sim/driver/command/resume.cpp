@@ -76,7 +76,7 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
                                 const std::vector<WorkloadTrace>& workloads,
                                 const std::vector<const Machine*>& machines) {
   Journal::Facts facts = std::move(about);
-  facts.emplace_back("version of lacuna", version());
+  facts.emplace_back("version of lacuna", build_version());
   for (const std::string& path : input_files(workloads)) {
     facts.emplace_back("SHA-256 of " + path, hash_of_input(path));
   }

@@ -76,6 +76,11 @@ double sigma_of(const std::string& kind) {
 
 }  // namespace
 
+std::ostream& notes(const Options& options, const Streams& streams) {
+  static std::ostream nowhere(nullptr);
+  return options.quiet ? nowhere : streams.err;
+}
+
 RunSettings run_settings(const Options& options) {
   RunSettings settings;
   if (options.seed) {
@@ -108,9 +113,9 @@ RunSettings run_settings(const Options& options) {
 Pricing make_pricing(const Options& options, const Streams& streams) {
   Pricing pricing(config_folder(), options.energy_table);
   if (!pricing.taken_from_shipped().empty()) {
-    streams.err << fmt::format("lacuna: priced as shipped, because '{}' leaves them out: {}\n",
-                               *options.energy_table,
-                               fmt::join(pricing.taken_from_shipped(), ", "));
+    notes(options, streams) << fmt::format(
+        "lacuna: priced as shipped, because '{}' leaves them out: {}\n", *options.energy_table,
+        fmt::join(pricing.taken_from_shipped(), ", "));
   }
   return pricing;
 }

@@ -76,7 +76,7 @@ void check_options(const Options& options) {
 
 ResultHeader header_of(const Options& options, const std::string& file) {
   ResultHeader header;
-  header.version = version();
+  header.version = build_version();
   header.command = reproducing_arguments(options);
   header.workload = fs::path(file).filename().string();
   header.files.emplace_back(file, sha256(read_text(file, kLongestSystem)));

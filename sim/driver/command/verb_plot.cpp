@@ -17,6 +17,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/run/experiment.hpp"
 #include "sim/driver/validate/points.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
@@ -105,6 +106,7 @@ int reprice_verb(const Options& options, const Streams& streams) {
   ResultHeader header = read_header(options.subjects.front());
   std::vector<RunRecord> records = read_result(options.subjects.front());
   for (RunRecord& record : records) pricing.reprice(record);
+  compare_with_dense(records, {});
   header.command = repriced_command(header.command, *options.energy_table);
   add_file(header, *options.energy_table);
   Output output(*options.out, options);

@@ -30,10 +30,10 @@
 #include "sim/driver/system/tables.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
 #include "sim/driver/why/why_runs.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/explain.hpp"
-#include "sim/report/figures/mean.hpp"
 #include "sim/report/tables/csv_files.hpp"
-#include "sim/report/tables/table_fair.hpp"
+#include "sim/report/tables/table_bounds.hpp"
 #include "sim/report/tables/table_runs.hpp"
 
 namespace lacuna {
@@ -109,8 +109,40 @@ void add_why(const std::vector<Point>& points, const WhyMeans& means,
   }
 }
 
-void print_comparison(const WorkloadTrace& workload, const RunSettings& settings,
-                      const std::vector<RunRecord>& records, const std::optional<Scaling>& systems,
+constexpr const char* kMore =
+    "More: --wide (all rows, columns), --explain (stack by kind, plan, bounds), --out DIR (page, "
+    "files)\n";
+
+/// The first screen of runs, its notes, and with --explain what is behind it.
+void print_answer(const std::vector<RunRecord>& records, const std::string& below,
+                  const Options& options, const Streams& streams) {
+  const Answer answer = answer_of(records);
+  std::string remarks;
+  for (const RunRecord& record : records) {
+    if (!options.wide) break;
+    remarks += remarks_text(record, records.size() == 1 ? "" : fmt::format("run {}, ", record.run));
+  }
+  const ScreenWords words{screen_title(records), options.wide, below + remarks, kMore};
+  streams.out << (records.size() == 1 ? run_screen(answer, words) : points_screen(answer, words));
+  if (!options.wide) notes(options, streams) << note_lines(answer);
+  for (const RunRecord& record : records) {
+    if (!record.why) continue;
+    streams.out << fmt::format("\nWhy run {} is not faster: {}\n\n", record.run, record.machine)
+                << why_text(*record.why);
+  }
+  if (!options.explain) return;
+  for (const RunRecord& record : records) {
+    streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
+                << stack_table(record) << (options.wide ? "" : remarks_text(record));
+    const std::string bounds =
+        csv_as_text(bounds_csv_head() + bounds_csv_rows(record, what_ifs(record.kind)));
+    if (!bounds.empty()) streams.out << "\nBounds, by its own cycle stack\n\n" << bounds;
+    streams.out << '\n' << explain_text(record);
+  }
+  streams.out << '\n' << trust_notes(records);
+}
+
+void print_comparison(const std::vector<RunRecord>& records, const std::optional<Scaling>& systems,
                       const Options& options, const Streams& streams) {
   if (options.json) {
     streams.out << summary_json(
@@ -118,30 +150,8 @@ void print_comparison(const WorkloadTrace& workload, const RunSettings& settings
         systems ? std::vector<NamedTable>{scaling_table(*systems)} : std::vector<NamedTable>{});
     return;
   }
-  const bool repeated = has_several_seeds(records);
-  streams.out << workload.name << ", seed " << settings.seed << "\n\n"
-              << compare_table(repeated ? first_seeds(records) : records) << trust_notes(records);
-  if (repeated) streams.out << "\nMeans over the seeds\n\n" << seeds_table(records);
-  streams.out << "\nWhere the cycles went\n\n"
-              << compare_stacks(first_seeds(records)) << "\nBeside each other\n\n"
-              << fair_table(records);
-  streams.out << power_text(records);
-  const std::string ranking = energy_ranking(records);
-  if (!ranking.empty()) {
-    streams.out << "\nEnergy per useful FLOP, all prices low to all prices high\n\n" << ranking;
-  }
+  print_answer(records, power_text(records), options, streams);
   if (systems) streams.out << '\n' << scaling_text(*systems);
-  for (const RunRecord& record : records) {
-    if (!record.why) continue;
-    streams.out << fmt::format("\nWhy run {} is not faster: {}, {}\n\n", record.run, record.machine,
-                               record.pattern)
-                << why_text(*record.why);
-  }
-  if (!options.explain) return;
-  for (const RunRecord& record : records) {
-    streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
-                << explain_text(record);
-  }
 }
 
 int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
@@ -201,27 +211,18 @@ void add_to_output(const SystemOutcome& system, Output& output) {
   for (Figure& figure : system.figures()) output.add_figure(std::move(figure));
 }
 
-/// The tables of `lacuna run`, or the summary as JSON.
+/// The first screen of `lacuna run`, or the summary as JSON.
 void print_run(const std::vector<RunRecord>& records, const SystemOutcome* system,
-               const Options& options, std::ostream& out) {
+               const Options& options, const Streams& streams) {
   if (options.json) {
-    out << summary_json(records, options.explain,
-                        system != nullptr ? system->tables() : std::vector<NamedTable>{});
-  } else {
-    out << run_table(records[0]) << repeated_note(records[0]) << trust_notes(records) << '\n'
-        << stack_table(records[0]);
-    const std::string bounds = bounds_table(records[0], what_ifs(records[0].kind));
-    if (!bounds.empty()) {
-      out << "\nWithout a part of its costs, by its own cycle stack\n\n" << bounds;
-    }
-    out << power_text({records[0]});
-    if (records[0].why) out << "\nWhy it is not faster\n\n" << why_text(*records[0].why);
-    if (has_several_seeds(records)) {
-      out << "\nMeans over the seeds\n\n" << seeds_table(records);
-    }
-    if (options.explain) out << '\n' << explain_text(records[0]);
-    if (system != nullptr) out << '\n' << system->text(records[0].workload);
+    streams.out << summary_json(records, options.explain,
+                                system != nullptr ? system->tables() : std::vector<NamedTable>{});
+    return;
   }
+  if (!options.wide) notes(options, streams) << repeated_note(records[0]);
+  print_answer(records, (options.wide ? repeated_note(records[0]) : "") + power_text({records[0]}),
+               options, streams);
+  if (system != nullptr) streams.out << '\n' << system->text(records[0].workload);
 }
 
 /// The finished operations of `lacuna run`, one journal for those of all its points.
@@ -247,6 +248,9 @@ class KeptRun {
       return std::move(decode_record(found->second).ops.at(0));
     };
     keeper.add = [this, first, record](std::size_t place, const OpRecord& op) {
+      // millions of events take longer to keep than to make again
+      constexpr std::size_t kMostEvents = 1000000;
+      if (op.result.events.size() > kMostEvents) return;
       RunRecord one = record;
       one.ops = {op};
       journal_->add(first + place, encode_record(one));
@@ -362,7 +366,7 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   if (output) add_layouts(records, *output);
   if (output) output->write(workload, records, streams);
   kept.remove();
-  print_run(records, system.get(), options, streams.out);
+  print_run(records, system.get(), options, streams);
   const int values = check_values(records, options, streams);
   const int status = status_of(records, true);
   return status != kDone ? status : values;
@@ -415,7 +419,7 @@ int compare_verb(const Options& options, const MachineTable& kinds, const Stream
       compare_machines(options, pointers(machines), workload, settings, streams);
   if (!done) return kDone;
   if (done->records.empty()) return done->status;
-  print_comparison(done->workload, settings, done->records, done->systems, options, streams);
+  print_comparison(done->records, done->systems, options, streams);
   const int values = check_values(done->records, options, streams);
   return done->status != kDone ? done->status : values;
 }

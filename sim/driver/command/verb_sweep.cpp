@@ -22,16 +22,14 @@
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
 #include "sim/driver/sweep/sweep.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/figures/area_front.hpp"
-#include "sim/report/figures/mean.hpp"
 #include "sim/report/sweep_study.hpp"
-#include "sim/report/tables/table_sweep.hpp"
+#include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
 
 namespace {
-
-constexpr std::size_t kMostSweepRows = 60;  // of a table on a terminal
 
 /// What the file says, and the options that may say it in its place.
 Journal::Facts sweep_facts(const Sweep& sweep, const Options& options) {
@@ -69,22 +67,27 @@ void print(const Sweep& sweep, const std::vector<RunRecord>& records, const Opti
     return;
   }
   const SweepAxes axes{sweep.axes, sweep.axis_text};
-  streams.out << sweep.name << ": " << sweep.asked << " points\n\n";
-  if (records.size() <= kMostSweepRows) {
-    streams.out << sweep_table(records, sweep.axes, sweep.axis_text) << trust_notes(records);
-  } else {
-    streams.out << "Each is a row of summary.csv, which --out writes.\n";
-  }
+  const Answer answer = answer_of(records);
+  const std::string matters = csv_as_text(sensitivity_csv(records, axes));
+  const ScreenAxes shown{sweep.axes, sweep.axis_text};
+  streams.out << points_screen(
+      answer,
+      {fmt::format("{}: {} points", sweep.name, sweep.asked), options.wide,
+       matters.empty() ? ""
+                       : "\nlongest over shortest along each axis, all else the same\n" + matters,
+       "More: --explain (Pareto fronts), --wide (all rows, all columns), --out DIR (page, "
+       "files)\n"},
+      &shown);
+  notes(options, streams) << note_lines(answer);
+  if (!options.explain) return;
   const auto section = [&](const char* title, const std::string& table) {
     if (!table.empty()) streams.out << '\n' << title << "\n\n" << table;
   };
-  if (has_several_seeds(records)) section("Means over the seeds", seeds_table(records));
   section("No other point of its machine is both faster and cheaper (Pareto front)",
-          pareto_table(records, axes));
+          csv_as_text(pareto_csv(records, axes)));
   section("No other point of its workload is both smaller and faster (Pareto front)",
-          area_front_table(records, axes));
-  section("How much each axis matters: longest over shortest, with all else the same",
-          sensitivity_table(records, axes));
+          csv_as_text(area_front_csv(records, axes)));
+  streams.out << '\n' << trust_notes(records);
 }
 
 /// What a sweep says of its points together, as files of its result.

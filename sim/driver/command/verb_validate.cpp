@@ -127,7 +127,7 @@ struct Report {
 
 ResultHeader header_of(const ValidateOptions& options) {
   ResultHeader header;
-  header.version = version();
+  header.version = build_version();
   header.command = options.command;
   header.workload = "validation points";
   std::vector<std::filesystem::path> files(options.points.begin(), options.points.end());
@@ -169,7 +169,7 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
 std::unique_ptr<Journal> journal_of(const ValidateOptions& options, const ValidationPlan& plan,
                                     const MachineTable& table, const ResultFolder& folder,
                                     std::ostream& said) {
-  Journal::Facts facts = {{"version of lacuna", version()},
+  Journal::Facts facts = {{"version of lacuna", build_version()},
                           {"arguments", shell_line(options.command)}};
   for (const auto& [name, hash] : header_of(options).files) facts.emplace_back(name, hash);
   facts.emplace_back("simulations and parameters",

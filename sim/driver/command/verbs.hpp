@@ -30,6 +30,10 @@ struct Streams {
   std::size_t columns = 0;  // letters of a line of `out`; 0: as many as there are
 };
 
+/// Where remarks on results go: to `err`, or with --quiet nowhere. What is odd about a request is
+/// said even so.
+std::ostream& notes(const Options& options, const Streams& streams);
+
 /// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
 int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams);

@@ -11,21 +11,20 @@
 #include <type_traits>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/result/result_answer.hpp"
 #include "sim/driver/result/result_cells.hpp"
 #include "sim/driver/result/result_explain.hpp"
 #include "sim/driver/result/result_row.hpp"
 #include "sim/driver/result/result_size.hpp"
 #include "sim/driver/result/result_trust.hpp"
 #include "sim/driver/result/result_why.hpp"
+#include "sim/report/layers.hpp"
 
 namespace lacuna {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array<Layer, 6> kLayers = {Layer::compute, Layer::exchange,  Layer::sync,
-                                          Layer::stall,   Layer::imbalance, Layer::idle};
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
@@ -369,6 +368,7 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
   for (const auto& [path, hash] : header.files) {
     json["files"].push_back({{"path", path}, {"sha256", hash}});
   }
+  if (!records.empty()) json["answer"] = answer_json(answer_of(records));
   json["runs"] = Json::array();
   for (const RunRecord& record : records) json["runs"].push_back(record_json(record));
   json["explanations"] = take_explanations(json["runs"]);

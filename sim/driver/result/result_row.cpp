@@ -65,7 +65,25 @@ void for_each_late_cell(Row& row, const Visit& visit) {
   visit("time_high_s", row.time_high_s);
   visit("speedup_low", row.speedup_low);
   visit("speedup_high", row.speedup_high);
-  visit("trust", row.trust);
+}
+
+/// A range as three cells: NAME, NAME_low, NAME_high, `unit` at the end of each.
+void write_range(Json& json, const std::string& name, const std::string& unit,
+                 const std::optional<JouleRange>& range) {
+  json[name + unit] = range ? Json(range->nominal) : Json(nullptr);
+  json[name + "_low" + unit] = range ? Json(range->low) : Json(nullptr);
+  json[name + "_high" + unit] = range ? Json(range->high) : Json(nullptr);
+}
+
+void read_range(const Json& json, const std::string& name, const std::string& unit,
+                std::optional<JouleRange>& range) {
+  std::optional<double> nominal;
+  if (!json.contains(name + unit)) return;  // of an older Lacuna
+  take(json, (name + unit).c_str(), nominal);
+  if (!nominal) return;
+  range = JouleRange{0, *nominal, 0};
+  take(json, (name + "_low" + unit).c_str(), range->low);
+  take(json, (name + "_high" + unit).c_str(), range->high);
 }
 
 struct Write {
@@ -84,10 +102,10 @@ struct Write {
 Json row_json(const SummaryRow& row, const std::vector<std::string>& varying) {
   Json json = Json::object();
   for_each_cell(row, Write{json});
-  json["energy_j"] = row.energy_j ? Json(row.energy_j->nominal) : Json(nullptr);
-  json["energy_low_j"] = row.energy_j ? Json(row.energy_j->low) : Json(nullptr);
-  json["energy_high_j"] = row.energy_j ? Json(row.energy_j->high) : Json(nullptr);
+  write_range(json, "energy", "_j", row.energy_j);
   for_each_late_cell(row, Write{json});
+  write_range(json, "energy_vs_dense", "", row.energy_vs_dense);
+  json["trust"] = or_null(row.trust);
   json["status"] = status_name(row.status);
   json["reason"] = or_null(row.reason);
   for (std::size_t i = 0; i < varying.size(); ++i) json[varying[i]] = row.varying.at(i);
@@ -97,15 +115,10 @@ Json row_json(const SummaryRow& row, const std::vector<std::string>& varying) {
 SummaryRow parse_row(const Json& json, const std::vector<std::string>& varying) {
   SummaryRow row;
   for_each_cell(row, [&](const char* key, auto& member) { take(json, key, member); });
-  std::optional<double> nominal;
-  take(json, "energy_j", nominal);
-  if (nominal) {
-    row.energy_j = JouleRange{};
-    row.energy_j->nominal = *nominal;
-    take(json, "energy_low_j", row.energy_j->low);
-    take(json, "energy_high_j", row.energy_j->high);
-  }
+  read_range(json, "energy", "_j", row.energy_j);
   for_each_late_cell(row, [&](const char* key, auto& member) { take(json, key, member); });
+  read_range(json, "energy_vs_dense", "", row.energy_vs_dense);
+  take(json, "trust", row.trust);
   for (const Status status : kStatuses) {
     if (json.at("status") == status_name(status)) row.status = status;
   }

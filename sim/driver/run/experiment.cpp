@@ -102,9 +102,24 @@ void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
   }
 }
 
+/// Joules over those of a dense run: nominal, and the ends of the three corners. Prices are alike
+/// in both, so that it is a narrower range than that of either.
+std::optional<JouleRange> over(const std::optional<JouleRange>& joules,
+                               const std::optional<JouleRange>& dense) {
+  if (!joules || !dense) return std::nullopt;
+  JouleRange ratio;
+  for (const Corner corner : kCorners) {
+    if (!(dense->at(corner) > 0)) return std::nullopt;
+    ratio.at(corner) = joules->at(corner) / dense->at(corner);
+  }
+  const auto [low, high] = std::minmax({ratio.low, ratio.nominal, ratio.high});
+  return JouleRange{low, ratio.nominal, high};
+}
+
 void compare_run(RunRecord& run, const DenseRows& dense) {
   double seconds = 0;
   double flop = 0;
+  std::optional<JouleRange> joules = JouleRange{};
   bool all = !run.ops.empty();
   const std::string machine = machine_key(run);
   for (OpRecord& op : run.ops) {
@@ -116,6 +131,9 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
     const double partner_s = *partner->time_s;
     op.row.dense_tflops = partner->useful_tflops;
     if (*op.row.time_s > 0) op.row.speedup_vs_dense = partner_s / *op.row.time_s;
+    op.row.energy_vs_dense = over(op.row.energy_j, partner->energy_j);
+    if (!partner->energy_j) joules.reset();
+    if (joules) joules->add(*partner->energy_j);
     seconds += partner_s;
     flop += static_cast<double>(partner->useful_flop.value_or(0));
   }
@@ -124,9 +142,11 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
   if (whole != dense.totals.end()) {  // of a system more than its rows
     seconds = *whole->second.time_s;
     flop = static_cast<double>(whole->second.useful_flop.value_or(0));
+    joules = whole->second.energy_j;
   }
   if (flop > 0) run.total.dense_tflops = flop / seconds * 1e-12;
   run.total.speedup_vs_dense = seconds / *run.total.time_s;
+  run.total.energy_vs_dense = over(run.total.energy_j, joules);
 }
 
 /// Says in the result that no hardware is like this machine, if a setting makes it so.
@@ -398,7 +418,9 @@ std::string repeated_note(const RunRecord& record) {
   }
   if (same == 0) return "";
   return fmt::format(
-      "{} of {} operations have the shape, types and mask of an earlier one: simulated once\n",
+      "lacuna: note: {} of {} operations have the shape, types and mask of an earlier one: "
+      "simulated "
+      "once\n",
       same, record.ops.size());
 }
 

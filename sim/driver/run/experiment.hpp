@@ -95,11 +95,11 @@ LayerOp dense_form(const LayerOp& op);
 /// Gives all rows of `record` the point's columns of what varies.
 void add_varying(RunRecord& record, const Point& point);
 
-/// Fills dense_tflops and speedup_vs_dense of all `records` from the dense operations among them
-/// and in `extra`: same machine, parameters and layout, shape, types, batch and residency that is
-/// asked for. The same row of the same workload, dense throughout, comes first; then, of a dense
-/// row, it itself; then any of the shape. A row without such a partner, and a total with such a
-/// row, stays as it is.
+/// Fills dense_tflops, speedup_vs_dense and energy_vs_dense of all `records` from the dense
+/// operations among them and in `extra`: same machine, parameters and layout, shape, types, batch
+/// and residency that is asked for. The same row of the same workload, dense throughout, comes
+/// first; then, of a dense row, it itself; then any of the shape. A row without such a partner, and
+/// a total with such a row, stays as it is.
 void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRecord>& extra);
 
 /// The dense workloads that compare_with_dense() would miss, each once for each machine: whole, as

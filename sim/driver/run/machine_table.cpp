@@ -55,6 +55,13 @@ ScopedSetting parse_scoped(const std::string& text) {
         fmt::format("--set: '{}' is a parameter of the chips of {}, and set as {}{}",
                     scoped.setting.path, machine->name(), kChipPrefix, scoped.setting.path));
   }
+  for (const MachineKind& kind : known_machines()) {
+    if (find_parameter(*kind.make(kind.kind), scoped.setting.path) == nullptr) continue;
+    throw ParameterError(fmt::format("--set: '{}' is a parameter of machines of kind {}, {}; {} {}",
+                                     scoped.setting.path, kind.kind, kind.what,
+                                     fmt::join(names, ", "),
+                                     names.size() == 1 ? "is another kind" : "are other kinds"));
+  }
   throw ParameterError(fmt::format("--set: there is no parameter '{}'{}", scoped.setting.path,
                                    hint_of(scoped.setting.path, paths)));
 }

@@ -142,6 +142,7 @@ void Pricing::reprice(RunRecord& run) const {
   const JouleRange joules_before = total_of(run.ops).energy_j.value_or(JouleRange());
   for (OpRecord& op : run.ops) {
     if (op.row.status == Status::ok) price(run.kind, params, run.silicon, op);
+    op.row.energy_vs_dense.reset();
   }
   const SummaryRow before = run.total;
   const SummaryRow rows = total_of(run.ops);

@@ -7,8 +7,18 @@
 
 namespace lacuna {
 
+namespace {
+
+constexpr double kSecondsOfALine = 10;
+
+}  // namespace
+
 Progress::Progress(std::ostream& out, bool quiet, bool terminal, std::size_t steps)
-    : out_(out), quiet_(quiet || steps < 2), terminal_(terminal), steps_(steps) {}
+    : out_(out),
+      quiet_(quiet || steps < 2),
+      terminal_(terminal),
+      steps_(steps),
+      next_line_(kSecondsOfALine) {}
 
 double Progress::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -19,7 +29,8 @@ void Progress::step(const std::string& what) {
   if (quiet_) return;
   const std::string count = fmt::format("{} of {}", done_, steps_);
   if (!terminal_) {
-    if (done_ * 10 / steps_ == (done_ - 1) * 10 / steps_) return;  // a line for each tenth
+    if (seconds() < next_line_) return;
+    next_line_ = seconds() + kSecondsOfALine;
     out_ << "lacuna: " << count << " done: " << what << '\n';
     return;
   }

@@ -9,7 +9,7 @@
 namespace lacuna {
 
 /// Says on a terminal, in one line that is written over, how far long work is; elsewhere a line
-/// for each step, ten at most. The only place that looks at a clock, and nothing of it reaches a
+/// every ten seconds. The only place that looks at a clock, and nothing of it reaches a
 /// result.
 class Progress {
  public:
@@ -30,6 +30,7 @@ class Progress {
   bool terminal_;
   std::size_t steps_;
   std::size_t done_ = 0;
+  double next_line_;  // seconds from the start
   std::size_t width_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -126,6 +126,12 @@ class Result:
         their names alone."""
         return self._own.command
 
+    @functools.cached_property
+    def answer(self) -> dict:
+        """What the runs say together, as the terminal, the page and result.json have it: sentences,
+        points with means over seeds, winners as places in `points`, ranks of energy, notes."""
+        return self.to_dict()["answer"]
+
     def to_dict(self) -> dict:
         """All of result.json."""
         return json.loads(self._own.json())

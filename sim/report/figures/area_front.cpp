@@ -8,7 +8,6 @@
 
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
-#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -75,30 +74,6 @@ std::vector<AreaGroup> area_groups(const std::vector<const SummaryRow*>& totals)
                groups.end());
   for (AreaGroup& group : groups) find_front(group);
   return groups;
-}
-
-std::string area_front_table(const std::vector<RunRecord>& records, const SweepAxes& axes) {
-  const std::vector<AreaGroup> groups = groups_of(records);
-  if (groups.empty()) return "";
-  TextTable table;
-  table.column("run", "");
-  table.column("of", "", TextTable::Align::left);
-  for (const std::string& name : axes.names) table.column(name, "");
-  table.column("silicon", "mm2");
-  table.column("time", "us");
-  table.column("per area", "GFLOP/s/mm2");
-  for (const AreaGroup& group : groups) {
-    for (const SummaryRow* const row : group.front) {
-      std::vector<std::string> cells = {fmt::format("{}", row->run), group.label};
-      const std::vector<std::string>& place = axes.places.at(row->run);
-      cells.insert(cells.end(), place.begin(), place.end());
-      cells.push_back(four_digits(*row->silicon_mm2));
-      cells.push_back(four_digits(*row->time_s * 1e6));
-      cells.push_back(row->gflops_per_mm2 ? four_digits(*row->gflops_per_mm2) : "");
-      table.row(std::move(cells));
-    }
-  }
-  return table.text();
 }
 
 std::string area_front_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {

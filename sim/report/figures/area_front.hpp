@@ -20,8 +20,7 @@ struct AreaGroup {
 /// The groups of `totals` (rows TOTAL) that have two areas or more; what failed is in none.
 std::vector<AreaGroup> area_groups(const std::vector<const SummaryRow*>& totals);
 
-/// The fronts as a table for a terminal and as CSV; empty if silicon does not differ.
-std::string area_front_table(const std::vector<RunRecord>& records, const SweepAxes& axes);
+/// The fronts as CSV; empty if silicon does not differ.
 std::string area_front_csv(const std::vector<RunRecord>& records, const SweepAxes& axes);
 
 }  // namespace lacuna

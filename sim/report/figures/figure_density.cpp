@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/report/answer/mean.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
-#include "sim/report/figures/mean.hpp"
 
 namespace lacuna {
 

@@ -7,13 +7,11 @@
 
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
+#include "sim/report/layers.hpp"
 
 namespace lacuna {
 
 namespace {
-
-constexpr std::array<Layer, 6> kLayers{Layer::compute, Layer::exchange,  Layer::sync,
-                                       Layer::stall,   Layer::imbalance, Layer::idle};
 
 /// The components of a breakdown of energy, in the order they are stacked.
 constexpr std::array<std::pair<const char*, const char*>, 11> kComponents{

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "sim/report/figures/figure_style.hpp"
@@ -15,47 +14,12 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::array<Layer, 6> kLayers{Layer::compute, Layer::exchange,  Layer::sync,
-                                       Layer::stall,   Layer::imbalance, Layer::idle};
-
-std::string time_text(double seconds) {
-  if (seconds >= 1) return four_digits(seconds) + " s";
-  if (seconds >= 1e-3) return four_digits(seconds * 1e3) + " ms";
-  return four_digits(seconds * 1e6) + " us";
-}
-
-std::string pattern_of(const RunRecord& run) {
-  if (!run.pattern.empty()) return run.pattern;
-  if (run.total.pattern.empty()) return run.workload;
-  return run.total.density && run.total.pattern != "dense"
-             ? fmt::format("{} at {}", run.total.pattern, short_number(*run.total.density))
-             : run.total.pattern;
-}
-
-std::string name_of(const RunRecord& run) {
-  std::string name = run.machine + ", " + pattern_of(run);
-  for (std::size_t i = 0; i < run.varying.size() && i < run.total.varying.size(); ++i) {
-    name += fmt::format(", {} {}", run.varying[i], run.total.varying[i]);
-  }
-  return name;
-}
-
-double share(const std::vector<StackPart>& stack, Layer layer) {
-  double all = 0;
-  double own = 0;
-  for (const StackPart& part : stack) {
-    all += static_cast<double>(part.cycles);
-    if (part.layer == layer) own += static_cast<double>(part.cycles);
-  }
-  return all > 0 ? own / all : 0;
-}
-
 /// A bar of the layers, which is read out as numbers.
-std::string bar_html(const std::vector<StackPart>& stack) {
+std::string bar_html(const Waits& waits) {
   std::string bar;
   std::string said;
   for (const Layer layer : kLayers) {
-    const double percent = 100 * share(stack, layer);
+    const double percent = 100 * waits.share(layer);
     if (percent < 0.05) continue;
     bar +=
         fmt::format("<i style=\"width:{:.1f}%;background:{}\"></i>", percent, layer_colour(layer));
@@ -75,134 +39,61 @@ std::string key_html() {
   return text + "</p>\n";
 }
 
-bool is_ok(const RunRecord& run) { return run.total.status == Status::ok && run.total.time_s; }
-
-/// What is longer or shorter than all others; nothing if no run has it.
-template <class Value>
-const RunRecord* best(const std::vector<RunRecord>& records, const Value& value) {
-  const RunRecord* found = nullptr;
-  for (const RunRecord& run : records) {
-    const std::optional<double> own = is_ok(run) ? value(run) : std::nullopt;
-    if (own && (found == nullptr || *own < *value(*found))) found = &run;
-  }
-  return found;
+HtmlCell number(const std::optional<Mean>& mean, double scale) {
+  return mean ? HtmlCell{mean_text(mean, scale), fmt::format("{}", mean->mean * scale)}
+              : HtmlCell{};
 }
 
-/// Sentences that say the most of it.
-std::string sentences(const std::vector<RunRecord>& records) {
-  std::string text;
-  const RunRecord* const fastest =
-      best(records, [](const RunRecord& run) { return run.total.time_s; });
-  if (fastest == nullptr) return "<p>No run has finished.</p>\n";
-  const std::string who = html_escaped(name_of(*fastest));
-  const std::string time = time_text(*fastest->total.time_s);
-  text += records.size() > 1 ? fmt::format("<p>Shortest: <b>{}</b>, {}.", who, time)
-                             : fmt::format("<p><b>{}</b>: {}.", who, time);
-  const RunRecord* const gain = best(records, [](const RunRecord& run) -> std::optional<double> {
-    if (!run.total.speedup_vs_dense || run.total.pattern == "dense") return std::nullopt;
-    return -*run.total.speedup_vs_dense;
-  });
-  if (gain != nullptr) {
-    const double factor = *gain->total.speedup_vs_dense;
-    text += factor > 1 ? fmt::format(
-                             " Zeros gave most on <b>{}</b>: {} times as fast as its own "
-                             "dense run.",
-                             html_escaped(name_of(*gain)), four_digits(factor))
-                       : fmt::format(
-                             " No pattern was faster than its machine's dense run; nearest "
-                             "came <b>{}</b>, {} of its speed.",
-                             html_escaped(name_of(*gain)), four_digits(factor));
-  }
-  const RunRecord* const thrifty = best(records, [](const RunRecord& run) -> std::optional<double> {
-    return run.total.pj_per_useful_flop;
-  });
-  if (thrifty != nullptr && records.size() > 1) {
-    text += fmt::format(" Least energy for a useful FLOP: <b>{}</b>, {} pJ.",
-                        html_escaped(name_of(*thrifty)),
-                        four_digits(*thrifty->total.pj_per_useful_flop));
-  }
-  return text + "</p>\n";
+HtmlCell range(const std::optional<EnergyRange>& range) {
+  if (!range) return {};
+  const std::string text = range_cell(range->low, range->high);
+  return {text, text};
 }
 
 }  // namespace
 
-std::string report_title(const std::vector<RunRecord>& records) {
-  std::vector<std::string> workloads;
-  std::vector<std::string> machines;
-  const auto add = [](std::vector<std::string>& names, const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  for (const RunRecord& run : records) {
-    add(workloads, run.workload);
-    add(machines, run.machine);
-  }
-  if (records.empty()) return "Lacuna report";
-  const std::string what = workloads.size() > 2 ? fmt::format("{} workloads", workloads.size())
-                                                : fmt::format("{}", fmt::join(workloads, " and "));
-  if (machines.size() > 3) return fmt::format("{} on {} machines", what, machines.size());
-  const std::string last = machines.back();
-  machines.pop_back();
-  return machines.empty() ? fmt::format("{} on {}", what, last)
-                          : fmt::format("{} on {} and {}", what, fmt::join(machines, ", "), last);
-}
-
-std::string what_limits(const RunRecord& run) {
-  const std::vector<StackPart> stack = run.stack();
-  const StackPart* largest = nullptr;
-  double all = 0;
-  for (const StackPart& part : stack) {
-    all += static_cast<double>(part.cycles);
-    if (part.layer == Layer::compute) continue;
-    if (largest == nullptr || part.cycles > largest->cycles) largest = &part;
-  }
-  if (largest == nullptr || largest->cycles == 0) return stack.empty() ? "" : "arithmetic";
-  const double percent = 100 * static_cast<double>(largest->cycles) / all;
-  if (static_cast<double>(largest->cycles) < share(stack, Layer::compute) * all / 2) {
-    return fmt::format("arithmetic, {:.0f} %; then {}: {}, {:.0f} %",
-                       100 * share(stack, Layer::compute), layer_name(largest->layer),
-                       largest->kind, percent);
-  }
-  return fmt::format("{}: {}, {:.0f} %", layer_name(largest->layer), largest->kind, percent);
-}
-
-std::string answer_html(const std::vector<RunRecord>& records) {
-  HtmlTable table(
-      {"run", "machine", "pattern", "where the cycles went", "what limits", "time (us)", "speed-up",
-       "useful TFLOP/s", "energy (uJ)", "pJ per useful FLOP", "pJ, low to high"},
-      5);
-  for (const RunRecord& run : records) {
-    const auto number = [](const std::optional<double>& value, double scale = 1) {
-      return value ? HtmlCell{four_digits(*value * scale), fmt::format("{}", *value * scale)}
-                   : HtmlCell{};
+std::string answer_html(const Answer& answer, const std::string& figure) {
+  HtmlTable table({"run", "machine", "pattern", "where cores waited", "largest parts", "time (us)",
+                   "speed-up", "energy over dense", "low to high", "useful TFLOP/s",
+                   "silicon (mm2)", "energy (uJ)", "pJ per useful FLOP", "pJ, low to high"},
+                  5);
+  for (const AnswerPoint& point : answer.points) {
+    const auto cell = [&](Quantity which) {
+      const QuantityWords& words = quantity_words().at(static_cast<std::size_t>(which));
+      return number(point.mean(which), words.scale);
     };
-    const SummaryRow& total = run.total;
-    std::string range;
-    if (total.energy_j && total.useful_flop.value_or(0) > 0) {
-      const double scale = 1e12 / static_cast<double>(*total.useful_flop);
-      range = fmt::format("{} to {}", four_digits(total.energy_j->low * scale),
-                          four_digits(total.energy_j->high * scale));
-    }
-    std::optional<double> joules;
-    if (total.energy_j) joules = total.energy_j->nominal;
-    const std::string why = total.status == Status::ok
-                                ? what_limits(run)
+    const SummaryRow& total = point.run().total;
+    const std::string why = point.is_ok()
+                                ? largest_text(point.waits)
                                 : std::string(status_name(total.status)) + ": " + total.reason;
-    const std::string id = fmt::format("{}", run.run);
-    const std::string name = pattern_of(run);
+    const std::string id = fmt::format("{}", point.run().run);
+    const auto area = point.silicon_mm2 ? HtmlCell{four_digits(point.silicon_mm2->nominal),
+                                                   fmt::format("{}", point.silicon_mm2->nominal)}
+                                        : HtmlCell{};
     table.row(
         {{id, id},
-         {run.machine, run.machine},
-         {name, name},
-         {bar_html(run.stack()), fmt::format("{:.4f}", share(run.stack(), Layer::compute)), true},
+         {point.run().machine, point.run().machine},
+         {point.pattern, point.pattern},
+         {bar_html(point.waits), fmt::format("{:.4f}", point.waits.share(Layer::compute)), true},
          {why, why},
-         number(total.time_s, 1e6),
-         number(total.speedup_vs_dense),
-         number(total.useful_tflops),
-         number(joules, 1e6),
-         number(total.pj_per_useful_flop),
-         {range, range}});
+         cell(Quantity::time),
+         cell(Quantity::speedup),
+         cell(Quantity::energy_vs_dense),
+         range(point.energy_vs_dense),
+         cell(Quantity::useful),
+         area,
+         cell(Quantity::energy),
+         cell(Quantity::energy_per_flop),
+         range(point.energy_per_flop)});
   }
-  return sentences(records) + key_html() + table.text();
+  std::string text = "<p>";
+  for (const std::string& sentence : sentences(answer)) {
+    text += (text.size() > 3 ? " " : "") + html_escaped(sentence);
+  }
+  text += "</p>\n";
+  const std::string energy = energy_rank_text(answer);
+  if (!energy.empty()) text += fmt::format("<p>{}</p>\n", html_escaped(energy));
+  return text + figure + key_html() + table.text();
 }
 
 }  // namespace lacuna

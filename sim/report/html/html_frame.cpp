@@ -16,6 +16,7 @@ constexpr const char* kStyle = R"(<style>
 @media (prefers-color-scheme: dark) {
   :root { --ink: #ddd; --paper: #17191c; --soft: #24272b; --rule: #3a3e44; --dim: #aaa;
           --link: #7cc0f5; }
+  figure img { filter: invert(.91) hue-rotate(180deg); }
 }
 body { font: 15px/1.45 Arial, Helvetica, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 78rem; margin: 1.5rem auto; padding: 0 1rem; }
@@ -59,6 +60,7 @@ details { margin: .6rem 0; }
 @media print {
   .bar i, .key i { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   nav, input.filter { display: none; }
+  figure img { filter: none; }
   body { max-width: none; margin: 0; color: #000; background: #fff; }
   .wide { overflow: visible; } table { font-size: 6.5pt; } th, td { padding: .1rem .25rem;
   white-space: normal; } figure, tr { break-inside: avoid; }

@@ -4,17 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/tokenizer.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <sstream>
 
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/html/html_answer.hpp"
 #include "sim/report/html/html_captions.hpp"
 #include "sim/report/html/html_frame.hpp"
+#include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -84,47 +83,25 @@ void append(std::vector<Cell>& cells, const std::vector<Cell>& more) {
 
 constexpr std::size_t kMostRows = 400;  // of the tables behind the answer
 
-std::string runs_table(const std::vector<RunRecord>& records) {
-  std::vector<std::string> first{"run",     "machine", "simulated", "workload",
-                                 "pattern", "mode",    "weights"};
-  const std::size_t texts = first.size();
-  if (!records.empty()) {
-    first.insert(first.end(), records[0].varying.begin(), records[0].varying.end());
-  }
-  HtmlTable table(heads(first), texts);
-  for (const RunRecord& record : records) {
-    std::vector<Cell> cells{word(fmt::format("{}", record.run)),
-                            word(record.machine),
-                            word(record.extent),
-                            word(record.workload),
-                            word(record.pattern),
-                            word(record.total.mode),
-                            word(record.total.residency)};
-    for (const std::string& value : record.total.varying) cells.push_back(word(value));
-    append(cells, measures(record.total));
-    table.row(cells);
-  }
-  return table.text();
-}
-
 std::string ops_table(const std::vector<RunRecord>& records) {
   HtmlTable table(heads({"run", "machine", "pattern", "operation", "m x k x n", "mode", "weights"}),
                   7);
   for (const RunRecord& record : records) {
-    for (const OpRecord& op : record.ops) {
-      const std::string shape = op.row.m && op.row.k && op.row.n
-                                    ? fmt::format("{} x {} x {}", *op.row.m, *op.row.k, *op.row.n)
-                                    : "";
+    const auto add = [&](const SummaryRow& row) {
+      const std::string shape =
+          row.m && row.k && row.n ? fmt::format("{} x {} x {}", *row.m, *row.k, *row.n) : "";
       std::vector<Cell> cells{word(fmt::format("{}", record.run)),
                               word(record.machine),
                               word(record.pattern),
-                              word(op.row.op_id),
+                              word(row.op_id),
                               word(shape),
-                              word(op.row.mode),
-                              word(op.row.residency)};
-      append(cells, measures(op.row));
+                              word(row.mode),
+                              word(row.residency)};
+      append(cells, measures(row));
       table.row(cells);
-    }
+    };
+    for (const OpRecord& op : record.ops) add(op.row);
+    add(record.total);
   }
   return table.text(kMostRows, "summary.csv");
 }
@@ -198,57 +175,59 @@ std::string parameters_html(const std::vector<RunRecord>& records) {
 /// Drawings up to two MB, which is most of what a page should be; of the others there are links.
 constexpr std::size_t kMostFigureBytes = 2000000;
 
-std::string figures_html(const HtmlReport& report) {
-  if (report.figures.empty()) return "<p>No figures were drawn.</p>\n";
-  auto figures = report.figures;
+using NamedDrawing = std::pair<std::string, std::string>;
+
+std::size_t bytes_of(const NamedDrawing& figure) { return figure.second.size() * 4 / 3; }
+
+std::string links_of(const std::string& name) {
+  return fmt::format(R"(<a href="figures/{0}.csv">data</a> <a href="figures/{0}.pdf">PDF</a>)",
+                     html_escaped(name));
+}
+
+/// As an image, because drawings use the same names inside.
+std::string figure_html(const NamedDrawing& figure) {
+  const auto& [name, svg] = figure;
+  return fmt::format(
+      "<figure id=\"figure-{0}\"><img alt=\"{1}\" src=\"data:image/svg+xml;base64,{2}\">"
+      "<figcaption><b>{0}</b>: {1} {3}</figcaption></figure>\n",
+      html_escaped(name), html_escaped(figure_caption(name)), html_base64(svg), links_of(name));
+}
+
+/// Those that answer first in front.
+std::vector<NamedDrawing> in_order(std::vector<NamedDrawing> figures) {
   std::stable_sort(figures.begin(), figures.end(), [](const auto& x, const auto& y) {
     return figure_rank(x.first) < figure_rank(y.first);
   });
-  std::string text =
-      "<p>What zeros gave and where the cycles went first, then energy, limits, places and times. "
-      "Under each: its data and a PDF.</p>\n<div class=\"figures\">\n";
+  return figures;
+}
+
+/// The figures from `first` on; those before stand elsewhere on the page.
+std::string figures_html(const std::vector<NamedDrawing>& figures, std::size_t first = 0) {
+  if (figures.empty()) return "<p>No figures were drawn.</p>\n";
+  std::string text = "<p>Under each: its data and a PDF.</p>\n<div class=\"figures\">\n";
   std::string others;
   std::size_t bytes = 0;
-  // as images, because the drawings use the same names inside
-  for (const auto& [name, svg] : figures) {
-    const std::string links =
-        fmt::format(R"(<a href="figures/{0}.csv">data</a> <a href="figures/{0}.pdf">PDF</a>)",
-                    html_escaped(name));
-    if (bytes + svg.size() * 4 / 3 > kMostFigureBytes) {
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    const auto& [name, svg] = figures[i];
+    const bool fits = bytes + bytes_of(figures[i]) <= kMostFigureBytes;
+    if (fits) bytes += bytes_of(figures[i]);
+    if (i < first) continue;
+    if (fits) {
+      text += figure_html(figures[i]);
+    } else {
       others += fmt::format("<li>{}: {} <a href=\"figures/{}.svg\">drawing</a> {}</li>\n",
                             html_escaped(name), html_escaped(figure_caption(name)),
-                            html_escaped(name), links);
-      continue;
+                            html_escaped(name), links_of(name));
     }
-    bytes += svg.size() * 4 / 3;
-    text += fmt::format(
-        "<figure id=\"figure-{0}\"><img alt=\"{1}\" src=\"data:image/svg+xml;base64,{2}\">"
-        "<figcaption><b>{0}</b>: {1} {3}</figcaption></figure>\n",
-        html_escaped(name), html_escaped(figure_caption(name)), html_base64(svg), links);
   }
   text += "</div>\n";
   if (!others.empty()) text += "<p>More, beside this page:</p>\n<ul>\n" + others + "</ul>\n";
   return text;
 }
 
-std::vector<std::string> cells_of(const std::string& line) {
-  const boost::escaped_list_separator<char> rfc4180(std::string(), ",", "\"");
-  const boost::tokenizer<boost::escaped_list_separator<char>> cells(line, rfc4180);
-  return {cells.begin(), cells.end()};
-}
-
-bool is_number(const std::string& text) {
-  char* end = nullptr;
-  std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == '\0';
-}
-
 /// A CSV text; columns are words up to the first whose value in the first line is a number.
 std::string csv_table(const std::string& csv) {
-  std::istringstream lines(csv);
-  std::string line;
-  std::vector<std::vector<std::string>> rows;
-  while (std::getline(lines, line)) rows.push_back(cells_of(line));
+  const std::vector<std::vector<std::string>> rows = csv_rows(csv);
   if (rows.size() < 2) return "<p>There are none.</p>\n";
   const auto number = std::find_if(rows[1].begin(), rows[1].end(), is_number);
   HtmlTable table(rows[0], static_cast<std::size_t>(number - rows[1].begin()));
@@ -323,12 +302,6 @@ std::string why_html(const std::vector<RunRecord>& records) {
   return text;
 }
 
-constexpr const char* kFiles =
-    "<p>Beside this page: <a href=\"summary.csv\">summary.csv</a> (a row for each operation), "
-    "<a href=\"cycle_stack.csv\">cycle_stack.csv</a>, <a "
-    "href=\"statistics.csv\">statistics.csv</a>, <a href=\"result.json\">result.json</a> "
-    "(everything).</p>\n";
-
 }  // namespace
 
 std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& records) {
@@ -344,27 +317,35 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
         "<code>--resume</code> goes on with them.</strong></p>\n",
         left, records.size());
   }
+  const std::vector<NamedDrawing> figures = in_order(report.figures);
+  const bool has_first = !figures.empty() && bytes_of(figures.front()) <= kMostFigureBytes;
+  std::string beside;
+  for (const std::string& file : report.beside) {
+    beside += fmt::format("<li><a href=\"{0}\">{0}</a></li>\n", html_escaped(file));
+  }
+  if (!beside.empty()) beside = "<p>Beside this page:</p>\n<ul>\n" + beside + "</ul>\n";
   const std::string energy =
       "<p>Energy is from a counter-based model calibrated to published chip power; comparisons are "
       "between runs of the same modelled chip, and the stated range moves every event cost between "
       "its low and its high estimate.</p>\n" +
       details("Each component of each operation", energy_table_html(records));
-  std::vector<Section> sections = {{"answer", "The answer", answer_html(records)}};
+  std::vector<Section> sections = {
+      {"answer", "The answer",
+       answer_html(answer_of(records), has_first ? figure_html(figures.front()) : "")}};
   const std::string why = why_html(records);
   if (!why.empty()) sections.push_back({"why", "Why it is not faster", why});
   const std::vector<Section> rest = {
-      {"figures", "Figures", figures_html(report)},
-      {"runs", "Runs", runs_table(records)},
+      {"figures", "Figures", figures_html(figures, has_first ? 1 : 0)},
       {"operations", "Operations", details("Each operation of each run", ops_table(records))},
-      {"cycles", "Where the cycles went",
-       details("Each kind of each run", stack_table_html(records))},
+      {"cycles", "Where cores waited", details("Each kind of each run", stack_table_html(records))},
       {"energy", "Energy", energy},
       {"plans", "Plans", details("What was planned for each operation", notes_html(records))},
       {"parameters", "Parameters", parameters_html(records)},
       {"again", "Files, and to make it again",
-       kFiles + fmt::format("<pre>{}</pre>\n", html_escaped(report.command))}};
+       beside + fmt::format("<pre>{}</pre>\n", html_escaped(report.command))}};
   sections.insert(sections.end(), rest.begin(), rest.end());
-  return page_of(report_title(records), said, report.command, sections);
+  return page_of(records.empty() ? "no run" : screen_title(records), said, report.command,
+                 sections);
 }
 
 std::string html_tables(const HtmlReport& report,
@@ -375,7 +356,7 @@ std::string html_tables(const HtmlReport& report,
   for (const auto& [name, csv] : tables) sections.push_back({name, name, csv_table(csv)});
   // the first table is the answer
   sections.insert(sections.begin() + (sections.empty() ? 0 : 1),
-                  {"figures", "Figures", figures_html(report)});
+                  {"figures", "Figures", figures_html(in_order(report.figures))});
   HtmlTable table({"parameter", "value", "unit"}, 3);
   for (const ParameterValue& parameter : parameters) {
     table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});

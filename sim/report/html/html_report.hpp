@@ -14,6 +14,7 @@ struct HtmlReport {
   std::string version;                                       // of the program
   std::string command;                                       // that makes the same results again
   std::vector<std::pair<std::string, std::string>> figures;  // name and text of the SVG
+  std::vector<std::string> beside = {};                      // files that the page links
 };
 
 /// One page that needs nothing but itself, offline: the answer first, then figures with captions,

@@ -3,7 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <boost/tokenizer.hpp>
+#include <cstdlib>
 #include <iterator>
+#include <sstream>
+
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -93,6 +98,43 @@ std::string events_csv(const std::vector<RunRecord>& records) {
     }
   }
   return text;
+}
+
+std::vector<std::vector<std::string>> csv_rows(const std::string& csv) {
+  const boost::escaped_list_separator<char> rfc4180(std::string(), ",", "\"");
+  std::istringstream lines(csv);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    const boost::tokenizer<boost::escaped_list_separator<char>> cells(line, rfc4180);
+    rows.emplace_back(cells.begin(), cells.end());
+  }
+  return rows;
+}
+
+bool is_number(const std::string& cell) {
+  char* end = nullptr;
+  std::strtod(cell.c_str(), &end);
+  return !cell.empty() && *end == '\0';
+}
+
+std::string csv_as_text(const std::string& csv) {
+  const std::vector<std::vector<std::string>> rows = csv_rows(csv);
+  if (rows.size() < 2) return "";
+  TextTable table;
+  for (std::size_t i = 0; i < rows[0].size(); ++i) {
+    const auto align = is_number(rows[1][i]) ? TextTable::Align::right : TextTable::Align::left;
+    table.column(rows[0][i], "", align);
+  }
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    std::vector<std::string> cells;
+    for (const std::string& cell : rows[i]) {
+      const bool is_real =
+          is_number(cell) && cell.find_first_not_of("0123456789") != std::string::npos;
+      cells.push_back(is_real ? four_digits(std::stod(cell)) : cell);
+    }
+    table.row(std::move(cells));
+  }
+  return table.text();
 }
 
 }  // namespace lacuna

@@ -22,4 +22,11 @@ std::string cycle_stack_csv(const std::vector<RunRecord>& records);
 /// `run,op_id,cycle,unit,kind,argument`, of one execution of each operation.
 std::string events_csv(const std::vector<RunRecord>& records);
 
+/// The cells of a CSV text, its heading first; whether one is a number.
+std::vector<std::vector<std::string>> csv_rows(const std::string& csv);
+bool is_number(const std::string& cell);
+
+/// A CSV text as a table for a terminal, numbers with four digits; nothing if it has no row.
+std::string csv_as_text(const std::string& csv);
+
 }  // namespace lacuna

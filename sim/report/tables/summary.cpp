@@ -77,6 +77,9 @@ const std::vector<std::string>& summary_columns() {
                                                    "time_high_s",
                                                    "speedup_low",
                                                    "speedup_high",
+                                                   "energy_vs_dense",
+                                                   "energy_vs_dense_low",
+                                                   "energy_vs_dense_high",
                                                    "trust",
                                                    "status",
                                                    "reason"};
@@ -109,8 +112,12 @@ std::vector<std::string> cells_of_request(const SummaryRow& row) {
 }  // namespace
 
 std::vector<std::string> summary_cells(const SummaryRow& row) {
-  const auto energy = [&](double JouleRange::*corner) {
-    return row.energy_j ? fmt::format("{}", (*row.energy_j).*corner) : std::string();
+  const auto corner_of = [](const std::optional<JouleRange>& range, double JouleRange::*corner) {
+    return range ? fmt::format("{}", (*range).*corner) : std::string();
+  };
+  const auto energy = [&](double JouleRange::*corner) { return corner_of(row.energy_j, corner); };
+  const auto ratio = [&](double JouleRange::*corner) {
+    return corner_of(row.energy_vs_dense, corner);
   };
   const std::vector<std::string> outcome = {cell(row.cycles),
                                             cell(row.time_s),
@@ -137,6 +144,9 @@ std::vector<std::string> summary_cells(const SummaryRow& row) {
                                             cell(row.time_high_s),
                                             cell(row.speedup_low),
                                             cell(row.speedup_high),
+                                            ratio(&JouleRange::nominal),
+                                            ratio(&JouleRange::low),
+                                            ratio(&JouleRange::high),
                                             row.trust,
                                             status_name(row.status),
                                             row.reason};

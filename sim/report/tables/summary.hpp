@@ -60,7 +60,8 @@ struct SummaryRow {
   std::optional<double> time_high_s;     // has not seen, nine in ten times of such a kernel lie
   std::optional<double> speedup_low;     // likewise speedup_vs_dense
   std::optional<double> speedup_high;
-  std::string trust;  // whose errors these are, or why there are none
+  std::optional<JouleRange> energy_vs_dense;  // energy_j over the dense run's, prices alike in both
+  std::string trust;                          // whose errors these are, or why there are none
   Status status = Status::ok;
   std::string reason;
 

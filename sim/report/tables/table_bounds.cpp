@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "sim/report/tables/csv_files.hpp"
-#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -78,24 +77,8 @@ std::vector<Bound> bounds_of(const RunRecord& run, const std::vector<WhatIf>& wh
   return bounds;
 }
 
-std::string bounds_table(const RunRecord& run, const std::vector<WhatIf>& what_ifs) {
-  const std::vector<Bound> bounds = bounds_of(run, what_ifs);
-  if (bounds.empty()) return "";
-  TextTable table;
-  table.column("what if", "", TextTable::Align::left);
-  table.column("cycles", "");
-  table.column("faster", "x");
-  table.column("measured", "x");
-  for (const Bound& bound : bounds) {
-    table.row({bound.name, fmt::format("{:.0f}", bound.cycles),
-               bound.cycles > 0 ? fmt::format("{:.2f}", bound.speedup) : "",
-               bound.measured ? fmt::format("{:.2f}", *bound.measured) : ""});
-  }
-  return table.text();
-}
-
 std::string bounds_csv_head() {
-  return csv_line({"run", "machine", "pattern", "what_if", "cycles", "speedup"});
+  return csv_line({"run", "machine", "pattern", "what_if", "cycles", "speedup", "measured"});
 }
 
 std::string bounds_csv_rows(const RunRecord& run, const std::vector<WhatIf>& what_ifs) {
@@ -103,7 +86,8 @@ std::string bounds_csv_rows(const RunRecord& run, const std::vector<WhatIf>& wha
   for (const Bound& bound : bounds_of(run, what_ifs)) {
     csv += csv_line({fmt::format("{}", run.run), run.machine, run.pattern, bound.name,
                      fmt::format("{}", bound.cycles),
-                     bound.cycles > 0 ? fmt::format("{}", bound.speedup) : ""});
+                     bound.cycles > 0 ? fmt::format("{}", bound.speedup) : "",
+                     bound.measured ? fmt::format("{}", *bound.measured) : ""});
   }
   return csv;
 }

@@ -35,8 +35,6 @@ struct Bound {
 /// is what a run without these phases takes.
 std::vector<Bound> bounds_of(const RunRecord& run, const std::vector<WhatIf>& what_ifs);
 
-std::string bounds_table(const RunRecord& run, const std::vector<WhatIf>& what_ifs);
-
 /// The rows of a run in bounds.csv, and their heading.
 std::string bounds_csv_head();
 std::string bounds_csv_rows(const RunRecord& run, const std::vector<WhatIf>& what_ifs);

@@ -37,8 +37,9 @@ std::size_t width_of(const std::vector<std::size_t>& widths) {
   return all < kGap ? 0 : all - kGap;
 }
 
-/// Lines of at most `width` letters, broken between words, and in those that are longer.
-std::vector<std::string> broken(const std::string& text, std::size_t width) {
+}  // namespace
+
+std::vector<std::string> lines_of_words(const std::string& text, std::size_t width) {
   std::vector<std::string> lines(1);
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -58,9 +59,14 @@ std::vector<std::string> broken(const std::string& text, std::size_t width) {
   return lines;
 }
 
-}  // namespace
-
 void TextTable::fit(std::size_t letters) { most_letters = letters; }
+
+std::size_t TextTable::width() { return most_letters; }
+
+std::string wrapped(const std::string& text) {
+  if (most_letters == 0) return text + '\n';
+  return fmt::format("{}\n", fmt::join(lines_of_words(text, most_letters), "\n"));
+}
 
 void TextTable::column(std::string title, std::string unit, Align align, Need need) {
   columns_.push_back({std::move(title), std::move(unit), align, need});
@@ -87,7 +93,7 @@ std::vector<std::size_t> TextTable::widths() const {
 
 std::string TextTable::leave_out(std::vector<std::size_t>& widths) const {
   std::vector<bool> gone(columns_.size(), false);
-  for (const Need need : {Need::wide, Need::told}) {
+  for (const Need need : {Need::wide, Need::spare}) {
     for (std::size_t c = columns_.size(); c-- > 0 && width_of(widths) > most_letters;) {
       if (widths[c] == 0 || columns_[c].need != need) continue;
       widths[c] = 0;
@@ -95,43 +101,13 @@ std::string TextTable::leave_out(std::vector<std::size_t>& widths) const {
     }
   }
   std::vector<std::string> names;
-  std::string lines;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (!gone[c]) continue;
-    names.push_back(columns_[c].title);
-    if (columns_[c].need == Need::told) lines += told(c);
+    if (gone[c]) names.push_back(columns_[c].title);
   }
   if (names.empty()) return "";
-  return lines + fmt::format("(--wide has {} too)\n", fmt::join(names, ", "));
-}
-
-std::string TextTable::told(std::size_t column) const {
-  std::vector<std::pair<std::string, std::vector<std::string>>> cells;  // and the rows that have it
-  for (const std::vector<std::string>& row : rows_) {
-    if (row.empty() || row[column].empty()) continue;
-    auto known = std::find_if(cells.begin(), cells.end(),
-                              [&](const auto& each) { return each.first == row[column]; });
-    if (known == cells.end()) known = cells.insert(cells.end(), {row[column], {}});
-    known->second.push_back(row[0]);
-  }
-  constexpr std::size_t kMostNames = 3;
-  constexpr std::size_t kMostCells = 12;
-  std::vector<std::string> texts;
-  for (auto& [cell, names] : cells) {
-    if (texts.size() == kMostCells) {
-      texts.push_back(fmt::format("and {} more", cells.size() - kMostCells));
-      break;
-    }
-    const std::string more =
-        names.size() > kMostNames ? fmt::format(" and {} more", names.size() - kMostNames) : "";
-    names.resize(std::min(names.size(), kMostNames));
-    const std::string of = fmt::format(" ({}{})", fmt::join(names, ", "), more);
-    texts.push_back(cell + (cells.size() == 1 ? "" : of));
-  }
-  const Column& told = columns_[column];
-  const std::string unit = told.unit.empty() ? "" : ", " + told.unit;
-  const std::string line = fmt::format("{}{}: {}", told.title, unit, fmt::join(texts, "; "));
-  return fmt::format("{}\n", fmt::join(broken(line, most_letters), "\n"));
+  const std::string line = fmt::format("(--wide has {} too)\n", fmt::join(names, ", "));
+  return line.size() <= most_letters ? line
+                                     : fmt::format("(--wide has {} columns more)\n", names.size());
 }
 
 std::vector<std::vector<std::size_t>> TextTable::parts(
@@ -177,7 +153,7 @@ std::string TextTable::part(const std::vector<std::size_t>& columns,
     std::size_t high = 1;
     for (const std::size_t c : columns) {
       const bool breaks = columns_[c].align == Align::left && row[c].size() > widths[c];
-      cells[c] = breaks ? broken(row[c], widths[c]) : std::vector<std::string>{row[c]};
+      cells[c] = breaks ? lines_of_words(row[c], widths[c]) : std::vector<std::string>{row[c]};
       high = std::max(high, cells[c].size());
     }
     for (std::size_t i = 0; i < high; ++i) {
@@ -208,7 +184,7 @@ std::vector<std::size_t> TextTable::narrowed(const std::vector<std::size_t>& col
   return widths;
 }
 
-std::string TextTable::text() const {
+std::string TextTable::text(bool names_left_out) const {
   std::vector<std::size_t> widths = this->widths();
   std::string left_out;
   if (most_letters > 0) left_out = leave_out(widths);
@@ -226,7 +202,7 @@ std::string TextTable::text() const {
   for (const std::vector<std::size_t>& columns : parts(widths)) {
     text += (text.empty() ? "" : "\n") + part(columns, narrowed(columns, widths));
   }
-  return text + left_out;
+  return names_left_out ? text + left_out : text;
 }
 
 std::string TextTable::markdown() const {

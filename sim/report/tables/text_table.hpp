@@ -14,15 +14,16 @@ class TextTable {
  public:
   enum class Align { left, right };
 
-  /// Whether a column is left out, and named below, where the table is wider than it may be. What
-  /// a `told` one says is then said below, a line for the column.
-  enum class Need { always, wide, told };
+  /// Whether a column is left out, and named below, where the table is wider than it may be:
+  /// first the `wide` ones, then the `spare` ones, from the right.
+  enum class Need { always, spare, wide };
 
   /// How wide the tables of this process are to be, in letters; 0, as at first: as wide as they
   /// are. A table that is wider leaves out what need not be beside the rest, then breaks the lines
   /// of its last column of words, then goes on below itself, its first column repeated, and breaks
   /// the lines of what is too wide even so.
   static void fit(std::size_t letters);
+  static std::size_t width();
 
   void column(std::string title, std::string unit, Align align = Align::right,
               Need need = Need::always);
@@ -33,7 +34,10 @@ class TextTable {
   /// A line between the rows above and below.
   void rule();
 
-  std::string text() const;
+  bool empty() const { return rows_.empty(); }
+
+  /// `names_left_out`: what is left out is named in a line below.
+  std::string text(bool names_left_out = true) const;
 
   /// The same as a table of Markdown, units in brackets after the titles.
   std::string markdown() const;
@@ -49,12 +53,8 @@ class TextTable {
   /// The width of each column; 0: nothing in it.
   std::vector<std::size_t> widths() const;
 
-  /// Leaves out columns, as narrow tables do; lines that name them and tell what is to be told.
+  /// Leaves out columns, as narrow tables do; a line that names them.
   std::string leave_out(std::vector<std::size_t>& widths) const;
-
-  /// "TITLE: CELL; CELL (FIRST, SECOND)": each cell that is there, of which rows, by their first
-  /// column, unless all rows that have one have the same.
-  std::string told(std::size_t column) const;
 
   /// The widths of such a part, whose widest columns of words are broken if it is too wide.
   std::vector<std::size_t> narrowed(const std::vector<std::size_t>& columns,
@@ -69,6 +69,12 @@ class TextTable {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;  // no cells: a rule
 };
+
+/// Lines of at most `width` letters, broken between words, and in those that are longer.
+std::vector<std::string> lines_of_words(const std::string& text, std::size_t width);
+
+/// A text as lines of at most TextTable::width() letters, broken between words.
+std::string wrapped(const std::string& text);
 
 /// `value` with four significant digits and no exponent if it is between 10^-3 and 10^7.
 std::string four_digits(double value);

@@ -406,9 +406,11 @@ async function begin() {
   listenToControls();
   fillRuns();
   update();
+  $('message').textContent = '';
   resize();
   fit();
-  $('message').textContent = '';
+  // once all beside the map has its size
+  requestAnimationFrame(() => { resize(); fit(); moved(); });
   document.body.dataset.ready = state.all.length;
 }
 

@@ -131,8 +131,8 @@ INSTANTIATE_TEST_SUITE_P(
     cost_of);
 
 TEST(Bounds, HaveNoHeadingWhereNothingRan) {
-  const std::string run = "run --machine bow --set ipu.tiles=16 --gemm 64x64x64";
-  const std::string heading = "Without a part of its costs";
+  const std::string run = "run --machine bow --set ipu.tiles=16 --gemm 64x64x64 --explain";
+  const std::string heading = "Bounds, by its own cycle stack";
   EXPECT_NE(run_real(run).out.find(heading), std::string::npos);
   EXPECT_EQ(run_real(run + " --dtype fp8").out.find(heading), std::string::npos);
 }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/driver/program_bench.hpp"
 
 namespace lacuna::test {
@@ -127,6 +129,20 @@ TEST(Plot, RefusesWhatIsNoResult) {
   EXPECT_EQ(lacuna("plot " + lacuna.path("none")).status, 2);
   EXPECT_EQ(lacuna("plot /usr").status, 2);
   EXPECT_EQ(lacuna("plot").status, 2);
+}
+
+TEST(Help, OfRunFitsAScreenAndHasTheRestByGroup) {
+  const ProgramBench lacuna;
+  const std::string help = lacuna("run --help").out;
+  EXPECT_LE(std::count(help.begin(), help.end(), '\n'), 40) << help;
+  EXPECT_LT(help.find("Example:"), help.find("--machine NAME"));
+  EXPECT_THAT(help, Not(HasSubstr("--kv-in N")));
+  EXPECT_THAT(lacuna("run --help model").out,
+              AllOf(HasSubstr("--kv-in N"), Not(HasSubstr("--gemm"))));
+  EXPECT_THAT(lacuna("run --help all").out, AllOf(HasSubstr("--kv-in N"), HasSubstr("--gemm M")));
+  const Ran none = lacuna("run --help modle");
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("no group of options 'modle'; there are all, "));
 }
 
 TEST(Help, OfEveryVerbEndsInAnExampleAndNamesTheWholeCommand) {

@@ -118,7 +118,7 @@ TEST(Layout, AFileSaysForWhatItWasFound) {
   cycles(bench, std::string(kWafer) + " --layout best", "best");
   const std::string text = file_text(bench.path("best/layouts.yaml"));
   EXPECT_THAT(text, HasSubstr("extent: \"12 x 6 of 850000 cores\""));
-  const std::string file = " --quiet --layout " + bench.path("best/layouts.yaml");
+  const std::string file = " --quiet --wide --layout " + bench.path("best/layouts.yaml");
   const char* const kRemark = "was found for 12 x 6 of 850000 cores, and this is 12 x 8 of 850000";
   std::string more_rows = kWafer;
   more_rows.replace(more_rows.find("rows=6"), 6, "rows=8");
@@ -144,7 +144,7 @@ TEST(Layout, AFileSaysForWhatItWasFound) {
 // Numbers are carried and compared in the layout that was found.
 TEST(Layout, ProductsAreRightAtTheirBestLayout) {
   for (const std::string line : {kWafer, kChip}) {
-    const Ran ran = run_real("run " + line + " --layout best --values --quiet");
+    const Ran ran = run_real("run " + line + " --layout best --values --quiet --wide");
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("values equal the reference product"));
     EXPECT_THAT(ran.out, HasSubstr("times as fast as planned"));
@@ -154,7 +154,7 @@ TEST(Layout, ProductsAreRightAtTheirBestLayout) {
 TEST(Layout, RefusesWhatItDoesNotUnderstand) {
   const ProgramBench bench;
   const auto refused = [&](const std::string& layout, const std::string& line = kWafer) {
-    return run_real("run " + line + " --quiet --layout " + layout);
+    return run_real("run " + line + " --quiet --wide --layout " + layout);
   };
   EXPECT_THAT(refused("bets").err, HasSubstr("allowed: planned, best, best:N, or a file"));
   EXPECT_THAT(refused("bets").err, HasSubstr("did you mean 'best'?"));
@@ -189,7 +189,7 @@ TEST(Layout, ASweepComparesPlannedWithBest) {
   const Ran ran = run_real("sweep " + file + " --quiet --jobs 2 --out " + bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("best"));
-  EXPECT_THAT(run_real("sweep " + file + " --quiet --layout best").err,
+  EXPECT_THAT(run_real("sweep " + file + " --quiet --wide --layout best").err,
               HasSubstr("--layout: is given in"));
 }
 
@@ -203,9 +203,9 @@ TEST(Layout, ASweepFindsAFileOfLayoutsBesideIt) {
       "machine: wse2\ngemm: 96x96x60\npattern: unstructured\ndensity: 0.2\nresidency: streamed\n"
       "set: {wafer.columns: 12, wafer.rows: 6, io.share: 1}\ngrid: {layout: [planned, "
       "two.yaml]}\n");
-  const Ran ran = run_real("sweep " + file + " --quiet");
+  const Ran ran = run_real("sweep " + file + " --quiet --wide");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("two.yaml  streamed"));
+  EXPECT_THAT(ran.out, HasSubstr("two.yaml  ws.groups=2"));
   // no file has that name, and a result can be kept
   const Ran kept = run_real(
       "compare --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet "

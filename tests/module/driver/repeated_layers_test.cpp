@@ -22,7 +22,8 @@ class RepeatedLayers : public ::testing::TestWithParam<const char*> {
     const Ran made = run_real("trace make bert-tiny --part weights --layers 2 --tokens 16 --out " +
                               trace + " " + pattern);
     EXPECT_EQ(made.status, 0) << made.err;
-    return run_real(std::string("run ") + GetParam() + " --trace " + trace + " --quiet" + output);
+    return run_real(std::string("run ") + GetParam() + " --trace " + trace + " --quiet --wide" +
+                    output);
   }
 
   /// Cycles of the operations of the result, then of the whole run, out of summary.csv.
@@ -100,7 +101,7 @@ TEST(RepeatedRows, OfTransposedScoresAreNotThoseOfScores) {
                                        "dq,bmm,s,bwd,8,8,3,8,fp16,dot,dp\n"
                                        "dk,bmm,s,bwd,8,8,3,8,fp16,dot,dp\n");
   const Ran ran = run_real(
-      "run --machine wse2 --set wafer.columns=8 --set wafer.rows=6 --quiet "
+      "run --machine wse2 --set wafer.columns=8 --set wafer.rows=6 --quiet --wide "
       "--trace " +
       trace);
   EXPECT_EQ(ran.status, 0) << ran.err;

@@ -25,10 +25,14 @@ TEST(Run, WithoutOutWritesNothingAndPrintsTableAndCycleStack) {
   const Ran ran = lacuna("run --machine fake --gemm 64x64x64 --pattern unstructured:0.5");
   EXPECT_EQ(ran.status, 0);
   // 2048 kept x 64 columns over 4 units x 8 MAC: 4096 cycles, and 10 to drain
-  EXPECT_THAT(ran.out, HasSubstr("4106 cycles on 4 units, engine event, exact"));
-  EXPECT_THAT(ran.out, HasSubstr("  compute    mac           16384   99.8 %"));
-  EXPECT_THAT(ran.out, HasSubstr("  idle       drained          40    0.2 %"));
-  EXPECT_THAT(ran.out, HasSubstr("  total                    16424  100.0 %"));
+  EXPECT_THAT(ran.out, HasSubstr("64x64x64, unstructured:0.5 on fake (4 units); seed 1, exact"));
+  EXPECT_THAT(ran.out, HasSubstr("  compute    99.8  mac 99.8\n"));
+  EXPECT_THAT(ran.out, HasSubstr("  idle        0.2  drained 0.2\n"));
+  const Ran more =
+      lacuna("run --machine fake --gemm 64x64x64 --pattern unstructured:0.5 --explain");
+  EXPECT_THAT(more.out, HasSubstr("4106 cycles on 4 units, engine event"));
+  EXPECT_THAT(more.out, HasSubstr("  compute    mac           16384   99.8 %"));
+  EXPECT_THAT(more.out, HasSubstr("  total                    16424  100.0 %"));
   EXPECT_EQ(ran.err, "");
   EXPECT_THAT(lacuna.listing(), IsEmpty());
 }
@@ -46,7 +50,8 @@ TEST(Run, SummaryHasTheColumnsInOrderAndARowTotal) {
             "seed,cycles,time_s,useful_flop,useful_tflops,dense_tflops,speedup_vs_dense,"
             "utilisation,sram_read_bytes,sram_write_bytes,fabric_bytes,io_bytes,sram_gbps,"
             "fabric_gbps,io_gbps,energy_j,energy_low_j,energy_high_j,power_w,pj_per_useful_flop,"
-            "silicon_mm2,gflops_per_mm2,time_low_s,time_high_s,speedup_low,speedup_high,trust,"
+            "silicon_mm2,gflops_per_mm2,time_low_s,time_high_s,speedup_low,speedup_high,"
+            "energy_vs_dense,energy_vs_dense_low,energy_vs_dense_high,trust,"
             "status,reason");
   // 8 blocks of 256, x 64 columns, over 32 MAC per cycle: 4096 cycles, and 10; at 2 GHz
   EXPECT_THAT(

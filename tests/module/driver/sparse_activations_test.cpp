@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kSparseWafer =
-    " --quiet --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
-constexpr const char* kSparseChip = " --quiet --machine bow --set ipu.tiles=16 ";
+    " --quiet --wide --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kSparseChip = " --quiet --wide --machine bow --set ipu.tiles=16 ";
 
 std::string trace(const ProgramBench& bench, const std::string& name, const std::string& cells) {
   return bench.file(
@@ -65,7 +65,7 @@ TEST(SparseActivations, HaveASpeedUpOverTheProductWithAllOfX) {
   const double without = static_cast<double>(number_after(ran.out, "all of X ("));
   const std::string json = bench.read("out/result.json");
   const std::string key = "\"speedup_vs_dense\": ";
-  const std::size_t at = json.find(key);
+  const std::size_t at = json.find(key, json.find("\"operations\": "));
   ASSERT_NE(at, std::string::npos);
   EXPECT_NEAR(std::strtod(json.c_str() + at + key.size(), nullptr), without / with, 1e-12);
 }
@@ -119,7 +119,7 @@ TEST(SparseActivations, OfAttentionTakeACoresCodeAndItsBeatsForEachElement) {
         name + ".csv",
         "id,op,m,k,n,batch,x_pattern,x_pattern_file\nrow,bmm,16,4,4,1,file," + name + ".smtx\n");
     const Ran ran = run_real(
-        "run --quiet --machine wse2 --set wafer.columns=1 --set wafer.rows=1 --set "
+        "run --quiet --wide --machine wse2 --set wafer.columns=1 --set wafer.rows=1 --set "
         "mem.fma16_stalls=2 --values --trace " +
         file);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
@@ -199,7 +199,7 @@ TEST(SparseActivations, AreRefusedOnAnIpuUnlessSomebodyFindsTheirZeros) {
         run_trace(std::string(kSparseChip) + "--set activations.encode=" + who + " ", file);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;
     EXPECT_THAT(ran.out, HasSubstr("of X is zero, found by the"));
-    EXPECT_THAT(ran.out, HasSubstr(" dynamic "));
+    EXPECT_THAT(ran.out, HasSubstr("  dynamic"));
     EXPECT_THAT(ran.err, HasSubstr("equal the reference product"));
   }
 }
@@ -254,11 +254,7 @@ TEST(SparseActivations, OfABatchTakeTheSameCyclesInBothEngines) {
       const Ran clocked = run_real(request + "clocked");
       EXPECT_EQ(event.status, 0) << event.err << event.out;
       EXPECT_THAT(event.err, HasSubstr("equal the reference product"));
-      std::string same = clocked.out;
-      const std::size_t word = same.find("engine clocked");
-      ASSERT_NE(word, std::string::npos) << same;
-      same.replace(word, std::string("engine clocked").size(), "engine event");
-      EXPECT_EQ(event.out, same) << shape;
+      EXPECT_EQ(event.out, clocked.out) << shape;
     }
   }
 }

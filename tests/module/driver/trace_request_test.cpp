@@ -101,7 +101,7 @@ TEST(TraceRequest, AMatrixNeedsItsColumnsAndOnlyAMatrixTakesThem) {
   const std::string matrix = source_path("traces/dlmc/encoder0_mag90_q.smtx");
   EXPECT_THAT(lacuna("run --machine fake --matrix " + matrix).err, HasSubstr("needs --n"));
   EXPECT_THAT(lacuna("run --machine fake --gemm 8x8x8 --n 8").err, HasSubstr("--matrix alone"));
-  const Ran ran = lacuna("run --machine fake --n 8 --matrix " + matrix);
+  const Ran ran = lacuna("run --wide --machine fake --n 8 --matrix " + matrix);
   EXPECT_EQ(ran.status, 0) << ran.err;
   // 26,214 kept elements of 512 x 512
   EXPECT_THAT(ran.out, HasSubstr("0.1"));
@@ -109,9 +109,9 @@ TEST(TraceRequest, AMatrixNeedsItsColumnsAndOnlyAMatrixTakesThem) {
 
 TEST(TraceRequest, AModeWithoutSparseWeightsIsForTheDenseOnes) {
   const ProgramBench lacuna;
-  const Ran ran = lacuna("run --machine fake --gemm 8x8x8 --mode static");
+  const Ran ran = lacuna("run --wide --machine fake --gemm 8x8x8 --mode static");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr(" static "));
+  EXPECT_THAT(ran.out, HasSubstr("  static"));
   // beside sparse ones it is for those alone
   const Ran both = lacuna(
       "compare --machine fake --gemm 8x8x8 --mode static --pattern dense "

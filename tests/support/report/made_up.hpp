@@ -147,6 +147,7 @@ inline RunRecord made_up_run(std::uint64_t index, const MadeUpMachine& machine,
     op.row.run = index;
     op.row.workload = run.workload;
     op.result = made_up_result(machine, op.row);
+    op.request = {{"pattern", pattern.pattern + pattern.block + ":" + std::to_string(density)}};
     run.ops.push_back(op);
   }
   run.total = made_up_total(run.ops);

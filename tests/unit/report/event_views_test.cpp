@@ -44,8 +44,8 @@ TEST(EventTracks, PairStartsWithEndsAndArrivalsWithTheNextRelease) {
   std::vector<std::string> spans;
   for (const EventSpan& span : tracks.spans) spans.push_back(words(span));
   // an end is the last cycle of its span; a release and a lone end are the first after it
-  EXPECT_THAT(spans, ElementsAre("vertex 0 0-10", "vertex 1 0-15", "sync 0 10-16", "sync 1 15-16",
-                                 "exchange 2 16-20"));
+  EXPECT_THAT(spans, ElementsAre("vertex 0 0-10", "vertex 1 0-15", "barrier 0 10-15",
+                                 "sync 0 15-16", "sync 1 15-16", "exchange 2 16-20"));
   ASSERT_EQ(tracks.steps.size(), 3U);
   EXPECT_EQ(tracks.steps[2].by, -1);
 }
@@ -177,7 +177,7 @@ TEST(Timeline, FollowsEveryWordOfALogWithDetails) {
   op.result.clock_ghz = 1;
   run.ops = {op};
   EXPECT_THAT(timeline_json({run}, {"*"}, 1000000),
-              HasSubstr(R"("name":"wait_weights","cat":"wait")"));
+              HasSubstr(R"("name":"wait_weights","cat":"imbalance")"));
 }
 
 TEST(Timeline, LeavesOutWindowsBeyondItsLimitAndSaysSo) {
@@ -209,9 +209,10 @@ TEST(Timeline, LeavesOutWindowsBeyondItsLimitAndSaysSo) {
 TEST(Waves, ShowHowManyOfAThingAreUnderWay) {
   const std::string vcd = waves_vcd(a_logged_op(), {"tile0"});
   EXPECT_THAT(vcd, HasSubstr("$timescale 1 fs $end\n$scope module tile0 $end\n"
-                             "$var reg 16 ! queue $end\n"));
+                             "$var reg 16 ! barrier $end\n"));
+  EXPECT_THAT(vcd, HasSubstr("$var reg 16 # queue $end\n"));
   // two words from 4 ns on, one from 5 ns on
-  EXPECT_THAT(vcd, HasSubstr("#4000000\nb10 !\n#5000000\nb1 !\n"));
+  EXPECT_THAT(vcd, HasSubstr("#4000000\nb10 #\n#5000000\nb1 #\n"));
 }
 
 TEST(Waves, HaveAScopeInAScopeForEachPartOfAName) {

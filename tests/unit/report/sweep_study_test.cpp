@@ -4,14 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/report/figures/mean.hpp"
-#include "sim/report/tables/table_fair.hpp"
+#include "sim/report/answer/mean.hpp"
 
 namespace lacuna::test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 RunRecord a_run(std::uint64_t index, double seconds, double pj, const std::string& machine = "bow",
                 std::uint64_t seed = 1) {
@@ -71,24 +69,6 @@ TEST(SeedGroups, HoldRunsThatDifferInTheirSeedAlone) {
   const std::vector<SeedGroup> groups = seed_groups(runs);
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].size(), 2U);
-  EXPECT_TRUE(has_several_seeds(runs));
-  EXPECT_EQ(first_seeds(runs).size(), 2U);
-}
-
-TEST(FairTable, HasMeansOverSeedsWithTheirIntervalsAndTheWidestRange) {
-  // 1 and 4 pJ: 1000 and 250 GFLOP/s per watt, mean 625; deviation 530.3, t of 1 degree 12.706:
-  // 12.706 * 530.3 / sqrt(2) = 4765. From 0.5 pJ, the low end of 1, to 8 pJ, the high end of 4.
-  const std::string table = fair_table({a_run(0, 1, 1), a_run(1, 1, 4, "bow", 2)});
-  EXPECT_THAT(table, HasSubstr("625.0 +- 4765"));
-  EXPECT_THAT(table, HasSubstr("125.0 to 2000"));
-}
-
-TEST(EnergyRanking, IsGivenOnlyWhereRangesDoNotOverlap) {
-  // 1 pJ: 0.5 to 2; 3 pJ: 1.5 to 6; 5 pJ: 2.5 to 10
-  const std::vector<RunRecord> near = {a_run(0, 1, 1), a_run(1, 1, 3, "wse2")};
-  EXPECT_THAT(energy_ranking(near), HasSubstr("cannot be ranked, their ranges overlap"));
-  const std::vector<RunRecord> far = {a_run(0, 1, 5, "wse2"), a_run(1, 1, 1)};
-  EXPECT_THAT(energy_ranking(far), HasSubstr("bow uses less than wse2"));
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ TEST(Pattern, NamesWhatIsWrongWithCodeAndCell) {
   EXPECT_THAT(problems(spec("block", "0.5", {}, 4), 10, 9),
               ElementsAre("E212 rows 10", "E212 cols 9"));
   EXPECT_THAT(problems(spec("nm", nullptr, {{"keep", "5"}, {"of", "4"}}), 8, 8),
-              ElementsAre("E214 pattern_args 5"));
+              ElementsAre("E214 pattern_args 5 of 4"));
   EXPECT_THAT(problems(spec("nm", nullptr, {{"keep", "2"}, {"of", "4"}}), 8, 7),
               ElementsAre("E212 cols 7"));
   EXPECT_THAT(problems(spec("nm"), 8, 8), ElementsAre("E201 pattern_args ", "E201 pattern_args "));

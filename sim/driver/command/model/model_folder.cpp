@@ -34,7 +34,7 @@ void write_model_folder(ResultFolder& folder, const Options& options,
     if (few) tables.emplace_back(std::filesystem::path(name).stem(), text);
   }
   ResultHeader header;
-  header.version = version();
+  header.version = build_version();
   header.command = reproducing_arguments(options);
   header.workload = more.workload;
   for (const std::string& file : more.inputs) {

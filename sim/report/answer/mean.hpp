@@ -23,18 +23,11 @@ Mean mean_of(const std::vector<double>& values);
 /// The t of a 95 % interval with `freedom` >= 1 degrees of freedom.
 double student_t95(std::size_t freedom);
 
+/// "8333 +- 3257", or the mean alone; numbers with four digits, `scale` times as much.
+std::string mean_text(const std::optional<Mean>& mean, double scale = 1);
+
 /// Runs that differ in their seed alone, in the order of the first of each.
 using SeedGroup = std::vector<const RunRecord*>;
 std::vector<SeedGroup> seed_groups(const std::vector<RunRecord>& records);
-
-/// True if a group has more than one run.
-bool has_several_seeds(const std::vector<RunRecord>& records);
-
-/// The first run of each group.
-std::vector<RunRecord> first_seeds(const std::vector<RunRecord>& records);
-
-/// A row for each group: means and their intervals.
-std::string seeds_table(const std::vector<RunRecord>& records);
-std::string seeds_csv(const std::vector<RunRecord>& records);
 
 }  // namespace lacuna

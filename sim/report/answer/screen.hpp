@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "sim/report/answer/answer.hpp"
+
+namespace lacuna {
+
+/// The most lines of a first screen.
+inline constexpr std::size_t kScreenLines = 24;
+
+/// What stands before the numbers of each point in place of machine and pattern: the axes of a
+/// study and their values, by run.
+struct ScreenAxes {
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> places;
+};
+
+/// How a first screen is laid out. Nothing but rows is left out where there is no room, and how
+/// many is said.
+struct ScreenWords {
+  std::string title;   // a line
+  bool whole = false;  // all rows, however many lines
+  std::string below;   // whole lines, after the table
+  std::string more;    // the last line: where the rest is
+};
+
+/// The first screen of one run: the answer, its longest operations, where its units were.
+std::string run_screen(const Answer& answer, const ScreenWords& words);
+
+/// The same of several runs, a row for each point with means over seeds; of more than there is room
+/// for, the fastest.
+std::string points_screen(const Answer& answer, const ScreenWords& words,
+                          const ScreenAxes* axes = nullptr);
+
+/// "512x512x512 on bow (1472 tiles), seeds 1 to 3, exact".
+std::string screen_title(const std::vector<RunRecord>& records);
+
+/// A line for each kind of remark, with the number of operations it was made of.
+std::string note_lines(const Answer& answer);
+
+/// All that a run says beside its numbers, a line each after `before`: its layouts and remarks; of
+/// operations of which it is the same, one line.
+std::string remarks_text(const RunRecord& record, const std::string& before = "");
+
+}  // namespace lacuna
