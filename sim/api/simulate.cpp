@@ -150,14 +150,13 @@ bool is_small(const Options& options, const WorkloadTrace& trace, std::size_t ma
   return fast && trace.ops.size() <= 4 && macs * static_cast<double>(points) <= kMostMacs;
 }
 
-/// Copies of machines that lay operations out as --layout says; none without it.
+/// Copies of machines that lay operations out as --layout says; null where one lays out nothing.
 std::vector<std::unique_ptr<lacuna::Machine>> laid_out(
     const std::vector<const lacuna::Machine*>& machines, const Options& options) {
   std::vector<std::unique_ptr<lacuna::Machine>> copies;
-  if (!options.layout) return copies;
   for (const lacuna::Machine* const machine : machines) {
     copies.push_back(machine->clone());
-    if (copies.back() != nullptr) continue;
+    if (copies.back() != nullptr || !options.layout) continue;
     throw RequestError(fmt::format("--layout: found '{}' with machine '{}', which has no layouts",
                                    *options.layout, machine->name()));
   }
@@ -211,7 +210,9 @@ Result run_machines(const std::string& verb, const std::vector<const Machine*>& 
       all.push_back(machine->hidden().machine.get());
     }
     const auto copies = laid_out(all, options);
-    for (std::size_t i = 0; i < copies.size(); ++i) all[i] = copies[i].get();
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      if (copies[i] != nullptr) all[i] = copies[i].get();
+    }
     Nowhere nowhere;
     std::ostream silence(&nowhere);
     return simulated(options, all, workload, wants, said == nullptr ? silence : *said);

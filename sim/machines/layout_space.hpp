@@ -26,6 +26,7 @@ struct LayoutChoice {
 struct LayoutSpace {
   std::string kind;  // of operations, such as "static sparse product"
   std::vector<LayoutChoice> choices;
+  std::vector<std::string> by_rule = {};  // keys beside, of the machine's rule and its climb
   std::vector<std::string> where = {};  // conditions that all points fulfil, over keys and m, k, n
 
   /// What the machine can do and no search tries, and why.

@@ -21,7 +21,7 @@ struct UnitSeries;
 enum class Status { ok, out_of_memory, unsupported, failed, interrupted };
 const char* status_name(Status status);
 
-/// What the simulated units could at most have done, per clock cycle, all of them together.
+/// What the units could at most have done, idle ones too, per clock cycle, all of them together.
 struct Peaks {
   double flop_per_cycle = 0;  // of the operation's type, dense
   double sram_bytes_per_cycle = 0;
@@ -94,6 +94,8 @@ struct OpResult {
   Cycle cycles = 0;         // from the start to the last result
   double clock_ghz = 0;     // to turn cycles into seconds
   std::uint64_t units = 0;  // tiles or cores simulated: the cycle stack sums to units * cycles
+  /// Of the chip, beside these: they do nothing and draw power. They are in no cycle stack.
+  std::uint64_t idle_units = 0;
   bool exact = true;
   std::vector<std::string> approximations;  // why not
 

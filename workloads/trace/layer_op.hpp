@@ -65,6 +65,7 @@ struct ChipShare {
   std::uint64_t beside = 0;  // bytes of the fullest core or tile: weights of other rows, which stay
   bool may_stay = false;     // automatic residency may keep its weights on the chip
   bool result_taken = false;              // a later row works on the result, where it lies
+  bool among_rows = false;                // rows of the workload follow each other
   std::string reason;                     // why automatic residency has no choice; may be empty
   std::shared_ptr<const RowGroup> group;  // null: the row is a program of its own
   std::size_t place = 0;                  // of the row in its group

@@ -102,10 +102,11 @@ void add_machine_options(CLI::App& verb, Options& o, bool several) {
 }
 
 void add_layout_option(CLI::App& verb, Options& o) {
-  verb.add_option("--layout", o.layout,
-                  "how operations are laid out: planned (default), best (searched, see lacuna "
-                  "describe layouts; best:N simulates N of each at most), or a file of layouts "
-                  "that were found")
+  verb.add_option(
+          "--layout", o.layout,
+          "how operations are laid out: planned (default, by the machine's rule), first (all "
+          "parameters as they are set), best (searched, see lacuna describe layouts; best:N "
+          "simulates N of each at most), or a file of layouts that were found")
       ->type_name("LAYOUT")
       ->group("Simulation");
 }

@@ -158,7 +158,7 @@ std::map<std::string, Words> words_of_options() {
           {"--mode", {"auto", "static", "dynamic", "streamed"}},
           {"--residency", {"auto", "streamed", "resident"}},
           {"--fold", {"on", "off"}},
-          {"--layout", {"planned", "best"}},
+          {"--layout", {"planned", "first", "best"}},
           {"--dtype", {"fp32", "fp16", "bf16", "fp8", "int8"}},
           {"--style", {"ieee", "ieee_wide", "slide"}},
           {"--palette", {"colour", "grey"}},

@@ -305,7 +305,7 @@ Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadT
 
 /// Layouts are chosen for the operations of a chip or a wafer.
 void check_layout(const Options& options) {
-  if (!options.layout || *options.layout == "planned") return;
+  if (!options.layout || *options.layout == "planned" || *options.layout == "first") return;
   if (!asks_for_decode(options) && !asks_for_system(options)) return;
   const char* const of = asks_for_decode(options) ? "--model"
                          : options.system_config  ? "--system-config"

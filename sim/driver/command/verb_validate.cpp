@@ -307,7 +307,8 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   validate.command = reproducing_arguments(options);
   validate.run.seed = settings.seed;
   validate.run.settings = options.settings;
-  validate.run.layout = layout_request(options.layout, options.no_cache);
+  // points have the layouts they were measured in, by their words
+  validate.run.layout = layout_request(options.layout.value_or("first"), options.no_cache);
   validate.run.execution = settings.execution;
   validate.run.jobs = static_cast<unsigned>(job_count(options));
   return run_validate(validate, kinds, streams.out, streams.err);

@@ -20,6 +20,7 @@
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/moves_operands.hpp"
+#include "sim/machines/plans_layouts.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "sim/report/layout_note.hpp"
 #include "workloads/trace/operand_sources.hpp"
@@ -78,7 +79,9 @@ bool is_as_searched(const Execution& execution) {
 class LaidOutMachine final : public Machine, public LaysOutRows {
  public:
   LaidOutMachine(std::unique_ptr<Machine> plain, LayoutRequest request)
-      : plain_(std::move(plain)), request_(std::move(request)) {}
+      : plain_(std::move(plain)),
+        plans_(dynamic_cast<const PlansLayouts*>(plain_.get())),
+        request_(std::move(request)) {}
 
   const Machine& plain() const { return *plain_; }
 
@@ -145,6 +148,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
                    std::optional<LayoutFound> found, const std::string& origin) const;
 
   std::unique_ptr<Machine> plain_;
+  const PlansLayouts* plans_;  // the same; null if it has no rule
   LayoutRequest request_;
   // of the workload that was related last, if its rows follow each other, and what was found of it
   mutable RelatedRows related_;
@@ -178,7 +182,11 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
   if (known != found_.end()) return known->second;
   // a file of activations is known by its name alone
   const bool keeps = request_.cache != nullptr && op.x_file.empty();
-  const std::string kept_as = cache_key(request_.effort, key);
+  const std::vector<Layout> planned =
+      plans_ == nullptr ? std::vector<Layout>{} : plans_->planned(op, mask);
+  std::string starts;
+  for (const Layout& each : planned) starts += layout_text(each) + "\n";
+  const std::string kept_as = cache_key(request_.effort, key + starts);
   if (keeps) {
     if (const std::optional<std::string> kept = request_.cache->find(kLayoutKind, kept_as)) {
       if (const std::optional<LayoutFound> layout = decode_found(*kept)) {
@@ -190,7 +198,9 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
     return taking(std::move(machine), laid);
   };
   const std::optional<LayoutFound> found =
-      find_layout(*plain_, op, mask, seed, execution, *space, as_they_lie, request_.effort);
+      planned.empty()
+          ? find_layout(*plain_, op, mask, seed, execution, *space, as_they_lie, request_.effort)
+          : climb(*plain_, planned, op, mask, seed, execution, as_they_lie, request_.effort);
   if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
   return found_[key] = found;
 }
@@ -360,6 +370,7 @@ void LaidOutMachine::check_choices(const LayoutEntry& entry, const LayerOp& op,
   if (space == nullptr) return;
   std::vector<std::string> keys;
   for (const LayoutChoice& choice : space->choices) keys.push_back(choice.key);
+  keys.insert(keys.end(), space->by_rule.begin(), space->by_rule.end());
   for (const Setting& each : entry.layout) {
     if (std::find(keys.begin(), keys.end(), each.path) != keys.end()) continue;
     throw RequestError(fmt::format("{}: '{}' is no choice of a {} of {}; allowed: {}{}",
@@ -375,6 +386,7 @@ OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std:
   check_choices(*entry, op, mask);
   const Layout layout = layout_of(*entry);
   OpResult result = run_laid_out(layout, op, mask, seed, execution, entry->place);
+  if (plans_ != nullptr) plans_->add_idle(result);
   result.notes.emplace_back(kLayoutNote, layout_text(layout));
   result.notes.emplace_back(kLayoutSourceNote, entry->place);
   if (!entry->extent.empty() && entry->extent != plain_->extent()) {
@@ -448,6 +460,7 @@ OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint
   OpResult result = known    ? *found->result
                     : is_row ? run_row(&*found, op, mask, seed, execution)
                              : run_laid_out(found->layout, op, mask, seed, execution, "best");
+  if (plans_ != nullptr) plans_->add_idle(result);
   result.notes.emplace_back(kLayoutNote, layout_text(found->layout));
   std::string source = fmt::format(
       "best of {} simulated; {} pruned by their bounds, {} cannot be{}", found->simulated,
@@ -487,12 +500,15 @@ std::string LaidOutMachine::layouts_of(const LayerOp& op) const {
   return text;
 }
 
+const std::string kPlanned = "planned";
+const std::string kFirst = "first";
 const std::string kBest = "best";
 
 }  // namespace
 
 bool is_layouts_file(const std::string& option) {
-  return option != "planned" && option != kBest && option.rfind(kBest + ":", 0) != 0;
+  return option != kPlanned && option != kFirst && option != kBest &&
+         option.rfind(kBest + ":", 0) != 0;
 }
 
 std::string content_of_layouts(const std::string& option) {
@@ -503,7 +519,11 @@ std::string content_of_layouts(const std::string& option) {
 
 LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache) {
   LayoutRequest request;
-  if (!option || *option == "planned") return request;
+  if (option == kFirst) return request;
+  if (!option || *option == kPlanned) {
+    request.source = LayoutRequest::Source::planned;
+    return request;
+  }
   if (!is_layouts_file(*option)) {
     request.source = LayoutRequest::Source::best;
     if (*option != kBest) {
@@ -516,10 +536,10 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
     return request;
   }
   if (!std::filesystem::exists(*option)) {
-    throw RequestError(
-        fmt::format("--layout: found '{}', and no file of that name; allowed: planned, best, "
-                    "best:N, or a file that `--layout best --out` or `search --out` wrote{}",
-                    *option, hint_of(*option, {"planned", "best"})));
+    throw RequestError(fmt::format(
+        "--layout: found '{}', and no file of that name; allowed: planned, first, best, "
+        "best:N, or a file that `--layout best --out` or `search --out` wrote{}",
+        *option, hint_of(*option, {kPlanned, kFirst, kBest})));
   }
   request.source = LayoutRequest::Source::file;
   request.file = *option;
@@ -529,7 +549,11 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
 
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request) {
-  if (request.source == LayoutRequest::Source::planned) return machine;
+  if (request.source == LayoutRequest::Source::first) return machine;
+  if (request.source == LayoutRequest::Source::planned) {
+    if (auto* const plans = dynamic_cast<PlansLayouts*>(machine.get())) plans->plan_layouts(true);
+    return machine;
+  }
   if (auto* const system = dynamic_cast<StoreSystem*>(machine.get())) {
     system->replace_chip([&](std::unique_ptr<Machine> chip) {
       return std::make_unique<LaidOutMachine>(std::move(chip), request);
@@ -541,7 +565,9 @@ std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
 
 std::unique_ptr<Machine> plain_copy(const Machine& machine) {
   const auto* const laid = dynamic_cast<const LaidOutMachine*>(&machine);
-  return laid == nullptr ? machine.clone() : laid->plain().clone();
+  std::unique_ptr<Machine> copy = laid == nullptr ? machine.clone() : laid->plain().clone();
+  if (auto* const plans = dynamic_cast<PlansLayouts*>(copy.get())) plans->plan_layouts(false);
+  return copy;
 }
 
 void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request) {

@@ -18,8 +18,10 @@ struct Point;
 
 /// Where layouts come from, as --layout says it.
 struct LayoutRequest {
-  enum class Source { planned, best, file, held };  // held: entries, of no file and not checked
-  Source source = Source::planned;
+  /// planned: by the machine's rule, if it has one; first: with all parameters as they are set;
+  /// held: entries, of no file and not checked.
+  enum class Source { planned, first, best, file, held };
+  Source source = Source::first;
   std::vector<LayoutEntry> entries;  // of a file
   std::string file;
   SearchEffort effort;
@@ -27,7 +29,8 @@ struct LayoutRequest {
   std::shared_ptr<PartCache> cache;  // of what `best` has found; none: only this process knows
 };
 
-/// "planned", "best", or a file of layouts; RequestError if it is neither. What `best` finds is
+/// "planned", which is the default, "first", "best", or a file of layouts; RequestError if it is
+/// none of them. What `best` finds is
 /// kept for later runs unless `no_cache`.
 LayoutRequest layout_request(const std::optional<std::string>& option, bool no_cache);
 
@@ -36,7 +39,7 @@ bool is_layouts_file(const std::string& option);
 std::string content_of_layouts(const std::string& option);
 
 /// A machine that lays its operations out as `request` has it, in place of `machine`, of which all
-/// else is. `planned` is the machine itself.
+/// else is. `planned` and `first` are the machine itself.
 ///
 /// `best` searches the layout of each operation that has a space, each content once; those of rows
 /// that follow each other together (find_joint_layouts), what moves between them included as far as

@@ -58,6 +58,19 @@ struct LayoutTrial {
   std::shared_ptr<ProductRuns> runs;       // of a machine that shares them
 };
 
+/// Simulates an operation in a layout, which is given up if it takes more cycles than `most`.
+/// `fastest_only` as ProductRuns has it; `take_operands` may be empty.
+LayoutTrial try_layout(const Machine& machine, const Layout& layout, const LayerOp& op,
+                       const Mask* mask, std::uint64_t seed, const Execution& execution,
+                       const TakeOperands& take_operands, Cycle most, bool fastest_only = false);
+
+/// Climbs from the layouts of a machine's rule, step by step to the next that is faster. Nothing if
+/// none of them can be.
+std::optional<LayoutFound> climb(const Machine& machine, const std::vector<Layout>& planned,
+                                 const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                                 const Execution& execution, const TakeOperands& take_operands,
+                                 const SearchEffort& effort);
+
 /// Whether the simulation of a place was given up, which `search` is then told.
 bool gave_up(const LayoutTrial& trial, const SpacePlace& place, LocalSearch& search);
 
@@ -81,12 +94,6 @@ class LayoutTrials {
   LayoutTrial simulate(const SpacePlace& place, Cycle limit, bool fastest_only = false) const;
 
  private:
-  struct Laid {
-    std::unique_ptr<Machine> machine;
-    LayerOp op;
-  };
-  bool attempt(const SpacePlace& place, const std::function<void(const Laid&)>& action) const;
-
   mutable std::map<SpacePlace, double> bounds_;  // that are known
   mutable std::map<SpacePlace, double> guesses_;
   const Machine& machine_;

@@ -188,6 +188,7 @@ Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
   json["request"] = facts_json(op.request);
   json["repeat"] = op.repeat;
   json["units"] = result.units;
+  if (result.idle_units != 0) json["idle_units"] = result.idle_units;
   json["clock_ghz"] = result.clock_ghz;
   json["approximations"] = result.approximations;
   json["mac_algorithmic"] = result.mac_algorithmic;
@@ -239,6 +240,7 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   result.fabric_bytes = op.row.fabric_bytes.value_or(0);
   result.io_bytes = op.row.io_bytes.value_or(0);
   take(json, "units", result.units);
+  result.idle_units = json.value("idle_units", result.idle_units);
   take(json, "clock_ghz", result.clock_ghz);
   take(json, "approximations", result.approximations);
   take(json, "mac_algorithmic", result.mac_algorithmic);

@@ -213,9 +213,9 @@ std::string relations_text(const LayerOp& op) {
   for (const OperandSource& source : op.sources) text += text_of(source);
   const ChipShare& share = op.share;
   if (share.group != nullptr) text += fmt::format("{} of {};", share.place, share.group->content);
-  return text + fmt::format(" {} {}{}{} {}{}", word(op.residency), share.beside,
+  return text + fmt::format(" {} {}{}{}{} {}{}", word(op.residency), share.beside,
                             share.may_stay ? 's' : ' ', share.result_taken ? 't' : ' ',
-                            share.reason, share.alone);
+                            share.among_rows ? 'r' : ' ', share.reason, share.alone);
 }
 
 std::string operation_content(const LayerOp& op, const Mask* mask, std::uint64_t run_seed,

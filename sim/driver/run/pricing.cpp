@@ -59,13 +59,14 @@ void Pricing::price(const std::string& kind, const EnergyParams& params,
   EnergyInput input;
   input.cycles = result.cycles;
   input.clock_ghz = result.clock_ghz;
-  input.units = result.units;
+  input.units = result.units + result.idle_units;
   if (silicon) {
     input.unit_sram_mb = silicon->sram_mb;
     input.unit_mm2 = silicon->mm2.nominal;
-    add_silicon(op.row, silicon->mm2.nominal * static_cast<double>(result.units));
+    add_silicon(op.row, silicon->mm2.nominal * static_cast<double>(input.units));
   }
-  input.idle_cycles = idle_unit_cycles(actions_.unit(kind), result.stack);
+  input.idle_cycles =
+      idle_unit_cycles(actions_.unit(kind), result.stack) + result.idle_units * input.cycles;
   const EnergyModel model(table_, actions_, kind, params);
   const EnergyResult energy = model.price(result.statistics, input);
   add_energy(op.row, energy.total);
@@ -82,7 +83,8 @@ void Pricing::price(const std::string& kind, const EnergyParams& params,
     for (std::size_t i = 0; i < counters.size(); ++i) counters[i].value = each.counters[i];
     for (std::size_t i = 0; i < stack.size(); ++i) stack[i].cycles = each.stack[i];
     input.cycles = each.to - each.from;
-    input.idle_cycles = idle_unit_cycles(actions_.unit(kind), stack);
+    input.idle_cycles =
+        idle_unit_cycles(actions_.unit(kind), stack) + result.idle_units * input.cycles;
     op.power.push_back(power_of(each, model.price(counters, input).total, result));
   }
 }

@@ -11,7 +11,6 @@
 namespace lacuna {
 namespace {
 
-constexpr const char* kWeights = "product with weights";
 constexpr const char* kGradient = "gradient of sparse weights";
 constexpr const char* kDenseGradient = "gradient of dense weights";
 
@@ -69,7 +68,7 @@ LayoutChoice buses_choice() {
 
 LayoutSpace weights_space() {
   LayoutSpace space;
-  space.kind = kWeights;
+  space.kind = kProductWithWeights;
   space.choices = {
       {"residency",
        {"streamed", "resident"},
@@ -90,6 +89,7 @@ LayoutSpace weights_space() {
        {"streamed", "mesh", "summa", "cannon"},
        "density == 1 and residency != streamed and wafer.columns * wafer.rows <= 1024",
        "both operands and the result in the cores"});
+  space.by_rule = {"wafer.columns", "wafer.rows", "io.share", "ws.zero_filter", "resident.storage"};
   // resident weights without their zeros: every core differs, and is simulated
   space.where = {
       "residency != resident or density == 1 or resident.storage == all or "
@@ -157,7 +157,7 @@ std::string wafer_layout_kind(const WseParams& params, const LayerOp& op) {
   if (op.share.group != nullptr || op.x_pattern != "dense" || runs_as_tasks(params, op)) return "";
   if (is_sampled_gradient(op)) return kGradient;
   if (is_dense_gradient(op)) return op.pattern.name == "dense" ? kDenseGradient : "";
-  return has_weights(op) && op.phase != Phase::upd ? kWeights : "";
+  return has_weights(op) && op.phase != Phase::upd ? kProductWithWeights : "";
 }
 
 }  // namespace lacuna

@@ -10,6 +10,9 @@
 
 namespace lacuna {
 
+/// The kind of products whose weights are streamed, or stay.
+inline constexpr const char* kProductWithWeights = "product with weights";
+
 /// How columns, rows of cores and their memories can share a product with weights, by kernel.
 const std::vector<LayoutSpace>& wafer_layout_spaces();
 

@@ -14,6 +14,7 @@
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/moves_operands.hpp"
+#include "sim/machines/plans_layouts.hpp"
 #include "sim/machines/system/takes_streams.hpp"
 #include "sim/machines/takes_long.hpp"
 #include "sim/machines/wse/counts.hpp"
@@ -23,6 +24,7 @@
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/planned.hpp"
 #include "sim/machines/wse/residency.hpp"
 #include "sim/machines/wse/rows.hpp"
 #include "sim/machines/wse/silicon.hpp"
@@ -42,7 +44,8 @@ bool may_be_resident(const LayerOp& op) {
 class WseMachine final : public Machine,
                          public MovesOperands,
                          public TakesStreams,
-                         public TakesLong {
+                         public TakesLong,
+                         public PlansLayouts {
  public:
   explicit WseMachine(std::string name) : name_(std::move(name)) {}
 
@@ -56,6 +59,13 @@ class WseMachine final : public Machine,
     setter_.set(params_, path, text, origin);
   }
   Mode default_mode() const override { return Mode::streamed; }
+  void plan_layouts(bool by_rule) override { by_rule_ = by_rule; }
+  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override;
+  std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
+                            const Pairs& layout) const override {
+    return rule().around(op, mask, layout);
+  }
+  void add_idle(OpResult& result) const override { add_idle_cores(params_, result); }
   void feed_from_store() override { params_.fed_from_store = true; }
   bool takes_while_it_gives() const override { return params_.io.duplex == wse::IoDuplex::full; }
   std::uint64_t memory_bytes() const override {
@@ -135,12 +145,14 @@ class WseMachine final : public Machine,
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
     if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
     if (is_dense_gradient(op)) return least_cycles_of_dense_gradient(params_, op);
-    return least_cycles_of_weights(params_, op, mask);
+    return least_of_layouts(op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
     if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
     if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
     if (is_dense_gradient(op)) return expected_cycles_of_dense_gradient(params_, op);
+    const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
+    if (!planned.layouts.empty()) return static_cast<Cycle>(planned.layouts[0].cycles);
     return expected_cycles_of_weights(params_, op, mask);
   }
 
@@ -148,9 +160,15 @@ class WseMachine final : public Machine,
                const Execution& execution) const override;
 
  private:
+  std::optional<Cycle> least_of_layouts(const LayerOp& op, const Mask* mask) const;
+  LayoutRule rule() const { return {params_, setter_}; }
+
   std::string name_;
   WseParams params_;
   TargetSetter setter_;
+  bool by_rule_ = false;  // operations are laid out by LayoutRule
+  /// As the rows of the workload that was related last are laid out together; null: as set.
+  mutable std::shared_ptr<const WseParams> shared_;
 };
 
 /// What keeps rows from being simulated once for all that are alike, or a row from being stepped
@@ -177,23 +195,48 @@ std::vector<std::string> WseMachine::slow_settings() const {
 void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
                         std::uint64_t /*seed*/) const {
   find_sources(workload);
-  share_wafer(params_, workload, mask_of);
-  for (LayerOp& op : workload.ops) {
-    if (!has_weights(op) || may_be_resident(op)) continue;
-    op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
-    op.share.result_taken = false;
+  const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
+                                  [](const LayerOp& op) { return !op.depends_on.empty(); });
+  const ResidentOn resident_on = [&](const LayerOp& op, const Mask* mask) {
+    if (shared_) return *shared_;
+    if (!by_rule_ || follow) return params_;
+    const std::vector<wse::StreamLayout> layouts = rule().resident(op, mask);
+    return layouts.empty() ? params_ : rule().laid_out(layouts[0]);
+  };
+  shared_.reset();
+  if (by_rule_ && follow) {
+    if (auto made = rule().shared(workload, mask_of)) {
+      shared_ = std::make_shared<const WseParams>(*std::move(made));
+    }
   }
-  group_decoder_rows(params_, workload, mask_of);
+  const auto share = [&] {
+    share_wafer(shared_ ? *shared_ : params_, workload, mask_of, resident_on);
+    for (LayerOp& op : workload.ops) {
+      op.share.among_rows = follow;
+      if (!has_weights(op) || may_be_resident(op)) continue;
+      op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
+      op.share.result_taken = false;
+    }
+    group_decoder_rows(params_, workload, mask_of);
+  };
+  share();
+  const bool grouped = std::any_of(workload.ops.begin(), workload.ops.end(),
+                                   [](const LayerOp& op) { return op.share.group != nullptr; });
+  if (grouped && shared_) {  // a group has a placement of its own, and rows beside it the wafer
+    shared_.reset();
+    share();
+  }
   place_operands(workload);
 }
 
 /// Whole operands that lie in blocks wherever they come from make no difference.
 void WseMachine::place_operands(WorkloadTrace& workload) const {
   find_sources(workload);
-  if (params_.ws.k_partition != wse::KPartition::block) return;
-  if (params_.ws.inject != wse::Inject::column_top) return;
-  const bool grouped = params_.ws.groups != 1;
-  if (grouped && params_.ws.exchange == wse::Exchange::next) return;
+  const wse::StreamingParams& ws = (shared_ ? *shared_ : params_).ws;
+  if (ws.k_partition != wse::KPartition::block) return;
+  if (ws.inject != wse::Inject::column_top) return;
+  const bool grouped = ws.groups != 1;
+  if (grouped && ws.exchange == wse::Exchange::next) return;
   for (LayerOp& op : workload.ops) {
     const bool product = has_weights(op);
     if (op.batch != 1 || (product && may_be_resident(op))) continue;
@@ -237,9 +280,42 @@ Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64
                   : run_operand_moves(params_, op, mask, {}).cycles;
 }
 
+std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) const {
+  const PlannedLayouts found = rule().layouts(op, mask);
+  std::vector<Pairs> words;
+  for (std::size_t i = 0; i < std::min(found.simulated, found.layouts.size()); ++i) {
+    words.push_back(words_of(rule(), found.layouts[i]));
+  }
+  return words;
+}
+
+/// What may run is the most promising layout that is not refused.
+std::optional<Cycle> WseMachine::least_of_layouts(const LayerOp& op, const Mask* mask) const {
+  std::optional<Cycle> least;
+  if (by_rule_) {
+    for (const wse::StreamLayout& layout : rule().layouts(op, mask).layouts) {
+      const std::optional<Cycle> each =
+          least_cycles_of_weights(rule().laid_out(layout), placed(op, layout), mask);
+      if (each) least = std::min(least.value_or(*each), *each);
+    }
+  }
+  return least ? least : least_cycles_of_weights(params_, op, mask);
+}
+
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
-  OpResult result = run_wafer_row({name_, params_, op, mask, seed, execution});
+  OpResult result;
+  if (op.share.among_rows && shared_ != nullptr) {
+    WseParams params = *shared_;
+    // rows of dY go around a ring whatever else is chosen; no other row sees their order
+    if (is_sampled_gradient(op)) params.ws.row_order = wse::RowOrder::ring;
+    result = run_wafer_row({name_, params, op, mask, seed, execution});
+    add_idle_cores(params_, result);
+    note_words(params_, *shared_, result);
+  } else {
+    const WaferRequest request{name_, params_, op, mask, seed, execution};
+    result = by_rule_ ? run_planned(request, rule()) : run_wafer_row(request);
+  }
   if (params_.target != Target::none) {
     result.notes.emplace_back("target", params_.target.value_text());
   }

@@ -45,10 +45,12 @@ std::string shape_of(const LayerOp& op) {
 
 class WaferShare {
  public:
-  WaferShare(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of)
+  WaferShare(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of,
+             const ResidentOn& resident_on)
       : params_(params),
         workload_(workload),
         mask_of_(mask_of),
+        resident_on_(resident_on),
         reason_(no_choice(params, workload)) {}
 
   void fill() {
@@ -86,8 +88,9 @@ class WaferShare {
         rows_.push_back({&op, true, {}});
         return;
       }
-      const wse::StreamingNeed need =
-          wse::streaming_need(streaming_job(op, mask_of_(op), true), streaming_setup(params_));
+      const Mask* const mask = mask_of_(op);
+      const wse::StreamingNeed need = wse::streaming_need(streaming_job(op, mask, true),
+                                                          streaming_setup(resident_on_(op, mask)));
       rows_.push_back({&op, automatic, need});
       // Executions of one row are of as many products, each with weights of its own.
       (automatic ? open_ : asked_) += need.weights * op.repeat;
@@ -131,6 +134,7 @@ class WaferShare {
   const WseParams& params_;
   WorkloadTrace& workload_;
   const MaskOf& mask_of_;
+  const ResidentOn& resident_on_;
   std::string reason_;
   std::vector<Row> rows_;
   std::uint64_t asked_ = 0;    // bytes of the fullest core: of rows that ask for it
@@ -228,9 +232,6 @@ class WeightsRun {
   const Execution& execution_;
 };
 
-/// Cores whose weights are scattered all differ, so that each is simulated. Automatic residency
-/// does that for so many tokens times cores, which take a minute or so; of more it samples rows.
-constexpr std::uint64_t kMostScattered = std::uint64_t{1} << 23U;
 /// Rows of a sample: so many tokens times cores, but no fewer than some and no more than others.
 constexpr std::uint64_t kSampled = std::uint64_t{1} << 21U;
 constexpr std::uint64_t kFewestRows = 8;
@@ -448,8 +449,9 @@ OpResult moves_to_resident(const WseParams& params, const LayerOp& op, const Mas
   return run_resident_moves(params, op, mask, x ? &*x : nullptr, execution, MoveSide::before);
 }
 
-void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of) {
-  WaferShare(params, workload, mask_of).fill();
+void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of,
+                 const ResidentOn& resident_on) {
+  WaferShare(params, workload, mask_of, resident_on).fill();
 }
 
 namespace {

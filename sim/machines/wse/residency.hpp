@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "sim/machines/machine.hpp"
@@ -11,10 +12,17 @@ namespace lacuna {
 
 struct RowSample;
 
+/// Cores whose weights are scattered all differ, so that each is simulated. Automatic residency
+/// does that for so many tokens times cores, which take a minute or so; of more it samples rows.
+inline constexpr std::uint64_t kMostScattered = std::uint64_t{1} << 23U;
+
 /// Fills LayerOp::share of all rows: which weights may stay in the cores if nothing is asked, and
 /// what those of other rows leave of each core. Sums are of the fullest core of each row, so that
 /// the fullest of all holds at most as much.
-void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of);
+/// `resident_on` is the wafer as a row with resident weights is laid out.
+using ResidentOn = std::function<WseParams(const LayerOp& op, const Mask* mask)>;
+void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of,
+                 const ResidentOn& resident_on);
 
 /// run_streamed(), but for what is known of it from before (ProductRuns).
 OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,

@@ -31,6 +31,9 @@ class TargetSetter {
   void set(WseParams& params, const std::string& path, const std::string& text,
            const std::string& origin);
 
+  /// Whether a parameter was set by its name.
+  bool named(const std::string& path) const { return named_.count(path) != 0; }
+
  private:
   std::set<std::string> named_;
 };

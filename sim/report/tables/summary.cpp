@@ -187,7 +187,7 @@ double RunRecord::peak_tflops() const {
 
 std::uint64_t RunRecord::units() const {
   const OpResult* const result = first_ok(ops);
-  return result == nullptr ? 0 : result->units;
+  return result == nullptr ? 0 : result->units + result->idle_units;
 }
 
 bool is_interrupted(const std::vector<RunRecord>& records) {

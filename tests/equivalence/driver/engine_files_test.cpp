@@ -81,7 +81,7 @@ TEST(Intervals, OfAnIpuEndWithinVerticesThatPad) {
 std::string intervals_of_wafer(const ProgramBench& bench, const std::string& more,
                                const char* name) {
   const Ran ran = run_real(
-      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=9 "
+      "run --quiet --layout first --machine wse2 --set wafer.columns=4 --set wafer.rows=9 "
       "--interval 40 --out " +
       bench.path(name) + " " + more);
   EXPECT_EQ(ran.status, 0) << ran.err;
@@ -114,14 +114,16 @@ std::string name_of(const ::testing::TestParamInfo<Case>& info) { return info.pa
 
 INSTANTIATE_TEST_SUITE_P(
     Of, Engines,
-    ::testing::Values(
-        Case{"SmallProductsOnTiles", "--machine bow --set ipu.tiles=16", "traces/small_gemms.csv"},
-        Case{"SmallProductsOnCores", "--machine wse2 --set wafer.columns=4 --set wafer.rows=4",
-             "traces/small_gemms.csv"},
-        Case{"UnevenProductsOnTiles", "--machine gc200 --set ipu.tiles=16",
-             "traces/small_trained.csv"},
-        Case{"UnevenProductsOnCores", "--machine wse2 --set wafer.columns=4 --set wafer.rows=3",
-             "traces/small_trained.csv"}),  // larger ones: scripts/ci/determinism.sh
+    ::testing::Values(Case{"SmallProductsOnTiles", "--machine bow --set ipu.tiles=16",
+                           "traces/small_gemms.csv"},
+                      Case{"SmallProductsOnCores",
+                           "--layout first --machine wse2 --set wafer.columns=4 --set wafer.rows=4",
+                           "traces/small_gemms.csv"},
+                      Case{"UnevenProductsOnTiles", "--machine gc200 --set ipu.tiles=16",
+                           "traces/small_trained.csv"},
+                      Case{"UnevenProductsOnCores",
+                           "--layout first --machine wse2 --set wafer.columns=4 --set wafer.rows=3",
+                           "traces/small_trained.csv"}),  // larger ones: scripts/ci/determinism.sh
     name_of);
 
 }  // namespace

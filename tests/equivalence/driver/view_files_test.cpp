@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const std::string kWafer =
-    "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 --gemm 30x40x50 "
+    "--layout first --machine wse2 --set wafer.columns=6 --set wafer.rows=7 --gemm 30x40x50 "
     "--pattern unstructured:0.3 --quiet --view --view-steps 9 ";
 const std::string kChip = "--machine bow --set ipu.tiles=16 --gemm 64x64x48 --quiet --view ";
 
@@ -107,7 +107,7 @@ TEST(ViewFiles, HaveTheCriticalPathOfAWindow) {
   const std::string gradient = bench.file("gradient.csv",
                                           "# lacuna-trace v1\nid,op,m,k,n\n"
                                           "grad,sddmm,16,24,16\n");
-  const std::string wafer = "--machine wse2 --set wafer.columns=6 --set wafer.rows=";
+  const std::string wafer = "--layout first --machine wse2 --set wafer.columns=6 --set wafer.rows=";
   const std::string path = "--quiet --view --view-steps 9 --view-path 100:900 ";
   for (const std::string& what : {"7 --gemm 30x40x50 --pattern unstructured:0.3 " + path,
                                   "6 --gemm 36x36x36 --dtype fp32 --mode dynamic " + path,
@@ -128,8 +128,9 @@ TEST(ViewFiles, HaveTheStagesOfALayer) {
   const std::string trace = bench.file("trace.csv",
                                        "# lacuna-trace v1\nid,op,m,k,n\n"
                                        "soft,softmax,16,,24\n");
-  const std::string run = "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " +
-                          trace + " --quiet --view --view-steps 9 ";
+  const std::string run =
+      "--layout first --machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " + trace +
+      " --quiet --view --view-steps 9 ";
   const std::string folded = page_of(bench, run, "layer");
   EXPECT_THAT(folded, HasSubstr(" Stages: "));
   EXPECT_EQ(page_of(bench, run + "--fold off", "unfolded"), folded);
@@ -156,8 +157,9 @@ TEST(ViewFiles, HaveTheCriticalPathOfALayer) {
   const std::string trace = bench.file("trace.csv",
                                        "# lacuna-trace v1\nid,op,m,k,n\n"
                                        "soft,softmax,16,,24\n");
-  const std::string run = "--machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " +
-                          trace + " --quiet --view --view-steps 9 --view-path 10:400 ";
+  const std::string run =
+      "--layout first --machine wse2 --set wafer.columns=6 --set wafer.rows=7 --trace " + trace +
+      " --quiet --view --view-steps 9 --view-path 10:400 ";
   const std::string folded = page_of(bench, run, "layer");
   const std::string path = path_of(folded);
   EXPECT_THAT(path, HasSubstr("runs its program"));

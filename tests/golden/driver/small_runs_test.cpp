@@ -87,9 +87,10 @@ std::string name_of(const ::testing::TestParamInfo<Golden>& info) { return info.
 INSTANTIATE_TEST_SUITE_P(
     Of, SmallRun,
     ::testing::Values(Golden{"bow_16_tiles", "--machine bow --set ipu.tiles=16"},
-                      Golden{"wse2_8x8",
-                             "--machine wse2 --set wafer.columns=8 --set wafer.rows=8 "
-                             "--residency streamed"}),
+                      Golden{
+                          "wse2_8x8",
+                          "--layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8 "
+                          "--residency streamed"}),
     name_of);
 
 }  // namespace

@@ -48,7 +48,8 @@ struct WithoutACost {
 void PrintTo(const WithoutACost& c, std::ostream* out) { *out << c.name; }
 
 constexpr const char* kTiles = "--machine bow --set ipu.tiles=32 --gemm 256x256x128 ";
-constexpr const char* kCores = "--machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kCores =
+    "--layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
 constexpr const char* kLayers = "LAYERS";
 constexpr const char* kFed = "--set io.gbit=10000000 --set io.share=1 ";
 

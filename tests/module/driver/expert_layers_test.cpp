@@ -48,8 +48,9 @@ TEST(ExpertLayers, ComputeWhatTheyShouldOnBothMachines) {
       const Ran made = run_real("trace import " + config + " --dtype fp16 " + part + " --out " +
                                 trace + " --quiet");
       ASSERT_EQ(made.status, 0) << made.err;
-      for (const char* machine : {"--machine bow --set ipu.tiles=16",
-                                  "--machine wse2 --set wafer.columns=8 --set wafer.rows=8"}) {
+      for (const char* machine :
+           {"--machine bow --set ipu.tiles=16",
+            "--layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8"}) {
         const Ran ran = run_real("run --values --trace " + trace + ' ' + machine);
         EXPECT_EQ(ran.status, 0) << name << ' ' << part << ' ' << machine << '\n' << ran.err;
         EXPECT_THAT(ran.err, HasSubstr("values equal the reference product"));
@@ -75,8 +76,9 @@ TEST(ExpertLayers, TakeAsLongInBothEngines) {
   const std::string config = small_config(bench, "qwen3-30b-a3b.json");
   ASSERT_EQ(run_real("trace import " + config + " --dtype fp16 --tokens 9 --out " + trace).status,
             0);
-  for (const char* machine : {"--machine bow --set ipu.tiles=16",
-                              "--machine wse2 --set wafer.columns=8 --set wafer.rows=8"}) {
+  for (const char* machine :
+       {"--machine bow --set ipu.tiles=16",
+        "--layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8"}) {
     const std::string run = "run --json --quiet --trace " + trace + ' ' + machine + " --engine ";
     const Ran event = run_real(run + "event");
     const Ran clocked = run_real(run + "clocked");

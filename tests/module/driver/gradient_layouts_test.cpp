@@ -45,8 +45,9 @@ using Cycles = std::map<std::string, std::uint64_t>;
 
 /// Of each row, by id, and of all.
 Cycles row_cycles(const ProgramBench& bench, const std::string& trace, const std::string& more) {
-  const Ran ran =
-      run_real(kGradientWafer + ("--trace " + trace) + " --out " + bench.path("out") + " " + more);
+  const bool laid_out = more.find("--layout") != std::string::npos;
+  const Ran ran = run_real(kGradientWafer + ("--trace " + trace) + " --out " + bench.path("out") +
+                           (laid_out ? " " : " --layout first ") + more);
   EXPECT_EQ(ran.status, 0) << more << '\n' << ran.err << ran.out;
   return cycles_by_row(bench.path("out"));
 }

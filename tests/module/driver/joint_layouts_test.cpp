@@ -39,8 +39,9 @@ using Cycles = std::map<std::string, std::uint64_t>;
 /// Of each row, by id, and of all.
 Cycles joint_cycles(const ProgramBench& bench, const std::string& more,
                     const std::string& residency = "streamed") {
+  const bool laid_out = more.find("--layout") != std::string::npos;
   const Ran ran = run_real(kMachine + ("--trace " + joint_trace(bench, residency)) + " --out " +
-                           bench.path("out") + " " + more);
+                           bench.path("out") + (laid_out ? " " : " --layout first ") + more);
   EXPECT_EQ(ran.status, 0) << more << '\n' << ran.err << ran.out;
   return cycles_by_row(bench.path("out"));
 }

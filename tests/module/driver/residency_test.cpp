@@ -17,7 +17,7 @@ using ::testing::Not;
 
 /// 8 x 8 cores. Weights of 64 x 64 are 8 x 8 elements of 2 B on each of them: 128 B.
 constexpr const char* kResidentWafer =
-    " --quiet --wide --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+    " --quiet --wide --layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
 constexpr const char* kResidentChip = " --quiet --wide --machine bow --set ipu.tiles=16 ";
 
 /// The cell `column` of the last row of a result folder's summary.
@@ -109,7 +109,7 @@ TEST(Residency, OfASparseProductOnAWaferIsTheFasterToo) {
 TEST(Residency, OfNonzerosThatTakeLongToSimulateFollowsFromABound) {
   // 64 x 64 cores and 2,049 tokens are more than 2^23 of both together.
   const std::string wafer =
-      " --quiet --wide --machine wse2 --set wafer.columns=64 --set wafer.rows=64 ";
+      " --quiet --wide --layout first --machine wse2 --set wafer.columns=64 --set wafer.rows=64 ";
   // Of one row of W resident ones send 8 words and 64 commands for each token, streamed ones some 4
   // words and 64 commands for all: the bound of the first is above the cycles of the second.
   const Measured few = measured(wafer + "--gemm 1x8x2049 --pattern unstructured:0.5");
@@ -122,7 +122,7 @@ TEST(Residency, OfMoreThanCanBeSimulatedIsTheFasterByASampleOfRows) {
   // have as many commands in each core, resident ones 513, and some 64 cycles for the elements and
   // sums of each.
   const std::string product =
-      " --quiet --wide --machine wse2 --set wafer.columns=128 --set wafer.rows=128 "
+      " --quiet --wide --layout first --machine wse2 --set wafer.columns=128 --set wafer.rows=128 "
       "--set resident.nonzero_cycles=1 --gemm 8192x8x513 --pattern unstructured:0.5 ";
   const Measured sampled = measured(product);
   EXPECT_EQ(sampled.residency, "resident");
@@ -146,7 +146,8 @@ TEST(Residency, OfMoreThanCanBeSimulatedIsTheFasterByASampleOfRows) {
 TEST(Residency, OfOneTokenOnAWholeWaferIsTheFasterOfBoth) {
   // 8,388,608 weights at 37.8 words a cycle take more than 220,000 cycles to enter; resident, a
   // token goes once around a ring of 755 columns.
-  const Measured best = measured(" --wide --machine wse3 --gemm 4096x4096x1 --pattern 2:4 ");
+  const Measured best =
+      measured(" --wide --layout first --machine wse3 --gemm 4096x4096x1 --pattern 2:4 ");
   EXPECT_EQ(best.residency, "resident");
   EXPECT_EQ(best.cycles, 10044U);
   EXPECT_THAT(best.ran.out, HasSubstr("(residency auto): 10044 cycles, at least "));
@@ -302,7 +303,7 @@ TEST(Residency, TraceMakeKeepsModeAndResidency) {
 // What takes a shortcut away is said before it takes its time, in the words of what refuses it.
 TEST(SlowSettings, AreSaidBeforeARunTakesItsTime) {
   const std::string run =
-      "run --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "run --layout first --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
       "--residency streamed";
   const std::vector<std::pair<const char*, const char*>> slow = {
       {"router.arbiter=oldest", "routers choose by the age of words"},
@@ -321,7 +322,8 @@ TEST(SlowSettings, AreSaidBeforeARunTakesItsTime) {
 // 128 x 128 cores and 513 tokens are 8,404,992 of both together, at 10^-5 s each 84 s.
 TEST(SlowSettings, ScatteredWeightsThatAreAskedToStaySayHowLongTheyTake) {
   const std::string run =
-      "run --machine wse2 --set wafer.columns=128 --set wafer.rows=128 --gemm 1x8x513 "
+      "run --layout first --machine wse2 --set wafer.columns=128 --set wafer.rows=128 --gemm "
+      "1x8x513 "
       "--pattern unstructured:0.5 --residency ";
   const Ran resident = run_real(run + "resident");
   EXPECT_EQ(resident.status, 0) << resident.err;

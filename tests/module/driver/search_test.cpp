@@ -27,7 +27,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const char* const kSpace =
-    "machine: wse2\ngemm: 96x96x64\npattern: unstructured\ndensity: 0.3\nresidency: streamed\n"
+    "machine: wse2\nlayout: first\ngemm: 96x96x64\npattern: unstructured\ndensity: 0.3\nresidency: "
+    "streamed\n"
     "space:\n  ws.lookahead: [1, 2, 8]\n  wafer.columns: [4, 8, 16]\n"
     "set:\n  wafer.rows: 8\n  io.share: 1\n";
 
@@ -133,11 +134,12 @@ TEST(Search, AGainLeavesOutWhatIsHardlyBetter) {
 TEST(Search, ExcludesWhatCannotBeWithoutRunningIt) {
   const ProgramBench bench;
   const std::string out = bench.path("out");
-  const Ran ran = search(bench,
-                         "minimise: time\nmachine: wse2\ngemm: 96x96x64\npattern: unstructured\n"
-                         "density: 0.3\nresidency: streamed\nspace:\n  ws.groups: [11, 2, 4]\n"
-                         "set:\n  wafer.columns: 16\n  wafer.rows: 8\n  io.share: 1\n",
-                         "--out " + out);
+  const Ran ran =
+      search(bench,
+             "minimise: time\nmachine: wse2\nlayout: first\ngemm: 96x96x64\npattern: unstructured\n"
+             "density: 0.3\nresidency: streamed\nspace:\n  ws.groups: [11, 2, 4]\n"
+             "set:\n  wafer.columns: 16\n  wafer.rows: 8\n  io.share: 1\n",
+             "--out " + out);
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("3 points, 2 simulated, 0 pruned by their bounds, 0 failed"));
   EXPECT_THAT(ran.out, HasSubstr("1 excluded, which cannot be; the first: ws.groups = 11: "

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kSparseWafer =
-    " --quiet --wide --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+    " --quiet --wide --layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
 constexpr const char* kSparseChip = " --quiet --wide --machine bow --set ipu.tiles=16 ";
 
 std::string trace(const ProgramBench& bench, const std::string& name, const std::string& cells) {
@@ -119,7 +119,8 @@ TEST(SparseActivations, OfAttentionTakeACoresCodeAndItsBeatsForEachElement) {
         name + ".csv",
         "id,op,m,k,n,batch,x_pattern,x_pattern_file\nrow,bmm,16,4,4,1,file," + name + ".smtx\n");
     const Ran ran = run_real(
-        "run --quiet --wide --machine wse2 --set wafer.columns=1 --set wafer.rows=1 --set "
+        "run --quiet --wide --layout first --machine wse2 --set wafer.columns=1 --set wafer.rows=1 "
+        "--set "
         "mem.fma16_stalls=2 --values --trace " +
         file);
     EXPECT_EQ(ran.status, 0) << ran.err << ran.out;

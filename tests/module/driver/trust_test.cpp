@@ -25,7 +25,8 @@ TEST(Trust, ATimeOfAMeasuredRateLiesBetweenItsErrors) {
 
 TEST(Trust, CyclesAreDividedByTheirErrors) {
   const Ran ran = run_real(
-      "run --quiet --json --machine wse2 --set wafer.columns=2 --set wafer.rows=2 --gemm 32x32x16 "
+      "run --quiet --json --layout first --machine wse2 --set wafer.columns=2 --set wafer.rows=2 "
+      "--gemm 32x32x16 "
       "--dtype fp32 --mode dynamic --pattern unstructured:0.2 --set kernel.spmm_phases=local");
   ASSERT_EQ(ran.status, 0) << ran.err;
   // csc: errors of the cycles from -0.9 to -0.2 %

@@ -10,6 +10,26 @@
 
 namespace lacuna::wse {
 
+void set_types(const StreamingJob& job, const StreamingSetup& setup, StreamingKernel& kernel) {
+  const Partials partials = job.gemm.partials;
+  kernel.fp32 = job.gemm.dtype == DType::fp32;
+  kernel.int8 = job.gemm.dtype == DType::int8;
+  const bool wide = kernel.fp32 || kernel.int8;
+  kernel.psum_fp32 = wide || (partials == Partials::automatic ? setup.ws.psum == Precision::fp32
+                                                              : partials == Partials::fp32);
+  kernel.ring_fp32 = wide || setup.ws.ring == Precision::fp32;
+  kernel.simd = kernel.int8        ? setup.simd.int8
+                : kernel.fp32      ? setup.simd.fma32
+                : kernel.psum_fp32 ? setup.simd.fma16_32
+                                   : setup.simd.fma16;
+  kernel.stalls = setup.mem.model == MemoryModel::none || kernel.int8 ? 0U
+                  : kernel.fp32 ? setup.mem.fma32_stalls.value()
+                                : setup.mem.fma16_stalls.value();
+  kernel.ring_elements = kernel.ring_fp32 ? 1 : 2;
+  kernel.lookahead = setup.ws.lookahead;
+  kernel.instances = job.batch;
+}
+
 std::uint64_t StreamMemory::held_bytes(std::uint64_t held, std::uint32_t inputs) const {
   const std::uint64_t places = scattered ? 2 * (held + inputs + 1) : 0;
   return (held * element_bytes() + places) * job.batch;

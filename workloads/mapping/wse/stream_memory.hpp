@@ -9,6 +9,9 @@
 
 namespace lacuna::wse {
 
+/// Types, datapath, look-ahead and instances of a job, in the kernel of its program.
+void set_types(const StreamingJob& job, const StreamingSetup& setup, StreamingKernel& kernel);
+
 /// What a core of a product holds: `rows` elements of each of its `inputs` features, `held` in all,
 /// and its `outputs`.
 struct CoreShare {

@@ -180,26 +180,10 @@ class StreamingPlanner {
 
   void set_formats() {
     StreamingKernel& k = kernel();
-    const Partials partials = job_.gemm.partials;
-    k.fp32 = fp32_;
-    k.int8 = int8_;
-    k.psum_fp32 = fp32_ || int8_ ||
-                  (partials == Partials::automatic ? setup_.ws.psum == Precision::fp32
-                                                   : partials == Partials::fp32);
-    k.ring_fp32 = fp32_ || int8_ || setup_.ws.ring == Precision::fp32;
-    k.simd = int8_         ? setup_.simd.int8
-             : fp32_       ? setup_.simd.fma32
-             : k.psum_fp32 ? setup_.simd.fma16_32
-                           : setup_.simd.fma16;
-    k.stalls = setup_.mem.model == MemoryModel::none || int8_ ? 0U
-               : fp32_                                        ? setup_.mem.fma32_stalls.value()
-                                                              : setup_.mem.fma16_stalls.value();
-    k.ring_elements = k.ring_fp32 ? 1 : 2;
-    k.lookahead = setup_.ws.lookahead;
+    set_types(job_, setup_, k);
     const bool indexed = filters() || !job_.packed || scattered();
     k.form = fp32_ ? (indexed ? StreamForm::wide : StreamForm::plain)
                    : (indexed ? StreamForm::indexed : StreamForm::packed);
-    k.instances = job_.batch;
     k.groups = groups_;
   }
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/machines/machine.hpp"
+#include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/target.hpp"
+#include "workloads/mapping/wse/stream_rule.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+struct WaferRequest;
+
+/// Layouts of an operation, the most promising first. The fastest of the first `simulated` is
+/// taken; of the others the first, if all of these are refused. None if the rule says nothing of
+/// the operation.
+struct PlannedLayouts {
+  std::vector<wse::StreamLayout> layouts;
+  std::size_t simulated = 1;
+};
+
+/// Lays products with weights out by wse::stream_layouts(), within what is set by name: `columns`
+/// and `rows` of `wafer` are the most that a product may take, words of `ws` stay as they are.
+class LayoutRule {
+ public:
+  LayoutRule(const WseParams& params, const TargetSetter& given) : params_(params), given_(given) {}
+
+  /// None for operations of other kinds, and where something is given that the rule never takes.
+  /// Where runs are short those that denser weights would have are simulated too.
+  PlannedLayouts layouts(const LayerOp& op, const Mask* mask) const;
+
+  /// The best layout that keeps the weights in the cores, with nothing beside them; empty likewise.
+  std::vector<wse::StreamLayout> resident(const LayerOp& op, const Mask* mask) const;
+
+  /// The wafer on which all rows of a workload that follow each other are run, so that they share
+  /// a rectangle and its groups; nothing if one of them cannot be laid out so.
+  std::optional<WseParams> shared(const WorkloadTrace& workload, const MaskOf& mask_of) const;
+
+  /// The parameters that a layout sets.
+  Pairs words(const wse::StreamLayout& layout) const;
+
+  /// Layouts that differ from one of these words in one thing, the most promising first.
+  std::vector<Pairs> around(const LayerOp& op, const Mask* mask, const Pairs& at) const;
+
+  /// A wafer with these words.
+  WseParams laid_out(const wse::StreamLayout& layout) const;
+
+ private:
+  std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts,
+                                     bool resident) const;
+  std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts) const;
+  double estimate(const LayerOp& op, const wse::WeightCounts& counts,
+                  const wse::StreamLayout& layout) const;
+  bool takes(const LayerOp& op) const;
+  bool speaks() const;
+  wse::GivenLayout given() const;
+
+  const WseParams& params_;
+  const TargetSetter& given_;
+};
+
+/// A row whose weights live where a layout has them.
+LayerOp placed(LayerOp op, const wse::StreamLayout& layout);
+
+/// A layout as a file has it: where the weights live, too.
+Pairs words_of(const LayoutRule& rule, const wse::StreamLayout& layout);
+
+/// Counts the cores of `whole` that stand beside those of a result, and what they could have done.
+void add_idle_cores(const WseParams& whole, OpResult& result);
+
+/// Notes which parameters a row was laid out by: those of `laid_out` that `whole` has otherwise.
+void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& result);
+
+/// Runs a row as `rule` lays it out, or as its wafer is where the rule says nothing. Says how, and
+/// how many cores of the wafer stand beside it.
+OpResult run_planned(const WaferRequest& request, const LayoutRule& rule);
+
+}  // namespace lacuna

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/agreement/request.hpp"
+#include "tests/support/driver/random_operation.hpp"
+
+namespace lacuna::test {
+namespace {
+
+/// What chance may cost: two in a hundred, and some cycles of runs of a few hundred.
+double at_most(double cycles) { return 1.02 * cycles + 8; }
+
+constexpr int kSeeds = 5;  // of masks, on average
+
+/// A number of at least `least` and at most `most`, all magnitudes alike.
+std::uint32_t magnitude(Random& random, double least, double most) {
+  const double draw = static_cast<double>(random.bounded(1000)) / 1000;
+  return static_cast<std::uint32_t>(std::lround(least * std::pow(most / least, draw)));
+}
+
+/// A product that a wafer of `columns` x `rows` lays out by its rule.
+struct Planned {
+  std::uint32_t columns, rows;
+  Request request;
+};
+
+Planned draw(Random& random) {
+  Planned drawn;
+  drawn.columns = magnitude(random, 16, 64);
+  drawn.rows = magnitude(random, 16, 64);
+  drawn.request.machine = pick<std::string>(random, {"wse1", "wse2", "wse3"});
+  drawn.request.m = 16 * magnitude(random, 1, 12);
+  drawn.request.k = 16 * magnitude(random, 1, 12);
+  drawn.request.n = magnitude(random, 8, 100);
+  return drawn;
+}
+
+/// Cycles on average over the masks of some seeds; infinite if the product has no room.
+double cycles_of(Planned asked, int most_seeds = kSeeds,
+                 const std::vector<std::string>& settings = {}) {
+  Request& request = asked.request;
+  request.settings = {"wafer.columns=" + std::to_string(asked.columns),
+                      "wafer.rows=" + std::to_string(asked.rows)};
+  request.settings.insert(request.settings.end(), settings.begin(), settings.end());
+  double sum = 0;
+  const int seeds = request.pattern.empty() ? 1 : most_seeds;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    request.seed = static_cast<std::uint64_t>(seed);
+    std::vector<std::string> words = {"run", "--machine", request.machine};
+    for (const auto& more : {request.product(), request.options()}) {
+      words.insert(words.end(), more.begin(), more.end());
+    }
+    const auto rows = numbers_of(words);
+    if (rows.empty() || rows[0].status != "ok") return std::numeric_limits<double>::infinity();
+    sum += rows[0].values.at("cycles").value_or(0);
+  }
+  return sum / seeds;
+}
+
+std::string text_of(const Planned& asked) {
+  return asked.request.machine + " " + std::to_string(asked.columns) + " x " +
+         std::to_string(asked.rows) + ", " + asked.request.shape() + " " + asked.request.pattern;
+}
+
+TEST(DefaultLayout, FewerWeightsAreNeverSlower) {
+  for_each_draw([](Random& random) {
+    Planned asked = draw(random);
+    const std::string pattern =
+        pick<std::string>(random, {"unstructured", "unstructured", "block4", "block16"});
+    double before = cycles_of(asked);  // dense
+    double density = 1;
+    for (int step = 0; step < 3; ++step) {
+      density /= 1.5 + static_cast<double>(random.bounded(20)) / 10;
+      asked.request.pattern = pattern + ":" + std::to_string(density).substr(0, 5);
+      const double cycles = cycles_of(asked);
+      EXPECT_LE(cycles, at_most(before)) << text_of(asked);
+      before = cycles;
+    }
+  });
+}
+
+TEST(DefaultLayout, BetterHardwareIsNeverSlower) {
+  for_each_draw([](Random& random) {
+    Planned asked = draw(random);
+    if (random.bounded(3) != 0) asked.request.pattern = "unstructured:0.1";
+    constexpr int kFew = 2;  // the same masks on both
+    const double cycles = cycles_of(asked, kFew);
+    Planned larger = asked;
+    larger.columns += larger.columns / 2;
+    larger.rows += larger.rows / 2;
+    EXPECT_LE(cycles_of(larger, kFew), at_most(cycles))
+        << text_of(asked) << " and half as much again";
+    for (const char* const better :
+         {"mem.kib=96", "io.gbit=2400", "router.entries=4", "queue.in=12,12,8,8,4,4,4,4"}) {
+      EXPECT_LE(cycles_of(asked, kFew, {better}), at_most(cycles))
+          << text_of(asked) << " " << better;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lacuna::test

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/stream_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/wse/feature_shares.hpp"
+#include "workloads/mapping/wse/stream_memory.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+// Chosen on 45 products of a wse2; none is a property of hardware.
+constexpr double kSideLink = 0.35;        // of a word of sums that waits for another group's
+constexpr double kExchangeAlone = 2.2;    // of one column to a group
+constexpr double kKeeperFree = 0.15;      // of its turn in which a keeper is not held up
+constexpr double kWindowRows = 20;        // rows over which the fullest column is evened out,
+constexpr double kWindowLookahead = 2.5;  // and more for each vector of look-ahead
+constexpr double kWithinLeast = 1.03;     // estimates that count as equal
+constexpr std::uint32_t kMostGroups = 5;
+constexpr std::uint32_t kMostGroupsHeld = 2;  // of sparse resident weights
+
+/// The larger of two, and more where the other is near it.
+template <int power>
+double norm(double a, double b) {
+  const double most = std::max(a, b);
+  if (most <= 0) return 0;
+  const double part = std::min(a, b) / most;
+  double raised = part;
+  for (int i = 1; i < power; ++i) raised *= part;
+  return raised < 1e-6 ? most : most * std::pow(1 + raised, 1.0 / power);
+}
+
+/// How far above their mean the fullest of so many equal shares is, in standard deviations.
+double fullest(double shares) { return std::sqrt(2 * std::log(std::max(1.0, shares))); }
+
+/// The product in one of its two roles: rows are streamed, the cores hold elements.
+class Product {
+ public:
+  Product(const StreamingJob& job, const WeightCounts& counts, const StreamingSetup& setup)
+      : job_(job),
+        counts_(counts),
+        setup_(setup),
+        streams_sparse_(counts.sparse && !job.resident && setup.ws.zero_filter),
+        holds_sparse_(counts.sparse && job.resident &&
+                      setup.resident.storage == ResidentStorage::nonzeros),
+        words_(io_rate(setup.io, setup.wafer, setup.clock_ghz)),
+        queue_bytes_(StreamMemory::bytes_of(setup.queue)) {
+    set_types(job, setup, kernel_);
+    kernel_.lookahead = 0;  // that of a layout counts
+  }
+
+  std::uint32_t rows() const { return job_.resident ? job_.gemm.n : job_.gemm.m; }
+  std::uint32_t elements() const { return job_.resident ? job_.gemm.m : job_.gemm.n; }
+  std::uint32_t features() const { return job_.gemm.k; }
+  bool streams_sparse() const { return streams_sparse_; }
+  bool holds_sparse() const { return holds_sparse_; }
+  bool shares_elements(const StreamLayout& at) const {
+    return at.groups > 1 && (at.share == Share::rows) == job_.resident;
+  }
+
+  bool fits(const StreamLayout& at) const;
+  double cycles(const StreamLayout& at) const;
+
+ private:
+  struct Shape;
+  double spread(const Shape& s) const;
+  double words(const Shape& s) const;
+  double row_cycles(const Shape& s, const StreamLayout& at) const;
+  double link_cycles(const Shape& s) const;
+  Shape shape(const StreamLayout& at) const;
+  double sum_words(double elements) const { return std::ceil(elements / kernel_.ring_elements); }
+  /// Elements of one word of a stream without indices.
+  double packed() const { return kernel_.int8 ? 4 : kernel_.fp32 ? 1 : 2; }
+  bool in_packs() const { return !streams_sparse_ && !holds_sparse_; }
+
+  const StreamingJob& job_;
+  const WeightCounts counts_;
+  const StreamingSetup& setup_;
+  bool streams_sparse_;
+  bool holds_sparse_;
+  Rate words_;
+  std::uint64_t queue_bytes_;
+  StreamingKernel kernel_;
+};
+
+/// The numbers of a layout that its costs follow from.
+struct Product::Shape {
+  double width = 1;     // columns of a group
+  double features = 1;  // of a column
+  double used = 1;      // columns with features
+  double elements = 1;  // of a core
+  double beats = 1;     // that an element streamed takes of the datapath
+  double sums = 1;      // words of the sums of a core
+  double steps = 1;
+  double groups = 1;
+  double lookahead = 64;
+  bool exchanges = false;
+};
+
+Product::Shape Product::shape(const StreamLayout& at) const {
+  Shape s;
+  s.groups = at.groups;
+  s.lookahead = at.lookahead;
+  s.width = at.columns / at.groups;
+  s.features = std::ceil(features() / s.width);
+  s.used = std::ceil(features() / s.features);
+  const bool shares = shares_elements(at);
+  s.exchanges = at.groups > 1 && !shares;
+  const std::uint32_t routers = shares ? 1 : 0;  // rows that copy streams to the groups
+  const double cores = (at.rows - routers) * (shares ? s.groups : 1.0);
+  s.elements = std::ceil(elements() / cores);
+  s.beats = std::ceil(s.elements / kernel_.simd);
+  s.sums = sum_words(s.elements);
+  s.steps = (shares ? rows() : std::ceil(rows() / s.groups)) * job_.batch;
+  return s;
+}
+
+bool Product::fits(const StreamLayout& at) const {
+  const Shape s = shape(at);
+  const auto elements = static_cast<std::uint64_t>(s.elements);
+  const double all = s.elements * s.features;
+  const double kept = all * counts_.density;
+  const double held =
+      holds_sparse_ ? kept + fullest(s.used * at.rows) * std::sqrt(kept * (1 - counts_.density))
+                    : all;
+  const StreamMemory memory{job_, setup_, kernel_, holds_sparse_, queue_bytes_};
+  CoreShare share;
+  share.rows = elements;
+  share.held = static_cast<std::uint64_t>(std::ceil(held));
+  share.inputs = static_cast<std::uint32_t>(s.features);
+  share.outputs = static_cast<std::uint32_t>(std::ceil(rows() / s.width));
+  const std::uint64_t sums = at.lookahead * elements * memory.sum_bytes();
+  return memory.core_bytes(share) + sums <= memory.limit() && s.features * job_.batch <= 65536;
+}
+
+/// Elements of a row that the fullest column has, over the rows that look-ahead evens out.
+double Product::spread(const Shape& s) const {
+  if (!streams_sparse_) return s.features;
+  const double d = counts_.density;
+  const double mean = s.features * d;
+  double variance = mean * (1 - d) * std::min<double>(counts_.block_cols, s.features);
+  if (counts_.even) variance = 0;
+  double window = std::min(s.steps, kWindowRows + kWindowLookahead * s.lookahead);
+  window = std::max(1.0, window * std::min(1.0, s.groups / counts_.block_rows));
+  return mean + fullest(s.used) * std::sqrt(variance / window);
+}
+
+double Product::words(const Shape& s) const {
+  const double all = 1.0 * rows() * job_.batch;
+  const double commands = all * s.width;
+  if (in_packs()) return all * s.used * std::ceil(s.features / packed()) + commands;
+  const double kept = all * features() * (streams_sparse_ ? counts_.density : 1);
+  return kept * (kernel_.fp32 ? 2 : 1) + commands;
+}
+
+/// Of the busiest link of a row of cores in a step: sums of all groups share it.
+double Product::link_cycles(const Shape& s) const {
+  if (s.groups == 1) return s.sums;
+  if (s.width == 1) return kExchangeAlone * (s.groups - 1) * (s.sums + 1);
+  const double own = s.groups * s.sums;
+  return s.exchanges ? own + kSideLink * (s.groups - 1) * (s.sums + 1) : own;
+}
+
+double Product::row_cycles(const Shape& s, const StreamLayout& at) const {
+  const double dispatch = setup_.core.dispatch;
+  const double command = setup_.core.cmd_cycles;
+  const double pace = in_packs() ? dispatch / packed() : dispatch;  // of an element
+  const double most = spread(s);
+  double issue = most * s.beats;
+  double main = most * std::max(s.beats, pace);
+  if (holds_sparse_) {
+    const double kept = s.features * s.elements * counts_.density;
+    issue = setup_.resident.nonzero_cycles *
+            (kept + fullest(s.used * at.rows) * std::sqrt(kept * (1 - counts_.density)));
+    main = issue + dispatch * s.features * std::exp(-s.elements * counts_.density);
+  }
+  const double core =
+      s.beats >= pace ? issue + std::max(command, s.sums) : norm<5>(main + command, issue + s.sums);
+  const double row = norm<8>(core, link_cycles(s));
+  // a keeper of many rows in turn takes in what both sides and the other groups send it
+  const double others = s.exchanges ? std::min(2.0, s.groups - 1) + s.groups - 1 : 0;
+  const double keeper = issue + (2 + others) * s.sums - row;
+  const double turn = rows() / (s.width * s.groups * at.lookahead) - kKeeperFree;
+  return row + std::max(0.0, keeper) * std::clamp(turn, 0.0, 1.0);
+}
+
+double Product::cycles(const StreamLayout& at) const {
+  const Shape s = shape(at);
+  const double enter =
+      words(s) * static_cast<double>(words_.per) / static_cast<double>(words_.words);
+  const double row = row_cycles(s, at);
+  const double way = (s.width - 1) * (1 + 2.0 * setup_.ramp + s.groups * setup_.hop);
+  const double fill = at.inject == Inject::middle_row ? at.rows / 2.0 : at.rows;
+  const double waits = s.steps > at.lookahead ? std::max(0.0, way - at.lookahead * row) : 0;
+  const bool sparse = streams_sparse_ || holds_sparse_;
+  const double stream = s.steps * row + waits;
+  return (sparse ? norm<4>(enter, stream) : norm<10>(enter, stream)) + fill + way +
+         (s.groups - 1) * (s.sums + 11) + 30;
+}
+
+/// Widths of a group: in steps of 1.3, each the least with as many features in its fullest column.
+std::vector<std::uint32_t> widths(std::uint32_t features, std::uint32_t most) {
+  std::vector<std::uint32_t> all;
+  const auto add = [&](std::uint32_t width) {
+    const auto each = static_cast<std::uint32_t>(ceil_div(features, width));
+    const auto least = static_cast<std::uint32_t>(ceil_div(features, each));
+    if (all.empty() || all.back() < least) all.push_back(least);
+  };
+  for (double width = 1; width < most; width = std::max(width + 1, width * 1.3)) {
+    add(static_cast<std::uint32_t>(width));
+  }
+  if (most != 0) add(most);
+  return all;
+}
+
+/// Rows of cores for so many elements each.
+std::vector<std::uint32_t> heights(std::uint32_t elements, std::uint32_t most) {
+  std::vector<std::uint32_t> all;
+  for (const std::uint32_t each : {1U, 2U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U, 64U}) {
+    const auto rows = static_cast<std::uint32_t>(ceil_div(elements, each));
+    if (rows <= most && rows != 0) all.push_back(rows);
+  }
+  all.push_back(std::max(1U, std::min(most, elements)));
+  return all;
+}
+
+class Candidates {
+ public:
+  /// Of layouts like `like` but for what is chosen.
+  Candidates(const Product& product, const GivenLayout& given, const StreamingSetup& setup,
+             const StreamLayout& like, std::vector<StreamLayout>& into)
+      : product_(product), given_(given), setup_(setup), like_(like), into_(into) {}
+
+  void add() {
+    const std::uint32_t most = product_.holds_sparse() ? kMostGroupsHeld : kMostGroups;
+    const std::uint32_t first = given_.groups.value_or(1);
+    for (std::uint32_t groups = first; groups <= given_.groups.value_or(most); ++groups) {
+      for (const Share share : {Share::rows, Share::tokens}) {
+        if (given_.share.value_or(share) == share && (groups > 1 || share == Share::rows)) {
+          add(groups, share);
+        }
+      }
+    }
+  }
+
+ private:
+  void add(std::uint32_t groups, Share share) {
+    StreamLayout at = like_;
+    at.groups = groups;
+    at.share = share;
+    const bool shares = product_.shares_elements(at);
+    const bool middle = !shares && !product_.holds_sparse();
+    at.inject = given_.inject.value_or(middle ? Inject::middle_row : Inject::column_top);
+    if (shares && at.inject == Inject::middle_row) return;  // no stream is copied from there
+    const KPartition even = product_.streams_sparse() ? KPartition::balanced : KPartition::block;
+    at.partition = given_.partition.value_or(even);
+    const std::uint32_t routers = shares ? 1 : 0;
+    if (setup_.wafer.rows <= routers) return;
+    const auto elements =
+        static_cast<std::uint32_t>(ceil_div(product_.elements(), shares ? groups : 1));
+    for (const std::uint32_t rows : heights(elements, setup_.wafer.rows - routers)) {
+      for (const std::uint32_t width : widths(product_.features(), setup_.wafer.columns / groups)) {
+        at.rows = rows + routers;
+        at.columns = width * groups;
+        add(at);
+      }
+    }
+  }
+
+  void add(StreamLayout at) {
+    for (const std::uint32_t lookahead : {64U, 16U}) {
+      at.lookahead = given_.lookahead.value_or(lookahead);
+      if (!product_.fits(at)) continue;
+      at.cycles = product_.cycles(at);
+      into_.push_back(at);
+      return;
+    }
+  }
+
+  const Product& product_;
+  const GivenLayout& given_;
+  const StreamingSetup& setup_;
+  StreamLayout like_;
+  std::vector<StreamLayout>& into_;
+};
+
+}  // namespace
+
+WeightCounts weight_counts(const Mask* mask) {
+  if (mask == nullptr) return {};
+  return {mask->density(), true, mask->block_rows, mask->block_cols, false};
+}
+
+bool operator==(const StreamLayout& a, const StreamLayout& b) {
+  const auto key = [](const StreamLayout& at) {
+    return std::tuple(at.resident, at.columns, at.rows, at.groups, at.share, at.inject,
+                      at.partition, at.lookahead, at.keeps_zeros);
+  };
+  return key(a) == key(b);
+}
+
+namespace {
+
+WeightCounts counts_at(const WeightCounts& counts, const StreamLayout& layout) {
+  return layout.keeps_zeros ? WeightCounts{} : counts;
+}
+
+}  // namespace
+
+double estimated_cycles(const StreamingJob& job, const WeightCounts& counts,
+                        const StreamLayout& layout, const StreamingSetup& setup) {
+  StreamingJob placed = job;
+  placed.resident = layout.resident;
+  return Product(placed, counts_at(counts, layout), setup).cycles(layout);
+}
+
+std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCounts& counts,
+                                         const GivenLayout& given, const StreamingSetup& setup) {
+  std::vector<StreamLayout> all;
+  for (const bool resident : {false, true}) {
+    if (!(resident ? given.may_stay : given.may_stream)) continue;
+    StreamingJob placed = job;
+    placed.resident = resident;
+    for (const bool keeps : {false, true}) {
+      if (keeps && !(counts.sparse && given.may_keep_zeros)) continue;
+      StreamLayout like;
+      like.resident = resident;
+      like.keeps_zeros = keeps;
+      const Product product(placed, counts_at(counts, like), setup);
+      Candidates(product, given, setup, like, all).add();
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const StreamLayout& a, const StreamLayout& b) {
+    return a.cycles < b.cycles;
+  });
+  return all;
+}
+
+namespace {
+
+/// A shared row with its weights outside and, if they may, inside.
+struct Placed {
+  StreamingJob streamed;
+  StreamingJob resident;
+  std::vector<Product> products;
+  double times = 1;
+};
+
+/// The sum of what the rows take; infinite if one has no room.
+double sum_of(const std::vector<Placed>& rows, const StreamLayout& at) {
+  double sum = 0;
+  for (const Placed& row : rows) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Product& product : row.products) {
+      if (product.fits(at)) least = std::min(least, product.cycles(at));
+    }
+    sum += row.times * least;
+  }
+  return sum;
+}
+
+std::vector<std::uint32_t> steps(std::uint32_t least, std::uint32_t most) {
+  std::vector<std::uint32_t> all;
+  for (double at = least; at < most; at *= 1.25) all.push_back(static_cast<std::uint32_t>(at));
+  all.push_back(most);
+  return all;
+}
+
+}  // namespace
+
+std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows, double work,
+                                         const GivenLayout& given, const StreamingSetup& setup) {
+  std::vector<Placed> placed(rows.size());
+  std::uint32_t elements = 1;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Placed& row = placed[i];
+    row.streamed = row.resident = rows[i].job;
+    row.resident.resident = true;
+    row.times = rows[i].times;
+    row.products.emplace_back(row.streamed, rows[i].counts, setup);
+    if (rows[i].may_stay) row.products.emplace_back(row.resident, rows[i].counts, setup);
+    elements = std::max(elements, row.products[0].elements());
+  }
+  StreamLayout at;
+  at.partition = given.partition.value_or(KPartition::block);
+  at.inject = given.inject.value_or(Inject::column_top);
+  std::vector<StreamLayout> all;
+  for (at.groups = given.groups.value_or(1); at.groups <= given.groups.value_or(kMostGroups);
+       ++at.groups) {
+    if (at.groups > setup.wafer.columns) break;
+    for (const std::uint32_t width : steps(1, setup.wafer.columns / at.groups)) {
+      for (const std::uint32_t height : steps(1, std::min(setup.wafer.rows.value(), elements))) {
+        at.columns = width * at.groups;
+        at.rows = height;
+        for (const std::uint32_t lookahead : {64U, 16U}) {
+          at.lookahead = given.lookahead.value_or(lookahead);
+          at.cycles = sum_of(placed, at) + work / static_cast<double>(at.cores());
+          if (std::isfinite(at.cycles)) break;
+        }
+        if (std::isfinite(at.cycles)) all.push_back(at);
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const StreamLayout& a, const StreamLayout& b) {
+    return a.cycles < b.cycles;
+  });
+  return all;
+}
+
+const StreamLayout& least_of(const std::vector<StreamLayout>& layouts) {
+  const StreamLayout* least = &layouts.front();
+  for (const StreamLayout& each : layouts) {
+    if (each.cycles > kWithinLeast * layouts.front().cycles) break;
+    if (each.cores() < least->cores()) least = &each;
+  }
+  return *least;
+}
+
+}  // namespace lacuna::wse

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "workloads/mapping/wse/streaming_job.hpp"
+#include "workloads/mapping/wse/streaming_setup.hpp"
+
+namespace lacuna::wse {
+
+/// What the rule has to know of W beside its shape.
+struct WeightCounts {
+  double density = 1;
+  bool sparse = false;  // zeros are not streamed, or not held
+  std::uint32_t block_rows = 1;
+  std::uint32_t block_cols = 1;
+  bool even = false;  // N:M: every row keeps as many of each few columns
+};
+
+/// Of a mask, null: dense.
+WeightCounts weight_counts(const Mask* mask);
+
+/// A layout of a streamed product whose sums go by chains, with rows in natural order and groups
+/// interleaved: what is left to choose of it.
+struct StreamLayout {
+  bool resident = false;
+  std::uint32_t columns = 1;  // of all groups
+  std::uint32_t rows = 1;
+  std::uint32_t groups = 1;
+  Share share = Share::rows;
+  Inject inject = Inject::column_top;
+  KPartition partition = KPartition::block;
+  std::uint32_t lookahead = 64;
+  bool keeps_zeros = false;  // of sparse weights: they are streamed, or held
+  double cycles = 0;         // estimated
+
+  std::uint64_t cores() const { return std::uint64_t{columns} * rows; }
+};
+
+bool operator==(const StreamLayout& a, const StreamLayout& b);
+
+/// Words of a layout that are given. What is not is chosen.
+struct GivenLayout {
+  std::optional<std::uint32_t> groups;
+  std::optional<std::uint32_t> lookahead;
+  std::optional<Share> share;
+  std::optional<Inject> inject;
+  std::optional<KPartition> partition;
+  bool may_stream = true;  // weights
+  bool may_stay = true;
+  bool may_keep_zeros = true;
+};
+
+/// Cycles that a product takes in a layout, by counts: within 10 % of the run in most, and of no
+/// use for sums, orders and groups other than those of StreamLayout. `setup` has the wafer whose
+/// whole I/O the product gets.
+double estimated_cycles(const StreamingJob& job, const WeightCounts& counts,
+                        const StreamLayout& layout, const StreamingSetup& setup);
+
+/// The layouts of streamed or of resident weights on a rectangle of at most setup.wafer that have
+/// room in the cores' memories and keep to what is given, by their estimates.
+std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCounts& counts,
+                                         const GivenLayout& given, const StreamingSetup& setup);
+
+/// A product among rows that follow each other, each with all of a rectangle, so that nothing
+/// moves.
+struct SharedRow {
+  StreamingJob job;  // streamed
+  WeightCounts counts;
+  double times = 1;       // that it is executed
+  bool may_stay = false;  // its weights
+};
+
+/// The layouts that such rows can have together, by the sums of their estimates. `work` are cycles
+/// of a core that others share evenly.
+std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows, double work,
+                                         const GivenLayout& given, const StreamingSetup& setup);
+
+/// Of `layouts` the one with the least cores among those within 3 % of the least estimate.
+const StreamLayout& least_of(const std::vector<StreamLayout>& layouts);
+
+}  // namespace lacuna::wse
