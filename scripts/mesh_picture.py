@@ -41,8 +41,8 @@ def run(folder):
     """Events, unit-cycles by interval and layer, and which weights are kept."""
     gemm = f"{OUTPUTS}x{FEATURES}x{TOKENS}"
     words = [word for setting in SETTINGS for word in ("--set", setting)]
-    lacuna("run", "--machine", "wse2", *words, "--gemm", gemm, "--pattern", PATTERN, "--event-log",
-           "--interval", "4", "--quiet", "--out", str(folder / "run"))
+    lacuna("run", "--machine", "wse2", *words, "--gemm", gemm, "--pattern", PATTERN,
+           "--layout", "first", "--event-log", "--interval", "4", "--quiet", "--out", str(folder / "run"))
     lacuna("trace", "make", "gemm", "--shape", gemm, "--pattern", PATTERN, "--out",
            str(folder / "w.csv"))
     picture = lacuna("trace", "show", str(folder / "w.csv"), "--picture", "gemm").splitlines()
