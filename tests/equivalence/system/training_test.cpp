@@ -35,10 +35,11 @@ system::Program random_step(const SystemParams& params, const TrainingParams& tr
       costs[chip][part].forward.cycles = mix(draw) % 900;
       costs[chip][part].backward.cycles = mix(draw + 100) % 1900;
       costs[chip][part].update.cycles = mix(draw + 200) % 300;
-      costs[chip][part].elements = mix(draw + 300) % 5000;
+      const std::uint64_t elements = mix(draw + 300) % 5000;
+      costs[chip][part].trained = {elements, 2 * elements, 2 * elements, 8 * elements};
     }
   }
-  return system::training_program({params, training, model, phases, costs, 1.0, 8, 40});
+  return system::training_program({params, training, model, phases, costs, 1.0, 40});
 }
 
 void compare(const TrainingParams& training, std::uint64_t seed) {
