@@ -88,6 +88,17 @@ def clone(folder, program):
     (folder / "build/release/lacuna").symlink_to(program)
 
 
+def write(folder, name, text):
+    """Writes a file of a page; a folder of the project that is linked becomes a copy first."""
+    top = folder / pathlib.Path(name).parts[0]
+    if top.is_symlink():
+        linked = top.resolve()
+        top.unlink()
+        shutil.copytree(linked, top)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+
+
 def run_page(page, program, long):
     """The skipped blocks and what went wrong."""
     found, skipped = steps_of(page, long)
@@ -99,7 +110,7 @@ def run_page(page, program, long):
                            PYTHONDONTWRITEBYTECODE="1")
         for kind, step, text in found:
             if kind == "file":
-                (folder / step).write_text(text, encoding="utf-8")
+                write(folder, step, text)
                 continue
             place = f"{page.relative_to(ROOT)}:{step.line}"
             done = subprocess.run(["sh", "-eu", "-c", step.text], cwd=folder, env=environment,

@@ -58,6 +58,7 @@ TEST(TimeOfUnits, ATimelineHasTheLayersOfTheStack) {
     for (const auto& more : {request.product(), request.options()}) {
       words.insert(words.end(), more.begin(), more.end());
     }
+    SCOPED_TRACE(testing::PrintToString(words));
     const Ran ran = run_real(words);
     if (ran.status != 0) return;  // it does not fit
     ++compared;

@@ -15,7 +15,7 @@ import tempfile
 
 EXAMPLE = pathlib.Path(__file__).parent / "example"
 SMALL = ["--machine", "wse2", "--set", "wafer.columns=8", "--set", "wafer.rows=8", "--gemm",
-         "64x64x32", "--json"]
+         "64x64x32", "--layout", "first", "--json"]
 
 
 def run(*command):

@@ -47,7 +47,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(result.cycles, rows[-1]["cycles"])
 
     def test_the_stack_sums_to_units_times_cycles(self):
-        result = lacuna.run(small(), gemm=(64, 64, 32), density=0.25)
+        result = lacuna.run(small(), gemm=(64, 64, 32), density=0.25, layout="first")
         self.assertEqual(result.stack.unit_cycles.sum(), 64 * result.cycles)
         self.assertEqual(result.stack.op_id.unique().tolist(), ["gemm"])
 

@@ -415,9 +415,14 @@ void PodModel::refuse(const PassRequest& request, const PodCut& cut, const PodPa
       "the fullest tile needs {} B and has {} B: weights {}, cache {}, values {}, working {}, code "
       "and buffers {}",
       most.all(), most.has, most.weights, most.cache, most.values, most.working, most.code);
-  const double positions = positions_that_fit(cut, parts, request);
+  const bool simulated = most.working != 0;
+  PodParts held = parts;
+  if (!simulated) {  // what rows hold grows with positions: a bound is without it
+    for (PodParts::Kind& kind : held.kinds) kind.attention.live = kind.ffn.live = 0;
+    held.embedding.live = held.head.live = 0;
+  }
+  const double positions = positions_that_fit(cut, held, request);
   if (request.decode && positions >= 1) {
-    const bool simulated = most.working != 0;
     text += fmt::format(simulated ? "; the nearest that fits: {} positions"
                                   : "; before its rows are planned, whose working memory comes "
                                     "on top: no more than {} positions can fit",

@@ -68,13 +68,17 @@ std::string not_counted(const std::vector<StandingPower>& all) {
 }
 
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
-  const ParamBase* const tiles = chip.parameters().find("ipu.tiles");
-  if (tiles == nullptr) {
+  const auto number = [&](const char* path) -> std::uint64_t {
+    const ParamBase* const found = chip.parameters().find(path);
+    return found == nullptr ? 0 : std::stoull(found->value_text());
+  };
+  const std::uint64_t units =
+      std::max(number("ipu.tiles"), number("wafer.columns") * number("wafer.rows"));
+  if (units == 0) {
     throw UnsupportedError(
         fmt::format("{}: no row runs on a chip, so that nothing is known of one", chip.name()));
   }
-  return idle_watts(chip, pricing, std::stoull(tiles->value_text()),
-                    std::stod(chip.parameters().find("clock")->value_text()));
+  return idle_watts(chip, pricing, units, std::stod(chip.parameters().find("clock")->value_text()));
 }
 
 JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,

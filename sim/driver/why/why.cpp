@@ -137,7 +137,7 @@ void Inquiry::count_work() {
 void Inquiry::ask_layouts() {
   std::vector<const DeclaredCause*> causes;
   std::vector<WhyAsk> asks;
-  if (question_.has_dense) asks.push_back({at_, false, true});
+  if (question_.has_dense) asks.push_back({{}, false, true});  // laid out for itself
   for (const DeclaredCause& cause : question_.causes) {
     if (cause.kind != DeclaredCause::Kind::layout || !acts(cause)) continue;
     causes.push_back(&cause);

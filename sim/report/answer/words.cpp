@@ -108,19 +108,36 @@ std::string largest_text(const Waits& waits) {
   return share_text(*waits.largest()) + then;
 }
 
+namespace {
+
+/// The patterns of an order of machines: up to three by name, more by their number.
+std::string patterns_text(const std::vector<std::string>& patterns) {
+  if (patterns.size() > 3) return fmt::format("{} patterns", patterns.size());
+  return fmt::format("{}", fmt::join(patterns, ", "));
+}
+
+}  // namespace
+
 std::string energy_rank_text(const Answer& answer) {
-  std::string ranked;
+  std::vector<std::pair<std::string, std::vector<std::string>>> orders;
   std::size_t overlap = 0;
   for (const EnergyRank& rank : answer.energy_ranks) {
     if (!rank.is_ranked()) {
       ++overlap;
       continue;
     }
-    ranked += ranked.empty() ? "" : "; ";
+    std::string order;
     for (std::size_t i = 0; i < rank.points.size(); ++i) {
-      ranked += (i == 0 ? "" : " < ") + answer.points[rank.points[i]].run().machine;
+      order += (i == 0 ? "" : " < ") + answer.points[rank.points[i]].run().machine;
     }
-    ranked += " for " + rank.pattern;
+    auto same = std::find_if(orders.begin(), orders.end(),
+                             [&](const auto& each) { return each.first == order; });
+    if (same == orders.end()) same = orders.insert(orders.end(), {order, {}});
+    same->second.push_back(rank.pattern);
+  }
+  std::string ranked;
+  for (const auto& [order, patterns] : orders) {
+    ranked += (ranked.empty() ? "" : "; ") + order + " for " + patterns_text(patterns);
   }
   if (ranked.empty() && overlap == 0) return "";
   if (ranked.empty()) {

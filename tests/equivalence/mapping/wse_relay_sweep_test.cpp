@@ -164,15 +164,16 @@ TaskProgram two_links(std::uint32_t words) {
               .ahead;
 }
 
-// Issued in cycle 6, in the output queue in 7, at the router in 9, at the next in 10, in the queue
-// in 12, where core 1 is ready since 6; it sends it on in 12 and core 2 takes it in 18. The second
+// A start costs 8 cycles: two loads, 4 to the operation, 2 after it. Issued in cycle 8, in the
+// output queue in 9, at the router in 11, at the next in 12, in the queue in 14, where core 1 is
+// ready since 8; it sends it on in 14 and core 2 takes it in 20. The second
 // word follows in each next cycle.
 TEST(RelaySweep, AWordIsPassedOnSixCyclesAfterItIsSent) {
   const auto outcome = sweep_relays(TaskParams(), two_links(2));
   ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->cycles, 20U);
-  EXPECT_EQ(outcome->cores[0].end, 8U);
-  EXPECT_EQ(outcome->cores[1].end, 14U);
+  EXPECT_EQ(outcome->cycles, 22U);
+  EXPECT_EQ(outcome->cores[0].end, 10U);
+  EXPECT_EQ(outcome->cores[1].end, 16U);
   const auto wait_in = static_cast<std::size_t>(TaskCycle::wait_in);
   EXPECT_EQ(outcome->cores[1].cycles[wait_in], 6U);
   EXPECT_EQ(outcome->cores[2].cycles[wait_in], 12U);
@@ -180,7 +181,7 @@ TEST(RelaySweep, AWordIsPassedOnSixCyclesAfterItIsSent) {
   EXPECT_EQ(outcome->routers[1].sent[kRamp], 2U);
 }
 
-// Core 1 sends 40 words of its own first, from cycle 6 to 45, and then, having started the next
+// Core 1 sends 40 words of its own first, from cycle 8 to 47, and then, having started the next
 // instruction, passes on those of core 0, which has sent words until nothing had room: six in the
 // queue to the router, three on the ramp, two at the next router and seven at core 1, 18 in all.
 TEST(RelaySweep, AWordWithoutRoomWaitsInTheCoreThatSendsIt) {
@@ -188,11 +189,11 @@ TEST(RelaySweep, AWordWithoutRoomWaitsInTheCoreThatSendsIt) {
                                    CoreLine::Direction::columns, Element::fp32, LayerSetup());
   const auto outcome = sweep_relays(TaskParams(), *move.ahead);
   ASSERT_TRUE(outcome);
-  // The first word of core 0 leaves core 1 in cycle 52. There is room in its queue in 53, where
-  // the word at the router takes it; at that router in 54, at the first in 55, in the output queue
-  // in 56: core 0 sends word 18, for which it has waited since cycle 24, in 56.
-  EXPECT_EQ(outcome->cores[0].cycles[static_cast<std::size_t>(TaskCycle::wait_out)], 56U - 24);
-  EXPECT_EQ(outcome->cores[0].end, 56U + 12);
+  // The first word of core 0 leaves core 1 in cycle 56. There is room in its queue in 57, where
+  // the word at the router takes it; at that router in 58, at the first in 59, in the output queue
+  // in 60: core 0 sends word 18, for which it has waited since cycle 26, in 60.
+  EXPECT_EQ(outcome->cores[0].cycles[static_cast<std::size_t>(TaskCycle::wait_out)], 60U - 26);
+  EXPECT_EQ(outcome->cores[0].end, 60U + 12);
 }
 
 TEST(RelaySweep, WordsThatNobodyTakesAreLeftToTheUnits) {

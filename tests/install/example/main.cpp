@@ -9,8 +9,10 @@ int main() {
     lacuna::Machine wafer("wse2");
     wafer.set("wafer.columns", 8).set("wafer.rows", 8);
     const auto product = lacuna::Workload::gemm(64, 64, 32);
-    const lacuna::Result dense = lacuna::run(wafer, product);
-    const lacuna::Result sparse = lacuna::run(wafer, product, {{"pattern", "unstructured:0.25"}});
+    // on all 64 cores, in the order of rows that is set
+    const lacuna::Result dense = lacuna::run(wafer, product, {{"layout", "first"}});
+    const lacuna::Result sparse =
+        lacuna::run(wafer, product, {{"pattern", "unstructured:0.25"}, {"layout", "first"}});
     std::cout << wafer.extent() << '\n'
               << "dense " << *dense.total().cycles << '\n'
               << "sparse " << *sparse.total().cycles << ' ' << *sparse.total().density << '\n';

@@ -166,7 +166,7 @@ TEST(WaferSeries, HasThePassesOfTheFirstWaferAsParts) {
   EXPECT_EQ(series.channels.at(0).name, "work");
   EXPECT_THAT(series.channels.at(0).values, ElementsAre(0, 0, 1, 0, 5, 5, 3, 3, 1, 0, 0, 0));
   EXPECT_THAT(series.channels.at(1).values, ElementsAre(2, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0));
-  EXPECT_THAT(series.channels.at(3).values, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3));
+  EXPECT_THAT(series.channels.at(4).values, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3));
   EXPECT_THAT(series.channels.back().values, ElementsAre(7, 7));
   WaferSystemRun wrong = two_wafers();
   ++wrong.result.wafers[1][0];

@@ -495,10 +495,10 @@ TEST_F(DecodeRun, BlocksHaveTheirPlaceOnTheWafer) {
   EXPECT_THAT(high.err, HasSubstr("at most 2x4"));
   // a layer of 8 experts of 14,336 does not fit 256 x 256 cores
   const Ran experts = run_real("run --machine wse3 --model mixtral-8x7b --decode");
-  EXPECT_THAT(experts.err, HasSubstr("one layer would fit 256 x 512 cores"));
+  EXPECT_THAT(experts.err, HasSubstr("one layer would fit 256 x 1024 cores"));
   // 2 x 4 where nothing is said; 750 x 994 cores have room for 2 x 3: what is refused is the layer
   const Ran fewer = run_real("run --machine wse2 --model mixtral-8x7b --decode");
-  EXPECT_THAT(fewer.err, HasSubstr("one layer would fit 256 x 512 cores"));
+  EXPECT_THAT(fewer.err, HasSubstr("one layer would fit 256 x 1024 cores"));
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ const std::vector<Wrong>& shapes_and_patterns() {
        {"--block", "'0'"}},
       {"RatioAboveOne",
        {"run", "--machine", "fake", "--gemm", "8x8x8", "--nm", "4:2"},
-       {"--nm: error E214: found '4'"}},
+       {"--nm: error E214: found '4 of 2'"}},
       {"AttentionMisspelt",
        {"trace", "make", "gpt2", "--attention", "widow:w=4"},
        {"--attention", "did you mean 'window'?"}},
@@ -250,7 +250,8 @@ const std::vector<Wrong>& places() {
        {"/nowhere/m.yaml: there is no such file"}},
       {"LayoutsFileMissing",
        {"run", "--machine", "fake", "--gemm", "8x8x8", "--layout", "/nowhere/l.yaml"},
-       {"--layout: found '/nowhere/l.yaml', and no file of that name; allowed: planned, best"}},
+       {"--layout: found '/nowhere/l.yaml', and no file of that name; allowed: planned, first, "
+        "best"}},
       {"MachineFileIsAFolder",
        {"run", "--machine", "/usr/", "--gemm", "8x8x8"},
        {"/usr/: is a folder, not a file"}}};

@@ -99,7 +99,7 @@ class EnergyTableTest : public ::testing::Test {
 };
 
 TEST_F(EnergyTableTest, AResultPricedAnewIsThatOfARunWithThesePrices) {
-  const std::string run = "run --machine fake --gemm 16x16x16 --quiet";
+  const std::string run = "run --machine fake --gemm 16x16x16";
   ASSERT_EQ(lacuna_(run + " --out " + lacuna_.path("old")).status, 0);
   const Ran ran = lacuna_(run + " --energy-table " + table_ + " --out " + lacuna_.path("new"));
   ASSERT_EQ(ran.status, 0) << ran.err;

@@ -80,9 +80,11 @@ void expect_frozen(const std::string& preset, const std::map<std::string, std::s
 
 // All values of its target by their names, so that it does not move with them.
 TEST(Target, OfTheFrozenMeasuredPresetsStandsByItsValues) {
-  expect_frozen("wse3_2026_11_23",
-                {{"router.ramp_in", "0"}, {"vec.setup_scalar", "0"}, {"simd.fma16_32", "4"}});
-  expect_frozen("wse3_2026_11_24", {{"simd.fma16_32", "4"}});
+  expect_frozen("wse3_2026_11_23", {{"router.ramp_in", "0"},
+                                    {"vec.setup_scalar", "0"},
+                                    {"vec.setup_next", "0"},
+                                    {"simd.fma16_32", "4"}});
+  expect_frozen("wse3_2026_11_24", {{"simd.fma16_32", "4"}, {"vec.setup_next", "0"}});
   const auto frozen = make_machine(standard_machines(), "wse3_2026_11_23");
   EXPECT_EQ(value(*frozen, "llm.exp_degree"), "4");
   EXPECT_EQ(value(*frozen, "llm.exp_squarings"), "5");

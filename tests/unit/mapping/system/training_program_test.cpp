@@ -470,7 +470,10 @@ TEST(MemoryAccount, WhatStreamsInTheBackgroundIsThereTwice) {
   const auto account = [](const TrainingParams& with, std::uint64_t state = 8'000'000) {
     Steps steps(with);
     for (auto& chip : steps.costs_) {
-      for (PartCost& part : chip) part.trained.state = part.trained.elements == 0 ? 0 : state;
+      for (PartCost& part : chip) {
+        part.trained.state = part.trained.elements == 0 ? 0 : state;
+        if (state == 0) part.trained.gradients = 0;
+      }
     }
     return chips_of(steps)[1 * 2];  // first phase of blocks
   };
@@ -478,6 +481,7 @@ TEST(MemoryAccount, WhatStreamsInTheBackgroundIsThereTwice) {
   training.set("prefetch", "weights");
   // fullest in the update, beside 8 MB of state, when the next phase's weights, none, are there
   EXPECT_EQ(account(training).use.of(Held::weights), 2U * 2'000'000);
+  // without state and gradients it is fullest going forward, beside the next phase's weights
   EXPECT_EQ(account(training, 0).use.of(Held::weights), 2U * 2'000'000 + 2U * 2'000'000);
   training.set("prefetch", "all");
   EXPECT_EQ(account(training).use.of(Held::weights), 2U * 2'000'000 + 2U * 2'000'000);
