@@ -61,9 +61,11 @@ TEST(TimeOfUnits, ATimelineHasTheLayersOfTheStack) {
     SCOPED_TRACE(testing::PrintToString(words));
     const Ran ran = run_real(words);
     if (ran.status != 0) return;  // it does not fit
-    ++compared;
     const ByLayer stack = of_stack(out);
     const ByLayer shown = of_timeline(out);
+    if (shown.count("left_out") != 0)
+      return;  // a file has so many events, and says what is not in it
+    ++compared;
     const double slack = 8.0 * static_cast<double>(columns * rows);
     for (const char* const layer : {"compute", "exchange", "sync", "stall", "imbalance"}) {
       const auto in = [&](const ByLayer& layers) {

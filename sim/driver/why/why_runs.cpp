@@ -78,7 +78,10 @@ class WhyRuns {
 
  private:
   std::unique_ptr<Machine> machine_for(const WhyAsk& ask, WorkloadTrace& workload) const {
-    std::unique_ptr<Machine> machine = plain_copy(*point_.machine);
+    std::unique_ptr<Machine> machine;
+    if (ask.dense && ask.settings.empty())
+      machine = point_.machine->clone();  // laid out for itself
+    if (!machine) machine = plain_copy(*point_.machine);
     if (!machine) {
       throw RequestError(
           fmt::format("--why: '{}' is of a kind that cannot be copied, so that nothing can be "
