@@ -157,9 +157,13 @@ std::optional<EnergyRange> per_flop(const SummaryRow& row) {
 }
 
 std::optional<EnergyRange> silicon_of(const RunRecord& run) {
-  if (!run.silicon || run.units() == 0) return std::nullopt;
+  if (!run.silicon) return std::nullopt;
   EnergyRange mm2 = run.silicon->mm2;
-  for (const Corner corner : kCorners) mm2.at(corner) *= static_cast<double>(run.units());
+  auto units = static_cast<double>(run.units());
+  // a system has that of all its chips, and cores that stand idle are there too
+  if (run.total.silicon_mm2 && mm2.nominal > 0) units = *run.total.silicon_mm2 / mm2.nominal;
+  if (units == 0) return std::nullopt;
+  for (const Corner corner : kCorners) mm2.at(corner) *= units;
   return mm2;
 }
 

@@ -47,6 +47,19 @@ TEST(Answer, HasMeansOverSeedsWithTheirSpreadAndTheWidestRange) {
   EXPECT_NEAR(answer.points[0].energy_per_flop->high, 8, 1e-12);
 }
 
+// 4 wafers of 64 cores of 2 mm2 each are 512 mm2 in the row TOTAL, whatever one of them has.
+TEST(Answer, TheSiliconOfASystemIsThatOfItsTotal) {
+  std::vector<RunRecord> runs = {answered(0, 1, 1)};
+  runs[0].silicon.emplace().mm2 = {1, 2, 4};
+  EXPECT_FALSE(answer_of(runs).points[0].silicon_mm2);  // no operation has run
+  runs[0].total.silicon_mm2 = 4 * 64 * 2;
+  const auto mm2 = answer_of(runs).points[0].silicon_mm2;
+  ASSERT_TRUE(mm2);
+  EXPECT_DOUBLE_EQ(mm2->low, 256);
+  EXPECT_DOUBLE_EQ(mm2->nominal, 512);
+  EXPECT_DOUBLE_EQ(mm2->high, 1024);
+}
+
 // Seeds of 1 and 3 s: the mean is 2, half of the interval 12.706 * 1.414 / 1.414 = 12.7, so that a
 // machine of 1.5 s, which is first by its mean, is not told apart.
 TEST(Answer, TheFastestIsByTheMeanAndSaysWhoIsNotToldApart) {
