@@ -29,7 +29,7 @@ BUDGETS = {
     "doc/guide/ doc/glossary.md": 12_000,
     "doc/model/": 14_000,
     "doc/trust.md doc/validation/ doc/notes/": 7_000,
-    "doc/develop/ doc/agreements.md": 6_000,
+    "doc/develop/": 6_000,
     "doc/studies/": 4_000,
 }
 

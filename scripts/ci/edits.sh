@@ -6,7 +6,8 @@
 # wafer or tiles of an IPU, and perhaps a block in files of its own: it may be in several files, and some core or tile has to have
 # counted. "Sets: PATH=VALUE" declares a parameter of an IPU: it too may be in the file of the parameters and one more, and with that
 # value some program takes another time. A patch of models/ipu has one of the two, or both. "Machine: NAME" adds a machine: the program
-# is built, and both engines run a product on it in the same cycles. Nothing is optimised: what is built takes longer than what is run.
+# is built, and both engines run a product on it in the same cycles. "Adds: FOLDER" copies the files of FOLDER's folders to their place.
+# Nothing is optimised: what is built takes longer than what is run.
 #   scripts/ci/edits.sh [CASES] [PATCH]...    100 cases and all patches by default
 set -eu
 cd "$(dirname "$0")/../.."
@@ -34,6 +35,7 @@ runs_on() {
 
 # What a patch names before its first file.
 named() { sed -n "/^diff /q;s/^$1: //p" "$edit"; }
+added() { [ -z "$adds" ] || (cd "$copy/$adds" && find ./*/ -type f); }
 
 missed=0
 for edit in "$@"; do
@@ -41,8 +43,13 @@ for edit in "$@"; do
   counts=$(named Counts)
   sets=$(named Sets)
   machine=$(named Machine)
+  adds=$(named Adds)
   [ -n "$counts$machine" ] || [ "$(grep '^+++ ' "$edit" | grep -vcE 'models/(wse/params|ipu/chip_params).hpp')" -le 1 ] || { echo "WRONG $name is in more than one file"; missed=1; continue; }
   patch -s -p1 -d "$copy" <"$edit" || { echo "WRONG $name no longer applies"; exit 1; }
+  for file in $(added); do
+    mkdir -p "$(dirname "$copy/$file")"
+    cp "$copy/$adds/$file" "$copy/$file"
+  done
   verdict=ok
   check=edit_check
   ! grep -q '^+++ b/models/ipu/' "$edit" || check=edit_check_ipu
@@ -53,6 +60,7 @@ for edit in "$@"; do
       "$copy/build/tests/edits/$check" "$cases" ${counts:+"$counts"} ${sets:+"$sets"} >>"$copy/log" 2>&1 || verdict=WRONG
   fi
   patch -s -p1 -R -d "$copy" <"$edit"
+  for file in $(added); do rm "$copy/$file"; done
   echo "$verdict $name: $(tail -1 "$copy/log")"
   [ "$verdict" = ok ] || { missed=1; tail -20 "$copy/log"; }
 done
