@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""In the pages of a folder, turns links to files that are not in it into the names of these files.
+"""In the pages of a folder, turns links to files that are not in it into their words, and the path of
+the file in the repository where the words do not name it.
 
 usage: site_links.py FOLDER
 """
@@ -9,6 +10,7 @@ import re
 import sys
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+ROOT = pathlib.Path("/repository/doc")  # where the pages stand, to read their links
 FENCE = re.compile(r"^(```).*?^\1", re.MULTILINE | re.DOTALL)
 
 
@@ -27,7 +29,9 @@ def mend(page, root):
             return found.group()
         if re.match(r"[a-z]+:|#", target) or inside(page, target, root):
             return found.group()
-        return words
+        path = str((ROOT / page.relative_to(root).parent / target.partition("#")[0]).resolve())
+        path = path.removeprefix(f"{ROOT.parent}/")
+        return words if pathlib.Path(path).name in words else f"{words} (`{path}`)"
 
     changed = LINK.sub(replace, text)
     if changed != text:

@@ -10,7 +10,7 @@ page=doc/develop/changing_a_block.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export SC_COPYRIGHT_MESSAGE=DISABLE
-line=$(awk '$0 == "```cpp" { inside = 1; next } /^```/ { inside = 0 } inside' $page)
+line=$(awk '$0 == "```cpp" { inside = 1; next } /^```/ && inside { exit } inside' $page)
 mkdir "$work/tree"
 git archive HEAD | tar x -C "$work/tree"
 cd "$work/tree"
