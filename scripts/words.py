@@ -5,10 +5,10 @@
   scripts/words.py           fails where a rule is broken
   scripts/words.py --table   prints words by page, longest sentence and paragraph as well
 
-Words are those of prose, lists and tables. Code blocks are shown, not read: they have a column of
-their own and no budget. A sentence has at most 25 words, a paragraph, an item of a list or a cell
-at most 100, a line at most 100 characters. Rows of tables cannot be broken and may be longer, and
-files and patches that are shown whole are as they are.
+Words of a page are what `wc -w` counts, code blocks and tables with it. A sentence has at most 25
+words, a paragraph, an item of a list or a cell at most 100, a line at most 100 characters. Rows of
+tables cannot be broken and may be longer, and files and patches that are shown whole are as they
+are.
 """
 
 import pathlib
@@ -77,8 +77,7 @@ class Page:
         text = path.read_text(encoding="utf-8")
         blank = lambda found: "\n" * found.group().count("\n")
         prose = FENCE.sub(blank, COMMENT.sub(blank, text))
-        self.words = count(prose)
-        self.code = count(text) - self.words
+        self.words = len(text.split())
         self.wrong = []
         self.sentence = self.paragraph = 0
         for number, line in enumerate(TAKEN.sub(blank, text).splitlines(), 1):
@@ -126,13 +125,12 @@ def main():
     if total > BAR:
         wrong.append(f"{total} words in all pages, {BAR} are the most")
     if "--table" in sys.argv[1:]:
-        print(f"{'page':44} {'words':>6} {'code':>6} {'sentence':>9} {'paragraph':>10}")
+        print(f"{'page':44} {'words':>6} {'sentence':>9} {'paragraph':>10}")
         for page in sorted(pages, key=lambda each: -each.words):
-            print(f"{page.path.as_posix():44} {page.words:6} {page.code:6} {page.sentence:9} "
-                  f"{page.paragraph:10}")
+            print(f"{page.path.as_posix():44} {page.words:6} {page.sentence:9} {page.paragraph:10}")
         for places, words in left.items():
             print(f"{places:44} {words:6} of {BUDGETS[places]}")
-        print(f"{'all':44} {total:6} of {BAR}, code {sum(page.code for page in pages)}")
+        print(f"{'all':44} {total:6} of {BAR}")
     for line in wrong:
         print(line)
     return 1 if wrong else 0
