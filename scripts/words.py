@@ -7,8 +7,7 @@
 
 Words of a page are what `wc -w` counts, code blocks and tables with it. A sentence has at most 25
 words, a paragraph, an item of a list or a cell at most 100, a line at most 100 characters. Rows of
-tables cannot be broken and may be longer, and files and patches that are shown whole are as they
-are.
+tables cannot be broken and may be longer; files that are shown whole and outputs are as they are.
 """
 
 import pathlib
@@ -34,7 +33,7 @@ BUDGETS = {
 }
 
 FENCE = re.compile(r"^ *(```|~~~).*?^ *\1[^\n]*$", re.MULTILINE | re.DOTALL)
-TAKEN = re.compile(r"^<!-- (?:file|part|patch).*?^```$", re.MULTILINE | re.DOTALL)
+TAKEN = re.compile(r"^(?:<!-- file|```text).*?^```$", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.|>|!!!.*|\[\^\w+\]:)\s+")
 END = re.compile(r"(?<=[.!?])[)\"'*_]*\s+(?=[^a-z])|(?<=:)\s*$")
