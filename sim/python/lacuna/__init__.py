@@ -13,6 +13,7 @@ exceptions with the same words, and results are pandas frames and NumPy arrays.
 
 from ._lacuna import (CheckError, Error, InternalError, RequestError, SimulationError, __version__)
 from ._machine import Group, Machine, Parameter
+from ._magic import load_ipython_extension
 from ._result import Result, read
 from ._simulate import Found, compare, run, search, sweep
 from ._program import Printed, Validation, command, describe, validate
@@ -22,5 +23,5 @@ from . import trace
 __all__ = [
     "CheckError", "Error", "Found", "Group", "InternalError", "Machine", "Mask", "Parameter", "Printed",
     "RequestError", "Result", "SimulationError", "Validation", "__version__", "command", "compare",
-    "describe", "read", "run", "search", "sweep", "trace", "validate",
+    "describe", "load_ipython_extension", "read", "run", "search", "sweep", "trace", "validate",
 ]

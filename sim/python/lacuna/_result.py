@@ -6,12 +6,13 @@ from __future__ import annotations
 import functools
 import json
 import os
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 import pandas as pd
 
 from . import _lacuna
+from ._show import as_html, plot
 
 TEXT = ("machine", "engine", "workload", "op_id", "op", "dtype", "pattern", "block", "mode",
         "residency", "trust", "status", "reason")
@@ -141,7 +142,11 @@ class Result:
         return f"<Result of {len(self)} run{'s' * (len(self) != 1)}>\n{self.totals[shown]}"
 
     def _repr_html_(self) -> str:
-        return self.summary.to_html()
+        return as_html(self)
+
+    def plot(self, kind: str = "", axes: Any = None) -> Any:
+        """A figure of matplotlib: `speedup`, `stack` or `why`, by default what fits the runs."""
+        return plot(self, kind, axes)
 
 
 def read(folder: Union[str, os.PathLike]) -> Result:
