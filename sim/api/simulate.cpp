@@ -137,19 +137,6 @@ std::vector<std::string> arguments_of(const std::string& verb,
   return arguments;
 }
 
-/// True of a request that is done before a process for it would have been made: a few products of
-/// at most 2^20 multiply-accumulates, in the fast engine.
-bool is_small(const Options& options, const WorkloadTrace& trace, std::size_t machines) {
-  constexpr double kMostMacs = 1 << 20;
-  double macs = 0;
-  for (const LayerOp& op : trace.ops) {
-    macs += double{1.0} * std::max(op.m, 1U) * std::max(op.k, 1U) * std::max(op.n, 1U) * op.batch;
-  }
-  const std::size_t points = machines * std::max<std::size_t>(options.patterns.size(), 1);
-  const bool fast = !options.engine && !options.fold && !options.values && !options.seeds;
-  return fast && trace.ops.size() <= 4 && macs * static_cast<double>(points) <= kMostMacs;
-}
-
 /// Copies of machines that lay operations out as --layout says; null where one lays out nothing.
 std::vector<std::unique_ptr<lacuna::Machine>> laid_out(
     const std::vector<const lacuna::Machine*>& machines, const Options& options) {
@@ -172,10 +159,8 @@ Result simulated(const Options& options, const std::vector<const lacuna::Machine
   settings.execution.event_log = settings.execution.event_log || wants.events;
   const WorkloadTrace trace =
       workload.hidden().workload ? *workload.hidden().workload : load_workload(options);
-  Forking forking;
-  forking.here = is_small(options, trace, machines.size());
   std::optional<ComparedRuns> done =
-      compare_machines(options, machines, trace, settings, streams, forking);
+      compare_machines(options, machines, trace, settings, streams, true);
   auto result = std::make_shared<Result::Hidden>();
   result->command = reproducing_arguments(options);
   result->workload = trace.name;

@@ -8,6 +8,7 @@
 #include <systemc>  // declares sc_main with C linkage
 
 #include "sim/driver/command/program.hpp"
+#include "sim/driver/run/children.hpp"
 
 namespace {
 
@@ -32,6 +33,7 @@ std::size_t columns() {
 }  // namespace
 
 int sc_main(int argc, char** argv) {
+  const lacuna::InterruptLine line;
   const lacuna::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1, columns()};
   return lacuna::run_lacuna({argv + 1, argv + argc}, lacuna::standard_machines(), streams);
 }

@@ -16,8 +16,9 @@ namespace lacuna {
 namespace {
 
 int dispatch(const Options& options, const MachineTable& machines, const Streams& streams) {
-  if (options.verb == "run") return run_verb(options, machines, streams);
-  if (options.verb == "compare") return compare_verb(options, machines, streams);
+  if (options.verb == "run" || options.verb == "compare") {
+    return simulate_verb(options, machines, streams);
+  }
   if (options.verb == "sweep") return sweep_verb(options, machines, streams);
   if (options.verb == "search") return search_verb(options, machines, streams);
   if (options.verb == "trace" && options.subverb == "schedule") {

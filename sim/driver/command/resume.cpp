@@ -2,12 +2,8 @@
 #include "sim/driver/command/resume.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <set>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -17,6 +13,7 @@
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/run/children.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {
@@ -27,28 +24,7 @@ namespace {
 
 constexpr std::size_t kLongestJournalled = std::size_t{1} << 30U;
 
-constexpr const char* kKept = "\nlacuna: interrupted; what is finished is kept: --resume goes on\n";
-constexpr const char* kNothingYet = "\nlacuna: interrupted before anything was finished\n";
-constexpr const char* kLost = "\nlacuna: interrupted; nothing is kept without --out\n";
-
-// a signal handler can reach nothing else
-const char* line_to_say = kLost;  // NOLINT(*-avoid-non-const-global-variables)
-
-void say_and_end(int /*signal*/) {
-  const ssize_t ignored = write(STDERR_FILENO, line_to_say, std::strlen(line_to_say));
-  static_cast<void>(ignored);  // nobody listens
-  _exit(kNotCompleted);
-}
-
 fs::path journal_of(const fs::path& target) { return target.string() + ".journal"; }
-
-/// Power over time is not among what processes and journals pass on: it follows from what is.
-void add_power(const Point& point, const Pricing& pricing, RunRecord& record) {
-  for (OpRecord& op : record.ops) {
-    if (op.result.status != Status::ok || op.result.intervals.each.empty()) continue;
-    pricing.price(*point.machine, op);
-  }
-}
 
 }  // namespace
 
@@ -102,15 +78,44 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
   return facts;
 }
 
+namespace {
+
+std::unique_ptr<Journal> open_at(const fs::path& target, const Journal::Facts& facts,
+                                 const Options& options) {
+  auto journal = std::make_unique<Journal>(journal_of(target), facts, options.resume);
+  InterruptLine::say(journal->finished().empty() ? InterruptLine::Kept::nothing
+                                                 : InterruptLine::Kept::kept);
+  return journal;
+}
+
+void say_finished(std::size_t finished, std::size_t all, const char* parts, const Options& options,
+                  std::ostream& said) {
+  if (finished == 0 || options.quiet) return;
+  const std::string of_all = all == 0 ? "" : fmt::format(" of {}", all);
+  said << fmt::format("lacuna: {}{} {} were finished before\n", finished, of_all, parts);
+}
+
+}  // namespace
+
 std::unique_ptr<Journal> open_journal(const fs::path& target, const Journal::Facts& facts,
-                                      std::size_t all, const char* parts, bool resume, bool quiet,
+                                      std::size_t all, const char* parts, const Options& options,
                                       std::ostream& said) {
-  auto journal = std::make_unique<Journal>(journal_of(target), facts, resume);
-  if (!journal->finished().empty() && !quiet) {
-    const std::string of_all = all == 0 ? "" : fmt::format(" of {}", all);
-    said << fmt::format("lacuna: {}{} {} were finished before\n", journal->finished().size(),
-                        of_all, parts);
-  }
+  std::unique_ptr<Journal> journal = open_at(target, facts, options);
+  say_finished(journal->finished().size(), all, parts, options, said);
+  return journal;
+}
+
+std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts& facts,
+                                      const std::vector<Point>& points, const Options& options,
+                                      const Streams& streams) {
+  std::unique_ptr<Journal> journal = open_at(output.target(), facts, options);
+  const auto& finished = journal->finished();
+  const bool one = points.size() == 1;
+  const auto whole = static_cast<std::size_t>(
+      std::count_if(finished.begin(), finished.end(),
+                    [&](const auto& part) { return part.first < points.size(); }));
+  say_finished(one ? finished.size() : whole, one ? points[0].workload.ops.size() : points.size(),
+               one ? "operations" : "points", options, streams.err);
   return journal;
 }
 
@@ -130,59 +135,6 @@ bool is_finished(const fs::path& target, const ResultHeader& own, const std::str
       "--resume: nothing is kept of this request, and '{}' is the result of another one, or of "
       "files that have changed since:\n  lacuna {}\nWithout --resume it is replaced",
       target.string(), shell_line(found.command)));
-}
-
-std::vector<std::optional<RunRecord>> kept_records(const Journal* journal, std::size_t all) {
-  std::vector<std::optional<RunRecord>> records(all);
-  if (journal == nullptr) return records;
-  for (const auto& [index, bytes] : journal->finished()) records.at(index) = decode_record(bytes);
-  return records;
-}
-
-bool run_rest(const std::vector<Point>& points, const RestRunner& how, Journal* journal,
-              Progress& progress, std::vector<std::optional<RunRecord>>& records) {
-  std::vector<Point> rest;
-  std::vector<std::size_t> places;  // among all
-  const auto add = [&](std::size_t i) {
-    if (records[i]) return;
-    rest.push_back(points[i]);
-    places.push_back(i);
-  };
-  if (how.order != nullptr) std::for_each(how.order->begin(), how.order->end(), add);
-  for (std::size_t i = 0; how.order == nullptr && i < points.size(); ++i) add(i);
-  Forking forking = how.forking;
-  forking.finished = [&](std::size_t index, const RunRecord& record) {
-    if (journal != nullptr) journal->add(places[index], encode_record(record));
-  };
-  Finished finished =
-      how.ranks != nullptr && how.ranks->several()
-          ? how.ranks->run(rest, places, how.settings, progress, forking)
-          : run_forked(rest, how.settings, how.masks, how.pricing, how.jobs, progress, forking);
-  progress.clear();
-  for (std::size_t i = 0; i < finished.records.size(); ++i) {
-    if (finished.records[i]) records[places[i]] = std::move(finished.records[i]);
-  }
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (records[i]) add_power(points[i], how.pricing, *records[i]);
-  }
-  return !finished.interrupted;
-}
-
-InterruptLine::InterruptLine(bool keeps, bool kept) {
-  line_to_say = !keeps ? kLost : kept ? kKept : kNothingYet;
-  struct sigaction action = {};
-  action.sa_handler = say_and_end;
-  sigaction(SIGINT, &action, &old_int_);
-  sigaction(SIGTERM, &action, &old_term_);
-}
-
-void InterruptLine::has_kept() {
-  if (line_to_say == kNothingYet) line_to_say = kKept;
-}
-
-void InterruptLine::restore() const {
-  sigaction(SIGINT, &old_int_, nullptr);
-  sigaction(SIGTERM, &old_term_, nullptr);
 }
 
 }  // namespace lacuna

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -15,8 +13,6 @@
 #include "sim/driver/files/journal.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/options.hpp"
-#include "sim/driver/run/point_runner.hpp"
-#include "sim/driver/sweep/mpi_ranks.hpp"
 
 namespace lacuna {
 
@@ -39,15 +35,13 @@ std::vector<const Machine*> machines_of(const std::vector<Point>& points);
 /// as "points", were finished before.
 std::unique_ptr<Journal> open_journal(const std::filesystem::path& target,
                                       const Journal::Facts& facts, std::size_t all,
-                                      const char* parts, bool resume, bool quiet,
+                                      const char* parts, const Options& options,
                                       std::ostream& said);
 
-inline std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts& facts,
-                                             std::size_t all, const char* parts,
-                                             const Options& options, const Streams& streams) {
-  return open_journal(output.target(), facts, all, parts, options.resume, options.quiet,
-                      streams.err);
-}
+/// The same of points; of one its operations are counted.
+std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts& facts,
+                                      const std::vector<Point>& points, const Options& options,
+                                      const Streams& streams);
 
 /// True, and said, if a resumed request has nothing left to do: no journal, and its result, which
 /// would say `own` of itself, is in `target`. RequestError if that is the result of another one.
@@ -60,45 +54,5 @@ inline bool is_finished(const Output& output, const std::string& name,
   return options.resume &&
          is_finished(output.target(), output.header(name, workloads), options.verb, streams.err);
 }
-
-/// The finished points of a journal, each at its place among `all`.
-std::vector<std::optional<RunRecord>> kept_records(const Journal* journal, std::size_t all);
-
-/// How points that are left are run: one of `ranks` if there are several, else child processes.
-struct RestRunner {
-  const RunSettings& settings;
-  MaskStore& masks;
-  const Pricing& pricing;
-  std::size_t jobs = 1;
-  Forking forking;  // but for `finished`
-  MpiRanks* ranks = nullptr;
-  const std::vector<std::size_t>* order = nullptr;  // which points, as they are begun; null: all
-};
-
-/// Runs the points that `records` lacks, each kept in the journal, if there is one, as it finishes.
-/// False if that was interrupted.
-bool run_rest(const std::vector<Point>& points, const RestRunner& how, Journal* journal,
-              Progress& progress, std::vector<std::optional<RunRecord>>& records);
-
-/// While it lives, Ctrl-C and SIGTERM end the process with status 1 and a line that says what
-/// becomes of finished work.
-class InterruptLine {
- public:
-  /// `keeps` what is finished, of which there is some if `kept`.
-  InterruptLine(bool keeps, bool kept);
-  ~InterruptLine() { restore(); }
-  InterruptLine(const InterruptLine&) = delete;
-  InterruptLine& operator=(const InterruptLine&) = delete;
-
-  /// Something that was finished is kept from now on.
-  static void has_kept();
-
-  /// In a child, which is to say nothing.
-  void restore() const;
-
- private:
-  struct sigaction old_int_ = {};
-  struct sigaction old_term_ = {};
-};
 
 }  // namespace lacuna

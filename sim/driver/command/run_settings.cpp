@@ -147,6 +147,12 @@ void say_what_is_slow(const std::vector<Point>& points, const Options& options,
   }
 }
 
+std::string interrupted_text(const Records& records, bool kept) {
+  return fmt::format("lacuna: interrupted; {} of {} points are finished{}\n",
+                     count_finished(records), records.size(),
+                     kept ? ", and kept: --resume goes on" : "; nothing was kept without --out");
+}
+
 std::size_t job_count(const Options& options) {
   if (options.jobs) return check_count("--jobs", *options.jobs, 1, 4096);
   return std::max(1U, std::thread::hardware_concurrency());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/point_runner.hpp"
+#include "sim/driver/system/chip_system.hpp"
 #include "sim/driver/system/scaling.hpp"
 #include "sim/report/tables/summary.hpp"
 
@@ -27,19 +29,24 @@ struct ComparedRuns {
   WorkloadTrace workload;
   RunSettings settings;
   std::vector<RunRecord> records;
-  std::optional<Scaling> systems;  // of chips with a store of weights
-  int status = 0;                  // an ExitStatus
+  std::optional<Scaling> systems;         // compared: of chips with a store of weights
+  std::unique_ptr<SystemOutcome> system;  // run: of such a one
+  int status = 0;                         // an ExitStatus
   bool interrupted = false;
 };
 
 /// Runs all patterns of `options` on all `machines`, each point in a process of its own, and writes
 /// the result folder if one is asked for; `settings` are run_settings(), or those with more wanted.
-/// `forking` may say that points run here. Nothing if a resumed request had nothing left to do.
+/// What is small runs in this process if it `may_stay_here`. Nothing if a resumed request had
+/// nothing left to do.
 std::optional<ComparedRuns> compare_machines(const Options& options,
                                              const std::vector<const Machine*>& machines,
                                              const WorkloadTrace& workload,
                                              const RunSettings& settings, const Streams& streams,
-                                             const Forking& forking = {});
+                                             bool may_stay_here);
+
+/// What is said of an interrupted request, whose finished points are `kept` or not.
+std::string interrupted_text(const Records& records, bool kept);
 
 /// Says what a run with values found, and whether it found fault: kDone or kCheckFailed.
 int check_values(const std::vector<RunRecord>& records, const Options& options,

@@ -430,19 +430,16 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file, const O
 
 /// Simulates a batch, of which those with the highest bounds are expected to take longest: they are
 /// begun first, so that no job ends long after the others.
-bool run_batch(const Search& search, std::vector<std::size_t> batch, RestRunner how,
-               Journal* journal, Progress& progress,
-               std::vector<std::optional<RunRecord>>& records) {
+bool run_batch(const Search& search, std::vector<std::size_t> batch, const PointRuns& how,
+               Records& records) {
   const std::vector<SearchPoint>& points = search.order().points();
   std::stable_sort(batch.begin(), batch.end(),
                    [&](std::size_t a, std::size_t b) { return points[a].bound > points[b].bound; });
-  how.order = &batch;
-  return run_rest(search.sweep().points, how, journal, progress, records);
+  return run_points(search.sweep().points, how, records, &batch);
 }
 
 /// Of the points that were run, out of `records` of all.
-std::vector<RunRecord> simulated_records(const Search& search,
-                                         std::vector<std::optional<RunRecord>> records) {
+std::vector<RunRecord> simulated_records(const Search& search, Records records) {
   std::vector<RunRecord> simulated;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (is_run(search.order().points()[i].fate)) simulated.push_back(std::move(*records[i]));
@@ -488,9 +485,13 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
   const RunSettings settings = run_settings(options);
   const std::size_t jobs = job_count(options);
   const Pricing pricing = make_pricing(options, streams);
-  MpiRanks ranks;
+  const MpiRanks ranks;
+  MaskStore masks(settings.seed);
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
+  PointRuns how{settings, masks, pricing, progress, jobs, &ranks};
+  how.masks_in_children = how.keep_going = true;
   if (ranks.is_server()) {
-    ranks.serve(points, settings, pricing);
+    serve_points(points, how);
     return std::nullopt;
   }
   std::optional<Output> output;
@@ -501,19 +502,14 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
     if (is_finished(*output, search.sweep().name, search.sweep().workloads, options, streams)) {
       return std::nullopt;
     }
-    journal = open_journal(*output, search_facts(search, file, options), points.size(), "points",
-                           options, streams);
+    journal = open_journal(*output, search_facts(search, file, options), points, options, streams);
   }
-  std::vector<std::optional<RunRecord>> records = kept_records(journal.get(), points.size());
-  MaskStore masks(settings.seed);
+  how.journal = journal.get();
+  Records records = kept_records(journal.get(), points.size());
   search.find_bounds(masks, settings, pricing);
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
-  const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};
   for (std::vector<std::size_t> batch = search.next(); !batch.empty(); batch = search.next()) {
-    if (!run_batch(search, batch, how, journal.get(), progress, records)) {
-      streams.err << fmt::format("lacuna: interrupted{}\n",
-                                 journal ? "; what is finished was kept: --resume goes on"
-                                         : "; nothing was kept without --out");
+    if (!run_batch(search, batch, how, records)) {
+      streams.err << interrupted_text(records, journal != nullptr);
       return SearchResult{{}, "", "", kNotCompleted, true};
     }
     for (const std::size_t i : batch) search.take(i, *records[i]);

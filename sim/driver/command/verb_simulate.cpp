@@ -59,6 +59,7 @@ std::vector<Point> make_points(const std::vector<const Machine*>& machines,
       for (std::uint64_t s = 0; s < (depends_on_seed(settled[i]) ? seeds : 1); ++s) {
         points.push_back({points.size(), machine, choices[i].label, settled[i], settings});
         points.back().settings->seed += s;
+        if (seeds > 1) points.back().label = fmt::format("seed {}", points.back().settings->seed);
       }
     }
   }
@@ -225,78 +226,6 @@ void print_run(const std::vector<RunRecord>& records, const SystemOutcome* syste
   if (system != nullptr) streams.out << '\n' << system->text(records[0].workload);
 }
 
-/// The finished operations of `lacuna run`, one journal for those of all its points.
-class KeptRun {
- public:
-  KeptRun(const std::vector<Point>& points, std::unique_ptr<Journal> journal)
-      : journal_(std::move(journal)) {
-    std::size_t first = 0;
-    for (const Point& point : points) {
-      firsts_.push_back(first);
-      first += point.workload.ops.size();
-    }
-  }
-
-  /// Of the `index`-th point.
-  OpKeeper keeper(std::size_t index, const RunRecord& record) const {
-    if (journal_ == nullptr) return {};
-    const std::size_t first = firsts_.at(index);
-    OpKeeper keeper;
-    keeper.find = [this, first](std::size_t place) -> std::optional<OpRecord> {
-      const auto found = journal_->finished().find(first + place);
-      if (found == journal_->finished().end()) return std::nullopt;
-      return std::move(decode_record(found->second).ops.at(0));
-    };
-    keeper.add = [this, first, record](std::size_t place, const OpRecord& op) {
-      // millions of events take longer to keep than to make again
-      constexpr std::size_t kMostEvents = 1000000;
-      if (op.result.events.size() > kMostEvents) return;
-      RunRecord one = record;
-      one.ops = {op};
-      journal_->add(first + place, encode_record(one));
-      InterruptLine::has_kept();
-    };
-    return keeper;
-  }
-
-  bool keeps() const { return journal_ != nullptr; }
-  bool has_any() const { return journal_ != nullptr && !journal_->finished().empty(); }
-  void remove() const {
-    if (journal_) journal_->remove();
-  }
-
- private:
-  std::unique_ptr<Journal> journal_;
-  std::vector<std::size_t> firsts_;  // operation of each point, counted over all
-};
-
-/// Runs the points one after the other, in this process.
-std::vector<RunRecord> run_in_turn(const std::vector<Point>& points, const RunSettings& settings,
-                                   MaskStore& masks, const Pricing& pricing, const KeptRun& kept,
-                                   Progress& progress) {
-  std::vector<RunRecord> records;
-  records.reserve(points.size());
-  const InterruptLine line(kept.keeps(), kept.has_any());
-  try {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      records.push_back(run_point(
-          points[i], settings, masks, pricing, [&](const LayerOp& op) { progress.step(op.id); },
-          kept.keeper(i, new_record(points[i], settings))));
-    }
-  } catch (const RequestError&) {
-    kept.remove();  // the same request would be refused again
-    throw;
-  }
-  progress.clear();
-  return records;
-}
-
-std::size_t number_of_ops(const std::vector<Point>& points) {
-  std::size_t ops = 0;
-  for (const Point& point : points) ops += point.workload.ops.size();
-  return ops;
-}
-
 /// The facts of `run` and `compare`: what the arguments say, and all they name.
 Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadTrace& workload,
                                const Options& options) {
@@ -318,13 +247,19 @@ void check_layout(const Options& options) {
 
 }  // namespace
 
-int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+int simulate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (!options.subjects.empty()) return compare_results(options, streams);
+  const bool compares = options.verb == "compare";
   check_resume(options);
   check_layout(options);
   if (asks_for_decode(options)) return run_decode(options, kinds, streams);
-  if (asks_for_system(options)) return run_system(options, kinds, streams);
+  if (asks_for_system(options)) {
+    return compares ? compare_systems(options, kinds, streams)
+                    : run_system(options, kinds, streams);
+  }
   const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;
+  if (names.empty() && compares) throw RequestError("--machine: give one or more to compare");
   if (names.empty()) names.emplace_back("bow");
   Machines machines = make_machines(kinds, names, options.settings);
   streams.err << idle_settings(machines, options.settings, options.fold.has_value());
@@ -332,53 +267,29 @@ int run_verb(const Options& options, const MachineTable& kinds, const Streams& s
   lay_out(machines, layouts);
   const WorkloadTrace workload = load_workload(options);
   streams.err << stored_zeros(options);
-  const std::vector<Point> points = make_points(pointers(machines), workload, options, settings);
-  streams.err << idle_for_rows(points, options.settings) << unused_layouts(layouts, points);
-  check_view_steps(points, options);
-  std::optional<Output> output;
-  if (options.out) output.emplace(*options.out, options);
-  if (output && is_finished(*output, workload.name, {workload}, options, streams)) return kDone;
-
-  const Pricing pricing = make_pricing(options, streams);
-  MaskStore masks(settings.seed);
-  const std::vector<Point> all = with_dense_points(points, options);
-  check_weight_stores(points, settings, masks);
-  say_what_is_slow(all, options, streams);
-  const std::size_t steps = number_of_ops(all);
-  std::unique_ptr<Journal> journal;
-  if (output) {
-    journal = open_journal(*output, facts_of_points(all, workload, options), steps, "operations",
-                           options, streams);
+  if (!layouts.entries.empty()) {
+    streams.err << unused_layouts(layouts,
+                                  make_points(pointers(machines), workload, options, settings));
   }
-  const KeptRun kept(all, std::move(journal));
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, steps);
-  std::vector<RunRecord> records = run_in_turn(all, settings, masks, pricing, kept, progress);
-  const std::vector<RunRecord> extra = take_extra(records, points.size());
-  compare_with_dense(records, extra);
-  add_trust(records, Trust(config_folder()));
-  if (options.why)
-    add_why(points,
-            {settings, masks, pricing, job_count(options), streams.err, options.quiet,
-             streams.err_is_terminal},
-            records);
-  const auto system = outcome_of_rows(points[0], records[0], {settings.execution.engine}, pricing);
-  if (output && system) add_to_output(*system, *output);
-  if (output) add_layouts(records, *output);
-  if (output) output->write(workload, records, streams);
-  kept.remove();
-  print_run(records, system.get(), options, streams);
-  const int values = check_values(records, options, streams);
-  const int status = status_of(records, true);
-  return status != kDone ? status : values;
+  const std::optional<ComparedRuns> done =
+      compare_machines(options, pointers(machines), workload, settings, streams, !compares);
+  if (!done) return kDone;
+  if (done->records.empty()) return done->status;
+  if (compares) {
+    print_comparison(done->records, done->systems, options, streams);
+  } else {
+    print_run(done->records, done->system.get(), options, streams);
+  }
+  const int values = check_values(done->records, options, streams);
+  return done->status != kDone ? done->status : values;
 }
 
 namespace {
 
 /// Finished records in the order of the points, and for each point of the request that was not
 /// reached one that says so; points for comparison only are left out then.
-std::vector<RunRecord> records_of(std::vector<std::optional<RunRecord>> finished,
-                                  const std::vector<Point>& points, std::size_t asked,
-                                  const RunSettings& settings) {
+std::vector<RunRecord> records_of(Records finished, const std::vector<Point>& points,
+                                  std::size_t asked, const RunSettings& settings) {
   std::vector<RunRecord> records;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (finished[i]) {
@@ -390,45 +301,29 @@ std::vector<RunRecord> records_of(std::vector<std::optional<RunRecord>> finished
   return records;
 }
 
-std::size_t count_finished(const std::vector<std::optional<RunRecord>>& records) {
-  return records.size() -
-         static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+/// True of a request that is done before a process for it would have been made, a few products of
+/// at most 2^20 multiply-accumulates in the fast engine, and of one run with more events than go
+/// through a pipe.
+bool stays_here(const std::vector<Point>& points, const Options& options) {
+  if (points.size() == 1 && (options.timeline || !options.waves.empty())) return true;
+  constexpr double kMostMacs = 1 << 20;
+  double macs = 0;
+  for (const Point& point : points) {
+    if (point.workload.ops.size() > (options.out ? 1 : 4)) return false;  // of several each is kept
+    for (const LayerOp& op : point.workload.ops) {
+      macs += double{1.0} * std::max(op.m, 1U) * std::max(op.k, 1U) * std::max(op.n, 1U) * op.batch;
+    }
+  }
+  return !options.engine && !options.fold && !options.values && !options.seeds && macs <= kMostMacs;
 }
 
 }  // namespace
-
-int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  if (!options.subjects.empty()) return compare_results(options, streams);
-  check_resume(options);
-  check_layout(options);
-  if (asks_for_decode(options)) return run_decode(options, kinds, streams);
-  if (asks_for_system(options)) return compare_systems(options, kinds, streams);
-  const RunSettings settings = run_settings(options);
-  if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
-  Machines machines = make_machines(kinds, options.machines, options.settings);
-  streams.err << idle_settings(machines, options.settings, options.fold.has_value());
-  const LayoutRequest layouts = layout_request(options.layout, options.no_cache);
-  lay_out(machines, layouts);
-  const WorkloadTrace workload = load_workload(options);
-  streams.err << stored_zeros(options);
-  if (!layouts.entries.empty()) {
-    streams.err << unused_layouts(layouts,
-                                  make_points(pointers(machines), workload, options, settings));
-  }
-  const std::optional<ComparedRuns> done =
-      compare_machines(options, pointers(machines), workload, settings, streams);
-  if (!done) return kDone;
-  if (done->records.empty()) return done->status;
-  print_comparison(done->records, done->systems, options, streams);
-  const int values = check_values(done->records, options, streams);
-  return done->status != kDone ? done->status : values;
-}
 
 std::optional<ComparedRuns> compare_machines(const Options& options,
                                              const std::vector<const Machine*>& machines,
                                              const WorkloadTrace& workload,
                                              const RunSettings& settings, const Streams& streams,
-                                             const Forking& forking) {
+                                             bool may_stay_here) {
   const std::vector<Point> points = make_points(machines, workload, options, settings);
   streams.err << idle_for_rows(points, options.settings);
   check_view_steps(points, options);
@@ -446,21 +341,21 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   say_what_is_slow(all, options, streams);
   std::unique_ptr<Journal> journal;
   if (output) {
-    journal = open_journal(*output, facts_of_points(all, workload, options), all.size(), "points",
-                           options, streams);
+    journal = open_journal(*output, facts_of_points(all, workload, options), all, options, streams);
   }
-  std::vector<std::optional<RunRecord>> finished = kept_records(journal.get(), all.size());
+  Records finished = kept_records(journal.get(), all.size());
   Progress progress(streams.err, options.quiet, streams.err_is_terminal,
                     all.size() - count_finished(finished));
-  const bool whole =
-      run_rest(all, {settings, masks, pricing, jobs, forking}, journal.get(), progress, finished);
+  PointRuns how{settings, masks, pricing, progress, jobs, nullptr, journal.get()};
+  how.here = may_stay_here && stays_here(all, options);
+  const bool whole = run_points(all, how, finished);
   if (!whole) {
-    const std::size_t done = count_finished(finished);
-    streams.err << fmt::format("lacuna: interrupted; {} of {} points are finished{}\n", done,
-                               all.size(), journal ? ", and kept: --resume goes on" : "");
-    if (done == 0) return ComparedRuns{workload, settings, {}, {}, kNotCompleted, true};
+    streams.err << interrupted_text(finished, journal != nullptr);
+    if (count_finished(finished) == 0) {
+      return ComparedRuns{workload, settings, {}, {}, nullptr, kNotCompleted, true};
+    }
   }
-  ComparedRuns result{workload, settings, {}, {}, kDone, !whole};
+  ComparedRuns result{workload, settings, {}, {}, nullptr, kDone, !whole};
   std::vector<RunRecord>& records = result.records;
   records = records_of(std::move(finished), all, points.size(), settings);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
@@ -470,12 +365,20 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
     add_why(points,
             {settings, masks, pricing, jobs, streams.err, options.quiet, streams.err_is_terminal},
             records);
-  result.systems = scaling_of_systems(points, records, options, settings.execution.engine);
-  if (output) add_to_output(result.systems, *output);
-  if (output) add_layouts(records, *output);
-  if (output) output->write(workload, records, streams);
+  const bool compares = options.verb == "compare";
+  if (compares) {
+    result.systems = scaling_of_systems(points, records, options, settings.execution.engine);
+  } else {
+    result.system = outcome_of_rows(points[0], records[0], {settings.execution.engine}, pricing);
+  }
+  if (output) {
+    add_to_output(result.systems, *output);
+    if (result.system) add_to_output(*result.system, *output);
+    add_layouts(records, *output);
+    output->write(workload, records, streams);
+  }
   if (journal && whole) journal->remove();
-  result.status = whole ? status_of(records, false) : static_cast<int>(kNotCompleted);
+  result.status = whole ? status_of(records, !compares) : static_cast<int>(kNotCompleted);
   return result;
 }
 

@@ -113,16 +113,6 @@ void finish(const Sweep& sweep, std::vector<RunRecord>& records, Output* output,
   }
 }
 
-std::size_t unfinished(const std::vector<std::optional<RunRecord>>& records) {
-  return static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
-}
-
-std::string interrupted_text(const std::vector<std::optional<RunRecord>>& records, bool kept) {
-  return fmt::format("lacuna: interrupted; {} of {} points are finished{}\n",
-                     records.size() - unfinished(records), records.size(),
-                     kept ? ", and kept: --resume goes on" : "; nothing was kept without --out");
-}
-
 }  // namespace
 
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
@@ -141,9 +131,13 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
   const RunSettings settings = run_settings(options);
   const std::size_t jobs = job_count(options);
   const Pricing pricing = make_pricing(options, streams);
-  MpiRanks ranks;
+  const MpiRanks ranks;
+  MaskStore masks(settings.seed);
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
+  PointRuns how{settings, masks, pricing, progress, jobs, &ranks};
+  how.masks_in_children = how.keep_going = true;
   if (ranks.is_server()) {
-    ranks.serve(sweep.points, settings, pricing);
+    serve_points(sweep.points, how);
     return std::nullopt;
   }
   std::optional<Output> output;
@@ -152,18 +146,16 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
     output.emplace(*options.out, options);
     output->add_input(file.path);
     if (is_finished(*output, sweep.name, sweep.workloads, options, streams)) return std::nullopt;
-    journal = open_journal(*output, sweep_facts(sweep, options), sweep.points.size(), "points",
-                           options, streams);
+    journal = open_journal(*output, sweep_facts(sweep, options), sweep.points, options, streams);
   }
-  std::vector<std::optional<RunRecord>> records = kept_records(journal.get(), sweep.points.size());
+  how.journal = journal.get();
+  Records records = kept_records(journal.get(), sweep.points.size());
   say_what_is_slow(sweep.points, options, streams);
   streams.err << settings_without_effect(sweep.machines, options.settings,
                                          options.fold.has_value());
   streams.err << idle_for_rows(sweep.points, options.settings);
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, unfinished(records));
-  MaskStore masks(settings.seed);
-  const RestRunner how{settings, masks, pricing, jobs, Forking{true, true, {}}, &ranks};
-  if (!run_rest(sweep.points, how, journal.get(), progress, records)) {
+  progress.skip(count_finished(records));
+  if (!run_points(sweep.points, how, records)) {
     streams.err << interrupted_text(records, journal != nullptr);
     return SweepResult{{}, kNotCompleted, true};
   }

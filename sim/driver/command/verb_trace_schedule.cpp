@@ -164,12 +164,11 @@ Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoi
   const Pricing pricing = make_pricing(options, streams);
   MaskStore masks(settings.seed);
   say_what_is_slow(points, options, streams);
-  std::vector<std::optional<RunRecord>> records = kept_records(&journal, points.size());
-  const auto left =
-      static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, left);
-  if (!run_rest(points, {settings, masks, pricing, job_count(options), {}}, &journal, progress,
-                records)) {
+  Records records = kept_records(&journal, points.size());
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
+                    points.size() - count_finished(records));
+  PointRuns how{settings, masks, pricing, progress, job_count(options), nullptr, &journal};
+  if (!run_points(points, how, records)) {
     throw SimulationError("interrupted; what is finished is kept: --resume goes on");
   }
   Simulated simulated;
@@ -276,8 +275,8 @@ std::unique_ptr<Journal> journal_of(const Place& place, const Machines& machines
   for (const std::unique_ptr<Machine>& machine : machines) each.push_back(machine.get());
   const std::string block = place.part.substr(0, place.part.find('/'));
   return open_journal(place.folder.target().string() + (block.empty() ? "" : "." + block),
-                      facts_of_request(facts_of_arguments(options), options, {}, each), 0,
-                      "simulations", options.resume, options.quiet, streams.err);
+                      facts_of_request(facts_of_arguments(options), options, {}, each), 0, "parts",
+                      options, streams.err);
 }
 
 /// One size of block: writes its files, simulates and prints.
@@ -343,8 +342,6 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
   folder.begin();
   std::vector<BlockOutcome> outcomes;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    std::optional<InterruptLine> line;  // masks take their time too
-    if (journals[i]) line.emplace(true, i > 0 || !journals[i]->finished().empty());
     if (several) streams.out << fmt::format("\nBlock {}\n\n", requests[i].options.block);
     outcomes.push_back(
         run_block(requests[i], places[i], command, machines, journals[i].get(), options, streams));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/verb_validate.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/options.hpp"
+#include "sim/driver/run/progress.hpp"
 #include "sim/driver/validate/inference.hpp"
 #include "sim/driver/validate/kernels.hpp"
 #include "sim/driver/validate/points.hpp"
@@ -125,10 +124,10 @@ struct Report {
   std::vector<PowerRow> powers;
 };
 
-ResultHeader header_of(const ValidateOptions& options) {
+ResultHeader header_of(const Options& options) {
   ResultHeader header;
   header.version = build_version();
-  header.command = options.command;
+  header.command = reproducing_arguments(options);
   header.workload = "validation points";
   std::vector<std::filesystem::path> files(options.points.begin(), options.points.end());
   if (files.empty()) files = shipped_validation_points();
@@ -142,7 +141,7 @@ ResultHeader header_of(const ValidateOptions& options) {
 
 /// Files and figures of the result. Without gnuplot the numbers are written all the same, and
 /// SimulationError says what is missing.
-void write_report(ResultFolder& folder, const ValidateOptions& options, const Report& report) {
+void write_report(ResultFolder& folder, const Options& options, const Report& report) {
   folder.begin();
   folder.write("errors.csv", errors_csv(report.outcomes));
   folder.write("families.csv", families_csv(report.families));
@@ -166,31 +165,15 @@ void write_report(ResultFolder& folder, const ValidateOptions& options, const Re
 }
 
 /// Finished simulations beside the folder, or nothing without one.
-std::unique_ptr<Journal> journal_of(const ValidateOptions& options, const ValidationPlan& plan,
-                                    const MachineTable& table, const ResultFolder& folder,
-                                    std::ostream& said) {
+std::unique_ptr<Journal> journal_of(const Options& options, const ValidationPlan& plan,
+                                    const MachineTable& table, const ValidationRunSettings& run,
+                                    const ResultFolder& folder, const Streams& streams) {
   Journal::Facts facts = {{"version of lacuna", build_version()},
-                          {"arguments", shell_line(options.command)}};
+                          {"arguments", shell_line(reproducing_arguments(options))}};
   for (const auto& [name, hash] : header_of(options).files) facts.emplace_back(name, hash);
-  facts.emplace_back("simulations and parameters",
-                     sha256(text_of_runs(table, plan.runs(), options.run)));
-  return open_journal(folder.target(), facts, plan.runs().size(), "simulations", options.resume,
-                      options.quiet, said);
-}
-
-ValidationKeeper keeper_of(Journal* journal) {
-  ValidationKeeper keeper;
-  if (journal == nullptr) return keeper;
-  keeper.find = [journal](std::size_t place) -> std::optional<ValidationRunResult> {
-    const auto found = journal->finished().find(place);
-    if (found == journal->finished().end()) return std::nullopt;
-    return validation_result(found->second);
-  };
-  keeper.add = [journal](std::size_t place, const ValidationRunResult& result) {
-    journal->add(place, text_of(result));
-    InterruptLine::has_kept();
-  };
-  return keeper;
+  facts.emplace_back("simulations and parameters", sha256(text_of_runs(table, plan.runs(), run)));
+  return open_journal(folder.target(), facts, plan.runs().size(), "simulations", options,
+                      streams.err);
 }
 
 /// Points that are no products, but for which there is a kernel or a parameter.
@@ -213,7 +196,7 @@ void measure_others(const std::vector<ValidationPoint>& points, const MachineTab
 }
 
 /// The points of the files, of the families that are asked for.
-ValidationPlan plan_of(const ValidateOptions& options) {
+ValidationPlan plan_of(const Options& options) {
   std::vector<ValidationPoint> points = read_points(options.points);
   if (options.mask_rule) {
     check_mask_rule(*options.mask_rule);
@@ -232,28 +215,21 @@ ValidationPlan plan_of(const ValidateOptions& options) {
 }
 
 /// Simulates the points; what is finished goes into the journal, if there is one.
-Report measure(const ValidationPlan& plan, const ValidateOptions& options,
-               const MachineTable& table, Journal* journal, std::ostream& progress) {
-  const auto say = [&](std::size_t done, std::size_t all) {
-    // a line for each tenth of the work
-    if (options.quiet || done * 10 / all == (done - 1) * 10 / all) return;
-    progress << fmt::format("lacuna: {} of {} simulations\n", done, all) << std::flush;
-  };
+Report measure(const ValidationPlan& plan, const Options& options, const MachineTable& table,
+               const ValidationRunSettings& run, Journal* journal, const Streams& streams) {
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, plan.runs().size());
   Report report;
-  const InterruptLine line(journal != nullptr, journal != nullptr && !journal->finished().empty());
-  report.outcomes =
-      plan.outcomes(simulate_runs(table, plan.runs(), options.run, say, keeper_of(journal)));
-  measure_others(plan.points(), table, options.run, report.outcomes);
-  measure_wafer_probes(plan.points(), table, options.run, report.outcomes);
-  measure_inference(plan.points(), table, options.run, report.outcomes);
-  measure_systems(plan.points(), table, options.run, report.outcomes);
-  report.powers =
-      measure_power(plan.points(), table, options.run, options.energy_table, report.outcomes);
+  report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), run, progress, journal));
+  measure_others(plan.points(), table, run, report.outcomes);
+  measure_wafer_probes(plan.points(), table, run, report.outcomes);
+  measure_inference(plan.points(), table, run, report.outcomes);
+  measure_systems(plan.points(), table, run, report.outcomes);
+  report.powers = measure_power(plan.points(), table, run, options.energy_table, report.outcomes);
   return report;
 }
 
 /// All but what failed, which is said last.
-void print_report(const ValidateOptions& options, const Report& report, std::ostream& out) {
+void print_report(const Options& options, const Report& report, std::ostream& out) {
   if (!report.families.empty()) print_section(out, validation_table(report.families));
   if (!options.by.empty()) print_section(out, validation_table(report.parts));
   if (!report.powers.empty()) print_section(out, power_table(report.powers));
@@ -264,8 +240,16 @@ void print_report(const ValidateOptions& options, const Report& report, std::ost
 
 }  // namespace
 
-int run_validate(const ValidateOptions& options, const MachineTable& table, std::ostream& out,
-                 std::ostream& progress) {
+int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_resume(options);
+  const RunSettings settings = run_settings(options);
+  ValidationRunSettings run;
+  run.seed = settings.seed;
+  run.settings = options.settings;
+  // points have the layouts they were measured in, by their words
+  run.layout = layout_request(options.layout.value_or("first"), options.no_cache);
+  run.execution = settings.execution;
+  run.jobs = static_cast<unsigned>(job_count(options));
   const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
   check_columns(options.by);
   const ValidationPlan plan = plan_of(options);
@@ -273,45 +257,24 @@ int run_validate(const ValidateOptions& options, const MachineTable& table, std:
   std::unique_ptr<Journal> journal;
   if (options.out) {
     folder.emplace(*options.out);
-    if (options.resume && is_finished(folder->target(), header_of(options), "validation", progress))
+    if (options.resume &&
+        is_finished(folder->target(), header_of(options), "validation", streams.err)) {
       return kDone;
-    journal = journal_of(options, plan, table, *folder, progress);
+    }
+    journal = journal_of(options, plan, kinds, run, *folder, streams);
   }
-  Report report = measure(plan, options, table, journal.get(), progress);
+  Report report = measure(plan, options, kinds, run, journal.get(), streams);
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
-  print_report(options, report, out);
+  print_report(options, report, streams.out);
   const std::string failed = failures(report.outcomes);
-  print_section(out, failed);
+  print_section(streams.out, failed);
   if (folder) write_report(*folder, options, report);
   if (journal) journal->remove();
   const std::string above = options.fail_above ? above_limit(report.families, limit) : "";
-  print_section(out, above);
+  print_section(streams.out, above);
   if (!failed.empty()) return kNotCompleted;
   return above.empty() ? kDone : kCheckFailed;
-}
-
-int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  check_resume(options);
-  const RunSettings settings = run_settings(options);
-  ValidateOptions validate;
-  validate.points = options.points;
-  validate.families = options.families;
-  validate.by = options.by;
-  validate.out = options.out;
-  validate.fail_above = options.fail_above;
-  validate.energy_table = options.energy_table;
-  validate.mask_rule = options.mask_rule;
-  validate.quiet = options.quiet;
-  validate.resume = options.resume;
-  validate.command = reproducing_arguments(options);
-  validate.run.seed = settings.seed;
-  validate.run.settings = options.settings;
-  // points have the layouts they were measured in, by their words
-  validate.run.layout = layout_request(options.layout.value_or("first"), options.no_cache);
-  validate.run.execution = settings.execution;
-  validate.run.jobs = static_cast<unsigned>(job_count(options));
-  return run_validate(validate, kinds, streams.out, streams.err);
 }
 
 }  // namespace lacuna

@@ -35,8 +35,7 @@ struct Streams {
 std::ostream& notes(const Options& options, const Streams& streams);
 
 /// The verbs. Each returns an ExitStatus and throws what it cannot go on with.
-int run_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
-int compare_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
+int simulate_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int compare_results(const Options& options, const Streams& streams);  // finished ones
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams);
 int search_verb(const Options& options, const MachineTable& kinds, const Streams& streams);

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/idealisation.hpp"
 #include "sim/base/mix.hpp"
+#include "sim/base/share.hpp"
 #include "sim/driver/run/invariants.hpp"
 #include "sim/driver/run/relations.hpp"
 #include "sim/driver/run/unit_view.hpp"
@@ -348,6 +349,11 @@ const Mask* MaskStore::mask(const LayerOp& op, const WorkloadTrace& workload, st
   return &*mask;
 }
 
+std::string Point::name() const {
+  std::string text = machine->name() + ", " + (pattern.empty() ? workload.name : pattern);
+  return label.empty() ? text : text + ", " + label;
+}
+
 RunRecord new_record(const Point& point, const RunSettings& common) {
   const RunSettings& settings = point.settings_or(common);
   RunRecord record;
@@ -363,7 +369,7 @@ RunRecord new_record(const Point& point, const RunSettings& common) {
 }
 
 RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
-                    const Pricing& pricing, const OpDone& done, const OpKeeper& keeper) {
+                    const Pricing& pricing, const OpKeeper& keeper) {
   const RunSettings& settings = point.settings_or(common);
   RunRecord record = new_record(point, common);
   record.parameters = parameter_values(*point.machine);
@@ -375,13 +381,13 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
       settings.seed);
   const auto* const lays_out = dynamic_cast<const LaysOutRows*>(point.machine);
   for (const LayerOp& op : workload.ops) {
+    const std::size_t place = record.ops.size();
+    const SharePart share(static_cast<double>(place), static_cast<double>(workload.ops.size()));
     const std::string no_room = point.machine->no_room(op);
     if (!no_room.empty()) {
       record.ops.push_back(refused_op(point, op, settings, no_room));
-      if (done) done(op);
       continue;
     }
-    const std::size_t place = record.ops.size();
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
     const auto [first, is_new] =
         simulated.emplace(operation_content(op, mask, settings.seed, settings.execution) +
@@ -396,7 +402,7 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
     // power over time is not among what is kept: it follows from what is
     if (is_kept && made.result.status == Status::ok) pricing.price(*point.machine, made);
     if (!is_kept && keeper.add) keeper.add(place, made);
-    if (done) done(op);
+    say_share(1);
   }
   record.total = total_of(record.ops);
   complete_total(*point.machine, point.workload, pricing, record);

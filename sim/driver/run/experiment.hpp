@@ -37,6 +37,10 @@ struct Point {
   std::optional<RunSettings> settings = {};  // its own, in place of those of the experiment
   std::vector<std::string> varying = {};     // names of what this experiment varies beside these
   std::vector<std::string> values = {};      // of those, here
+  std::string label = {};                    // what of it differs from others; may be empty
+
+  /// What it is called where progress is shown.
+  std::string name() const;
 
   const RunSettings& settings_or(const RunSettings& common) const {
     return settings ? *settings : common;
@@ -62,8 +66,6 @@ class MaskStore {
   std::uint64_t bytes_ = 0;
 };
 
-using OpDone = std::function<void(const LayerOp& op)>;
-
 /// Keeps the operations of a point as they finish, and knows those that were finished before; by
 /// their place in the workload. Either may be empty.
 struct OpKeeper {
@@ -83,7 +85,7 @@ RunRecord new_record(const Point& point, const RunSettings& common);
 /// operation that does not fit or is not supported, or a simulation that cannot be completed, is a
 /// record without values; RequestError and InternalError are thrown.
 RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& masks,
-                    const Pricing& pricing, const OpDone& done = {}, const OpKeeper& keeper = {});
+                    const Pricing& pricing, const OpKeeper& keeper = {});
 
 /// A line that says how many operations of `record` were not simulated, as an earlier one has the
 /// same shape, types and mask; empty if all were. Results name that operation as `same_as`.

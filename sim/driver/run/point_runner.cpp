@@ -2,76 +2,22 @@
 #include "sim/driver/run/point_runner.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
+#include <algorithm>
 #include <exception>
-#include <memory>
-#include <new>
-#include <string>
+#include <functional>
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/share.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/run/children.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {
 
 namespace {
-
-// a signal handler can reach nothing else
-volatile std::sig_atomic_t interrupted = 0;  // NOLINT(*-avoid-non-const-global-variables)
-
-void note_interrupt(int /*signal*/) { interrupted = 1; }
-
-/// While it lives, Ctrl-C and SIGTERM are noted instead of ending the process.
-class InterruptNote {
- public:
-  InterruptNote() {
-    interrupted = 0;
-    struct sigaction action = {};
-    action.sa_handler = note_interrupt;  // without SA_RESTART: poll() returns
-    sigaction(SIGINT, &action, &old_int_);
-    sigaction(SIGTERM, &action, &old_term_);
-  }
-  ~InterruptNote() { restore(); }
-  InterruptNote(const InterruptNote&) = delete;
-  InterruptNote& operator=(const InterruptNote&) = delete;
-
-  /// In a child: signals end it again.
-  void restore() const {
-    sigaction(SIGINT, &old_int_, nullptr);
-    sigaction(SIGTERM, &old_term_, nullptr);
-  }
-
- private:
-  struct sigaction old_int_ = {};
-  struct sigaction old_term_ = {};
-};
-
-/// A running child and what it has sent so far: a letter and its text.
-struct Child {
-  std::size_t point = 0;
-  pid_t id = 0;
-  int pipe = -1;
-  std::string message;
-};
-
-void send(int pipe, const std::string& message) {
-  std::size_t sent = 0;
-  while (sent < message.size()) {
-    const ssize_t n = write(pipe, message.data() + sent, message.size() - sent);
-    if (n < 0 && errno != EINTR) return;  // the parent is gone, nobody listens
-    if (n > 0) sent += static_cast<std::size_t>(n);
-  }
-}
 
 /// The cells of a row that are known; its density is not if it was the mask that failed.
 SummaryRow describe(const LayerOp& op, const Point& point, MaskStore& masks) {
@@ -116,150 +62,159 @@ RunRecord failed_record(const Point& point, const RunSettings& common, const std
                                [&](const LayerOp& op) { return describe(op, point, masks); });
 }
 
+/// Power over time is not among what processes and journals pass on: it follows from what is.
+void add_power(const Point& point, const Pricing& pricing, RunRecord& record) {
+  for (OpRecord& op : record.ops) {
+    if (op.result.status != Status::ok || op.result.intervals.each.empty()) continue;
+    pricing.price(*point.machine, op);
+  }
+}
+
+/// What a job says: a whole record, or an operation of several, with its place.
+constexpr char kRecord = 'R';
+constexpr char kOperation = 'O';
+
 class Runner {
  public:
-  Runner(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,
-         const Pricing& pricing, Progress& progress, const Forking& forking)
-      : points_(points),
-        settings_(settings),
-        masks_(masks),
-        pricing_(pricing),
-        progress_(progress),
-        forking_(forking) {
-    finished_.records.resize(points.size());
+  Runner(const std::vector<Point>& points, const PointRuns& how, Records* records)
+      : points_(points), how_(how), records_(records) {
+    std::size_t next = points.size();
+    for (const Point& point : points) {
+      firsts_.push_back(next);
+      next += point.workload.ops.size();
+    }
   }
 
-  ~Runner() { stop_children(); }
-  Runner(const Runner&) = delete;
-  Runner& operator=(const Runner&) = delete;
-
-  Finished run(std::size_t jobs) {
-    std::size_t next = 0;
-    while ((next < points_.size() || !children_.empty()) && interrupted == 0) {
-      if (next < points_.size() && children_.size() < jobs) {
-        start(next++);
-      } else {
-        listen();
-      }
+  Jobs jobs(std::vector<std::size_t> order) {
+    Jobs jobs;
+    jobs.order = std::move(order);
+    jobs.name = [this](std::size_t point) { return points_[point].name(); };
+    if (!how_.masks_in_children) {
+      jobs.prepare = [this](std::size_t point) { make_masks(points_[point]); };
     }
-    finished_.interrupted = interrupted != 0;
-    stop_children();
-    return std::move(finished_);
+    jobs.work = [this](std::size_t point, const Say& say) { work(point, say); };
+    jobs.heard = [this](std::size_t point, const std::string& text) { hear(point, text); };
+    jobs.ended = [this](std::size_t point, const JobEnd& end) { finish(point, end); };
+    return jobs;
+  }
+
+  void run_here(const std::vector<std::size_t>& order) {
+    for (const std::size_t i : order) {
+      const std::string name = points_[i].name();
+      listen_to_shares([&](double share) { how_.progress.part(name, share); });
+      (*records_)[i] = run_point(points_[i], how_.settings, how_.masks, how_.pricing);
+      listen_to_shares({});
+      how_.progress.step(name);
+    }
   }
 
  private:
-  void start(std::size_t index) {
+  void make_masks(const Point& point) {
+    const std::uint64_t seed = point.settings_or(how_.settings).seed;
+    for (const LayerOp& op : point.workload.ops) how_.masks.mask(op, point.workload, seed);
+  }
+
+  void work(std::size_t index, const Say& say) {
     const Point& point = points_[index];
-    const std::uint64_t seed = point.settings_or(settings_).seed;
-    for (const LayerOp& op : point.workload.ops) {
-      if (!forking_.masks_in_children) masks_.mask(op, point.workload, seed);
+    OpKeeper keeper;
+    if (how_.journal != nullptr && point.workload.ops.size() > 1) {
+      keeper.find = [&](std::size_t place) -> std::optional<OpRecord> {
+        const auto found = how_.journal->finished().find(firsts_[index] + place);
+        if (found == how_.journal->finished().end()) return std::nullopt;
+        return std::move(decode_record(found->second).ops.at(0));
+      };
+      keeper.add = [&](std::size_t place, const OpRecord& op) {
+        RunRecord one = new_record(point, how_.settings);
+        one.ops = {op};
+        say(fmt::format("{}{}\n{}", kOperation, place, encode_record(one)));
+      };
     }
-    std::array<int, 2> ends{};
-    if (pipe(ends.data()) != 0) throw SimulationError(fmt::format("no pipe: {}", strerror(errno)));
-    const pid_t id = fork();
-    if (id < 0) throw SimulationError(fmt::format("no child process: {}", strerror(errno)));
-    if (id == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);    // NOLINT(*-vararg): POSIX
-      if (getppid() != parent_) _exit(0);  // it died before that
-      note_.restore();
-      close(ends[0]);
-      send(ends[1], point_message(point, settings_, masks_, pricing_));
-      _exit(0);  // nothing of the parent's is to be flushed or destroyed twice
-    }
-    close(ends[1]);
-    children_.push_back({index, id, ends[0], ""});
+    say(kRecord + encode_record(run_point(point, how_.settings, how_.masks, how_.pricing, keeper)));
   }
 
-  /// Waits until a child says something or ends.
-  void listen() {
-    std::vector<pollfd> waiting;
-    for (const Child& child : children_) waiting.push_back({child.pipe, POLLIN, 0});
-    if (poll(waiting.data(), waiting.size(), -1) < 0) return;  // interrupted
-    for (std::size_t i = children_.size(); i-- > 0;) {
-      if (waiting[i].revents != 0 && !receive(children_[i])) {
-        const Child ended = std::move(children_[i]);
-        children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(i));
-        finish(ended);
-      }
+  void hear(std::size_t index, const std::string& text) {
+    if (text.front() == kRecord) {
+      const std::string bytes = text.substr(1);
+      keep(index, bytes);
+      (*records_)[index] = decode_record(bytes);
+      return;
     }
+    const std::size_t line = text.find('\n');
+    keep(firsts_[index] + std::stoul(text.substr(1, line)), text.substr(line + 1));
   }
 
-  /// False at the end of what the child has to say.
-  static bool receive(Child& child) {
-    std::string piece(std::size_t{1} << 16U, '\0');
-    const ssize_t n = read(child.pipe, piece.data(), piece.size());
-    if (n > 0) child.message.append(piece, 0, static_cast<std::size_t>(n));
-    return n > 0 || (n < 0 && errno == EINTR);
+  void keep(std::size_t part, const std::string& bytes) {
+    // millions of events take longer to keep than to make again
+    constexpr std::size_t kMostBytes = std::size_t{1} << 25U;
+    if (how_.journal == nullptr || bytes.size() > kMostBytes) return;
+    how_.journal->add(part, bytes);
+    InterruptLine::say(InterruptLine::Kept::kept);
   }
 
-  void finish(const Child& child) {
-    close(child.pipe);
-    int status = 0;
-    while (waitpid(child.id, &status, 0) < 0 && errno == EINTR) {
+  void finish(std::size_t index, const JobEnd& end) {
+    if (end.kind == JobEnd::Kind::done) return;
+    const bool defect = end.kind == JobEnd::Kind::defect;
+    if (end.kind != JobEnd::Kind::failed && !how_.keep_going) {
+      // the same request would be refused again
+      if (!defect && how_.journal != nullptr) how_.journal->remove();
+      end.require_done();
     }
-    if (interrupted != 0) return;  // it may have ended for that
-    const Point& point = points_[child.point];
-    const bool whole = WIFEXITED(status) && WEXITSTATUS(status) == 0 && !child.message.empty();
-    RunRecord record = record_of(whole ? child.message : "F" + how_it_died(status), point,
-                                 settings_, forking_.keep_going);
-    if (forking_.finished) forking_.finished(child.point, record);
-    finished_.records[child.point] = std::move(record);
-    progress_.step(point.machine->name() + ", " +
-                   (point.pattern.empty() ? point.workload.name : point.pattern));
+    RunRecord record =
+        failed_record(points_[index], how_.settings, defect ? kDefectMark + end.text : end.text);
+    keep(index, encode_record(record));
+    (*records_)[index] = std::move(record);
   }
 
-  static std::string how_it_died(int status) {
-    if (WIFSIGNALED(status)) {
-      const int signal = WTERMSIG(status);
-      return fmt::format("its process was ended by signal {} ({})", signal, strsignal(signal));
-    }
-    return fmt::format("its process ended with status {} and no result", WEXITSTATUS(status));
-  }
-
-  void stop_children() {
-    for (const Child& child : children_) {
-      kill(child.id, SIGKILL);
-      close(child.pipe);
-      waitpid(child.id, nullptr, 0);
-    }
-    children_.clear();
-  }
-
-  InterruptNote note_;
-  pid_t parent_ = getpid();
   const std::vector<Point>& points_;
-  const RunSettings& settings_;
-  MaskStore& masks_;
-  const Pricing& pricing_;
-  Progress& progress_;
-  const Forking& forking_;
-  std::vector<Child> children_;
-  Finished finished_;
+  const PointRuns& how_;
+  Records* records_;                 // null on a rank that serves
+  std::vector<std::size_t> firsts_;  // operation of each point in the journal, behind all points
 };
 
 }  // namespace
 
-std::string point_message(const Point& point, const RunSettings& settings, MaskStore& masks,
-                          const Pricing& pricing) {
-  try {
-    return "R" + encode_record(run_point(point, settings, masks, pricing));
-  } catch (const RequestError& error) {
-    return std::string("Q") + error.what();
-  } catch (const std::bad_alloc&) {
-    return "FThere is not enough memory on this computer";
-  } catch (const std::exception& error) {
-    return std::string("I") + error.what();
+Records kept_records(const Journal* journal, std::size_t all) {
+  Records records(all);
+  if (journal == nullptr) return records;
+  for (const auto& [index, bytes] : journal->finished()) {
+    if (index < all) records[index] = decode_record(bytes);
   }
+  return records;
 }
 
-RunRecord record_of(const std::string& message, const Point& point, const RunSettings& settings,
-                    bool keep_going) {
-  const char kind = message.front();
-  const std::string text = message.substr(1);
-  if (kind == 'R') return decode_record(text);
-  if (kind == 'Q' && !keep_going) throw RequestError(text);
-  if (kind == 'I' && !keep_going) throw InternalError(text);
-  return failed_record(point, settings, kind == 'I' ? kDefectMark + text : text);
+std::size_t count_finished(const Records& records) {
+  return records.size() -
+         static_cast<std::size_t>(std::count(records.begin(), records.end(), std::nullopt));
+}
+
+bool run_points(const std::vector<Point>& points, const PointRuns& how, Records& records,
+                const std::vector<std::size_t>* order) {
+  std::vector<std::size_t> rest;
+  const auto add = [&](std::size_t i) {
+    if (!records[i]) rest.push_back(i);
+  };
+  if (order != nullptr) std::for_each(order->begin(), order->end(), add);
+  for (std::size_t i = 0; order == nullptr && i < points.size(); ++i) add(i);
+  if (how.journal == nullptr) InterruptLine::say(InterruptLine::Kept::lost);
+  Runner runner(points, how, &records);
+  bool whole = true;
+  if (how.here) {
+    runner.run_here(rest);
+  } else if (how.ranks != nullptr && how.ranks->several()) {
+    how.ranks->do_jobs(runner.jobs(std::move(rest)), how.progress);
+  } else {
+    whole = do_jobs(runner.jobs(std::move(rest)), how.jobs, how.progress);
+  }
+  how.progress.clear();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (records[i]) add_power(points[i], how.pricing, *records[i]);
+  }
+  return whole;
+}
+
+void serve_points(const std::vector<Point>& points, const PointRuns& how) {
+  Runner runner(points, how, nullptr);
+  how.ranks->serve(runner.jobs({}));
 }
 
 RunRecord interrupted_record(const Point& point, const RunSettings& settings) {
@@ -274,29 +229,6 @@ RunRecord interrupted_record(const Point& point, const RunSettings& settings) {
                                  }
                                  return row;
                                });
-}
-
-namespace {
-
-Finished run_here(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,
-                  const Pricing& pricing, Progress& progress, const Forking& forking) {
-  Finished finished;
-  for (const Point& point : points) {
-    RunRecord record = run_point(point, settings, masks, pricing);
-    if (forking.finished) forking.finished(finished.records.size(), record);
-    finished.records.emplace_back(std::move(record));
-    progress.step(point.machine->name());
-  }
-  return finished;
-}
-
-}  // namespace
-
-Finished run_forked(const std::vector<Point>& points, const RunSettings& settings, MaskStore& masks,
-                    const Pricing& pricing, std::size_t jobs, Progress& progress,
-                    const Forking& forking) {
-  if (forking.here) return run_here(points, settings, masks, pricing, progress, forking);
-  return Runner(points, settings, masks, pricing, progress, forking).run(jobs);
 }
 
 }  // namespace lacuna

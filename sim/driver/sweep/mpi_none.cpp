@@ -17,13 +17,10 @@ MpiRanks::~MpiRanks() = default;
 bool MpiRanks::several() const { return world_ != nullptr; }
 bool MpiRanks::is_server() const { return world_ != nullptr; }
 
-void MpiRanks::serve(const std::vector<Point>& /*points*/, const RunSettings& /*settings*/,
-                     const Pricing& /*pricing*/) const {}
+void MpiRanks::serve(const Jobs& /*jobs*/) const {}
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): with MPI it needs its world
-Finished MpiRanks::run(const std::vector<Point>& /*points*/,
-                       const std::vector<std::size_t>& /*places*/, const RunSettings& /*settings*/,
-                       Progress& /*progress*/, const Forking& /*forking*/) {
+void MpiRanks::do_jobs(const Jobs& /*jobs*/, Progress& /*progress*/) const {
   throw InternalError("there are several ranks, but no MPI");
 }
 

@@ -5,9 +5,7 @@
 #include <array>
 #include <boost/mpi.hpp>
 #include <cstdlib>
-#include <utility>
-
-#include "sim/base/error.hpp"
+#include <vector>
 
 namespace lacuna {
 
@@ -15,9 +13,10 @@ namespace mpi = boost::mpi;
 
 namespace {
 
-constexpr int kWork = 1;    // to a server: the place of a point, or kStop
-constexpr int kResult = 2;  // from a server: a message of point_message()
+constexpr int kWork = 1;  // to a server: the number of a job, or kStop
+constexpr int kSaid = 2;  // from a server: kText and what its job says, or how that ended, and why
 constexpr int kStop = -1;
+constexpr char kText = 'T';
 
 /// Set by the launchers of OpenMPI, MPICH and Slurm. MPI starts slowly, and only then is of use.
 bool is_launched() {
@@ -51,47 +50,43 @@ bool MpiRanks::several() const { return world_ != nullptr && world_->ranks.size(
 
 bool MpiRanks::is_server() const { return several() && world_->ranks.rank() > 0; }
 
-void MpiRanks::serve(const std::vector<Point>& points, const RunSettings& settings,
-                     const Pricing& pricing) const {
+void MpiRanks::serve(const Jobs& jobs) const {
   for (;;) {
-    int place = kStop;
-    world_->ranks.recv(0, kWork, place);
-    if (place == kStop) return;
-    MaskStore masks(settings.seed);
-    const std::string message =
-        point_message(points.at(static_cast<std::size_t>(place)), settings, masks, pricing);
-    world_->ranks.send(0, kResult, message);
+    int job = kStop;
+    world_->ranks.recv(0, kWork, job);
+    if (job == kStop) return;
+    const JobEnd end =
+        end_of_job(jobs, static_cast<std::size_t>(job),
+                   [&](const std::string& text) { world_->ranks.send(0, kSaid, kText + text); });
+    world_->ranks.send(0, kSaid, static_cast<char>(end.kind) + end.text);
   }
 }
 
-Finished MpiRanks::run(const std::vector<Point>& points, const std::vector<std::size_t>& places,
-                       const RunSettings& settings, Progress& progress, const Forking& forking) {
-  Finished finished;
-  finished.records.resize(points.size());
-  const auto ranks = static_cast<std::size_t>(world_->ranks.size());
-  std::vector<std::size_t> busy_with(ranks, points.size());  // which is none
+void MpiRanks::do_jobs(const Jobs& jobs, Progress& progress) const {
+  std::vector<std::size_t> busy_with(static_cast<std::size_t>(world_->ranks.size()));
   std::size_t next = 0;
   std::size_t under_way = 0;
   const auto hand_out = [&](std::size_t rank) {
-    if (next == points.size()) return;
-    world_->ranks.send(static_cast<int>(rank), kWork, static_cast<int>(places[next]));
-    busy_with[rank] = next++;
+    if (next == jobs.order.size()) return;
+    busy_with[rank] = jobs.order[next++];
+    world_->ranks.send(static_cast<int>(rank), kWork, static_cast<int>(busy_with[rank]));
     ++under_way;
   };
-  for (std::size_t rank = 1; rank < ranks; ++rank) hand_out(rank);
+  for (std::size_t rank = 1; rank < busy_with.size(); ++rank) hand_out(rank);
   while (under_way > 0) {
-    std::string message;
-    const mpi::status status = world_->ranks.recv(mpi::any_source, kResult, message);
+    std::string text;
+    const mpi::status status = world_->ranks.recv(mpi::any_source, kSaid, text);
     const auto rank = static_cast<std::size_t>(status.source());
-    const std::size_t index = busy_with[rank];
+    const std::size_t job = busy_with[rank];
+    if (text.front() == kText) {
+      jobs.heard(job, text.substr(1));
+      continue;
+    }
     --under_way;
-    RunRecord record = record_of(message, points[index], settings, forking.keep_going);
-    if (forking.finished) forking.finished(index, record);
-    progress.step(points[index].machine->name() + ", " + points[index].pattern);
-    finished.records[index] = std::move(record);
+    jobs.ended(job, {static_cast<JobEnd::Kind>(text.front()), text.substr(1)});
+    progress.step(jobs.name(job));
     hand_out(rank);
   }
-  return finished;
 }
 
 }  // namespace lacuna

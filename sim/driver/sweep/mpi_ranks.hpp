@@ -3,9 +3,8 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "sim/driver/run/point_runner.hpp"
+#include "sim/driver/run/children.hpp"
 
 namespace lacuna {
 
@@ -29,14 +28,11 @@ class MpiRanks {
   /// True on a rank that serve()s.
   bool is_server() const;
 
-  /// Simulates what rank 0 hands out, until it ends.
-  void serve(const std::vector<Point>& points, const RunSettings& settings,
-             const Pricing& pricing) const;
+  /// Does the jobs that rank 0 hands out, until it ends.
+  void serve(const Jobs& jobs) const;
 
-  /// On rank 0: has those of `points` run whose `places` in the whole list are given; the others
-  /// know only the whole list. As run_forked(), and its result is the same.
-  Finished run(const std::vector<Point>& points, const std::vector<std::size_t>& places,
-               const RunSettings& settings, Progress& progress, const Forking& forking);
+  /// On rank 0: has the jobs done by the others, who serve() the same ones.
+  void do_jobs(const Jobs& jobs, Progress& progress) const;
 
  private:
   struct World;

@@ -2,21 +2,12 @@
 #include "sim/driver/validate/runner.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <exception>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -26,6 +17,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/driver/run/children.hpp"
 #include "sim/report/layout_note.hpp"
 
 namespace lacuna {
@@ -154,63 +146,13 @@ std::vector<std::size_t> work_order(const std::vector<ValidationRun>& runs) {
   return order;
 }
 
-/// What a child process leaves of a run in memory shared with its parent.
-struct SharedResult {
-  enum class Kind : char { none, result, request_error, internal_error };
-
-  Kind kind = Kind::none;
-  Status status = Status::ok;
-  Cycle cycles = 0;
-  double clock_ghz = 0;
-  Cycle all_cycles = 0;
-  Cycle planned = 0;
-  Cycle all_planned = 0;
-  std::array<char, 1024> text{};
-  std::array<char, 512> layout{};
-  std::array<char, 512> layout_from{};
-
-  void say(const std::string& words) { put(words, text); }
-
-  template <std::size_t kSize>
-  static void put(const std::string& words, std::array<char, kSize>& into) {
-    std::copy_n(words.data(), std::min(words.size(), kSize - 1), into.data());
-  }
-};
-
-/// Memory that children of this process share with it: a counter of groups handed out, and a
-/// record for each run.
-class SharedBoard {
- public:
-  explicit SharedBoard(std::size_t runs)
-      : bytes_(sizeof(std::atomic<std::size_t>) + runs * sizeof(SharedResult)) {
-    void* const memory =
-        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {  // NOLINT(*-cstyle-cast,performance-no-int-to-ptr)
-      throw SimulationError("There is not enough memory for parallel runs");
-    }
-    // the memory is the operating system's, nothing here is to be deleted
-    next_ = ::new (memory) std::atomic<std::size_t>(0);  // NOLINT(*-owning-memory)
-    results_ = reinterpret_cast<SharedResult*>(next_ + 1);
-    for (std::size_t i = 0; i < runs; ++i) new (results_ + i) SharedResult();
-  }
-  ~SharedBoard() { munmap(next_, bytes_); }
-  SharedBoard(const SharedBoard&) = delete;
-  SharedBoard& operator=(const SharedBoard&) = delete;
-
-  std::size_t take() { return (*next_)++; }
-  SharedResult& result(std::size_t i) { return results_[i]; }
-
- private:
-  std::size_t bytes_;
-  std::atomic<std::size_t>* next_;
-  SharedResult* results_;
-};
-
-/// Runs that share a mask follow each other in one process.
-std::vector<std::vector<std::size_t>> grouped(const std::vector<ValidationRun>& runs) {
+/// Runs that are left and share a mask follow each other in one process.
+std::vector<std::vector<std::size_t>> grouped(const std::vector<ValidationRun>& runs,
+                                              const std::vector<bool>& finished) {
   std::vector<std::vector<std::size_t>> groups;
   std::string last;
   for (const std::size_t i : work_order(runs)) {
+    if (finished[i]) continue;
     const LayerOp& op = runs[i].op;
     const std::string name = mask_name(op);
     // dense runs need no mask: each is a group of its own
@@ -219,132 +161,6 @@ std::vector<std::vector<std::size_t>> grouped(const std::vector<ValidationRun>& 
     last = name;
   }
   return groups;
-}
-
-void simulate_into(SharedResult& shared, Workshop& workshop, const ValidationRun& run) {
-  using Kind = SharedResult::Kind;
-  Kind kind = Kind::result;
-  try {
-    const ValidationRunResult result = workshop.simulate(run);
-    shared.status = result.status;
-    shared.cycles = result.cycles;
-    shared.clock_ghz = result.clock_ghz;
-    shared.all_cycles = result.all_cycles;
-    shared.planned = result.planned;
-    shared.all_planned = result.all_planned;
-    shared.say(result.reason);
-    SharedResult::put(result.layout, shared.layout);
-    SharedResult::put(result.layout_from, shared.layout_from);
-  } catch (const RequestError& error) {
-    kind = Kind::request_error;
-    shared.say(error.what());
-  } catch (const std::bad_alloc&) {
-    shared.status = Status::failed;
-    shared.say("There is not enough memory on this computer");
-  } catch (const std::exception& error) {
-    kind = Kind::internal_error;
-    shared.say(error.what());
-  }
-  shared.kind = kind;
-}
-
-/// The life of a child: groups of runs until none is left; of each finished run the parent is told
-/// the number.
-void work(const std::vector<ValidationRun>& runs, SharedBoard& board, Workshop& workshop,
-          int pipe_end) {
-  const std::vector<std::vector<std::size_t>> groups = grouped(runs);
-  for (std::size_t g = board.take(); g < groups.size(); g = board.take()) {
-    for (const std::size_t i : groups[g]) {
-      simulate_into(board.result(i), workshop, runs[i]);
-      const auto number = static_cast<std::uint32_t>(i);  // so short a message goes in one piece
-      while (write(pipe_end, &number, sizeof number) < 0 && errno == EINTR) {
-      }
-    }
-  }
-}
-
-ValidationRunResult read_result(const SharedResult& shared) {
-  const std::string text = shared.text.data();
-  switch (shared.kind) {
-    case SharedResult::Kind::none:
-      return {Status::failed, "the process that simulated it died", 0, 0, 0};
-    case SharedResult::Kind::request_error:
-      throw RequestError(text);
-    case SharedResult::Kind::internal_error:
-      throw InternalError(text);
-    case SharedResult::Kind::result:
-      break;
-  }
-  return {shared.status,
-          text,
-          shared.cycles,
-          shared.clock_ghz,
-          shared.all_cycles,
-          shared.planned,
-          shared.all_planned,
-          shared.layout.data(),
-          shared.layout_from.data()};
-}
-
-/// Told of each run that is finished, by its place.
-using RunDone = std::function<void(std::size_t place)>;
-
-/// Reads numbers of finished runs until every child has closed its end.
-void follow(int pipe_end, const RunDone& finished) {
-  std::array<char, 256> bytes{};
-  std::size_t held = 0;  // bytes of a number that has not come whole
-  for (;;) {
-    const ssize_t n = read(pipe_end, bytes.data() + held, bytes.size() - held);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;
-    held += static_cast<std::size_t>(n);
-    std::size_t at = 0;
-    for (; at + sizeof(std::uint32_t) <= held; at += sizeof(std::uint32_t)) {
-      std::uint32_t number = 0;
-      std::memcpy(&number, bytes.data() + at, sizeof number);
-      finished(number);
-    }
-    std::memmove(bytes.data(), bytes.data() + at, held - at);
-    held -= at;
-  }
-}
-
-using ResultDone = std::function<void(std::size_t place, const ValidationRunResult& result)>;
-
-std::vector<ValidationRunResult> simulate_forked(const std::vector<ValidationRun>& runs,
-                                                 Workshop& workshop, unsigned jobs,
-                                                 const ResultDone& done) {
-  SharedBoard board(runs.size());
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw SimulationError(fmt::format("no pipe: {}", strerror(errno)));
-  std::vector<pid_t> children;
-  const pid_t parent = getpid();
-  for (unsigned j = 0; j < jobs; ++j) {
-    const pid_t child = fork();
-    if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);   // NOLINT(*-vararg): POSIX
-      if (getppid() != parent) _exit(0);  // it died before that
-      for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
-      close(ends[0]);
-      work(runs, board, workshop, ends[1]);
-      _exit(0);  // nothing of the parent's is to be flushed or destroyed twice
-    }
-    if (child > 0) children.push_back(child);
-  }
-  if (children.empty()) work(runs, board, workshop, ends[1]);
-  close(ends[1]);
-  follow(ends[0], [&](std::size_t i) {
-    const SharedResult& shared = board.result(i);
-    if (shared.kind == SharedResult::Kind::result) done(i, read_result(shared));
-  });
-  close(ends[0]);
-  for (const pid_t child : children) {
-    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  std::vector<ValidationRunResult> results;
-  for (std::size_t i = 0; i < runs.size(); ++i) results.push_back(read_result(board.result(i)));
-  return results;
 }
 
 }  // namespace
@@ -396,37 +212,50 @@ std::string text_of_runs(const MachineTable& table, const std::vector<Validation
 std::vector<ValidationRunResult> simulate_runs(const MachineTable& table,
                                                const std::vector<ValidationRun>& runs,
                                                const ValidationRunSettings& settings,
-                                               const ValidationProgress& progress,
-                                               const ValidationKeeper& keeper) {
+                                               Progress& progress, Journal* journal) {
   Workshop workshop(table, settings);
   // a wrong setting is found before anything runs
   for (const ValidationRun& run : runs) workshop.machine(run);
   std::vector<ValidationRunResult> results(runs.size());
-  std::vector<ValidationRun> rest;
-  std::vector<std::size_t> places;  // among all
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (std::optional<ValidationRunResult> kept = keeper.find ? keeper.find(i) : std::nullopt) {
-      results[i] = *std::move(kept);
-      continue;
-    }
-    rest.push_back(runs[i]);
-    places.push_back(i);
-  }
-  std::size_t finished = runs.size() - rest.size();
-  const ResultDone done = [&](std::size_t i, const ValidationRunResult& result) {
-    if (keeper.add) keeper.add(places[i], result);
-    if (progress) progress(++finished, runs.size());
+  std::vector<bool> finished(runs.size(), false);
+  const auto take = [&](std::size_t run, const std::string& text) {
+    results.at(run) = validation_result(text);
+    finished[run] = true;
   };
-  if (settings.jobs > 1 && rest.size() > 1) {
-    const auto jobs = static_cast<unsigned>(std::min<std::size_t>(settings.jobs, rest.size()));
-    std::vector<ValidationRunResult> made = simulate_forked(rest, workshop, jobs, done);
-    for (std::size_t i = 0; i < rest.size(); ++i) results[places[i]] = std::move(made[i]);
-    return results;
+  if (journal != nullptr) {
+    for (const auto& [run, text] : journal->finished()) take(run, text);
   }
-  for (const std::size_t i : work_order(rest)) {
-    results[places[i]] = workshop.simulate(rest[i]);
-    done(i, results[places[i]]);
+  const std::vector<std::vector<std::size_t>> groups = grouped(runs, finished);
+  Jobs jobs;
+  jobs.order.resize(groups.size());
+  std::iota(jobs.order.begin(), jobs.order.end(), 0);
+  jobs.name = [&](std::size_t group) { return runs[groups[group].front()].op.id; };
+  jobs.work = [&](std::size_t group, const Say& say) {
+    for (const std::size_t run : groups[group]) {
+      say(fmt::format("{}\n{}", run, text_of(workshop.simulate(runs[run]))));
+    }
+  };
+  jobs.heard = [&](std::size_t /*group*/, const std::string& text) {
+    const std::size_t line = text.find('\n');
+    const std::size_t run = std::stoul(text.substr(0, line));
+    take(run, text.substr(line + 1));
+    if (journal == nullptr) return;
+    journal->add(run, text.substr(line + 1));
+    InterruptLine::say(InterruptLine::Kept::kept);
+  };
+  jobs.ended = [&](std::size_t group, const JobEnd& end) {
+    if (end.kind != JobEnd::Kind::failed) return end.require_done();
+    for (const std::size_t run : groups[group]) {
+      if (!finished[run]) results[run] = {Status::failed, end.text, 0, 0, 0};
+    }
+  };
+  if (!do_jobs(jobs, settings.jobs, progress)) {
+    progress.clear();
+    throw SimulationError(journal != nullptr
+                              ? "interrupted; what is finished is kept: --resume goes on"
+                              : "interrupted; nothing is kept without --out");
   }
+  progress.clear();
   return results;
 }
 

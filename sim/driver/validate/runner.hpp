@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/driver/files/journal.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/machine_table.hpp"
+#include "sim/driver/run/progress.hpp"
 #include "sim/driver/validate/rules.hpp"
 #include "sim/machines/machine.hpp"
 
@@ -23,16 +23,6 @@ struct ValidationRunSettings {
   unsigned jobs = 1;  // processes
 };
 
-/// Called after each run with the number of those that are done.
-using ValidationProgress = std::function<void(std::size_t done, std::size_t all)>;
-
-/// Keeps results as they come, and knows those that came before; by the place of their run. Either
-/// may be empty.
-struct ValidationKeeper {
-  std::function<std::optional<ValidationRunResult>(std::size_t place)> find = {};
-  std::function<void(std::size_t place, const ValidationRunResult& result)> add = {};
-};
-
 /// A result as text, for a journal, and back without loss.
 std::string text_of(const ValidationRunResult& result);
 ValidationRunResult validation_result(const std::string& text);
@@ -41,15 +31,15 @@ ValidationRunResult validation_result(const std::string& text);
 std::string text_of_runs(const MachineTable& table, const std::vector<ValidationRun>& runs,
                          const ValidationRunSettings& settings);
 
-/// Simulates each of `runs`, in processes of their own if there is more than one job, and returns
-/// the results in their order, which do not depend on the jobs. A run that does not fit memory,
-/// is not supported or cannot be completed is a result without cycles; RequestError and
-/// InternalError are thrown.
+/// Simulates each of `runs` in processes of their own, and returns the results in their order,
+/// which do not depend on the jobs. Results are kept in the journal, if there is one, and those
+/// that it has are taken. A run that does not fit memory, is not supported or cannot be completed
+/// is a result without cycles; RequestError and InternalError are thrown, and SimulationError if
+/// Ctrl-C ended it.
 std::vector<ValidationRunResult> simulate_runs(const MachineTable& table,
                                                const std::vector<ValidationRun>& runs,
                                                const ValidationRunSettings& settings,
-                                               const ValidationProgress& progress,
-                                               const ValidationKeeper& keeper = {});
+                                               Progress& progress, Journal* journal);
 
 /// The cycles of the metric that the PopSparse measurements use: the statistic `kernel_cycles`,
 /// or all cycles of a machine that does not have it.

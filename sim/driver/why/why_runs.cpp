@@ -67,13 +67,12 @@ class WhyRuns {
       points.push_back(std::move(point));
     }
     Progress progress(means_.progress, means_.quiet, means_.terminal, points.size());
-    Forking forking;
-    forking.keep_going = true;
-    Finished finished =
-        run_forked(points, settings_, means_.masks, means_.pricing, means_.jobs, progress, forking);
-    progress.clear();
-    for (std::size_t i = 0; i < asks.size(); ++i) keep_layouts(asks[i], finished.records[i]);
-    return std::move(finished.records);
+    PointRuns how{settings_, means_.masks, means_.pricing, progress, means_.jobs};
+    how.keep_going = true;
+    Records records(points.size());
+    run_points(points, how, records);
+    for (std::size_t i = 0; i < asks.size(); ++i) keep_layouts(asks[i], records[i]);
+    return records;
   }
 
  private:

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/command/verb_validate.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
+#include "sim/driver/command/verbs.hpp"
 #include "tests/support/temp_file.hpp"
 
 namespace lacuna {
@@ -87,10 +86,10 @@ class Validate : public ::testing::Test {
                         << rows;
     options_.points = {file.string()};
     out_.str("");
-    return run_validate(options_, formula_machines(), out_, progress_);
+    return validate_verb(options_, formula_machines(), {out_, progress_});
   }
 
-  ValidateOptions options_;
+  Options options_;
   std::ostringstream out_;
   std::ostringstream progress_;
   const test::TempFolder own_;
@@ -140,13 +139,13 @@ TEST_F(Validate, GivesTheSameTextWhateverTheNumberOfProcesses) {
   EXPECT_EQ(validate(rows), 0);
   const std::string one = out_.str();
   EXPECT_THAT(one, HasSubstr("'A100' is not a machine of Lacuna"));
-  options_.run.jobs = 4;
+  options_.jobs = "4";
   EXPECT_EQ(validate(rows), 0);
   EXPECT_EQ(out_.str(), one);
 }
 
 TEST_F(Validate, FinishesTheRestAndEndsInOneIfAPointFails) {
-  options_.run.jobs = 2;
+  options_.jobs = "2";
   EXPECT_EQ(validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,256,cycles,s,H\n"
                      "P2,Bow,gemm,8,8,14,1,,FP16,dense,cycles,256,cycles,s,H\n"),
             1);
@@ -154,14 +153,14 @@ TEST_F(Validate, FinishesTheRestAndEndsInOneIfAPointFails) {
   EXPECT_EQ(validate("P1,Bow,gemm,8,8,13,1,,FP16,dense,cycles,256,cycles,s,H\n"
                      "P2,Bow,gemm,4096,8,8,1,,FP16,dense,cycles,256,cycles,s,H\n"),
             1);
-  EXPECT_THAT(out_.str(), HasSubstr("P1 failed: the process that simulated it died"));
+  EXPECT_THAT(out_.str(), HasSubstr("P1 failed: its process ended with status 9"));
 }
 
 TEST_F(Validate, AppliesSettingsToTheMachinesOfThePoints) {
-  options_.run.settings = {"macs=4"};
+  options_.settings = {"macs=4"};
   options_.fail_above = "0";
   EXPECT_EQ(validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n"), 0);
-  options_.run.settings = {"mac=4"};
+  options_.settings = {"mac=4"};
   EXPECT_THAT([&] { validate("P1,Bow,gemm,8,8,8,1,,FP16,dense,cycles,128,cycles,s,H\n"); },
               ThrowsMessage<ParameterError>(HasSubstr("did you mean 'macs'?")));
 }
