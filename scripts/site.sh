@@ -35,4 +35,4 @@ scripts/site_links.py "$pages"
 
 case $site in /*) ;; *) site=$PWD/$site ;; esac
 PAGES=$pages SITE=$site mkdocs build --strict --quiet --clean
-echo "site: $site/index.html"
+echo "site: $site/index.html (search needs a server: python3 -m http.server -d $site)"
