@@ -31,6 +31,8 @@ done
   done
 } > "$pages/reference/options.md"
 sed 's#(doc/#(../#g' CHANGELOG.md > "$pages/reference/changes.md"
+scripts/notebook_pages.py "$pages"
+sed -i 's#\.ipynb)#.md)#' "$pages/guide/python.md"
 scripts/site_links.py "$pages"
 
 case $site in /*) ;; *) site=$PWD/$site ;; esac
