@@ -8,9 +8,10 @@
 set -eu
 
 build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-dev libcli11-dev
-       nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libfccp-dev libboost-dev libboost-iostreams-dev libboost-system-dev
-       libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
-python="pybind11-dev python3-dev python3-numpy python3-pandas python3-scipy python3-matplotlib"
+       nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libzip-dev libfccp-dev libboost-dev
+       libboost-iostreams-dev libboost-system-dev libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
+python="pybind11-dev python3-dev python3-numpy python3-pandas python3-scipy python3-matplotlib
+        python3-setuptools python3-wheel python3-venv"
 test="libgtest-dev libgmock-dev python3 python3-jsonschema clang-format patch dpkg-dev"
 full="clang clang-tidy gcovr libbenchmark-dev mmdebstrap chromium rsync mkdocs mkdocs-material"
 

@@ -50,3 +50,23 @@ done
 find "$root/lacuna/out/quickstart" \( -name '*.pdf' -o -name '*.svg' -o -name '*.png' \) | grep -q . ||
   { echo "fresh: the quick start drew no figure" >&2; exit 1; }
 echo "fresh: both commands passed"
+
+# the package and the wheel, each used where nothing else of the clone is near
+inside() {
+  begin=$(date +%s)
+  chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+    DEBIAN_FRONTEND=noninteractive /bin/sh -ec "$2"
+  echo "fresh: $1 took $(($(date +%s) - begin)) s"
+}
+small="--machine wse2 --set wafer.columns=8 --set wafer.rows=8 --gemm 64x64x32 --quiet"
+module="import lacuna; wafer = lacuna.Machine('wse2', wafer__columns=8, wafer__rows=8)
+print(lacuna.__file__, lacuna.run(wafer, gemm=(64, 64, 32)).total.cycles)"
+inside "the package" "cd /lacuna && cpack --config build/release/CPackConfig.cmake -B build/package
+  apt-get install -y -qq --no-install-recommends ./build/package/*.deb >/dev/null
+  cd /tmp && lacuna --version && lacuna run $small && python3 -c \"$module\"
+  bash -c 'source /usr/share/bash-completion/completions/lacuna' && [ -e /usr/share/man/man1/lacuna.1.gz ] ||
+    [ -e /usr/share/man/man1/lacuna.1 ]
+  apt-get remove -y -qq lacuna >/dev/null"
+inside "the wheel" "python3 -m venv --system-site-packages /tmp/env
+  cd /lacuna && /tmp/env/bin/pip install . --no-build-isolation --no-deps
+  cd /tmp && env/bin/lacuna run $small && env/bin/python -c \"$module\""

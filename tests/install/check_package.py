@@ -36,7 +36,10 @@ def main():
         package, = place.glob("*.deb")
         root = place / "root"
         run("dpkg-deb", "--extract", package, root)
-        missing = [each for each in WANTED if not (root / each).is_file()]
+        wanted = list(WANTED)
+        if (build / "python").is_dir():
+            wanted.append("usr/lib/python3/dist-packages/lacuna/__init__.py")
+        missing = [each for each in wanted if not (root / each).is_file()]
         if missing:
             sys.exit(f"{package.name} has no {', '.join(missing)}")
         # it finds its presets where it is, and gives the cycles that the build gives

@@ -11,7 +11,14 @@ Words of the command line are keywords here (`--with-dense` is `with_dense=True`
 exceptions with the same words, and results are pandas frames and NumPy arrays.
 """
 
-from ._lacuna import (CheckError, Error, InternalError, RequestError, SimulationError, __version__)
+try:
+    from ._lacuna import (CheckError, Error, InternalError, RequestError, SimulationError, __version__)
+except ModuleNotFoundError as error:
+    import pathlib
+    import sys
+    built = ", ".join(file.name for file in pathlib.Path(__file__).parent.glob("_lacuna*.so"))
+    raise ImportError(f"lacuna: found Python {sys.version.split()[0]}; allowed: that of {built or 'a build'}, such "
+                      "as /usr/bin/python3 of Debian") from error
 from ._machine import Group, Machine, Parameter
 from ._magic import load_ipython_extension
 from ._result import Result, read
