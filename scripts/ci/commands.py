@@ -5,8 +5,9 @@ every option and parameter that they name.
 
   scripts/ci/commands.py [--long] [PAGE]...      LACUNA=build/release/lacuna
 
-The `sh` blocks of a page are one script, run in a scratch folder that stands for a clone. A line
-before a block says what is special about it:
+The `sh` blocks of a page are one script, run in a scratch folder that stands for a clone, and so is
+each `python` block, where the module is built beside the program. A line before a block says what is
+special about it:
 
   <!-- file: NAME -->        the block is written to that file, for the commands behind it
   <!-- long: HOW LONG -->    run with --long alone
@@ -37,14 +38,18 @@ FREE = {"adding_a_block.md", "adding_a_machine.md", "changing_a_block.md"}  # na
 NUMBER = re.compile(r"[-+−]?\d[\d.,]*(?:e[-+]?\d+)?")
 
 
+PYTHON = "/usr/bin/python3"  # the one that the module is for
+
+
 class Step:
     """A block of commands, the output it shows, and the line it stands in."""
 
-    def __init__(self, text, line):
-        self.text, self.line, self.shown = text, line, None
+    def __init__(self, kind, text, line):
+        self.words = ["sh", "-eu", "-c", text] if kind == "sh" else [PYTHON, "-c", text]
+        self.line, self.shown = line, None
 
 
-def steps_of(page, long):
+def steps_of(page, long, kinds):
     """Files to write and steps to run of a page, and the reasons of those that are not run."""
     text = page.read_text(encoding="utf-8")
     found, skipped, last = [], [], None
@@ -54,10 +59,10 @@ def steps_of(page, long):
         word, _, rest = mark.partition(":")
         if word == "file":
             found.append(("file", rest.strip(), block["text"]))
-        elif kind == "sh" and (word == "not run" or word == "long" and not long):
+        elif kind in kinds and (word == "not run" or word == "long" and not long):
             skipped.append(f"{page.relative_to(ROOT)}:{line}: {mark}")
-        elif kind == "sh":
-            last = (Step(block["text"], line), block.end())
+        elif kind in kinds:
+            last = (Step(kind, block["text"], line), block.end())
             found.append(("run", last[0], None))
             continue
         elif kind == "text" and last and not text[last[1] : block.start()].strip():
@@ -101,20 +106,21 @@ def write(folder, name, text):
 
 def run_page(page, program, long):
     """The skipped blocks and what went wrong."""
-    found, skipped = steps_of(page, long)
+    module = program.parent / "python"
+    found, skipped = steps_of(page, long, ("sh", "python") if module.is_dir() else ("sh",))
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         clone(folder, program)
         environment = dict(os.environ, PATH=f"{folder}/build/release:{os.environ['PATH']}",
                            LACUNA=str(program), SC_COPYRIGHT_MESSAGE="DISABLE",
-                           PYTHONDONTWRITEBYTECODE="1")
+                           PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=str(module), MPLBACKEND="Agg")
         for kind, step, text in found:
             if kind == "file":
                 write(folder, step, text)
                 continue
             place = f"{page.relative_to(ROOT)}:{step.line}"
-            done = subprocess.run(["sh", "-eu", "-c", step.text], cwd=folder, env=environment,
-                                  capture_output=True, text=True, check=False)
+            done = subprocess.run(step.words, cwd=folder, env=environment, capture_output=True,
+                                  text=True, check=False)
             if done.returncode != 0:
                 last = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
                 return skipped, f"{place}: status {done.returncode}\n{last}"
