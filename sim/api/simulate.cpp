@@ -20,7 +20,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
-#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "workloads/trace/trace_reader.hpp"

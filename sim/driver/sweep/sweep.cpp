@@ -13,7 +13,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
-#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "workloads/trace/options.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/why/why_words.hpp"
 
 namespace lacuna {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"

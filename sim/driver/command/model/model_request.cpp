@@ -18,7 +18,7 @@
 #include "sim/driver/inference/model_server.hpp"
 #include "sim/driver/inference/pod_model.hpp"
 #include "sim/driver/inference/wafer_model.hpp"
-#include "sim/driver/run/acting.hpp"
+#include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/idle.hpp"
 #include "workloads/import/model_file.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/driver/run/acting_rows.hpp"
+#include "sim/driver/run/idle_settings_rows.hpp"
 
 #include <fmt/format.h>
 
