@@ -67,6 +67,15 @@ class ShowTest(unittest.TestCase):
         self.assertEqual(steps[0], asked.cycles)
         self.assertEqual(steps, [step["cycles"] for step in asked.why[0]["ladder"]])
 
+    def test_each_pattern_has_a_curve_that_ends_at_dense(self):
+        patterns = ["dense", "unstructured:0.5", "unstructured:0.25", "block4:0.5"]
+        wafer = lacuna.Machine("wse2", wafer__columns=8, wafer__rows=8)
+        axes = lacuna.compare(wafer, gemm=(64, 64, 32), pattern=patterns, quiet=True).plot("speedup")
+        curves = {line.get_label(): line.get_xydata().tolist() for line in axes.lines[:-1]}
+        self.assertEqual(list(curves), ["wse2, unstructured", "wse2, block 4"])
+        self.assertEqual([len(each) for each in curves.values()], [3, 2])
+        self.assertTrue(all(each[-1] == [1, 1] for each in curves.values()))
+
     def test_a_kind_that_is_none_is_refused(self):
         with self.assertRaisesRegex(ValueError, "found 'pie'; allowed: speedup, stack, why"):
             several([0.25]).plot("pie")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
+import pandas
+
 if TYPE_CHECKING:
     from ._result import Result
 
@@ -51,7 +53,7 @@ def as_html(result: Result) -> str:
 
 
 def plot(result: Result, kind: str = "", axes: Any = None) -> Any:
-    """Draws a result and returns the axes. `kind`: `speedup` over density, a line a machine;
+    """Draws a result and returns the axes. `kind`: `speedup` over density, a line for each machine and pattern;
     `stack`, a bar a point by layer; `why`, the ladder of causes. By default `why` if the run has it,
     `speedup` of three points and more with a dense run each, else `stack`."""
     import matplotlib.pyplot as pyplot
@@ -75,13 +77,15 @@ def _kind(result: Result) -> str:
 
 
 def _speedup(result: Result, axes: Any) -> None:
-    for machine, points in result.totals.groupby("machine", sort=False):
-        points = points.sort_values("density")
-        axes.loglog(points.density, points.speedup_vs_dense, "o-", label=machine)
+    totals = result.totals
+    dense = totals.pattern == "dense"
+    for (machine, pattern, block), kept in totals[~dense].groupby(["machine", "pattern", "block"], sort=False):
+        points = pandas.concat([kept, totals[dense & (totals.machine == machine)]]).sort_values("density")
+        axes.loglog(points.density, points.speedup_vs_dense, "o-", label=f"{machine}, {pattern} {block}".strip())
     low, high = axes.get_xlim()
     axes.loglog([low, high], [1 / low, 1 / high], ":", color="grey", label="linear")
     axes.set(xlim=(low, high), xlabel="density of the weights", ylabel="speed-up over dense")
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, fontsize="small")
 
 
 def _stack(result: Result, axes: Any) -> None:
