@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace lacuna {
 namespace {
 
-constexpr unsigned kMostDigits = 9;
+constexpr unsigned kMostDigits = 18;
+__extension__ using Wide = unsigned __int128;  // mantissas times scales do not fit 64 bits
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -39,40 +42,53 @@ std::string Decimal::text() const {
 }
 
 bool operator==(const Decimal& a, const Decimal& b) {
-  return a.mantissa * power_of_ten(kMostDigits - a.digits) ==
-         b.mantissa * power_of_ten(kMostDigits - b.digits);
+  return Wide{a.mantissa} * power_of_ten(kMostDigits - a.digits) ==
+         Wide{b.mantissa} * power_of_ten(kMostDigits - b.digits);
 }
 
 DecimalError parse_fraction(std::string_view text, Decimal& result) {
   const bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);
-  const std::size_t point = text.find('.');
-  const std::string_view whole = text.substr(0, point);
-  std::string_view part;
-  if (point != std::string_view::npos) {
-    part = text.substr(point + 1);
-    if (!all_digits(part) || part.size() > kMostDigits) return DecimalError::not_a_decimal;
+  const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
+  int exponent = 0;
+  if (mark != text.size()) {
+    const std::string_view power =
+        text.substr(mark + 1 + (text.substr(mark + 1, 1) == "+" ? 1 : 0));
+    const char* const end = power.data() + power.size();
+    const auto [stop, error] = std::from_chars(power.data(), end, exponent);
+    constexpr int kMostExponent = 99;
+    const bool right = error == std::errc() && stop == end && std::abs(exponent) <= kMostExponent;
+    if (!right) return DecimalError::not_a_decimal;
   }
+  const std::string_view number = text.substr(0, mark);
+  const std::size_t point = std::min(number.find('.'), number.size());
+  const std::string_view part = number.substr(std::min(point + 1, number.size()));
   // A point may stand in front, but not alone and not behind.
-  if (!all_digits(whole) && !(whole.empty() && !part.empty())) return DecimalError::not_a_decimal;
-  const std::size_t first = std::min(whole.find_first_not_of('0'), whole.size());
-  if (whole.size() - first > 1) return DecimalError::out_of_range;
-  Decimal read;
-  read.digits = static_cast<unsigned>(part.size());
-  for (const char c : whole.substr(first)) read.mantissa = static_cast<unsigned>(c - '0');
-  for (const char c : part) read.mantissa = read.mantissa * 10 + static_cast<unsigned>(c - '0');
-  if (read.mantissa > power_of_ten(read.digits)) return DecimalError::out_of_range;
-  if (negative && read.mantissa != 0) return DecimalError::out_of_range;
-  result = read;
+  std::string digits = std::string(number.substr(0, point)) + std::string(part);
+  const bool ends = point == number.size() || !part.empty();
+  if (!all_digits(digits) || !ends) return DecimalError::not_a_decimal;
+  int decimals = static_cast<int>(part.size()) - exponent;
+  for (; decimals < 0; ++decimals) digits += '0';
+  digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size()));
+  if (static_cast<int>(digits.size()) > decimals + 1) return DecimalError::out_of_range;
+  const bool over = static_cast<int>(digits.size()) == decimals + 1 &&
+                    digits != "1" + std::string(static_cast<std::size_t>(decimals), '0');
+  if (over || (negative && !digits.empty())) return DecimalError::out_of_range;
+  for (; decimals > static_cast<int>(kMostDigits); --decimals) {
+    if (!digits.empty()) digits.pop_back();
+  }
+  result = {0, static_cast<unsigned>(decimals)};
+  for (const char c : digits) {
+    result.mantissa = result.mantissa * 10 + static_cast<unsigned>(c - '0');
+  }
   return DecimalError::none;
 }
 
 std::uint64_t count_of(const Decimal& fraction, std::uint64_t positions, Rounding rounding) {
   const std::uint64_t scale = power_of_ten(fraction.digits);
-  // Split at the scale, so that no product leaves 64 bits.
-  const std::uint64_t rest = fraction.mantissa * (positions % scale);
-  const std::uint64_t count = fraction.mantissa * (positions / scale) + rest / scale;
-  const std::uint64_t remainder = rest % scale;
+  const Wide all = Wide{fraction.mantissa} * positions;
+  const auto count = static_cast<std::uint64_t>(all / scale);
+  const auto remainder = static_cast<std::uint64_t>(all % scale);
   if (rounding == Rounding::ceil) return count + (remainder != 0 ? 1 : 0);
   if (rounding == Rounding::nearest) return count + (2 * remainder >= scale ? 1 : 0);
   return count;

@@ -7,7 +7,7 @@
 
 namespace lacuna {
 
-/// A decimal as written: mantissa / 10^digits, digits <= 9. Densities are kept so, because the
+/// A decimal as written: mantissa / 10^digits, digits <= 18. Densities are kept so, because the
 /// number of non-zeros is computed from them in integers.
 struct Decimal {
   std::uint64_t mantissa = 0;
@@ -21,11 +21,11 @@ bool operator==(const Decimal& a, const Decimal& b);
 
 enum class DecimalError {
   none,
-  not_a_decimal,  // anything but digits with at most one point, or more than 9 decimals
+  not_a_decimal,  // anything but digits with at most one point and an exponent
   out_of_range,   // a decimal, but not in [0, 1]
 };
 
-/// Reads a fraction in [0, 1] from the whole of `text`; `result` is set if there is no error.
+/// Reads a fraction in [0, 1] from `text`, without what is behind the 18th decimal; sets `result`.
 DecimalError parse_fraction(std::string_view text, Decimal& result);
 
 /// How a fraction of positions becomes a whole number of them.

@@ -2,64 +2,18 @@
 """Files as NumPy, SciPy and tools for weights write them: what is zero in the file is zero in the
 trace, wherever a file may be named."""
 
-import csv
 import json
 import os
-import pathlib
-import struct
-import subprocess
-import tempfile
 import unittest
 
 import numpy as np
 from scipy import io, sparse
 
 import lacuna
+from weights import FilesCase, bfloat, drawn, write_safetensors
 
 
-def drawn(rows, columns, density, seed=1):
-    draw = np.random.default_rng(seed)
-    kept = draw.random((rows, columns)) < density
-    return np.where(kept, draw.integers(1, 9, (rows, columns)), 0)
-
-
-def write_safetensors(path, tensors):
-    """Of name: (type, array); the format is a length, a header in JSON and the bytes."""
-    header, data = {"__metadata__": {"format": "np"}}, b""
-    for name, (kind, array) in tensors.items():
-        raw = np.ascontiguousarray(array).tobytes()
-        header[name] = {"dtype": kind, "shape": list(array.shape),
-                        "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
-
-
-def bfloat(array):
-    """The upper half of a float."""
-    return (array.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-
-
-class FilesTest(unittest.TestCase):
-    def setUp(self):
-        self.held = tempfile.TemporaryDirectory()
-        self.addCleanup(self.held.cleanup)
-        self.folder = pathlib.Path(self.held.name)
-
-    def run_program(self, *words, status=0, cwd=None):
-        ran = subprocess.run([os.environ["LACUNA"], *map(str, words)], cwd=cwd or self.folder,
-                             capture_output=True, text=True, check=False)
-        self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
-        return ran.stdout + ran.stderr
-
-    def rows_of(self, text):
-        lines = [line for line in text.splitlines() if not line.startswith(("#", "lacuna:"))]
-        return list(csv.DictReader(lines))
-
-    def same(self, path, array):
-        """Equal masks have equal names."""
-        self.assertEqual(lacuna.Mask(path).name, lacuna.Mask(array != 0).name, path)
-
+class FilesTest(FilesCase):
     def test_numpy_arrays_of_any_type_order_and_bytes(self):
         weights = drawn(48, 40, 0.3)
         weights[3, :] = 0
@@ -220,114 +174,6 @@ class FilesTest(unittest.TestCase):
             self.assertRegex(served, said)
         requests.write_text("time, prompt_length, target_length, cached_length\n0, 4, 2, 0\n")
         self.assertIn("no unit that is known", self.run_program(*words, status=2))
-
-    def test_a_model_folder_is_a_workload(self):
-        model = self.folder / "model"
-        weights = write_model(model)
-        trace = self.run_program("trace", "import", model, "--part", "weights", "--tokens", 16,
-                                 "--out", "t.csv") and (self.folder / "t.csv").read_text()
-        rows = {row["id"]: row for row in self.rows_of(trace)}
-        hand = ["id,op,m,k,n,dtype,pattern,block,pattern_file,pattern_args,depends_on"]
-        for name, array in weights.items():
-            row = rows["fwd." + name]
-            self.assertEqual((int(row["m"]), int(row["k"])), array.shape)
-            kept = np.count_nonzero(array)
-            if kept == array.size:
-                self.assertEqual(row["pattern"], "")
-                hand.append(f"fwd.{name},gemm,{row['m']},{row['k']},16,fp16,,,,,{row['depends_on']}")
-                continue
-            self.assertEqual(lacuna.Mask(str(self.folder / row["pattern_file"])).nnz, kept, name)
-            # the same by hand: a pattern of blocks is a grid of them
-            block = int(row["block"] or 1)
-            grid = sparse.csr_matrix(array[::block, ::block] != 0)
-            self.assertEqual(grid.nnz * block ** 2, kept, name)
-            (self.folder / f"{name}.smtx").write_text("{}, {}, {}\n{}\n{}\n".format(
-                *grid.shape, grid.nnz, " ".join(map(str, grid.indptr)),
-                " ".join(map(str, grid.indices))))
-            unit = "unit=block" if block > 1 else ""
-            hand.append(f"fwd.{name},gemm,{row['m']},{row['k']},16,fp16,file,{block},{name}.smtx,"
-                        f"{unit},{row['depends_on']}")
-        self.assertEqual(len(rows), len(weights))
-        for said in ("l0.q: 50 % kept, 2:4;", "l0.k: 50 % kept, blocks of 16x16;", "l0.o: dense",
-                     "l0.up: 9.998 % kept, unstructured;", "l0.gate: 50 % kept, blocks of 1x64;",
-                     "64 rows are empty"):
-            self.assertIn(said, trace)
-        self.assertEqual(rows["fwd.l0.k"]["block"], "16")
-        (self.folder / "hand.csv").write_text("\n".join(hand) + "\n")
-        machines = ["--machine", "bow", "--machine", "wse2", "--set", "wafer.columns=8", "--set",
-                    "wafer.rows=8", "--json", "--quiet"]
-        cycles = []
-        for file in ("t.csv", "hand.csv"):
-            results = json.loads(self.run_program("compare", *machines, "--trace", file))
-            cycles.append([(each["machine"], each["op_id"], each["density"], each["cycles"])
-                           for each in results])
-        self.assertEqual(cycles[0], cycles[1])
-
-    def test_a_model_folder_is_pruned_only_if_asked(self):
-        model = self.folder / "model"
-        write_model(model)
-        refused = self.run_program("trace", "import", model, "--density", 0.1, status=2)
-        self.assertIn("--prune", refused)
-        pruned = self.rows_of(self.run_program("trace", "import", model, "--density", 0.1, "--prune",
-                                               "--part", "weights", "--tokens", 16))
-        self.assertEqual({row["pattern"] for row in pruned}, {"magnitude"})
-        (model / "model.safetensors").rename(model / "w.safetensors")
-        self.run_program("trace", "import", model, "--layers", 1)
-        os.remove(model / "w.safetensors")
-        (model / "pytorch_model.bin").write_bytes(b"PK")
-        self.assertIn("pickled", self.run_program("trace", "import", model, status=2))
-
-    def test_a_model_folder_with_other_weights_is_refused(self):
-        model = self.folder / "model"
-        for change, said in ((lambda w: w.pop("l1.q"), "l1.q.*no matrix"),
-                             (lambda w: w.update({"l1.q": np.ones((32, 64))}), "32 x 64.*64 x 64"),
-                             (lambda w: w.update({"l1.q": np.full((64, 64), np.inf)}), "not finite")):
-            write_model(model, change)
-            self.assertRegex(self.run_program("trace", "import", model, status=2), said)
-
-
-# The names of Hugging Face's Llama.
-MODULES = {"q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj",
-           "o": "self_attn.o_proj", "gate": "mlp.gate_proj", "up": "mlp.up_proj",
-           "ffn2": "mlp.down_proj"}
-
-
-def write_model(folder, change=lambda weights: None):
-    """A model of two layers whose weights have four kinds of zeros: N:M, blocks, rows, no order."""
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps({
-        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64,
-        "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 128, "rms_norm_eps": 1e-5,
-        "max_position_embeddings": 512, "torch_dtype": "float16", "hidden_act": "silu"}))
-    draw = np.random.default_rng(7)
-    weights = {}
-    for layer in range(2):
-        def full(rows, columns):
-            return draw.integers(1, 9, (rows, columns)).astype(float)
-
-        pairs = np.argsort(draw.random((64, 16, 4))) < 2  # two of four
-        blocks = np.kron(np.array([[1, 0, 0, 1], [0, 1, 1, 0]]), np.ones((16, 16)))
-        scattered = np.zeros(128 * 64)
-        scattered[draw.permutation(128 * 64)[:819]] = 1  # 10 %
-        weights.update({
-            f"l{layer}.q": full(64, 64) * pairs.reshape(64, 64),
-            f"l{layer}.k": full(32, 64) * blocks,
-            f"l{layer}.v": full(32, 64) * (draw.random((32, 64)) < 0.5),
-            f"l{layer}.o": full(64, 64),
-            f"l{layer}.gate": full(128, 64) * (np.arange(128) % 2)[:, None],
-            f"l{layer}.up": full(128, 64) * scattered.reshape(128, 64),
-            f"l{layer}.ffn2": full(64, 128) * np.tile(pairs.reshape(64, 64), 2)})
-    change(weights)
-    tensors = {"model.embed_tokens.weight": ("F32", np.ones((128, 64), np.float32)),
-               "model.norm.weight": ("F32", np.ones(64, np.float32))}
-    for name, array in weights.items():
-        layer, part = name[1:].split(".")
-        kind = "BF16" if part == "v" else "F32"
-        tensors[f"model.layers.{layer}.{MODULES[part]}.weight"] = (
-            kind, bfloat(array) if part == "v" else array.astype(np.float32))
-    write_safetensors(folder / "model.safetensors", tensors)
-    return weights
 
 
 if __name__ == "__main__":

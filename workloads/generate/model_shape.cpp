@@ -107,8 +107,14 @@ bool ModelShape::has_experts(std::uint32_t layer) const {
 ModelShape shape_of_family(ModelFamily family) {
   ModelShape shape;
   shape.family = family;
-  if (family == ModelFamily::opt) shape.activation = "relu";
+  if (family == ModelFamily::bert) shape.names = WeightNames::bert;
+  if (family == ModelFamily::gpt) shape.names = WeightNames::gpt2;
+  if (family == ModelFamily::opt) {
+    shape.names = WeightNames::opt;
+    shape.activation = "relu";
+  }
   if (family != ModelFamily::llama) return shape;
+  shape.names = WeightNames::llama;
   shape.rms = shape.gated = true;
   shape.activation = "silu";
   shape.qkv_bias = shape.out_bias = shape.ffn_bias = false;
@@ -156,7 +162,7 @@ ModelShape with_experts(ModelShape shape, std::uint32_t count, std::uint32_t cho
 }
 
 ModelShape of_mixtral(ModelShape shape) {
-  shape.experts.of_mixtral = true;
+  shape.names = WeightNames::mixtral;
   return shape;
 }
 

@@ -15,6 +15,9 @@ enum class ModelFamily { bert, gpt, opt, llama, group_bert };
 /// "bert", "gpt", "opt", "llama", "groupbert".
 const char* family_name(ModelFamily family);
 
+/// Whose names the weights have in files; none: those of no maker.
+enum class WeightNames { none, bert, opt, llama, mixtral, phi3, gpt2, neox };
+
 /// Which numbers of queries and keys are normalised together, before they are rotated.
 enum class QkNorm { none, head, width };
 
@@ -27,7 +30,6 @@ struct ExpertShape {
   std::uint32_t shared = 0;  // inner width of the block that every token takes; 0: none
   bool shared_gate = false;  // a product and a sigmoid scale its result
   bool one_by_one = false;   // a softmax for each choice, as SparseMixer has it
-  bool of_mixtral = false;   // its maker's weights are called as those of Mixtral are
   std::vector<bool> dense;   // by layer: a dense block instead; empty: none
 };
 
@@ -76,7 +78,7 @@ struct ModelShape {
   std::vector<std::uint32_t> windows;  // by layer: keys that a token sees, itself one; 0: all
   ExpertShape experts;
   DropoutShape dropout;
-  bool fused_weights = false;  // its maker's weights have queries, keys and values in one
+  WeightNames names = WeightNames::none;
 
   std::uint32_t head_width() const { return head_dim == 0 ? width / heads : head_dim; }
   std::uint32_t query_width() const { return heads * head_width(); }

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <regex>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/trace/text.hpp"
@@ -13,65 +15,144 @@
 namespace lacuna {
 namespace {
 
-struct Piece {
-  const char* row;
-  const char* module;
-  std::uint32_t m;
-  std::uint32_t k;
+/// What makers call the weights of a layer.
+struct Names {
+  const char* layers;
+  std::array<const char*, 4> attention;  // queries, keys, values, and the product after them
+  const char* block;
+  std::array<const char*, 3> parts;  // of a block: gate, up or the first, down
+  const char* head;
+  const char* table;
 };
 
-std::vector<Piece> attention_parts(const ModelShape& s) {
-  const bool bert = s.family == ModelFamily::bert;
-  const bool opt = s.family == ModelFamily::opt;
-  return {{"q", bert ? "attention.self.query" : "self_attn.q_proj", s.query_width(), s.width},
-          {"k", bert ? "attention.self.key" : "self_attn.k_proj", s.kv_width(), s.width},
-          {"v", bert ? "attention.self.value" : "self_attn.v_proj", s.kv_width(), s.width},
-          {"o",
-           bert  ? "attention.output.dense"
-           : opt ? "self_attn.out_proj"
-                 : "self_attn.o_proj",
-           s.width, s.query_width()}};
+const Names& names_of(const ModelShape& shape) {
+  static const std::array<Names, 7> kNames = {{
+      {"bert.encoder.layer",
+       {"attention.self.query", "attention.self.key", "attention.self.value",
+        "attention.output.dense"},
+       "",
+       {"", "intermediate.dense", "output.dense"},
+       "",
+       ""},
+      {"model.decoder.layers",
+       {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj"},
+       "",
+       {"", "fc1", "fc2"},
+       "lm_head",
+       "model.decoder.embed_tokens"},
+      {"model.layers",
+       {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
+       "mlp.",
+       {"gate_proj", "up_proj", "down_proj"},
+       "lm_head",
+       "model.embed_tokens"},
+      {"model.layers",
+       {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"},
+       "block_sparse_moe.",
+       {"w1", "w3", "w2"},
+       "lm_head",
+       "model.embed_tokens"},
+      {"model.layers",
+       {"self_attn.qkv_proj", "self_attn.qkv_proj", "self_attn.qkv_proj", "self_attn.o_proj"},
+       "mlp.",
+       {"gate_up_proj", "gate_up_proj", "down_proj"},
+       "lm_head",
+       "model.embed_tokens"},
+      {"transformer.h",
+       {"attn.c_attn", "attn.c_attn", "attn.c_attn", "attn.c_proj"},
+       "mlp.",
+       {"", "c_fc", "c_proj"},
+       "lm_head",
+       "transformer.wte"},
+      {"gpt_neox.layers",
+       {"attention.query_key_value", "attention.query_key_value", "attention.query_key_value",
+        "attention.dense"},
+       "mlp.",
+       {"", "dense_h_to_4h", "dense_4h_to_h"},
+       "embed_out",
+       "gpt_neox.embed_in"},
+  }};
+  return kNames.at(static_cast<std::size_t>(shape.names) - 1);
 }
 
-std::vector<Piece> block_parts(const ModelShape& s, std::uint32_t inner) {
-  const bool bert = s.family == ModelFamily::bert;
-  if (bert || s.family == ModelFamily::opt) {
-    return {{"ffn1", bert ? "intermediate.dense" : "fc1", inner, s.width},
-            {"ffn2", bert ? "output.dense" : "fc2", s.width, inner}};
-  }
-  return {{"gate", "gate_proj", inner, s.width},
-          {"up", "up_proj", inner, s.width},
-          {"ffn2", "down_proj", s.width, inner}};
+/// Rows `first` to `first` + `count` of every `period`.
+std::string rows_of(std::uint32_t first, std::uint32_t count, std::uint32_t period) {
+  return fmt::format("[{}:{}/{}]", first, first + count, period);
 }
 
-const char* prefix_of(ModelFamily family) {
-  if (family == ModelFamily::bert) return "bert.encoder.layer";
-  return family == ModelFamily::opt ? "model.decoder.layers" : "model.layers";
-}
+/// Makers may put the products of a layer that read the same together. Those of GPT-2 have a row
+/// for each input, those of GPT-NeoX stand together head by head.
+class ModuleNames {
+ public:
+  explicit ModuleNames(const ModelShape& shape) : shape_(shape), names_(names_of(shape)) {}
 
-void add_parts(const std::vector<Piece>& parts, const std::string& row, const std::string& module,
-               std::vector<ModuleName>& names) {
-  for (const Piece& part : parts) {
-    names.push_back({row + "." + part.row, module + "." + part.module, part.m, part.k});
+  void add_layer(std::uint32_t layer) {
+    const std::string row = fmt::format("l{}.", layer);
+    const std::string module = fmt::format("{}.{}.", names_.layers, layer);
+    add_attention(row, module);
+    const ExpertShape& experts = shape_.experts;
+    const std::string block = module + names_.block;
+    if (!shape_.has_experts(layer)) return add_block(row, block, shape_.ffn);
+    for (std::uint32_t e = 0; e < experts.count; ++e) {
+      add_block(fmt::format("{}e{}.", row, e), fmt::format("{}experts.{}.", block, e), experts.ffn);
+    }
+    if (experts.shared != 0) {
+      add_block(row + "shared.", block + "shared_expert.", experts.shared);
+    }
   }
-}
 
-void add_experts(const ModelShape& shape, const std::string& row, const std::string& module,
-                 std::vector<ModuleName>& names) {
-  const ExpertShape& experts = shape.experts;
-  std::vector<Piece> parts = block_parts(shape, experts.ffn);
-  if (experts.of_mixtral) {
-    parts[0].module = "w1";
-    parts[1].module = "w3";
-    parts[2].module = "w2";
+  void add_head() {
+    if (*names_.head == '\0') return;
+    add("head.out", names_.head, shape_.vocabulary, shape_.width);
+    all_.back().part.clear();
+    if (shape_.tied) all_.back().table = names_.table;
   }
-  const std::string block = module + (experts.of_mixtral ? ".block_sparse_moe" : ".mlp");
-  for (std::uint32_t e = 0; e < experts.count; ++e) {
-    add_parts(parts, fmt::format("{}.e{}", row, e), fmt::format("{}.experts.{}", block, e), names);
+
+  std::vector<ModuleName> take() { return std::move(all_); }
+
+ private:
+  bool has(WeightNames names) const { return shape_.names == names; }
+
+  void add(const std::string& row, const std::string& module, std::uint32_t m, std::uint32_t k) {
+    all_.push_back({row, module, m, k, m, has(WeightNames::gpt2) ? ".T" : ""});
   }
-  if (experts.shared == 0) return;
-  add_parts(block_parts(shape, experts.shared), row + ".shared", block + ".shared_expert", names);
-}
+
+  /// Of the last weight: rows of a tensor of `all` rows.
+  void is_part(std::uint32_t first, std::uint32_t period, std::uint32_t all) {
+    ModuleName& last = all_.back();
+    last.all = all;
+    last.part += rows_of(first, last.m / (all / period), period);
+  }
+
+  void add_attention(const std::string& row, const std::string& module) {
+    const ModelShape& s = shape_;
+    const std::array<std::uint32_t, 3> width = {s.query_width(), s.kv_width(), s.kv_width()};
+    const std::uint32_t all = width[0] + width[1] + width[2];
+    const std::uint32_t period = has(WeightNames::neox) ? 3 * s.head_width() : all;
+    std::uint32_t first = 0;
+    for (std::size_t i = 0; i < width.size(); ++i) {
+      add(row + "qkv"[i], module + names_.attention.at(i), width.at(i), s.width);
+      if (names_.attention[0] == names_.attention[1]) is_part(first, period, all);
+      first += has(WeightNames::neox) ? s.head_width() : width.at(i);
+    }
+    add(row + "o", module + names_.attention[3], s.width, s.query_width());
+  }
+
+  void add_block(const std::string& row, const std::string& module, std::uint32_t inner) {
+    const bool both = has(WeightNames::phi3);
+    if (shape_.gated) {
+      add(row + "gate", module + names_.parts[0], inner, shape_.width);
+      if (both) is_part(0, 2 * inner, 2 * inner);
+    }
+    add(row + (shape_.gated ? "up" : "ffn1"), module + names_.parts[1], inner, shape_.width);
+    if (both) is_part(inner, 2 * inner, 2 * inner);
+    add(row + "ffn2", module + names_.parts[2], shape_.width, inner);
+  }
+
+  const ModelShape& shape_;
+  const Names& names_;
+  std::vector<ModuleName> all_;
+};
 
 /// True if `module` or a module around it is what `target` says.
 bool is_target(const std::string& target, const std::string& module) {
@@ -102,7 +183,7 @@ std::string pattern_of_sparsity(const std::string& structure, std::optional<doub
   const std::size_t colon = structure.find(':');
   const bool share = sparsity && *sparsity >= 0 && *sparsity <= 1;
   if (structure == "unstructured" || structure == "0:0") {
-    return share ? fmt::format("unstructured:{:.9f}", 1 - *sparsity) : "";
+    return share ? fmt::format("unstructured:{:.9g}", 1 - *sparsity) : "";
   }
   std::uint64_t n = 0;
   std::uint64_t m = 0;
@@ -121,21 +202,11 @@ std::string pattern_of_sparsity(const std::string& structure, std::optional<doub
 }
 
 std::vector<ModuleName> module_names(const ModelShape& shape, std::uint32_t layers) {
-  std::vector<ModuleName> names;
-  const bool fused = shape.family == ModelFamily::gpt || shape.family == ModelFamily::group_bert ||
-                     shape.fused_weights;
-  for (std::uint32_t l = 0; !fused && l < std::min(layers, shape.layers); ++l) {
-    const std::string row = fmt::format("l{}", l);
-    const std::string module = fmt::format("{}.{}", prefix_of(shape.family), l);
-    add_parts(attention_parts(shape), row, module, names);
-    if (shape.has_experts(l)) {
-      add_experts(shape, row, module, names);
-    } else {
-      const bool llama = shape.family == ModelFamily::llama;
-      add_parts(block_parts(shape, shape.ffn), row, module + (llama ? ".mlp" : ""), names);
-    }
-  }
-  return names;
+  if (shape.names == WeightNames::none) return {};
+  ModuleNames names(shape);
+  for (std::uint32_t l = 0; l < std::min(layers, shape.layers); ++l) names.add_layer(l);
+  names.add_head();
+  return names.take();
 }
 
 std::vector<PatternRule> rules_of(const ModuleRule& rule, const ModelShape& shape,
@@ -155,7 +226,7 @@ std::vector<PatternRule> rules_of(const ModuleRule& rule, const ModelShape& shap
   if (!rules.empty()) return rules;
   throw RequestError(fmt::format(
       "{}: its targets are no weights of {}; allowed: {}, or --sparse {}", where, shape.name,
-      module_names(shape, 1).empty() ? "models whose weights are not put together"
+      module_names(shape, 1).empty() ? "models whose weights have names here"
                                      : "names like " + module_names(shape, 1).front().module,
       "WHERE=PATTERN"));
 }

@@ -24,12 +24,15 @@ struct ModuleRule {
 struct ModuleName {
   std::string row;
   std::string module;
-  std::uint32_t m = 0;  // outputs
-  std::uint32_t k = 0;  // inputs
+  std::uint32_t m = 0;     // outputs
+  std::uint32_t k = 0;     // inputs
+  std::uint32_t all = 0;   // outputs of the module, of which those of the row may be a part
+  std::string part = {};   // what of the module's tensor is this weight, as ArrayFile has it
+  std::string table = {};  // the table of tokens, where its tensor is that of the module
 };
 
-/// Names of the weights of the first `layers` layers; empty of families that keep several of these
-/// weights in one.
+/// Names of the weights of the first `layers` layers, and last of the product that gives logits;
+/// empty of models whose weights no maker has named.
 std::vector<ModuleName> module_names(const ModelShape& shape, std::uint32_t layers);
 
 /// The rule for each weight that it is for. RequestError if it is for none, or if its regular

@@ -21,6 +21,9 @@ PatternRule parse_rule(const std::string& text) {
   return {text.substr(0, equals), *make_pattern(options)};
 }
 
+namespace {
+
+/// True if the whole of `name` matches.
 bool matches(const std::string& where, const std::string& name) {
   // The last star may take more, letter by letter, until the rest fits.
   std::size_t w = 0;
@@ -42,6 +45,18 @@ bool matches(const std::string& where, const std::string& name) {
   }
   while (w < where.size() && where[w] == '*') ++w;
   return w == where.size();
+}
+
+}  // namespace
+
+PatternSpec ruled(std::vector<PatternRule>& rules, const std::string& name, PatternSpec otherwise,
+                  bool by_name) {
+  for (PatternRule& rule : rules) {
+    if (by_name ? rule.where != name : !matches(rule.where, name)) continue;
+    rule.used = true;
+    otherwise = rule.pattern;
+  }
+  return otherwise;
 }
 
 void share_density(WorkloadTrace& trace) {

@@ -21,8 +21,10 @@ struct PatternRule {
 /// RequestError if the text is no rule.
 PatternRule parse_rule(const std::string& text);
 
-/// True if the whole of `name` matches.
-bool matches(const std::string& where, const std::string& name);
+/// The pattern of the last rule that is for `name`, which is used then; `otherwise` if there is
+/// none. With `by_name` only rules without * and ? are for it.
+PatternSpec ruled(std::vector<PatternRule>& rules, const std::string& name, PatternSpec otherwise,
+                  bool by_name = false);
 
 /// Shares the density that all sparse gemm rows of `trace` ask for between them as Erdos-Renyi
 /// does (see erdos_renyi_densities()); the sum of what they keep stays. Rows whose density

@@ -108,12 +108,7 @@ class TransformerMaker {
 
   // What the last rule says; the mask of the first layer if all share one.
   PatternSpec pattern_of(const LayerOp& row) {
-    PatternSpec pattern = options_.pattern;
-    for (PatternRule& rule : rules_) {
-      if (!matches(rule.where, row.layer)) continue;
-      rule.used = true;
-      pattern = rule.pattern;
-    }
+    PatternSpec pattern = ruled(rules_, row.layer, options_.pattern);
     if (!options_.same_mask || pattern.name == "dense") return pattern;
     const std::string name = row.layer.substr(row.layer.find('.') + 1);
     const auto [first, is_new] = first_rows_.emplace(
@@ -475,6 +470,7 @@ class TransformerMaker {
     if (!is_bert()) {
       const std::string ln = norm("ln", x);
       std::string logits = rows_.add("gemm", "out", {v, d(), columns_}, inputs(ln));
+      rows_.thin_out(ruled(rules_, "head.out", {}, true));  // no pattern of all weights is for it
       if (shape_.head_bias) logits = eltwise("bias", "bias", v, columns_, {logits});
       if (shape_.scaled_logits) logits = eltwise("logit_scale", "scale", v, columns_, {logits});
       if (shape_.logit_cap) {

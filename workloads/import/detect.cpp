@@ -149,9 +149,6 @@ bool is_binary(std::string_view text) {
 }  // namespace
 
 std::string detect_format(std::string_view text, const std::string& path) {
-  if (text.rfind("\x93NUMPY", 0) == 0 || text.rfind(std::string_view("PK\x03\x04", 4), 0) == 0) {
-    return "npy";
-  }
   if (text.rfind("GGUF", 0) == 0) refuse(path, "is a GGUF file", "give safetensors");
   std::string format;
   if (!is_binary(text)) format = detect_text(text, path);

@@ -12,8 +12,17 @@
 
 namespace lacuna {
 
-ImportContext::ImportContext(const Settings& settings) : settings_(settings) {
-  settings.types(dtype_, mode_);
+ImportContext::ImportContext(const Pairs& settings) : pairs_(settings), settings_(settings) {
+  settings_.types(dtype_, mode_);
+}
+
+Pairs ImportContext::model_settings(const std::set<std::string>& without) const {
+  static const std::set<std::string> kOwn = {"format", "model", "skip", "prune"};
+  Pairs kept;
+  for (const auto& pair : pairs_) {
+    if (kOwn.count(pair.first) + without.count(pair.first) == 0) kept.push_back(pair);
+  }
+  return kept;
 }
 
 unsigned ImportContext::element() const { return bytes_of(dtype_); }
@@ -56,6 +65,24 @@ std::string ImportFile::stem() const {
   std::error_code error;
   if (!std::filesystem::is_directory(whole, error)) return whole.stem().string();
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
+void set_densities(LayerOp& row, const Decimal& weights, const Decimal& inputs) {
+  row.pattern = PatternSpec{};
+  row.x_pattern = "dense";
+  row.x_density.reset();
+  if (!(weights == Decimal{1, 0})) {
+    row.pattern.name = "unstructured";
+    row.pattern.density = weights;
+  }
+  if (inputs == Decimal{1, 0}) return;
+  row.x_pattern = "bernoulli";
+  row.x_density = inputs;
+}
+
+void set_unique_inputs(LayerOp& row, std::uint64_t inputs) {
+  if (inputs >= std::uint64_t{row.k} * row.n) return;
+  row.args = {{"x_unique", fmt::format("{}", inputs)}};
 }
 
 PatternSpec first_of_group(std::string_view text, const std::string& where, const char* column) {

@@ -19,9 +19,12 @@ namespace lacuna {
 /// What importers share: settings, the rows so far, and names that are unique.
 class ImportContext {
  public:
-  explicit ImportContext(const Settings& settings);
+  explicit ImportContext(const Pairs& settings);
 
   const Settings& settings() const { return settings_; }
+
+  /// The settings that are the generator's of a model, without these.
+  Pairs model_settings(const std::set<std::string>& without = {}) const;
 
   /// An id from a foreign name: what is not allowed becomes '_', a name that is taken gets ".2".
   std::string new_id(std::string_view name);
@@ -37,7 +40,8 @@ class ImportContext {
   unsigned element() const;
 
  private:
-  const Settings& settings_;
+  const Pairs& pairs_;
+  Settings settings_;
   DType dtype_ = DType::fp16;
   Mode mode_ = Mode::automatic;
   std::set<std::string> ids_;
@@ -54,8 +58,8 @@ struct ImportFile {
 
 /// The readers, one for each format.
 void import_matrix(const ImportFile& file, ImportContext& context);
-void import_model_config(const ImportFile& file, ImportContext& context, const Pairs& settings);
-void import_requests(const ImportFile& file, ImportContext& context, const Pairs& settings);
+void import_model_config(const ImportFile& file, ImportContext& context);
+void import_requests(const ImportFile& file, ImportContext& context);
 void import_scalesim_gemm(const ImportFile& file, ImportContext& context);
 void import_scalesim_conv(const ImportFile& file, ImportContext& context);
 void import_timeloop(const ImportFile& file, ImportContext& context);
@@ -63,10 +67,9 @@ void import_stonne(const ImportFile& file, ImportContext& context);
 void import_chakra_json(const ImportFile& file, ImportContext& context);
 void import_chakra(const ImportFile& file, ImportContext& context);
 void import_onnx(const ImportFile& file, ImportContext& context);
-void import_arrays(const ImportFile& file, ImportContext& context);
 
 /// A model's folder.
-void import_folder(const ImportFile& folder, ImportContext& context, const Pairs& settings);
+void import_folder(const ImportFile& folder, ImportContext& context);
 
 /// Pruning of given weights, if --prune asks for it. RequestError if a density stands without it,
 /// which would be another mask than that of the weights.
@@ -82,12 +85,17 @@ PatternSpec given_pattern(const std::string& name, const Mask& mask,
                           ImportContext& context);
 
 /// Reads a config.json, without the keys of the setting `skip`; notes say what of it is no row.
-ModelFile read_config(const std::string& path, const std::string& text, ImportContext& context,
-                      const Pairs& settings);
+ModelFile read_config(const std::string& path, const std::string& text, ImportContext& context);
 
 /// Appends the rows of a model, with `rules` for its weights.
 void add_model(const ModelFile& model, const Pairs& settings, const std::vector<PatternRule>& rules,
                ImportContext& context);
+
+/// Says which share of weights and inputs is there, each drawn by itself; 1 is dense.
+void set_densities(LayerOp& row, const Decimal& weights, const Decimal& inputs);
+
+/// Says how many inputs a convolution reads, if its filters overlap: an input is there once.
+void set_unique_inputs(LayerOp& row, std::uint64_t inputs);
 
 /// The weight and activation densities of a file `name, weight, input, output` in percent of one,
 /// for the rows of the same names.

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,21 +25,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A matrix of the weights, "FILE:TENSOR".
+/// A matrix of the weights, and the file that has it.
 struct Tensor {
   std::string name;
-  std::string file;
-  std::uint64_t rows = 0;
-  std::uint64_t cols = 0;
+  const ArrayFile* file;
 };
+using FoundTensors = std::multimap<std::string, Tensor>;  // by the tails of their names
 
-/// What tools agree on in the names of weights: from the number of the layer on.
+/// What tools agree on in the names of weights: from the number of the layer on, or the last word
+/// before "weight".
 std::string tail_of(const std::string& name) {
-  for (const std::string layers : {"layers.", "layer."}) {
+  for (const std::string layers : {"layers.", "layer.", "h."}) {
     const std::size_t at = name.rfind(layers);
     if (at == 0 || (at != std::string::npos && name[at - 1] == '.')) return name.substr(at);
   }
-  return name;
+  const std::size_t last = name.rfind('.');
+  const std::size_t before = last == std::string::npos ? last : name.rfind('.', last - 1);
+  return before == std::string::npos ? name : name.substr(before + 1);
 }
 
 /// Files of weights: the shards of an index, or all there are.
@@ -47,8 +49,9 @@ std::vector<fs::path> weight_files(const std::string& folder) {
   const fs::path index = fs::path(folder) / "model.safetensors.index.json";
   std::vector<fs::path> files;
   if (fs::is_regular_file(index)) {
-    PartFile text(index.string());
-    for (const std::string& shard : shards_of(text)) files.push_back(fs::path(folder) / shard);
+    for (const std::string& shard : ArrayFile::required(index.string())->shards()) {
+      files.emplace_back(shard);
+    }
     return files;
   }
   bool pickled = false;
@@ -65,69 +68,59 @@ std::vector<fs::path> weight_files(const std::string& folder) {
       folder, pickled ? ", but pickled ones, which only a program may open" : ""));
 }
 
-/// All matrices but those of parts for pictures and sounds, by their tails.
-std::multimap<std::string, Tensor> tensors_of(const std::string& folder) {
-  std::multimap<std::string, Tensor> tensors;
-  for (const fs::path& path : weight_files(folder)) {
-    PartFile file(path.string());
-    for (const ArrayEntry& entry : matrices_of(file)) {
+/// All matrices but those of parts for pictures and sounds.
+FoundTensors tensors_of(const std::vector<std::unique_ptr<ArrayFile>>& files) {
+  FoundTensors tensors;
+  for (const auto& file : files) {
+    for (const ArrayEntry& entry : file->matrices()) {
       const auto has = [&](const char* word) {
         return entry.member.find(word) != std::string::npos;
       };
       if (has("vision") || has("visual") || has("audio")) continue;
-      tensors.emplace(tail_of(entry.member),
-                      Tensor{entry.member, path.string(), entry.rows, entry.cols});
+      tensors.emplace(tail_of(entry.member), Tensor{entry.member, file.get()});
     }
   }
   return tensors;
 }
 
-const Tensor& tensor_for(const ModuleName& name, const std::string& folder,
-                         const std::multimap<std::string, Tensor>& tensors) {
-  const std::string tail = tail_of(name.module + ".weight");
+/// The tensor of a weight, with what of it the weight is behind its name.
+Tensor tensor_for(const ModuleName& name, const std::string& folder, const FoundTensors& tensors) {
+  const std::string whole = (name.table.empty() ? name.module : name.table) + ".weight";
+  const std::string tail = tail_of(whole);
   const auto [first, last] = tensors.equal_range(tail);
   const std::string where = fmt::format("{}: weights of {}", folder, name.row);
   if (first == last) {
     std::vector<std::string> tails;
     for (const auto& [each, tensor] : tensors) tails.push_back(each);
-    throw_problem({where, "E101", "", "no matrix that is called so", name.module + ".weight",
-                   nearest(tail, tails)});
+    throw_problem({where, "E101", "", "no matrix that is called so", whole, nearest(tail, tails)});
   }
   if (std::next(first) != last) {
     throw_problem({where, "E209", "",
                    fmt::format("{} and {}", first->second.name, std::next(first)->second.name),
                    "one of them", ""});
   }
-  const Tensor& tensor = first->second;
-  if (tensor.rows != name.m || tensor.cols != name.k) {
+  Tensor tensor = first->second;
+  const std::string turned = name.part.rfind(".T", 0) == 0 ? ".T" : "";
+  const ArrayEntry sides = tensor.file->sides(tensor.name + turned);
+  if (sides.rows != name.all || sides.cols != name.k) {
     throw_problem(
-        {where, "E211", "", fmt::format("{} x {}", tensor.rows, tensor.cols),
-         fmt::format("{} x {}, outputs and inputs, as config.json has it", name.m, name.k), ""});
+        {where, "E211", "", fmt::format("{} x {}", sides.rows, sides.cols),
+         fmt::format("{} x {}, outputs and inputs, as config.json has it", name.all, name.k), ""});
   }
+  tensor.name += name.part;
   return tensor;
-}
-
-/// The settings without those of the importer and of pruning, which is said for each weight.
-Pairs of_the_model(const Pairs& settings) {
-  Pairs kept;
-  for (const auto& pair : settings) {
-    static const std::set<std::string> kOwn = {"skip",    "prune", "density",
-                                               "pattern", "block", "nm"};
-    if (kOwn.count(pair.first) == 0) kept.push_back(pair);
-  }
-  return kept;
 }
 
 }  // namespace
 
-void import_folder(const ImportFile& folder, ImportContext& context, const Pairs& settings) {
+void import_folder(const ImportFile& folder, ImportContext& context) {
   const std::string config = (fs::path(folder.path) / "config.json").string();
   if (!fs::is_regular_file(config)) {
     throw RequestError(fmt::format(
         "{}: is a folder without config.json; allowed: a model's folder, or files", folder.path));
   }
   const std::optional<PatternSpec> pruning = pruning_of(context, folder.path);
-  ModelFile model = read_config(config, read_text_file(config), context, settings);
+  ModelFile model = read_config(config, read_text_file(config), context);
   model.shape.name = context.new_id(folder.stem());
   std::vector<std::string>& notes = context.result.notes;
   const bool says_zeros =
@@ -135,25 +128,33 @@ void import_folder(const ImportFile& folder, ImportContext& context, const Pairs
   if (says_zeros) notes.emplace_back("what is said of zeros beside the weights is not used");
   std::uint32_t layers = model.shape.layers;
   context.settings().integer("layers", 1, layers);
+  bool heads = false;
+  context.settings().flag("heads", heads);
   const std::vector<ModuleName> names = module_names(model.shape, layers);
   if (names.empty()) {
     throw RequestError(fmt::format(
-        "{}: weights of {} have queries, keys and values in one matrix, which is not cut here; "
-        "allowed: models with a matrix for each",
+        "{}: what the weights of {} are called in files is not known; allowed: config.json alone",
         folder.path, model.type));
   }
-  const std::multimap<std::string, Tensor> tensors = tensors_of(folder.path);
+  std::vector<std::unique_ptr<ArrayFile>> files;
+  for (const fs::path& path : weight_files(folder.path)) {
+    files.push_back(ArrayFile::required(path.string()));
+  }
+  const FoundTensors tensors = tensors_of(files);
   std::vector<PatternRule> rules;
   std::uint64_t kept = 0;
   std::uint64_t all = 0;
   for (const ModuleName& name : names) {
-    const Tensor& tensor = tensor_for(name, folder.path, tensors);
-    PartFile file(tensor.file);
-    const Mask mask = read_array(file, tensor.name).mask;
-    const std::string array = name_of_array(tensor.file, tensor.name);
+    if (name.row == "head.out" && !heads) continue;
+    const Tensor tensor = tensor_for(name, folder.path, tensors);
+    const Mask mask = tensor.file->mask(tensor.name);
+    const std::string array = name_of_array(tensor.file->path(), tensor.name);
     rules.push_back({name.row, given_pattern(array, mask, pruning, name.row, context), true});
     kept += mask.columns.size();
-    all += tensor.rows * tensor.cols;
+    all += std::uint64_t{mask.rows} * mask.cols;
+  }
+  if (heads && names.back().row != "head.out") {
+    notes.emplace_back("what the weights of the head are called is not known: they are dense here");
   }
   if (!pruning) {
     constexpr double kPercent = 100;
@@ -161,7 +162,8 @@ void import_folder(const ImportFile& folder, ImportContext& context, const Pairs
                                 kPercent * static_cast<double>(kept) / static_cast<double>(all),
                                 all, layers));
   }
-  add_model(model, of_the_model(settings), rules, context);
+  // patterns are said for each weight
+  add_model(model, context.model_settings({"density", "pattern", "block", "nm"}), rules, context);
 }
 
 }  // namespace lacuna

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <map>
 #include <optional>
+#include <set>
 
 #include "sim/base/error.hpp"
 #include "workloads/import/import_context.hpp"
@@ -20,7 +20,9 @@ namespace {
 std::uint32_t columns_from(const std::string& path, const std::string& name) {
   CsvLines lines(read_text_file(path));
   CsvLine line;
-  std::map<std::string, std::uint32_t> found;
+  // the name of a mask file ends in that of its layer
+  std::string best;
+  std::uint64_t columns = 0;
   while (lines.next(line)) {
     if (line.kind != CsvLine::Kind::cells) continue;
     std::uint64_t n = 0;
@@ -30,16 +32,12 @@ std::uint32_t columns_from(const std::string& path, const std::string& name) {
       throw_problem({place(path, line.number, 1), "E202", "", line.cells[0].text,
                      "lines NAME,N with a whole number", ""});
     }
-    found[line.cells[0].text] = static_cast<std::uint32_t>(n);
+    const std::string& layer = line.cells[0].text;
+    if (!ends_in("." + name, layer) || layer.size() < best.size()) continue;
+    best = layer;
+    columns = n;
   }
-  // The name of a mask file ends in that of its layer.
-  const std::string* best = nullptr;
-  for (const auto& [layer, n] : found) {
-    const bool ends = name.size() >= layer.size() &&
-                      name.compare(name.size() - layer.size(), layer.size(), layer) == 0;
-    if (ends && (best == nullptr || layer.size() > best->size())) best = &layer;
-  }
-  if (best != nullptr) return found.at(*best);
+  if (columns != 0) return static_cast<std::uint32_t>(columns);
   throw RequestError(fmt::format("{}: has no line for '{}'; give --n instead", path, name));
 }
 
@@ -108,48 +106,56 @@ PatternSpec given_pattern(const std::string& name, const Mask& mask,
   return pattern;
 }
 
-void import_matrix(const ImportFile& file, ImportContext& context) {
-  const PatternFile pattern = read_pattern_file(file.path);
-  if (pattern.mask.rows == 0 || pattern.mask.cols == 0) {
-    throw_problem({place(file.path, 1, 1), "E203", "",
-                   fmt::format("a matrix of {} x {}", pattern.mask.rows, pattern.mask.cols),
-                   "at least one row and one column", ""});
-  }
-  LayerOp& row = context.add(file.stem(), "gemm");
-  row.m = pattern.mask.rows;
-  row.k = pattern.mask.cols;
+namespace {
+
+/// A row for weights or a mask, "FILE:MEMBER".
+void add_matrix(const std::string& id, const std::string& name, const Mask& mask,
+                const ImportFile& file, ImportContext& context) {
+  LayerOp& row = context.add(id, "gemm");
+  row.m = ImportContext::side(mask.rows, name, "m");
+  row.k = ImportContext::side(mask.cols, name, "k");
   row.n = columns_of(file, context);
-  row.pattern.name = "file";
-  row.pattern.file = file.path;
   row.depends_on.clear();
-  if (pattern.explicit_zeros != 0) {
-    context.result.notes.push_back(
-        fmt::format("{}: {} stored zeros are kept", row.id, pattern.explicit_zeros));
-  }
+  row.pattern = given_pattern(name, mask, pruning_of(context, file.path), row.id, context);
 }
 
-void import_arrays(const ImportFile& file, ImportContext& context) {
-  const std::optional<PatternSpec> pruning = pruning_of(context, file.path);
-  const std::string* const asked = context.settings().text("member");
+/// Numbers that go with quantised weights, and are none.
+bool is_of_scales(const std::string& name) {
+  static const std::set<std::string> kNames = {"weight_scale", "weight_scale_inv", "weight_scale_2",
+                                               "scales", "g_idx"};
+  return kNames.count(name.substr(name.rfind('.') + 1)) != 0;
+}
+
+}  // namespace
+
+void import_matrix(const ImportFile& file, ImportContext& context) {
   const ArrayName named = split_array_name(file.path);
-  PartFile bytes = file.text.empty() ? PartFile(named.file) : PartFile(file.text, named.file);
-  const std::string member = asked == nullptr ? named.member : *asked;
-  std::vector<ArrayEntry> matrices;
-  if (member.empty() && holds_tensors(bytes)) {
-    matrices = matrices_of(bytes);
-  } else {
-    matrices = {sides_of_array(bytes, member)};
+  const auto arrays = ArrayFile::open(named.file);
+  if (!arrays) {
+    const PatternFile pattern = read_pattern_file(file.path);
+    add_matrix(file.stem(), file.path, pattern.mask, file, context);
+    if (pattern.explicit_zeros != 0) {
+      context.result.notes.push_back(fmt::format("{}: {} stored zeros are kept",
+                                                 context.result.trace.ops.back().id,
+                                                 pattern.explicit_zeros));
+    }
+    return;
   }
-  for (const ArrayEntry& entry : matrices) {
-    const bool alone = matrices.size() == 1;
-    LayerOp& row = context.add(alone ? file.stem() : entry.member, "gemm");
-    row.m = ImportContext::side(entry.rows, entry.member, "m");
-    row.k = ImportContext::side(entry.cols, entry.member, "k");
-    row.n = columns_of(file, context);
-    row.depends_on.clear();
-    const Mask mask = read_array(bytes, entry.member).mask;
-    row.pattern =
-        given_pattern(name_of_array(named.file, entry.member), mask, pruning, row.id, context);
+  const std::string* const asked = context.settings().text("member");
+  const std::string member = asked == nullptr ? named.member : *asked;
+  const bool all = member.empty() && arrays->holds_tensors();
+  std::vector<ArrayEntry> entries;
+  if (!all) entries = {{member, 0, 0}};
+  for (ArrayEntry& entry : all ? arrays->matrices() : std::vector<ArrayEntry>()) {
+    if (is_of_scales(entry.member)) {
+      context.result.notes.push_back(entry.member + " is left out: scales of other weights");
+    } else {
+      entries.push_back(std::move(entry));
+    }
+  }
+  for (const ArrayEntry& entry : entries) {
+    add_matrix(entries.size() == 1 ? file.stem() : entry.member,
+               name_of_array(named.file, entry.member), arrays->mask(entry.member), file, context);
   }
 }
 

@@ -29,7 +29,7 @@ void append(const std::string& prefix, const std::string& model, Pairs settings,
 
 }  // namespace
 
-void import_requests(const ImportFile& file, ImportContext& context, const Pairs& settings) {
+void import_requests(const ImportFile& file, ImportContext& context) {
   const std::string* model = context.settings().text("model");
   if (model == nullptr) {
     throw RequestError(file.path +
@@ -45,12 +45,12 @@ void import_requests(const ImportFile& file, ImportContext& context, const Pairs
   constexpr std::size_t kMostRows = 1000000;
   for (std::size_t number = 0; number < read.requests.size(); ++number) {
     const ServingRequest& request = read.requests[number];
-    Pairs prefill = settings;
+    Pairs prefill = context.model_settings();
     prefill.emplace_back("part", "forward");
     prefill.emplace_back("tokens", fmt::format("{}", request.prompt - request.cached));
     append(fmt::format("r{}.prefill", number), *model, prefill, context);
     for (std::uint64_t token = 1; token < request.output; ++token) {
-      Pairs decode = settings;
+      Pairs decode = context.model_settings();
       decode.emplace_back("part", "decode");
       decode.emplace_back("context", fmt::format("{}", request.prompt + token));
       append(fmt::format("r{}.t{}", number, token), *model, decode, context);

@@ -122,13 +122,11 @@ void set_convolution(const Command& command, LayerOp& row) {
   row.k = ImportContext::side(kernel * (channels / groups), command.where, "k");
   row.n = ImportContext::side(pixels * command.size("N", 1), command.where, "n");
   row.batch = static_cast<std::uint32_t>(groups);
-  // where filters overlap an input is there once
   const std::uint64_t image =
       ImportContext::side(command.size("X") * command.size("Y"), command.where, "-X x -Y");
+  const std::uint64_t inputs = image * (channels / groups);
   const std::uint64_t pictures = command.size("N", 1);
-  const std::uint64_t all = std::uint64_t{row.k} * row.n;
-  if (image * (channels / groups) >= all / pictures) return;
-  row.args = {{"x_unique", fmt::format("{}", image * (channels / groups) * pictures)}};
+  if (inputs <= kMostProduct / pictures) set_unique_inputs(row, inputs * pictures);
 }
 
 }  // namespace
@@ -152,16 +150,7 @@ void import_stonne(const ImportFile& file, ImportContext& context) {
     row.m = static_cast<std::uint32_t>(command.size("M"));
     row.k = static_cast<std::uint32_t>(command.size("K"));
     row.n = static_cast<std::uint32_t>(command.size("N"));
-    const Decimal weights = command.density("MK_sparsity");
-    if (!(weights == Decimal{1, 0})) {
-      row.pattern.name = "unstructured";
-      row.pattern.density = weights;
-    }
-    const Decimal inputs = command.density("KN_sparsity");
-    if (!(inputs == Decimal{1, 0})) {
-      row.x_pattern = "bernoulli";
-      row.x_density = inputs;
-    }
+    set_densities(row, command.density("MK_sparsity"), command.density("KN_sparsity"));
   }
 }
 
@@ -192,16 +181,7 @@ void apply_densities(const std::string& path, ImportContext& context) {
     const auto entry = known.find(op.id);
     if (entry == known.end()) continue;
     ++found;
-    op.pattern = PatternSpec{};
-    if (!(entry->second.weights == Decimal{1, 0})) {
-      op.pattern.name = "unstructured";
-      op.pattern.density = entry->second.weights;
-    }
-    op.x_pattern = "dense";
-    op.x_density.reset();
-    if (entry->second.inputs == Decimal{1, 0}) continue;
-    op.x_pattern = "bernoulli";
-    op.x_density = entry->second.inputs;
+    set_densities(op, entry->second.weights, entry->second.inputs);
   }
   context.result.notes.push_back(fmt::format("{} rows have densities of {}", found, path));
   if (found == 0) context.result.warnings.push_back(path + ": has the name of no row");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -31,29 +32,10 @@ std::vector<std::string> model_keys() {
   return keys;
 }
 
-std::vector<std::string> with_skip(std::vector<std::string> keys) {
-  keys.emplace_back("skip");
+std::vector<std::string> models_and(const std::vector<std::string>& more) {
+  std::vector<std::string> keys = model_keys();
+  keys.insert(keys.end(), more.begin(), more.end());
   return keys;
-}
-
-std::vector<std::string> with_prune(std::vector<std::string> keys) {
-  keys.emplace_back("prune");
-  return keys;
-}
-
-std::vector<std::string> with_model(std::vector<std::string> keys) {
-  const std::vector<std::string> model = model_keys();
-  keys.insert(keys.end(), model.begin(), model.end());
-  return keys;
-}
-
-// Settings of the importer alone are not for the generator of models.
-Pairs model_settings(const Pairs& settings) {
-  Pairs kept;
-  for (const auto& pair : settings) {
-    if (pair.first != "format" && pair.first != "model") kept.push_back(pair);
-  }
-  return kept;
 }
 
 void check_keys(const ImportFormat& format, const Pairs& settings) {
@@ -86,21 +68,24 @@ const ImportFormat& find_format(const std::string& name) {
                                  hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
 }
 
-void read_file(const ImportFormat& format, const ImportFile& file, ImportContext& context,
-               const Pairs& settings) {
-  const std::string& name = format.name;
-  if (name == "smtx" || name == "mtx") import_matrix(file, context);
-  if (name == "folder") import_folder(file, context, model_settings(settings));
-  if (name == "config") import_model_config(file, context, model_settings(settings));
-  if (name == "requests") import_requests(file, context, model_settings(settings));
-  if (name == "scalesim-gemm") import_scalesim_gemm(file, context);
-  if (name == "scalesim-conv") import_scalesim_conv(file, context);
-  if (name == "timeloop") import_timeloop(file, context);
-  if (name == "stonne") import_stonne(file, context);
-  if (name == "chakra-json") import_chakra_json(file, context);
-  if (name == "chakra") import_chakra(file, context);
-  if (name == "onnx") import_onnx(file, context);
-  if (name == "npy" || name == "safetensors") import_arrays(file, context);
+using Reader = void (*)(const ImportFile& file, ImportContext& context);
+
+Reader reader_of(const std::string& format) {
+  static const std::map<std::string, Reader> kReaders = {{"smtx", import_matrix},
+                                                         {"mtx", import_matrix},
+                                                         {"npy", import_matrix},
+                                                         {"safetensors", import_matrix},
+                                                         {"folder", import_folder},
+                                                         {"config", import_model_config},
+                                                         {"requests", import_requests},
+                                                         {"scalesim-gemm", import_scalesim_gemm},
+                                                         {"scalesim-conv", import_scalesim_conv},
+                                                         {"timeloop", import_timeloop},
+                                                         {"stonne", import_stonne},
+                                                         {"chakra-json", import_chakra_json},
+                                                         {"chakra", import_chakra},
+                                                         {"onnx", import_onnx}};
+  return kReaders.at(format);
 }
 
 }  // namespace
@@ -131,10 +116,10 @@ const std::vector<ImportFormat>& import_formats() {
   static const std::vector<ImportFormat> kFormats = {
       {"smtx", "masks of the Deep Learning Matrix Collection", {"n", "batch-sizes"}},
       {"mtx", "Matrix Market", {"n", "batch-sizes"}},
-      {"config", "config.json of a transformer, as Hugging Face has it", with_skip(model_keys())},
+      {"config", "config.json of a transformer, as Hugging Face has it", models_and({"skip"})},
       {"folder",
        "folder of a model: config.json and its weights as safetensors, whose zeros are kept",
-       with_prune(with_skip(model_keys()))},
+       models_and({"skip", "prune"})},
       {"scalesim-gemm", "SCALE-Sim GEMM topology", {"scalesim-config"}},
       {"scalesim-conv", "SCALE-Sim convolution topology", {"scalesim-config"}},
       {"onnx", "ONNX graph", {"dim", "skip"}},
@@ -155,7 +140,7 @@ const std::vector<ImportFormat>& import_formats() {
       {"requests",
        "requests to a language model: of Lacuna, Azure, vidur, Mooncake, BurstGPT, LLMServingSim, "
        "ONNXim",
-       with_model({"model"})},
+       models_and({"model"})},
   };
   return kFormats;
 }
@@ -170,17 +155,16 @@ bool is_folder(const std::string& path) {
 /// That of the content; files of arrays have not been read.
 std::string format_of(const ImportFile& file) {
   if (is_folder(file.path)) return "folder";
-  const ArrayName name = split_array_name(file.path);
-  const auto arrays = file.text.empty() ? open_arrays(name.file) : nullptr;
+  const auto arrays = ArrayFile::open(split_array_name(file.path).file);
   if (arrays == nullptr) return detect_format(file.text, file.path);
-  return holds_tensors(*arrays) ? "safetensors" : "npy";
+  return arrays->holds_tensors() ? "safetensors" : "npy";
 }
 
 Imported import_files(const std::vector<ImportFile>& files, const Pairs& settings) {
-  const Settings read(settings);
+  ImportContext context(settings);
+  const Settings& read = context.settings();
   const std::string* given = read.text("format");
   std::string name = given == nullptr ? "" : find_format(*given).name;
-  ImportContext context(read);
   for (const ImportFile& file : files) {
     const std::string found = given == nullptr ? format_of(file) : name;
     if (name.empty()) name = found;
@@ -191,7 +175,7 @@ Imported import_files(const std::vector<ImportFile>& files, const Pairs& setting
     const ImportFormat& format = find_format(name);
     if (&file == &files.front()) check_keys(format, settings);
     const std::size_t rows = context.result.trace.ops.size();
-    read_file(format, file, context, settings);
+    reader_of(name)(file, context);
     if (context.result.trace.ops.size() == rows) {
       throw_problem(
           {file.path, "E001", "", fmt::format("no row of format {}", name), "at least one", ""});
@@ -209,7 +193,7 @@ Imported import_workload(const std::vector<std::string>& paths, const Pairs& set
   std::vector<ImportFile> files;
   files.reserve(paths.size());
   for (const std::string& path : paths) {
-    const bool parts = is_folder(path) || open_arrays(split_array_name(path).file) != nullptr;
+    const bool parts = is_folder(path) || ArrayFile::open(split_array_name(path).file) != nullptr;
     files.push_back({path, parts ? "" : read_text_file(path)});
   }
   return import_files(files, settings);

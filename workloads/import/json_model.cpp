@@ -68,27 +68,23 @@ std::string type_of_numbers(ModelConfig& config) {
 }
 
 /// Settings of the generator, with the type that the file says unless --dtype says another.
-Pairs with_type(const Pairs& settings, const std::string& type, ImportContext& context) {
-  Pairs result;
-  for (const auto& pair : settings) {
-    if (pair.first != "skip") result.push_back(pair);
-  }
-  const std::string* given = find_value(settings, "dtype");
-  if (type.empty()) return result;
+Pairs with_type(Pairs settings, const std::string& type, ImportContext& context) {
+  const std::string* const given = context.settings().text("dtype");
+  if (type.empty()) return settings;
   if (given != nullptr) {
     if (*given != type) {
       context.result.notes.push_back(
           fmt::format("operands of {} as asked for; the file says {}", *given, type));
     }
-    return result;
+    return settings;
   }
-  result.emplace_back("dtype", type);
+  settings.emplace_back("dtype", type);
   if (type == "bf16") {
     context.result.warnings.emplace_back(
         "operands are bf16, as the file says, which no machine here multiplies; --dtype fp16 has "
         "as many bytes");
   }
-  return result;
+  return settings;
 }
 
 std::vector<std::string> words_in(const Json& json, const char* key) {
@@ -179,9 +175,8 @@ ModelFile read_model_file(const std::string& text, const std::string& path,
   return file;
 }
 
-ModelFile read_config(const std::string& path, const std::string& text, ImportContext& context,
-                      const Pairs& settings) {
-  const std::string* skip = find_value(settings, "skip");
+ModelFile read_config(const std::string& path, const std::string& text, ImportContext& context) {
+  const std::string* const skip = context.settings().text("skip");
   ModelFile model =
       read_model_file(text, path, skip == nullptr ? std::vector<std::string>{} : split(*skip, ','));
   ModelShape& shape = model.shape;
@@ -210,18 +205,22 @@ void add_model(const ModelFile& model, const Pairs& settings, const std::vector<
                                   std::make_move_iterator(trace.ops.end()));
 }
 
-void import_model_config(const ImportFile& file, ImportContext& context, const Pairs& settings) {
-  const ModelFile model = read_config(file.path, file.text, context, settings);
+void import_model_config(const ImportFile& file, ImportContext& context) {
+  const ModelFile model = read_config(file.path, file.text, context);
   std::uint32_t layers = model.shape.layers;
   context.settings().integer("layers", 1, layers);
   std::vector<PatternRule> rules;
   for (const ModuleRule& rule : model.sparsity) {
     rules = rules_of(rule, model.shape, layers, file.path + ": sparsity_config");
+    const bool head = rules.back().where == "head.out";
     context.result.notes.push_back(
-        fmt::format("sparsity_config: {} for {} weights of {} layers, drawn; its head stays dense",
-                    rule.pattern, rules.size(), layers));
+        fmt::format("sparsity_config: {} for {} weights of {} layers{}, drawn{}", rule.pattern,
+                    rules.size() - (head ? 1 : 0), layers, head ? " and for the head" : "",
+                    rule.pattern.rfind("unstructured", 0) == 0
+                        ? "; global_sparsity is that of the whole file, and taken for each of them"
+                        : ""));
   }
-  add_model(model, settings, rules, context);
+  add_model(model, context.model_settings(), rules, context);
 }
 
 }  // namespace lacuna

@@ -317,7 +317,7 @@ ModelShape read_mixtral(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
   no_absent_kv_heads(config);
   read_experts(config, shape, {"num_local_experts"}, {"intermediate_size"});
-  shape.experts.of_mixtral = true;
+  shape.names = WeightNames::mixtral;
   set_window(shape, config.integer({"sliding_window"}));
   config.read({"router_jitter_noise"});  // of training
   return shape;
@@ -328,7 +328,8 @@ ModelShape read_phimoe(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
   no_absent_kv_heads(config);
   read_experts(config, shape, {"num_local_experts"}, {"intermediate_size"});
-  shape.experts.one_by_one = shape.experts.of_mixtral = true;
+  shape.experts.one_by_one = true;
+  shape.names = WeightNames::mixtral;
   shape.rms = false;
   shape.qkv_bias = shape.out_bias = config.flag("attention_bias", false);
   shape.head_bias = config.flag("lm_head_bias", false);
@@ -412,7 +413,7 @@ ModelShape read_gemma3(ModelConfig& config) {
 
 ModelShape read_phi3(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
-  shape.fused_weights = true;
+  shape.names = WeightNames::phi3;
   read_rotation(config, shape, {"partial_rotary_factor"}, 1);
   set_window(shape, config.integer({"sliding_window"}));
   shape.dropout.embedding = drops(config, "embd_pdrop", 0);
@@ -427,6 +428,7 @@ ModelShape read_phi3(ModelConfig& config) {
 
 ModelShape read_gpt_neox(ModelConfig& config) {
   ModelShape shape = shape_of_family(ModelFamily::gpt);
+  shape.names = WeightNames::neox;
   read_sizes(config, shape);
   read_plain_block(config, shape, {"intermediate_size"});
   shape.activation = activation(config, {"hidden_act"}, "gelu");
@@ -470,6 +472,7 @@ ModelShape read_onnxim_plain(ModelConfig& config) {
 // The training configuration of GPT-Neo for meshes: a GPT with all attention global.
 ModelShape read_mesh_gpt(ModelConfig& config) {
   ModelShape shape = shape_of_family(ModelFamily::gpt);
+  shape.names = WeightNames::none;
   read_sizes(config, shape);
   read_plain_block(config, shape, {});
   shape.activation = activation(config, {"activation_function"}, "gelu");

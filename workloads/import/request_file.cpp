@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
-#include <memory>
 #include <optional>
 
 #include "workloads/import/json_request_lines.hpp"
@@ -245,8 +243,15 @@ class RequestReader {
   std::size_t failed_ = 0;
 };
 
-/// Lines of a table, whatever writes it.
-using NextLine = std::function<bool(CsvLine&)>;
+/// Of a table, whatever writes its lines.
+template <class Lines>
+RequestFile take_rows(RequestReader& reader, Lines& lines) {
+  CsvLine line;
+  while (lines.next(line)) {
+    if (line.kind == CsvLine::Kind::cells) reader.take(line);
+  }
+  return reader.finish();
+}
 
 }  // namespace
 
@@ -257,24 +262,18 @@ bool is_request_header(std::string_view line) {
 RequestFile read_requests(std::string_view text, const std::string& path) {
   const std::string_view first = first_line(text, false);
   RequestReader reader(path);
-  CsvLine line;
-  NextLine next;
   if (!first.empty() && first.front() == '{') {
-    const auto lines = std::make_shared<JsonLines>(text, path);
-    reader.begin(lines->columns(), 1);
-    next = [lines](CsvLine& into) { return lines->next(into); };
-  } else {
-    const auto lines = std::make_shared<CsvLines>(text, separator_of(first));
-    next = [lines](CsvLine& into) { return lines->next(into); };
-    while (next(line) && line.kind != CsvLine::Kind::cells) {
-    }
-    const bool none = line.kind != CsvLine::Kind::cells;
-    reader.begin(none ? std::vector<std::string>{} : texts_of(line), none ? 1 : line.number);
+    JsonLines lines(text, path);
+    reader.begin(lines.columns(), 1);
+    return take_rows(reader, lines);
   }
-  while (next(line)) {
-    if (line.kind == CsvLine::Kind::cells) reader.take(line);
+  CsvLines lines(text, separator_of(first));
+  CsvLine line;
+  while (lines.next(line) && line.kind != CsvLine::Kind::cells) {
   }
-  return reader.finish();
+  const bool none = line.kind != CsvLine::Kind::cells;
+  reader.begin(none ? std::vector<std::string>{} : texts_of(line), none ? 1 : line.number);
+  return take_rows(reader, lines);
 }
 
 }  // namespace lacuna

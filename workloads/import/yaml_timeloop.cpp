@@ -250,11 +250,7 @@ void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext&
   row.k = gemm ? product(sizes, {"K"}, file) : product(sizes, {"C", "R", "S"}, file);
   row.n = gemm ? product(sizes, {"N"}, file) : product(sizes, {"N", "P", "Q"}, file);
   row.batch = product(sizes, {"G"}, file);
-  if (!gemm) {
-    const std::uint64_t inputs = inputs_of(sizes, file);
-    const bool again = inputs < std::uint64_t{row.k} * row.n;
-    if (again) row.args = {{"x_unique", fmt::format("{}", inputs)}};
-  }
+  if (!gemm) set_unique_inputs(row, inputs_of(sizes, file));
   Tensors tensors = tensors_of(problem, gemm);
   if (gemm && tensors.weights == "Inputs" && tensors.inputs == "Weights") {
     std::swap(row.m, row.n);  // of a file that calls the right operand weights: Y transposed

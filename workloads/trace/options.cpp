@@ -162,7 +162,7 @@ Decimal parse_density(const std::string& text, const std::string& option) {
     case DecimalError::none:
       return value;
     case DecimalError::not_a_decimal:
-      fail(option, "E204", text, "a decimal number in [0, 1], at most 9 decimals");
+      fail(option, "E204", text, "a decimal number in [0, 1]");
     case DecimalError::out_of_range:
       fail(option, "E205", text, "a decimal number in [0, 1]");
   }

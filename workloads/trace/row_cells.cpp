@@ -82,7 +82,7 @@ std::optional<Decimal> RowCells::fraction(Column column) {
     case DecimalError::none:
       return value;
     case DecimalError::not_a_decimal:
-      fail(column, "E204", cell, "a decimal number in [0, 1], at most 9 decimals");
+      fail(column, "E204", cell, "a decimal number in [0, 1]");
       break;
     case DecimalError::out_of_range:
       fail(column, "E205", cell, "a decimal number in [0, 1]");

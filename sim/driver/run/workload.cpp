@@ -93,7 +93,7 @@ void refuse_pipe(const char* option, const std::string& path) {
 
 /// What a file is, if it is none that --trace reads but one that something else does.
 std::string meant_instead(const std::string& path) {
-  if (open_arrays(path)) return "holds matrices: give it with --matrix, and --n";
+  if (ArrayFile::open(path)) return "holds matrices: give it with --matrix, and --n";
   std::ifstream file(path);
   std::string line;
   while (std::getline(file, line) && line.find_first_not_of(" \t\r") == std::string::npos) {

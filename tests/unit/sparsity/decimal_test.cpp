@@ -50,12 +50,26 @@ TEST(Decimal, IsReadAsWritten) {
   EXPECT_TRUE(fraction("0.5") == fraction("0.500"));
 }
 
+// Programs print densities with an exponent, or with all 17 digits that a double may need.
+TEST(Decimal, IsReadAsProgramsPrintIt) {
+  EXPECT_EQ(fraction("1e-3").text(), "0.001");
+  EXPECT_EQ(fraction("2.5E-05").text(), "0.000025");
+  EXPECT_EQ(fraction("10e-1").text(), "1");
+  EXPECT_EQ(fraction("0.01e+1").text(), "0.1");
+  EXPECT_EQ(fraction("0.3333333333333333").text(), "0.3333333333333333");
+  EXPECT_EQ(count_of(fraction("0.3333333333333333"), 3000000000000000000U), 999999999999999900U);
+  EXPECT_EQ(fraction("0.1234567890123456789").text(), "0.123456789012345678");  // 18 of them
+  EXPECT_EQ(fraction("1e-30").text(), "0");
+  EXPECT_TRUE(fraction("5e-1") == fraction("0.500000000000000000"));
+}
+
 TEST(Decimal, RefusesWhatIsNoDecimalOrOutsideZeroAndOne) {
-  for (const char* text : {"", ".", "1.", "nan", "inf", "50%", "0,5", "1e-3", "+0.5", "0x1", "0. 5",
-                           "0.1234567890", "--1", "-"}) {
+  for (const char* text : {"", ".", "1.", "nan", "inf", "50%", "0,5", "1e", "+0.5", "0x1", "0. 5",
+                           "1e-0.5", "e-3", "--1", "-"}) {
     EXPECT_EQ(error_of(text), DecimalError::not_a_decimal) << text;
   }
-  for (const char* text : {"1.25", "-0.5", "2", "99999999999999999999", "1.000000001"}) {
+  for (const char* text : {"1.25", "-0.5", "2", "99999999999999999999", "1.000000001", "1e1",
+                           "1.0000000000000000001"}) {
     EXPECT_EQ(error_of(text), DecimalError::out_of_range) << text;
   }
 }

@@ -3,36 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
-#include <functional>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "sim/base/nearest.hpp"
-#include "workloads/trace/matrix/array_numbers.hpp"
 #include "workloads/trace/matrix/json_safetensors.hpp"
-#include "workloads/trace/matrix/npy_zip.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
 
 namespace {
-
-enum class Kind { none, npy, npz, safetensors, index };
-
-Kind kind_of(PartFile& file) {
-  constexpr std::uint64_t kLooked = 4096;
-  const std::string head = file.part(0, kLooked);
-  if (head.rfind("\x93NUMPY", 0) == 0) return Kind::npy;
-  if (head.rfind("PK\x03\x04", 0) == 0 || head.rfind("PK\x05\x06", 0) == 0) return Kind::npz;
-  if (is_safetensors(file)) return Kind::safetensors;
-  const bool index = head.rfind('{', 0) == 0 && file.path().size() > 11 &&
-                     file.path().compare(file.path().size() - 11, 11, ".index.json") == 0;
-  return index ? Kind::index : Kind::none;
-}
 
 /// Lists at most a few of many.
 std::string listed(const std::vector<std::string>& names) {
@@ -45,7 +27,9 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 [[noreturn]] void refuse_member(const std::string& path, const std::string& member,
-                                const std::vector<std::string>& names) {
+                                const ArrayMap& arrays) {
+  std::vector<std::string> names;
+  for (const auto& [name, open] : arrays) names.push_back(name);
   const std::string hint = member.empty() ? "" : nearest(member, names);
   refuse_array(path,
                names.empty()    ? "no array"
@@ -55,120 +39,65 @@ std::string listed(const std::vector<std::string>& names) {
                            hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
 }
 
-/// The name among `names` that is meant; the only one if none is.
-template <class Named>
-const typename Named::value_type& chosen(const Named& all, const std::string& member,
-                                         const std::string& path) {
-  if (member.empty() && all.size() == 1) return *all.begin();
-  std::vector<std::string> names;
-  for (const auto& each : all) {
-    if (!member.empty() && each.first == member) return each;
-    names.push_back(each.first);
-  }
-  refuse_member(path, member, names);
-}
-
-/// The members that are arrays, by their names without ".npy".
-std::map<std::string, ZipMember> arrays_of_zip(PartFile& file) {
-  std::map<std::string, ZipMember> arrays;
-  for (ZipMember& member : zip_members(file)) {
-    const std::string ending = ".npy";
-    std::string name = member.name;
-    if (name.size() >= 8 && name.compare(name.size() - 8, 8, "data.pkl") == 0) {
-      refuse_array(file.path(), "a checkpoint of pickled objects",
-                   "safetensors; save_file of safetensors.torch writes it");
-    }
-    if (name.size() > ending.size() && name.compare(name.size() - 4, 4, ending) == 0) {
-      name.resize(name.size() - ending.size());
-    }
-    arrays.emplace(std::move(name), std::move(member));
-  }
-  return arrays;
-}
-
-OpenArray open_member(PartFile& file, const std::string& name, const ZipMember& member) {
+OpenArray open_npy(std::unique_ptr<ByteSource> bytes, std::string path) {
   OpenArray array;
-  array.path = file.path() + ":" + quotable(name);
-  array.numbers = unzip(file, member);
-  array.header = read_npy_header(*array.numbers, array.path);
+  array.path = std::move(path);
+  array.header = read_npy_header(*bytes, array.path);
+  array.numbers = std::move(bytes);
   return array;
 }
 
-bool is_scipy(const std::map<std::string, ZipMember>& members) {
-  return members.count("format") != 0 && members.count("shape") != 0;
-}
+/// What of an array is meant by a name.
+struct Selection {
+  std::string array;
+  bool transposed = false;
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;     // 0: all rows
+  std::uint64_t period = 0;  // 0: that of all rows
+};
 
-OpenArray open_tensor(PartFile& file, const std::string& member) {
-  const std::map<std::string, TensorPlace> tensors = read_safetensors(file);
-  const auto& [name, tensor] = chosen(tensors, member, file.path());
-  OpenArray array;
-  array.path = file.path() + ":" + quotable(name);
-  array.header = tensor.header;
-  if (array.header.type == nullptr) {
-    refuse_array(array.path, "type " + quotable(tensor.type), safetensors_types());
+/// "NAME.T[A:B/P]", or a name alone.
+Selection selection_of(const std::string& member) {
+  Selection selection{member};
+  const std::size_t open = member.rfind('[');
+  const std::size_t colon = member.find(':', open);
+  if (member.back() == ']' && open != std::string::npos && colon != std::string::npos) {
+    const std::size_t slash = std::min(member.find('/', colon), member.size() - 1);
+    const auto number = [&](std::size_t at, std::size_t stop, std::uint64_t& value) {
+      return parse_integer(member.substr(at, stop - at), 0, kMostSide, value) == IntegerError::none;
+    };
+    const bool right =
+        number(open + 1, colon, selection.first) && number(colon + 1, slash, selection.end) &&
+        (slash + 1 == member.size() || number(slash + 1, member.size() - 1, selection.period));
+    if (!right) return {member};
+    selection.array.resize(open);
   }
-  array.numbers = file.source(tensor.at, array.header.count() * array.header.type->size);
-  return array;
+  selection.transposed = ends_in(selection.array, ".T");
+  if (selection.transposed) selection.array.resize(selection.array.size() - 2);
+  return selection;
 }
 
-PartFile open_shard(PartFile& index, const std::string& member) {
-  const std::map<std::string, std::string> shards = read_shards(index);
-  const std::string& shard = chosen(shards, member, index.path()).second;
-  return PartFile((std::filesystem::path(index.path()).parent_path() / shard).string());
-}
-
-/// Opens an array of a file that is none of SciPy and no index.
-OpenArray open_array(PartFile& file, const std::string& member) {
-  switch (kind_of(file)) {
-    case Kind::npz: {
-      const auto members = arrays_of_zip(file);
-      const auto& [name, place] = chosen(members, member, file.path());
-      return open_member(file, name, place);
-    }
-    case Kind::safetensors:
-      return open_tensor(file, member);
-    default: {
-      OpenArray array;
-      array.path = file.path();
-      array.numbers = file.source(0, file.size());
-      array.header = read_npy_header(*array.numbers, array.path);
-      return array;
-    }
-  }
-}
-
-void check_matrix(const OpenArray& array) {
+OpenMatrix select(OpenArray array, const Selection& part) {
   const std::vector<std::uint64_t>& shape = array.header.shape;
-  const auto is_side = [](std::uint64_t side) { return side >= 1 && side <= kMostSide; };
-  if (shape.size() == 2 && is_side(shape[0]) && is_side(shape[1])) return;
-  refuse_array(array.path, fmt::format("shape ({})", fmt::join(shape, ", ")),
-               "a matrix, two sides from 1 to 2^31 - 1");
-}
-
-Mask read_mask(OpenArray array) {
-  check_matrix(array);
-  const ElementType& type = *array.header.type;
-  const bool turned = array.header.by_columns;
-  Mask mask;
-  mask.rows = static_cast<std::uint32_t>(array.header.shape[turned ? 1 : 0]);
-  mask.cols = static_cast<std::uint32_t>(array.header.shape[turned ? 0 : 1]);
-  mask.offsets.push_back(0);
-  std::uint32_t col = 0;
-  for_each_number(array, [&](std::uint64_t, std::uint64_t bits) {
-    if (!type.is_zero(bits)) mask.columns.push_back(col);
-    if (++col != mask.cols) return;
-    col = 0;
-    mask.offsets.push_back(mask.columns.size());
-  });
-  return turned ? mask.transposed() : mask;
-}
-
-/// Does something with the file that has the array: the shard of an index, or `file` itself.
-template <class Do>
-auto in_shard(PartFile& file, const std::string& member, Do&& act) {
-  if (kind_of(file) != Kind::index) return act(file);
-  PartFile shard = open_shard(file, member);
-  return act(shard);
+  if (shape.size() != 2 || !is_side(shape[0]) || !is_side(shape[1])) {
+    refuse_array(array.path, fmt::format("shape ({})", fmt::join(shape, ", ")),
+                 "a matrix, two sides from 1 to 2^31 - 1");
+  }
+  const std::uint64_t rows = shape[part.transposed ? 1 : 0];
+  OpenMatrix matrix;
+  matrix.cols = shape[part.transposed ? 0 : 1];
+  matrix.by_columns = array.header.by_columns != part.transposed;
+  matrix.period = part.period == 0 ? rows : part.period;
+  matrix.first = part.first;
+  matrix.end = part.end == 0 ? matrix.period : part.end;
+  if (matrix.first >= matrix.end || matrix.end > matrix.period || rows % matrix.period != 0) {
+    refuse_array(array.path,
+                 fmt::format("rows [{}:{}] of every {}", matrix.first, matrix.end, matrix.period),
+                 fmt::format("rows of the {}, or of a part that divides them", rows));
+  }
+  matrix.rows = rows / matrix.period * (matrix.end - matrix.first);
+  matrix.array = std::move(array);
+  return matrix;
 }
 
 }  // namespace
@@ -183,108 +112,185 @@ ArrayName split_array_name(const std::string& path) {
   return {path, ""};
 }
 
-std::unique_ptr<PartFile> open_arrays(const std::string& file) {
+std::unique_ptr<ArrayFile> ArrayFile::open(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return nullptr;
-  auto arrays = std::make_unique<PartFile>(file);
-  return kind_of(*arrays) == Kind::none ? nullptr : std::move(arrays);
+  if (!std::filesystem::is_regular_file(path, error)) return nullptr;
+  auto file = std::make_unique<ArrayFile>(path);
+  return file->open_kind() ? std::move(file) : nullptr;
 }
 
-std::vector<std::string> shards_of(PartFile& index) {
-  std::set<std::string> files;
-  for (const auto& [name, file] : read_shards(index)) files.insert(file);
-  return {files.begin(), files.end()};
+std::unique_ptr<ArrayFile> ArrayFile::required(const std::string& path) {
+  if (auto file = open(path)) return file;
+  const PartFile there(path);
+  refuse_array(path, "a file that holds no array", ".npy, .npz, safetensors");
 }
 
-bool holds_tensors(PartFile& file) {
-  const Kind kind = kind_of(file);
-  return kind == Kind::safetensors || kind == Kind::index;
-}
-
-std::vector<ArrayEntry> matrices_of(PartFile& file) {
-  std::vector<ArrayEntry> matrices;
-  const auto add = [&](const std::string& member, const std::vector<std::uint64_t>& shape) {
-    if (shape.size() == 2) matrices.push_back({member, shape[0], shape[1]});
-  };
-  const Kind kind = kind_of(file);
-  if (kind == Kind::npz) {
-    const auto members = arrays_of_zip(file);
-    if (is_scipy(members)) return {sides_of_array(file, "")};
-    for (const auto& [name, member] : members) {
-      add(name, open_member(file, name, member).header.shape);
-    }
-  } else if (kind == Kind::safetensors) {
-    for (const auto& [name, tensor] : read_safetensors(file)) add(name, tensor.header.shape);
-  } else if (kind == Kind::index) {
-    const std::map<std::string, std::string> all = read_shards(file);
-    std::map<std::string, std::string> shards;  // each once, with one of its tensors
-    for (const auto& [name, shard] : all) shards.emplace(shard, name);
-    std::map<std::string, ArrayEntry> sorted;
-    for (const auto& [shard, name] : shards) {
-      PartFile part = open_shard(file, name);
-      for (ArrayEntry& entry : matrices_of(part)) {
-        if (all.count(entry.member) != 0) sorted.emplace(entry.member, entry);
-      }
-    }
-    for (auto& [name, entry] : sorted) matrices.push_back(std::move(entry));
+/// False if it is of no kind.
+bool ArrayFile::open_kind() {
+  files_.push_back(std::make_unique<PartFile>(path_));
+  PartFile& bytes = *files_.back();
+  constexpr std::uint64_t kLooked = 6;
+  const std::string head = bytes.part(0, kLooked);
+  if (head.rfind("\x93NUMPY", 0) == 0) {
+    arrays_[""] = [&bytes] { return open_npy(bytes.source(0, bytes.size()), bytes.path()); };
+    return true;
+  }
+  if (head.rfind("PK\x03\x04", 0) == 0 || head.rfind("PK\x05\x06", 0) == 0) {
+    open_zip();
+    return true;
+  }
+  tensors_ = true;
+  if (is_safetensors(bytes)) {
+    arrays_ = open_tensors(path_);
+  } else if (head.rfind('{', 0) == 0 && ends_in(path_, ".index.json")) {
+    open_index(bytes);
   } else {
-    add("", open_array(file, "").header.shape);
+    return false;
+  }
+  join_packed(arrays_, path_);
+  return true;
+}
+
+/// Members that are arrays have their names without ".npy".
+void ArrayFile::open_zip() {
+  const std::string ending = ".npy";
+  zip_ = std::make_unique<ZipArchive>(path_);
+  const std::vector<std::string> members = zip_->names();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const std::string& member = members[i];
+    if (member == "data.pkl" || ends_in(member, "/data.pkl")) {
+      refuse_array(path_, "a checkpoint of pickled objects",
+                   "safetensors; save_file of safetensors.torch writes it");
+    }
+    const std::string name =
+        ends_in(member, ending) ? member.substr(0, member.size() - ending.size()) : member;
+    arrays_[name] = [this, i, name] {
+      return open_npy(zip_->open(i), path_ + ":" + quotable(name));
+    };
+  }
+  const auto format = std::find(members.begin(), members.end(), "format.npy");
+  if (format == members.end() || arrays_.count("shape") == 0 || arrays_.count("data") == 0) return;
+  const auto place = static_cast<std::size_t>(format - members.begin());
+  scipy_ = read_npy_word(*zip_->open(place), path_);
+}
+
+ArrayMap ArrayFile::open_tensors(const std::string& path) {
+  files_.push_back(std::make_unique<PartFile>(path));
+  PartFile& file = *files_.back();
+  ArrayMap arrays;
+  for (const auto& [name, tensor] : read_safetensors(file)) {
+    arrays[name] = [&file, tensor = tensor, where = path + ":" + quotable(name)] {
+      const std::size_t size = tensor.header.type == nullptr ? 0 : tensor.header.type->size;
+      return OpenArray{where, tensor.header, file.source(tensor.at, tensor.header.count() * size)};
+    };
+  }
+  return arrays;
+}
+
+void ArrayFile::open_index(PartFile& index) {
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  for (const auto& [name, shard] : read_shards(index)) {
+    const std::string path = (folder / shard).string();
+    shards_[path];
+    arrays_[name] = [this, path, name = name] { return open_in_shard(path, name); };
+  }
+}
+
+OpenArray ArrayFile::open_in_shard(const std::string& path, const std::string& name) {
+  ArrayMap& tensors = shards_[path];
+  if (tensors.empty()) tensors = open_tensors(path);
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) refuse_member(path, name, tensors);
+  return found->second();
+}
+
+std::vector<std::string> ArrayFile::shards() const {
+  std::vector<std::string> paths;
+  for (const auto& [path, tensors] : shards_) paths.push_back(path);
+  return paths;
+}
+
+std::vector<ArrayEntry> ArrayFile::matrices() const {
+  if (!scipy_.empty()) return {sides("")};
+  std::vector<ArrayEntry> matrices;
+  for (const auto& [name, open] : arrays_) {
+    const std::vector<std::uint64_t> shape = open().header.shape;
+    if (shape.size() == 2) matrices.push_back({name, shape[0], shape[1]});
   }
   return matrices;
 }
 
-PatternFile read_array(PartFile& file, const std::string& member) {
-  if (kind_of(file) == Kind::npz) {
-    const auto members = arrays_of_zip(file);
-    if (is_scipy(members) && member.empty()) {
-      const auto open = [&](const std::string& name) {
-        return open_member(file, name, chosen(members, name, file.path()).second);
-      };
-      const auto format = unzip(file, members.at("format"));
-      return read_scipy(file.path(), read_npy_word(*format, file.path()), open);
-    }
+/// Refuses numbers that are several weights each, or whose zeros are other numbers.
+void ArrayFile::check_is_plain(const std::string& name) const {
+  const std::string last = name.substr(name.rfind('.') + 1);
+  bool plain = !tensors_ || (last != "qweight" && last != "weight_packed");
+  for (const char* beside : {".absmax", ".quant_map", "_zero_point"}) {
+    plain = plain && arrays_.count(name + beside) == 0;
   }
-  return in_shard(file, member, [&](PartFile& part) {
-    return PatternFile{read_mask(open_array(part, member)), 0};
-  });
+  if (plain) return;
+  refuse_array(path_ + ":" + quotable(name), "weights that are quantised and packed",
+               "a number for each weight, which is zero where it is left out");
 }
 
-ArrayEntry sides_of_array(PartFile& file, const std::string& member) {
-  if (kind_of(file) == Kind::npz && member.empty() && is_scipy(arrays_of_zip(file))) {
-    const Mask mask = read_array(file, "").mask;
-    return {"", mask.rows, mask.cols};
+OpenMatrix ArrayFile::find(const std::string& member) const {
+  Selection part{member};
+  auto found = member.empty() && arrays_.size() == 1 ? arrays_.begin() : arrays_.find(member);
+  if (found == arrays_.end() && !member.empty()) {
+    part = selection_of(member);
+    found = arrays_.find(part.array);
   }
-  return in_shard(file, member, [&](PartFile& part) {
-    const OpenArray array = open_array(part, member);
-    check_matrix(array);
-    return ArrayEntry{member, array.header.shape[0], array.header.shape[1]};
-  });
+  if (found == arrays_.end()) refuse_member(path_, member, arrays_);
+  check_is_plain(found->first);
+  return select(found->second(), part);
 }
 
-Magnitudes read_magnitudes(PartFile& file, const std::string& member) {
-  return in_shard(file, member, [&](PartFile& part) {
-    OpenArray array = open_array(part, member);
-    check_matrix(array);
-    Magnitudes matrix;
-    matrix.rows = static_cast<std::uint32_t>(array.header.shape[0]);
-    matrix.cols = static_cast<std::uint32_t>(array.header.shape[1]);
-    for_each_number(array, [&](std::uint64_t, std::uint64_t bits) {
-      matrix.values.push_back(array.header.type->magnitude(bits));
-    });
-    if (!array.header.by_columns) return matrix;
-    std::vector<double> turned(matrix.values.size());
-    for (std::size_t i = 0; i < turned.size(); ++i) {
-      turned[(i % matrix.rows) * matrix.cols + i / matrix.rows] = matrix.values[i];
-    }
-    matrix.values = std::move(turned);
-    return matrix;
+ArrayEntry ArrayFile::sides(const std::string& member) const {
+  if (is_scipy(member)) {
+    const auto [rows, cols] = scipy_sides(arrays_, path_);
+    return {"", rows, cols};
+  }
+  const OpenMatrix matrix = find(member);
+  return {member, matrix.rows, matrix.cols};
+}
+
+Mask ArrayFile::mask(const std::string& member) const {
+  if (is_scipy(member)) return read_scipy(arrays_, scipy_, path_);
+  OpenMatrix matrix = find(member);
+  const bool turned = matrix.by_columns;
+  Mask mask;
+  mask.rows = static_cast<std::uint32_t>(turned ? matrix.cols : matrix.rows);
+  mask.cols = static_cast<std::uint32_t>(turned ? matrix.rows : matrix.cols);
+  // only as many as the file has, whatever it says
+  const ElementType* const type = matrix.array.header.type;
+  matrix.for_each([&](std::uint64_t row, std::uint64_t column, std::uint64_t bits) {
+    while (mask.offsets.size() <= row) mask.offsets.push_back(mask.columns.size());
+    if (!type->is_zero(bits)) mask.columns.push_back(static_cast<std::uint32_t>(column));
   });
+  mask.offsets.push_back(mask.columns.size());
+  return turned ? mask.transposed() : mask;
+}
+
+Magnitudes ArrayFile::magnitudes(const std::string& member) const {
+  OpenMatrix matrix = find(member);
+  Magnitudes weights;
+  weights.rows = static_cast<std::uint32_t>(matrix.rows);
+  weights.cols = static_cast<std::uint32_t>(matrix.cols);
+  const ElementType* const type = matrix.array.header.type;
+  matrix.for_each([&](std::uint64_t, std::uint64_t, std::uint64_t bits) {
+    weights.values.push_back(type->magnitude(bits));
+  });
+  if (!matrix.by_columns) return weights;
+  std::vector<double> turned(weights.values.size());
+  for (std::size_t i = 0; i < turned.size(); ++i) {
+    turned[i % weights.rows * weights.cols + i / weights.rows] = weights.values[i];
+  }
+  weights.values = std::move(turned);
+  return weights;
 }
 
 Magnitudes read_magnitudes(const std::string& path) {
   const ArrayName name = split_array_name(path);
-  PartFile file(name.file);
-  return read_magnitudes(file, name.member);
+  return ArrayFile::required(name.file)->magnitudes(name.member);
 }
 
 }  // namespace lacuna

@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
 #include "workloads/trace/matrix/byte_source.hpp"
 #include "workloads/trace/matrix/npy_header.hpp"
-#include "workloads/trace/matrix/pattern_file.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 
@@ -22,6 +25,15 @@ struct OpenArray {
   ArrayHeader header;
   std::unique_ptr<ByteSource> numbers;
 };
+
+/// The arrays of a file by name, each with what opens it.
+using ArrayMap = std::map<std::string, std::function<OpenArray()>>;
+
+inline bool is_side(std::uint64_t side) { return side >= 1 && side <= kMostSide; }
+
+inline bool ends_in(const std::string& text, const std::string& end) {
+  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
 
 /// Hands each number of an array, in the order of the file, to `take(index, bits)`. TraceError
 /// where the file has other numbers than its header says, or one that is not finite.
@@ -58,6 +70,9 @@ void take_numbers(OpenArray& array, Take&& take) {
 
 template <class Take>
 void for_each_number(OpenArray& array, Take&& take) {
+  if (array.header.type == nullptr) {
+    refuse_array(array.path, "type " + array.header.type_name, safetensors_types());
+  }
   switch (array.header.type->size) {
     case 1:
       return take_numbers<std::uint8_t>(array, take);
@@ -70,9 +85,50 @@ void for_each_number(OpenArray& array, Take&& take) {
   }
 }
 
-/// The mask of a sparse matrix as SciPy saves it in an .npz: CSR, CSC, COO or BSR. Stored zeros are
-/// zeros. `open` opens one of the arrays by its name; `format` is the text of its array "format".
-PatternFile read_scipy(const std::string& path, const std::string& format,
-                       const std::function<OpenArray(const std::string&)>& open);
+/// The whole numbers of a list. TraceError if it is none, or if one is negative.
+std::vector<std::uint64_t> read_integers(OpenArray array);
+
+/// An array as a matrix, or rows of it.
+struct OpenMatrix {
+  OpenArray array;
+  bool by_columns = false;  // the rows of the array's file are columns of the matrix
+  std::uint64_t rows = 0;   // of the matrix
+  std::uint64_t cols = 0;
+  std::uint64_t first = 0;  // of every `period` rows of the array these, up to `end`, are its rows
+  std::uint64_t end = 0;
+  std::uint64_t period = 0;
+
+  /// Hands each number to `take(major, minor, bits)`, in the order of the file: row and column, or
+  /// if it is by columns the other way.
+  template <class Take>
+  void for_each(Take&& take) {
+    const std::uint64_t all_rows = rows / (end - first) * period;
+    const std::uint64_t inner = by_columns ? all_rows : cols;
+    std::uint64_t major = 0;
+    std::uint64_t minor = 0;
+    for_each_number(array, [&](std::uint64_t, std::uint64_t bits) {
+      const std::uint64_t row = by_columns ? minor : major;
+      const std::uint64_t place = row % period;
+      if (place >= first && place < end) {
+        const std::uint64_t kept = row / period * (end - first) + place - first;
+        take(by_columns ? major : kept, by_columns ? kept : minor, bits);
+      }
+      if (++minor != inner) return;
+      minor = 0;
+      ++major;
+    });
+  }
+};
+
+/// Rows and columns of a sparse matrix as SciPy saves it in an .npz: CSR, CSC, COO or BSR.
+std::pair<std::uint64_t, std::uint64_t> scipy_sides(const ArrayMap& arrays,
+                                                    const std::string& path);
+
+/// Its mask. Stored zeros are zeros. `format` is the text of its array "format".
+Mask read_scipy(const ArrayMap& arrays, const std::string& format, const std::string& path);
+
+/// Puts the matrices that compression tools store as values and bits in place of these; for
+/// `path` see ArrayFile.
+void join_packed(ArrayMap& arrays, const std::string& path);
 
 }  // namespace lacuna

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <utility>
 
 #include "workloads/trace/problem.hpp"
 
@@ -14,18 +11,23 @@ namespace {
 
 class Range : public ByteSource {
  public:
-  Range(std::istream& bytes, std::uint64_t size) : bytes_(bytes), left_(size) {}
+  Range(std::ifstream& bytes, std::uint64_t at, std::uint64_t size)
+      : bytes_(bytes), at_(at), left_(size) {}
 
   std::size_t read(char* into, std::size_t most) override {
     const std::uint64_t wanted = std::min<std::uint64_t>(most, left_);
+    bytes_.clear();
+    bytes_.seekg(static_cast<std::streamoff>(at_));
     bytes_.read(into, static_cast<std::streamsize>(wanted));
     const auto got = static_cast<std::size_t>(bytes_.gcount());
+    at_ += got;
     left_ -= got;
     return got;
   }
 
  private:
-  std::istream& bytes_;
+  std::ifstream& bytes_;
+  std::uint64_t at_;
   std::uint64_t left_;
 };
 
@@ -42,17 +44,12 @@ PartFile::PartFile(const std::string& path) : path_(path) {
                            : "no file",
                    there ? "a file" : "a file that exists", ""});
   }
-  bytes_ = std::make_unique<std::ifstream>(path, std::ios::binary);
-  if (!*bytes_) {
+  bytes_.open(path, std::ios::binary);
+  if (!bytes_) {
     throw_problem(
         {place(path, 1, 1), "E001", "", "a file that cannot be opened", "a readable file", ""});
   }
   size_ = std::filesystem::file_size(path);
-}
-
-PartFile::PartFile(std::string bytes, std::string path)
-    : path_(std::move(path)), size_(bytes.size()) {
-  bytes_ = std::make_unique<std::istringstream>(std::move(bytes), std::ios::binary);
 }
 
 std::string PartFile::part(std::uint64_t at, std::uint64_t size) {
@@ -63,9 +60,7 @@ std::string PartFile::part(std::uint64_t at, std::uint64_t size) {
 }
 
 std::unique_ptr<ByteSource> PartFile::source(std::uint64_t at, std::uint64_t size) {
-  bytes_->clear();
-  bytes_->seekg(static_cast<std::streamoff>(std::min(at, size_)));
-  return std::make_unique<Range>(*bytes_, size);
+  return std::make_unique<Range>(bytes_, std::min(at, size_), size);
 }
 
 void refuse_array(const std::string& path, const std::string& found, const std::string& allowed) {

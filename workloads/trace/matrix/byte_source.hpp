@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <istream>
+#include <fstream>
 #include <memory>
 #include <string>
 
@@ -21,12 +21,11 @@ class ByteSource {
   virtual std::size_t read(char* into, std::size_t most) = 0;
 };
 
-/// A file of which parts are read, or bytes at hand in its place.
+/// A file of which parts are read.
 class PartFile {
  public:
   /// TraceError E001 if there is no such file, or if it is none of which parts can be read.
   explicit PartFile(const std::string& path);
-  PartFile(std::string bytes, std::string path);
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
@@ -34,12 +33,12 @@ class PartFile {
   /// The bytes from `at` on, fewer than `size` where the file ends.
   std::string part(std::uint64_t at, std::uint64_t size);
 
-  /// The same piece by piece. One source at a time may be read.
+  /// The same piece by piece, while the file is open. Several sources may be read by turns.
   std::unique_ptr<ByteSource> source(std::uint64_t at, std::uint64_t size);
 
  private:
   std::string path_;
-  std::unique_ptr<std::istream> bytes_;
+  std::ifstream bytes_;
   std::uint64_t size_ = 0;
 };
 

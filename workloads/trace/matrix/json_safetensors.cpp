@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workloads/trace/json_text.hpp"
+#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
@@ -42,8 +43,8 @@ TensorPlace place_of(const std::string& name, const Json& json, PartFile& file,
                      json.contains("data_offsets") && is_list(json["data_offsets"], 2);
   if (!whole) fail("a tensor that is not described");
   TensorPlace place;
-  place.type = json["dtype"].get<std::string>();
-  place.header.type = find_safetensors_type(place.type);
+  place.header.type_name = quotable(json["dtype"].get<std::string>());
+  place.header.type = find_safetensors_type(place.header.type_name);
   place.header.shape = json["shape"].get<std::vector<std::uint64_t>>();
   const auto begin = json["data_offsets"][0].get<std::uint64_t>();
   const auto end = json["data_offsets"][1].get<std::uint64_t>();

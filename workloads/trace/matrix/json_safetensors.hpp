@@ -12,8 +12,7 @@ namespace lacuna {
 
 /// A tensor of a safetensors file.
 struct TensorPlace {
-  ArrayHeader header;  // without a type if none here is called `type`
-  std::string type;
+  ArrayHeader header;
   std::uint64_t at = 0;  // of its first byte in the file
 };
 

@@ -12,7 +12,8 @@ namespace lacuna {
 
 /// What is said of the numbers of an array before them.
 struct ArrayHeader {
-  const ElementType* type = nullptr;
+  const ElementType* type = nullptr;  // null: none here is called `type_name`
+  std::string type_name;
   std::vector<std::uint64_t> shape;
   bool by_columns = false;  // the first index runs fastest, as in Fortran
   bool big_endian = false;  // the highest byte first

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "workloads/trace/matrix/array_numbers.hpp"
@@ -10,21 +11,12 @@
 namespace lacuna {
 namespace {
 
-using Open = std::function<OpenArray(const std::string&)>;
-
-std::vector<std::uint64_t> integers(OpenArray array) {
-  const bool negative = array.header.type->sign != 0;
-  if (array.header.type->fraction != 0 || array.header.shape.size() != 1) {
-    refuse_array(array.path, "an array that is no list of whole numbers", "indices of SciPy");
+OpenArray open(const ArrayMap& arrays, const std::string& name, const std::string& path) {
+  const auto found = arrays.find(name);
+  if (found == arrays.end()) {
+    refuse_array(path, "a matrix of SciPy without " + name, "what save_npz of SciPy writes");
   }
-  std::vector<std::uint64_t> list;
-  for_each_number(array, [&](std::uint64_t, std::uint64_t bits) {
-    if (negative && (bits & array.header.type->sign) != 0) {
-      refuse_array(array.path, "a negative index", "indices of SciPy");
-    }
-    list.push_back(bits);
-  });
-  return list;
+  return found->second();
 }
 
 /// The major index of each stored entry, from where each row of them begins.
@@ -106,37 +98,56 @@ void set_blocks(Stored& stored, const ArrayHeader& data, const std::string& path
 
 }  // namespace
 
-PatternFile read_scipy(const std::string& path, const std::string& format, const Open& open) {
-  Stored stored;
-  const std::vector<std::uint64_t> shape = integers(open("shape"));
-  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 28U;  // whose beginnings are held
-  const auto is_side = [](std::uint64_t side) { return side >= 1 && side <= kMostSide; };
-  if (shape.size() != 2 || !is_side(shape[0]) || !is_side(shape[1]) || shape[0] > kMostRows) {
-    refuse_array(path, fmt::format("shape ({})", fmt::join(shape, ", ")),
-                 "a matrix, two sides, at most 2^28 rows");
+std::vector<std::uint64_t> read_integers(OpenArray array) {
+  const ElementType* const type = array.header.type;
+  const bool list = array.header.shape.size() == 1 ||
+                    (array.header.shape.size() == 2 && array.header.shape[1] == 1);
+  if (type == nullptr || type->fraction != 0 || !list) {
+    refuse_array(array.path, "an array that is no list of whole numbers", "a list of them");
   }
-  stored.rows = shape[0];
-  stored.cols = shape[1];
+  std::vector<std::uint64_t> numbers;
+  for_each_number(array, [&](std::uint64_t, std::uint64_t bits) {
+    if ((bits & type->sign) != 0) refuse_array(array.path, "a negative number", "indices or sides");
+    numbers.push_back(bits);
+  });
+  return numbers;
+}
+
+std::pair<std::uint64_t, std::uint64_t> scipy_sides(const ArrayMap& arrays,
+                                                    const std::string& path) {
+  const std::vector<std::uint64_t> shape = read_integers(open(arrays, "shape", path));
+  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 28U;  // whose beginnings are held
+  if (shape.size() == 2 && is_side(shape[0]) && is_side(shape[1]) && shape[0] <= kMostRows) {
+    return {shape[0], shape[1]};
+  }
+  refuse_array(path, fmt::format("shape ({})", fmt::join(shape, ", ")),
+               "a matrix, two sides, at most 2^28 rows");
+}
+
+Mask read_scipy(const ArrayMap& arrays, const std::string& format, const std::string& path) {
+  const auto integers = [&](const char* name) { return read_integers(open(arrays, name, path)); };
+  Stored stored;
+  std::tie(stored.rows, stored.cols) = scipy_sides(arrays, path);
+  OpenArray data = open(arrays, "data", path);
   if (format == "coo") {
-    stored.row = integers(open("row"));
-    stored.col = integers(open("col"));
+    stored.row = integers("row");
+    stored.col = integers("col");
     if (stored.row.size() != stored.col.size()) {
       refuse_array(path, "row and col of unlike lengths", "one of each for an entry");
     }
   } else if (format == "csr" || format == "csc" || format == "bsr") {
-    if (format == "bsr") set_blocks(stored, open("data").header, path);
+    if (format == "bsr") set_blocks(stored, data.header, path);
     const bool by_columns = format == "csc";
     const std::uint64_t majors = by_columns ? stored.cols : stored.rows / stored.block_rows;
-    std::vector<std::uint64_t> minor = integers(open("indices"));
-    std::vector<std::uint64_t> major =
-        expanded(integers(open("indptr")), majors, minor.size(), path);
+    std::vector<std::uint64_t> minor = integers("indices");
+    std::vector<std::uint64_t> major = expanded(integers("indptr"), majors, minor.size(), path);
     stored.row = by_columns ? std::move(minor) : std::move(major);
     stored.col = by_columns ? std::move(major) : std::move(minor);
   } else {
     refuse_array(path, fmt::format("a matrix of SciPy in format {}", format),
                  "csr, csc, coo, bsr; its tocsr() makes one");
   }
-  return {mask_of(stored, kept_places(stored, open("data")), path), 0};
+  return mask_of(stored, kept_places(stored, std::move(data)), path);
 }
 
 }  // namespace lacuna

@@ -129,7 +129,7 @@ PatternFile parse_smtx(std::string_view text, const std::string& path) {
 PatternFile read_pattern_file(const std::string& path) {
   if (const auto given = find_given_mask(path)) return {*given, 0};
   const ArrayName name = split_array_name(path);
-  if (const auto arrays = open_arrays(name.file)) return read_array(*arrays, name.member);
+  if (const auto arrays = ArrayFile::open(name.file)) return {arrays->mask(name.member), 0};
   const std::string text = read_text_file(path);
   // Known by content: only Matrix Market begins with a banner.
   if (text.rfind('%', 0) == 0) return parse_mtx(text, path);
@@ -138,8 +138,8 @@ PatternFile read_pattern_file(const std::string& path) {
 
 std::pair<std::uint64_t, std::uint64_t> sides_of_pattern_file(const std::string& path) {
   const ArrayName name = split_array_name(path);
-  if (const auto arrays = open_arrays(name.file)) {
-    const ArrayEntry entry = sides_of_array(*arrays, name.member);
+  if (const auto arrays = ArrayFile::open(name.file)) {
+    const ArrayEntry entry = arrays->sides(name.member);
     return {entry.rows, entry.cols};
   }
   const Mask mask = read_pattern_file(path).mask;
