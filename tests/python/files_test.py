@@ -130,6 +130,24 @@ class FilesTest(FilesCase):
         self.assertEqual(pruned[0]["pattern"], "magnitude")
         self.assertIn("wrote", trace)
 
+    def test_equal_masks_are_equal_rows_in_any_format(self):
+        mask = np.kron(np.array([[1, 0, 1], [0, 1, 0]]), np.ones((16, 16)))  # blocks of 16
+        kept = sparse.csr_matrix(mask)
+        np.save(self.folder / "w.npy", mask)
+        sparse.save_npz(self.folder / "s.npz", kept)
+        io.mmwrite(self.folder / "w.mtx", kept)
+        write_safetensors(self.folder / "w.safetensors", {"w": ("F64", mask)})
+        (self.folder / "w.smtx").write_text("32, 48, {}\n{}\n{}\n".format(
+            kept.nnz, " ".join(map(str, kept.indptr)), " ".join(map(str, kept.indices))))
+        rows = []
+        for name in ("w.npy", "s.npz", "w.mtx", "w.safetensors", "w.smtx"):
+            text = self.run_program("trace", "import", name, "--n", 8)
+            self.assertIn("50 % kept, blocks of 16x16", text)
+            row, = self.rows_of(text)
+            rows.append([row[key] for key in ("op", "m", "k", "n", "pattern", "block",
+                                              "pattern_args")])
+        self.assertEqual(rows, [["gemm", "32", "48", "8", "file", "16", "unit=element"]] * 5)
+
     def test_paths_hold_wherever_the_trace_lies(self):
         (self.folder / "in").mkdir()
         (self.folder / "out").mkdir()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "workloads/generate/module_rules.hpp"
 #include "workloads/import/import_table.hpp"
+#include "workloads/import/request_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/trace_reader.hpp"
@@ -43,6 +45,7 @@ class AnyReader {
     if (name_ == "trace") return check_trace(parse_trace(bytes, "input.csv", false));
     if (name_ == "smtx") return check_mask(parse_smtx(bytes, "input.smtx").mask);
     if (name_ == "mtx") return check_mask(parse_mtx(bytes, "input.mtx").mask);
+    if (name_ == "requests") return check_requests(read_requests(bytes, "input.csv"));
     if (name_ == "recipe") return check_recipe(put("recipe.yaml", bytes));
     check_rows(name_ == "folder"  ? import_workload({folder(bytes)}, {{"layers", "1"}})
                : name_ == "index" ? import_workload({index(bytes)}, {{"n", "4"}})
@@ -83,10 +86,9 @@ class AnyReader {
       pairs.insert(pairs.end(), more.begin(), more.end());
     };
     if (name_ == "chakra" || name_ == "chakra-json") {
-      add({{"ranks", "4"}, {"comm-size", "64"}, {"drop-missing", "1"}});
+      add({{"ranks", "4"}, {"comm-size", "64"}, {"drop-missing", "1"}, {"collectives", "keep"}});
     }
     if (name_ == "config") add({{"layers", "1"}, {"tokens", "1"}});
-    if (name_ == "requests") add({{"model", "bert-tiny"}});
     return pairs;
   }
 
@@ -111,6 +113,14 @@ class AnyReader {
     } catch (const TraceError& error) {
       // products of dimensions may be too large together, which only the whole trace shows
       if (std::string(error.what()).find("E213") == std::string::npos) wrong(error.what());
+    }
+  }
+
+  static void check_requests(const RequestFile& file) {
+    std::uint64_t latest = 0;
+    for (const ServingRequest& request : file.requests) {
+      if (request.arrival_ns < latest || request.cached >= request.prompt) wrong("a request");
+      latest = request.arrival_ns;
     }
   }
 

@@ -93,12 +93,6 @@ std::string known_types() {
   return "model_type " + names;
 }
 
-const ModelType& type_named(const std::string& name) {
-  const auto& types = model_types();
-  return *std::find_if(types.begin(), types.end(),
-                       [&](const ModelType& type) { return name == type.name; });
-}
-
 const ModelType* find_type(const std::string& name) {
   for (const ModelType& type : model_types()) {
     if (name == type.name) return &type;
@@ -166,10 +160,10 @@ void refuse_markers(ModelConfig& config) {
 const ModelType* type_of_tool(ModelConfig& config) {
   if (config.has("ffn_type")) {
     const bool llama = config.text({"ffn_type"}) == "llama";
-    return &type_named(llama ? "onnxim-llama" : "onnxim");
+    return find_type(llama ? "onnxim-llama" : "onnxim");
   }
-  if (config.has("n_vocab") && config.has("attention_types")) return &type_named("mesh-gpt");
-  if (config.has("type_vocab_size")) return &type_named("bert");
+  if (config.has("n_vocab") && config.has("attention_types")) return find_type("mesh-gpt");
+  if (config.has("type_vocab_size")) return find_type("bert");
   return nullptr;
 }
 

@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "models/sparsity/pattern.hpp"
-#include "workloads/mapping/ipu/device_format.hpp"
+#include "tests/support/ipu/device_buckets.hpp"
 
 namespace lacuna::ipu {
 namespace {

@@ -10,8 +10,8 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/ipu/chip_bench.hpp"
+#include "tests/support/ipu/device_buckets.hpp"
 #include "tests/support/seeds.hpp"
-#include "workloads/mapping/ipu/device_format.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
 
 namespace lacuna::ipu {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/sparsity/pattern.hpp"
+#include "tests/support/ipu/device_buckets.hpp"
 #include "workloads/mapping/ipu/device_format.hpp"
 
 namespace lacuna::ipu {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/sparsity/sparse_matrix.hpp"
+#include "tests/support/sparsity/sparse_matrix.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

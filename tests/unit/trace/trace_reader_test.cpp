@@ -153,11 +153,14 @@ TEST(TraceReader, ChecksNumbers) {
   const auto density = [&](const std::string& text) {
     return row(header, "a,gemm,4,4,4," + text + ",unstructured,");
   };
-  for (const char* text : {"nan", "inf", "50%", "\"0,5\"", "0.1234567891", "1e-1", "+1"}) {
+  for (const char* text : {"nan", "inf", "50%", "\"0,5\"", "0.1.2", "1e", "+1"}) {
     EXPECT_THAT(density(text), ElementsAre("2:14 E204")) << text;
   }
   for (const char* text : {"1.5", "-0.1", "2"}) {
     EXPECT_THAT(density(text), ElementsAre("2:14 E205")) << text;
+  }
+  for (const char* text : {"0.3333333333333333", "1e-1"}) {  // as programs print them
+    EXPECT_THAT(density(text), ElementsAre()) << text;
   }
   EXPECT_THAT(density(""), ElementsAre("2:14 E201"));
   EXPECT_THAT(row(header, "a,gemm,4,4,4,,,18446744073709551615"), ElementsAre());

@@ -29,8 +29,4 @@ FormatBytes user_bytes(UserFormat format, const Mask& mask, DType type) {
   return bytes;
 }
 
-std::uint64_t bucket_group_words(const Bucket& bucket) {
-  return bucket.element_wise ? 9 + 5 * std::uint64_t{bucket.workers} : 7;
-}
-
 }  // namespace lacuna::ipu

@@ -9,81 +9,64 @@
 namespace lacuna {
 namespace {
 
-/// The numbers of a whole matrix of which those that are there are stored, and a bit for each
-/// element: eight to a byte, the lowest first, and each row begins a byte.
+/// Bits of a row, of whole bytes.
+std::uint64_t padded(std::uint64_t cols) { return (cols + 7) / 8 * 8; }
+
+/// All numbers of a matrix of which those that are there are stored, and a bit for each element:
+/// eight to a byte, the lowest first; each row begins a byte.
 class Unpacked : public ByteSource {
  public:
-  Unpacked(std::unique_ptr<ByteSource> bits, std::unique_ptr<ByteSource> values, std::size_t size,
-           std::size_t cols)
-      : bits_(std::move(bits)), values_(std::move(values)), size_(size), cols_(cols) {}
+  Unpacked(OpenArray bits, OpenArray values, const std::vector<std::uint64_t>& sides)
+      : values_(std::move(values)),
+        cols_(sides[1]),
+        all_(sides[0] * sides[1]),
+        bits_(bits.header.count(), '\0') {
+    bits.numbers->read(bits_.data(), bits_.size());
+  }
 
+  /// Whole numbers; behind the last one the values that no bit is for.
   std::size_t read(char* into, std::size_t most) override {
-    std::size_t done = 0;
-    while (done < most && (at_ < row_.size() || next_row())) {
-      const std::size_t some = std::min(most - done, row_.size() - at_);
-      std::copy_n(row_.data() + at_, some, into + done);
-      at_ += some;
-      done += some;
+    if (at_ == all_) return values_.numbers->read(into, most);
+    const std::size_t size = values_.header.type->size;
+    const std::size_t count = std::min<std::uint64_t>(most / size, all_ - at_);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) kept += is_kept(at_ + i) ? 1 : 0;
+    const std::size_t got = values_.numbers->read(into, kept * size);
+    if (got != kept * size) return got;
+    for (std::size_t i = count; i-- > 0;) {  // from the end on, none is written over
+      const bool there = is_kept(at_ + i);
+      if (there) std::copy_n(into + --kept * size, size, into + i * size);
+      if (!there) std::fill_n(into + i * size, size, '\0');
     }
-    return done;
+    at_ += count;
+    return count * size;
   }
 
  private:
-  /// Behind the last row come the values that no bit is for. A row of which
-  /// values are missing is none.
-  bool next_row() {
-    constexpr std::size_t kBits = 8;
-    const std::string bits = next(*bits_, (cols_ + kBits - 1) / kBits);
-    at_ = 0;
-    if (bits.empty()) {
-      row_ = next(*values_, 1);
-      return !row_.empty();
-    }
-    std::vector<std::size_t> kept;
-    for (std::size_t i = 0; i < std::min(cols_, bits.size() * kBits); ++i) {
-      const auto byte = static_cast<unsigned char>(bits[i / kBits]);
-      if ((byte >> i % kBits & 1U) != 0) kept.push_back(i);
-    }
-    const std::string values = next(*values_, kept.size() * size_);
-    row_.assign(cols_ * size_, '\0');
-    for (std::size_t i = 0; i < values.size() / size_; ++i) {
-      std::copy_n(values.data() + i * size_, size_, row_.data() + kept[i] * size_);
-    }
-    if (values.size() != kept.size() * size_) row_.clear();
-    return true;
+  bool is_kept(std::uint64_t element) const {
+    const std::uint64_t bit = element / cols_ * padded(cols_) + element % cols_;
+    return (static_cast<unsigned char>(bits_[bit / 8]) >> bit % 8 & 1U) != 0;
   }
 
-  static std::string next(ByteSource& bytes, std::size_t most) {
-    std::string text(most, '\0');
-    text.resize(bytes.read(text.data(), most));
-    return text;
-  }
-
-  std::unique_ptr<ByteSource> bits_;
-  std::unique_ptr<ByteSource> values_;
-  std::size_t size_;  // bytes of a number
-  std::size_t cols_;
-  std::string row_;  // as a whole matrix has it
-  std::size_t at_ = 0;
+  OpenArray values_;
+  std::uint64_t cols_;
+  std::uint64_t all_;
+  std::uint64_t at_ = 0;
+  std::string bits_;
 };
 
 OpenArray unpack(OpenArray bits, OpenArray values, OpenArray shape, const std::string& path) {
-  constexpr std::uint64_t kBits = 8;
   const std::vector<std::uint64_t> sides = read_integers(std::move(shape));
   const bool right = sides.size() == 2 && is_side(sides[0]) && is_side(sides[1]) &&
-                     bits.header.type != nullptr && bits.header.type->size == 1 &&
-                     bits.header.count() == sides[0] * ((sides[1] + kBits - 1) / kBits);
+                     bits.header.type_name == "U8" &&
+                     bits.header.count() == sides[0] * padded(sides[1]) / 8;
   if (!right) {
     refuse_array(path, fmt::format("a bitmask of ({})", fmt::join(bits.header.shape, ", ")),
                  fmt::format("a bit for each element of its shape, ({})", fmt::join(sides, ", ")));
   }
-  OpenArray whole;
-  whole.path = path;
-  whole.header = values.header;
+  OpenArray whole{path, values.header, nullptr};
   whole.header.shape = sides;
-  const std::size_t size = values.header.type == nullptr ? 1 : values.header.type->size;
-  whole.numbers = std::make_unique<Unpacked>(std::move(bits.numbers), std::move(values.numbers),
-                                             size, sides[1]);
+  whole.numbers = std::make_unique<Unpacked>(std::move(bits), std::move(values), sides);
   return whole;
 }
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "models/sparsity/sparse_matrix.hpp"
+#include "tests/support/sparsity/sparse_matrix.hpp"
 
 namespace lacuna {
 
