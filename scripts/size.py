@@ -34,7 +34,7 @@ LOANS = [
     ("sim/report", 5_000, "the second program of each kind of figure: figure_python, figure_python_kinds"),
     ("models/wse", 4_000, "the engines that one core replaces"),
     ("models, rest", 4_000, "formulas of memory, traffic and energy of a step"),
-    ("workloads, rest", 8_300, "what four readers of convolutions and seven of whole numbers in cells say alike"),
+    ("workloads, rest", 8_400, "what four readers of convolutions and seven of whole numbers in cells say alike"),
     ("mapping, rest", 3_100, "accounts of training and inference that a ledger replaces"),
 ]
 

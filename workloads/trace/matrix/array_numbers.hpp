@@ -102,21 +102,27 @@ struct OpenMatrix {
   /// if it is by columns the other way.
   template <class Take>
   void for_each(Take&& take) {
-    const std::uint64_t all_rows = rows / (end - first) * period;
-    const std::uint64_t inner = by_columns ? all_rows : cols;
+    const std::uint64_t inner = by_columns ? rows / (end - first) * period : cols;
     std::uint64_t major = 0;
     std::uint64_t minor = 0;
+    std::uint64_t kept = kept_row(0);
     for_each_number(array, [&](std::uint64_t, std::uint64_t bits) {
-      const std::uint64_t row = by_columns ? minor : major;
-      const std::uint64_t place = row % period;
-      if (place >= first && place < end) {
-        const std::uint64_t kept = row / period * (end - first) + place - first;
-        take(by_columns ? major : kept, by_columns ? kept : minor, bits);
-      }
+      if (by_columns) kept = kept_row(minor);
+      if (kept != kNone) take(by_columns ? major : kept, by_columns ? kept : minor, bits);
       if (++minor != inner) return;
       minor = 0;
-      ++major;
+      kept = kept_row(++major);
     });
+  }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  /// Which row of the matrix a row of the array is.
+  std::uint64_t kept_row(std::uint64_t row) const {
+    if (end - first == period) return row;
+    const std::uint64_t place = row % period;
+    return place < first || place >= end ? kNone : row / period * (end - first) + place - first;
   }
 };
 

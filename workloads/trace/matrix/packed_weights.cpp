@@ -44,7 +44,8 @@ class Unpacked : public ByteSource {
 
  private:
   bool is_kept(std::uint64_t element) const {
-    const std::uint64_t bit = element / cols_ * padded(cols_) + element % cols_;
+    const bool pads = cols_ % 8 != 0;  // seldom
+    const std::uint64_t bit = pads ? element / cols_ * padded(cols_) + element % cols_ : element;
     return (static_cast<unsigned char>(bits_[bit / 8]) >> bit % 8 & 1U) != 0;
   }
 
