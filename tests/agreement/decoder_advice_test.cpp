@@ -92,5 +92,29 @@ TEST(DecoderAdvice, IsOfTheBetterOfTwoPlacements) {
   EXPECT_EQ(refusal(times, model, placement, 1232), "");
 }
 
+// A wafer of more rows than its cores are is refused with the number that fits: that is one.
+TEST(WaferAdvice, RowsThatDoNotFitAreRefusedWithTheNumberThatDoes) {
+  for_each_draw([&](Random& random) {
+    const std::unique_ptr<Machine> machine = make_wse_machine("drawn");
+    const std::uint32_t columns = upto(random, 700);
+    const std::uint32_t rows = upto(random, 4000);
+    const std::uint32_t cores = columns * rows + upto(random, columns) - 1;
+    machine->set("wafer.cores", std::to_string(cores), "");
+    machine->set("wafer.columns", std::to_string(columns), "");
+    machine->set("wafer.rows", std::to_string(rows + 1), "");
+    std::string said;
+    try {
+      machine->check();
+    } catch (const ParameterError& error) {
+      said = error.what();
+    }
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(said, found, std::regex("set wafer.rows=([0-9]+)"))) << said;
+    machine->set("wafer.rows", found[1], "");
+    EXPECT_NO_THROW(machine->check()) << said;
+    EXPECT_EQ(std::stoul(found[1]), rows) << said;
+  });
+}
+
 }  // namespace
 }  // namespace lacuna::test

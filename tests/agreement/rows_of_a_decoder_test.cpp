@@ -16,6 +16,7 @@
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/temp_file.hpp"
 #include "workloads/generate/transformer.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -110,6 +111,59 @@ TEST(RowsOfADecoder, TakeTheCyclesAndCountersOfTheModelsLayers) {
       add(layers, times.layer_run(decoder_model(drawn.model), block).statistics);
     }
     EXPECT_EQ(rows, layers);
+    ++compared;
+  });
+  EXPECT_GE(2 * compared, draws()) << "too few of them fit into a core";
+}
+
+/// What a layer of a model takes whose product down has these zeros of X, hand-over left out.
+Cycle layer_with_zeros(const WseParams& params, const DrawnDecoder& drawn, const Mask& x) {
+  DecodeTimes times(params, Engine::event);
+  const wse::DecoderModel decoder = decoder_model(drawn.model);
+  wse::DecodeBlock block = times.built({});
+  block.columns = drawn.columns;
+  block.rows = drawn.rows;
+  block.context = drawn.context;
+  block.batch = drawn.batch;
+  block.receives = true;
+  auto zeros = std::make_shared<wse::DecodeZeros>();
+  zeros->name = "down";
+  zeros->skip = true;
+  zeros->inputs.at(static_cast<std::size_t>(wse::Projection::down)) = wse::NonZeros(x);
+  block.zeros = zeros;
+  const RunTotals& run = times.layer_run(decoder, block);
+  return run.stamps.back() - run.stamps.at(1);
+}
+
+// A product with zeros of X takes their tests and what is left of its instructions, as in a model.
+TEST(RowsOfADecoder, LeaveZerosOfTheLastProductsInputOut) {
+  std::uint64_t compared = 0;
+  for_each_draw([&](Random& random) {
+    DrawnDecoder drawn = drawn_decoder(random);
+    drawn.model.layers = 1;
+    const std::unique_ptr<Machine> machine = make_wse_machine("drawn");
+    machine->set("wafer.columns", std::to_string(drawn.columns), "");
+    machine->set("wafer.rows", std::to_string(drawn.rows), "");
+    machine->set("llm.skip", "act", "");
+    TransformerOptions options;
+    options.part = TransformerOptions::Part::decode;
+    options.sequences = drawn.batch;
+    options.context = drawn.context;
+    WorkloadTrace trace = make_transformer(drawn.model, options);
+    LayerOp& down = trace.ops.at(trace.ops.size() - 2);
+    ASSERT_EQ(down.k, drawn.model.ffn);
+    down.x_pattern = "bernoulli";
+    down.x_density = Decimal{1, 1};
+    machine->relate(
+        trace, [](const LayerOp&) { return nullptr; }, 1);
+    if (!trace.ops.front().share.alone.empty()) return;
+    Cycle cycles = 0;
+    for (const LayerOp& op : trace.ops) {
+      ASSERT_NE(op.share.group, nullptr) << op.id;
+      cycles += machine->run(op, nullptr, 1, Execution()).cycles;
+    }
+    const auto& params = static_cast<const WseParams&>(machine->parameters());
+    EXPECT_EQ(cycles, layer_with_zeros(params, drawn, *make_x_mask(down, 1)));
     ++compared;
   });
   EXPECT_GE(2 * compared, draws()) << "too few of them fit into a core";

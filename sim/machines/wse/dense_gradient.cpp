@@ -9,20 +9,10 @@
 #include "sim/machines/wse/streaming.hpp"
 
 namespace lacuna {
-namespace {
-
-bool streams_x(const LayerOp& op) { return op.x_pattern != "dense"; }
-
-}  // namespace
-
-bool is_dense_gradient(const LayerOp& op) {
-  return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
-         (op.fn.empty() || op.fn == "dot");
-}
 
 OpResult run_dense_gradient(const WseParams& params, const LayerOp& op, const Mask* mask,
                             std::uint64_t seed, const Execution& execution) {
-  const bool by_x = streams_x(op);
+  const bool by_x = op.x_pattern != "dense";
   OpResult result = run_kept(params, op, mask, seed, execution, by_x);
   result.mode = word(Mode::dense);
   if (by_x) {
@@ -36,14 +26,9 @@ OpResult run_dense_gradient(const WseParams& params, const LayerOp& op, const Ma
                          "its k along columns"
                        : "W, made on the wafer, has left it before and is streamed in as weights "
                          "are; X lies with its k along columns");
-  OpResult moved = moves_of_dense_gradient(params, op, seed, execution);
+  OpResult moved = run_moves(params, op, mask, seed, execution, by_x);
   if (moved.cycles != 0) put_before(std::move(moved), result);
   return result;
-}
-
-OpResult moves_of_dense_gradient(const WseParams& params, const LayerOp& op, std::uint64_t seed,
-                                 const Execution& execution) {
-  return run_dense_gradient_moves(params, op, seed, execution, streams_x(op));
 }
 
 Cycle least_cycles_of_dense_gradient(const WseParams& params, const LayerOp& op) {

@@ -22,6 +22,7 @@
 #include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
+#include "sim/machines/wse/gradient_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/streaming.hpp"
@@ -324,20 +325,7 @@ class GradientRun {
   std::uint32_t parts_ = 0;
 };
 
-GradientJob gradient_job(const LayerOp& op, const Mask* mask) {
-  GradientJob job;
-  job.m = op.m;
-  job.tokens = op.k;
-  job.n = op.n;
-  job.mask = mask;
-  job.dtype = op.dtype;
-  job.partials = op.partials;
-  return job;
-}
-
 }  // namespace
-
-bool is_sampled_gradient(const LayerOp& op) { return op.op == "sddmm" && op.batch == 1; }
 
 OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* mask,
                       std::uint64_t seed, const Execution& execution) {
@@ -353,16 +341,9 @@ OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* ma
   OpResult result = run.result();
   if (result.units_in_time != nullptr) check_units(*result.units_in_time, result);
   if (op.batch != 1) return repeated(std::move(result), op.batch);
-  OpResult moved = run_gradient_moves(params, op, mask, execution);
+  OpResult moved = run_moves(params, op, mask, seed, execution, false);
   if (moved.cycles != 0) put_before(std::move(moved), result);
   return result;
-}
-
-OpResult run_gradient_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
-                            const Execution& execution) {
-  if (op.sources.empty()) return {};
-  return run_moves_to(params, op, mask, execution,
-                      wse::gradient_layouts(gradient_job(op, mask), streaming_setup(params)));
 }
 
 Cycle least_cycles_of_gradient(const WseParams& params, const LayerOp& op, const Mask* mask) {

@@ -17,10 +17,15 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/gradient_rows.hpp"
+#include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/result.hpp"
+#include "sim/machines/wse/streaming.hpp"
+#include "sim/machines/wse/task_units.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
 #include "sim/machines/wse/view/layer_path.hpp"
 #include "sim/machines/wse/view/layer_series.hpp"
+#include "workloads/mapping/wse/gradient.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -35,22 +40,31 @@ using wse::TaskOutcome;
 /// Without folding every core is simulated; more than so many are not meant.
 constexpr std::uint64_t kMostCoresUnfolded = 262144;
 
-class LayerRun {
+/// The cores of the result: those of a kernel, or all of the wafer.
+std::uint64_t units_of(const WseParams& params, const LayerPlan& plan) {
+  if (!plan.kernel) return params.cores();
+  const wse::TaskProgram& program = plan.stages[0].parts[0];
+  return plan.kernel->copies * program.columns * program.rows;
+}
+
+/// A row as programs of tasks: simulated, counted, compared and recorded.
+class TaskRun {
  public:
-  LayerRun(const WseParams& params, LayerPlan plan, const Execution& execution)
+  TaskRun(const WseParams& params, LayerPlan plan, const Execution& execution)
       : params_(params),
         plan_(std::move(plan)),
         execution_(execution),
-        into_(params, execution, params.cores()) {}
+        units_(units_of(params, plan_)),
+        into_(params, execution, units_) {}
 
   OpResult run() {
-    const bool folds =
-        execution_.fold && !execution_.event_log && !execution_.values && execution_.jitter == 0;
-    if (!folds && units() > kMostCoresUnfolded) {
+    const bool folds = plan_.kernel || (execution_.fold && !execution_.event_log &&
+                                        !execution_.values && execution_.jitter == 0);
+    if (!folds && units_ > kMostCoresUnfolded) {
       throw UnsupportedError(fmt::format(
           "{} cores are too many to simulate one by one (at most {}); set wafer.columns and "
           "wafer.rows lower, or leave out --fold off, --values and --event-log",
-          units(), kMostCoresUnfolded));
+          units_, kMostCoresUnfolded));
     }
     for (LayerStage& stage : plan_.stages) {
       const Cycle cycles = folds ? run_parts(stage) : run_whole(stage);
@@ -65,11 +79,12 @@ class LayerRun {
   }
 
  private:
-  std::uint64_t units() const { return params_.cores(); }
   wse::TaskParams hardware() const { return params_.task_hardware(); }
   wse::RunOptions options() const { return run_options(params_, execution_); }
 
+  std::vector<std::uint64_t> counts_of(const LayerStage& stage) const;
   Cycle run_parts(const LayerStage& stage);
+  void keep_kernel(TaskOutcome& outcome);
   void observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes);
   Cycle run_whole(const LayerStage& stage);
   using Looks = std::map<Cycle, CountsSoFar>;
@@ -80,10 +95,12 @@ class LayerRun {
   void add_units(OpResult& result);
   OpResult finish(bool folded);
   void fill_work();
+  std::string fold_text(bool folded) const;
 
   const WseParams& params_;
   LayerPlan plan_;
   const Execution& execution_;
+  const std::uint64_t units_;
   WaferResult into_;
   wse::TaskStats stats_;
   Cycle cycles_ = 0;
@@ -96,13 +113,22 @@ class LayerRun {
   std::uint64_t used_ = 0;
   CountsSoFar before_;              // what the stages before have counted
   std::vector<WseTaskStage> seen_;  // for --explain
+  KernelStats spans_;               // of a kernel
 };
+
+/// How often each part of a stage is there.
+std::vector<std::uint64_t> TaskRun::counts_of(const LayerStage& stage) const {
+  std::vector<std::uint64_t> count(stage.parts.size(), 0);
+  for (const wse::LayerPlacement& place : stage.places) {
+    count[place.part] += plan_.kernel ? plan_.kernel->copies : 1;
+  }
+  return count;
+}
 
 /// Simulates each distinct part once. Parts share no links, so nothing one does can be seen by
 /// another, and equal programs on equal hardware do the same.
-Cycle LayerRun::run_parts(const LayerStage& stage) {
-  std::vector<std::uint64_t> count(stage.parts.size(), 0);
-  for (const wse::LayerPlacement& place : stage.places) ++count[place.part];
+Cycle TaskRun::run_parts(const LayerStage& stage) {
+  const std::vector<std::uint64_t> count = counts_of(stage);
   std::vector<TaskOutcome> outcomes;
   Cycle cycles = 0;
   std::uint64_t used = 0;
@@ -113,6 +139,7 @@ Cycle LayerRun::run_parts(const LayerStage& stage) {
     simulated += outcomes.back().stepped();
     repeats_ = repeats_ || outcomes.back().simulated != 0;
     used += count[i] * outcomes.back().cores.size();
+    if (plan_.kernel) keep_kernel(outcomes.back());
   }
   observe_slowest(stage, outcomes);
   std::vector<const TaskOutcome*> placed;
@@ -121,14 +148,23 @@ Cycle LayerRun::run_parts(const LayerStage& stage) {
     if (count[i] != 0) placed.push_back(&outcomes[i]);
   }
   stats_.add_limits(placed, stage.times);
-  stats_.add_idle((units() - used) * stage.times, cycles);
+  stats_.add_idle((units_ - used) * stage.times, cycles);
   simulated_ = std::max(simulated_, simulated);
   used_ = std::max(used_, used);
   return cycles;
 }
 
+void TaskRun::keep_kernel(TaskOutcome& outcome) {
+  spans_.add(outcome);
+  const std::uint64_t repeats = plan_.kernel->repeats;
+  spans_.each += (outcome.cycles + repeats / 2) / repeats;
+  spans_.mac_zero += plan_.kernel->zeros;
+  if (execution_.event_log) into_.events(outcome.events);
+  plan_.memory = std::move(outcome.memory);
+}
+
 /// Of the parts of a stage the slowest is explained, where it first lies.
-void LayerRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes) {
+void TaskRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes) {
   if (!execution_.explain || outcomes.empty()) return;
   const auto slowest = std::max_element(
       outcomes.begin(), outcomes.end(),
@@ -141,7 +177,7 @@ void LayerRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOu
                                 place->column));
 }
 
-Cycle LayerRun::run_whole(const LayerStage& stage) {
+Cycle TaskRun::run_whole(const LayerStage& stage) {
   wse::TaskProgram whole = whole_program(stage, params_.wafer);
   std::uint64_t used = 0;
   for (const wse::LayerPlacement& place : stage.places) {
@@ -157,7 +193,7 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
   if (execution_.explain) {
     seen_.push_back(observe_stage(stage.name, whole, outcome, stage.times, 0, 0));
   }
-  simulated_ = units();
+  simulated_ = units_;
   if (carries) plan_.memory = std::move(outcome.memory);
   for (std::uint64_t i = 0; i < stage.times && execution_.event_log; ++i) {
     into_.events(outcome.events, cycles_ + i * outcome.cycles);
@@ -166,8 +202,8 @@ Cycle LayerRun::run_whole(const LayerStage& stage) {
 }
 
 /// What `times` runs of `program` have done at each of `phases`, which ascend.
-void LayerRun::look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
-                       std::uint64_t times, Looks& into) const {
+void TaskRun::look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
+                      std::uint64_t times, Looks& into) const {
   std::map<Cycle, CountsSoFar> seen;
   auto next = phases.begin();
   while (next != phases.end() && *next == 0) ++next;  // nothing has been done
@@ -192,7 +228,7 @@ void LayerRun::look_at(const wse::TaskProgram& program, const std::vector<Cycle>
 
 /// Simulates a stage, which is known to take `cycles`, once more and looks at it where borders of
 /// intervals fall, in whichever of its executions.
-void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
+void TaskRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
   if (cycles == 0) return;
   const Cycle end = cycles_ + cycles * stage.times;
   const Cycle first = (cycles_ / execution_.interval + 1) * execution_.interval;
@@ -203,15 +239,14 @@ void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
   Looks looks;
   if (folds) {
     std::uint64_t used = 0;
-    std::vector<std::uint64_t> count(stage.parts.size(), 0);
-    for (const wse::LayerPlacement& place : stage.places) ++count[place.part];
+    const std::vector<std::uint64_t> count = counts_of(stage);
     for (std::size_t i = 0; i < stage.parts.size(); ++i) {
       look_at(stage.parts[i], phases, count[i], looks);
       used += count[i] * stage.parts[i].rows * stage.parts[i].columns;
     }
     for (const Cycle phase : phases) {
       wse::TaskStats idle;
-      idle.add_idle(units() - used, phase);
+      idle.add_idle(units_ - used, phase);
       add(looks[phase], task_counts(idle), 1);
     }
   } else {
@@ -227,7 +262,7 @@ void LayerRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
 }
 
 /// A stage has been counted: it moved what the stages before had not.
-void LayerRun::add_phase(const std::string& name, Cycle cycles) {
+void TaskRun::add_phase(const std::string& name, Cycle cycles) {
   const std::uint64_t sram = stats_.sram_read_bytes + stats_.sram_write_bytes;
   const std::uint64_t fabric = stats_.router.hops.value() * 4;
   auto found = std::find_if(phases_.begin(), phases_.end(),
@@ -240,21 +275,45 @@ void LayerRun::add_phase(const std::string& name, Cycle cycles) {
   so_far_.fabric_bytes = fabric;
 }
 
-void LayerRun::fill_work() {
+void TaskRun::fill_work() {
   const std::uint64_t formed =
       stats_.core.mac16.value() + stats_.core.mac16_32.value() + stats_.core.mac32.value();
-  into_.products(plan_.mac_algorithmic, plan_.mac_useful);
-  stats_.core.mac_skipped += plan_.mac_algorithmic - plan_.mac_useful;
-  stats_.core.mac_edge += formed - plan_.mac_useful;
-  stats_.add_mean(units());
+  const std::uint64_t zeros = plan_.kernel ? plan_.kernel->zeros : 0;
+  const std::uint64_t useful =
+      plan_.kernel ? formed - plan_.kernel->edge - zeros : plan_.mac_useful;
+  const bool counts = !plan_.kernel || plan_.mac_algorithmic != 0;
+  const std::uint64_t all = counts ? plan_.mac_algorithmic : useful;
+  into_.products(all, useful);
+  stats_.core.mac_skipped += all - useful - zeros;
+  stats_.core.mac_edge += formed - useful - zeros;
+  stats_.add_mean(units_);
   into_.counted(stats_);
+  if (plan_.kernel) into_.group(spans_);
   into_.group(stats_.limits);
+  const bool wide = plan_.kernel && plan_.kernel->wide;
   Peaks& peaks = into_.result.peaks;
-  peaks = core_peaks(params_, params_.simd.fma16, units());
-  peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
+  peaks = core_peaks(params_, wide ? params_.simd.fma32 : params_.simd.fma16, units_);
+  if (!plan_.kernel) peaks.io_bytes_per_cycle = params_.io.gbit / 8.0 / params_.clock;
 }
 
-void LayerRun::add_units(OpResult& result) {
+std::string TaskRun::fold_text(bool folded) const {
+  if (!folded) return "every core is simulated";
+  const char* const lines = ", and of lines that exchange the same words, a few";
+  return fmt::format(
+      "{} of {} cores simulated: parts that exchange no words and do the same, once each{}",
+      simulated_, units_, repeats_ ? lines : "");
+}
+
+void TaskRun::add_units(OpResult& result) {
+  if (plan_.kernel) {
+    const wse::TaskProgram& program = plan_.stages[0].parts[0];
+    result.units_in_time = std::make_shared<UnitSeries>(units_of_tasks(
+        params_, program, cycles_, plan_.kernel->copies, options(), execution_.view));
+    if (!execution_.path) return;
+    const PathWindow window = fitted(*execution_.path, program.columns, program.rows, cycles_);
+    result.units_in_time->path = path_of_tasks(params_, program, window, options());
+    return;
+  }
   LayerUnits units(hardware(), options(), params_.wafer.columns, params_.wafer.rows,
                    step_length(cycles_, execution_.view));
   for (std::size_t i = 0; i < taken_.size(); ++i) units.add(plan_.stages[i], taken_[i]);
@@ -268,7 +327,7 @@ void LayerRun::add_units(OpResult& result) {
   result.units_in_time->loss += fmt::format(" Stages: {} cycles.", stages_);
 }
 
-OpResult LayerRun::finish(bool folded) {
+OpResult TaskRun::finish(bool folded) {
   OpResult& result = into_.result;
   result.cycles = cycles_;
   fill_work();
@@ -278,17 +337,13 @@ OpResult LayerRun::finish(bool folded) {
   into_.memory(plan_.bytes, plan_.limit);
   into_.note("stages", fmt::format("{} cycles", stages_));
   result.phases = std::move(phases_);
-  into_.note("fold",
-             folded
-                 ? fmt::format("{} of {} cores simulated: parts that exchange no words and do "
-                               "the same, once each{}",
-                               simulated_, units(),
-                               repeats_ ? ", and of lines that exchange the same words, a few" : "")
-                 : std::string("every core is simulated"));
+  into_.note("fold", fold_text(folded));
   if (execution_.explain) result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
     wse::sort_events(result.events);
-    into_.event_names(params_.wafer.rows, params_.wafer.columns, 0);
+    const auto& part = plan_.stages[0].parts[0];
+    into_.event_names(plan_.kernel ? part.rows : params_.wafer.rows.value(),
+                      plan_.kernel ? part.columns : params_.wafer.columns.value(), 0);
   }
   if (execution_.values) {
     const wse::LayerComparison compared = plan_.compare(plan_.memory);
@@ -296,7 +351,8 @@ OpResult LayerRun::finish(bool folded) {
   }
   if (execution_.view != 0) add_units(result);
   OpResult taken = into_.take();
-  if (taken.units_in_time != nullptr) check_units(*taken.units_in_time, taken);
+  const bool once = !plan_.kernel || plan_.kernel->copies == 1;
+  if (taken.units_in_time != nullptr && once) check_units(*taken.units_in_time, taken);
   return taken;
 }
 
@@ -337,6 +393,10 @@ void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPla
 
 }  // namespace
 
+OpResult run_task_plan(const WseParams& params, LayerPlan plan, const Execution& execution) {
+  return TaskRun(params, std::move(plan), execution).run();
+}
+
 OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
                              std::uint64_t seed, const Execution& execution) {
   const wse::LayerSetup setup = layer_setup(params);
@@ -350,62 +410,37 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
             plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
                         : wse::function_moves(request, stream),
             plan);
-  OpResult result = LayerRun(params, std::move(plan), execution).run();
+  OpResult result = run_task_plan(params, std::move(plan), execution);
   if (x_mask) result.x_density = x_mask->density();
   return result;
 }
 
-namespace {
-
-/// Runs moves by themselves; they carry no numbers.
-OpResult run_moves(const WseParams& params, const wse::LayerRequest& request, wse::LayerMoves moves,
-                   const Execution& execution) {
+OpResult run_moves(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                   const Execution& execution, bool resident, MoveSide side) {
+  if (op.sources.empty() && side == MoveSide::before) return {};
+  const wse::LayerSetup setup = layer_setup(params);
+  const std::optional<Mask> x_mask = x_mask_of(op, seed);
+  const wse::LayerRequest request{setup, op, mask, seed, false, x_mask ? &*x_mask : nullptr};
+  const wse::StreamSettings stream = stream_settings(params);
+  wse::LayerMoves moves;
+  if (side == MoveSide::after) {
+    moves = wse::resident_result_moves(request, stream);
+  } else if (is_sampled_gradient(op)) {
+    moves = wse::gradient_moves(
+        request, stream, wse::gradient_layouts(gradient_job(op, mask), streaming_setup(params)));
+  } else if (is_dense_gradient(op)) {
+    moves = wse::dense_gradient_moves(request, stream, op.x_pattern != "dense");
+  } else if (resident) {
+    moves = wse::resident_operand_moves(request, stream);
+  } else {
+    moves = wse::product_moves(request, stream);
+  }
   LayerPlan plan;
   add_moves(request, std::move(moves), plan);
   Execution without = execution;
-  without.values = false;
-  without.view = 0;  // what the product itself does is shown
-  return LayerRun(params, std::move(plan), without).run();
-}
-
-}  // namespace
-
-OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
-                           const Execution& execution) {
-  const wse::LayerSetup setup = layer_setup(params);
-  const wse::LayerRequest request{setup, op, mask, 0, false};
-  return run_moves(params, request, wse::product_moves(request, stream_settings(params)),
-                   execution);
-}
-
-OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      const Execution& execution, const wse::GradientLayouts& to) {
-  const wse::LayerSetup setup = layer_setup(params);
-  const wse::LayerRequest request{setup, op, mask, 0, false};
-  return run_moves(params, request, wse::gradient_moves(request, stream_settings(params), to),
-                   execution);
-}
-
-OpResult run_dense_gradient_moves(const WseParams& params, const LayerOp& op, std::uint64_t seed,
-                                  const Execution& execution, bool streams_x) {
-  if (op.sources.empty()) return {};
-  const wse::LayerSetup setup = layer_setup(params);
-  const std::optional<Mask> x_mask = x_mask_of(op, seed);
-  const wse::LayerRequest request{setup, op, nullptr, seed, false, x_mask ? &*x_mask : nullptr};
-  return run_moves(params, request,
-                   wse::dense_gradient_moves(request, stream_settings(params), streams_x),
-                   execution);
-}
-
-OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
-                            const Mask* x_mask, const Execution& execution, MoveSide side) {
-  const wse::LayerSetup setup = layer_setup(params);
-  const wse::LayerRequest request{setup, op, mask, 0, false, x_mask};
-  const wse::StreamSettings stream = stream_settings(params);
-  return run_moves(params, request,
-                   side == MoveSide::before ? wse::resident_operand_moves(request, stream)
-                                            : wse::resident_result_moves(request, stream),
-                   execution);
+  without.values = false;  // they carry no numbers
+  without.view = 0;        // what the row itself does is shown
+  return run_task_plan(params, std::move(plan), without);
 }
 
 std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask) {

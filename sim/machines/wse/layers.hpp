@@ -5,7 +5,7 @@
 
 #include "sim/machines/machine.hpp"
 #include "sim/machines/wse/params.hpp"
-#include "workloads/mapping/wse/layers/feature_layout.hpp"
+#include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna {
 
@@ -14,26 +14,16 @@ namespace lacuna {
 OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
                              std::uint64_t seed, const Execution& execution);
 
-/// Moves the operands of a product with streamed weights from where the rows before left them to
-/// where it takes them. No cycles if they lie there.
-OpResult run_operand_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
-                           const Execution& execution);
+/// Runs what has been planned: stages of programs of tasks, one after the other.
+OpResult run_task_plan(const WseParams& params, wse::LayerPlan plan, const Execution& execution);
 
-/// The same of dY and X of a weight gradient, which takes them at `to`.
-OpResult run_moves_to(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      const Execution& execution, const wse::GradientLayouts& to);
-
-/// The same of the gradient of a dense weight, which streams dY or (`streams_x`) X from outside. Of
-/// zeros of X the move knows from `seed`.
-OpResult run_dense_gradient_moves(const WseParams& params, const LayerOp& op, std::uint64_t seed,
-                                  const Execution& execution, bool streams_x);
-
-/// The same of a product with resident weights: X to the top of its columns before it, its result
-/// to where one with streamed weights leaves it after it. `x_mask` says what of X is not zero,
-/// where that is known: features are dealt by it as the product deals them.
+/// Moves the operands of a product with weights, streamed or `resident`, or of the gradient of
+/// weights from where the rows before left them to where it takes them; or its result from where
+/// resident weights leave it to where streamed ones do. Of zeros of X it knows from `seed`. No
+/// cycles if all lies there, or if nothing is known of it.
 enum class MoveSide { before, after };
-OpResult run_resident_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
-                            const Mask* x_mask, const Execution& execution, MoveSide side);
+OpResult run_moves(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                   const Execution& execution, bool resident, MoveSide side = MoveSide::before);
 
 /// Bytes that the fullest core needs for an operation by itself; 0 if it cannot be planned.
 std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask);

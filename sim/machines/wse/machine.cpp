@@ -20,6 +20,7 @@
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
+#include "sim/machines/wse/gradient_rows.hpp"
 #include "sim/machines/wse/inference/decoder_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
@@ -192,8 +193,7 @@ std::vector<std::string> WseMachine::slow_settings() const {
   return settings;
 }
 
-void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
-                        std::uint64_t /*seed*/) const {
+void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const {
   find_sources(workload);
   const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
                                   [](const LayerOp& op) { return !op.depends_on.empty(); });
@@ -217,7 +217,7 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
       op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
       op.share.result_taken = false;
     }
-    group_decoder_rows(params_, workload, mask_of);
+    group_decoder_rows(params_, workload, mask_of, seed);
   };
   share();
   const bool grouped = std::any_of(workload.ops.begin(), workload.ops.end(),
@@ -273,11 +273,8 @@ std::unique_ptr<Machine> WseMachine::taking_from(const std::vector<const Machine
 
 Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
   if (op.sources.empty()) return 0;
-  if (is_sampled_gradient(op)) return run_gradient_moves(params_, op, mask, {}).cycles;
-  if (is_dense_gradient(op)) return moves_of_dense_gradient(params_, op, seed, {}).cycles;
   const bool resident = wse::residency_of(op) == Residency::resident;
-  return resident ? moves_to_resident(params_, op, mask, seed, {}).cycles
-                  : run_operand_moves(params_, op, mask, {}).cycles;
+  return run_moves(params_, op, mask, seed, {}, resident).cycles;
 }
 
 std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) const {

@@ -164,7 +164,7 @@ class WeightsRun {
     if (resident) {
       add_moves(result);
     } else if (!op_.sources.empty()) {
-      OpResult moved = run_operand_moves(params_, op_, mask_, execution_);
+      OpResult moved = run_moves(params_, op_, mask_, seed_, execution_, false);
       if (moved.cycles != 0) put_before(std::move(moved), result);
     }
     return result;
@@ -183,11 +183,10 @@ class WeightsRun {
 
   /// Of X to the top of its columns, and of the result to where streamed weights leave it.
   void add_moves(OpResult& result) const {
-    OpResult taken = moves_to_resident(params_, op_, mask_, seed_, execution_);
+    OpResult taken = run_moves(params_, op_, mask_, seed_, execution_, true);
     if (taken.cycles != 0) put_before(std::move(taken), result);
     if (op_.share.result_taken) {
-      OpResult moved =
-          run_resident_moves(params_, op_, mask_, nullptr, execution_, MoveSide::after);
+      OpResult moved = run_moves(params_, op_, mask_, seed_, execution_, true, MoveSide::after);
       if (moved.cycles != 0) put_after(std::move(moved), result);
     }
   }
@@ -438,15 +437,6 @@ OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, 
   if (sample != nullptr) sample->cycles = known->second.sampled;
   if (sample != nullptr) sample->fullest = known->second.fullest;
   return known->second.result;
-}
-
-OpResult moves_to_resident(const WseParams& params, const LayerOp& op, const Mask* mask,
-                           std::uint64_t seed, const Execution& execution) {
-  if (op.sources.empty()) return {};
-  LayerOp seeded = op;
-  seeded.seed = seed;
-  const std::optional<Mask> x = make_x_mask(seeded, seed);
-  return run_resident_moves(params, op, mask, x ? &*x : nullptr, execution, MoveSide::before);
 }
 
 void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of,

@@ -28,10 +28,6 @@ void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf&
 OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
                   const Execution& execution, bool resident, RowSample* sample = nullptr);
 
-/// Moves X to where a product with resident weights takes it, as far as it lies elsewhere.
-OpResult moves_to_resident(const WseParams& params, const LayerOp& op, const Mask* mask,
-                           std::uint64_t seed, const Execution& execution);
-
 /// Runs a product with weights where its row asks for them, or, if that is left open and they may
 /// stay, where it is faster; the way of its operands to and from there included, as far as it is
 /// known. Says which in a remark.

@@ -6,6 +6,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
+#include "sim/machines/wse/gradient_rows.hpp"
 #include "sim/machines/wse/inference/decoder_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/residency.hpp"

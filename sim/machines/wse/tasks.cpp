@@ -6,22 +6,13 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/simulate.hpp"
-#include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/statistics.hpp"
-#include "sim/machines/wse/counts.hpp"
-#include "sim/machines/wse/explain_tasks.hpp"
-#include "sim/machines/wse/kernel_stats.hpp"
-#include "sim/machines/wse/result.hpp"
-#include "sim/machines/wse/task_units.hpp"
-#include "sim/machines/wse/view/critical_path.hpp"
+#include "sim/machines/wse/layers.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
@@ -35,7 +26,6 @@ using wse::CollectiveOp;
 using wse::Element;
 using wse::ReducePattern;
 using wse::TaskKernel;
-using wse::TaskOutcome;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw UnsupportedError("a wafer cannot run " + what);
@@ -61,8 +51,7 @@ Element element_of(const LayerOp& op) {
 /// An operation as tasks: its kernel, and how to count the elements of its result that are wrong.
 struct Prepared {
   TaskKernel kernel;
-  bool carries_values = false;
-  std::function<ValueCheck(const TaskOutcome&)> check;
+  std::function<wse::LayerComparison(const wse::WaferMemory&)> check;
 };
 
 class TaskOperation {
@@ -89,10 +78,6 @@ class TaskOperation {
   void require_rectangle(std::uint64_t columns, std::uint64_t rows) const;
   /// Before a plan is made, whose addresses hold only what fits.
   void require_memory(const std::string& what, std::uint64_t bytes) const;
-  void fill(const TaskKernel& kernel, const TaskOutcome& run, WaferResult& into) const;
-  void fill_products(const TaskKernel& kernel, wse::TaskStats& stats, KernelStats& spans,
-                     WaferResult& into) const;
-  void add_units(const TaskKernel& kernel, OpResult& result) const;
 
   const WseParams& params_;
   const LayerOp& op_;
@@ -160,12 +145,11 @@ Prepared TaskOperation::collective() const {
   what.pattern = taken;
   made.kernel.notes.emplace_back("published model",
                                  fmt::format("{:.6g} cycles", wse::model_cycles(what)));
-  made.carries_values = true;
-  made.check = [what](const TaskOutcome& run) {
-    ValueCheck check;
-    const std::uint64_t cores = what.op == CollectiveOp::reduce ? 1 : run.memory.size();
+  made.check = [what](const wse::WaferMemory& memory) {
+    wse::LayerComparison check;
+    const std::uint64_t cores = what.op == CollectiveOp::reduce ? 1 : memory.size();
     check.compared = cores * what.elements;
-    check.wrong = wse::wrong_elements(what, run.memory);
+    check.wrong = wse::wrong_elements(what, memory);
     return check;
   };
   return made;
@@ -190,11 +174,10 @@ Prepared TaskOperation::spmm() const {
   job.seed = seed_;
   Prepared made;
   made.kernel = wse::plan_spmm(job, params_.kernel, params_.scalar);
-  made.carries_values = true;
   const wse::KernelParams& kernel = params_.kernel;
-  made.check = [job, &kernel](const TaskOutcome& run) {
-    ValueCheck check;
-    check.wrong = wse::wrong_products(job, kernel, run.memory, check.compared);
+  made.check = [job, &kernel](const wse::WaferMemory& memory) {
+    wse::LayerComparison check;
+    check.wrong = wse::wrong_products(job, kernel, memory, check.compared);
     return check;
   };
   return made;
@@ -215,15 +198,13 @@ Prepared TaskOperation::local() const {
   job.values = execution_.values;
   job.seed = seed_;
   made.kernel = wse::plan_local(job, params_.scalar);
-  made.carries_values = true;
-  made.check = [job](const TaskOutcome& run) {
-    ValueCheck check;
-    check.wrong = wse::wrong_local(job, run.memory[0], check.compared);
+  made.check = [job](const wse::WaferMemory& memory) {
+    wse::LayerComparison check;
+    check.wrong = wse::wrong_local(job, memory[0], check.compared);
     return check;
   };
   made.kernel.copies = cores;
   made.kernel.edge = op_.op == "mul" ? 0 : each * cores - all;
-  made.kernel.notes.emplace_back("fold", "one core simulated, the others repeat it");
   return made;
 }
 
@@ -244,10 +225,9 @@ Prepared TaskOperation::gemv() const {
   job.seed = seed_;
   require_memory("a tile of W with its share of x and y", wse::gemv_bytes(job));
   made.kernel = wse::plan_gemv(job, params_.scalar);
-  made.carries_values = true;
-  made.check = [job](const TaskOutcome& run) {
-    ValueCheck check;
-    check.wrong = wse::wrong_gemv(job, run.memory, check.compared);
+  made.check = [job](const wse::WaferMemory& memory) {
+    wse::LayerComparison check;
+    check.wrong = wse::wrong_gemv(job, memory, check.compared);
     return check;
   };
   return made;
@@ -271,11 +251,10 @@ Prepared TaskOperation::stencil() const {
   require_memory(fmt::format("{} points", std::uint64_t{job.width} * job.height),
                  wse::stencil_bytes(job));
   made.kernel = wse::plan_stencil(job, params_.scalar);
-  made.carries_values = true;
-  made.check = [job](const TaskOutcome& run) {
-    ValueCheck check;
-    check.compared = run.memory.size() * job.width * job.height;
-    check.wrong = wse::wrong_points(job, run.memory);
+  made.check = [job](const wse::WaferMemory& memory) {
+    wse::LayerComparison check;
+    check.compared = memory.size() * job.width * job.height;
+    check.wrong = wse::wrong_points(job, memory);
     return check;
   };
   return made;
@@ -295,11 +274,10 @@ Prepared TaskOperation::dense() const {
   job.seed = seed_;
   Prepared made;
   made.kernel = wse::plan_dense_mesh(job, params_.scalar);
-  made.carries_values = true;
-  made.check = [job](const TaskOutcome& run) {
-    ValueCheck check;
+  made.check = [job](const wse::WaferMemory& memory) {
+    wse::LayerComparison check;
     check.compared = std::uint64_t{job.m} * job.n;
-    check.wrong = wse::wrong_dense(job, run.memory);
+    check.wrong = wse::wrong_dense(job, memory);
     return check;
   };
   return made;
@@ -316,94 +294,21 @@ Prepared TaskOperation::prepare() const {
   return collective();
 }
 
-/// What was useful of the products formed, and what the others were for.
-void TaskOperation::fill_products(const TaskKernel& kernel, wse::TaskStats& stats,
-                                  KernelStats& spans, WaferResult& into) const {
-  const std::uint64_t formed =
-      stats.core.mac16.value() + stats.core.mac16_32.value() + stats.core.mac32.value();
-  const std::uint64_t zeros = kernel.zeros * kernel.copies;
-  const std::uint64_t useful = formed - kernel.edge - zeros;
-  const bool product = op_.op == "gemm" || op_.op == "spmm";
-  const std::uint64_t all = product ? std::uint64_t{op_.m} * op_.k * op_.n : useful;
-  into.products(all, useful);
-  stats.core.mac_edge += kernel.edge;
-  spans.mac_zero += zeros;
-  stats.core.mac_skipped += all - useful - zeros;
-}
-
-void TaskOperation::fill(const TaskKernel& kernel, const TaskOutcome& run,
-                         WaferResult& into) const {
-  wse::TaskStats stats;
-  stats.add(run, kernel.copies, run.cycles);
-  stats.add_limits({&run}, 1);
-  stats.add_mean(run.cores.size() * kernel.copies);
-  KernelStats spans;
-  spans.add(run);
-  const std::uint64_t repeats = op_.op == "gemv" ? params_.kernel.gemv_repeats.value() : 1;
-  spans.each += (run.cycles + repeats / 2) / repeats;
-  into.result.cycles = run.cycles;
-  fill_products(kernel, stats, spans, into);
-  const bool wide = op_.dtype == DType::fp32;
-  into.result.peaks =
-      core_peaks(params_, wide ? params_.simd.fma32 : params_.simd.fma16, into.result.units);
-  into.counted(stats);
-  into.group(spans);
-  into.group(stats.limits);
-  into.note("rectangle", fmt::format("{} columns x {} rows of cores, {} simulated",
-                                     kernel.program.columns * kernel.copies, kernel.program.rows,
-                                     run.stepped()));
-  if (run.simulated != 0) {
-    into.note("fold", fmt::format("{} of {} cores simulated: the others are in rows or columns "
-                                  "that exchange the same words in the same cycles",
-                                  run.stepped(), run.cores.size()));
-  }
-  into.memory(kernel.bytes, memory_bytes());
-  for (const auto& [key, text] : kernel.notes) into.note(key, text);
-  into.one_phase(op_.op);
-}
-
-void TaskOperation::add_units(const TaskKernel& kernel, OpResult& result) const {
-  const wse::TaskProgram& program = kernel.program;
-  const wse::RunOptions options = run_options(params_, execution_);
-  result.units_in_time = std::make_shared<UnitSeries>(
-      units_of_tasks(params_, program, result.cycles, kernel.copies, options, execution_.view));
-  if (kernel.copies == 1) check_units(*result.units_in_time, result);
-  if (!execution_.path) return;
-  const PathWindow window = fitted(*execution_.path, program.columns, program.rows, result.cycles);
-  result.units_in_time->path = path_of_tasks(params_, program, window, options);
-}
-
 OpResult TaskOperation::run() const {
-  const Prepared made = prepare();
-  if (execution_.values && !made.carries_values) {
-    refuse(fmt::format("op '{}' with --values", op_.op));
-  }
-  const TaskKernel& kernel = made.kernel;
-  const std::uint64_t cores =
-      std::uint64_t{kernel.program.columns} * kernel.program.rows * kernel.copies;
-  WaferResult into(params_, execution_, cores);
-  wse::RunOptions options = run_options(params_, execution_);
-  if (execution_.interval != 0) {
-    options.first_look = execution_.interval;
-    options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
-      wse::TaskStats stats;
-      stats.add(so_far, kernel.copies, at);
-      into.border(at, task_counts(stats));
-      return at + execution_.interval;
-    };
-  }
-  const TaskOutcome run = wse::simulate(params_.task_hardware(), kernel.program, options);
-  fill(kernel, run, into);
-  if (execution_.view != 0) add_units(kernel, into.result);
-  if (execution_.event_log) {
-    into.events(run.events);
-    into.event_names(kernel.program.rows, kernel.program.columns, 0);
-  }
-  if (execution_.explain) {
-    into.result.explanation = explain_tasks({observe_stage(op_.op, kernel.program, run, 1, 0, 0)});
-  }
-  if (execution_.values) into.result.values = made.check(run);
-  return into.take();
+  Prepared made = prepare();
+  TaskKernel& kernel = made.kernel;
+  const bool product = op_.op == "gemm" || op_.op == "spmm";
+  wse::LayerPlan plan;
+  plan.bytes = kernel.bytes;
+  plan.limit = memory_bytes();
+  plan.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : 0;
+  plan.notes = std::move(kernel.notes);
+  plan.kernel = wse::KernelPlan{kernel.copies, kernel.edge, kernel.zeros * kernel.copies};
+  if (op_.op == "gemv") plan.kernel->repeats = params_.kernel.gemv_repeats;
+  plan.kernel->wide = op_.dtype == DType::fp32;
+  plan.stages.push_back({op_.op, {std::move(kernel.program)}, {{0, 0, 0}}});
+  plan.compare = std::move(made.check);
+  return run_task_plan(params_, std::move(plan), execution_);
 }
 
 }  // namespace

@@ -14,8 +14,6 @@
 namespace lacuna::wse {
 namespace {
 
-using Direction = CoreLine::Direction;
-
 const LayerSetup kSetup;  // 8 cycles to start a move of two descriptors
 
 Cycle cycles_of(const std::vector<LineVector>& vectors, std::uint32_t cores) {

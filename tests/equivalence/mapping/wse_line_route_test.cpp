@@ -13,8 +13,6 @@
 namespace lacuna::wse {
 namespace {
 
-using Direction = CoreLine::Direction;
-
 const LayerSetup kRouteSetup;  // 8 cycles to start a move of two descriptors
 
 std::optional<TaskProgram> routed(const std::vector<LineVector>& vectors, std::uint32_t cores,

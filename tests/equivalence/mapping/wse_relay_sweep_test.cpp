@@ -52,8 +52,7 @@ LineMove random_move(Random& random) {
     vector.length = in(random, 1, in(random, 0, 3) == 0 ? 60 : 9);
     vector.from_at = vector.to_at = 64 * in(random, 0, 20);
   }
-  const auto direction =
-      in(random, 0, 1) == 0 ? CoreLine::Direction::rows : CoreLine::Direction::columns;
+  const auto direction = in(random, 0, 1) == 0 ? Direction::rows : Direction::columns;
   const Element element = in(random, 0, 2) == 0 ? Element::fp32 : Element::fp16;
   LayerSetup setup;
   setup.costs.vec.setup_use = in(random, 0, 7);
@@ -159,8 +158,7 @@ TEST(RelaySweep, WhatItTakesItGetsRightAndTheRestItRefuses) {
 
 /// A line of three on which core 0 sends `words` numbers to core 2.
 TaskProgram two_links(std::uint32_t words) {
-  return *move_along({{0, 2, words, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp32,
-                     LayerSetup())
+  return *move_along({{0, 2, words, 0, 0}}, 3, Direction::columns, Element::fp32, LayerSetup())
               .ahead;
 }
 
@@ -185,8 +183,8 @@ TEST(RelaySweep, AWordIsPassedOnSixCyclesAfterItIsSent) {
 // instruction, passes on those of core 0, which has sent words until nothing had room: six in the
 // queue to the router, three on the ramp, two at the next router and seven at core 1, 18 in all.
 TEST(RelaySweep, AWordWithoutRoomWaitsInTheCoreThatSendsIt) {
-  const LineMove move = move_along({{0, 2, 30, 0, 0}, {1, 2, 40, 0, 30}}, 3,
-                                   CoreLine::Direction::columns, Element::fp32, LayerSetup());
+  const LineMove move = move_along({{0, 2, 30, 0, 0}, {1, 2, 40, 0, 30}}, 3, Direction::columns,
+                                   Element::fp32, LayerSetup());
   const auto outcome = sweep_relays(TaskParams(), *move.ahead);
   ASSERT_TRUE(outcome);
   // The first word of core 0 leaves core 1 in cycle 56. There is room in its queue in 57, where
@@ -212,8 +210,7 @@ TEST(RelaySweep, WhatIsNoRelayIsLeftToTheUnits) {
   TaskParams wide;
   wide.core.fabric_words_per_issue = 2;
   TaskProgram halves =
-      *move_along({{0, 2, 8, 0, 0}}, 3, CoreLine::Direction::columns, Element::fp16, LayerSetup())
-           .ahead;
+      *move_along({{0, 2, 8, 0, 0}}, 3, Direction::columns, Element::fp16, LayerSetup()).ahead;
   EXPECT_FALSE(sweep_relays(wide, halves));
   TaskProgram beside = two_links(3);
   beside.cores[0].tasks[0].steps.back().vector.thread = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/wse/inference/prefill_values.hpp"
+#include "tests/support/wse/prefill_values.hpp"
 
 #include <gtest/gtest.h>
 

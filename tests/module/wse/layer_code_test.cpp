@@ -6,56 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "models/wse/simulate.hpp"
 #include "sim/machines/machine.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna::wse {
 namespace {
-
-/// A line of cores that adds up a vector of `words`, and nothing else.
-TaskProgram reduce_line(std::uint32_t cores, std::uint64_t words, bool back) {
-  const CoreLine line(cores, CoreLine::Direction::columns, RouterParams());
-  TaskProgram program;
-  program.columns = cores;
-  program.rows = 1;
-  CodeCosts free;
-  free.vec.setup_descriptor = free.vec.setup_use = free.vec.setup_next = 0;
-  const InferenceParams functions;
-  for (std::uint32_t c = 0; c < cores; ++c) {
-    CoreCode code(free, functions);
-    line.reduce(c, VectorOp::add, Element::fp32, 0, words, code);
-    if (back) line.broadcast(c, Element::fp32, 0, words, code);
-    add_line_core(line, c, std::move(code), program);
-  }
-  return program;
-}
-
-Cycle cycles_of(const TaskProgram& program) {
-  return simulate(TaskParams(), program, RunOptions()).cycles;
-}
-
-// A step of a chain takes 2 T_R + 2 = 6 cycles: into the output queue, up the ramp (2), a hop (1),
-// down the ramp (2), and the next beat one later than the word was sent on. Of three cores the last
-// begins in cycle 0, so the first has its word in cycle 12, and the four words after one another.
-TEST(LayerLine, AChainTakesSixCyclesForEachCoreAndOneForEachWord) {
-  EXPECT_EQ(cycles_of(reduce_line(3, 1, false)), 13U);
-  EXPECT_EQ(cycles_of(reduce_line(3, 4, false)), 16U);
-}
-
-// The first core begins to send when its sum is whole: one cycle to retire, then as in a chain, but
-// routers pass the word on without the cores: 1 + 2 + 2 hops + 2 to the last core, whose beat ends
-// one later. After 13 cycles that is 13 + 0 + 7 + 1.
-TEST(LayerLine, TheSumComesBackOverAllRoutersAtOneHopEach) {
-  EXPECT_EQ(cycles_of(reduce_line(3, 1, true)), 21U);
-}
-
-TEST(LayerLine, ManyCoresAddUpInGroups) {
-  // A chain of 100 would take 99 x 6 cycles; ten groups take 9 x 6 and 9 x (5 + 10).
-  EXPECT_EQ(best_group(100, RouterParams()), 10U);
-  EXPECT_LT(cycles_of(reduce_line(100, 1, false)), 200U);
-}
 
 OpResult run_row(const LayerOp& op, const char* columns, const char* rows) {
   const std::unique_ptr<Machine> machine = make_wse_machine("test");
@@ -104,19 +59,19 @@ TEST(LayerEltwise, GradientsAreDealtToAllCoresAndActivationsToThoseOfTheirToken)
 }
 
 // Two tokens of four scores on one core; an instruction starts with a cycle a descriptor and 4 + 2,
-// and an operand that is the result has none of its own. The maximum of each: the first two scores
-// are copied, 8 + 1, the other six compared, one in a cycle, 8 + 6; those of the second and the
-// fourth feature lie at 4 and 6 modulo eight, as the maxima they are compared with, and wait a
-// cycle each:
+// and an operand that is the result has none of its own. The maximum of each: two are set to the
+// least there is, 7 + 1, and all scores compared with them, one in a cycle, 8 + 8; those of the
+// second and the fourth feature lie at 4 and 6 modulo eight, as the maxima they are compared with,
+// and wait a cycle each:
 // 4. Less the maximum: 9 + 2 for eight elements, four a beat. Twice: times a large number, 7 + 2,
 // and at least -1, 7 + 8. Times the scores, 8 + 2, and times -1, 7 + 2.
-// 9 + 18 + 11 + 2 x 24 + 10 + 9.
+// 8 + 20 + 11 + 2 x 24 + 10 + 9.
 TEST(LayerTakeMax, IsAMaximumAndSevenInstructionsOverAllScores) {
   LayerOp op;
   op.op = "take_max";
   op.m = 2;
   op.n = 4;
-  EXPECT_EQ(run_row(op, "1", "1").cycles, 105U);
+  EXPECT_EQ(run_row(op, "1", "1").cycles, 106U);
 }
 
 LayerOp embed(const char* fn, std::uint32_t m, std::uint32_t k, std::uint32_t n) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/support/wse/decode_bench.hpp"
-#include "workloads/mapping/wse/inference/prefill_values.hpp"
+#include "tests/support/wse/prefill_values.hpp"
 
 namespace lacuna::wse {
 

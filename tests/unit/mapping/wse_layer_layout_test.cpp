@@ -4,7 +4,6 @@
 #include <set>
 
 #include "workloads/mapping/wse/layers/layout.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/ring.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 
@@ -65,10 +64,12 @@ TEST(LayerTensor, EveryElementLiesAtOnePlace) {
 // than what it sends.
 TEST(CoreRing, AWordNeverMeetsAnotherOfItsColorOnALink) {
   for (std::uint32_t cores = 2; cores < 12; ++cores) {
-    const CoreRing ring(cores, CoreLine::Direction::columns);
+    const CoreRing ring(cores, Direction::columns);
     for (std::uint32_t core = 0; core < cores; ++core) {
-      SwitchedRouter router;
-      ring.add_routes(core, router);
+      TaskBuilder builder(1, 1);
+      ring.route(builder, 0, core);
+      const TaskProgram program = std::move(builder).finish();
+      const SwitchedRouter& router = program.routers[0];
       std::set<std::pair<Color, PortSet>> out;
       for (const SwitchedRoute& route : router.routes) {
         EXPECT_TRUE(out.emplace(route.color, route.to).second)
@@ -79,12 +80,16 @@ TEST(CoreRing, AWordNeverMeetsAnotherOfItsColorOnALink) {
   }
 }
 
-TEST(CoreLine, EachLinkCarriesAColorInOneDirectionOnly) {
+TEST(LineSums, EachLinkCarriesAColorInOneDirectionOnly) {
   for (std::uint32_t cores = 2; cores < 40; ++cores) {
-    const CoreLine line(cores, CoreLine::Direction::rows, RouterParams());
+    const LineSums line(cores, LineSums::usual_groups(cores), 0);
+    TaskBuilder builder(1, cores);
+    line.route(
+        builder, [](std::uint32_t core) { return std::size_t{core}; }, Direction::rows);
+    const TaskProgram program = std::move(builder).finish();
     for (std::uint32_t core = 0; core < cores; ++core) {
       std::set<std::pair<Color, Port>> from;
-      for (const SwitchedRoute& route : line.router(core).routes) {
+      for (const SwitchedRoute& route : program.routers[program.router_of[core]].routes) {
         EXPECT_TRUE(from.emplace(route.color, route.from).second) << cores << " " << core;
       }
     }

@@ -50,13 +50,15 @@ class ShiftCoder {
     thread_.fill(kNoThread);
   }
 
-  bool code(const CoreProgram& program) {
+  bool code(const CoreProgram& program, const std::vector<Routine>& routines) {
     if (!program.fifos.empty() || program.tasks.size() > 1) return false;
     if (!program.tasks.empty()) {
       const Task& task = program.tasks.front();
       if (task.kind != Task::Kind::local || !task.active || task.blocked) return false;
       for (const Step& step : task.steps) {
-        if (step.kind != Step::Kind::vector || !add(step.vector)) return false;
+        const bool calls = step.kind == Step::Kind::call;
+        if (!calls && (step.kind != Step::Kind::vector || !add(step.vector))) return false;
+        if (calls && !add_all(routines[step.routine])) return false;
       }
     }
     const bool acts = std::any_of(result.ops.begin(), result.ops.end(),
@@ -80,6 +82,11 @@ class ShiftCoder {
   ShiftCode result;
 
  private:
+  bool add_all(const Routine& routine) {
+    return std::all_of(routine.begin(), routine.end(),
+                       [this](const Instruction& what) { return add(what); });
+  }
+
   bool add(const Instruction& what) {
     if (what.activates != kNoTask || what.unblocks != kNoTask) return false;
     if (what.thread == kMainThread) return what.length == 0 || add_main(what);
@@ -351,7 +358,9 @@ class ShiftFinder {
       result.code_of.push_back(found->second);
       if (!is_new) continue;
       ShiftCoder coder(params_, ends_[core], result.streams);
-      if (!coder.code(program_.cores[program]) || !coder.in_order()) return false;
+      if (!coder.code(program_.cores[program], program_.routines) || !coder.in_order()) {
+        return false;
+      }
       result.codes.push_back(std::move(coder.result));
     }
     return true;

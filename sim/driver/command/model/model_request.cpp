@@ -167,13 +167,6 @@ std::vector<ServingRequest> requests_of(const std::string& path, std::string& re
   return std::move(file.requests);
 }
 
-constexpr std::uint32_t kEnds = 128;  // columns of head and tail
-
-/// Blocks of the given cores side by side, or above each other, that `cores` have room for.
-std::uint32_t most_blocks(std::uint32_t cores, std::uint32_t ends, std::uint32_t side) {
-  return cores > ends ? (cores - ends) / side : 0;
-}
-
 /// Where nothing is said, the blocks of the published placement that the wafer has room for.
 DecodePlacement placement_of(const Options& options, const WseParams& params) {
   DecodePlacement placement;
@@ -184,10 +177,7 @@ DecodePlacement placement_of(const Options& options, const WseParams& params) {
   if (options.blocks) {
     std::tie(placement.blocks_x, placement.blocks_y) = two_numbers("--blocks", *options.blocks);
   } else {
-    const std::uint32_t across = most_blocks(params.wafer.columns, kEnds, placement.columns);
-    const std::uint32_t down = most_blocks(params.wafer.rows, 0, placement.rows);
-    placement.blocks_x = std::min(placement.blocks_x, std::max(across, 1U));
-    placement.blocks_y = std::min(placement.blocks_y, std::max(down, 1U));
+    placement.fit(params);
   }
   if (options.batch) placement.batch = whole("--batch", *options.batch);
   set_zeros(options, placement);
@@ -196,16 +186,15 @@ DecodePlacement placement_of(const Options& options, const WseParams& params) {
 
 /// OutOfMemoryError if the blocks, and head and tail beside them, are more than the wafer has.
 void check_room(const DecodePlacement& placement, const WseParams& params) {
-  const std::uint64_t columns = std::uint64_t{placement.blocks_x} * placement.columns + kEnds;
+  const std::uint64_t columns = std::uint64_t{placement.blocks_x} * placement.columns + kEndColumns;
   const std::uint64_t rows = std::uint64_t{placement.blocks_y} * placement.rows;
   if (columns <= params.wafer.columns && rows <= params.wafer.rows) return;
+  const auto [across, down] = placement.room(params);
   throw OutOfMemoryError(fmt::format(
       "--blocks {}x{} of {} x {} cores, and {} columns for head and tail, take {} x {} cores; the "
       "wafer has {} x {}: at most {}x{} such blocks",
-      placement.blocks_x, placement.blocks_y, placement.columns, placement.rows, kEnds, columns,
-      rows, params.wafer.columns.value(), params.wafer.rows.value(),
-      most_blocks(params.wafer.columns, kEnds, placement.columns),
-      most_blocks(params.wafer.rows, 0, placement.rows)));
+      placement.blocks_x, placement.blocks_y, placement.columns, placement.rows, kEndColumns,
+      columns, rows, params.wafer.columns.value(), params.wafer.rows.value(), across, down));
 }
 
 std::uint32_t context_of(const Options& options) {

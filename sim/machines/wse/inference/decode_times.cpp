@@ -18,12 +18,21 @@ using wse::DecodePhase;
 
 namespace {
 
-/// Columns of head and tail (EPCC).
-constexpr std::uint32_t kEndColumns = 128;
 /// Rows of these, however low the blocks are.
 constexpr std::uint32_t kEndRows = 256;
 
 }  // namespace
+
+std::pair<std::uint32_t, std::uint32_t> DecodePlacement::room(const WseParams& params) const {
+  const std::uint32_t across = params.wafer.columns;
+  return {(across - std::min(across, kEndColumns)) / columns, params.wafer.rows / rows};
+}
+
+void DecodePlacement::fit(const WseParams& params) {
+  const auto [across, down] = room(params);
+  blocks_x = std::min(blocks_x, std::max(across, 1U));
+  blocks_y = std::min(blocks_y, std::max(down, 1U));
+}
 
 double sum_of(const DecodePhaseTimes& times, DecodePhase first, DecodePhase last) {
   double cycles = 0;

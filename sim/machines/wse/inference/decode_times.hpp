@@ -28,6 +28,9 @@ using DecodePhaseShares = std::map<wse::DecodePhase, wse::CodeShares>;
 /// Of phases `first` to `last`.
 double sum_of(const DecodePhaseTimes& times, wse::DecodePhase first, wse::DecodePhase last);
 
+/// Columns of cores of head and tail, beside the blocks (EPCC).
+inline constexpr std::uint32_t kEndColumns = 128;
+
 /// A model on blocks of cores, all of one size: each row of them either holds whole layers in each
 /// block or, if a core cannot hold that, the attention parts of its layers in its even blocks and
 /// the feed-forward parts in the others.
@@ -46,6 +49,10 @@ struct DecodePlacement {
   bool experts_apart = false;  // see wse::DecodeBlock
 
   std::uint32_t blocks() const { return stages != 0 ? stages : blocks_x * blocks_y; }
+  /// Blocks of such cores that a wafer has room for, across and down.
+  std::pair<std::uint32_t, std::uint32_t> room(const WseParams& params) const;
+  /// No more blocks than there is room for, but one.
+  void fit(const WseParams& params);
 };
 
 /// Bytes of a core of a block.

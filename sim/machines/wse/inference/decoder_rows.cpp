@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "workloads/mapping/wse/inference/decode_values.hpp"
 #include "workloads/mapping/wse/inference/weight_forms.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -42,6 +44,7 @@ struct PlacedRows : RowGroup {
     std::uint64_t begun = 0;   // work of the rows of the same phases before it
     std::uint64_t shared = 0;  // work of all of them
     std::uint64_t before = 0;  // useful products of all rows before it
+    std::optional<double> x_density = {};
   };
   wse::DecoderModel model;
   DecodeBlock block;
@@ -52,10 +55,20 @@ struct PlacedRows : RowGroup {
   std::shared_ptr<KnownRuns> known;
 };
 
-std::uint64_t useful_macs(const LayerOp& op, const Mask* mask) {
+/// `x`: what of X is not zero.
+std::uint64_t useful_macs(const LayerOp& op, const Mask* mask, const std::optional<Mask>& x) {
   if (op.op == "bmm") return std::uint64_t{op.m} * op.k * op.n * op.batch;
   if (!has_weights(op)) return 0;
-  return (mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz()) * op.n;
+  if (!x) return (mask == nullptr ? std::uint64_t{op.m} * op.k : mask->nnz()) * op.n;
+  std::vector<std::uint64_t> outputs(op.k, mask == nullptr ? op.m : 0);  // of each input
+  if (mask != nullptr) {
+    for (const std::uint32_t input : mask->elements().columns) ++outputs[input];
+  }
+  std::uint64_t products = 0;
+  for (std::uint32_t k = 0; k < op.k; ++k) {
+    products += outputs[k] * (x->offsets[k + std::size_t{1}] - x->offsets[k]);
+  }
+  return products;
 }
 
 /// The masks of these rows one below the other, each whole where the row is dense. Nothing if all
@@ -88,10 +101,38 @@ wse::NonZeros joined(const WorkloadTrace& workload, std::initializer_list<std::s
   return any ? wse::NonZeros(all) : wse::NonZeros();
 }
 
-/// The zeros of a layer's weights, as its rows have them; null if there are none.
+/// The zeros of X of the products of a layer; UnsupportedError if its program does not leave them
+/// out.
+void add_inputs(const WseParams& params, const WorkloadTrace& workload, const DecodeRows& layer,
+                std::uint64_t seed, wse::DecodeZeros& zeros) {
+  using Product = DecodeRows::Product;
+  const wse::LlmSkip skip = params.llm.skip;
+  zeros.skip = skip == wse::LlmSkip::act || skip == wse::LlmSkip::both;
+  for (const Product product : {Product::q, Product::k, Product::v, Product::o, Product::gate,
+                                Product::up, Product::down}) {
+    const LayerOp& op = workload.ops[layer.product(product)];
+    const std::optional<Mask> x = make_x_mask(op, seed);
+    if (!x) continue;
+    if (!zeros.skip) {
+      throw UnsupportedError(
+          "x_pattern: a layer's program leaves zeros of X out with llm.skip=act");
+    }
+    if (product != Product::o && product != Product::down) {
+      throw UnsupportedError(
+          "x_pattern: q, k and v, or gate and up, take one X in a layer's program, and each of "
+          "these rows has zeros of its own");
+    }
+    const auto what = product == Product::o ? wse::Projection::o : wse::Projection::down;
+    zeros.inputs.at(static_cast<std::size_t>(what)) = wse::NonZeros(*x);
+    zeros.name += fmt::format(" x{}", zeros_digest(*x));
+  }
+}
+
+/// The zeros of a layer's weights and inputs, as its rows have them; null if there are none.
 std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
                                                  const WorkloadTrace& workload,
                                                  const DecodeRows& layer, const MaskOf& mask_of,
+                                                 std::uint64_t seed,
                                                  const wse::DecodeShape& shape) {
   using Product = DecodeRows::Product;
   const auto row = [&](Product product) { return layer.product(product); };
@@ -102,9 +143,13 @@ std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
       joined(workload, {row(Product::o)}, mask_of, name),
       joined(workload, {row(Product::up), row(Product::gate)}, mask_of, name),
       joined(workload, {row(Product::down)}, mask_of, name)};
-  const auto given = [](const wse::NonZeros& weights) { return weights.given(); };
-  if (std::none_of(zeros->weights.begin(), zeros->weights.end(), given)) return nullptr;
   zeros->name = name;
+  add_inputs(params, workload, layer, seed, *zeros);
+  const auto given = [](const wse::NonZeros& elements) { return elements.given(); };
+  if (std::none_of(zeros->weights.begin(), zeros->weights.end(), given) &&
+      std::none_of(zeros->inputs.begin(), zeros->inputs.end(), given)) {
+    return nullptr;
+  }
   measure_tiles(shape, *zeros);
   const wse::CodeCosts costs{params.core, params.scalar, params.vec, params.task};
   choose_forms(shape, {costs, params.llm, {params.simd, params.mem}}, *zeros);
@@ -114,15 +159,10 @@ std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
 }  // namespace
 
 DecodePlacement usual_placement(const WseParams& params, const wse::DecoderModel& decoder) {
-  constexpr std::uint32_t kEnds = 128;  // columns of head and tail
   DecodePlacement placement;
-  const std::uint32_t columns = params.wafer.columns;
-  const std::uint32_t rows = params.wafer.rows;
-  const std::uint32_t across = columns > kEnds ? (columns - kEnds) / placement.columns : 0;
-  placement.blocks_x = std::clamp(across, 1U, placement.blocks_x);
-  placement.blocks_y = std::clamp(rows / placement.rows, 1U, placement.blocks_y);
-  placement.columns = std::min(placement.columns, columns);
-  placement.rows = std::min(placement.rows, rows);
+  placement.fit(params);
+  placement.columns = std::min(placement.columns, params.wafer.columns.value());
+  placement.rows = std::min(placement.rows, params.wafer.rows.value());
   // a whole number of columns for each key and value head, and pairs of features to rotate
   for (std::uint32_t width = placement.columns; width >= decoder.kv_heads; --width) {
     if (width % decoder.kv_heads != 0) continue;
@@ -138,8 +178,9 @@ namespace {
 /// Groups the rows of a workload's layers.
 class DecoderRows {
  public:
-  DecoderRows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of)
-      : params_(params), workload_(workload), mask_of_(mask_of) {}
+  DecoderRows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of,
+              std::uint64_t seed)
+      : params_(params), workload_(workload), mask_of_(mask_of), seed_(seed) {}
 
   void group(const std::vector<DecodeRows>& layers) {
     const wse::DecoderModel& model = layers.front().model;
@@ -179,7 +220,8 @@ class DecoderRows {
       block.context = layers[i].context;
       block.batch = layers[i].batch;
       block.exponentials = params_.llm.exp_positions;
-      block.zeros = zeros_of(params_, workload_, layers[i], mask_of_, {layers[i].model, block});
+      block.zeros =
+          zeros_of(params_, workload_, layers[i], mask_of_, seed_, {layers[i].model, block});
       const auto [kind, fresh] =
           known.emplace(fmt::format("{} {} {}", block.context, block.batch,
                                     block.zeros == nullptr ? "" : block.zeros->name),
@@ -223,7 +265,9 @@ class DecoderRows {
     for (const DecodeRows::Row& row : layer.rows) {
       if (row.first >= DecodePhase::ffn_norm ? !block.ffn : !block.attention) continue;
       LayerOp& op = workload_.ops[row.number];
-      PlacedRows::Row made{row.first, row.last, row.work, useful_macs(op, mask_of_(op)), 0, 0, 0};
+      const std::optional<Mask> x = make_x_mask(op, seed_);
+      PlacedRows::Row made{row.first, row.last, row.work, useful_macs(op, mask_of_(op), x)};
+      if (x) made.x_density = x->density();
       made.before = group->macs;
       group->macs += made.macs;
       group->rows.push_back(made);
@@ -245,6 +289,7 @@ class DecoderRows {
   const WseParams& params_;
   WorkloadTrace& workload_;
   const MaskOf& mask_of_;
+  std::uint64_t seed_;
   PlacedLayers placed_;
   std::string lies_;
   std::shared_ptr<KnownRuns> known_ = std::make_shared<KnownRuns>();
@@ -368,6 +413,41 @@ std::string phases_text(const PlacedRows::Row& row) {
   return row.first == row.last ? first : first + " to " + word(row.last);
 }
 
+bool is_product(const LayerOp& op) { return op.op == "bmm" || has_weights(op); }
+
+/// What a row's time of the program has counted, and where borders of intervals fall in it.
+void add_row(const WseParams& params, const LayerOp& op, const RowCounts& counts,
+             const RunTotals& run, const PlacedRows::Row& row, const Execution& execution,
+             WaferResult& into) {
+  const Cycle begin = counts.begin(row);
+  const Cycle end = counts.end(row);
+  const CountsSoFar before = counts.at(row, begin);
+  OpResult& result = into.result;
+  result.cycles = end - begin;
+  into.products(is_product(op) ? std::uint64_t{op.m} * op.k * op.n * op.batch : 0, row.macs);
+  CountsSoFar mine = difference(counts.at(row, end), before);
+  std::uint64_t busy = 0;
+  for (StatEntry& entry : mine.statistics) {
+    if (entry.name == "mac_skipped") entry.value = result.mac_algorithmic - result.mac_useful;
+    if (entry.name == "busy_cycles") busy += entry.value;
+  }
+  const auto of = [&](std::uint64_t value) {
+    return counts.share(value, end) - counts.share(value, begin);
+  };
+  into.counted(std::move(mine), of(run.sram_read_bytes), of(run.sram_write_bytes));
+  wse::LimitStats limits("wafer.limits");
+  limits.busiest += std::min(of(run.busiest), result.cycles);
+  limits.multiplies += std::min(of(run.multiplies), result.cycles);
+  limits.mean += busy / params.cores();
+  into.group(limits);
+  result.peaks = core_peaks(params, params.simd.fma16, params.cores());
+  result.peaks.io_bytes_per_cycle = params.io.gbit / 8.0 / params.clock;
+  for (Cycle at = execution.interval; execution.interval != 0 && at < result.cycles;
+       at += execution.interval) {
+    into.border(at, difference(counts.at(row, begin + at), before));
+  }
+}
+
 /// What of a run is recorded on request: all of it that lies in the time of a row.
 class RowRecord {
  public:
@@ -437,7 +517,8 @@ class RowRecord {
 
 }  // namespace
 
-void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of) {
+void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of,
+                        std::uint64_t seed) {
   std::vector<DecodeRows> layers = wse::find_decode_rows(workload);
   const auto other = [&](const DecodeRows& layer) {
     return std::any_of(layer.rows.begin(), layer.rows.end(), [&](const DecodeRows::Row& row) {
@@ -445,7 +526,7 @@ void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const 
     });
   };
   layers.erase(std::remove_if(layers.begin(), layers.end(), other), layers.end());
-  if (!layers.empty()) DecoderRows(params, workload, mask_of).group(layers);
+  if (!layers.empty()) DecoderRows(params, workload, mask_of, seed).group(layers);
 }
 
 OpResult run_decoder_row(const WseParams& params, const LayerOp& op, const Mask* mask,
@@ -457,36 +538,8 @@ OpResult run_decoder_row(const WseParams& params, const LayerOp& op, const Mask*
   DecodeTimes times(params, options, group.known);
   const RunTotals& run = times.layer_run(group.model, group.block);
   const RowCounts counts(params, group, run);
-  const Cycle begin = counts.begin(row);
-  const Cycle end = counts.end(row);
-  const CountsSoFar before = counts.at(row, begin);
   WaferResult into(params, execution, params.cores());
-  OpResult& result = into.result;
-  result.cycles = end - begin;
-  const bool product = op.op == "bmm" || has_weights(op);
-  into.products(product ? std::uint64_t{op.m} * op.k * op.n * op.batch : 0, row.macs);
-  CountsSoFar mine = difference(counts.at(row, end), before);
-  for (StatEntry& entry : mine.statistics) {
-    if (entry.name == "mac_skipped") entry.value = result.mac_algorithmic - result.mac_useful;
-  }
-  const auto of = [&](std::uint64_t value) {
-    return counts.share(value, end) - counts.share(value, begin);
-  };
-  std::uint64_t busy = 0;
-  for (const StatEntry& entry : mine.statistics)
-    busy += entry.name == "busy_cycles" ? entry.value : 0;
-  into.counted(std::move(mine), of(run.sram_read_bytes), of(run.sram_write_bytes));
-  wse::LimitStats limits("wafer.limits");
-  limits.busiest += std::min(of(run.busiest), result.cycles);
-  limits.multiplies += std::min(of(run.multiplies), result.cycles);
-  limits.mean += busy / params.cores();
-  into.group(limits);
-  result.peaks = core_peaks(params, params.simd.fma16, params.cores());
-  result.peaks.io_bytes_per_cycle = params.io.gbit / 8.0 / params.clock;
-  for (Cycle at = execution.interval; execution.interval != 0 && at < result.cycles;
-       at += execution.interval) {
-    into.border(at, difference(counts.at(row, begin + at), before));
-  }
+  add_row(params, op, counts, run, row, execution, into);
   into.rectangle();
   into.note("plan",
             fmt::format("{} of a decoder's layer as one program of {} x {} cores; {}",
@@ -496,13 +549,15 @@ OpResult run_decoder_row(const WseParams& params, const LayerOp& op, const Mask*
                                 "time among its {} rows",
                                 group.rows.size()));
   into.one_phase(phases_text(row));
+  OpResult& result = into.result;
+  result.x_density = row.x_density;
   if (execution.values) result.values.emplace();
   const bool first = op.share.place == 0;
   if (const RowRecord record(params, group, execution); record.wanted(first)) {
     const Cycle from = run.stamps.at(group.block.receives ? 1 : 0);
-    record.add(into, from + begin, from + end, first, seed);
+    record.add(into, from + counts.begin(row), from + counts.end(row), first, seed);
   }
-  if (product) result.mode = word(mask != nullptr ? Mode::static_ : Mode::dense);
+  if (is_product(op)) result.mode = word(mask != nullptr ? Mode::static_ : Mode::dense);
   if (has_weights(op)) result.residency = word(Residency::resident);
   return into.take();
 }

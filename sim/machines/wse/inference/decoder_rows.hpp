@@ -18,7 +18,8 @@ DecodePlacement usual_placement(const WseParams& params, const wse::DecoderModel
 /// weights and caches of all its layers stay in the cores. What no placement can hold, and what is
 /// asked for otherwise by its mode or residency, stays rows; `alone` of a layer's first row says
 /// why.
-void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of);
+void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const MaskOf& mask_of,
+                        std::uint64_t seed);
 
 /// A row of such a group: its phases of the group's program, whose cycles are exact. Its counters
 /// are those of the whole layer, shared by time.

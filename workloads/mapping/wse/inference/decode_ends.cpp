@@ -188,14 +188,9 @@ std::uint64_t DecodeTail::bytes() const { return TailSpace(*this).bytes; }
 
 TaskProgram plan_tail_column(const DecodeTail& tail, const CodeCosts& costs,
                              const InferenceParams& params) {
-  TaskBuilder builder(1, tail.rows);
-  SharedRoutines routines(builder);
   const TailSpace space(tail);
   const LineSums y(tail.rows, LineSums::groups_of(params, tail.rows), 0);
-  y.route(
-      builder, [](std::uint32_t i) { return std::size_t{i}; }, kNorth, kSouth);
-  for (std::uint32_t row = 0; row < tail.rows; ++row) {
-    CoreCode code(costs, params, routines);
+  return plan_line(y, Direction::rows, costs, params, [&](CoreCode& code, std::uint32_t row) {
     write_square_sum(code, space.stats, space.x, tail.d(), Element::fp16, Element::fp32);
     y.write(code, row, {space.stats, 1, Element::fp32});
     write_normalised(
@@ -206,36 +201,26 @@ TaskProgram plan_tail_column(const DecodeTail& tail, const CodeCosts& costs,
     sums.to_all = false;
     y.write(code, row, sums);
     if (row == y.root()) code.scalar(y.colors() * params.route_write);
-    builder.core(row, builder.add(std::move(code).finish()));
-  }
-  return std::move(builder).finish();
+  });
 }
 
 TaskProgram plan_tail_row(const DecodeTail& tail, const CodeCosts& costs,
                           const InferenceParams& params) {
-  TaskBuilder builder(tail.columns, 1);
-  SharedRoutines routines(builder);
   const TailSpace space(tail);
   const ScalarParams& s = costs.scalar;
   const LineSums x(tail.columns, LineSums::groups_of(params, tail.columns), 0);
-  x.route(
-      builder, [](std::uint32_t i) { return std::size_t{i}; }, kWest, kEast);
-  for (std::uint32_t column = 0; column < tail.columns; ++column) {
-    CoreCode code(costs, params, routines);
+  return plan_line(x, Direction::columns, costs, params, [&](CoreCode& code, std::uint32_t column) {
     code.scalar(select_cycles(tail.logits(), tail.top_k, s, params));
     SummedVector lists{space.list, 2 * tail.top_k, Element::fp32};
     lists.to_all = false;
     lists.merge_cycles = tail.top_k * (s.loop + 2 * s.load + s.dependent + s.branch_taken);
     x.write(code, column, lists);
-    if (column == x.root()) {
-      // their exponentials, the sum of these, and the first that a drawn share of it reaches
-      code.vector(VectorOp::exp, Element::fp32, in_memory(space.list), in_memory(space.list),
-                  Operand(), tail.top_k);
-      code.scalar(2 * tail.top_k * (s.loop + s.load + s.dependent));
-    }
-    builder.core(column, builder.add(std::move(code).finish()));
-  }
-  return std::move(builder).finish();
+    if (column != x.root()) return;
+    // their exponentials, the sum of these, and the first that a drawn share of it reaches
+    code.vector(VectorOp::exp, Element::fp32, in_memory(space.list), in_memory(space.list),
+                Operand(), tail.top_k);
+    code.scalar(2 * tail.top_k * (s.loop + s.load + s.dependent));
+  });
 }
 
 }  // namespace lacuna::wse

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -28,45 +29,11 @@ constexpr float kLowest = -65504;
 }  // namespace
 
 const char* word(DecodePhase phase) {
-  switch (phase) {
-    case DecodePhase::receive:
-      return "receive";
-    case DecodePhase::norm:
-      return "norm";
-    case DecodePhase::qkv:
-      return "qkv";
-    case DecodePhase::qknorm_rope:
-      return "qknorm_rope";
-    case DecodePhase::score:
-      return "score";
-    case DecodePhase::softmax_max:
-      return "softmax_max";
-    case DecodePhase::softmax_subtract:
-      return "softmax_subtract";
-    case DecodePhase::softmax_exp:
-      return "softmax_exp";
-    case DecodePhase::softmax_sum:
-      return "softmax_sum";
-    case DecodePhase::pv:
-      return "pv";
-    case DecodePhase::o_proj:
-      return "o_proj";
-    case DecodePhase::residual:
-      return "residual";
-    case DecodePhase::ffn_norm:
-      return "ffn_norm";
-    case DecodePhase::router:
-      return "router";
-    case DecodePhase::up_gate:
-      return "up_gate";
-    case DecodePhase::silu:
-      return "silu";
-    case DecodePhase::down:
-      return "down";
-    case DecodePhase::ffn_residual:
-      return "ffn_residual";
-  }
-  return "?";
+  constexpr std::array<const char*, 18> kWords = {
+      "receive",          "norm",        "qkv",         "qknorm_rope", "score",  "softmax_max",
+      "softmax_subtract", "softmax_exp", "softmax_sum", "pv",          "o_proj", "residual",
+      "ffn_norm",         "router",      "up_gate",     "silu",        "down",   "ffn_residual"};
+  return kWords.at(static_cast<std::size_t>(phase));
 }
 
 std::vector<DecodePhase> decode_phases(const DecodeBlock& block, bool experts) {
@@ -120,11 +87,11 @@ void DecodeLayer::route(TaskBuilder& builder) const {
   const DecodeBlock& block = shape_.block();
   for (std::uint32_t column = 0; column < block.columns; ++column) {
     y_.route(
-        builder, [&](std::uint32_t i) { return builder.place(i, column); }, kNorth, kSouth);
+        builder, [&](std::uint32_t i) { return builder.place(i, column); }, Direction::rows);
   }
   for (std::uint32_t row = 0; row < block.rows; ++row) {
     x_.route(
-        builder, [&](std::uint32_t i) { return builder.place(row, i); }, kWest, kEast);
+        builder, [&](std::uint32_t i) { return builder.place(row, i); }, Direction::columns);
     for (std::uint32_t column = 0; block.receives && column < block.columns; ++column) {
       PortSet to = column == 0 ? PortSet{0} : bit(kRamp);
       if (column + 1 < block.columns) to = static_cast<PortSet>(to | bit(kEast));
@@ -134,7 +101,8 @@ void DecodeLayer::route(TaskBuilder& builder) const {
     if (!block.attention || one_band()) continue;
     for (std::uint32_t first = 0; first < block.columns; first += shape_.band()) {
       band_.route(
-          builder, [&](std::uint32_t i) { return builder.place(row, first + i); }, kWest, kEast);
+          builder, [&](std::uint32_t i) { return builder.place(row, first + i); },
+          Direction::columns);
     }
   }
 }

@@ -29,7 +29,7 @@ bool may_be_in_a_layer(const LayerOp& op) {
   const bool kernel =
       op.mode == Mode::automatic || op.mode == Mode::dense || (weights && op.mode == Mode::static_);
   return op.phase == lacuna::Phase::fwd && op.dtype == DType::fp16 && op.repeat == 1 && kernel &&
-         op.residency != Residency::streamed && op.x_pattern == "dense" &&
+         op.residency != Residency::streamed && (weights || op.x_pattern == "dense") &&
          (op.partials == Partials::automatic || op.partials == Partials::fp32) &&
          (weights || op.pattern.name == "dense");
 }

@@ -36,7 +36,7 @@ struct DecodeRows {
 
 /// All layers of decoders in `trace`: norm, products, norms of heads and rotation, scores, softmax,
 /// values, product, sum; norm, gated unit, sum, in this order and of these dependencies, in fp16
-/// with sums of single precision, dense but for weights of products.
+/// with sums of single precision, dense but for operands of products with weights.
 std::vector<DecodeRows> find_decode_rows(const WorkloadTrace& trace);
 
 }  // namespace lacuna::wse

@@ -85,13 +85,15 @@ void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
   }
 }
 
-void write_tile(CoreCode& code, const SparseTile& job, Element sum) {
+void write_tile(CoreCode& code, const SparseTile& job, Element sum, Element operand) {
+  const unsigned bytes = bytes_of(operand);
+  const Element product = operand == Element::fp32 ? operand : products(sum);
   code.test();
   for (std::uint32_t i = 0; i < job.inputs; ++i) {
     for (std::uint32_t j = 0; j < job.outputs; ++j) {
-      code.stream(products(sum), in_memory(job.sums + bytes_of(sum) * j * job.pitch),
-                  in_memory(job.activations + 2 * i * job.pitch),
-                  cell(job.weights + 2 * (i * job.outputs + j)), job.tokens);
+      code.stream(product, in_memory(job.sums + bytes_of(sum) * j * job.pitch),
+                  in_memory(job.activations + bytes * i * job.pitch),
+                  cell(job.weights + bytes * (i * job.outputs + j)), job.tokens);
     }
   }
 }
@@ -166,19 +168,36 @@ void write_halves(CoreCode& code, std::uint32_t to, std::uint32_t from, std::uin
               in_memory(to), in_memory(from), Operand(), elements);
 }
 
-void write_square_sum(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
-                      std::uint32_t elements, Element from, Element sum) {
-  code.number_op(VectorOp::move, sum, to, number(0));
-  code.vector(VectorOp::fma, from == sum ? sum : products(sum), in_memory(to, 0),
-              in_memory(numbers), in_memory(numbers), elements);
+void write_token_products(CoreCode& code, const TokenRows& rows, std::uint32_t to, std::uint32_t a,
+                          std::optional<std::uint32_t> b, std::uint32_t features, Element from,
+                          Element sum) {
+  const Element product = from == sum ? sum : products(sum);
+  const auto add = [&](const Operand& sums, std::uint32_t first, std::uint32_t elements) {
+    code.vector(VectorOp::fma, product, sums, in_memory(a + first),
+                b ? in_memory(*b + first) : number(1), elements);
+  };
+  if (rows.tokens == 1) {
+    code.number_op(VectorOp::move, sum, to, number(0));
+    return add(in_memory(to, 0), 0, features);
+  }
+  code.move(sum, in_memory(to), number(0), rows.tokens);
+  for (std::uint32_t i = 0; i < features; ++i) {
+    add(in_memory(to), bytes_of(from) * i * rows.pitch, rows.tokens);
+  }
+}
+
+void write_of_tokens(CoreCode& code, const TokenRows& rows, VectorOp op, Element element,
+                     std::uint32_t to, std::uint32_t from, std::uint32_t features, float first) {
+  code.move(element, in_memory(to), number(first), rows.pitch);
+  code.vector(op, element, rows.each_token(to), in_memory(from), rows.each_token(to),
+              features * rows.pitch);
 }
 
 void write_inverse_rms(CoreCode& code, std::uint32_t stats, std::uint32_t count,
-                       std::uint32_t width, Element sum) {
-  constexpr float kEpsilon = 1e-6F;
+                       std::uint32_t width, Element sum, float epsilon) {
   const Operand at = in_memory(stats);
   code.vector(VectorOp::mul, sum, at, at, number(1.0F / static_cast<float>(width)), count);
-  code.vector(VectorOp::add, sum, at, at, number(kEpsilon), count);
+  code.vector(VectorOp::add, sum, at, at, number(epsilon), count);
   code.vector(VectorOp::rsqrt, sum, at, at, Operand(), count);
 }
 
@@ -264,7 +283,7 @@ std::uint32_t write_silu(CoreCode& code, const GatedUnit& job, Element sum) {
   vector(VectorOp::mul, out, out, in);
   vector(VectorOp::add, out, out, number(0.5F));
   vector(VectorOp::mul, out, out, gate);
-  vector(VectorOp::mul, out, out, in_memory(job.up));
+  if (job.up) vector(VectorOp::mul, out, out, in_memory(*job.up));
   return out.address;
 }
 
@@ -278,7 +297,8 @@ std::uint32_t write_scalar_silu(CoreCode& code, const GatedUnit& job, Element su
     code.number_op(VectorOp::sigmoid, sum, out.address + at, cell(job.gate + at));
     code.number_op(VectorOp::mul, sum, out.address + at, cell(out.address + at),
                    cell(job.gate + at));
-    code.number_op(VectorOp::mul, sum, out.address + at, cell(out.address + at), cell(job.up + at));
+    code.number_op(VectorOp::mul, sum, out.address + at, cell(out.address + at),
+                   cell(*job.up + at));
   }
   return out.address;
 }

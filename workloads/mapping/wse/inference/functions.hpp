@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "workloads/mapping/wse/core_code.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/inference/decode_zeros.hpp"
 
 namespace lacuna::wse {
@@ -55,21 +57,49 @@ struct SparseTile {
   bool whole = true;
   std::vector<std::vector<OutputRun>> runs;
 };
-/// A step without zeros: what the struct says of tests and lists is not used.
-void write_tile(CoreCode& code, const SparseTile& job, Element sum);
+/// A step without zeros, of operands in this type: what the struct says of tests and lists is not
+/// used.
+void write_tile(CoreCode& code, const SparseTile& job, Element sum,
+                Element operand = Element::fp16);
 void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum);
 
 /// Numbers at `to` become those at `from`, halves; nothing if they are the same.
 void write_halves(CoreCode& code, std::uint32_t to, std::uint32_t from, std::uint32_t elements,
                   Element sum);
 
-/// The sum of the squares of `elements` numbers of the type `from`, at `to`.
-void write_square_sum(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
-                      std::uint32_t elements, Element from, Element sum);
+/// Numbers of several tokens: those of a feature side by side, `pitch` elements from a feature to
+/// the next.
+struct TokenRows {
+  std::uint32_t tokens = 1;
+  std::uint32_t pitch = 1;
 
-/// `count` sums of squares of `width` numbers become what normalises them: 1 / rms.
+  /// A number of each token for every feature; one of each feature for every token.
+  Operand each_token(std::uint32_t address) const {
+    return pitch == 1 ? in_memory(address, 0) : around(address, pitch);
+  }
+  Operand each_feature(std::uint32_t address) const {
+    return pitch == 1 ? in_memory(address) : each_for(address, pitch);
+  }
+};
+
+/// For each token the sum over `features` of a * b (or of a), numbers of the type `from`, at `to`.
+void write_token_products(CoreCode& code, const TokenRows& rows, std::uint32_t to, std::uint32_t a,
+                          std::optional<std::uint32_t> b, std::uint32_t features, Element from,
+                          Element sum);
+/// For each token the largest, or the sum, of numbers of this type, beginning with `first`.
+void write_of_tokens(CoreCode& code, const TokenRows& rows, VectorOp op, Element element,
+                     std::uint32_t to, std::uint32_t from, std::uint32_t features, float first);
+
+/// The sum of the squares of `elements` numbers of the type `from`, at `to`.
+inline void write_square_sum(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
+                             std::uint32_t elements, Element from, Element sum) {
+  write_token_products(code, {}, to, numbers, numbers, elements, from, sum);
+}
+
+/// `count` sums of squares of `width` numbers become what normalises them: 1 / rms,
+/// where `epsilon` keeps from dividing by zero.
 void write_inverse_rms(CoreCode& code, std::uint32_t stats, std::uint32_t count,
-                       std::uint32_t width, Element sum);
+                       std::uint32_t width, Element sum, float epsilon = 1e-6F);
 
 /// z = x * gain / rms, once the sum of squares of all cores is at `stats`; numbers of the model's
 /// width. Halves, but for the statistics.
@@ -88,9 +118,10 @@ void write_normalised(CoreCode& code, const Normalised& job, Element sum);
 void write_exp(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t elements,
                Element sum);
 
-/// `to` = SiLU(gate) * up, by an odd polynomial of the sigmoid; `work` has room for three arrays.
+/// SiLU(gate) * up, or SiLU(gate), by an odd polynomial of the sigmoid; `work` has room for three
+/// arrays.
 struct GatedUnit {
-  std::uint32_t up = 0;
+  std::optional<std::uint32_t> up;
   std::uint32_t gate = 0;
   std::uint32_t work = 0;
   std::uint32_t elements = 0;

@@ -89,11 +89,12 @@ void LineSums::route_group(const Laid& laid, std::uint32_t core) const {
   laid.route(core, color(inner.out), kRamp, bit(before ? laid.upper : laid.lower));
 }
 
-/// The result from the root to both ends.
-void LineSums::route_spread(const Laid& laid, std::uint32_t core) const {
-  PortSet to = core == root() ? PortSet{0} : bit(kRamp);
+/// The result from the root towards both ends, as far as cores take it.
+void LineSums::route_spread(const Laid& laid, std::uint32_t core, std::uint32_t takers) const {
+  PortSet to = core == root() || core >= takers ? PortSet{0} : bit(kRamp);
   if (core <= root() && core > 0) to = static_cast<PortSet>(to | bit(laid.lower));
-  if (core >= root() && core + 1 < cores_) to = static_cast<PortSet>(to | bit(laid.upper));
+  if (core >= root() && core + 1 < takers) to = static_cast<PortSet>(to | bit(laid.upper));
+  if (to == 0) return;
   const Port from = core == root() ? kRamp : core < root() ? laid.upper : laid.lower;
   laid.route(core, color(kSpread), from, to);
 }
@@ -113,12 +114,12 @@ void LineSums::route_out(const Laid& laid, std::uint32_t group) const {
 }
 
 void LineSums::route(TaskBuilder& builder, const std::function<std::size_t(std::uint32_t)>& place,
-                     Port lower, Port upper) const {
+                     Direction direction, std::uint32_t takers) const {
   if (cores_ == 1) return;
-  const Laid laid{builder, place, lower, upper};
+  const Laid laid{builder, place, behind_of(direction), ahead_of(direction)};
   for (std::uint32_t core = 0; core < cores_; ++core) {
     route_group(laid, core);
-    route_spread(laid, core);
+    route_spread(laid, core, std::min(takers, cores_));
   }
   for (std::uint32_t group = 0; group < groups_; ++group) route_out(laid, group);
 }
@@ -161,32 +162,46 @@ void LineSums::write(CoreCode& code, std::uint32_t core, const SummedVector& vec
     code.scalar(code.params().sum_step);
     level(code, between(core), vector);
   }
-  if (!vector.to_all) return;
-  code.scalar(code.params().sum_step);
-  const Operand own = in_memory(vector.address);
-  const Operand spread = on_fabric(color(kSpread));
-  if (core == root()) {
-    code.send(color(kSpread), kSpread);
-    code.vector(VectorOp::move, vector.element, spread, own, Operand(), vector.elements);
-  } else {
-    code.take(color(kSpread), kSpread);
-    code.vector(VectorOp::move, vector.element, own, spread, Operand(), vector.elements);
+  if (vector.to_all) {
+    spread(code, core, vector.element, in_memory(vector.address), vector.elements);
   }
+}
+
+void LineSums::spread(CoreCode& code, std::uint32_t core, Element element, const Operand& own,
+                      std::uint32_t elements) const {
+  code.scalar(code.params().sum_step);
+  if (core == root()) {
+    code.send(result(), kSpread);
+    code.move(element, on_fabric(result()), own, elements);
+  } else {
+    code.take(result(), kSpread);
+    code.move(element, own, on_fabric(result()), elements);
+  }
+}
+
+TaskProgram plan_line(const LineSums& line, Direction direction, const CodeCosts& costs,
+                      const InferenceParams& params,
+                      const std::function<void(CoreCode& code, std::uint32_t core)>& write,
+                      std::uint32_t takers) {
+  const bool columns = direction == Direction::columns;
+  TaskBuilder builder(columns ? line.cores() : 1, columns ? 1 : line.cores());
+  line.route(
+      builder, [](std::uint32_t i) { return std::size_t{i}; }, direction, takers);
+  SharedRoutines routines(builder);
+  for (std::uint32_t i = 0; i < line.cores(); ++i) {
+    CoreCode code(costs, params, routines);
+    write(code, i);
+    builder.core(i, builder.share(std::move(code).finish()));
+  }
+  return std::move(builder).finish();
 }
 
 TaskProgram plan_line_sum(const LineSums& line, std::uint32_t elements, const CodeCosts& costs,
                           const InferenceParams& params) {
-  TaskBuilder builder(1, line.cores());
-  line.route(
-      builder, [](std::uint32_t i) { return std::size_t{i}; }, kNorth, kSouth);
-  SharedRoutines routines(builder);
-  for (std::uint32_t i = 0; i < line.cores(); ++i) {
-    CoreCode code(costs, params, routines);
-    line.write(code, i, {0, elements, Element::fp32});
+  return plan_line(line, Direction::rows, costs, params, [&](CoreCode& code, std::uint32_t core) {
+    line.write(code, core, {0, elements, Element::fp32});
     code.stamp();
-    builder.core(i, builder.add(std::move(code).finish()));
-  }
-  return std::move(builder).finish();
+  });
 }
 
 }  // namespace lacuna::wse

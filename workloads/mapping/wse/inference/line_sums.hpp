@@ -6,6 +6,7 @@
 #include <string>
 
 #include "workloads/mapping/wse/core_code.hpp"
+#include "workloads/mapping/wse/direction.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna::wse {
@@ -43,13 +44,19 @@ class LineSums {
   /// Cores with the same word do the same.
   std::string role(std::uint32_t core) const;
 
-  /// Routes of one line: `place` gives its cores in order, `lower` is the port towards the one
-  /// before.
+  /// Routes of one line: `place` gives its cores in order. The first `takers` of them take the
+  /// result.
   void route(TaskBuilder& builder, const std::function<std::size_t(std::uint32_t)>& place,
-             Port lower, Port upper) const;
+             Direction direction, std::uint32_t takers = ~0U) const;
 
   /// Appends what a core does.
   void write(CoreCode& code, std::uint32_t core, const SummedVector& vector) const;
+
+  /// The color of the result, and what a core does with it: the root sends `own`, others take so
+  /// many elements of it there.
+  Color result() const { return color(kSpread); }
+  void spread(CoreCode& code, std::uint32_t core, Element element, const Operand& own,
+              std::uint32_t elements) const;
 
  private:
   /// Colors, counted from the first, on which a core takes and sends; kNone: not at all.
@@ -82,7 +89,7 @@ class LineSums {
     void route(std::uint32_t core, Color color, Port from, PortSet to) const;
   };
   void route_group(const Laid& laid, std::uint32_t core) const;
-  void route_spread(const Laid& laid, std::uint32_t core) const;
+  void route_spread(const Laid& laid, std::uint32_t core, std::uint32_t takers) const;
   void route_out(const Laid& laid, std::uint32_t group) const;
   void level(CoreCode& code, const Level& level, const SummedVector& vector) const;
 
@@ -90,6 +97,12 @@ class LineSums {
   std::uint32_t groups_;
   unsigned first_color_;
 };
+
+/// A line of cores by itself: `write` appends what each of them does.
+TaskProgram plan_line(const LineSums& line, Direction direction, const CodeCosts& costs,
+                      const InferenceParams& params,
+                      const std::function<void(CoreCode& code, std::uint32_t core)>& write,
+                      std::uint32_t takers = ~0U);
 
 /// One sum along a line of cores, from north to south, of `elements` numbers in single precision;
 /// every core stamps its end.

@@ -2,6 +2,7 @@
 #include "workloads/mapping/wse/inference/prefill_parts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -9,50 +10,13 @@
 #include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
+
 const char* word(PrefillPart part) {
-  switch (part) {
-    case PrefillPart::norm:
-      return "norm";
-    case PrefillPart::qkv:
-      return "qkv";
-    case PrefillPart::qk_norm:
-      return "qk_norm";
-    case PrefillPart::rope:
-      return "rope";
-    case PrefillPart::value_skew:
-      return "value_skew";
-    case PrefillPart::clear:
-      return "clear";
-    case PrefillPart::score:
-      return "score";
-    case PrefillPart::mask:
-      return "mask";
-    case PrefillPart::softmax:
-      return "softmax";
-    case PrefillPart::pv:
-      return "pv";
-    case PrefillPart::fold:
-      return "fold";
-    case PrefillPart::context:
-      return "context";
-    case PrefillPart::o_proj:
-      return "o_proj";
-    case PrefillPart::residual:
-      return "residual";
-    case PrefillPart::ffn_norm:
-      return "ffn_norm";
-    case PrefillPart::router:
-      return "router";
-    case PrefillPart::up_gate:
-      return "up_gate";
-    case PrefillPart::silu:
-      return "silu";
-    case PrefillPart::down:
-      return "down";
-    case PrefillPart::ffn_residual:
-      return "ffn_residual";
-  }
-  return "?";
+  constexpr std::array<const char*, 20> kWords = {
+      "norm",     "qkv",     "qk_norm", "rope", "value_skew", "clear",       "score",
+      "mask",     "softmax", "pv",      "fold", "context",    "o_proj",      "residual",
+      "ffn_norm", "router",  "up_gate", "silu", "down",       "ffn_residual"};
+  return kWords.at(static_cast<std::size_t>(part));
 }
 
 PrefillParts::PrefillParts(const PrefillShape& shape, const CodeCosts& costs,
@@ -65,9 +29,9 @@ PrefillParts::PrefillParts(const PrefillShape& shape, const CodeCosts& costs,
       space_(shape),
       sum_(shape.sum()),
       fold_(fold),
-      x_(shape.block().columns, CoreLine::Direction::columns),
-      y_(shape.block().rows, CoreLine::Direction::rows),
-      in_band_(shape.band(), CoreLine::Direction::rows) {
+      x_(shape.block().columns, Direction::columns),
+      y_(shape.block().rows, Direction::rows),
+      in_band_(shape.band(), Direction::rows) {
   if (shape.model().experts.count != 0 && sum_ != Element::fp32) {
     throw UnsupportedError("experts of a prompt with sums in half precision");
   }
@@ -220,16 +184,23 @@ TaskProgram PrefillParts::alone(Write write, const PrefillScope& scope) const {
       });
 }
 
-/// What adds up along columns, or along the band.
+/// What adds up along columns, or along the band, one line below the other.
 TaskProgram PrefillParts::along(const LineSums& line, Write write,
                                 const PrefillScope& scope) const {
   CoreExtent extent = {1, line.cores()};
   if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
-  return plan_lines(
-      line, extent, makers(),
+  return plan_cores(
+      extent, makers(),
+      [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
+        if (row % line.cores() != 0) return;
+        line.route(
+            builder, [&](std::uint32_t i) { return builder.place(row + i, column); },
+            Direction::rows);
+      },
       [&](std::uint32_t row, std::uint32_t column) { return kind(row, column); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
         (this->*write)(code, row, column, scope);
+        code.scalar(line.colors() * params_.route_write);
       });
 }
 
@@ -243,44 +214,18 @@ LineSums PrefillParts::band() const {
   return shape_.model().kv_heads == 1 ? column() : LineSums(shape_.band(), 1, 0);
 }
 
-/// A number for each token, again and again.
-Operand PrefillParts::each_token(std::uint32_t address) const {
-  return shape_.t() == 1 ? in_memory(address, 0) : around(address, shape_.pitch());
-}
-
-/// One for each feature, the same for all tokens.
-Operand PrefillParts::each_feature(std::uint32_t address) const {
-  return shape_.t() == 1 ? in_memory(address) : each_for(address, shape_.pitch());
-}
-
-/// A sum of squares for each token over `features` of them.
-void PrefillParts::square_sums(CoreCode& code, std::uint32_t to, std::uint32_t numbers,
-                               std::uint32_t features, Element from) const {
-  const std::uint32_t t = shape_.t();
-  if (t == 1) {
-    write_square_sum(code, to, numbers, features, from, sum_);
-    return;
-  }
-  const Element element = from == sum_ ? sum_ : products(sum_);
-  const unsigned bytes = from == Element::fp32 ? 4 : 2;
-  code.vector(VectorOp::move, sum_, in_memory(to), number(0), Operand(), t);
-  for (std::uint32_t i = 0; i < features; ++i) {
-    const Operand row = in_memory(numbers + bytes * i * shape_.pitch());
-    code.vector(VectorOp::fma, element, in_memory(to), row, row, t);
-  }
-}
-
 void PrefillParts::write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
                               std::uint32_t gain) const {
   const std::uint32_t t = shape_.t();
   const std::uint32_t all = shape_.d() * shape_.pitch();
-  square_sums(code, space_.stats, space_.x, shape_.d(), Element::fp16);
+  write_token_products(code, rows(), space_.stats, space_.x, space_.x, shape_.d(), Element::fp16,
+                       sum_);
   this->column().write(code, row, {space_.stats, t, sum_});
   write_inverse_rms(code, space_.stats, t, shape_.model().width, sum_);
   write_halves(code, space_.stats16, space_.stats, t, sum_);
   const Operand z = in_memory(tile_of(column));
-  code.vector(VectorOp::mul, Element::fp16, z, in_memory(space_.x), each_feature(gain), all);
-  code.vector(VectorOp::mul, Element::fp16, z, z, each_token(space_.stats16), all);
+  code.vector(VectorOp::mul, Element::fp16, z, in_memory(space_.x), rows().each_feature(gain), all);
+  code.vector(VectorOp::mul, Element::fp16, z, z, rows().each_token(space_.stats16), all);
 }
 
 void PrefillParts::norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
@@ -302,14 +247,16 @@ void PrefillParts::head_norms(CoreCode& code, std::uint32_t row, std::uint32_t,
   const unsigned bytes = bytes_of(sum_);
   const auto piece = [&](std::uint32_t h) { return space_.out + bytes * h * k * pitch; };
   const auto statistic = [&](std::uint32_t h) { return space_.stats + bytes * h * pitch; };
-  for (std::uint32_t h = 0; h < heads; ++h) square_sums(code, statistic(h), piece(h), k, sum_);
+  for (std::uint32_t h = 0; h < heads; ++h) {
+    write_token_products(code, rows(), statistic(h), piece(h), piece(h), k, sum_, sum_);
+  }
   line.write(code, row % line.cores(), {space_.stats, heads * pitch, sum_});
   write_inverse_rms(code, space_.stats, heads * pitch, shape_.model().head_dim, sum_);
   for (std::uint32_t h = 0; h < heads; ++h) {
     const Operand own = in_memory(piece(h));
     const std::uint32_t gain = h + 1 < heads ? space_.q_gain : space_.k_gain;
-    code.vector(VectorOp::mul, sum_, own, own, each_token(statistic(h)), k * pitch);
-    code.vector(VectorOp::mul, sum_, own, own, each_feature(gain), k * pitch);
+    code.vector(VectorOp::mul, sum_, own, own, rows().each_token(statistic(h)), k * pitch);
+    code.vector(VectorOp::mul, sum_, own, own, rows().each_feature(gain), k * pitch);
   }
 }
 
@@ -381,10 +328,8 @@ void PrefillParts::softmax(CoreCode& code, std::uint32_t row, std::uint32_t,
   const std::uint32_t place = row % line.cores();
   const auto combine = [&](VectorOp op, std::uint32_t into, std::uint32_t from, float first) {
     for (std::uint32_t h = 0; h < heads; ++h) {
-      const std::uint32_t at = into + bytes * h * pitch;
-      code.vector(VectorOp::move, sum_, in_memory(at), number(first), Operand(), pitch);
-      code.vector(op, sum_, each_token(at), in_memory(from + bytes * h * of_head), each_token(at),
-                  of_head);
+      write_of_tokens(code, rows(), op, sum_, into + bytes * h * pitch, from + bytes * h * of_head,
+                      shape_.held() * shape_.t(), first);
     }
   };
   combine(VectorOp::max, maxima, space_.scores, -65504);
@@ -398,7 +343,7 @@ void PrefillParts::softmax(CoreCode& code, std::uint32_t row, std::uint32_t,
   }
   for (std::uint32_t h = 0; h < heads; ++h) {
     const Operand scores = in_memory(space_.scores + bytes * h * of_head);
-    code.vector(VectorOp::sub, sum_, scores, scores, each_token(maxima + bytes * h * pitch),
+    code.vector(VectorOp::sub, sum_, scores, scores, rows().each_token(maxima + bytes * h * pitch),
                 of_head);
     code.vector(VectorOp::mul, sum_, scores, scores, number(scale), of_head);
   }
@@ -431,9 +376,9 @@ void PrefillParts::fold_in(CoreCode& code, std::uint32_t, std::uint32_t,
     const std::uint32_t at = bytes * h * piece;
     const std::uint32_t share = space_.scaled + bytes * h * pitch;
     const Operand folded = in_memory(space_.folded + at);
-    code.vector(VectorOp::mul, sum_, folded, folded, each_token(share), piece);
+    code.vector(VectorOp::mul, sum_, folded, folded, rows().each_token(share), piece);
     code.vector(VectorOp::fma, sum_, folded, in_memory(space_.context + at),
-                each_token(share + bytes * numbers), piece);
+                rows().each_token(share + bytes * numbers), piece);
   }
   code.vector(VectorOp::move, sum_, maxima, both, Operand(), numbers);
 }
@@ -447,7 +392,7 @@ void PrefillParts::finish_context(CoreCode& code, std::uint32_t, std::uint32_t c
               heads * pitch);
   for (std::uint32_t h = 0; h < heads; ++h) {
     const Operand own = in_memory(space_.folded + bytes * h * shape_.k() * pitch);
-    code.vector(VectorOp::mul, sum_, own, own, each_token(space_.stats + bytes * h * pitch),
+    code.vector(VectorOp::mul, sum_, own, own, rows().each_token(space_.stats + bytes * h * pitch),
                 shape_.k() * pitch);
   }
   write_halves(code, tile_of(column), space_.folded, shape_.q() * pitch, sum_);
@@ -481,7 +426,7 @@ void PrefillParts::silu(CoreCode& code, std::uint32_t, std::uint32_t column,
     }
     if (shape_.model().experts.count != 0) {
       code.vector(VectorOp::mul, sum_, in_memory(made), in_memory(made),
-                  each_token(space_.shares + bytes * e * pitch), all);
+                  rows().each_token(space_.shares + bytes * e * pitch), all);
     }
     write_halves(code, tile_of(column) + 2 * e * all, made, all, sum_);
   }
@@ -532,14 +477,14 @@ void PrefillParts::choose(CoreCode& code) const {
     const std::uint32_t best = space_.best + bytes * j * pitch;
     const std::uint32_t weight = space_.weight + bytes * j * pitch;
     vector(VectorOp::move, in_memory(best), number(kLeast), Operand(), pitch);
-    vector(VectorOp::max, each_token(best), logits, each_token(best), all);
-    vector(VectorOp::sub, mark, logits, each_token(best), all);
+    vector(VectorOp::max, rows().each_token(best), logits, rows().each_token(best), all);
+    vector(VectorOp::sub, mark, logits, rows().each_token(best), all);
     vector(VectorOp::mul, mark, mark, number(kSharp), all);
     vector(VectorOp::add, mark, mark, number(1), all);
     vector(VectorOp::max, mark, mark, number(0), all);
     vector(VectorOp::sub, in_memory(space_.stats), in_memory(best), in_memory(space_.best), pitch);
     exponential(code, weight, space_.stats, 1);
-    vector(VectorOp::fma, shares, mark, each_token(weight), all);
+    vector(VectorOp::fma, shares, mark, rows().each_token(weight), all);
     if (j + 1 < choices) vector(VectorOp::fma, logits, mark, number(kLeast), all);
   }
   const Operand sum = in_memory(space_.stats);
@@ -548,7 +493,7 @@ void PrefillParts::choose(CoreCode& code) const {
     vector(VectorOp::add, sum, sum, in_memory(space_.weight + bytes * j * pitch), pitch);
   }
   vector(VectorOp::divide, sum, number(1), sum, pitch);
-  vector(VectorOp::mul, shares, shares, each_token(space_.stats), all);
+  vector(VectorOp::mul, shares, shares, rows().each_token(space_.stats), all);
 }
 
 }  // namespace lacuna::wse

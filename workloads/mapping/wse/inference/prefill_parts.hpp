@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "workloads/mapping/wse/core_code.hpp"
+#include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
-#include "workloads/mapping/wse/inference/prefill_cores.hpp"
 #include "workloads/mapping/wse/inference/prefill_shape.hpp"
+#include "workloads/mapping/wse/layers/ring.hpp"
 
 namespace lacuna::wse {
-
-struct SparseTile;
 
 /// The score of keys that a token does not see; of those that it sees it is far from that.
 constexpr float kUnseen = -30000;
@@ -168,17 +167,14 @@ class PrefillParts {
                     const PrefillScope&) const;
   void silu(CoreCode& code, std::uint32_t, std::uint32_t column, const PrefillScope&) const;
 
-  Operand each_token(std::uint32_t address) const;
-  Operand each_feature(std::uint32_t address) const;
+  TokenRows rows() const { return {shape_.t(), shape_.pitch()}; }
   LineSums column() const;
   LineSums band() const;
   void write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
                   std::uint32_t gain) const;
-  void square_sums(CoreCode& code, std::uint32_t to, std::uint32_t numbers, std::uint32_t features,
-                   Element from) const;
   void exponential(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t rows) const;
   void choose(CoreCode& code) const;
-  void product(CoreCode& code, const TileProduct& job, const RingSide& x, const RingSide& y,
+  void product(CoreCode& code, const TileProduct& job, const CoreRing& x, const CoreRing& y,
                const CorePlace& core, PieceCycles& known) const;
   SparseTile tile_of(const TileProduct& job, std::uint32_t weights,
                      std::uint32_t activations) const;
@@ -204,9 +200,9 @@ class PrefillParts {
   const Element sum_;
   const Datapath* pieces_ = nullptr;
   const std::uint32_t fold_;
-  const RingSide x_;
-  const RingSide y_;
-  const RingSide in_band_;
+  const CoreRing x_;
+  const CoreRing y_;
+  const CoreRing in_band_;
 };
 
 }  // namespace lacuna::wse

@@ -20,22 +20,6 @@ Color of_parity(unsigned first, std::uint32_t sender) {
   return static_cast<Color>(first + sender % 2);
 }
 
-/// Programs with rings along both axes; what depends on a column beside its colors is `more` of it.
-template <typename More, typename Write>
-TaskProgram plan_rings(const RingSide& x, const RingSide& y, const CoreExtent& extent,
-                       const CoreMakers& makers, const More& more, const Write& write) {
-  return plan_cores(
-      extent, makers,
-      [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
-        x.route(builder, row, column);
-        y.route(builder, row, column);
-      },
-      [&](std::uint32_t row, std::uint32_t column) {
-        return std::make_pair(x.kind(row, column) * 65536 + y.kind(row, column), more(row, column));
-      },
-      write);
-}
-
 /// How often activations have moved in the first `steps` steps: after each in which a core of the
 /// ring's place `place` has used the first of its `pieces`.
 std::uint32_t moves_before(std::uint32_t place, std::uint32_t steps, std::uint32_t pieces) {
@@ -149,8 +133,8 @@ void PrefillParts::multiply_nonzero(CoreCode& code, const TileProduct& job, cons
 }
 
 /// The steps of a core. The weights go round once and are where they were in the end.
-void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSide& x,
-                           const RingSide& y, const CorePlace& core, PieceCycles& known) const {
+void PrefillParts::product(CoreCode& code, const TileProduct& job, const CoreRing& x,
+                           const CoreRing& y, const CorePlace& core, PieceCycles& known) const {
   const auto [row, column] = core;
   const std::uint32_t a = shape_.tile_pieces();
   const std::uint32_t w = shape_.weight_pieces();
@@ -173,10 +157,10 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const RingSid
     const std::uint32_t there = y.cores() == 1 ? 0 : moves_before(place, gone, a) % 2;
     const auto tile = [&](std::uint32_t i) { return space_.tile[i] + 2 * job.tile * pitch; };
     if (step % w == 0) {
-      x.shift(code, row, column, weights[here], weights[1 - here], w * piece);
+      x.shift(code, column, weights[here], weights[1 - here], w * piece);
     }
     if (fresh && step + left + 1 < job.steps) {
-      y.shift(code, row, column, tile(there), tile(1 - there), moving);
+      y.shift(code, row, tile(there), tile(1 - there), moving);
       moves = true;
     }
     const auto at = std::make_pair(weights[here] + 2 * (step % w) * piece,
@@ -207,8 +191,8 @@ TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const
   if (whole || zeros) extent = {shape_.block().columns, shape_.block().rows};
   extent.columns = std::min(extent.columns, job.steps);
   extent.rows = std::min(extent.rows, job.steps);
-  const RingSide x(extent.columns, CoreLine::Direction::columns);
-  const RingSide y(extent.rows, CoreLine::Direction::rows);
+  const CoreRing x(extent.columns, Direction::columns);
+  const CoreRing y(extent.rows, Direction::rows);
   PieceCycles known;
   return plan_rings(
       x, y, extent, makers(),
@@ -224,14 +208,14 @@ TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const
 TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts, bool whole) const {
   CoreExtent extent = {1, folded().rows};
   if (whole) extent = {shape_.block().columns, shape_.block().rows};
-  const RingSide x(1, CoreLine::Direction::columns);
-  const RingSide y(extent.rows, CoreLine::Direction::rows);
+  const CoreRing x(1, Direction::columns);
+  const CoreRing y(extent.rows, Direction::rows);
   const auto all = [&](std::uint32_t column) { return whole ? skew_of(column) : shifts; };
   return plan_rings(
       x, y, extent, makers(), [&](std::uint32_t, std::uint32_t column) { return all(column); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
         for (std::uint32_t i = all(column); i > 0; --i) {
-          y.shift(code, row, column, space_.tile[i % 2], space_.tile[1 - i % 2], halves);
+          y.shift(code, row, space_.tile[i % 2], space_.tile[1 - i % 2], halves);
           code.test();
           y.wait(code);
         }
@@ -242,8 +226,8 @@ TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts, 
 TaskProgram PrefillParts::plan_value_skew(const PrefillScope& scope) const {
   CoreExtent extent = {folded().columns, 1};
   if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
-  const RingSide x(extent.columns, CoreLine::Direction::columns);
-  const RingSide y(1, CoreLine::Direction::rows);
+  const CoreRing x(extent.columns, Direction::columns);
+  const CoreRing y(1, Direction::rows);
   const std::uint32_t halves = shape_.k() * shape_.pitch();
   const auto all = [&](std::uint32_t row) {
     return scope.whole ? value_skew_of(row) : shape_.band() - 1;
@@ -252,7 +236,7 @@ TaskProgram PrefillParts::plan_value_skew(const PrefillScope& scope) const {
       x, y, extent, makers(), [&](std::uint32_t row, std::uint32_t) { return all(row); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
         for (std::uint32_t i = all(row); i > 0; --i) {
-          x.shift(code, row, column, space_.keys[i % 2], space_.keys[1 - i % 2], halves);
+          x.shift(code, column, space_.keys[i % 2], space_.keys[1 - i % 2], halves);
           code.test();
           x.wait(code);
         }
@@ -341,10 +325,10 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope&
   const std::uint32_t keys = shape_.k() * shape_.pitch();
   CoreExtent extent = {std::min(columns, steps), rows};
   if (scope.whole) extent = {steps, shape_.block().rows};
-  const RingSide x(extent.columns, CoreLine::Direction::columns);
+  const CoreRing x(extent.columns, Direction::columns);
   const auto route = [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
     const std::size_t place = builder.place(row, column);
-    x.route(builder, row, column);
+    x.route(builder, place, column);
     const std::uint32_t at = row % rows;
     if (at + 1 < rows) {
       builder.route(place, of_parity(kSouthward, at), kRamp, bit(kSouth));
@@ -356,7 +340,7 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope&
     }
   };
   const auto kind = [&](std::uint32_t row, std::uint32_t column) {
-    return std::make_pair(row % rows, x.kind(row, column));
+    return std::make_pair(row % rows, x.kind(column));
   };
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
     code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[0]),
@@ -368,7 +352,7 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope&
     for (std::uint32_t step = 0; step < steps; ++step) {
       const std::uint32_t here = step % 2;
       if (step + 1 < steps) {
-        x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], keys);
+        x.shift(code, column, space_.keys[here], space_.keys[1 - here], keys);
       }
       code.call_kept(bodies[here]);
       const std::uint32_t root = in_band_.core_at(rows - 1 - step % rows);
@@ -410,8 +394,8 @@ TaskProgram PrefillParts::plan_values(const PrefillScope& scope) const {
   const std::uint32_t kept = shape_.group() * shape_.held() * shape_.t() * shape_.pitch();
   CoreExtent extent = {folded().columns, std::min(fold_, rows)};
   if (scope.whole) extent = {steps, shape_.block().rows};
-  const RingSide x(extent.columns, CoreLine::Direction::columns);
-  const RingSide y(scope.whole ? rows : extent.rows, CoreLine::Direction::rows);
+  const CoreRing x(extent.columns, Direction::columns);
+  const CoreRing y(scope.whole ? rows : extent.rows, Direction::rows);
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
     code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[0]),
                 in_memory(space_.v_bank + scope.keys * space_.bank_bytes), Operand(), values);
@@ -424,8 +408,8 @@ TaskProgram PrefillParts::plan_values(const PrefillScope& scope) const {
       const std::uint32_t there = y.cores() == 1 ? 0 : here;
       const std::uint32_t block = (step + skew) % steps / rows;
       if (step + 1 < steps) {
-        x.shift(code, row, column, space_.keys[here], space_.keys[1 - here], values);
-        y.shift(code, row, column, space_.held[here], space_.held[1 - here], kept);
+        x.shift(code, column, space_.keys[here], space_.keys[1 - here], values);
+        y.shift(code, row, space_.held[here], space_.held[1 - here], kept);
       }
       const auto [body, unknown] = bodies.try_emplace({here, block}, 0);
       if (unknown) {

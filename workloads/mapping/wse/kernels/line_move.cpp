@@ -17,16 +17,14 @@ constexpr Color color_of(std::uint32_t place) {
 /// One way along a line. Places count in the direction of the way.
 class Way {
  public:
-  Way(std::uint32_t cores, bool ahead, CoreLine::Direction direction, Element element,
+  Way(std::uint32_t cores, bool ahead, Direction direction, Element element,
       const LayerSetup& setup)
       : cores_(cores), ahead_(ahead), element_(element), setup_(setup) {
-    const bool columns = direction == CoreLine::Direction::columns;
+    const bool columns = direction == Direction::columns;
     part_.columns = columns ? cores : 1;
     part_.rows = columns ? 1 : cores;
-    const Port high = columns ? kEast : kSouth;
-    const Port low = columns ? kWest : kNorth;
-    onward_ = ahead ? high : low;
-    behind_ = ahead ? low : high;
+    onward_ = ahead ? ahead_of(direction) : behind_of(direction);
+    behind_ = ahead ? behind_of(direction) : ahead_of(direction);
   }
 
   std::optional<TaskProgram> program(const std::vector<LineVector>& vectors) {
@@ -163,7 +161,7 @@ void Way::take(std::uint32_t place, CoreCode& code) const {
 }  // namespace
 
 LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
-                    CoreLine::Direction direction, Element element, const LayerSetup& setup) {
+                    Direction direction, Element element, const LayerSetup& setup) {
   LineMove move;
   move.ahead = Way(cores, true, direction, element, setup).program(vectors);
   move.back = Way(cores, false, direction, element, setup).program(vectors);

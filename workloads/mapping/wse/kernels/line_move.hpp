@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/wse/program/task_program.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
+#include "workloads/mapping/wse/direction.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna::wse {
@@ -34,6 +34,6 @@ struct LineMove {
 /// or taken and for each run of words passed on; an odd FP16 vector ends in a half-filled word.
 /// What stays in its core is not touched. `element`: fp16 or fp32.
 LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
-                    CoreLine::Direction direction, Element element, const LayerSetup& setup);
+                    Direction direction, Element element, const LayerSetup& setup);
 
 }  // namespace lacuna::wse

@@ -13,16 +13,14 @@ constexpr Color kStream{0};
 /// Places count in the direction of the way, as in move_along().
 class Route {
  public:
-  Route(std::uint32_t cores, CoreLine::Direction direction, bool ahead, Element element,
+  Route(std::uint32_t cores, Direction direction, bool ahead, Element element,
         const LayerSetup& setup)
       : cores_(cores), ahead_(ahead), element_(element), setup_(setup) {
-    const bool columns = direction == CoreLine::Direction::columns;
+    const bool columns = direction == Direction::columns;
     part_.columns = columns ? cores : 1;
     part_.rows = columns ? 1 : cores;
-    const Port high = columns ? kEast : kSouth;
-    const Port low = columns ? kWest : kNorth;
-    onward_ = ahead ? high : low;
-    behind_ = ahead ? low : high;
+    onward_ = ahead ? ahead_of(direction) : behind_of(direction);
+    behind_ = ahead ? behind_of(direction) : ahead_of(direction);
   }
 
   std::optional<TaskProgram> program(const std::vector<LineVector>& vectors) {
@@ -137,7 +135,7 @@ void Route::add_core(std::uint32_t place) {
 }  // namespace
 
 std::optional<TaskProgram> route_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
-                                       CoreLine::Direction direction, bool ahead, Element element,
+                                       Direction direction, bool ahead, Element element,
                                        const LayerSetup& setup) {
   return Route(cores, direction, ahead, element, setup).program(vectors);
 }

@@ -17,7 +17,7 @@ namespace lacuna::wse {
 /// - to one core: each sends its own and then, with the last word, switches its router over to
 ///   what comes from behind, so that the nearest arrives first.
 std::optional<TaskProgram> route_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
-                                       CoreLine::Direction direction, bool ahead, Element element,
+                                       Direction direction, bool ahead, Element element,
                                        const LayerSetup& setup);
 
 }  // namespace lacuna::wse

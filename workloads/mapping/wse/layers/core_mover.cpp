@@ -13,8 +13,6 @@
 namespace lacuna::wse {
 namespace {
 
-using Direction = CoreLine::Direction;
-
 /// What of a line decides what its cores do.
 using LineKey = std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>;
 

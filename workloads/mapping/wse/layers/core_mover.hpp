@@ -69,9 +69,9 @@ class CoreMover {
     std::vector<std::uint32_t> lines;
   };
   static std::vector<Kind> kinds_of(const Lines& lines);
-  LineMove move_of(const std::vector<LineVector>& vectors, CoreLine::Direction direction) const;
+  LineMove move_of(const std::vector<LineVector>& vectors, Direction direction) const;
 
-  void add_stages(const Lines& lines, CoreLine::Direction direction, const std::string& name,
+  void add_stages(const Lines& lines, Direction direction, const std::string& name,
                   const std::vector<CorePlace>& origins, std::vector<LayerStage>& stages) const;
 
   struct Held {

@@ -13,7 +13,6 @@
 #include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 #include "workloads/trace/look_ups.hpp"
@@ -130,9 +129,8 @@ class Embedding {
   TaskProgram collect_part(std::uint32_t features) const;
   TaskProgram look_up_part(std::uint32_t features) const;
   TaskProgram return_part(std::uint32_t features) const;
-  void take_tokens(std::uint32_t r, std::uint32_t features, std::uint32_t all,
+  void take_tokens(const LineSums& line, std::uint32_t r, std::uint32_t features,
                    CoreCode& code) const;
-  void end_returns(std::uint32_t r, SwitchedRouter& router) const;
   void send_indices(std::uint32_t features, Script& script) const;
   CoreProgram look_up_core(std::uint32_t r, std::uint32_t features) const;
   void route_indices(std::uint32_t r, SwitchedRouter& router) const;
@@ -332,56 +330,44 @@ TaskProgram Embedding::look_up_part(std::uint32_t features) const {
   return part;
 }
 
-/// The tokens of core `r` out of the block of `all` elements, which the first has and sends round.
-void Embedding::take_tokens(std::uint32_t r, std::uint32_t features, std::uint32_t all,
+/// The tokens of core `r` out of the block of `all` elements, which the root has and sends round.
+void Embedding::take_tokens(const LineSums& line, std::uint32_t r, std::uint32_t features,
                             CoreCode& code) const {
-  if (r == 0) {
-    if (token_rows() > 1) {
-      code.move(element_, on_fabric(CoreLine::result()), in_memory(block_at_), all);
-    }
-    Operand block = in_memory(block_at_);
-    code.move(element_, by_token(0, features), block, own(0, features));
-  } else if (r < token_rows()) {
-    const Operand tokens = by_token(r, features);
-    const Operand block = own_block(r, features);
-    const bool packed = packs(features);
-    const std::uint32_t length = own(r, features);
-    code.move(element_, packed ? block : tokens, on_fabric(CoreLine::result()), length);
-    if (packed) code.move(element_, tokens, block, length);
+  const std::uint32_t length = own(r, features);
+  const Operand tokens = by_token(r, features);
+  const Operand block = own_block(r, features);
+  const bool takes = r < token_rows() && r != line.root();
+  const bool packed = packs(features) || !takes;
+  if (r == line.root() && (r != 0 || token_rows() > 1)) {
+    line.spread(code, r, element_, in_memory(block_at_), block_begin(token_rows(), features));
   }
+  if (takes) line.spread(code, r, element_, packed ? block : tokens, length);
+  if (packed) code.move(element_, tokens, block, length);
 }
 
-/// The block goes back as far as cores have tokens.
-void Embedding::end_returns(std::uint32_t r, SwitchedRouter& router) const {
-  for (std::size_t i = 0; i < router.routes.size(); ++i) {
-    SwitchedRoute& route = router.routes[i];
-    if (route.color != CoreLine::result()) continue;
-    if (token_rows() <= 1 || r >= token_rows()) {
-      router.routes.erase(router.routes.begin() + static_cast<std::ptrdiff_t>(i));
-      break;
-    }
-    if (r + 1 == token_rows()) route.to = bit(kRamp);
-  }
-}
-
+/// Blocks are added up along the column and go back as far as cores have tokens; filters keep those
+/// of each core.
 TaskProgram Embedding::return_part(std::uint32_t features) const {
-  const CoreLine line(height_, CoreLine::Direction::rows, request_.setup.hardware.router);
+  const LineSums line = line_of(request_.setup, height_);
   const std::uint32_t all = block_begin(token_rows(), features);
   const std::uint32_t per_word = 4 / size_;
-  TaskProgram part;
-  part.columns = 1;
-  part.rows = height_;
-  for (std::uint32_t r = 0; r < height_; ++r) {
-    CoreCode code(request_.setup.costs, request_.setup.functions);
-    line.reduce(r, VectorOp::add, element_, block_at_, all, code);
-    take_tokens(r, features, all, code);
-    add_line_core(line, r, std::move(code), part);
-    SwitchedRouter& router = part.routers.back();
-    end_returns(r, router);
-    if (r == 0 || r >= token_rows()) continue;
+  SummedVector sums{block_at_, all, element_};
+  sums.to_all = false;
+  TaskProgram part = plan_line(
+      line, Direction::rows, request_.setup.costs, request_.setup.functions,
+      [&](CoreCode& code, std::uint32_t r) {
+        line.write(code, r, sums);
+        take_tokens(line, r, features, code);
+      },
+      token_rows());
+  for (std::uint32_t r = 0; r < token_rows(); ++r) {
+    if (r == line.root()) continue;
+    SwitchedRouter router = part.routers[part.router_of[r]];
     router.filters.push_back(
-        {CoreLine::result(), WaveletFilter::counter(segment(r, features) / per_word, all / per_word,
-                                                    block_begin(r, features) / per_word)});
+        {line.result(), WaveletFilter::counter(segment(r, features) / per_word, all / per_word,
+                                               block_begin(r, features) / per_word)});
+    part.router_of[r] = static_cast<std::uint32_t>(part.routers.size());
+    part.routers.push_back(std::move(router));
   }
   return part;
 }

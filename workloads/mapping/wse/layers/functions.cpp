@@ -2,6 +2,9 @@
 #include "workloads/mapping/wse/layers/functions.hpp"
 
 #include <cmath>
+#include <optional>
+
+#include "workloads/mapping/wse/inference/functions.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -149,17 +152,24 @@ void gelu_forward(const ElementSpace& s, CoreCode& code) {
   gelu(w, w.y(), w.x());
 }
 
-void silu(const ElementSpace& s, CoreCode& code) {
-  FunctionWriter w(s, code);
-  w.of(Op::sigmoid, w.y(), w.x());
-  w.op(Op::mul, w.y(), w.y(), w.x());
+/// In halves as of a decoder's layer, whose polynomial is as exact; the vectors of scratch lie one
+/// behind the other.
+void gated(const ElementSpace& s, std::optional<std::uint32_t> up, CoreCode& code) {
+  if (s.element == Element::fp32) {
+    FunctionWriter w(s, code);
+    w.of(Op::sigmoid, w.y(), w.x());
+    w.op(Op::mul, w.y(), w.y(), w.x());
+    if (up) w.op(Op::mul, w.y(), w.y(), *up);
+    return;
+  }
+  const GatedUnit unit{up, s.operands[0], s.scratch[0], static_cast<std::uint32_t>(s.length)};
+  const std::uint32_t made = write_silu(code, unit, s.element);
+  code.move(s.element, in_memory(s.results[0]), in_memory(made), s.length);
 }
 
-void swiglu(const ElementSpace& s, CoreCode& code) {
-  silu(s, code);
-  FunctionWriter w(s, code);
-  w.op(Op::mul, w.y(), w.y(), w.x(1));
-}
+void silu(const ElementSpace& s, CoreCode& code) { gated(s, {}, code); }
+
+void swiglu(const ElementSpace& s, CoreCode& code) { gated(s, s.operands[1], code); }
 
 void glu(const ElementSpace& s, CoreCode& code) {
   FunctionWriter w(s, code);
@@ -286,10 +296,10 @@ constexpr Phase kBackward = Phase::bwd;
 constexpr std::array<ElementCode, 36> kCodes = {{
     {"relu", kForward, 0, relu},
     {"gelu", kForward, 0, gelu_forward},
-    {"silu", kForward, 0, silu},
+    {"silu", kForward, 3, silu},
     {"tanh", kForward, 0, of_one<Op::tanh>},
     {"sigmoid", kForward, 0, of_one<Op::sigmoid>},
-    {"swiglu", kForward, 0, swiglu},
+    {"swiglu", kForward, 3, swiglu},
     {"glu", kForward, 0, glu},
     {"add", kForward, 0, of_two<Op::add>},
     {"mul", kForward, 0, of_two<Op::mul>},

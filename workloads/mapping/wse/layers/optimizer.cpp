@@ -13,7 +13,6 @@
 #include "workloads/functions/operands.hpp"
 #include "workloads/functions/optimizer_step.hpp"
 #include "workloads/mapping/wse/core_space.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 
 namespace lacuna::wse {
@@ -72,10 +71,8 @@ class Optimizer {
     LayerPlan plan;
     lay_out(plan);
     if (rule_.norms) {
-      plan.stages.push_back(
-          row_stage("directions and squares", [&](auto&... a) { squares(a...); }));
+      plan.stages.push_back(squares_stage());
       plan.stages.push_back(norm_stage());
-      plan.stages.push_back(row_stage("update", [&](auto&... a) { apply(a...); }));
     } else {
       plan.stages.push_back(update_stage());
     }
@@ -100,12 +97,10 @@ class Optimizer {
   void direction(std::uint64_t length, CoreCode& code) const;
   void adaptive_direction(std::uint64_t length, CoreCode& code) const;
   void change(std::uint32_t by, std::uint64_t length, CoreCode& code) const;
-  void squares(const CoreLine& line, std::uint32_t core, std::uint64_t length,
-               CoreCode& code) const;
-  void apply(const CoreLine& line, std::uint32_t core, std::uint64_t length, CoreCode& code) const;
+  void squares(std::uint64_t length, CoreCode& code) const;
+  void apply(std::uint64_t length, CoreCode& code) const;
   LayerStage update_stage() const;
-  template <class Write>
-  LayerStage row_stage(const char* name, const Write& write) const;
+  LayerStage squares_stage() const;
   LayerStage norm_stage() const;
   void fill(LayerPlan& plan) const;
   LayerComparison compare(const WaferMemory& memory) const;
@@ -192,79 +187,74 @@ LayerStage Optimizer::update_stage() const {
   return stage;
 }
 
-/// The squares of weights and updates, summed towards the first column.
-void Optimizer::squares(const CoreLine& line, std::uint32_t core, std::uint64_t length,
-                        CoreCode& code) const {
-  direction(length, code);
+/// The squares of weights and updates of a core.
+void Optimizer::squares(std::uint64_t length, CoreCode& code) const {
   code.move(Element::fp32, in_memory(space_.squares), number(0), 2);
   for (std::uint32_t i = 0; i < 2; ++i) {
     const Operand vector = in_memory(space_.at.at(std::size_t{4} * i));
     code.vector(Op::fma, Element::fp32, in_memory(space_.squares + 4 * i, 0), vector, vector,
                 length);
   }
-  line.reduce(core, Op::add, Element::fp32, space_.squares, 2, code);
 }
 
-void Optimizer::apply(const CoreLine& line, std::uint32_t core, std::uint64_t length,
-                      CoreCode& code) const {
-  line.broadcast(core, Element::fp32, space_.ratio, 1, code);
+/// Makes the ratio of the norms, the root of w w / u u, and moves the weights by it.
+void Optimizer::apply(std::uint64_t length, CoreCode& code) const {
+  const Operand ratio = in_memory(space_.ratio);
+  const Operand first = in_memory(space_.squares);
+  code.vector(Op::divide, Element::fp32, first, first, in_memory(space_.squares + 4), 1);
+  code.vector(Op::rsqrt, Element::fp32, ratio, first, Operand(), 1);
+  code.vector(Op::mul, Element::fp32, ratio, ratio, first, 1);
   code.vector(Op::mul, Element::fp32, in_memory(space_.at[4]), in_memory(space_.at[4]),
               cell(space_.ratio), length);
   change(space_.at[4], length, code);
 }
 
-/// A stage of rows; rows with equal numbers of parameters do the same.
-template <class Write>
-LayerStage Optimizer::row_stage(const char* name, const Write& write) const {
+/// Sums along rows; rows with equal numbers of parameters do the same.
+LayerStage Optimizer::squares_stage() const {
   LayerStage stage;
-  stage.name = name;
-  const CoreLine line(columns_, CoreLine::Direction::columns, request_.setup.hardware.router);
+  stage.name = "directions and squares";
+  const LineSums line = line_of(request_.setup, columns_);
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> parts;
   for (std::uint32_t r = 0; r < rows_; ++r) {
     const std::uint64_t begin = std::uint64_t{r} * columns_;
     const std::uint64_t all = first(begin + columns_) - first(begin);
     const auto [found, is_new] = parts.try_emplace({share(begin), all}, stage.parts.size());
     if (is_new) {
-      TaskProgram part;
-      part.columns = columns_;
-      part.rows = 1;
-      for (std::uint32_t c = 0; c < columns_; ++c) {
-        CoreCode written = code();
-        const std::uint64_t length = share(begin + c);
-        write(line, c, length, written);
-        add_line_core(line, c, std::move(written), part);
-      }
-      stage.parts.push_back(std::move(part));
+      stage.parts.push_back(plan_line(line, Direction::columns, request_.setup.costs,
+                                      request_.setup.functions,
+                                      [&](CoreCode& code, std::uint32_t c) {
+                                        direction(share(begin + c), code);
+                                        squares(share(begin + c), code);
+                                        line.write(code, c, {space_.squares, 2});
+                                      }));
     }
     stage.places.push_back({found->second, r, 0});
   }
   return stage;
 }
 
-/// The first column adds up what its rows found; its first core makes the ratio of the norms, the
-/// root of w w / u u, for all.
+/// Every column adds up what the rows found, and its cores go on by themselves. Columns of which
+/// the same rows have a parameter more do the same.
 LayerStage Optimizer::norm_stage() const {
   LayerStage stage;
-  stage.name = "norms";
-  const CoreLine line(rows_, CoreLine::Direction::rows, request_.setup.hardware.router);
-  TaskProgram part;
-  part.columns = 1;
-  part.rows = rows_;
-  for (std::uint32_t r = 0; r < rows_; ++r) {
-    CoreCode written = code();
-    line.reduce(r, Op::add, Element::fp32, space_.squares, 2, written);
-    if (r == 0) {
-      const Operand ratio = in_memory(space_.ratio);
-      const Operand first = in_memory(space_.squares);
-      written.vector(Op::divide, Element::fp32, first, first, in_memory(space_.squares + 4), 1);
-      written.vector(Op::rsqrt, Element::fp32, ratio, first, Operand(), 1);
-      written.vector(Op::mul, Element::fp32, ratio, ratio, first, 1);
+  stage.name = "norms and update";
+  const LineSums line = line_of(request_.setup, rows_);
+  std::map<std::uint64_t, std::uint32_t> parts;  // by parameters of all cores
+  for (std::uint32_t c = 0; c < columns_; ++c) {
+    const auto length = [&](std::uint32_t r) { return share(std::uint64_t{r} * columns_ + c); };
+    std::uint64_t all = 0;
+    for (std::uint32_t r = 0; r < rows_; ++r) all += length(r);
+    const auto [found, is_new] = parts.try_emplace(all, stage.parts.size());
+    if (is_new) {
+      stage.parts.push_back(plan_line(line, Direction::rows, request_.setup.costs,
+                                      request_.setup.functions,
+                                      [&](CoreCode& code, std::uint32_t r) {
+                                        line.write(code, r, {space_.squares, 2});
+                                        apply(length(r), code);
+                                      }));
     }
-    line.broadcast(r, Element::fp32, space_.ratio, 1, written);
-    add_line_core(line, r, std::move(written), part);
+    stage.places.push_back({found->second, 0, c});
   }
-  stage.places.push_back({0, 0, 0});
-  stage.parts.push_back(std::move(part));
   return stage;
 }
 

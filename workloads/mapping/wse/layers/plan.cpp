@@ -42,6 +42,10 @@ std::uint32_t append(std::uint32_t count, std::uint32_t& all) {
 
 }  // namespace
 
+LineSums line_of(const LayerSetup& setup, std::uint32_t cores) {
+  return {cores, LineSums::groups_of(setup.functions, cores), 0};
+}
+
 bool is_layer_operation(const LayerOp& op) { return find_row(op) != nullptr; }
 
 LayerPlan plan_layer(const LayerRequest& request) {
@@ -84,7 +88,14 @@ TaskProgram whole_program(const LayerStage& stage, const WaferParams& wafer) {
     first_router.push_back(append(static_cast<std::uint32_t>(part.routers.size()), routers));
     first_core.push_back(append(static_cast<std::uint32_t>(part.cores.size()), programs));
     whole.routers.insert(whole.routers.end(), part.routers.begin(), part.routers.end());
-    whole.cores.insert(whole.cores.end(), part.cores.begin(), part.cores.end());
+    const auto first_routine = static_cast<std::uint32_t>(whole.routines.size());
+    whole.routines.insert(whole.routines.end(), part.routines.begin(), part.routines.end());
+    for (CoreProgram core : part.cores) {
+      for (std::size_t i = 0; i < core.tasks.size() && !part.routines.empty(); ++i) {
+        for (auto& step : core.tasks[i].steps) step.routine += first_routine;
+      }
+      whole.cores.push_back(std::move(core));
+    }
   }
   const bool remembers = std::any_of(stage.parts.begin(), stage.parts.end(),
                                      [](const TaskProgram& part) { return !part.memory.empty(); });

@@ -11,7 +11,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "workloads/mapping/wse/code_costs.hpp"
-#include "workloads/mapping/wse/inference/params.hpp"
+#include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -48,6 +48,9 @@ struct LayerSetup {
   CodeCosts costs;
   InferenceParams functions;
 };
+
+/// Sums along a line of so many cores.
+LineSums line_of(const LayerSetup& setup, std::uint32_t cores);
 
 /// A row of a trace as a planner takes it. `mask` is that of its masked operand, `x_mask` says what
 /// of X (k x n) is not zero if the row's x_pattern does; null: dense.
@@ -88,13 +91,23 @@ struct LayerComparison {
   double largest_error = 0;  // absolute
 };
 
+/// What is known of a software-driven kernel, whose one part is all there is of the wafer.
+struct KernelPlan {
+  std::uint64_t copies = 1;   // of the part, beside each other and without traffic
+  std::uint64_t edge = 0;     // products outside the matrices, of all copies
+  std::uint64_t zeros = 0;    // products with a zero that the format stores, likewise
+  std::uint64_t repeats = 1;  // products that the program does one after the other
+  bool wide = false;          // of single precision
+};
+
 /// An operation on its way to a wafer.
 struct LayerPlan {
   std::vector<LayerStage> stages;
-  std::uint64_t bytes = 0;  // of the fullest core
-  std::uint64_t limit = 0;  // of its memory
-  std::uint64_t mac_useful = 0;
+  std::uint64_t bytes = 0;       // of the fullest core
+  std::uint64_t limit = 0;       // of its memory
+  std::uint64_t mac_useful = 0;  // of a kernel: what it forms but for edge and zeros
   std::uint64_t mac_algorithmic = 0;
+  std::optional<KernelPlan> kernel;
   std::vector<std::pair<std::string, std::string>> notes;
   std::optional<ProductShape> blocks;  // in which a product of activations runs
 
@@ -121,9 +134,6 @@ LayerPlan plan_layer_eltwise(const LayerRequest& request);
 /// `softmax`, `layernorm`, `rmsnorm` and sums over tokens: sums and maxima along a row of cores,
 /// and along a column for what is summed over tokens.
 LayerPlan plan_layer_rows(const LayerRequest& request);
-
-/// `softmax` of which a mask says which entries there are.
-LayerPlan plan_layer_masked_softmax(const LayerRequest& request);
 
 /// `optim`: parameters and their state lie spread over all cores.
 LayerPlan plan_layer_optimizer(const LayerRequest& request);

@@ -7,6 +7,7 @@
 
 #include "models/wse/program/task_program.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
+#include "workloads/mapping/wse/layers/ring.hpp"
 
 namespace lacuna::wse {
 
@@ -41,19 +42,27 @@ class ProductProgram {
   unsigned last_buffer_y(std::uint32_t row) const;
 
  private:
-  class Blocks;
+  struct Block;
 
+  Block operand(bool vectors) const;
+  Block results() const;
+  Element sum() const;
   std::uint32_t shifts(std::uint32_t line) const;
-  LayerStage align_rows() const;
-  LayerStage align_columns() const;
-  LayerStage bring_home() const;
-  LayerStage multiply() const;
+  std::uint32_t way_home(std::uint32_t row) const;
+  template <class Count, class Buffer>
+  LayerStage shift_lines(const char* name, Direction direction, const Block& block,
+                         const Count& count, const Buffer& buffer) const;
+  void multiply(CoreCode& code, unsigned vectors, unsigned scalars, unsigned sums) const;
+  void write(CoreCode& code, std::uint32_t row, std::uint32_t column, bool active) const;
+  LayerStage products() const;
 
   const LayerSetup& setup_;
   ProductShape shape_;
   ProductSpace space_;
   PairFunction pair_;
   const std::vector<bool>& active_;
+  CoreRing along_;
+  CoreRing down_;
 };
 
 /// The bytes of a core, and its addresses; `base` is where they begin.

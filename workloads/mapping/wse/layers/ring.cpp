@@ -7,18 +7,17 @@
 
 namespace lacuna::wse {
 
-CoreRing::CoreRing(std::uint32_t cores, CoreLine::Direction direction)
-    : ring_(ring_order(cores)), positions_(ring_positions(ring_)) {
-  const bool columns = direction == CoreLine::Direction::columns;
-  first_color_ = columns ? 0 : 4;
-  first_thread_ = columns ? 1 : 3;
-  queue_ = columns ? 0 : 1;
-  ahead_ = columns ? kEast : kSouth;
-  behind_ = columns ? kWest : kNorth;
-}
+CoreRing::CoreRing(std::uint32_t cores, Direction direction)
+    : ring_(ring_order(cores)),
+      positions_(ring_positions(ring_)),
+      direction_(direction),
+      first_color_(direction == Direction::columns ? 0 : 4),
+      sender_(direction == Direction::columns ? 1 : 3),
+      taker_(direction == Direction::columns ? 2 : 4),
+      slot_(direction == Direction::columns ? 0 : 1) {}
 
 bool CoreRing::goes_ahead(std::uint32_t position) const {
-  return ring_[(position + 1) % ring_.size()] > ring_[position];
+  return core_at(position + 1) > ring_[position];
 }
 
 /// Of the link from a position to the next.
@@ -27,53 +26,45 @@ Color CoreRing::color(std::uint32_t position) const {
   return Color{static_cast<std::uint8_t>(first_color_ + way + position % 2)};
 }
 
-Color CoreRing::out(std::uint32_t core) const { return color(positions_[core]); }
-
-Color CoreRing::in(std::uint32_t core) const {
-  return color((positions_[core] + cores() - 1) % cores());
-}
-
 std::uint32_t CoreRing::kind(std::uint32_t core) const {
+  if (cores() == 1) return 0;
   return static_cast<std::uint32_t>(in(core)) * kColors + static_cast<std::uint32_t>(out(core));
 }
 
-void CoreRing::add_routes(std::uint32_t core, SwitchedRouter& router) const {
+void CoreRing::route(TaskBuilder& builder, std::size_t place, std::uint32_t core) const {
   if (cores() == 1) return;
-  const auto add = [&](Color color, Port from, Port to) {
-    SwitchedRoute route;
-    route.color = color;
-    route.from = from;
-    route.to = bit(to);
-    router.routes.push_back(route);
-  };
-  const std::uint32_t here = positions_[core];
-  const std::uint32_t before = (here + cores() - 1) % cores();
-  add(out(core), kRamp, goes_ahead(here) ? ahead_ : behind_);
-  add(in(core), goes_ahead(before) ? behind_ : ahead_, kRamp);
-  // What passes through on its way between neighbours on the ring.
+  const std::uint32_t at = core % cores();
+  const Port ahead = ahead_of(direction_);
+  const Port behind = behind_of(direction_);
   for (std::uint32_t p = 0; p < cores(); ++p) {
     const std::uint32_t from = ring_[p];
-    const std::uint32_t to = ring_[(p + 1) % cores()];
-    if (core <= std::min(from, to) || core >= std::max(from, to)) continue;
-    add(color(p), from < to ? behind_ : ahead_, from < to ? ahead_ : behind_);
+    const std::uint32_t to = core_at(p + 1);
+    // what passes through on its way between neighbours on the ring, begins or ends here
+    if (at < std::min(from, to) || at > std::max(from, to)) continue;
+    const Port comes = at == from ? kRamp : from < to ? behind : ahead;
+    const Port goes = at == to ? kRamp : from < to ? ahead : behind;
+    builder.route(place, color(p), comes, bit(goes));
   }
 }
 
-void CoreRing::use_queues(std::uint32_t core, CoreProgram& program) const {
+void CoreRing::send(CoreCode& code, std::uint32_t core, Element element, const Operand& block,
+                    std::uint64_t length) const {
   if (cores() == 1) return;
-  program.in.push_back({in(core), queue_});
-  program.out.push_back({out(core), static_cast<std::uint8_t>(queue_ + 2)});
+  code.send(out(core), slot_);
+  code.beside(sender_, element, on_fabric(out(core)), block, length);
 }
 
-void CoreRing::send(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-                    CoreCode& code) const {
-  code.beside(first_thread_, element, on_fabric(out(core)), block, length);
+void CoreRing::take(CoreCode& code, std::uint32_t core, Element element, const Operand& block,
+                    std::uint64_t length) const {
+  if (cores() == 1) return;
+  code.take(in(core), slot_);
+  code.beside(taker_, element, block, on_fabric(in(core)), length);
 }
 
-void CoreRing::take(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-                    CoreCode& code) const {
-  code.beside(static_cast<std::uint8_t>(first_thread_ + 1), element, block, on_fabric(in(core)),
-              length);
+void CoreRing::shift(CoreCode& code, std::uint32_t core, std::uint32_t from, std::uint32_t to,
+                     std::uint32_t halves) const {
+  send(code, core, Element::fp16, in_memory(from), halves);
+  take(code, core, Element::fp16, in_memory(to), halves);
 }
 
 void CoreRing::wait(CoreCode& code) const {
@@ -81,10 +72,12 @@ void CoreRing::wait(CoreCode& code) const {
   wait_taken(code);
 }
 
-void CoreRing::wait_sent(CoreCode& code) const { code.wait_for(first_thread_); }
+void CoreRing::wait_sent(CoreCode& code) const {
+  if (cores() != 1) code.wait_for(sender_);
+}
 
 void CoreRing::wait_taken(CoreCode& code) const {
-  code.wait_for(static_cast<std::uint8_t>(first_thread_ + 1));
+  if (cores() != 1) code.wait_for(taker_);
 }
 
 }  // namespace lacuna::wse

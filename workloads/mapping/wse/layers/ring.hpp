@@ -2,58 +2,74 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "models/wse/program/task_program.hpp"
 #include "workloads/mapping/wse/core_code.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
+#include "workloads/mapping/wse/direction.hpp"
+#include "workloads/mapping/wse/inference/plan_cores.hpp"
 
 namespace lacuna::wse {
 
 /// A closed ring over a line of cores: even ones forward, odd ones back, so that no link is longer
 /// than two hops. Blocks are shifted from each core to the next on it. A link alternates between
-/// two colors of its direction, so that what a core takes in and what it sends never meet.
+/// two colors of its direction, so that what a core takes in and what it sends never meet. One core
+/// shifts nothing. Several rings lie behind each other if there are more cores.
 class CoreRing {
  public:
-  CoreRing(std::uint32_t cores, CoreLine::Direction direction);
+  CoreRing(std::uint32_t cores, Direction direction);
 
   std::uint32_t cores() const { return static_cast<std::uint32_t>(positions_.size()); }
-
-  /// Place of a core on the ring.
-  std::uint32_t position(std::uint32_t core) const { return positions_[core]; }
-
+  /// Place of a core on its ring, and the core of the first that has a place.
+  std::uint32_t position(std::uint32_t core) const { return positions_[core % cores()]; }
+  std::uint32_t core_at(std::uint32_t position) const { return ring_[position % cores()]; }
   /// Cores of equal kind use the same colors.
   std::uint32_t kind(std::uint32_t core) const;
 
-  /// Colors on which a core takes in and sends.
-  Color in(std::uint32_t core) const;
-  Color out(std::uint32_t core) const;
+  /// Routes of a core at `place` of a program.
+  void route(TaskBuilder& builder, std::size_t place, std::uint32_t core) const;
 
-  void add_routes(std::uint32_t core, SwitchedRouter& router) const;
-  void use_queues(std::uint32_t core, CoreProgram& program) const;
-
-  /// Sends `block` on, in a microthread of the ring; takes the next in, in another.
-  void send(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-            CoreCode& code) const;
-  void take(std::uint32_t core, Element element, const Operand& block, std::uint64_t length,
-            CoreCode& code) const;
-
+  /// Sends `block` on, in a microthread of the ring; takes the next in, in another; or both.
+  void send(CoreCode& code, std::uint32_t core, Element element, const Operand& block,
+            std::uint64_t length) const;
+  void take(CoreCode& code, std::uint32_t core, Element element, const Operand& block,
+            std::uint64_t length) const;
+  void shift(CoreCode& code, std::uint32_t core, std::uint32_t from, std::uint32_t to,
+             std::uint32_t halves) const;
   /// Waits until both are done, or one of them.
   void wait(CoreCode& code) const;
-  void wait_taken(CoreCode& code) const;
   void wait_sent(CoreCode& code) const;
+  void wait_taken(CoreCode& code) const;
 
  private:
   bool goes_ahead(std::uint32_t position) const;
   Color color(std::uint32_t position) const;
+  Color in(std::uint32_t core) const { return color((position(core) + cores() - 1) % cores()); }
+  Color out(std::uint32_t core) const { return color(position(core)); }
 
   std::vector<std::uint32_t> ring_;       // cores in its order
   std::vector<std::uint32_t> positions_;  // of each core
+  Direction direction_;
   std::uint8_t first_color_;
-  std::uint8_t first_thread_;
-  std::uint8_t queue_;  // in; out: two more
-  Port ahead_;
-  Port behind_;
+  std::uint8_t sender_;  // microthreads
+  std::uint8_t taker_;
+  std::uint8_t slot_;  // of queues
 };
+
+/// Programs with rings along both axes; what a core does depends on its colors and on `more` of it.
+template <typename More, typename Write>
+TaskProgram plan_rings(const CoreRing& x, const CoreRing& y, const CoreExtent& extent,
+                       const CoreMakers& makers, const More& more, const Write& write) {
+  return plan_cores(
+      extent, makers,
+      [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
+        x.route(builder, builder.place(row, column), column);
+        y.route(builder, builder.place(row, column), row);
+      },
+      [&](std::uint32_t row, std::uint32_t column) {
+        return std::make_pair(x.kind(column) * 65536 + y.kind(row), more(row, column));
+      },
+      write);
+}
 
 }  // namespace lacuna::wse

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "workloads/mapping/wse/core_code.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
+#include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna::wse {
@@ -19,16 +19,19 @@ struct RowSpace {
   std::uint32_t dy = 0;                    // operand 1: the gradient
   std::uint32_t y = 0;                     // the result
   std::array<std::uint32_t, 3> scratch{};  // like operands
+  std::array<std::uint32_t, 2> singles{};  // likewise, FP32
   std::array<std::uint32_t, 2> vectors{};  // a number for each feature: factor, or bias; summand
   std::array<std::uint32_t, 2> saved{};    // a number for each token: mean, 1 / deviation
   std::uint32_t sums = 0;                  // two for each token, FP32
   std::uint32_t stats = 0;                 // what is made of them, in the type of operands
   std::uint32_t columns = 0;               // two for each feature, FP32: sums over tokens
   std::uint32_t features = 0;
-  std::uint64_t tokens = 0;
+  std::uint32_t tokens = 0;
   std::uint64_t length = 1;  // features of a whole row
-
-  std::uint64_t elements() const { return features * tokens; }
+  /// Of masked rows how many elements each token has here, which lie token after token; empty: all
+  /// of its features.
+  std::vector<std::uint32_t> kept = {};
+  std::uint64_t elements = 0;  // in all
 };
 
 /// The instructions of an operation on rows for core `core` of a line of them.
@@ -36,8 +39,9 @@ struct RowCode {
   const char* op;  // or the fn of an eltwise
   Phase phase;
   unsigned scratch;  // vectors like operands
+  unsigned singles;  // the same in FP32, where operands are halves
   unsigned columns;  // sums over tokens, which a second stage combines
-  void (*write)(const RowSpace& space, const CoreLine& line, std::uint32_t core, CoreCode& code);
+  void (*write)(const RowSpace& space, const LineSums& line, std::uint32_t core, CoreCode& code);
 };
 
 /// Null if there is none.

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
+#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/row_values.hpp"
 #include "workloads/mapping/wse/core_space.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
-#include "workloads/mapping/wse/layers/line.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/layers/row_code.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
@@ -18,7 +20,7 @@ namespace lacuna::wse {
 namespace {
 
 /// A row of the operation is a token of the layout: a column of activations, for norms, or a row
-/// of scores, for softmax.
+/// of scores, for softmax. Of masked rows every core holds what is kept of its block.
 class Rows {
  public:
   Rows(const LayerRequest& request, const RowFunction& function, const RowCode& code)
@@ -27,43 +29,62 @@ class Rows {
         function_(function),
         code_(code),
         type_(op_.dtype),
+        masked_(request.mask != nullptr),
         // The tokens of a batch are tokens like any other to a norm.
         tensor_(request.setup.wafer, op_.m, function.columns ? op_.n * op_.batch : op_.n,
                 function.columns ? 1 : op_.batch, 1, !function.columns),
         length_(function.columns ? op_.m : op_.n),
-        rows_(std::uint64_t{function.columns ? op_.n : op_.m} * op_.batch) {}
+        rows_(std::uint64_t{function.columns ? op_.n : op_.m} * op_.batch) {
+    if (!masked_) return;
+    mask_ = request.mask->elements();
+    for (std::uint32_t r = 0; r < layout().rows(); ++r) {
+      for (std::uint32_t c = 0; c < layout().columns(); ++c) kept_.push_back(count_kept(r, c));
+    }
+  }
 
   LayerPlan plan() {
     LayerPlan plan;
     place_operands(plan);
     add_rows(plan);
     if (code_.columns != 0) add_columns(plan);
-    const LayerLayout& layout = tensor_.layout();
-    const CoreLine line = row_line();
-    plan.notes.emplace_back(
-        "row of cores",
-        fmt::format("{} columns in groups of {}, {} features x {} tokens each", line.cores(),
-                    line.group(), layout.most_features(), layout.most_tokens()));
+    const LineSums line = row_line();
+    const std::string have =
+        masked_ ? fmt::format("{} of {} entries kept", mask_.nnz() * op_.batch, rows_ * length_)
+                : fmt::format("{} features x {} tokens each", layout().most_features(),
+                              layout().most_tokens());
+    plan.notes.emplace_back("row of cores", fmt::format("{} columns in {} groups, {}", line.cores(),
+                                                        line.groups(), have));
     if (request_.values) fill(plan);
     return plan;
   }
 
  private:
-  CoreLine row_line() const {
-    return {tensor_.layout().columns(), CoreLine::Direction::columns,
-            request_.setup.hardware.router};
-  }
-  CoreLine column_line() const {
-    return {tensor_.layout().rows(), CoreLine::Direction::rows, request_.setup.hardware.router};
-  }
+  const LayerLayout& layout() const { return tensor_.layout(); }
+  LineSums row_line() const { return line_of(request_.setup, layout().columns()); }
+  LineSums column_line() const { return line_of(request_.setup, layout().rows()); }
 
+  /// The kept columns of row i that a core of `column` holds, as places in mask_.columns.
+  std::pair<std::uint64_t, std::uint64_t> range(std::uint32_t i, std::uint32_t column) const;
+  std::vector<std::uint32_t> count_kept(std::uint32_t row, std::uint32_t column) const;
+  /// How many elements a core has of each token of one matrix.
+  const std::vector<std::uint32_t>& kept(std::uint32_t row, std::uint32_t column) const {
+    return kept_[std::size_t{row} * layout().columns() + column];
+  }
+  std::uint64_t most_elements() const;
   void place_operands(LayerPlan& plan);
   void add_rows(LayerPlan& plan) const;
   void add_columns(LayerPlan& plan) const;
-  TaskProgram row_part(std::uint64_t tokens) const;
+  std::vector<RowSpace> spaces(std::uint32_t slot, std::uint32_t row) const;
+  TaskProgram row_part(const std::vector<RowSpace>& spaces) const;
   TaskProgram column_part(std::uint32_t features) const;
+  template <class Visit>
+  void for_each_element(const Visit& visit) const;
+  template <class Visit>
+  void for_each_kept(const Visit& visit) const;
+  std::uint64_t length(std::uint64_t row) const {
+    return masked_ ? mask_.offsets[row % op_.m + 1] - mask_.offsets[row % op_.m] : length_;
+  }
   void fill(LayerPlan& plan) const;
-  std::pair<std::uint64_t, std::uint64_t> row_and_place(std::uint64_t element) const;
   LayerComparison compare(const WaferMemory& memory) const;
   void compare_sums(const WaferMemory& memory, LayerComparison& comparison) const;
 
@@ -72,25 +93,60 @@ class Rows {
   const RowFunction& function_;
   const RowCode& code_;
   DType type_;
+  bool masked_;
+  Mask mask_;
+  std::vector<std::vector<std::uint32_t>> kept_;  // by row of cores of a slot, and column
   LayerTensor tensor_;
   std::uint64_t length_;
   std::uint64_t rows_;
   RowSpace space_;  // addresses, the same in every core
 };
 
+std::pair<std::uint64_t, std::uint64_t> Rows::range(std::uint32_t i, std::uint32_t column) const {
+  const auto begin = mask_.columns.begin() + static_cast<std::ptrdiff_t>(mask_.offsets[i]);
+  const auto end = mask_.columns.begin() + static_cast<std::ptrdiff_t>(mask_.offsets[i + 1]);
+  const std::uint32_t first = layout().first_feature(column);
+  const auto low = std::lower_bound(begin, end, first);
+  const auto high = std::lower_bound(low, end, first + layout().features(column));
+  return {static_cast<std::uint64_t>(low - mask_.columns.begin()),
+          static_cast<std::uint64_t>(high - mask_.columns.begin())};
+}
+
+std::vector<std::uint32_t> Rows::count_kept(std::uint32_t row, std::uint32_t column) const {
+  std::vector<std::uint32_t> counts;
+  for (std::uint32_t t = 0; t < layout().tokens(row); ++t) {
+    const auto [first, last] = range(layout().first_token(row) + t, column);
+    counts.push_back(static_cast<std::uint32_t>(last - first));
+  }
+  return counts;
+}
+
+std::uint64_t Rows::most_elements() const {
+  if (!masked_) return tensor_.most_elements();
+  std::uint64_t most = 0;
+  for (const std::vector<std::uint32_t>& counts : kept_) {
+    most = std::max(most, std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  }
+  return most * layout().instances(0);
+}
+
 void Rows::place_operands(LayerPlan& plan) {
-  const std::uint64_t most = tensor_.most_elements();
-  const std::uint64_t features = tensor_.layout().most_features();
-  const std::uint64_t tokens = tensor_.layout().most_tokens();
+  const std::uint64_t most = most_elements();
+  const std::uint64_t features = layout().most_features();
+  const std::uint64_t tokens = layout().most_tokens();
   const unsigned bytes = bytes_of(type_);
+  const bool half = type_ != DType::fp32;
   CoreSpace space;
-  space_.element = type_ == DType::fp32 ? Element::fp32 : Element::fp16;
+  space_.element = half ? Element::fp16 : Element::fp32;
   space_.length = length_;
   space_.x = space.take(most, bytes);
   if (function_.tensors > 1) space_.dy = space.take(most, bytes, Half8::upper);
   if (function_.output) space_.y = space.take(most, bytes, Half8::upper);
   for (unsigned i = 0; i < code_.scratch; ++i) {
     space_.scratch.at(i) = space.take(most, bytes, i % 2 == 0 ? Half8::lower : Half8::upper);
+  }
+  for (unsigned i = 0; half && i < code_.singles; ++i) {
+    space_.singles.at(i) = space.take(most, 4, i % 2 == 0 ? Half8::lower : Half8::upper);
   }
   for (unsigned i = 0; i < function_.vectors; ++i) {
     space_.vectors.at(i) = space.take(features, bytes);
@@ -104,45 +160,64 @@ void Rows::place_operands(LayerPlan& plan) {
   check_core_bytes(request_, space.bytes(), plan);
 }
 
+/// What each core of a row of cores has.
+std::vector<RowSpace> Rows::spaces(std::uint32_t slot, std::uint32_t row) const {
+  std::vector<RowSpace> spaces;
+  for (std::uint32_t c = 0; c < layout().columns(); ++c) {
+    RowSpace space = space_;
+    const TensorShare share = tensor_.share(slot, row, c);
+    space.features = share.features;
+    space.tokens = static_cast<std::uint32_t>(share.tokens);
+    space.elements = share.elements();
+    if (masked_) {
+      const std::vector<std::uint32_t>& of_matrix = kept(row, c);
+      for (std::uint32_t i = 0; i < layout().instances(slot); ++i) {
+        space.kept.insert(space.kept.end(), of_matrix.begin(), of_matrix.end());
+      }
+      space.elements = std::accumulate(space.kept.begin(), space.kept.end(), std::uint64_t{0});
+    }
+    spaces.push_back(std::move(space));
+  }
+  return spaces;
+}
+
+/// Rows of cores with as many tokens, and of masked ones as many elements of each everywhere, do
+/// the same.
 void Rows::add_rows(LayerPlan& plan) const {
   LayerStage stage;
   stage.name = "rows";
-  std::map<std::uint64_t, std::uint32_t> parts;  // by tokens
-  const LayerLayout& layout = tensor_.layout();
-  for (std::uint32_t slot = 0; slot < layout.slots(); ++slot) {
-    for (std::uint32_t r = 0; r < layout.rows(); ++r) {
-      const std::uint64_t tokens = tensor_.share(slot, r, 0).tokens;
-      const auto [found, is_new] = parts.try_emplace(tokens, stage.parts.size());
-      if (is_new) stage.parts.push_back(row_part(tokens));
-      stage.places.push_back({found->second, layout.slot_row(slot) + r, layout.slot_column(slot)});
+  std::map<std::pair<std::uint64_t, std::vector<std::uint32_t>>, std::uint32_t> parts;
+  for (std::uint32_t slot = 0; slot < layout().slots(); ++slot) {
+    for (std::uint32_t r = 0; r < layout().rows(); ++r) {
+      std::vector<std::uint32_t> counts;
+      for (std::uint32_t c = 0; masked_ && c < layout().columns(); ++c) {
+        const std::vector<std::uint32_t>& of_core = kept(r, c);
+        counts.insert(counts.end(), of_core.begin(), of_core.end());
+      }
+      const auto [found, is_new] = parts.try_emplace(
+          {tensor_.share(slot, r, 0).tokens, std::move(counts)}, stage.parts.size());
+      if (is_new) stage.parts.push_back(row_part(spaces(slot, r)));
+      stage.places.push_back(
+          {found->second, layout().slot_row(slot) + r, layout().slot_column(slot)});
     }
   }
   plan.stages.push_back(std::move(stage));
 }
 
-TaskProgram Rows::row_part(std::uint64_t tokens) const {
-  const CoreLine line = row_line();
-  TaskProgram part;
-  part.columns = line.cores();
-  part.rows = 1;
-  for (std::uint32_t c = 0; c < line.cores(); ++c) {
-    RowSpace space = space_;
-    space.features = tensor_.layout().features(c);
-    space.tokens = tokens;
-    CoreCode code(request_.setup.costs, request_.setup.functions);
-    code_.write(space, line, c, code);
-    add_line_core(line, c, std::move(code), part);
-  }
-  return part;
+TaskProgram Rows::row_part(const std::vector<RowSpace>& spaces) const {
+  const LineSums line = row_line();
+  return plan_line(
+      line, Direction::columns, request_.setup.costs, request_.setup.functions,
+      [&](CoreCode& code, std::uint32_t core) { code_.write(spaces[core], line, core, code); });
 }
 
-/// The sums over tokens run up the columns, to the first row.
+/// The sums over tokens run along the columns, to their root.
 void Rows::add_columns(LayerPlan& plan) const {
   LayerStage stage;
   stage.name = "columns";
   std::map<std::uint32_t, std::uint32_t> parts;  // by features
-  for (std::uint32_t c = 0; c < tensor_.layout().columns(); ++c) {
-    const std::uint32_t features = tensor_.layout().features(c);
+  for (std::uint32_t c = 0; c < layout().columns(); ++c) {
+    const std::uint32_t features = layout().features(c);
     const auto [found, is_new] = parts.try_emplace(features, stage.parts.size());
     if (is_new) stage.parts.push_back(column_part(features));
     stage.places.push_back({found->second, 0, c});
@@ -151,32 +226,55 @@ void Rows::add_columns(LayerPlan& plan) const {
 }
 
 TaskProgram Rows::column_part(std::uint32_t features) const {
-  const CoreLine line = column_line();
-  TaskProgram part;
-  part.columns = 1;
-  part.rows = line.cores();
-  for (std::uint32_t r = 0; r < line.cores(); ++r) {
-    CoreCode code(request_.setup.costs, request_.setup.functions);
-    line.reduce(r, VectorOp::add, Element::fp32, space_.columns,
-                std::uint64_t{code_.columns} * features, code);
-    add_line_core(line, r, std::move(code), part);
-  }
-  return part;
+  const LineSums line = column_line();
+  SummedVector sums{space_.columns, code_.columns * features};
+  sums.to_all = false;
+  return plan_line(line, Direction::rows, request_.setup.costs, request_.setup.functions,
+                   [&](CoreCode& code, std::uint32_t core) { line.write(code, core, sums); });
 }
 
-/// The row of an element of the tensor, and its place in it.
-std::pair<std::uint64_t, std::uint64_t> Rows::row_and_place(std::uint64_t element) const {
-  if (function_.columns) return {element % rows_, element / rows_};
-  return {element / length_, element % length_};
+/// visit(row of the operation, place in it, where it lies)
+template <class Visit>
+void Rows::for_each_element(const Visit& visit) const {
+  if (masked_) return for_each_kept(visit);
+  tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
+    if (function_.columns) {
+      visit(e % rows_, e / rows_, at);
+    } else {
+      visit(e / length_, e % length_, at);
+    }
+  });
+}
+
+/// Places among what is kept of a row.
+template <class Visit>
+void Rows::for_each_kept(const Visit& visit) const {
+  for (std::uint32_t slot = 0; slot < layout().slots(); ++slot) {
+    for (std::uint32_t r = 0; r < layout().rows(); ++r) {
+      for (std::uint32_t c = 0; c < layout().columns(); ++c) {
+        TensorPlace at;
+        at.core = std::size_t{layout().slot_row(slot) + r} * request_.setup.wafer.columns +
+                  layout().slot_column(slot) + c;
+        for (; at.token < tensor_.share(slot, r, c).tokens; ++at.token) {
+          const std::uint64_t matrix = slot + at.token / layout().tokens(r) * layout().slots();
+          const auto i =
+              static_cast<std::uint32_t>(layout().first_token(r) + at.token % layout().tokens(r));
+          const auto [first, last] = range(i, c);
+          for (std::uint64_t e = first; e < last; ++e, ++at.index) {
+            visit(matrix * op_.m + i, e - mask_.offsets[i], at);
+          }
+        }
+      }
+    }
+  }
 }
 
 void Rows::fill(LayerPlan& plan) const {
   plan.memory = tensor_.empty_memory(plan.bytes);
   const SeededRows rows(request_.seed, length_);
-  tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
-    const auto [row, i] = row_and_place(e);
+  for_each_element([&](std::uint64_t row, std::uint64_t i, const TensorPlace& at) {
     std::vector<std::uint8_t>& memory = plan.memory[at.core];
-    const RowElement read = read_row_element(function_, rows, row, i, length_);
+    const RowElement read = read_row_element(function_, rows, row, i, length(row));
     store(memory, space_.x, at.index, type_, read.x);
     if (function_.tensors > 1) store(memory, space_.dy, at.index, type_, read.dy);
     if (function_.vectors > 0) store(memory, space_.vectors[0], at.feature, type_, read.gamma);
@@ -196,15 +294,14 @@ LayerComparison Rows::compare(const WaferMemory& memory) const {
   const SeededRows rows(request_.seed, length_);
   std::vector<std::vector<RowStats>> found;
   for (std::uint64_t row = 0; row < rows_; ++row) {
-    found.push_back(row_stats(function_, rows, row, length_));
+    found.push_back(row_stats(function_, rows, row, length(row)));
   }
-  tensor_.for_each_element([&](std::uint64_t e, const TensorPlace& at) {
+  for_each_element([&](std::uint64_t row, std::uint64_t i, const TensorPlace& at) {
     if (!function_.output) return;
-    const auto [row, i] = row_and_place(e);
-    const RowElement read = read_row_element(function_, rows, row, i, length_);
+    const RowElement read = read_row_element(function_, rows, row, i, length(row));
     compare_element(comparison, load(memory[at.core], space_.y, at.index, type_),
                     function_.result(read, found[row].data()), type_, kRoundings,
-                    function_.columns ? 1 : 1.0 / static_cast<double>(length_));
+                    function_.columns ? 1 : 1.0 / static_cast<double>(length(row)));
   });
   compare_sums(memory, comparison);
   return comparison;
@@ -212,18 +309,18 @@ LayerComparison Rows::compare(const WaferMemory& memory) const {
 
 void Rows::compare_sums(const WaferMemory& memory, LayerComparison& comparison) const {
   const SeededRows rows(request_.seed, length_);
-  const LayerLayout& layout = tensor_.layout();
   const auto scale = static_cast<double>(rows_);
-  for (std::uint32_t c = 0; c < layout.columns(); ++c) {
-    const std::uint32_t features = layout.features(c);
+  const std::size_t root = std::size_t{column_line().root()} * request_.setup.wafer.columns;
+  for (std::uint32_t c = 0; c < layout().columns(); ++c) {
+    const std::uint32_t features = layout().features(c);
     for (std::uint32_t e = 0; e < code_.columns * features; ++e) {
       double exact = 0;
       for (std::uint64_t row = 0; row < rows_; ++row) {
-        const std::uint64_t i = layout.first_feature(c) + e % features;
+        const std::uint64_t i = layout().first_feature(c) + e % features;
         exact += function_.column(read_row_element(function_, rows, row, i, length_), e / features);
       }
-      compare_element(comparison, load(memory[c], space_.columns, e, DType::fp32), exact, type_, 4,
-                      scale);
+      compare_element(comparison, load(memory[root + c], space_.columns, e, DType::fp32), exact,
+                      type_, 4, scale);
     }
   }
 }
@@ -240,7 +337,6 @@ LayerPlan plan_layer_rows(const LayerRequest& request) {
     throw UnsupportedError(
         fmt::format("a wafer does not run {} {} {}", op.op, op.fn, word(op.phase)));
   }
-  if (request.mask != nullptr) return plan_layer_masked_softmax(request);
   return Rows(request, *function, *code).plan();
 }
 
