@@ -28,8 +28,7 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("mapping/wse", 11_000, "what rows plan apart from models: lines, rings and functions; the planner of the layout search"),
-    ("sim/machines", 12_000, "the six run classes of rows on a wafer, and the spaces of layouts that a climb replaces"),
+    ("sim/machines", 11_800, "the run classes of streams and gradients, and the spaces of layouts that a climb replaces"),
     ("sim/driver", 20_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 5_000, "the second program of each kind of figure: figure_python, figure_python_kinds"),
     ("models/wse", 4_000, "the engines that one core replaces"),
