@@ -13,8 +13,6 @@
 #include "sim/api/hidden.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
-#include "sim/driver/command/model/decode_run.hpp"
-#include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -22,6 +20,7 @@
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/machine_table.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
@@ -86,6 +85,7 @@ void add_words(const Words& words, std::vector<std::string>& arguments) {
 Options parsed(const std::vector<std::string>& arguments) {
   CommandLine line = parse_command_line(arguments);
   if (line.text) throw RequestError("help and version are not for programs");
+  check_needs(line.options);
   return std::move(line.options);
 }
 
@@ -187,8 +187,9 @@ Result run_machines(const std::string& verb, const std::vector<const Machine*>& 
     refuse_twice(words);
     check_distinct(machines);
     const Options options = parsed(arguments_of(verb, machines, workload, words));
-    check_resume(options);
-    if (asks_for_decode(options)) check_model_options(options);
+    if (const OptionDeclaration* const option = first_of(options, kOfModel)) {
+      throw RequestError(option->dashed() + ": needs --model");
+    }
     std::vector<const lacuna::Machine*> all;
     for (const Machine* const machine : machines) {
       machine->hidden().machine->check();

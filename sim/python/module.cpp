@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <functional>
 #include <optional>
 #include <streambuf>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "sim/api/hidden.hpp"
 #include "sim/api/lacuna.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/python/arrays.hpp"
 #include "sim/report/tables/summary.hpp"
 
@@ -228,12 +230,32 @@ void add_result(py::module_& m) {
       .def("json", &api::Result::json);
 }
 
+/// Names of options as keywords.
+py::list keywords(const std::function<bool(const OptionDeclaration&)>& wanted) {
+  py::list names;
+  for (const OptionDeclaration& each : option_table()) {
+    if (wanted(each)) names.append(each.underscored());
+  }
+  return names;
+}
+
+void add_options(py::module_& m) {
+  m.attr("switches") = keywords([](const OptionDeclaration& each) {
+    return each.value[0] == '\0' || each.is(OptionDeclaration::perhaps_valued);
+  });
+  m.attr("sweep_options") = keywords([](const OptionDeclaration& each) {
+    return (each.verbs & kOfSweep) != 0 && each.name != std::string("set");
+  });
+  m.attr("experiment_words") = experiment_words(kOfRows);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_lacuna, m) {
   PYBIND11_NUMPY_DTYPE(Event, cycle, unit, kind, argument);
   m.attr("__version__") = api::version();
   add_errors(m);
+  add_options(m);
   add_machine(m);
   add_mask(m);
   add_result(m);

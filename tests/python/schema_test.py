@@ -31,6 +31,23 @@ class SchemaTest(unittest.TestCase):
         jsonschema.Draft202012Validator(SCHEMA).validate(result)
         return result
 
+    def test_experiments_and_machines_have_schemas(self):
+        def schema(subject):
+            return json.loads(subprocess.run([LACUNA, "describe", subject], check=True,
+                                             capture_output=True, text=True).stdout)
+        experiment = jsonschema.Draft202012Validator(schema("schema"))
+        experiment.check_schema(experiment.schema)
+        right = {"machine": "bow", "gemm": "64x64x16", "set": {"tile.memory.kib": 624},
+                 "grid": {"density": [0.25, 0.5], "seed": {"from": 1, "to": 3, "step": 1}}}
+        experiment.validate(right)
+        for wrong in ({**right, "gem": "1x1x1"}, {**right, "density": []},
+                      {**right, "seed": {"from": 1}}):
+            with self.assertRaises(jsonschema.ValidationError):
+                experiment.validate(wrong)
+        machine = schema("machine-schema")
+        jsonschema.Draft202012Validator.check_schema(machine)
+        self.assertIn("tile.memory.kib", machine["properties"])
+
     def test_the_schema_is_one(self):
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
@@ -77,7 +94,8 @@ class DescribeTest(unittest.TestCase):
     def test_every_subject_of_the_index_is_there(self):
         index = self.described("index")
         rows = {row["kind"]: row["names"].split() for row in index["sections"][0]["rows"]}
-        names = [name for name in rows["subjects"] if name not in ("completion", "manual", "fit")]
+        names = [name for name in rows["subjects"]  # but texts for shells and man, and schemas
+                 if not name.startswith(("completion", "manual", "fit")) and "schema" not in name]
         names += rows["machines"][:1] + rows["systems"][:1] + rows["patterns"][:2]
         names += rows["groups of ipu"][:2] + rows["groups of wse"][:2]
         for name in names + ["wafer.columns", "cycles", "imbalance", "wafer.r1.c1"]:

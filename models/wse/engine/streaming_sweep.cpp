@@ -22,6 +22,7 @@
 #include "models/wse/pe/dispatch.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/share.hpp"
 #include "sim/kernel/clock_domain.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -39,6 +40,9 @@ constexpr std::uint64_t kMostRowsOfLimit = 8;
 constexpr Cycle kFirstLook = 4;
 constexpr Cycle kLooks = 16;
 constexpr double kPace = 0.9;
+
+/// So often it is said how much has been sent.
+constexpr Cycle kCyclesOfAShare = 4096;
 
 [[noreturn]] void give_up(const std::string& why) {
   CycleLimitPassed passed(why);
@@ -153,6 +157,7 @@ class Sweep final : public StreamingSweep {
         mark();
         next_mark += mark_length_;
       }
+      if (now % kCyclesOfAShare == 0) say_share(share_sent());
       const bool sent = injectors_.moved() || (copies_ && copies_->moved());
       step_rows(now);
       const bool moved = sent || row_moved();

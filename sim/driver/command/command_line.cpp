@@ -9,351 +9,132 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/help.hpp"
-#include "sim/driver/command/model/model_options.hpp"
-#include "sim/driver/command/plot_options.hpp"
-#include "sim/driver/command/trace_options.hpp"
+#include "sim/driver/run/option_table.hpp"
+#include "sim/driver/schedule/workload_schedule.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
+#include "workloads/generate/generator_table.hpp"
+#include "workloads/generate/schedule.hpp"
+#include "workloads/import/import_table.hpp"
 
 namespace lacuna {
 
 namespace {
 
-constexpr const char* kMachineHelp =
-    "preset (lacuna describe machines) or machine file; default bow";
-
-void add_workload_options(CLI::App& verb, Options& o) {
-  const char* const group = "Workload";
-  verb.add_option("--trace", o.trace, "CSV trace of operations")->type_name("FILE")->group(group);
-  verb.add_option("--gemm", o.gemm, "one product Y[MxN] = W[MxK] X[KxN]")
-      ->type_name("MxKxN")
-      ->group(group);
-  verb.add_option("--matrix", o.matrix,
-                  "the product with the matrix of a file: .smtx, .mtx, .npy, .npz, safetensors")
-      ->type_name("FILE")
-      ->group(group);
-  verb.add_option("--n", o.n, "columns of X for --matrix")->type_name("N")->group(group);
+/// Sets what an option says into the options.
+CLI::Option* add_to(CLI::App& app, const OptionDeclaration& option, Options& o) {
+  using Declared = OptionDeclaration;
+  if (const auto* const flag = std::get_if<Declared::Flag>(&option.place)) {
+    return app.add_flag(option.dashed(), o.*(*flag), option.meaning);
+  }
+  if (const auto* const text = std::get_if<Declared::Text>(&option.place)) {
+    return app.add_option(option.dashed(), o.*(*text), option.meaning);
+  }
+  return app.add_option(option.dashed(), o.*std::get<Declared::Texts>(option.place),
+                        option.meaning);
 }
 
-void add_pattern_options(CLI::App& verb, Options& o, bool several) {
-  const char* const group = "Pattern of the weights";
-  CLI::Option* const pattern =
-      verb.add_option("--pattern", o.patterns,
-                      "NAME[BLOCK][:DENSITY][:key=value], such as block16:0.1; lacuna describe "
-                      "patterns lists names. `own` is the workload's own")
-          ->type_name("PATTERN")
-          ->group(group)
-          ->expected(1);
-  if (several) pattern->take_all();
-  verb.add_option("--density", o.density,
-                  several ? "share of the weights that is kept, 0 to 1; several with commas: each "
-                            "pattern that takes one, with each"
-                          : "share of the weights that is kept, 0 to 1")
-      ->type_name(several ? "D,D..." : "D")
-      ->group(group);
-  verb.add_option("--block", o.block, "side of the blocks")->type_name("B")->group(group);
-  verb.add_option("--nm", o.nm, "N of every M weights are kept")->type_name("N:M")->group(group);
-  verb.add_option("--mode", o.mode,
-                  "kernel of sparse weights, or of dense ones if none are sparse: auto, static, "
-                  "dynamic or streamed")
-      ->type_name("MODE")
-      ->group(group);
-  verb.add_option("--residency", o.residency,
-                  "where weights live: auto (what is faster, if all fit), streamed or resident")
-      ->type_name("PLACE")
-      ->group(group);
-  verb.add_option("--x-pattern", o.x_pattern,
-                  "zeros of activations: bernoulli:DENSITY, channel:DENSITY, file:PATH or dense")
-      ->type_name("PATTERN")
-      ->group(group);
-  verb.add_option("--x-density", o.x_density,
-                  "non-zeros of activations, bernoulli unless --x-pattern says otherwise")
-      ->type_name("DENSITY")
-      ->group(group);
-  verb.add_option("--dtype", o.dtype, "fp16, fp32, bf16, fp8 or int8")
-      ->type_name("TYPE")
-      ->group(group);
-  verb.add_option("--partials", o.partials, "type of partial sums: auto, fp16, fp32 or int32")
-      ->type_name("TYPE")
-      ->group(group);
+void add_options(CLI::App& app, Verb verb, Options& o) {
+  for (const OptionDeclaration& each : option_table()) {
+    if ((each.verbs & verb) == 0) continue;
+    CLI::Option* const option = add_to(app, each, o)->group(each.group);
+    if (each.value[0] == '\0') continue;
+    option->type_name(each.value);
+    if (each.is(OptionDeclaration::perhaps_valued)) option->expected(0, 1);
+    const bool list = std::holds_alternative<OptionDeclaration::Texts>(each.place);
+    if (list) option->expected(1);
+    if (list && (each.repeated & verb) != 0) option->take_all();
+  }
 }
 
-void add_system_option(CLI::App& verb, Options& o) {
-  verb.add_option("--system-config", o.system_config,
-                  "a training step on a system such as pod16: a file, or the name of a shipped one")
-      ->type_name("FILE")
-      ->group("Workload");
+/// A key that a table of workloads declares: a flag, or an option whose values are kept in order.
+struct Key {
+  std::string name;
+  std::string meaning;
+  std::string group;
+  bool is_flag = false;
+  bool repeated = false;
+};
+
+void add_key(CLI::App& app, const Key& key, Options& o) {
+  const std::string name = "--" + key.name;
+  if (key.is_flag) {
+    app.add_flag_function(
+           name,
+           [&o, key](std::int64_t count) {
+             if (count > 0) o.generator.emplace_back(key.name, "1");
+           },
+           key.meaning)
+        ->group(key.group);
+    return;
+  }
+  CLI::Option* const option = app.add_option_function<std::vector<std::string>>(
+      name,
+      [&o, key](const std::vector<std::string>& values) {
+        for (const std::string& value : values) o.generator.emplace_back(key.name, value);
+      },
+      key.meaning);
+  option->expected(1)->type_name("")->group(key.group);
+  if (key.repeated) option->take_all();
 }
 
-void add_machine_options(CLI::App& verb, Options& o, bool several) {
-  const char* const group = "Machine";
-  CLI::Option* const machine =
-      verb.add_option("--machine", o.machines,
-                      several ? "preset or machine file; repeat for several"  // no default
-                              : kMachineHelp)
-          ->type_name("NAME|FILE")
-          ->group(group)
-          ->expected(1);
-  if (several) machine->take_all();
-  verb.add_option("--set", o.settings, "sets a parameter (lacuna describe parameters); repeatable")
-      ->type_name("PATH=VALUE")
-      ->group(group)
-      ->expected(1)
-      ->take_all();
+/// What generators, importers and schedules take beside the options of the table.
+void add_keys(CLI::App& app, Verb verb, Options& o) {
+  if (verb == kOfImport) {
+    for (const ImportKey& each : import_keys()) {
+      const bool flag = each.allowed == "0, 1";
+      const std::string meaning =
+          flag ? each.meaning : fmt::format("{} ({})", each.meaning, each.allowed);
+      add_key(app, {each.name, meaning, "Files", flag, each.name == "dim"}, o);
+    }
+  }
+  if (verb == kOfMake || verb == kOfImport) {
+    for (const GeneratorKey& each : generator_keys()) {
+      if (verb == kOfImport && (!each.of_models || each.name == "size")) continue;
+      const std::string meaning =
+          each.is_flag ? each.meaning : fmt::format("{} ({})", each.meaning, each.allowed);
+      add_key(app,
+              {each.name, meaning, each.of_models ? "Models" : "Other workloads", each.is_flag,
+               each.name == "sparse"},
+              o);
+    }
+  }
+  if (verb == kOfSchedule) {
+    for (const auto& [name, meaning] : schedule_keys()) {
+      add_key(app, {name, meaning, "Schedule"}, o);
+    }
+  }
 }
 
-void add_layout_option(CLI::App& verb, Options& o) {
-  verb.add_option(
-          "--layout", o.layout,
-          "how operations are laid out: planned (default, by the machine's rule), first (all "
-          "parameters as they are set), best (searched, see lacuna describe layouts; best:N "
-          "simulates N of each at most), or a file of layouts that were found")
-      ->type_name("LAYOUT")
-      ->group("Simulation");
+/// What stands behind a verb, where that is a list of its own.
+std::string meaning_of_word(const VerbDeclaration& verb) {
+  std::string text = verb.meaning;
+  if (verb.verb == kOfImport) {
+    for (const ImportFormat& format : import_formats()) {
+      text += (&format == import_formats().data() ? "" : ", ") + format.name;
+    }
+  }
+  if (verb.verb == kOfSchedule) {
+    for (const ScheduleKindRow& row : schedule_kinds()) {
+      text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", row.name, row.meaning);
+    }
+  }
+  return text;
 }
 
-void add_run_options(CLI::App& verb, Options& o) {
-  const char* const group = "Simulation";
-  verb.add_option("--engine", o.engine, "event (default) or clocked; results are the same")
-      ->type_name("ENGINE")
-      ->group(group);
-  verb.add_option("--values", o.values,
-                  "carry numbers and check the product: integer (default) or normal:SIGMA, which "
-                  "reports errors against FP64")
-      ->type_name("KIND")
-      ->expected(0, 1)
-      ->group(group);
-  verb.add_option("--seed", o.seed, "seed of the masks and values; default 1")
-      ->type_name("N")
-      ->group(group);
-  verb.add_option("--seeds", o.seeds,
-                  "repeat with N patterns, seeds from --seed on; means and 95 % intervals")
-      ->type_name("N")
-      ->group(group);
-  verb.add_option("--fold", o.fold, "on (default) or off: use exact symmetry of a wafer")
-      ->type_name("on|off")
-      ->group(group);
-  verb.add_option("--energy-table", o.energy_table,
-                  "prices of your own; events it leaves out are priced as shipped")
-      ->type_name("FILE")
-      ->group(group);
-  verb.add_flag("--with-dense", o.with_dense, "run the dense product too, for the speed-up")
-      ->group(group);
-}
-
-// NOLINTNEXTLINE(readability-function-size): a table
-void add_output_options(CLI::App& verb, Options& o) {
-  const char* const group = "Output";
-  verb.add_option("--out", o.out, "write a result folder")->type_name("DIR")->group(group);
-  verb.add_flag("--resume", o.resume,
-                "go on with what was interrupted; finished work is kept "
-                "beside --out")
-      ->group(group);
-  verb.add_flag("--event-log", o.event_log, "write events.csv into it")->group(group);
-  verb.add_flag("--scalesim", o.scalesim, "write scalesim/: reports in the form of SCALE-Sim")
-      ->group(group);
-  verb.add_flag("--timeline", o.timeline, "write timeline.json for Perfetto, and Gantt charts")
-      ->group(group);
-  verb.add_option("--units", o.units,
-                  "units of --timeline: names such as tile3 or wafer.r0.c1, with *; repeatable; "
-                  "default the first 16")
-      ->type_name("PATH")
-      ->group(group)
-      ->expected(1)
-      ->take_all();
-  verb.add_option("--timeline-limit", o.timeline_limit,
-                  "size of timeline.json in MB, 32 if not given; beyond it windows of equal "
-                  "length are left out, and it says which")
-      ->type_name("MB")
-      ->group(group);
-  verb.add_flag("--view", o.view, "write view.html: the die over time, down to a core or tile")
-      ->group(group);
-  verb.add_option("--view-steps", o.view_steps, "steps of --view on a wafer, 200 if not given")
-      ->type_name("N")
-      ->group(group);
-  verb.add_option("--view-path", o.view_path,
-                  "what each moment of at most 10000 cycles of a wafer waited for, on its page")
-      ->type_name("FROM:TO")
-      ->group(group);
-  verb.add_option("--view-cores", o.view_cores,
-                  "of these columns and rows, 0-63x0-63 if not given; at most 64 of each")
-      ->type_name("COLUMNSxROWS")
-      ->group(group);
-  verb.add_option("--waves", o.waves, "write .vcd waves of these units; repeatable")
-      ->type_name("PATH")
-      ->group(group)
-      ->expected(1)
-      ->take_all();
-  verb.add_option("--interval", o.interval, "power and bandwidth over time, per N cycles")
-      ->type_name("N")
-      ->group(group);
-  verb.add_flag("--explain", o.explain,
-                "print plan, phases, the busiest unit and why, estimate and simulation")
-      ->group(group);
-  verb.add_flag("--why", o.why,
-                "say why it is not faster: run it again without its costs, and laid out otherwise")
-      ->group(group);
-  verb.add_flag("--json", o.json, "print the summary as JSON")->group(group);
-  verb.add_flag("--wide", o.wide, "all rows and columns, however many lines")->group(group);
-  verb.add_flag("--quiet", o.quiet, "print neither progress nor notes")->group(group);
-  verb.add_flag("--no-cache", o.no_cache,
-                "neither use nor keep simulated parts of systems and language models, and layouts")
-      ->group(group);
-}
-
-/// Arguments may follow each other in any order; a verb's help ends in an example.
-CLI::App& add_verb(CLI::App& parent, const char* name, const char* what, const char* example) {
-  CLI::App& verb = *parent.add_subcommand(name, what);
-  verb.footer(std::string("Example:\n  ") + example);
-  return verb;
-}
-
-void add_run(CLI::App& app, Options& o) {
-  CLI::App& run = add_verb(
-      app, "run", "Simulates one workload on one machine.",
-      "lacuna run --machine bow --gemm 4096x4096x1024 --pattern block16:0.0625 --out out/first\n"
-      "  lacuna run --machine wse2 --gemm 4096x4096x8192 --pattern unstructured:0.1 --view --out "
-      "out/view");
-  add_machine_options(run, o, false);
-  add_workload_options(run, o);
-  add_system_option(run, o);
-  add_model_options(run, o);
-  add_pattern_options(run, o, false);
-  add_layout_option(run, o);
-  add_run_options(run, o);
-  add_output_options(run, o);
-}
-
-void add_compare(CLI::App& app, Options& o) {
-  CLI::App& compare = add_verb(
-      app, "compare",
-      "Simulates one workload on several machines and with several patterns, or says what differs "
-      "between finished results.",
-      "lacuna compare --machine bow --machine wse2 --set wafer.columns=64 --set wafer.rows=64 "
-      "--gemm 1024x1024x2048 --pattern dense --pattern unstructured:0.1 --pattern block16:0.1 "
-      "--out out/compare\n  lacuna compare out/before out/after");
-  compare.add_option("FOLDER", o.subjects, "finished results, to say what differs between them");
-  add_machine_options(compare, o, true);
-  add_workload_options(compare, o);
-  add_system_option(compare, o);
-  add_model_options(compare, o);
-  add_pattern_options(compare, o, true);
-  add_layout_option(compare, o);
-  add_run_options(compare, o);
-  compare.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
-      ->type_name("N")
-      ->group("Simulation");
-  add_output_options(compare, o);
-}
-
-/// What a sweep and a search take.
-void add_experiment_options(CLI::App& verb, Options& o) {
-  verb.add_option("FILE", o.subjects, "the experiment, YAML")->required()->expected(1);
-  verb.add_option("--set", o.settings, "sets a parameter of all machines that have it; repeatable")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  add_run_options(verb, o);
-  verb.add_option("--jobs", o.jobs, "points simulated at a time; default all processors")
-      ->type_name("N")
-      ->group("Simulation");
-  verb.add_flag("--resume", o.resume, "go on with what was interrupted")->group("Simulation");
-  verb.add_option("--cache", o.cache, "of a language model: a folder that keeps simulated parts")
-      ->type_name("DIR")
-      ->group("Simulation");
-  verb.add_flag("--no-cache", o.no_cache,
-                "neither use nor keep simulated parts of language models, and layouts")
-      ->group("Simulation");
-  verb.add_option("--out", o.out, "write a result folder; finished points are kept beside it")
-      ->type_name("DIR")
-      ->group("Output");
-  verb.add_flag("--json", o.json, "print the summary as JSON")->group("Output");
-  verb.add_flag("--wide", o.wide, "all rows and columns, however many lines")->group("Output");
-  verb.add_flag("--quiet", o.quiet, "print neither progress nor notes")->group("Output");
-}
-
-void add_sweep(CLI::App& app, Options& o) {
-  CLI::App& sweep = add_verb(app, "sweep", "Simulates all points of an experiment file.",
-                             "lacuna sweep traces/experiments/density.yaml --out out/density\n"
-                             "  lacuna sweep traces/experiments/density.yaml --out out/density "
-                             "--resume");
-  add_experiment_options(sweep, o);
-  add_layout_option(sweep, o);
-}
-
-void add_search(CLI::App& app, Options& o) {
-  CLI::App& search =
-      add_verb(app, "search", "Finds the best points of an experiment file without simulating all.",
-               "lacuna search traces/experiments/wafer_layout.yaml --out out/layout");
-  add_experiment_options(search, o);
-}
-
-void add_describe(CLI::App& app, Options& o) {
-  CLI::App& describe = add_verb(
-      app, "describe",
-      "Describes machines, parameters, statistics, patterns, formats, models, area or trust.",
-      "lacuna describe parameters --machine bow\n  lacuna describe tile.memory.kib");
-  describe
-      .add_option(
-          "SUBJECT", o.subjects,
-          "machines, parameters, layouts, statistics, patterns, formats, models, index (all "
-          "that has a name; if none is given), groups, words, "
-          "a name, or fit: layouts of a model on a system; completion (for bash) or manual "
-          "(a page for man)")
-      ->expected(0, 1);
-  describe.add_option("--machine", o.machines, "preset or machine file, to show its values")
-      ->type_name("NAME|FILE")
-      ->expected(1);
-  describe.add_option("--system-config", o.system_config, "fit: the training step")
-      ->type_name("FILE");
-  describe.add_option("--set", o.settings, "fit: sets a parameter of system or training")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  describe.add_flag("--markdown", o.markdown, "as a page of the manual");
-  describe.add_flag("--json", o.json, "as JSON (doc/describe.schema.json)");
-  describe.add_flag("--wide", o.wide, "tables as wide as they are");
-}
-
-void add_validate(CLI::App& app, Options& o) {
-  CLI::App& validate =
-      add_verb(app, "validate", "Runs published measurements and reports the error of each.",
-               "lacuna validate --family static --fail-above 25");
-  validate.add_option("--points", o.points, "points of your own, CSV; default those shipped")
-      ->type_name("FILE")
-      ->expected(1)
-      ->take_all();
-  validate.add_option("--family", o.families, "only families with this in their name; repeatable")
-      ->type_name("WORD")
-      ->expected(1)
-      ->take_all();
-  validate.add_option("--by", o.by, "errors by a column of the points; repeatable")
-      ->type_name("COLUMN")
-      ->expected(1)
-      ->take_all();
-  validate
-      .add_option("--mask-rule", o.mask_rule,
-                  "draw the masks of all points by uniform or popsparse[:SEED]")
-      ->type_name("RULE");
-  validate
-      .add_option("--energy-table", o.energy_table,
-                  "prices of your own for the points that are powers, CSV")
-      ->type_name("FILE");
-  validate.add_option("--fail-above", o.fail_above, "status 3 if a family's median error is above")
-      ->type_name("PERCENT");
-  validate.add_option("--set", o.settings, "sets a parameter of every machine that has it")
-      ->type_name("PATH=VALUE")
-      ->expected(1)
-      ->take_all();
-  add_layout_option(validate, o);
-  validate.add_option("--engine", o.engine, "event (default) or clocked")->type_name("ENGINE");
-  validate.add_option("--seed", o.seed, "seed of the masks; default 1")->type_name("N");
-  validate.add_option("--jobs", o.jobs, "simulations at a time; default all processors")
-      ->type_name("N");
-  validate.add_option("--out", o.out, "write errors, families and figures into a folder")
-      ->type_name("DIR");
-  validate.add_flag("--resume", o.resume, "go on with a validation that was interrupted");
-  validate.add_flag("--wide", o.wide, "tables as wide as they are");
-  validate.add_flag("--quiet", o.quiet, "print neither progress nor notes");
+/// The verb of a table's row; "trace show" is below "trace".
+CLI::App& add_verb(CLI::App& app, const std::string& name, const char* what) {
+  const std::size_t blank = name.find(' ');
+  if (blank == std::string::npos) return *app.add_subcommand(name, what);
+  CLI::App* above = nullptr;
+  for (CLI::App* const each : app.get_subcommands({})) {
+    if (each->get_name() == name.substr(0, blank)) above = each;
+  }
+  if (above == nullptr) {
+    above = app.add_subcommand(name.substr(0, blank),
+                               "Makes, imports, shows or checks a workload trace.");
+    above->footer("Example:\n  lacuna trace show traces/bert_base_layer.csv");
+  }
+  return *above->add_subcommand(name.substr(blank + 1), what);
 }
 
 /// An option of one value takes one: CLI11 would give it the files behind as well, as it keeps a
@@ -369,14 +150,19 @@ void take_one_value(CLI::App& app) {
 }  // namespace
 
 void add_verbs(CLI::App& app, Options& o) {
-  add_run(app, o);
-  add_compare(app, o);
-  add_sweep(app, o);
-  add_search(app, o);
-  add_trace_options(app, o);
-  add_describe(app, o);
-  add_validate(app, o);
-  add_plot_options(app, o);
+  for (const VerbDeclaration& each : verb_table()) {
+    CLI::App& verb = add_verb(app, each.name, each.what);
+    verb.footer(std::string("Example:\n  ") + each.example);
+    if (each.word[0] != '\0') {
+      verb.add_option(each.word, o.subjects, meaning_of_word(each))
+          ->required(each.least > 0)
+          ->type_name("TEXT")
+          ->expected(each.least,
+                     each.most == kAnyNumber ? CLI::detail::expected_max_vector_size : each.most);
+    }
+    add_keys(verb, each.verb, o);
+    add_options(verb, each.verb, o);
+  }
   take_one_value(app);
 }
 

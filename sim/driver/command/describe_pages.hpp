@@ -43,8 +43,13 @@ std::string index_text(const MachineTable& kinds, const Options& options,
 std::string models_text(const Options& options);
 std::string model_text(const std::string& name, const Options& options);
 
-/// Completion for bash, and a manual page, of the program's own declarations.
+/// What is described as a whole, by name.
+std::vector<std::string> subjects();
+
+/// Completion for bash, zsh and fish, and a manual page, of the program's own declarations.
 std::string completion_text();
+std::string zsh_completion_text();
+std::string fish_completion_text();
 std::string manual_text();
 
 }  // namespace lacuna

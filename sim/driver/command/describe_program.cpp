@@ -15,7 +15,7 @@
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
-#include "sim/driver/sweep/yaml_sweep.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -24,6 +24,13 @@
 #include "workloads/import/import_table.hpp"
 
 namespace lacuna {
+
+std::vector<std::string> subjects() {
+  return {"machines", "systems", "parameters",    "layouts",    "statistics",     "patterns",
+          "formats",  "models",  "energy",        "area",       "trust",          "fit",
+          "index",    "groups",  "words",         "completion", "completion-zsh", "completion-fish",
+          "manual",   "schema",  "machine-schema"};
+}
 
 namespace {
 
@@ -100,12 +107,6 @@ std::string manual_of(const CLI::App& verb, const std::string& above) {
 
 using Words = std::vector<std::string>;
 
-Words subjects() {
-  return {"machines", "systems", "parameters", "layouts",    "statistics", "patterns",
-          "formats",  "models",  "energy",     "area",       "trust",      "fit",
-          "index",    "groups",  "words",      "completion", "manual"};
-}
-
 template <class Things>
 void add_names(Words& words, const Things& things) {
   for (const auto& each : things) words.push_back(each.name);
@@ -147,23 +148,17 @@ std::map<std::string, Words> words_of_options() {
   for (const std::string& file : shipped_trainings()) {
     trainings.push_back(std::filesystem::path(file).stem().string());
   }
-  return {{"--machine", preset_names()},
-          {"--pattern", patterns},
-          {"--model", models},
-          {"--system-config", trainings},
-          {"--engine", {"event", "clocked"}},
-          {"plot--format", figure_formats()},
-          {"trace--format", formats},
-          {"--part", {"weights", "forward", "training", "decode"}},
-          {"--mode", {"auto", "static", "dynamic", "streamed"}},
-          {"--residency", {"auto", "streamed", "resident"}},
-          {"--fold", {"on", "off"}},
-          {"--layout", {"planned", "first", "best"}},
-          {"--dtype", {"fp32", "fp16", "bf16", "fp8", "int8"}},
-          {"--style", {"ieee", "ieee_wide", "slide"}},
-          {"--palette", {"colour", "grey"}},
-          {"--legend", {"below", "none"}},
-          {"--normalise", {"share", "sum", "time", "dense"}}};
+  std::map<std::string, Words> all = {{"--machine", preset_names()},
+                                      {"--pattern", patterns},
+                                      {"--model", models},
+                                      {"--system-config", trainings},
+                                      {"plot--format", figure_formats()},
+                                      {"trace--format", formats},
+                                      {"--part", {"weights", "forward", "training", "decode"}}};
+  for (const OptionDeclaration& each : option_table()) {
+    if (each.choices[0] != '\0') all[each.dashed()] = split(each.choices, ' ');
+  }
+  return all;
 }
 
 /// Options that want a value wherever they are declared: files are offered, not other options.
@@ -261,6 +256,113 @@ complete -o filenames -F _lacuna lacuna
       fmt::arg("cases", cases), fmt::arg("without_files", without_files));
 }
 
+namespace {
+
+/// Text of a shell's single quotes, with brackets and colons as zsh wants them.
+std::string quoted(const std::string& text, bool zsh) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else {
+      if (zsh && (c == '[' || c == ']' || c == ':')) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+/// The first clause of a meaning.
+std::string brief(const std::string& meaning) {
+  return meaning.substr(0, std::min(meaning.find("; "), meaning.find(": ")));
+}
+
+/// Calls `visit` with each verb, as it is typed, that has none below it.
+template <class Visit>
+void for_each_verb(const CLI::App& app, const Visit& visit) {
+  for (const CLI::App* const verb : verbs_of(app)) {
+    if (verbs_of(*verb).empty()) visit(verb->get_name(), *verb);
+    for (const CLI::App* const below : verbs_of(*verb)) {
+      visit(verb->get_name() + " " + below->get_name(), *below);
+    }
+  }
+}
+
+/// Words that an option may have behind it; empty if they are not a list.
+Words words_of(const std::string& option) {
+  static const std::map<std::string, Words> all = words_of_options();
+  const auto found = all.find(option);
+  return found == all.end() ? Words{} : found->second;
+}
+
+}  // namespace
+
+std::string zsh_completion_text() {
+  const Declared declared;
+  std::string cases;
+  for_each_verb(declared.app, [&](const std::string& verb, const CLI::App& app) {
+    std::string lines;
+    for (const CLI::Option* const option : options_of(app)) {
+      const std::string name = "--" + option->get_lnames().front();
+      const bool valued = option->get_items_expected_max() > 0;
+      const Words words = words_of(name);
+      const std::string values =
+          words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " "));
+      lines += fmt::format(" \\\n      '*{}{}[{}]{}'", name, valued ? "=" : "",
+                           quoted(brief(option->get_description()), true),
+                           valued ? ":value:" + values : "");
+    }
+    const Words words = words_behind(" " + verb);
+    cases += fmt::format("    '{}') _arguments{} \\\n      '*:word:{}' ;;\n", verb, lines,
+                         words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " ")));
+  });
+  return fmt::format(
+      "#compdef lacuna\n# Completion of lacuna for zsh, made by `lacuna describe completion-zsh`: "
+      "write it to a file _lacuna of $fpath.\n_lacuna() {{\n"
+      "  local verb=\"$words[2]\" skip=1\n"
+      "  if (( CURRENT == 2 )); then _values verb {}; return; fi\n"
+      "  if [[ \"$verb\" == trace ]]; then\n"
+      "    if (( CURRENT == 3 )); then _values verb {}; return; fi\n"
+      "    verb=\"trace $words[3]\" skip=2\n  fi\n"
+      "  shift $skip words; (( CURRENT -= skip ))\n"
+      "  case \"$verb\" in\n{}  esac\n}}\n_lacuna \"$@\"\n",
+      verb_words(declared.app), verb_words(*declared.app.get_subcommand("trace")), cases);
+}
+
+std::string fish_completion_text() {
+  const Declared declared;
+  std::string text =
+      "# Completion of lacuna for fish, made by `lacuna describe completion-fish`: write it to\n"
+      "# ~/.config/fish/completions/lacuna.fish.\n";
+  for (const CLI::App* const verb : verbs_of(declared.app)) {
+    text += fmt::format("complete -c lacuna -n __fish_use_subcommand -f -a {} -d '{}'\n",
+                        verb->get_name(), quoted(verb->get_description(), false));
+  }
+  for_each_verb(declared.app, [&](const std::string& verb, const CLI::App& app) {
+    const std::size_t blank = verb.find(' ');
+    std::string where = "__fish_seen_subcommand_from " + verb.substr(0, blank);
+    if (blank != std::string::npos) {
+      const std::string below = verb.substr(blank + 1);
+      text += fmt::format("complete -c lacuna -n '{}' -f -a {} -d '{}'\n", where, below,
+                          quoted(app.get_description(), false));
+      where += "; and __fish_seen_subcommand_from " + below;
+    }
+    const Words behind = words_behind(" " + verb);
+    if (!behind.empty()) {
+      text += fmt::format("complete -c lacuna -n '{}' -a '{}'\n", where, fmt::join(behind, " "));
+    }
+    for (const CLI::Option* const option : options_of(app)) {
+      const std::string name = option->get_lnames().front();
+      const Words words = words_of("--" + name);
+      text += fmt::format("complete -c lacuna -n '{}' -l {}{}{} -d '{}'\n", where, name,
+                          option->get_items_expected_max() > 0 ? " -r" : "",
+                          words.empty() ? "" : fmt::format(" -a '{}'", fmt::join(words, " ")),
+                          quoted(brief(option->get_description()), false));
+    }
+  });
+  return text;
+}
+
 std::string manual_text() {
   const Declared declared;
   std::string text = fmt::format(
@@ -291,9 +393,7 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
     if (kind.find(part) == std::string::npos) return;
     table.row({kind, fmt::format("{}", fmt::join(names, " "))});
   };
-  row("subjects", {"machines", "systems", "parameters", "layouts", "statistics", "patterns",
-                   "formats", "models", "energy", "area", "trust", "fit", "index", "groups",
-                   "words", "completion", "manual"});
+  row("subjects", subjects());
   row("machines", preset_names());
   row("systems", system_names());
   std::vector<std::string> names;
@@ -317,7 +417,8 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
     });
     row(fmt::format("groups of {}", kind.kind), {groups.begin(), groups.end()});
   }
-  row("words of experiments", sweep_words());
+  row("words of experiments", experiment_words(kOfRows));
+  row("words of experiments on models", experiment_words(kOfModel));
   const Declared declared;
   for (const CLI::App* const verb : verbs_of(declared.app)) {
     names.clear();

@@ -101,11 +101,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> two_numbers(const std::st
 std::optional<PathWindow> view_path_of(const Options& options) {
   constexpr std::uint64_t kMostCycles = 10000;
   constexpr std::uint32_t kMostCores = 64;
-  if (options.view_cores && !options.view_path) {
-    throw RequestError("--view-cores: goes with --view-path");
-  }
   if (!options.view_path) return std::nullopt;
-  if (!options.view) throw RequestError("--view-path: goes with --view");
   PathWindow window;
   const auto cycles = two_numbers(*options.view_path, ':');
   if (!cycles || cycles->second <= cycles->first || cycles->second - cycles->first > kMostCycles) {
@@ -147,28 +143,6 @@ void refuse_view_words(const Options& options) {
 
 bool needs_events(const Options& options) {
   return options.event_log || options.timeline || !options.waves.empty();
-}
-
-void check_event_options(const Options& options) {
-  if (options.scalesim && !options.out) {
-    throw RequestError("--scalesim: needs --out, the folder for the reports");
-  }
-  if (options.timeline && !options.out) {
-    throw RequestError("--timeline: needs --out, the folder for timeline.json");
-  }
-  if (options.view && !options.out) {
-    throw RequestError("--view: needs --out, the folder for view.html");
-  }
-  if (options.view_steps && !options.view) throw RequestError("--view-steps: goes with --view");
-  if (options.timeline_limit && !options.timeline) {
-    throw RequestError("--timeline-limit: goes with --timeline");
-  }
-  if (!options.waves.empty() && !options.out) {
-    throw RequestError("--waves: needs --out, the folder for the .vcd files");
-  }
-  if (!options.units.empty() && !options.timeline) {
-    throw RequestError("--units: goes with --timeline");
-  }
 }
 
 namespace {

@@ -34,9 +34,6 @@ std::optional<PathWindow> view_path_of(const Options& options);
 /// True if an option asks for something that is made of event logs.
 bool needs_events(const Options& options);
 
-/// RequestError if --timeline, --view or --waves cannot be.
-void check_event_options(const Options& options);
-
 /// The timeline of units and *.vcd, as far as they are asked for, power.csv and intervals.csv of
 /// operations that have intervals, and bounds.csv.
 void write_event_files(const Options& options, const std::vector<RunRecord>& records,

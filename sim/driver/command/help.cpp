@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::size_t kWidthOfNames = 30;  // letters of an option and its value
 constexpr std::size_t kFewOptions = 25;    // are shown at once
-
-/// What most people need, of whichever verb has it.
-constexpr std::array<const char*, 16> kFirst = {
-    "machine", "set",    "trace",      "gemm", "matrix",  "n",    "model", "decode",
-    "pattern", "layout", "with-dense", "out",  "explain", "wide", "seeds", "quiet"};
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -123,9 +118,9 @@ std::string help_text(const CLI::App& verb, const std::string& typed,
   if (!words.empty()) text += '\n' + words;
   if (options <= kFewOptions || wanted == "all") return text + all;
   text += "\nWhat most people need:\n";
-  for (const char* const name : kFirst) {
-    const CLI::Option* const option = verb.get_option_no_throw(std::string("--") + name);
-    if (option != nullptr) text += line_of(*option, true);
+  for (const OptionDeclaration& each : option_table()) {
+    const CLI::Option* const option = verb.get_option_no_throw(each.dashed());
+    if (option != nullptr && each.is(OptionDeclaration::first)) text += line_of(*option, true);
   }
   text += fmt::format("\nAll options by group: {} --help GROUP, or --help all\n", typed);
   for (const OptionGroup& group : groups) {

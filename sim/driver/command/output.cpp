@@ -19,6 +19,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/off_chip.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/report/answer/answer.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -21,81 +20,6 @@
 namespace lacuna {
 
 namespace fs = std::filesystem;
-
-// NOLINTNEXTLINE(readability-function-size): a table
-void add_plot_options(CLI::App& app, Options& o) {
-  CLI::App& plot = *app.add_subcommand("plot", "Draws the figures of result folders again.");
-  plot.footer(
-      "Example:\n  lacuna plot out/compare --out out/figures\n"
-      "  lacuna plot out/compare --style ieee --only speedup --out paper\n"
-      "  lacuna plot --view out/before out/after --out out/beside");
-  plot.add_option("FOLDER", o.subjects, "result folders, whose runs are drawn together")
-      ->required();
-  plot.add_option("--out", o.out,
-                  "folder for the figures, default FOLDER/figures; with --energy-table for the "
-                  "result")
-      ->type_name("DIR");
-  plot.add_option("--overlay", o.overlay,
-                  "measured points of other hardware over the throughput, a file of validation "
-                  "points")
-      ->type_name("FILE");
-  plot.add_option("--energy-table", o.energy_table,
-                  "prices of your own: writes the result again with these, without simulating")
-      ->type_name("FILE");
-  plot.add_flag("--view", o.view,
-                "writes no figures but one view.html, in which the runs of the folders' pages "
-                "stand beside each other");
-  const char* const group = "What is drawn";
-  plot.add_option("--only", o.plot.only, "figures by their names, such as speedup or cycle_*")
-      ->type_name("NAME")
-      ->group(group)
-      ->expected(1)
-      ->take_all();
-  plot.add_option("--run", o.plot.runs, "runs by their numbers, counted over all folders")
-      ->type_name("N")
-      ->group(group)
-      ->expected(1)
-      ->take_all();
-  plot.add_option("--normalise", o.plot.normalise,
-                  "stacked bars: share (of each bar), sum, and of cycles time (microseconds) or "
-                  "dense (times of the dense run)")
-      ->type_name("HOW")
-      ->group(group);
-  const char* const look = "Look";
-  plot.add_option("--style", o.plot.style, "ieee, ieee_wide, slide, or a file of these words")
-      ->type_name("NAME|FILE")
-      ->group(look);
-  plot.add_option("--width", o.plot.width, "of a figure; default 3.35")
-      ->type_name("INCHES")
-      ->group(look);
-  plot.add_option("--height", o.plot.height, "of a figure; default as high as what it shows")
-      ->type_name("INCHES")
-      ->group(look);
-  plot.add_option("--font", o.plot.font, "a font, and its points if a comma and they follow")
-      ->type_name("NAME[,POINTS]")
-      ->group(look);
-  plot.add_option("--palette", o.plot.palette, "colour (default) or grey")
-      ->type_name("NAME")
-      ->group(look);
-  plot.add_option("--title", o.plot.title, "a line above the data, or none")
-      ->type_name("TEXT")
-      ->group(look);
-  plot.add_option("--legend", o.plot.legend, "below (default) or none")
-      ->type_name("WHERE")
-      ->group(look);
-  plot.add_option("--labels", o.plot.labels,
-                  "what to call a machine, pattern, series or axis; repeatable")
-      ->type_name("OLD=NEW")
-      ->group(look)
-      ->expected(1)
-      ->take_all();
-  plot.add_option("--format", o.plot.format, "svg, pdf, png, eps; several with commas")
-      ->type_name("FORMAT")
-      ->group(look);
-  plot.add_flag("--matplotlib", o.plot.matplotlib,
-                "write each figure as a Python script too, NAME.py")
-      ->group(look);
-}
 
 namespace {
 

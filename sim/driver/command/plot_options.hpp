@@ -8,14 +8,7 @@
 #include "sim/report/figures/figure_look.hpp"
 #include "sim/report/tables/summary.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace lacuna {
-
-/// Adds the verb `plot` to `app`; it fills in `options`.
-void add_plot_options(CLI::App& app, Options& options);
 
 /// The look that --style and the options over it ask for. RequestError says what is wrong.
 FigureLook figure_look(const PlotOptions& plot);

@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -19,6 +20,8 @@ int dispatch(const Options& options, const MachineTable& machines, const Streams
   if (options.verb == "run" || options.verb == "compare") {
     return simulate_verb(options, machines, streams);
   }
+  // of experiments it is said first what does not go with them
+  if (options.verb != "sweep" && options.verb != "search") check_needs(options);
   if (options.verb == "sweep") return sweep_verb(options, machines, streams);
   if (options.verb == "search") return search_verb(options, machines, streams);
   if (options.verb == "trace" && options.subverb == "schedule") {

@@ -14,6 +14,7 @@
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/children.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {
@@ -27,12 +28,6 @@ constexpr std::size_t kLongestJournalled = std::size_t{1} << 30U;
 fs::path journal_of(const fs::path& target) { return target.string() + ".journal"; }
 
 }  // namespace
-
-void check_resume(const Options& options) {
-  if (options.resume && !options.out) {
-    throw RequestError("--resume: needs --out, the folder to go on with");
-  }
-}
 
 Journal::Facts facts_of_arguments(const Options& options) {
   return {{"arguments", shell_line(reproducing_arguments(options))}};
@@ -80,9 +75,37 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
 
 namespace {
 
-std::unique_ptr<Journal> open_at(const fs::path& target, const Journal::Facts& facts,
+constexpr const char* kShard = ".shard";
+
+/// Takes what shards have kept beside `target` into its journal.
+void adopt_shards(const fs::path& target, const Journal::Facts& facts, const Options& options,
+                  Journal& journal) {
+  std::error_code ignored;
+  std::vector<fs::path> shards;
+  for (const auto& each : fs::directory_iterator(fs::absolute(target).parent_path(), ignored)) {
+    const std::string name = each.path().filename().string();
+    const bool is_shard = name.rfind(target.filename().string() + kShard, 0) == 0;
+    if (is_shard && each.path().extension() == ".journal") shards.push_back(each.path());
+  }
+  for (const fs::path& path : shards) {
+    if (!options.resume) {
+      throw RequestError(fmt::format(
+          "a share of the points is kept in '{}'; --resume takes it, or remove it", path.string()));
+    }
+    Journal shard(path, facts, true);
+    journal.adopt(shard);
+    shard.remove();
+  }
+}
+
+std::unique_ptr<Journal> open_at(fs::path target, const Journal::Facts& facts,
                                  const Options& options) {
+  if (options.shard) {
+    const Shard shard = shard_of(options);
+    target += fmt::format("{}{}of{}", kShard, shard.first + 1, shard.all);
+  }
   auto journal = std::make_unique<Journal>(journal_of(target), facts, options.resume);
+  if (!options.shard) adopt_shards(target, facts, options, *journal);
   InterruptLine::say(journal->finished().empty() ? InterruptLine::Kept::nothing
                                                  : InterruptLine::Kept::kept);
   return journal;
@@ -117,6 +140,16 @@ std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts
   say_finished(one ? finished.size() : whole, one ? points[0].workload.ops.size() : points.size(),
                one ? "operations" : "points", options, streams.err);
   return journal;
+}
+
+Shard shard_of(const Options& options) {
+  const std::string& text = *options.shard;
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw RequestError(fmt::format("--shard: found '{}'; allowed: I/N, such as 2/4", text));
+  }
+  const std::uint64_t all = check_count("--shard: N", text.substr(slash + 1), 1, 100000);
+  return {check_count("--shard: I", text.substr(0, slash), 1, all) - 1, all};
 }
 
 bool is_finished(const fs::path& target, const ResultHeader& own, const std::string& verb,

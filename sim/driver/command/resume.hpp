@@ -16,9 +16,6 @@
 
 namespace lacuna {
 
-/// RequestError if --resume is given without --out, the folder that says what to go on with.
-void check_resume(const Options& options);
-
 /// What must be the same for kept parts to be of this request, beside what `about` says of it: the
 /// files it names, the parameters of the machines, the prices and the program.
 Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
@@ -42,6 +39,16 @@ std::unique_ptr<Journal> open_journal(const std::filesystem::path& target,
 std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts& facts,
                                       const std::vector<Point>& points, const Options& options,
                                       const Streams& streams);
+
+/// Of a request that is shared out: this process simulates every `all`-th point from `first` on.
+struct Shard {
+  std::size_t first = 0;
+  std::size_t all = 1;
+};
+
+/// What --shard says, which is given. What shards keep, each beside the result folder, a request
+/// with --resume takes.
+Shard shard_of(const Options& options);
 
 /// True, and said, if a resumed request has nothing left to do: no journal, and its result, which
 /// would say `own` of itself, is in `target`. RequestError if that is the result of another one.

@@ -95,12 +95,8 @@ RunSettings run_settings(const Options& options) {
   if (options.fold) {
     execution.fold = check_word("--fold", *options.fold, {"on", "off"}) == "on";
   }
-  if (options.event_log && !options.out) {
-    throw RequestError("--event-log: needs --out, the folder for events.csv");
-  }
   execution.values = options.values.has_value();
   if (options.values) execution.sigma = sigma_of(*options.values);
-  check_event_options(options);
   execution.event_log = needs_events(options);
   execution.interval = interval_of(options);
   execution.event_details = options.timeline;
@@ -151,6 +147,12 @@ std::string interrupted_text(const Records& records, bool kept) {
   return fmt::format("lacuna: interrupted; {} of {} points are finished{}\n",
                      count_finished(records), records.size(),
                      kept ? ", and kept: --resume goes on" : "; nothing was kept without --out");
+}
+
+std::string interrupted_with_cache(const Options& options) {
+  return options.no_cache ? "lacuna: interrupted; nothing is kept with --no-cache\n"
+                          : "lacuna: interrupted; simulated parts are kept in the cache, and the "
+                            "same request goes on with them\n";
 }
 
 std::size_t job_count(const Options& options) {

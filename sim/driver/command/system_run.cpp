@@ -13,13 +13,11 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/command_line.hpp"
-#include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/simulation.hpp"
+#include "sim/driver/command/table_result.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
-#include "sim/driver/files/sha256.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
@@ -30,17 +28,13 @@
 #include "sim/driver/system/chip_system.hpp"
 #include "sim/driver/system/chip_view.hpp"
 #include "sim/driver/system/wafer_system_report.hpp"
-#include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/text_table.hpp"
-#include "sim/report/view_page.hpp"
 
 namespace lacuna {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::size_t kLongestSystem = std::size_t{1} << 20U;
 
 /// The names of the shipped descriptions.
 std::vector<std::string> training_names() {
@@ -63,65 +57,15 @@ std::string training_file(const std::string& name) {
                   name, fmt::join(names, ", "), hint_of(name, names)));
 }
 
-/// What says what a chip runs, or how its run is looked at, has no place beside --system-config.
-void check_options(const Options& options) {
-  allow_options(options,
-                {"--machine", "--set", "--system-config", "--trace", "--engine", "--seed", "--jobs",
-                 "--energy-table", "--out", "--timeline", "--view", "--json", "--wide", "--quiet",
-                 "--markdown", "--no-cache"},
-                "{} is for machines of one chip; what a system runs is in --system-config and "
-                "--set training.WORD=VALUE");
-  check_event_options(options);
-}
-
-ResultHeader header_of(const Options& options, const std::string& file) {
-  ResultHeader header;
-  header.version = build_version();
-  header.command = reproducing_arguments(options);
-  header.workload = fs::path(file).filename().string();
-  header.files.emplace_back(file, sha256(read_text(file, kLongestSystem)));
-  return header;
-}
-
-std::string report_page(const ResultFolder& folder, const ResultHeader& header,
-                        const std::vector<std::pair<std::string, std::string>>& tables,
-                        const std::vector<ParameterValue>& parameters) {
-  HtmlReport page;
-  page.version = header.version;
-  page.command = "lacuna " + shell_line(header.command);
-  page.figures = read_figures((folder.temporary() / "figures").string());
-  return html_tables(page, tables, parameters);
-}
-
 std::string page_title(const std::string& file, const std::string& system) {
   return fmt::format("{} on {}", fs::path(file).stem().string(), system);
 }
 
-/// What a result folder of a system has beside what every one has.
-struct SystemFiles {
-  std::vector<std::pair<std::string, std::string>> files;
-  std::vector<Figure> figures;
-  std::vector<ParameterValue> parameters;  // of the system
-};
-
-void write_folder(ResultFolder& folder, const Options& options, const std::string& file,
-                  const system::TrainingParams& training, SystemFiles written) {
-  folder.begin();
-  std::vector<std::pair<std::string, std::string>> tables;
-  for (const auto& [name, text] : written.files) {
-    folder.write(name, text);
-    if (fs::path(name).extension() == ".csv") tables.emplace_back(fs::path(name).stem(), text);
-  }
-  folder.write("result.json", result_text(header_of(options, file), {}));
-  draw_figures(written.figures, (folder.temporary() / "figures").string());
-  write_matplotlib(written.figures, (folder.temporary() / "figures").string());
-  for (ParameterValue value : values_of(training)) {
-    value.path = "training." + value.path;
-    written.parameters.push_back(value);
-  }
-  folder.write("report.html",
-               report_page(folder, header_of(options, file), tables, written.parameters));
-  folder.commit();
+void write_result(ResultFolder& folder, const Options& options, const std::string& file,
+                  TableResult written) {
+  written.workload = fs::path(file).filename().string();
+  written.inputs = {file};
+  write_table_result(folder, options, written);
 }
 
 std::string scaling_json(const Scaling& scaling) {
@@ -179,7 +123,6 @@ void check_words_of_trace(const std::vector<std::string>& settings) {
 /// The rows of a trace on each chip of the system, once, unless training.* says otherwise.
 SystemRequest request_of_trace(const Options& options, const MachineTable& kinds,
                                const std::string& name) {
-  check_options(options);
   check_is_file(options);
   check_words_of_trace(options.settings);
   SystemRequest request;
@@ -209,7 +152,6 @@ SystemRequest read_request(const Options& options, const MachineTable& kinds) {
         fmt::join(training_names(), ", ")));
   }
   if (options.trace) throw RequestError("--trace and --system-config: a system runs one of them");
-  check_options(options);
   request.file = training_file(*options.system_config);
   request.training = read_training(request.file, options.settings);
   const std::string name =
@@ -346,14 +288,6 @@ std::string idle_everywhere(const std::vector<std::string>& idle) {
   return kept;
 }
 
-/// Of systems beside each other.
-std::string page_of(const std::string& file, const std::vector<std::string>& pages) {
-  std::vector<const std::string*> packed;
-  packed.reserve(pages.size());
-  for (const std::string& page : pages) packed.push_back(&page);
-  return view_page_of_first("Lacuna: " + fs::path(file).stem().string(), packed);
-}
-
 }  // namespace
 
 int compare_systems(const Options& options, const MachineTable& kinds, const Streams& streams) {
@@ -378,18 +312,13 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   const Scaling scaling = scaling_of(options, runs, fs::path(request.file).stem().string());
   streams.err << idle_everywhere(idle);
   if (folder) {
-    folder->begin();
-    const std::string csv = csv_of(scaling_table(scaling));
-    folder->write("scaling.csv", csv);
-    const ResultHeader header = header_of(options, request.file);
-    folder->write("result.json", result_text(header, {}));
-    if (options.view) folder->write("view.html", page_of(request.file, pages));
-    const std::string figures = (folder->temporary() / "figures").string();
-    draw_figures({scaling_figure(scaling)}, figures);
-    write_matplotlib({scaling_figure(scaling)}, figures);
-    folder->write("report.html",
-                  report_page(*folder, header, {{"scaling", csv}}, values_of(request.training)));
-    folder->commit();
+    TableResult written;
+    written.files = {{"scaling.csv", csv_of(scaling_table(scaling))}};
+    written.figures = {scaling_figure(scaling)};
+    written.parameters = values_of(request.training);
+    written.pages = std::move(pages);
+    written.view_title = fs::path(request.file).stem().string();
+    write_result(*folder, options, request.file, std::move(written));
   }
   streams.out << (options.json ? scaling_json(scaling) : scaling_text(scaling));
   return kDone;
@@ -410,13 +339,17 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
                  {folder.has_value(), options.view});
   streams.err << outcome->idle(options.settings);
   if (folder) {
-    SystemFiles written = {outcome->files(), outcome->figures(), system.parameters()};
-    if (options.view) {
-      const std::string title = page_title(request.file, system.name());
-      const std::string page = outcome->page(title);
-      written.files.emplace_back("view.html", view_page_of_first("Lacuna: " + title, {&page}));
+    TableResult written;
+    written.files = outcome->files();
+    written.figures = outcome->figures();
+    written.parameters = system.parameters();
+    for (ParameterValue value : values_of(request.training)) {
+      value.path = "training." + value.path;
+      written.parameters.push_back(value);
     }
-    write_folder(*folder, options, request.file, request.training, std::move(written));
+    written.view_title = page_title(request.file, system.name());
+    if (options.view) written.pages = {outcome->page(written.view_title)};
+    write_result(*folder, options, request.file, std::move(written));
   }
   streams.out << (options.json ? metrics_json(outcome->metrics())
                                : outcome->text(fs::path(request.file).filename().string()));

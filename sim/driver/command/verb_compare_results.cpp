@@ -10,34 +10,10 @@
 
 namespace lacuna {
 
-namespace {
-
-/// Finished results are compared as they are: what would make another run has no place here.
-void refuse_other_options(const Options& options) {
-  const auto refuse = [](const char* name) {
-    throw RequestError(
-        fmt::format("{}: goes with a workload; finished results are compared as they are", name));
-  };
-  if (!options.machines.empty()) refuse("--machine");
-  if (!options.settings.empty()) refuse("--set");
-  if (!options.patterns.empty()) refuse("--pattern");
-  if (options.trace) refuse("--trace");
-  if (options.gemm) refuse("--gemm");
-  if (options.matrix) refuse("--matrix");
-  if (options.density) refuse("--density");
-  if (options.block) refuse("--block");
-  if (options.seed) refuse("--seed");
-  if (options.engine) refuse("--engine");
-  if (options.out) refuse("--out");
+int compare_results(const Options& options, const Streams& streams) {
   if (options.subjects.size() < 2) {
     throw RequestError("two result folders or more are needed to compare them; found one");
   }
-}
-
-}  // namespace
-
-int compare_results(const Options& options, const Streams& streams) {
-  refuse_other_options(options);
   std::vector<NamedRuns> results;
   for (const std::string& folder : options.subjects) {
     results.push_back({folder, read_result(folder)});

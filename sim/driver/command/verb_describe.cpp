@@ -420,11 +420,7 @@ std::string name_text(const MachineTable& table, const Options& options) {
     return machine_text(*machine, options);
   }
   Names names;
-  for (const char* const subject :
-       {"machines", "systems", "parameters", "layouts", "statistics", "patterns", "formats", "fit",
-        "area", "trust", "models", "index", "groups", "words", "completion", "manual"}) {
-    names.add(subject, "");
-  }
+  for (const std::string& subject : subjects()) names.add(subject, "");
   for (const std::string& preset : machine_names()) {
     names.add(preset, machine_text(*make_machine(table, preset), options));
   }
@@ -471,6 +467,10 @@ std::string page_of(const Options& options, const MachineTable& kinds) {
   if (subject == "index") return index_text(kinds, options);
   if (subject == "groups" || subject == "words") return index_text(kinds, options, subject + " of");
   if (subject == "completion") return completion_text();
+  if (subject == "completion-zsh") return zsh_completion_text();
+  if (subject == "completion-fish") return fish_completion_text();
+  if (subject == "schema") return experiment_schema(chosen_machines(kinds, options));
+  if (subject == "machine-schema") return machine_schema(chosen_machines(kinds, options));
   if (subject == "manual") return manual_text();
   if (subject == "area") return area_text(kinds, options);
   if (subject == "trust") return trust_text(kinds, options);
@@ -479,10 +479,11 @@ std::string page_of(const Options& options, const MachineTable& kinds) {
 
 std::string json_of(const Options& options, const MachineTable& kinds) {
   const std::string& subject = options.subjects.front();
-  if (subject == "completion" || subject == "manual") {
+  if (subject.rfind("completion", 0) == 0 || subject == "manual") {
     throw RequestError(fmt::format("--json: describe {} is a text for {}", subject,
-                                   subject == "manual" ? "man" : "bash"));
+                                   subject == "manual" ? "man" : "shells"));
   }
+  if (subject.find("schema") != std::string::npos) return page_of(options, kinds);
   if (linked_systems(options.machines).empty()) {
     const system::SystemParams linked;
     const system::WaferSystemParams tree;

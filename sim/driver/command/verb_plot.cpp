@@ -18,6 +18,7 @@
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/experiment.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/validate/points.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
@@ -116,26 +117,10 @@ int reprice_verb(const Options& options, const Streams& streams) {
 
 /// Puts the pages of --view of several results into one, whose runs stand beside each other.
 int join_views(const Options& options, const Streams& streams) {
-  if (!options.out) throw RequestError("--view: needs --out, the folder for view.html");
-  const PlotOptions& plot = options.plot;
-  const std::vector<std::pair<const char*, bool>> of_figures = {
-      {"--energy-table", options.energy_table.has_value()},
-      {"--overlay", options.overlay.has_value()},
-      {"--style", plot.style.has_value()},
-      {"--width", plot.width.has_value()},
-      {"--height", plot.height.has_value()},
-      {"--font", plot.font.has_value()},
-      {"--palette", plot.palette.has_value()},
-      {"--title", plot.title.has_value()},
-      {"--legend", plot.legend.has_value()},
-      {"--format", plot.format.has_value()},
-      {"--normalise", plot.normalise.has_value()},
-      {"--labels", !plot.labels.empty()},
-      {"--only", !plot.only.empty()},
-      {"--run", !plot.runs.empty()},
-      {"--matplotlib", plot.matplotlib}};
-  for (const auto& [name, is_given] : of_figures) {
-    if (is_given) throw RequestError(fmt::format("{} is for figures, not for --view", name));
+  for (const OptionDeclaration& each : option_table()) {
+    const std::string name = each.dashed();
+    if (name == "--out" || name == "--view" || !each.is_given(options)) continue;
+    throw RequestError(fmt::format("{} is for figures, not for --view", name));
   }
   constexpr std::size_t kLongestPage = std::size_t{1} << 30U;
   std::vector<ViewData> all;
@@ -194,8 +179,8 @@ void refuse_words_of_runs(const PlotOptions& plot, bool overlay) {
 /// All figures of the results: those of their runs, and of a single one what else its folder has.
 std::vector<Figure> all_figures(const Options& options) {
   const std::vector<RunRecord> all = read_all(options.subjects);
-  if (all.empty()) refuse_words_of_runs(options.plot, options.overlay.has_value());
-  const std::vector<RunRecord> records = chosen_runs(all, options.plot);
+  if (all.empty()) refuse_words_of_runs(options, options.overlay.has_value());
+  const std::vector<RunRecord> records = chosen_runs(all, options);
   FigureData data = figure_data(records);
   data.references = reference_memories(read_off_chip());
   if (options.overlay) data.measured = measured_points(*options.overlay, records);
@@ -203,7 +188,7 @@ std::vector<Figure> all_figures(const Options& options) {
   for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
   for (Figure& fall : why_figures(records)) figures.push_back(std::move(fall));
   if (is_interrupted(records)) mark_interrupted(figures);
-  const bool whole = options.subjects.size() == 1 && options.plot.runs.empty();
+  const bool whole = options.subjects.size() == 1 && options.runs.empty();
   if (!whole) return figures;
   const fs::path folder = fs::path(options.subjects.front()) / "figures";
   for (Figure& figure : figures_beside(folder, figures)) figures.push_back(std::move(figure));
@@ -225,7 +210,7 @@ int plot_verb(const Options& options, const Streams& streams) {
   if (options.view) return join_views(options, streams);
   if (options.energy_table) return reprice_verb(options, streams);
   // what is wrong with the look is said before anything is read
-  streams.err << font_remark(figure_look(options.plot));
+  streams.err << font_remark(figure_look(options));
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");
   }
@@ -242,11 +227,11 @@ int plot_verb(const Options& options, const Streams& streams) {
   fs::create_directories(whole.parent_path());
   fs::remove_all(temporary);
   try {
-    const std::vector<Figure> figures = chosen_figures(std::move(made), options.plot);
+    const std::vector<Figure> figures = chosen_figures(std::move(made), options);
     for (const std::string& kept : draw_figures(figures, temporary.string(), whole.string())) {
       streams.err << fmt::format("lacuna: {} was changed by hand: drawn as it is\n", kept);
     }
-    if (options.plot.matplotlib) {
+    if (options.matplotlib) {
       const std::vector<std::string> without = write_matplotlib(figures, temporary.string());
       if (!without.empty()) {
         streams.err << fmt::format("lacuna: --matplotlib: drawn by gnuplot alone: {}\n",

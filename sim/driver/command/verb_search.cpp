@@ -21,6 +21,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
 #include "sim/driver/sweep/search_descent.hpp"
@@ -478,8 +479,8 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
   if (is_of_model(file)) {
     throw RequestError(file.path + ": a search of a language model is one of the command line");
   }
-  check_resume(options);
   refuse_model_words(file, options);
+  check_needs(options);
   Search search(file, options, kinds);
   const std::vector<Point>& points = search.sweep().points;
   const RunSettings settings = run_settings(options);

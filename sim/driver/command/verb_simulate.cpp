@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -20,9 +21,11 @@
 #include "sim/driver/layout/layouts_file.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
+#include "sim/driver/run/children.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/idle_settings_rows.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/run/workload.hpp"
@@ -233,29 +236,72 @@ Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadT
 }
 
 /// Layouts are chosen for the operations of a chip or a wafer.
-void check_layout(const Options& options) {
+void check_layout(const Options& options, Request request) {
   if (!options.layout || *options.layout == "planned" || *options.layout == "first") return;
-  if (!asks_for_decode(options) && !asks_for_system(options)) return;
-  const char* const of = asks_for_decode(options) ? "--model"
-                         : options.system_config  ? "--system-config"
-                                                  : "a system of chips";
+  if (request != kOfModel && request != kOfSystem) return;
+  const char* const of = request == kOfModel     ? "--model"
+                         : options.system_config ? "--system-config"
+                                                 : "a system of chips";
   throw RequestError(fmt::format(
       "--layout: found '{}' with {}, of which only layout planned is there; best and files go with "
       "--trace, --gemm and --matrix on a machine of one chip",
       *options.layout, of));
 }
 
+/// What is asked for. RequestError of an option that says nothing of such a request, or lacks one
+/// that it needs.
+Request checked_request(const Options& options) {
+  const OptionDeclaration* const of_model = first_of(options, kOfModel);
+  if (of_model != nullptr && !options.model) {
+    throw RequestError(of_model->dashed() + ": needs --model");
+  }
+  const Request request = !options.subjects.empty()  ? kOfResults
+                          : of_model != nullptr      ? kOfModel
+                          : asks_for_system(options) ? kOfSystem
+                                                     : kOfRows;
+  check_layout(options, request);
+  refuse_others(options, request,
+                request == kOfResults
+                    ? "{}: goes with a workload; finished results are compared as they are"
+                : request == kOfModel ? "{} does not go with --model"
+                                      : "{} is for machines of one chip; what a system runs is in "
+                                        "--system-config and --set training.WORD=VALUE");
+  check_needs(options);
+  return request;
+}
+
+/// Has a request without points done by a child. What it simulates is in its cache for the next.
+int in_child(const Options& options, const Streams& streams,
+             const std::function<int(const Streams&)>& verb) {
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, 1);
+  std::vector<std::string> words = options.machines;
+  for (const auto& word : {options.system_config, options.trace}) {
+    if (word) words.push_back(*word);
+  }
+  const auto print = [&](std::ostream& out, std::ostream& err) {
+    return verb({out, err, false, streams.columns});
+  };
+  const auto printed =
+      printed_by_child(fmt::format("{}", fmt::join(words, ", ")), print, progress, streams.err);
+  if (!printed) {
+    streams.err << interrupted_with_cache(options);
+    return kNotCompleted;
+  }
+  streams.out << printed->out;
+  return printed->status;
+}
+
 }  // namespace
 
 int simulate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  if (!options.subjects.empty()) return compare_results(options, streams);
   const bool compares = options.verb == "compare";
-  check_resume(options);
-  check_layout(options);
-  if (asks_for_decode(options)) return run_decode(options, kinds, streams);
-  if (asks_for_system(options)) {
-    return compares ? compare_systems(options, kinds, streams)
-                    : run_system(options, kinds, streams);
+  const Request request = checked_request(options);
+  if (request == kOfResults) return compare_results(options, streams);
+  if (request == kOfModel) return run_decode(options, kinds, streams);
+  if (request == kOfSystem) {
+    return in_child(options, streams, [&](const Streams& own) {
+      return compares ? compare_systems(options, kinds, own) : run_system(options, kinds, own);
+    });
   }
   const RunSettings settings = run_settings(options);
   std::vector<std::string> names = options.machines;

@@ -19,6 +19,7 @@
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/idle_settings_rows.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
 #include "sim/driver/sweep/sweep.hpp"
@@ -113,6 +114,15 @@ void finish(const Sweep& sweep, std::vector<RunRecord>& records, Output* output,
   }
 }
 
+/// The points of --shard; none without it.
+std::vector<std::size_t> share_of(const Options& options, std::size_t points) {
+  std::vector<std::size_t> share;
+  if (!options.shard) return share;
+  const Shard shard = shard_of(options);
+  for (std::size_t i = shard.first; i < points; i += shard.all) share.push_back(i);
+  return share;
+}
+
 }  // namespace
 
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
@@ -125,8 +135,8 @@ int sweep_verb(const Options& options, const MachineTable& kinds, const Streams&
 std::optional<SweepResult> run_sweep(const Options& options, const MachineTable& kinds,
                                      const Streams& streams, bool print_tables) {
   const SweepFile file = read_sweep(options.subjects.front());
-  check_resume(options);
   refuse_model_words(file, options);
+  check_needs(options);
   const Sweep sweep = plan_sweep(file, options, kinds);
   const RunSettings settings = run_settings(options);
   const std::size_t jobs = job_count(options);
@@ -155,9 +165,17 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
                                          options.fold.has_value());
   streams.err << idle_for_rows(sweep.points, options.settings);
   progress.skip(count_finished(records));
-  if (!run_points(sweep.points, how, records)) {
+  const std::vector<std::size_t> share = share_of(options, records.size());
+  if (!run_points(sweep.points, how, records, options.shard ? &share : nullptr)) {
     streams.err << interrupted_text(records, journal != nullptr);
     return SweepResult{{}, kNotCompleted, true};
+  }
+  if (options.shard) {
+    streams.err << fmt::format(
+        "lacuna: share {}: {} of {} points are kept beside {}; when all are, --resume without "
+        "--shard makes the result\n",
+        *options.shard, count_finished(records), records.size(), *options.out);
+    return SweepResult{{}, kDone, true};
   }
   std::vector<RunRecord> all;
   all.reserve(records.size());

@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/trace_file.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/global_pruning.hpp"
 #include "workloads/import/import_table.hpp"

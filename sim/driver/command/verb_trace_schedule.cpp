@@ -14,6 +14,7 @@
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/trace_file.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/schedule/schedule_blocks.hpp"
 #include "sim/driver/schedule/schedule_folder.hpp"
 #include "sim/driver/schedule/schedule_results.hpp"

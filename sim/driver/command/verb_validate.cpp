@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/verbs.hpp"
@@ -17,6 +19,8 @@
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/run/children.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/options.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/validate/inference.hpp"
@@ -195,6 +199,61 @@ void measure_others(const std::vector<ValidationPoint>& points, const MachineTab
   }
 }
 
+/// Measures of points that are no products. Each has those that the measures before it leave.
+using Measure = void (*)(const std::vector<ValidationPoint>&, const MachineTable&,
+                         const ValidationRunSettings&, std::vector<ValidationOutcome>&);
+constexpr std::array<std::pair<const char*, Measure>, 4> kMeasures = {
+    {{"kernels and parameters", measure_others},
+     {"probes of wafers", measure_wafer_probes},
+     {"language models", measure_inference},
+     {"systems", measure_systems}}};
+
+/// What a measure says of an outcome, in a line; other lines of its reason follow.
+std::string text_of(std::size_t place, const ValidationOutcome& outcome) {
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}", place, static_cast<int>(outcome.status),
+                     outcome.simulated ? fmt::format("{}", *outcome.simulated) : "", outcome.family,
+                     outcome.unread, outcome.reason);
+}
+
+void take(const std::string& text, std::vector<ValidationOutcome>& outcomes) {
+  const std::vector<std::string> cells = split(text, '\t');
+  ValidationOutcome& outcome = outcomes.at(std::stoul(cells.at(0)));
+  if (outcome.status != Status::unsupported) return;
+  outcome.status = static_cast<Status>(std::stoi(cells.at(1)));
+  if (!cells.at(2).empty()) outcome.simulated = std::stod(cells[2]);
+  outcome.family = cells.at(3);
+  outcome.unread = cells.at(4);
+  outcome.reason = cells.at(5);
+}
+
+/// Does all measures, each in a child. SimulationError if Ctrl-C ended it.
+void measure_rest(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                  const ValidationRunSettings& run, Progress& progress,
+                  std::vector<ValidationOutcome>& outcomes) {
+  std::array<std::vector<std::string>, kMeasures.size()> said;
+  Jobs jobs;
+  jobs.order = {2, 1, 3, 0};  // the longest first
+  jobs.name = [](std::size_t measure) { return std::string(kMeasures.at(measure).first); };
+  jobs.work = [&](std::size_t measure, const Say& say) {
+    std::vector<ValidationOutcome> own = outcomes;
+    kMeasures.at(measure).second(points, table, run, own);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::string text = text_of(i, own[i]);
+      if (text != text_of(i, outcomes[i])) say(text);
+    }
+  };
+  jobs.heard = [&](std::size_t measure, const std::string& text) {
+    said.at(measure).push_back(text);
+  };
+  jobs.ended = [](std::size_t, const JobEnd& end) { end.require_done(); };
+  const bool whole = do_jobs(jobs, run.jobs, progress);
+  progress.clear();
+  if (!whole) throw SimulationError("interrupted; simulations are kept if --out was given");
+  for (const std::vector<std::string>& of_measure : said) {
+    for (const std::string& text : of_measure) take(text, outcomes);
+  }
+}
+
 /// The points of the files, of the families that are asked for.
 ValidationPlan plan_of(const Options& options) {
   std::vector<ValidationPoint> points = read_points(options.points);
@@ -220,10 +279,8 @@ Report measure(const ValidationPlan& plan, const Options& options, const Machine
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, plan.runs().size());
   Report report;
   report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), run, progress, journal));
-  measure_others(plan.points(), table, run, report.outcomes);
-  measure_wafer_probes(plan.points(), table, run, report.outcomes);
-  measure_inference(plan.points(), table, run, report.outcomes);
-  measure_systems(plan.points(), table, run, report.outcomes);
+  Progress rest(streams.err, options.quiet, streams.err_is_terminal, kMeasures.size());
+  measure_rest(plan.points(), table, run, rest, report.outcomes);
   report.powers = measure_power(plan.points(), table, run, options.energy_table, report.outcomes);
   return report;
 }
@@ -241,7 +298,6 @@ void print_report(const Options& options, const Report& report, std::ostream& ou
 }  // namespace
 
 int validate_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  check_resume(options);
   const RunSettings settings = run_settings(options);
   ValidationRunSettings run;
   run.seed = settings.seed;

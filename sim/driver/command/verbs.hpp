@@ -48,6 +48,9 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
 /// The options that run, compare and validate have in common, read and checked.
 RunSettings run_settings(const Options& options);
 
+/// What is said of an interrupted request that keeps simulated parts in its cache.
+std::string interrupted_with_cache(const Options& options);
+
 /// --seeds: how many patterns each point is repeated with; 1 without it.
 std::uint64_t seed_count(const Options& options);
 

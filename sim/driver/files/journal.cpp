@@ -212,6 +212,13 @@ void Journal::add(std::size_t index, const std::string& bytes) {
   is_empty_ = false;
 }
 
+void Journal::adopt(const Journal& other) {
+  for (const auto& [index, bytes] : other.finished_) {
+    add(index, bytes);
+    finished_[index] = bytes;
+  }
+}
+
 void Journal::remove() {
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);

@@ -35,6 +35,9 @@ class Journal {
   /// may cost those of the last second. SimulationError if the disk refuses.
   void add(std::size_t index, const std::string& bytes);
 
+  /// Adds all finished parts of another.
+  void adopt(const Journal& other);
+
   /// Removes the file, as the result is written.
   void remove();
 

@@ -136,6 +136,14 @@ std::string model_json(const ModelReport& report) {
   return text + "\n}";
 }
 
+std::string models_json(const std::vector<ModelReport>& reports) {
+  std::string text = "[";
+  for (const ModelReport& report : reports) {
+    text += (&report == reports.data() ? "\n" : ",\n") + model_json(report);
+  }
+  return text + "\n]";
+}
+
 std::string model_comparison(const std::vector<ModelReport>& reports) {
   TextTable table;
   table.column("", "", TextTable::Align::left);

@@ -60,6 +60,9 @@ std::string model_text(const ModelReport& report);
 /// As a JSON object: facts, numbers and, by their names, tables.
 std::string model_json(const ModelReport& report);
 
+/// Reports as a list of JSON.
+std::string models_json(const std::vector<ModelReport>& reports);
+
 /// Runs beside each other: numbers that any of them has, a column for each run.
 std::string model_comparison(const std::vector<ModelReport>& reports);
 

@@ -6,6 +6,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {
@@ -212,6 +213,73 @@ std::string page_json(const std::string& subject, const std::string& markdown) {
   PageReader reader;
   for (const std::string& line : split(markdown, '\n')) reader.take(line);
   return Json({{"subject", subject}, {"sections", reader.sections()}}).dump(1) + '\n';
+}
+
+namespace {
+
+/// Parameters by their paths, each with its meaning.
+Json parameter_properties(const std::vector<std::unique_ptr<Machine>>& machines,
+                          const Json& allowed) {
+  Json properties = Json::object();
+  for (const std::unique_ptr<Machine>& machine : machines) {
+    for_each_parameter(*machine, [&](const std::string& path, const ParamBase& parameter) {
+      Json item = allowed;
+      item["description"] =
+          std::string(parameter.doc()) + " Allowed: " + parameter.limits_text() + ".";
+      properties[path] = std::move(item);
+    });
+  }
+  return properties;
+}
+
+Json schema_of(const char* title, Json properties) {
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"title", title},
+          {"type", "object"},
+          {"properties", std::move(properties)}};
+}
+
+Json reference(const char* name) { return {{"$ref", std::string("#/$defs/") + name}}; }
+
+}  // namespace
+
+std::string experiment_schema(const std::vector<std::unique_ptr<Machine>>& machines) {
+  Json words = Json::object();
+  for (const OptionDeclaration& each : option_table()) {
+    if (!each.is(OptionDeclaration::word)) continue;
+    words[each.underscored()] = reference("values");
+    words[each.underscored()]["description"] = each.meaning;
+  }
+  Json axes = words;
+  axes.update(parameter_properties(machines, reference("values")));
+  const Json group = {{"type", "object"}, {"properties", std::move(axes)}};
+  for (const char* const name : {"set", "grid", "zip", "space"}) words[name] = group;
+  for (const char* const name : {"where", "minimise", "subject_to"})
+    words[name] = reference("list");
+  for (const char* const name : {"budget", "restarts", "gain", "at_a_time"}) {
+    words[name] = {{"type", "number"}};
+  }
+  words["strategy"] = {{"enum", {"bounds", "descent", "all"}}};
+  Json schema = schema_of("An experiment of lacuna sweep and lacuna search", std::move(words));
+  schema["patternProperties"] = {{"^[^:]+:[^:]+$", reference("values")}};
+  schema["additionalProperties"] = false;
+  const Json value = {{"type", {"string", "number", "boolean"}}};
+  const Json list = {{"type", "array"}, {"items", value}, {"minItems", 1}};
+  Json range = {{"type", "object"}, {"required", {"from", "to"}}, {"additionalProperties", false}};
+  for (const char* const name : {"from", "to", "step", "factor"}) {
+    range["properties"][name] = {{"type", "number"}};
+  }
+  schema["$defs"] = {{"list", {{"anyOf", {value, list}}}},
+                     {"values", {{"anyOf", {value, list, range}}}}};
+  return schema.dump(1) + '\n';
+}
+
+std::string machine_schema(const std::vector<std::unique_ptr<Machine>>& machines) {
+  Json properties = {
+      {"base", {{"type", "string"}, {"description", "a preset or file that this one changes"}}},
+      {"machine", {{"type", "string"}, {"description", "the kind, without a base"}}}};
+  properties.update(parameter_properties(machines, {{"type", {"string", "number", "boolean"}}}));
+  return schema_of("A machine of Lacuna", std::move(properties)).dump(1) + '\n';
 }
 
 }  // namespace lacuna

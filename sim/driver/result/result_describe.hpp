@@ -32,4 +32,9 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
 /// of their tables, a value under the title of each column; numbers where columns have numbers.
 std::string page_json(const std::string& subject, const std::string& markdown);
 
+/// JSON Schemas for editors: of experiment files, whose words are options and parameters of
+/// `machines`, and of machine files.
+std::string experiment_schema(const std::vector<std::unique_ptr<Machine>>& machines);
+std::string machine_schema(const std::vector<std::unique_ptr<Machine>>& machines);
+
 }  // namespace lacuna

@@ -14,7 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -248,6 +250,8 @@ JobEnd end_of_job(const Jobs& jobs, std::size_t job, const Say& say) {
     return {JobEnd::Kind::failed, error.what()};
   } catch (const std::bad_alloc&) {
     return {JobEnd::Kind::failed, "There is not enough memory on this computer"};
+  } catch (const std::filesystem::filesystem_error& error) {
+    return {JobEnd::Kind::failed, error.what()};
   } catch (const std::exception& error) {
     return {JobEnd::Kind::defect, error.what()};
   }
@@ -255,6 +259,44 @@ JobEnd end_of_job(const Jobs& jobs, std::size_t job, const Say& say) {
 
 bool do_jobs(const Jobs& jobs, std::size_t at_a_time, Progress& progress) {
   return Children(jobs, progress).run(at_a_time);
+}
+
+std::optional<Printed> printed_by_child(
+    const std::string& name, const std::function<int(std::ostream& out, std::ostream& err)>& print,
+    Progress& progress, std::ostream& said) {
+  constexpr char kOut = 'O';
+  constexpr char kErr = 'E';
+  constexpr char kStatus = 'S';
+  Printed printed;
+  Jobs jobs;
+  jobs.order = {0};
+  jobs.name = [&](std::size_t) { return name; };
+  jobs.work = [&](std::size_t, const Say& say) {
+    std::ostringstream out;
+    std::ostringstream err;
+    try {
+      printed.status = print(out, err);
+    } catch (...) {
+      say(kErr + err.str());
+      throw;
+    }
+    say(kErr + err.str());
+    say(kOut + out.str());
+    say(kStatus + fmt::format("{}", printed.status));
+  };
+  jobs.heard = [&](std::size_t, const std::string& text) {
+    if (text[0] == kStatus) printed.status = std::stoi(text.substr(1));
+    if (text[0] == kOut) printed.out = text.substr(1);
+    if (text[0] == kErr) printed.err = text.substr(1);
+  };
+  jobs.ended = [&](std::size_t, const JobEnd& end) {
+    progress.clear();
+    said << printed.err;
+    end.require_done();
+  };
+  if (!do_jobs(jobs, 1, progress)) return std::nullopt;
+  progress.clear();
+  return printed;
 }
 
 InterruptLine::InterruptLine() {

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -56,6 +58,19 @@ bool do_jobs(const Jobs& jobs, std::size_t at_a_time, Progress& progress);
 
 /// Does a job here and says how it ended.
 JobEnd end_of_job(const Jobs& jobs, std::size_t job, const Say& say);
+
+/// What something has printed, and its status.
+struct Printed {
+  int status = 0;
+  std::string out;
+  std::string err;
+};
+
+/// Has `print` print into two streams in a child, `name` its progress. Its errors are thrown here,
+/// what it said before them goes to `said`. Nothing if Ctrl-C ended it.
+std::optional<Printed> printed_by_child(
+    const std::string& name, const std::function<int(std::ostream& out, std::ostream& err)>& print,
+    Progress& progress, std::ostream& said);
 
 /// While it lives, Ctrl-C and SIGTERM end this process with status 1 and a line that says what
 /// becomes of finished work; but while it listens to children, it stops these first.

@@ -12,28 +12,6 @@
 
 namespace lacuna {
 
-namespace {
-
-/// Options that say how and where, not what; the second tells whether a value follows.
-struct HowOption {
-  const char* name;
-  bool takes_value;
-};
-
-constexpr HowOption kHow[] = {  // NOLINT(modernize-avoid-c-arrays,cppcoreguidelines-avoid-c-arrays)
-    {"--out", true},      {"--jobs", true},    {"--engine", true},
-    {"--quiet", false},   {"--json", false},   {"--wide", false},
-    {"--explain", false}, {"--resume", false}, {"--no-cache", false}};
-
-const HowOption* find_how(const std::string& argument) {
-  for (const HowOption& how : kHow) {
-    if (argument == how.name || argument.rfind(std::string(how.name) + "=", 0) == 0) return &how;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 std::string check_word(const std::string& option, const std::string& found,
                        const std::vector<std::string>& allowed) {
   if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
@@ -53,22 +31,6 @@ std::uint64_t check_count(const std::string& option, const std::string& found, s
                                    found, least, most));
   }
   return value;
-}
-
-std::vector<std::string> reproducing_arguments(const Options& options) {
-  std::vector<std::string> kept;
-  const std::vector<std::string>& given = options.arguments;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const HowOption* const how = find_how(given[i]);
-    if (how == nullptr) {
-      kept.push_back(given[i]);
-    } else if (how->takes_value && given[i] == how->name) {
-      ++i;  // its value
-    }
-  }
-  kept.emplace_back("--engine");
-  kept.push_back(options.engine.value_or("event"));
-  return kept;
 }
 
 std::string shell_line(const std::vector<std::string>& arguments) {

@@ -28,7 +28,7 @@ struct PlotOptions {
 
 /// What the command line said, as it was written: values are read and checked where they are
 /// used, so that every message is one of ours.
-struct Options {
+struct Options : PlotOptions {
   std::string verb;     // "run", "compare", "trace", "describe", "plot", "validate", "sweep"
   std::string subverb;  // "make", "import", "show" or "check" after "trace"
 
@@ -74,6 +74,7 @@ struct Options {
   std::optional<std::string> fold;
   std::optional<std::string> values;  // the kind of numbers; empty: not said
   std::optional<std::string> jobs;
+  std::optional<std::string> shard;
   std::optional<std::string> energy_table;
   std::optional<std::string> seeds;
   std::optional<std::string> interval;
@@ -100,8 +101,6 @@ struct Options {
   bool resume = false;
   bool no_cache = false;
 
-  PlotOptions plot;
-
   std::optional<std::string> picture;          // of trace show: the row whose mask is drawn
   std::optional<std::string> flop_convention;  // of trace show: a count of FLOP of another kind
 
@@ -127,10 +126,6 @@ std::string check_word(const std::string& option, const std::string& found,
 /// A whole number in [least, most], digits only.
 std::uint64_t check_count(const std::string& option, const std::string& found, std::uint64_t least,
                           std::uint64_t most);
-
-/// The arguments that make this result, for a result file: without --out, --jobs, --quiet and
-/// --json, and with the engine written out at the end.
-std::vector<std::string> reproducing_arguments(const Options& options);
 
 /// Arguments as one line for a shell.
 std::string shell_line(const std::vector<std::string>& arguments);

@@ -166,6 +166,26 @@ double mean_imbalance(const std::vector<Mask>& masks) {
 
 }  // namespace
 
+const std::vector<std::pair<const char*, const char*>>& schedule_keys() {
+  static const std::vector<std::pair<const char*, const char*>> all = {
+      {"model", "whose layers; default bert-base"},
+      {"layers", "so many of them; default 1"},
+      {"density", "of the weights, at the end if it changes; default 0.1"},
+      {"first-density", "gmp: at the beginning; default 0.3"},
+      {"ratio", "dynamic: of the kept blocks, moved at first; default 0.5"},
+      {"block", "side of the blocks, or several: 1,4,8,16; default 1"},
+      {"global",
+       "gmp, imp: 1 for one threshold over all matrices, whose densities emerge; default 0"},
+      {"fine-tuning", "spdf: share of the steps, all dense; default 0.05"},
+      {"updates", "of the pattern; default as published"},
+      {"steps", "of training in all; default as published"},
+      {"samples", "phases that are written and simulated, evenly spread; default 10"},
+      {"sequences", "at once; default 1"},
+      {"tokens", "of each; default 128"},
+      {"part", "weights (forward products, the default) or training (backward products too)"}};
+  return all;
+}
+
 ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::uint64_t seed) {
   const Settings settings(pairs);
   ScheduleRequest request;

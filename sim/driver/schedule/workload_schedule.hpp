@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/generate/model_shape.hpp"
@@ -21,6 +22,9 @@ struct ScheduleRequest {
   std::uint64_t samples = 10;  // phases that are written and simulated, evenly spread
   bool training = false;       // products of the backward pass too
 };
+
+/// The settings of `lacuna trace schedule`, with what they mean.
+const std::vector<std::pair<const char*, const char*>>& schedule_keys();
 
 /// Reads the settings of `lacuna trace schedule KIND`. RequestError names what is wrong.
 ScheduleRequest read_schedule(const std::string& kind, const Pairs& pairs, std::uint64_t seed);

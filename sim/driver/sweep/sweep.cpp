@@ -14,7 +14,9 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/idle_settings.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/workload.hpp"
+#include "sim/driver/sweep/combinations.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "workloads/trace/options.hpp"
 
@@ -26,55 +28,10 @@ namespace {
 
 constexpr std::size_t kMostPoints = 1000000;
 
-/// A word of the experiment with its value at one point.
-struct Assigned {
-  std::string key;
-  std::string value;
-  std::string place;
-};
-
-using Assignment = std::vector<Assigned>;
-
-const Assigned* find(const Assignment& assignment, const std::string& key) {
-  const auto found = std::find_if(assignment.begin(), assignment.end(),
-                                  [&](const Assigned& each) { return each.key == key; });
-  return found == assignment.end() ? nullptr : &*found;
-}
-
 bool is_word(const std::string& key) {
-  const std::vector<std::string>& words = sweep_words();
-  return std::find(words.begin(), words.end(), key) != words.end();
-}
-
-/// The member of the options that a word of an experiment sets; null if it sets none of them.
-std::optional<std::string> Options::*option_of(const std::string& key) {
-  const std::map<std::string, std::optional<std::string> Options::*> members = {
-      {"trace", &Options::trace},
-      {"gemm", &Options::gemm},
-      {"matrix", &Options::matrix},
-      {"n", &Options::n},
-      {"density", &Options::density},
-      {"block", &Options::block},
-      {"nm", &Options::nm},
-      {"mode", &Options::mode},
-      {"residency", &Options::residency},
-      {"layout", &Options::layout},
-      {"x_pattern", &Options::x_pattern},
-      {"x_density", &Options::x_density},
-      {"dtype", &Options::dtype},
-      {"partials", &Options::partials},
-      {"seed", &Options::seed},
-      {"engine", &Options::engine},
-      {"fold", &Options::fold}};
-  const auto found = members.find(key);
-  return found == members.end() ? nullptr : found->second;
-}
-
-/// A file as it is named, or if there is none, beside the experiment file.
-std::string located(const std::string& name, const std::string& experiment) {
-  std::error_code ignored;
-  const fs::path beside = fs::path(experiment).parent_path() / name;
-  return !fs::exists(name, ignored) && fs::exists(beside, ignored) ? beside.string() : name;
+  const OptionDeclaration* const option = find_option(key);
+  return option != nullptr && option->is(OptionDeclaration::word) &&
+         (option->requests & kOfRows) != 0;
 }
 
 class Planner {
@@ -84,20 +41,12 @@ class Planner {
 
   Sweep plan() {
     sweep_.name = fs::path(file_.path).stem().string();
+    sweep_.axes = varying_axes(file_);
     note_axes();
     check_not_given_twice();
     check_words_known();
-    std::vector<std::size_t> step(file_.axes.size(), 0);
-    std::size_t combinations = 0;
-    do {
-      if (++combinations > kMostPoints) {
-        throw RequestError(fmt::format("{}: more than {} combinations", file_.path, kMostPoints));
-      }
-      add_point(assignment(step));
-    } while (advance(step));
-    if (sweep_.points.empty()) {
-      throw RequestError(fmt::format("{}: no combination meets the conditions", file_.path));
-    }
+    for_each_combination(file_, kMostPoints,
+                         [&](Assignment assigned) { add_point(std::move(assigned)); });
     check_parameters_used();
     check_folds();
     finish();
@@ -114,7 +63,6 @@ class Planner {
           values.push_back(layouts ? content_of_layouts(word_or_file(each[i])) : each[i]);
         }
         sweep_.facts.emplace_back(axis.keys[i], fmt::format("{}", fmt::join(values, ", ")));
-        if (axis.steps.size() > 1) sweep_.axes.push_back(axis.keys[i]);
         if (!is_word(axis.keys[i])) unused_.emplace(axis.keys[i], axis.places[i]);
         if (means_nothing_dense(axis.keys[i])) idle_.emplace(axis.keys[i], axis.places[i]);
       }
@@ -140,52 +88,10 @@ class Planner {
       if (twice == unused_.end()) continue;
       throw RequestError(fmt::format("--set: '{}' is given in {} too", path, twice->second));
     }
-    for (const auto& [key, given] :
-         {std::pair("seed", options_.seed), std::pair("engine", options_.engine),
-          std::pair("fold", options_.fold), std::pair("layout", options_.layout)}) {
-      if (!given) continue;
-      for (const SweepAxis& axis : file_.axes) {
-        const auto twice = std::find(axis.keys.begin(), axis.keys.end(), key);
-        if (twice == axis.keys.end()) continue;
-        throw RequestError(
-            fmt::format("--{}: is given in {} too", key,
-                        axis.places[static_cast<std::size_t>(twice - axis.keys.begin())]));
-      }
-    }
-  }
-
-  /// The next combination, the last axis the fastest; false after the last.
-  bool advance(std::vector<std::size_t>& step) const {
-    for (std::size_t i = step.size(); i-- > 0;) {
-      if (++step[i] < file_.axes[i].steps.size()) return true;
-      step[i] = 0;
-    }
-    return false;
-  }
-
-  Assignment assignment(const std::vector<std::size_t>& step) const {
-    Assignment assigned;
-    for (std::size_t i = 0; i < step.size(); ++i) {
-      const SweepAxis& axis = file_.axes[i];
-      for (std::size_t j = 0; j < axis.keys.size(); ++j) {
-        assigned.push_back({axis.keys[j], axis.steps[step[i]][j], axis.places[j]});
-      }
-    }
-    return assigned;
-  }
-
-  bool wanted(const Assignment& assigned) const {
-    return std::all_of(file_.where.begin(), file_.where.end(), [&](const SweepCondition& where) {
-      return where.holds([&](const std::string& name) -> std::optional<std::string> {
-        const Assigned* const found = find(assigned, name);
-        if (found == nullptr) return std::nullopt;
-        return found->value;
-      });
-    });
+    refuse_said_twice(file_, options_);
   }
 
   void add_point(Assignment assigned) {
-    if (!wanted(assigned)) return;
     settle_pattern(assigned);
     for (const Assigned& each : assigned) idle_.erase(each.key);
     const Machine* const machine = machine_of(assigned);
@@ -195,35 +101,45 @@ class Planner {
     }
     if (!known_.insert(same).second) return;
     Options options = options_;
+    options.patterns.clear();
     for (const Assigned& each : assigned) {
-      if (const auto member = option_of(each.key)) options.*member = each.value;
-      if (each.key == "with_dense") {
-        sweep_.with_dense = check_word("with_dense", each.value, {"true", "false"}) == "true";
-      }
+      if (is_word(each.key) && each.key != "machine") say_word(options, each.key, each.value);
     }
-    if (const Assigned* const pattern = find(assigned, "pattern")) {
-      options.patterns = {pattern->value};
-    }
+    if (find(assigned, "with_dense") != nullptr) sweep_.with_dense = options.with_dense;
     std::vector<std::string> texts;
     for (const std::string& axis : sweep_.axes) {
       const Assigned* const each = find(assigned, axis);
       texts.push_back(each == nullptr ? "" : each->value);
     }
     Point point = make_point(options, assigned);
+    point.label = label_of(assigned);
     point.machine = machine;
     const std::uint64_t seeds = depends_on_seed(point.workload) ? seed_count(options_) : 1;
     for (std::uint64_t s = 0; s < seeds; ++s) {
       point.run = sweep_.points.size();
       sweep_.points.push_back(point);
       sweep_.points.back().settings->seed += s;
+      if (seeds > 1)
+        sweep_.points.back().label += fmt::format(", seed {}", point.settings->seed + s);
       sweep_.axis_text.push_back(texts);
     }
   }
 
+  /// What varies, but for what a point is called by in any case.
+  std::string label_of(const Assignment& assigned) const {
+    std::vector<std::string> words;
+    for (const std::string& axis : sweep_.axes) {
+      const Assigned* const each = find(assigned, axis);
+      if (each == nullptr || axis == "machine" || axis == "pattern") continue;
+      words.push_back(axis + '=' + each->value);
+    }
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+
   Point make_point(Options& options, const Assignment& assigned) {
     try {
-      if (options.trace) options.trace = located(*options.trace, file_.path);
-      if (options.matrix) options.matrix = located(*options.matrix, file_.path);
+      if (options.trace) options.trace = located(*options.trace, file_);
+      if (options.matrix) options.matrix = located(*options.matrix, file_);
       const std::vector<PatternChoice> choices = pattern_choices(options);
       Point point;
       std::vector<WorkloadTrace> settled{settle(workload_of(options), choices[0], options)};
@@ -234,19 +150,8 @@ class Planner {
       point.settings = run_settings(options);
       return point;
     } catch (const RequestError& error) {
-      throw RequestError(fmt::format("{}: {}{}", file_.path, where_in(assigned), error.what()));
+      throw RequestError(where_in(file_, assigned) + error.what());
     }
-  }
-
-  /// "at density = 0.1, block = 4: ", of what varies.
-  std::string where_in(const Assignment& assigned) const {
-    std::string text;
-    for (const std::string& axis : sweep_.axes) {
-      if (const Assigned* const each = find(assigned, axis)) {
-        text += fmt::format("{}{} = {}", text.empty() ? "at " : ", ", axis, each->value);
-      }
-    }
-    return text.empty() ? text : text + ": ";
   }
 
   /// Words that say nothing of a point with pattern dense.
@@ -338,7 +243,7 @@ class Planner {
   }
 
   [[noreturn]] void refuse_parameter(const std::string& place, const std::string& path) const {
-    std::vector<std::string> known = sweep_words();
+    std::vector<std::string> known = experiment_words(kOfRows);
     for (const auto& [name, machine] : plain_) {
       for_each_parameter(*machine,
                          [&](const std::string& each, const ParamBase&) { known.push_back(each); });
@@ -355,7 +260,7 @@ class Planner {
   std::string word_or_file(const std::string& name) const {
     return name.find('/') == std::string::npos && fs::path(name).extension().empty()
                ? name
-               : located(name, file_.path);
+               : located(name, file_);
   }
 
   const Machine* make(const std::string& name, const std::vector<Setting>& settings,

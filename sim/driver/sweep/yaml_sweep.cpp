@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/sweep/search_order.hpp"
 #include "workloads/trace/text.hpp"
 
@@ -98,14 +99,15 @@ class Reader {
     if (name == "grid") return read_map(value, Keys::grid, "");
     if (name == "zip") return read_zip(value);
     if (name == "where") return read_where(value);
-    std::vector<std::string> known = sweep_words();
-    known.insert(known.end(), model_words().begin(), model_words().end());
+    std::vector<std::string> known = experiment_words(kOfRows);
+    const std::vector<std::string> of_model = experiment_words(kOfModel);
+    known.insert(known.end(), of_model.begin(), of_model.end());
     const auto is_in = [&](const std::vector<std::string>& words, const std::string& word) {
       return std::find(words.begin(), words.end(), word) != words.end();
     };
     // NAME:WORD is of one machine
     const std::size_t colon = name.find(':');
-    const bool of_one = colon != std::string::npos && is_in(model_words(), name.substr(colon + 1));
+    const bool of_one = colon != std::string::npos && is_in(of_model, name.substr(colon + 1));
     if (of_one || is_in(known, name)) return add_axis(name, key, value);
     known.insert(known.end(), {"set", "grid", "zip", "where"});
     if (searched_) known.insert(known.end(), search_words().begin(), search_words().end());
@@ -318,22 +320,6 @@ class Reader {
 };
 
 }  // namespace
-
-const std::vector<std::string>& sweep_words() {
-  static const std::vector<std::string> words = {
-      "machine", "trace",    "gemm", "matrix",    "n",      "pattern",   "density",
-      "block",   "nm",       "mode", "residency", "layout", "x_pattern", "x_density",
-      "dtype",   "partials", "seed", "engine",    "fold",   "with_dense"};
-  return words;
-}
-
-const std::vector<std::string>& model_words() {
-  static const std::vector<std::string> words = {
-      "model",       "decode",  "context",     "prefill", "chunk",  "kv_in",
-      "kv_out",      "streams", "requests",    "batch",   "layers", "blocks",
-      "block_cores", "weights", "activations", "experts", "window", "kept"};
-  return words;
-}
 
 bool is_of_model(const SweepFile& file) {
   return std::any_of(file.axes.begin(), file.axes.end(), [](const SweepAxis& axis) {

@@ -42,12 +42,6 @@ struct SweepFile {
   SearchWords search;
 };
 
-/// The words of an experiment file that are no parameters, those of options.
-const std::vector<std::string>& sweep_words();
-
-/// Those of a language model's: `model`, what it does, how it lies on machines and its zeros.
-const std::vector<std::string>& model_words();
-
 /// True if the file is of a language model: it has the word `model`.
 bool is_of_model(const SweepFile& file);
 

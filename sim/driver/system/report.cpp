@@ -129,10 +129,10 @@ std::string trust_text(const std::optional<TrustErrors>& errors) {
            "describe trust)\n";
   }
   return fmt::format(
-      "step_time_low to step_time_high: where nine of ten published values lie, by {} points of "
-      "{}, "
-      "{}, that the model has not seen, at {} (simulated over published, time: {:+.1f} to {:+.1f} "
-      "%){}\n",
+      "step_time is what the model takes. step_time_low to step_time_high is where nine of ten "
+      "measured steps would lie, which need not hold it: on {} points of {}, {}, that the model "
+      "has "
+      "not seen, at {}, its time was {:+.1f} to {:+.1f} % off{}\n",
       errors->points, errors->family, errors->regime, errors->commit, 100 * errors->p5,
       100 * errors->p95, errors->moved ? "; measured before this model" : "");
 }

@@ -6,6 +6,9 @@ from typing import Any, List, Tuple
 import numpy as np
 
 __version__: str
+switches: List[str]
+sweep_options: List[str]
+experiment_words: List[str]
 
 
 class Error(Exception): ...

@@ -21,8 +21,6 @@ MachineLike = Union[str, Machine]
 
 
 _DENSITIES = ("density", "x_density")
-_SWITCHES = ("event_log", "explain", "json", "no_cache", "quiet", "resume", "scalesim", "timeline",
-             "values", "view", "why", "wide", "with_dense")
 
 
 def _machine(what: MachineLike) -> Machine:
@@ -36,7 +34,7 @@ def _word(name: str, value: Any) -> list:
     if is_bool(value):
         if name == "fold":
             return [(name, "on" if value else "off")]
-        if name not in _SWITCHES:
+        if name not in _lacuna.switches:
             raise _lacuna.RequestError(f"--{name.replace('_', '-')}: found '{value}'; allowed: a "
                                        "value, or None for none")
         return [(name, "")] if value else []
@@ -107,15 +105,14 @@ def compare(machines: Union[MachineLike, Iterable[MachineLike]], *, events: bool
     return Result(_lacuna.simulate("compare", owns, workload, _words(words, kept), events))
 
 
-_OPTIONS = ("engine", "values", "seeds", "energy_table", "with_dense", "jobs", "resume", "out",
-            "quiet")
-
-
 def _with_file(experiment: Any, words: dict, act: Any) -> Any:
     """Calls `act(file, options)` with an experiment: a file, or words of which one is made."""
-    options = {word: words.pop(word) for word in _OPTIONS if word in words}
+    is_file = isinstance(experiment, (str, os.PathLike))
+    of_file = [] if is_file else _lacuna.experiment_words
+    options = {word: words.pop(word) for word in _lacuna.sweep_options
+               if word in words and word not in of_file}
     said = _words(options, [])
-    if isinstance(experiment, (str, os.PathLike)):
+    if is_file:
         if words:
             raise _lacuna.RequestError(
                 f"--{next(iter(words))}: the experiment file says what is simulated")

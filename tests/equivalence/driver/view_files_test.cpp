@@ -69,15 +69,15 @@ TEST(ViewFiles, ThatCannotBeAreRefusedByName) {
   };
   const std::string out = " --out " + bench.path("x");
   refused("run " + kWafer, "--view: needs --out");
-  refused("run --gemm 64x64x48 --view-steps 4" + out, "--view-steps: goes with --view");
+  refused("run --gemm 64x64x48 --view-steps 4" + out, "--view-steps: needs --view");
   refused("run --gemm 64x64x48 --view --view-steps 0" + out, "--view-steps: found '0'");
   refused("run " + kChip + "--view-steps 4" + out, "the steps of a chip are its supersteps");
   refused("run " + kWafer + "--view-path 5:5" + out, "--view-path: found '5:5'; allowed: FROM:TO");
   refused("run " + kWafer + "--view-path 0:10001" + out, "at most 10000 cycles");
-  refused("run " + kWafer + "--view-cores 0-3x0-3" + out, "--view-cores: goes with --view-path");
+  refused("run " + kWafer + "--view-cores 0-3x0-3" + out, "--view-cores: needs --view-path");
   refused("run " + kWafer + "--view-path 0:9 --view-cores 0-64x0-3" + out, "at most 64 of each");
   refused("run " + kChip + "--view-path 0:9" + out, "has its critical path in any case");
-  refused("run --gemm 64x64x48 --timeline-limit 4" + out, "--timeline-limit: goes with --timeline");
+  refused("run --gemm 64x64x48 --timeline-limit 4" + out, "--timeline-limit: needs --timeline");
   const std::string model = "run --model qwen3-4b --machine ";
   refused(model + "wse3 --decode --view", "--view: needs --out");
   refused(model + "pod16 --decode --view --view-steps 9" + out,

@@ -258,7 +258,7 @@ TEST_F(DecodeRun, KeysAndValuesComeFromTheHostAndGoBack) {
   EXPECT_THAT(error("dense.json", "--kv-in 64 --kv-out 64"), HasSubstr("say what it does"));
   EXPECT_THAT(error("dense.json", "--kv-in 64 --batch 2"), HasSubstr("--batch does not go with"));
   EXPECT_THAT(error("dense.json", "--kv-out 64 --streams 33"), HasSubstr("allowed are 1 to 32"));
-  EXPECT_THAT(error("dense.json", "--decode --streams 2"), HasSubstr("--streams needs --kv-in"));
+  EXPECT_THAT(error("dense.json", "--decode --streams 2"), HasSubstr("--streams: needs --kv-in"));
   EXPECT_THAT(run_real("run --machine pod4 --kv-in 64 --model " + folder_ + "dense.json").err,
               HasSubstr("--kv-in is for wafers"));
 }

@@ -312,5 +312,26 @@ TEST_F(SweepJournalTest, ResumingWhatIsFinishedDoesNothing) {
               HasSubstr("--resume: needs --out"));
 }
 
+// 6 x 4 points: of five shares the last has the points 4, 9, 14 and 19.
+TEST_F(SweepJournalTest, SharesThatAreSimulatedApartMakeTheSameResult) {
+  ASSERT_EQ(lacuna_(sweep("whole")).status, 0);
+  for (const char* const share : {"5/5", "1/5", "2/5", "3/5"}) {
+    const Ran ran = lacuna_(sweep("out") + " --shard " + share);
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(lacuna_.path("out")));
+    if (share[0] == '5') {
+      EXPECT_THAT(ran.err, HasSubstr("share 5/5: 4 of 24 points are kept"));
+    }
+  }
+  const Ran unasked = lacuna_(sweep("out"));
+  EXPECT_EQ(unasked.status, 2);
+  EXPECT_THAT(unasked.err, HasSubstr("out.shard1of5.journal'; --resume takes it"));
+  ASSERT_EQ(lacuna_(sweep("out") + " --resume").status, 0);  // and simulates the fourth share
+  EXPECT_EQ(result("out"), result("whole"));
+  EXPECT_FALSE(std::filesystem::exists(lacuna_.path("out.shard1of5.journal")));
+  EXPECT_THAT(lacuna_(sweep("other") + " --shard 6/5").err, HasSubstr("--shard: I: found '6'"));
+  EXPECT_THAT(lacuna_("sweep " + file_ + " --shard 1/5").err, HasSubstr("--shard: needs --out"));
+}
+
 }  // namespace
 }  // namespace lacuna::test

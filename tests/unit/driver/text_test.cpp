@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "sim/driver/files/sha256.hpp"
-#include "sim/driver/run/options.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -82,6 +82,15 @@ TEST(Progress, IsSilentIfQuietOrIfThereIsOneStep) {
   Progress(out, true, true, 5).step("a");
   Progress(out, false, true, 1).step("a");
   EXPECT_EQ(out.str(), "");
+}
+
+// Two steps of which one is done and the other by half: 18 of 24 signs of the bar.
+TEST(Progress, CountsTheShareOfAStepThatIsUnderWay) {
+  std::ostringstream out;
+  Progress progress(out, false, true, 2);
+  progress.part("long", 0.5);
+  progress.step("short");
+  EXPECT_THAT(out.str(), ::testing::HasSubstr("[##################......] 1 of 2 done"));
 }
 
 TEST(Progress, OnATerminalWritesOverOneLineAndRemovesIt) {

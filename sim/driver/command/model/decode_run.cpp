@@ -3,28 +3,20 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/command/model/decode_words.hpp"
-#include "sim/driver/command/model/model_folder.hpp"
 #include "sim/driver/command/model/model_request.hpp"
+#include "sim/driver/command/model/model_sweep.hpp"
+#include "sim/driver/command/table_result.hpp"
 #include "sim/driver/inference/model_figures.hpp"
+#include "sim/driver/run/progress.hpp"
 
 namespace lacuna {
-
-bool asks_for_decode(const Options& options) {
-  return options.model || options.decode || options.context || options.blocks ||
-         options.block_cores || options.prefill || options.chunk || options.batch ||
-         options.requests || options.kv_in || options.kv_out || options.streams || options.layers ||
-         options.cache || asks_for_zeros(options);
-}
 
 namespace {
 
@@ -42,36 +34,33 @@ void check_machines(const Options& options) {
 }  // namespace
 
 int run_decode(const Options& options, const MachineTable& kinds, const Streams& streams) {
-  check_model_options(options);
-  const ModelRequest request = read_model_request(options, kinds);
+  read_model_request(options, kinds);  // what is wrong for all machines is said before any runs
   check_machines(options);
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
-  const Pricing pricing = make_pricing(options, streams);
-  PartCache cache = model_cache(options);
-  std::vector<ModelReport> reports;
-  ModelFolder more;
-  for (const std::string& name : options.machines) {
-    ModelExtras extras;
-    reports.push_back(run_model(request, name, pricing, streams, cache, extras));
-    std::move(extras.pages.begin(), extras.pages.end(), std::back_inserter(more.pages));
-    if (extras.csv.empty()) continue;
-    const bool one = options.machines.size() == 1;
-    more.files.emplace_back(one ? "requests.csv" : fmt::format("requests{}.csv", more.files.size()),
-                            extras.csv);
+  ModelSweep sweep;
+  sweep.axes = {"machine"};
+  for (const std::string& name : options.machines) sweep.points.push_back({options, name, {name}});
+  ModelRuns runs(sweep, options, kinds, streams, true);
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
+  if (!runs.run(all_of(sweep), progress)) {
+    streams.err << interrupted_with_cache(options);
+    return kNotCompleted;
   }
+  const std::vector<ModelReport> reports = runs.reports();
   if (folder) {
+    TableResult written = runs.result();
     const std::filesystem::path model = *options.model;
     // the name of a shipped model may have a dot
-    more.workload =
+    written.workload = written.view_title =
         std::filesystem::is_regular_file(model) ? model.stem().string() : *options.model;
-    more.inputs = {*options.model, options.requests.value_or("")};
-    more.figures = model_figures(reports);
-    write_model_folder(*folder, options, reports, more);
+    written.inputs = {*options.model, options.requests.value_or("")};
+    written.figures = model_figures(reports);
+    write_table_result(*folder, options, written);
   }
   const bool compares = options.verb == "compare";
   if (options.json) {
-    streams.out << (compares ? all_json(reports) : model_json(reports[0])) << '\n';
+    streams.out << (compares ? models_json(reports) : model_json(reports[0])) << '\n';
   } else {
     streams.out << (compares ? model_comparison(reports) : model_text(reports[0]));
   }

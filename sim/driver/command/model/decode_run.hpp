@@ -7,9 +7,6 @@
 
 namespace lacuna {
 
-/// True if `run` is of a language model.
-bool asks_for_decode(const Options& options);
-
 /// `run` and `compare` of a language model: --model NAME with --decode, --prefill or --requests, on
 /// wafers, IPUs and systems of IPUs.
 int run_decode(const Options& options, const MachineTable& kinds, const Streams& streams);

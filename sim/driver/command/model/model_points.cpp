@@ -6,13 +6,14 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <sstream>
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
+#include "sim/driver/run/option_table.hpp"
+#include "sim/driver/sweep/combinations.hpp"
 #include "sim/driver/system/job.hpp"
 
 namespace lacuna {
@@ -24,63 +25,20 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostPoints = 100000;
 constexpr const char* kNotSaid = "none";
 
-struct Assigned {
-  std::string key;
-  std::string value;
-  std::string place;
-};
-
-/// Words that a point of a model may have beside those of models.
-const std::vector<std::string>& shared_words() {
-  static const std::vector<std::string> words = {"machine", "pattern", "density",
-                                                 "block",   "seed",    "engine"};
-  return words;
-}
-
 bool is_in(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Sets what a word says. False if there is no such word.
-bool say(Options& options, const std::string& word, const std::string& value) {
-  const std::map<std::string, std::optional<std::string> Options::*> texts = {
-      {"model", &Options::model},
-      {"context", &Options::context},
-      {"prefill", &Options::prefill},
-      {"chunk", &Options::chunk},
-      {"kv_in", &Options::kv_in},
-      {"kv_out", &Options::kv_out},
-      {"streams", &Options::streams},
-      {"requests", &Options::requests},
-      {"batch", &Options::batch},
-      {"layers", &Options::layers},
-      {"blocks", &Options::blocks},
-      {"experts", &Options::experts},
-      {"block_cores", &Options::block_cores},
-      {"window", &Options::window},
-      {"kept", &Options::kept},
-      {"density", &Options::density},
-      {"block", &Options::block},
-      {"seed", &Options::seed},
-      {"engine", &Options::engine}};
-  const std::map<std::string, std::vector<std::string> Options::*> lists = {
-      {"weights", &Options::weights},
-      {"activations", &Options::activations},
-      {"pattern", &Options::patterns}};
-  if (word == "decode") {
-    options.decode = check_word("decode", value, {"true", "false"}) == "true";
-  } else if (const auto text = texts.find(word); text != texts.end()) {
-    if (value != kNotSaid) options.*text->second = value;
-  } else if (const auto list = lists.find(word); list != lists.end()) {
-    std::istringstream in(value);
-    std::vector<std::string>& words = options.*list->second;
-    for (std::string each; in >> each;) {
-      if (each != kNotSaid) words.push_back(each);
-    }
-  } else {
-    return false;
-  }
-  return true;
+/// Of words that a point of a model may have.
+bool is_word(const std::string& key) {
+  const OptionDeclaration* const option = find_option(key);
+  return option != nullptr && option->is(OptionDeclaration::word) &&
+         (option->requests & kOfModel) != 0;
+}
+
+/// A word of which `none` says nothing.
+void say(Options& options, const std::string& word, const std::string& value) {
+  if (value != kNotSaid) say_word(options, word, value);
 }
 
 class Planner {
@@ -90,26 +48,15 @@ class Planner {
 
   ModelSweep plan() {
     sweep_.name = fs::path(file_.path).stem().string();
+    sweep_.axes = varying_axes(file_);
+    refuse_said_twice(file_, options_);
     for (const SweepAxis& axis : file_.axes) {
       for (std::size_t i = 0; i < axis.keys.size(); ++i) {
-        if (axis.steps.size() > 1) sweep_.axes.push_back(axis.keys[i]);
         unused_.emplace(axis.keys[i], axis.places[i]);
-        const bool twice = (axis.keys[i] == "seed" && options_.seed) ||
-                           (axis.keys[i] == "engine" && options_.engine);
-        if (!twice) continue;
-        throw RequestError(fmt::format("--{}: is given in {} too", axis.keys[i], axis.places[i]));
       }
     }
-    std::vector<std::size_t> step(file_.axes.size(), 0);
-    do {
-      add_point(assignment(step));
-      if (sweep_.points.size() > kMostPoints) {
-        throw RequestError(fmt::format("{}: more than {} points", file_.path, kMostPoints));
-      }
-    } while (advance(step));
-    if (sweep_.points.empty()) {
-      throw RequestError(fmt::format("{}: no combination meets the conditions", file_.path));
-    }
+    for_each_combination(file_, kMostPoints,
+                         [&](const Assignment& assigned) { add_point(assigned); });
     for (const auto& [key, place] : unused_) refuse_unused(key, place);
     for (const std::string& text : options_.settings) {
       if (used_settings_.count(text) == 0) refuse_unused(parse_setting(text).path, "--set");
@@ -118,37 +65,7 @@ class Planner {
   }
 
  private:
-  bool advance(std::vector<std::size_t>& step) const {
-    for (std::size_t i = step.size(); i-- > 0;) {
-      if (++step[i] < file_.axes[i].steps.size()) return true;
-      step[i] = 0;
-    }
-    return false;
-  }
-
-  std::vector<Assigned> assignment(const std::vector<std::size_t>& step) const {
-    std::vector<Assigned> assigned;
-    for (std::size_t i = 0; i < step.size(); ++i) {
-      const SweepAxis& axis = file_.axes[i];
-      for (std::size_t j = 0; j < axis.keys.size(); ++j) {
-        assigned.push_back({axis.keys[j], axis.steps[step[i]][j], axis.places[j]});
-      }
-    }
-    return assigned;
-  }
-
-  bool wanted(const std::vector<Assigned>& assigned) const {
-    return std::all_of(file_.where.begin(), file_.where.end(), [&](const SweepCondition& where) {
-      return where.holds([&](const std::string& name) -> std::optional<std::string> {
-        const auto found = std::find_if(assigned.begin(), assigned.end(),
-                                        [&](const Assigned& each) { return each.key == name; });
-        return found == assigned.end() ? std::nullopt : std::optional(found->value);
-      });
-    });
-  }
-
-  void add_point(const std::vector<Assigned>& assigned) {
-    if (!wanted(assigned)) return;
+  void add_point(const Assignment& assigned) {
     ModelPoint point;
     point.options = options_;
     point.options.verb = "run";
@@ -190,9 +107,9 @@ class Planner {
       taken[each.key] = each.value;
       return;
     }
-    if (is_in(model_words(), key) || is_in(shared_words(), key)) {
+    if (is_word(key)) {
       const bool path = key == "model" || key == "requests";
-      say(point.options, key, path ? located(each.value) : each.value);
+      say(point.options, key, path ? located(each.value, file_) : each.value);
     } else if (has(point.machine, key)) {
       point.options.settings.push_back(fmt::format("{}={}", key, each.value));
     } else {
@@ -202,25 +119,11 @@ class Planner {
     taken[each.key] = each.value;
   }
 
-  /// A file as it is named, or if there is none, beside the experiment file.
-  std::string located(const std::string& name) const {
-    std::error_code ignored;
-    const fs::path beside = fs::path(file_.path).parent_path() / name;
-    return !fs::exists(name, ignored) && fs::is_regular_file(beside, ignored) ? beside.string()
-                                                                              : name;
-  }
-
-  void check(const ModelPoint& point, const std::vector<Assigned>& assigned) const {
+  void check(const ModelPoint& point, const Assignment& assigned) const {
     try {
       read_model_request(point.options, kinds_);
     } catch (const RequestError& error) {
-      std::string where;
-      for (const Assigned& each : assigned) {
-        if (!is_in(sweep_.axes, each.key)) continue;
-        where += fmt::format("{}{} = {}", where.empty() ? "at " : ", ", each.key, each.value);
-      }
-      throw RequestError(
-          fmt::format("{}: {}{}{}", file_.path, where, where.empty() ? "" : ": ", error.what()));
+      throw RequestError(where_in(file_, assigned) + error.what());
     }
   }
 
@@ -252,9 +155,8 @@ class Planner {
   }
 
   [[noreturn]] static void refuse_unused(const std::string& key, const std::string& place) {
-    std::vector<std::string> known = model_words();
-    known.insert(known.end(), shared_words().begin(), shared_words().end());
-    if (is_in(sweep_words(), key) && !is_in(known, key)) {
+    std::vector<std::string> known = experiment_words(kOfModel);
+    if (is_in(experiment_words(kOfRows), key) && !is_word(key)) {
       throw RequestError(fmt::format("{}: '{}' does not go with model", place, key));
     }
     throw ParameterError(fmt::format("{}: no machine of this experiment has '{}'{}", place, key,
@@ -273,6 +175,14 @@ class Planner {
 
 }  // namespace
 
+std::string ModelSweep::name_of(std::size_t point) const {
+  std::string text = points[point].machine;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] != "machine") text += fmt::format(", {}={}", axes[i], points[point].varying[i]);
+  }
+  return text;
+}
+
 void refuse_model_words(const SweepFile& file, const Options& options) {
   if (options.cache) throw RequestError("--cache: is for experiments with the word model");
   for (const SweepAxis& axis : file.axes) {
@@ -286,7 +196,7 @@ void refuse_model_words(const SweepFile& file, const Options& options) {
                         "and lacuna search run them",
                         axis.places[i]));
       }
-      if (!is_in(model_words(), word)) continue;
+      if (!is_in(experiment_words(kOfModel), word)) continue;
       throw RequestError(fmt::format("{}: '{}' needs the word model", axis.places[i], key));
     }
   }

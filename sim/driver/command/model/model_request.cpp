@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/command/allowed_options.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_words.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
@@ -19,6 +18,7 @@
 #include "sim/driver/inference/pod_model.hpp"
 #include "sim/driver/inference/wafer_model.hpp"
 #include "sim/driver/run/idle_settings.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/idle.hpp"
 #include "workloads/import/model_file.hpp"
@@ -63,29 +63,6 @@ void refuse_given(const Given& given, const std::string& why) {
 
 }  // namespace
 
-void check_model_options(const Options& options) {
-  if (!options.model) {
-    const std::vector<std::string> known = {
-        "--decode",      "--context", "--batch",       "--prefill", "--chunk",  "--blocks",
-        "--block-cores", "--layers",  "--activations", "--weights", "--window", "--kept",
-        "--experts",     "--cache",   "--requests",    "--kv-in",   "--kv-out", "--streams"};
-    for (const std::string& name : given_options(options)) {
-      if (std::find(known.begin(), known.end(), name) == known.end()) continue;
-      throw RequestError(fmt::format("{} needs --model", name));
-    }
-  }
-  allow_options(options,
-                {"--machine",    "--set",       "--model",        "--decode",   "--context",
-                 "--batch",      "--prefill",   "--chunk",        "--blocks",   "--block-cores",
-                 "--layers",     "--cache",     "--no-cache",     "--requests", "--activations",
-                 "--weights",    "--window",    "--kept",         "--experts",  "--pattern",
-                 "--density",    "--block",     "--energy-table", "--out",      "--seed",
-                 "--engine",     "--json",      "--wide",         "--quiet",    "--view",
-                 "--view-steps", "--view-path", "--view-cores",   "--kv-in",    "--kv-out",
-                 "--streams"},
-                "{} does not go with --model");
-}
-
 namespace {
 
 /// What the words of a request say of each other.
@@ -105,11 +82,7 @@ void check_request(const Options& options) {
     throw RequestError(fmt::format("--context does not go with {}",
                                    std::find_if(asked.begin(), asked.end(), is_given)->first));
   }
-  if (options.streams && !options.kv_in && !options.kv_out) {
-    throw RequestError("--streams needs --kv-in or --kv-out");
-  }
-  if (options.chunk && !options.prefill) throw RequestError("--chunk needs --prefill");
-  check_event_options(options);
+  check_needs(options);
   view_path_of(options);
   if (options.cache && options.no_cache) {
     throw RequestError("--cache and --no-cache: one of them");

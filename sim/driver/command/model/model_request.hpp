@@ -29,9 +29,6 @@ struct ModelRequest {
   std::string remark;  // of what the file of the model says and a run does not do
 };
 
-/// RequestError if a word was given that has no place beside --model, or that wants it.
-void check_model_options(const Options& options);
-
 /// Reads and checks what the words of `options` say; these outlive the request.
 ModelRequest read_model_request(const Options& options, const MachineTable& kinds);
 

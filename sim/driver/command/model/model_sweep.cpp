@@ -2,24 +2,21 @@
 #include "sim/driver/command/model/model_sweep.hpp"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <csignal>
-#include <map>
+#include <numeric>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/command/allowed_options.hpp"
-#include "sim/driver/command/model/model_folder.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/result/result_model.hpp"
+#include "sim/driver/run/children.hpp"
+#include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/search_order.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -33,82 +30,6 @@ namespace {
 constexpr std::array<const char*, 6> kShown = {"tokens_per_s",        "joules_per_token",
                                                "of_layer_in_weights", "of_layer_in_cache",
                                                "positions_that_fit",  "move_cycles"};
-
-class Runner {
- public:
-  Runner(const ModelSweep& sweep, const Options& options, const MachineTable& kinds,
-         const Streams& streams)
-      : sweep_(sweep),
-        options_(options),
-        kinds_(kinds),
-        streams_(streams),
-        pricing_(make_pricing(options, streams)),
-        cache_(model_cache(options)),
-        outcomes_(sweep.points.size()) {}
-
-  /// Points of equal parts take these from the cache; so that several processes can make them, and
-  /// this one finds them there.
-  void prepare(const std::vector<std::size_t>& points) {
-    const std::size_t jobs = std::min(job_count(options_), points.size());
-    if (jobs < 2 || !cache_.is_open()) return;
-    std::vector<pid_t> children;
-    for (std::size_t job = 0; job < jobs; ++job) {
-      const pid_t id = fork();
-      if (id < 0) break;  // this process does what they would have
-      if (id != 0) {
-        children.push_back(id);
-        continue;
-      }
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // NOLINT(*-vararg): POSIX
-      std::ostringstream nothing;
-      for (std::size_t i = job; i < points.size(); i += jobs) outcome_of(points[i], nothing);
-      _exit(0);  // nothing of the parent's is to be flushed or destroyed twice
-    }
-    for (const pid_t id : children) {
-      int status = 0;
-      while (waitpid(id, &status, 0) < 0 && errno == EINTR) {
-      }
-    }
-  }
-
-  const ModelOutcome& run(std::size_t point) {
-    outcomes_[point] = outcome_of(point, streams_.err);
-    return outcomes_[point];
-  }
-
-  const std::vector<ModelOutcome>& outcomes() const { return outcomes_; }
-  const std::vector<std::pair<std::string, std::string>>& tables() const { return tables_; }
-
- private:
-  /// What is refused of one point is the outcome of it.
-  ModelOutcome outcome_of(std::size_t number, std::ostream& err) {
-    const ModelPoint& point = sweep_.points[number];
-    ModelOutcome outcome;
-    try {
-      const ModelRequest request = read_model_request(point.options, kinds_);
-      ModelExtras extras;
-      outcome.report =
-          run_model(request, point.machine, pricing_, {streams_.out, err}, cache_, extras);
-      if (!extras.csv.empty()) {
-        tables_.emplace_back(fmt::format("requests{}.csv", number), extras.csv);
-      }
-    } catch (const SimulationError& error) {
-      outcome.reason = error.what();
-    } catch (const RequestError& error) {
-      outcome.reason = error.what();
-    }
-    return outcome;
-  }
-
-  const ModelSweep& sweep_;
-  const Options& options_;
-  const MachineTable& kinds_;
-  const Streams& streams_;
-  Pricing pricing_;
-  PartCache cache_;
-  std::vector<ModelOutcome> outcomes_;
-  std::vector<std::pair<std::string, std::string>> tables_;
-};
 
 std::string points_table(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes,
                          const std::vector<std::size_t>& points) {
@@ -170,14 +91,6 @@ std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>&
     text += csv_line(cells);
   }
   return text;
-}
-
-std::vector<ModelReport> reports_of(const std::vector<ModelOutcome>& outcomes) {
-  std::vector<ModelReport> reports;
-  for (const ModelOutcome& outcome : outcomes) {
-    if (outcome.report) reports.push_back(*outcome.report);
-  }
-  return reports;
 }
 
 /// A search of models: of no point a bound is known, so that all are simulated that the budget
@@ -249,26 +162,19 @@ class ModelSearch {
   std::vector<SweepCondition> conditions_;
 };
 
-std::vector<std::size_t> all_of(const ModelSweep& sweep) {
-  std::vector<std::size_t> points;
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) points.push_back(i);
-  return points;
-}
-
 /// What a result folder has beside the reports.
-ModelFolder folder_of(const SweepFile& file, const ModelSweep& sweep, const Runner& runner) {
-  ModelFolder more;
-  more.workload = sweep.name;
+TableResult result_of(const SweepFile& file, const ModelSweep& sweep, const ModelRuns& runs) {
+  TableResult result = runs.result();
+  result.workload = sweep.name;
   std::set<std::string> inputs = {file.path};
   for (const ModelPoint& point : sweep.points) {
     inputs.insert(*point.options.model);
     inputs.insert(point.options.requests.value_or(""));
   }
-  more.inputs.assign(inputs.begin(), inputs.end());
-  more.files = runner.tables();
-  more.files.emplace_back("points.csv", points_csv(sweep, runner.outcomes()));
-  more.figures = model_sweep_figures(sweep, runner.outcomes());
-  return more;
+  result.inputs.assign(inputs.begin(), inputs.end());
+  result.files.emplace_back("points.csv", points_csv(sweep, runs.outcomes()));
+  result.figures = model_sweep_figures(sweep, runs.outcomes());
+  return result;
 }
 
 /// Says which points have no report, and why; true if all have one.
@@ -284,11 +190,81 @@ bool say_reasons(const std::vector<ModelOutcome>& outcomes, const Streams& strea
 
 }  // namespace
 
+ModelRuns::ModelRuns(const ModelSweep& sweep, const Options& options, const MachineTable& kinds,
+                     const Streams& streams, bool refuses)
+    : sweep_(sweep),
+      options_(options),
+      kinds_(kinds),
+      streams_(streams),
+      refuses_(refuses),
+      pricing_(make_pricing(options, streams)),
+      cache_(model_cache(options)),
+      outcomes_(sweep.points.size()) {}
+
+bool ModelRuns::run(const std::vector<std::size_t>& points, Progress& progress) {
+  Jobs jobs;
+  jobs.order = points;
+  jobs.name = [this](std::size_t point) { return sweep_.name_of(point); };
+  jobs.work = [this](std::size_t point, const Say& say) {
+    say(encode_outcome(outcome_of(sweep_.points[point])));
+  };
+  jobs.heard = [this](std::size_t point, const std::string& text) {
+    outcomes_[point] = decode_outcome(text);
+  };
+  jobs.ended = [this](std::size_t point, const JobEnd& end) {
+    if (refuses_ || end.kind == JobEnd::Kind::defect) end.require_done();
+    if (end.kind != JobEnd::Kind::done) outcomes_[point].reason = end.text;
+  };
+  const bool whole = do_jobs(jobs, job_count(options_), progress);
+  progress.clear();
+  for (const std::size_t point : points) streams_.err << outcomes_[point].said;
+  return whole;
+}
+
+ModelOutcome ModelRuns::outcome_of(const ModelPoint& point) {
+  std::ostringstream err;
+  ModelOutcome outcome;
+  ModelExtras extras;
+  outcome.report = run_model(read_model_request(point.options, kinds_), point.machine, pricing_,
+                             {streams_.out, err}, cache_, extras);
+  outcome.requests_csv = std::move(extras.csv);
+  outcome.pages = std::move(extras.pages);
+  outcome.said = err.str();
+  return outcome;
+}
+
+std::vector<ModelReport> ModelRuns::reports() const {
+  std::vector<ModelReport> reports;
+  for (const ModelOutcome& outcome : outcomes_) {
+    if (outcome.report) reports.push_back(*outcome.report);
+  }
+  return reports;
+}
+
+TableResult ModelRuns::result() const {
+  TableResult result;
+  result.models = models_json(reports());
+  result.files = model_files(reports());
+  for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+    const ModelOutcome& outcome = outcomes_[i];
+    result.pages.insert(result.pages.end(), outcome.pages.begin(), outcome.pages.end());
+    if (outcome.requests_csv.empty()) continue;
+    result.files.emplace_back(
+        outcomes_.size() == 1 ? "requests.csv" : fmt::format("requests{}.csv", i),
+        outcome.requests_csv);
+  }
+  return result;
+}
+
+std::vector<std::size_t> all_of(const ModelSweep& sweep) {
+  std::vector<std::size_t> points(sweep.points.size());
+  std::iota(points.begin(), points.end(), 0);
+  return points;
+}
+
 int run_model_sweep(const SweepFile& file, const Options& options, const MachineTable& kinds,
                     const Streams& streams) {
-  allow_options(options,
-                {"--set", "--out", "--json", "--quiet", "--wide", "--cache", "--no-cache", "--seed",
-                 "--engine", "--energy-table", "--jobs"},
+  refuse_others(options, kOfModel,
                 "{} does not go with an experiment of a model; what was simulated is kept in its "
                 "cache");
   const ModelSweep sweep = plan_model_sweep(file, options, kinds);
@@ -297,30 +273,28 @@ int run_model_sweep(const SweepFile& file, const Options& options, const Machine
   if (searches) search.emplace(file.search, sweep.points.size());
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
-  Runner runner(sweep, options, kinds, streams);
+  ModelRuns runs(sweep, options, kinds, streams, false);
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
-  const auto run = [&](const std::vector<std::size_t>& points) {
-    runner.prepare(points);
-    for (const std::size_t i : points) {
-      const ModelOutcome& outcome = runner.run(i);
-      if (search) search->take(i, outcome);
-      progress.step(fmt::format("point {}", i));
-    }
-  };
+  bool whole = true;
   if (search) {
-    for (auto batch = search->order().next(); !batch.empty(); batch = search->order().next()) {
-      run(batch);
+    for (auto batch = search->order().next(); whole && !batch.empty();
+         batch = search->order().next()) {
+      whole = runs.run(batch, progress);
+      for (const std::size_t i : batch) search->take(i, runs.outcomes()[i]);
     }
   } else {
-    run(all_of(sweep));
+    whole = runs.run(all_of(sweep), progress);
   }
-  progress.clear();
-  const std::vector<ModelOutcome>& outcomes = runner.outcomes();
-  const std::vector<ModelReport> reports = reports_of(outcomes);
-  if (folder) write_model_folder(*folder, options, reports, folder_of(file, sweep, runner));
-  const bool whole = say_reasons(outcomes, streams);
+  if (!whole) {
+    streams.err << interrupted_with_cache(options);
+    return kNotCompleted;
+  }
+  const std::vector<ModelOutcome>& outcomes = runs.outcomes();
+  const std::vector<ModelReport> reports = runs.reports();
+  if (folder) write_table_result(*folder, options, result_of(file, sweep, runs));
+  whole = say_reasons(outcomes, streams);
   if (options.json) {
-    streams.out << all_json(reports) << '\n';
+    streams.out << models_json(reports) << '\n';
   } else if (search) {
     streams.out << fmt::format("{}: {} points, {} simulated; the best:\n\n", sweep.name,
                                sweep.points.size(), reports.size())

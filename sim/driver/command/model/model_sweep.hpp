@@ -8,10 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "sim/driver/command/table_result.hpp"
 #include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/inference/model_report.hpp"
+#include "sim/driver/result/result_model.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
+#include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/yaml_sweep.hpp"
 #include "sim/report/figures/figure.hpp"
 
@@ -24,17 +28,14 @@ struct ModelPoint {
   std::vector<std::string> varying;  // of each axis, what this point has; empty: nothing
 };
 
-/// What became of it: a report, or why there is none.
-struct ModelOutcome {
-  std::optional<ModelReport> report;
-  std::string reason;
-};
-
 /// An experiment with a language model, read and checked before its first point runs.
 struct ModelSweep {
   std::string name;  // of its file, without folder and ending
   std::vector<std::string> axes;
   std::vector<ModelPoint> points;
+
+  /// Where progress is shown: the machine, and what varies.
+  std::string name_of(std::size_t point) const;
 };
 
 /// Makes all points of `file`. A word or parameter goes to the machines that have it, NAME:WORD to
@@ -42,6 +43,39 @@ struct ModelSweep {
 /// takes.
 ModelSweep plan_model_sweep(const SweepFile& file, const Options& options,
                             const MachineTable& kinds);
+
+/// Runs of language models, each in a process of its own.
+class ModelRuns {
+ public:
+  /// All that is handed over has to outlive it. If it `refuses`, an error of a point is thrown;
+  /// else it is the outcome of that point.
+  ModelRuns(const ModelSweep& sweep, const Options& options, const MachineTable& kinds,
+            const Streams& streams, bool refuses);
+
+  /// Simulates points. False if Ctrl-C ended it.
+  bool run(const std::vector<std::size_t>& points, Progress& progress);
+
+  const std::vector<ModelOutcome>& outcomes() const { return outcomes_; }
+  std::vector<ModelReport> reports() const;
+
+  /// What a result folder has of them all.
+  TableResult result() const;
+
+ private:
+  ModelOutcome outcome_of(const ModelPoint& point);
+
+  const ModelSweep& sweep_;
+  const Options& options_;
+  const MachineTable& kinds_;
+  const Streams& streams_;
+  bool refuses_;
+  Pricing pricing_;
+  PartCache cache_;
+  std::vector<ModelOutcome> outcomes_;
+};
+
+/// The numbers of all points.
+std::vector<std::size_t> all_of(const ModelSweep& sweep);
 
 /// The share of weights or activations that a word such as "all=block16:0.5", "2:4" or "0.25"
 /// leaves; 1 of "none". Nothing if it says none, or several.
