@@ -87,6 +87,7 @@ void adopt_shards(const fs::path& target, const Journal::Facts& facts, const Opt
     const bool is_shard = name.rfind(target.filename().string() + kShard, 0) == 0;
     if (is_shard && each.path().extension() == ".journal") shards.push_back(each.path());
   }
+  std::sort(shards.begin(), shards.end());
   for (const fs::path& path : shards) {
     if (!options.resume) {
       throw RequestError(fmt::format(
