@@ -245,20 +245,4 @@ void add_collective(const SystemParams& params, const CollectiveCall& call, Segm
   CollectiveBuilder(params, call, segment).build();
 }
 
-std::uint64_t collective_bytes(Collective kind, std::uint64_t bytes, std::uint64_t size) {
-  switch (kind) {
-    case Collective::reduce_scatter:
-    case Collective::all_gather:
-      return (size - 1) * bytes;
-    case Collective::all_reduce:
-      return 2 * (size - 1) * bytes;
-    case Collective::all_to_all:
-      return (size - 1) * bytes;  // each of `size` chips keeps 1 / size
-    case Collective::broadcast:
-    case Collective::reduce:
-      return (size - 1) * bytes + bytes - bytes / size;  // one chip has its part
-  }
-  return 0;
-}
-
 }  // namespace lacuna::system

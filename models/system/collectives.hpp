@@ -41,8 +41,4 @@ struct CollectiveCall {
 /// a reduce-scatter, after which all send it their parts in one exchange.
 void add_collective(const SystemParams& params, const CollectiveCall& call, Segment& segment);
 
-/// Bytes that all chips of a group of `size` put on their links together, by the closed forms; one
-/// domain.
-std::uint64_t collective_bytes(Collective kind, std::uint64_t bytes, std::uint64_t size);
-
 }  // namespace lacuna::system

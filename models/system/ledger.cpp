@@ -41,44 +41,45 @@ class Level {
 
 class Replay {
  public:
-  Replay(std::size_t phases, std::size_t places)
-      : levels_(places), memory_{std::vector(phases, std::vector<MemoryUse>(places)), {}} {}
-
-  void apply(const std::vector<Holding>& entries, std::size_t phase) {
-    for (const Holding& entry : entries) {
-      if (entry.space == Holding::Space::streaming) {
-        streaming_.apply(entry, memory_.streaming);
-      } else {
-        levels_.at(entry.place).apply(entry, memory_.chips[phase].at(entry.place));
-      }
-    }
-  }
+  explicit Replay(std::size_t places) : levels_(places) {}
 
   /// A segment that is run many times over takes or gives the same each time: it is fullest in the
   /// first of them or in the last.
-  void repeat(const std::vector<Holding>& entries, const Repeat& times) {
-    apply(entries, times.phase);
-    if (times.times < 2) return;
+  SegmentMemory run(const std::vector<Holding>& entries, const Repeat& times) {
+    SegmentMemory most{std::vector<MemoryUse>(levels_.size()), {}};
+    apply(times.before, most);
+    for (std::size_t place = 0; place < levels_.size(); ++place) {
+      levels_[place].look(most.chips[place]);
+    }
+    streaming_.look(most.streaming);
+    apply(entries, most);
+    if (times.times < 2) return most;
     for (const Holding& entry : entries) {
       const bool outside = entry.space == Holding::Space::streaming;
       (outside ? streaming_ : levels_.at(entry.place)).shift(entry, times.times - 2);
     }
-    apply(entries, times.phase);
+    apply(entries, most);
+    return most;
   }
 
-  void look(std::size_t phase) {
-    for (std::size_t place = 0; place < levels_.size(); ++place) {
-      levels_[place].look(memory_.chips[phase][place]);
+ private:
+  void apply(const std::vector<Holding>& entries, SegmentMemory& most) {
+    for (const Holding& entry : entries) {
+      if (entry.space == Holding::Space::streaming) {
+        streaming_.apply(entry, most.streaming);
+      } else {
+        levels_.at(entry.place).apply(entry, most.chips.at(entry.place));
+      }
     }
   }
 
-  ProgramMemory& memory() { return memory_; }
-
- private:
   std::vector<Level> levels_;
   Level streaming_;
-  ProgramMemory memory_;
 };
+
+void keep_larger(const MemoryUse& use, MemoryUse& most) {
+  if (use.total() > most.total()) most = use;
+}
 
 }  // namespace
 
@@ -86,16 +87,28 @@ std::uint64_t MemoryUse::total() const {
   return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
 }
 
-ProgramMemory memory_of(const Program& program, std::size_t places) {
-  std::size_t phases = 0;
-  for (const Repeat& repeat : program.order) phases = std::max(phases, repeat.phase + 1);
-  Replay replay(phases, places);
+std::vector<SegmentMemory> memory_over(const Program& program, std::size_t places) {
+  Replay replay(places);
+  std::vector<SegmentMemory> all;
   for (const Repeat& repeat : program.order) {
-    replay.apply(repeat.before, repeat.phase);
-    replay.look(repeat.phase);
-    replay.repeat(program.segments[repeat.segment].memory, repeat);
+    all.push_back(replay.run(program.segments[repeat.segment].memory, repeat));
   }
-  return std::move(replay.memory());
+  return all;
+}
+
+ProgramMemory memory_of(const Program& program, std::size_t places) {
+  const std::vector<SegmentMemory> all = memory_over(program, places);
+  ProgramMemory memory;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t phase = program.order[i].phase;
+    if (memory.chips.size() <= phase)
+      memory.chips.resize(phase + 1, std::vector<MemoryUse>(places));
+    for (std::size_t place = 0; place < places; ++place) {
+      keep_larger(all[i].chips[place], memory.chips[phase][place]);
+    }
+    keep_larger(all[i].streaming, memory.streaming);
+  }
+  return memory;
 }
 
 ProgramWork work_of(const Program& program) {
@@ -141,6 +154,26 @@ DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const
   drawn.machines = params.machine_w * params.machines * seconds;
   drawn.hosts = params.hosts_w * seconds;
   return drawn;
+}
+
+std::vector<double> watts_over(const SystemParams& params, const Fabric& fabric,
+                               const Program& program, const ProgramResult& run,
+                               const StandingWatts& watts) {
+  std::vector<double> of_segment;
+  for (std::size_t i = 0; i < program.segments.size(); ++i) {
+    const SegmentResult& segment = run.segments[i];
+    ProgramResult alone;
+    alone.ns = segment.ns;
+    alone.chips = segment.chips;
+    alone.bytes = segment.bytes;
+    const DrawnBeside beside = drawn_beside(params, fabric, alone, watts);
+    const double joules = program.segments[i].joules.nominal + beside.idle.nominal + beside.links +
+                          beside.streaming + beside.machines + beside.hosts;
+    of_segment.push_back(joules / (static_cast<double>(segment.ns) * 1e-9));
+  }
+  std::vector<double> all;
+  for (const Repeat& repeat : program.order) all.push_back(of_segment[repeat.segment]);
+  return all;
 }
 
 }  // namespace lacuna::system

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "models/system/fabric.hpp"
@@ -23,14 +24,34 @@ struct MemoryUse {
   std::uint64_t total() const;
 };
 
+/// A memory at its fullest, and how much there is room for.
+struct MemoryAccount {
+  std::size_t phase = 0;  // of execution
+  unsigned chip = 0;      // place of a replica
+  MemoryUse use;
+  std::uint64_t capacity = 0;
+  std::string name = {};  // "store", in place of the number of a chip
+
+  bool fits() const { return use.total() <= capacity; }
+};
+
 /// The memories of a replica at their fullest.
 struct ProgramMemory {
   std::vector<std::vector<MemoryUse>> chips;  // by phase and place
   MemoryUse streaming;                        // for all places together
 };
 
-/// Replays what the entries take and give back, in the order of the program. InternalError if
-/// something gives back more than there is.
+/// The memories of a replica at their fullest while a segment is run.
+struct SegmentMemory {
+  std::vector<MemoryUse> chips;  // by place
+  MemoryUse streaming;
+};
+
+/// Replays what the entries take and give back: one for each of the program's order. InternalError
+/// if something gives back more than there is.
+std::vector<SegmentMemory> memory_over(const Program& program, std::size_t places);
+
+/// The most of all of them.
 ProgramMemory memory_of(const Program& program, std::size_t places);
 
 /// The operations of all chips in a program, with the mean of what not every one has.
@@ -59,5 +80,11 @@ struct DrawnBeside {
 };
 DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const ProgramResult& run,
                          const StandingWatts& watts);
+
+/// What the system draws while each segment of the program's order is run, operations and all that
+/// is beside them, in watts.
+std::vector<double> watts_over(const SystemParams& params, const Fabric& fabric,
+                               const Program& program, const ProgramResult& run,
+                               const StandingWatts& watts);
 
 }  // namespace lacuna::system

@@ -14,7 +14,7 @@ constexpr std::array<const char*, kUses> kUseNames = {
     "all_reduce", "host",      "sync",     "imbalance", "bubble",   "unused"};
 
 constexpr std::array<const char*, kHeld> kHeldNames = {
-    "weights", "gradients", "state", "activations", "working", "code", "buffers"};
+    "weights", "gradients", "state", "activations", "working", "code", "buffers", "cache"};
 
 /// The chip that starts a transfer: loads are started by the chip they go to.
 std::uint32_t starter(const Transfer& transfer) {
@@ -27,6 +27,16 @@ std::uint32_t starter(const Transfer& transfer) {
 const char* use_name(Use use) { return kUseNames[static_cast<std::size_t>(use)]; }
 
 const char* held_name(Held held) { return kHeldNames[static_cast<std::size_t>(held)]; }
+
+void take(std::vector<Holding>& to, std::uint32_t place, Held what, std::uint64_t bytes,
+          Holding::Space space) {
+  if (bytes != 0) to.push_back({place, what, static_cast<std::int64_t>(bytes), space});
+}
+
+void give(std::vector<Holding>& to, std::uint32_t place, Held what, std::uint64_t bytes,
+          Holding::Space space) {
+  if (bytes != 0) to.push_back({place, what, -static_cast<std::int64_t>(bytes), space});
+}
 
 std::uint32_t Segment::send(const Transfer& transfer, std::size_t lane) {
   const auto number = static_cast<std::uint32_t>(transfers.size());

@@ -94,8 +94,9 @@ enum class Held : std::uint8_t {
   working,      // of the blocks at work
   code,
   buffers,
+  cache,  // keys and values
 };
-inline constexpr std::size_t kHeld = 7;
+inline constexpr std::size_t kHeld = 8;
 
 /// "weights", "gradients", ...
 const char* held_name(Held held);
@@ -109,6 +110,12 @@ struct Holding {
   std::int64_t bytes = 0;
   Space space = Space::chip;
 };
+
+/// Appends an entry that takes or gives back so many bytes, if they are any.
+void take(std::vector<Holding>& to, std::uint32_t place, Held what, std::uint64_t bytes,
+          Holding::Space space = Holding::Space::chip);
+void give(std::vector<Holding>& to, std::uint32_t place, Held what, std::uint64_t bytes,
+          Holding::Space space = Holding::Space::chip);
 
 /// What the chips do between two barriers of all of them. Nothing is under way at either, so a
 /// segment takes the same time whenever it is run.

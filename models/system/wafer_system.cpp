@@ -190,23 +190,6 @@ unsigned WaferSystemParams::nodes() const {
   return static_cast<unsigned>(count);
 }
 
-StoreAccount store_account(const WaferSystemParams& params, std::uint64_t weights,
-                           std::uint64_t gradients, std::uint64_t trained) {
-  StoreAccount account;
-  account.weights = weights;
-  account.gradients = gradients;
-  account.state = trained * params.memoryx.state_bytes;
-  account.capacity =
-      static_cast<std::uint64_t>(std::llround(params.memoryx.capacity_tb.value() * 1e12));
-  if (account.total() > account.capacity) {
-    throw OutOfMemoryError(fmt::format(
-        "the store of weights needs {} B and has {} B (memoryx.capacity_tb): weights {}, "
-        "gradients {}, state {}",
-        account.total(), account.capacity, account.weights, account.gradients, account.state));
-  }
-  return account;
-}
-
 WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
                           std::uint64_t down_bytes, std::uint64_t up_bytes,
                           const std::vector<std::uint64_t>& ns) {
@@ -219,33 +202,6 @@ WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
   const std::uint64_t most = std::max(pass.down_bytes, pass.up_bytes);
   while (most > std::uint64_t{pass.chunk_bytes} * params.chunks) pass.chunk_bytes *= 2;
   return pass;
-}
-
-std::vector<WaferPass> training_passes(const WaferSystemParams& params,
-                                       const std::vector<WaferLayer>& layers, unsigned steps) {
-  std::vector<WaferPass> passes;
-  std::vector<std::uint32_t> update(layers.size(), WaferPass::kNone);
-  for (unsigned step = 0; step < steps; ++step) {
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      const WaferLayer& layer = layers[l];
-      passes.push_back(make_wafer_pass(params, layer.name + " forward",
-                                       layer.nonzeros * layer.weight_bytes, 0, layer.forward_ns));
-      passes.back().waits_for = update[l];
-    }
-    for (std::size_t l = layers.size(); l-- > 0;) {
-      const WaferLayer& layer = layers[l];
-      const std::uint64_t down = layer.nonzeros * layer.weight_bytes;
-      if (!layer.delta_ns.empty()) {
-        passes.push_back(make_wafer_pass(params, layer.name + " delta", down, 0, layer.delta_ns));
-      }
-      if (layer.gradient_ns.empty()) continue;
-      passes.push_back(make_wafer_pass(params, layer.name + " gradient", down,
-                                       layer.nonzeros * layer.gradient_bytes, layer.gradient_ns));
-      passes.back().parameters = layer.nonzeros;
-      if (layer.nonzeros != 0) update[l] = static_cast<std::uint32_t>(passes.size() - 1);
-    }
-  }
-  return passes;
 }
 
 WaferSystemResult run_wafer_system(const WaferSystemParams& params, const WaferEdge& edge,

@@ -92,42 +92,10 @@ struct WaferEdge {
   bool half_duplex = true;
 };
 
-/// A layer as it is trained: times of one wafer with its share of the tokens, or of each.
-struct WaferLayer {
-  std::string name;
-  std::uint64_t nonzeros = 0;  // weights that are kept
-  std::vector<std::uint64_t> forward_ns;
-  std::vector<std::uint64_t> delta_ns;     // empty: its inputs need no gradient
-  std::vector<std::uint64_t> gradient_ns;  // empty: inference
-  unsigned weight_bytes = 4;               // of each, its place with it
-  unsigned gradient_bytes = 4;             //
-};
-
-/// What the store has to hold: weights with their indices, gradients, state of the optimizer.
-struct StoreAccount {
-  std::uint64_t weights = 0;  // bytes
-  std::uint64_t gradients = 0;
-  std::uint64_t state = 0;
-  std::uint64_t capacity = 0;
-
-  std::uint64_t total() const { return weights + gradients + state; }
-};
-
-/// The account of weights and gradients of so many bytes, of which `trained` are updated.
-/// OutOfMemoryError with the bytes of each if the store is too small.
-StoreAccount store_account(const WaferSystemParams& params, std::uint64_t weights,
-                           std::uint64_t gradients, std::uint64_t trained);
-
 /// A pass whose chunks are as large as `chunks` says.
 WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
                           std::uint64_t down_bytes, std::uint64_t up_bytes,
                           const std::vector<std::uint64_t>& ns);
-
-/// The passes of so many steps: forward through the layers, then backward, where a layer's weights
-/// come again for the delta, and their indices for the gradient, which goes up. The forward pass
-/// of a layer in the next step waits for the update of its weights.
-std::vector<WaferPass> training_passes(const WaferSystemParams& params,
-                                       const std::vector<WaferLayer>& layers, unsigned steps);
 
 using WaferTimes = std::array<std::uint64_t, kWaferUses>;
 

@@ -50,6 +50,34 @@ TEST(SystemEntries, TimeStackAndJoulesAreTheSumsOfTheEntries) {
   });
 }
 
+// The mean of the power, over the segments' time, is that of the step; the most of the memory over
+// time is what the account says.
+TEST(SystemEntries, PowerAndMemoryOverTimeAreThoseOfTheStep) {
+  for_each_draw([](Random& random) {
+    SmallTraining training = drawn(random);
+    training.set("training.schedule=grouped");  // turns of 1f1b depend on times
+    if (!training.refusal().empty()) return;
+    const TrainingResult result = training.run();
+    const unsigned places = training.training.pipeline;
+    const std::vector<system::SegmentMemory> memory = memory_over(result.program, places);
+    std::vector<std::uint64_t> most(places);
+    double joules = 0;
+    for (std::size_t i = 0; i < result.program.order.size(); ++i) {
+      const system::Repeat& repeat = result.program.order[i];
+      const auto ns = result.run.segments[repeat.segment].ns * repeat.times;
+      joules += result.watts.at(i) * static_cast<double>(ns) * 1e-9;
+      for (unsigned place = 0; place < places; ++place) {
+        most[place] = std::max(most[place], memory[i].chips[place].total());
+      }
+    }
+    EXPECT_NEAR(joules, result.energy.total().nominal, 1e-9 * joules);
+    for (const MemoryAccount& account : result.memory.chips) {
+      const std::uint64_t standing = account.use.of(Held::code) + account.use.of(Held::buffers);
+      EXPECT_LE(account.use.total() - standing, most[account.chip]);
+    }
+  });
+}
+
 TEST(SystemEntries, WhatOnlyTakesLongerTakesNoFewerJoules) {
   for_each_draw([](Random& random) {
     SmallTraining training = drawn(random);

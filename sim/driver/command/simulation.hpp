@@ -29,9 +29,9 @@ struct ComparedRuns {
   WorkloadTrace workload;
   RunSettings settings;
   std::vector<RunRecord> records;
-  std::optional<Scaling> systems;         // compared: of chips with a store of weights
-  std::unique_ptr<SystemOutcome> system;  // run: of such a one
-  int status = 0;                         // an ExitStatus
+  std::optional<Scaling> systems;      // compared: of chips with a store of weights
+  std::optional<SystemRecord> system;  // run: of such a one
+  int status = 0;                      // an ExitStatus
   bool interrupted = false;
 };
 

@@ -26,8 +26,7 @@
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/chip_system.hpp"
-#include "sim/driver/system/chip_view.hpp"
-#include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/driver/system/store_record.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -204,12 +203,12 @@ struct SystemRuns {
   }
 
   ScalingRow row(const ChipSystem& system, const system::TrainingParams& training) const {
-    const std::unique_ptr<SystemOutcome> outcome =
+    const SystemRecord record =
         system.run({kinds, pricing, times, training, execution_of(settings), settings.seed},
-                   {false, options.view});
-    if (options.view) pages.push_back(outcome->page(title(system.name())));
-    idle.push_back(outcome->idle(options.settings));
-    return outcome->scaling_row();
+                   {false, options.view, "", options.settings});
+    if (options.view) pages.push_back(page_of(record, title(system.name())));
+    idle.push_back(record.idle);
+    return record.scaling;
   }
 
   /// The rows of a trace on each chip of a system with a store.
@@ -227,11 +226,10 @@ struct SystemRuns {
     if (record.total.status != Status::ok) {
       throw UnsupportedError(name + ": " + record.total.reason);
     }
-    system::SystemExecution execution = execution_of(settings);
-    execution.event_log = options.view;
-    const auto outcome = outcome_of_rows(point, record, execution, pricing);
-    if (options.view) pages.push_back(outcome->page(title(point.machine->name())));
-    return outcome->scaling_row();
+    const auto made =
+        record_of_rows(point, record, {false, options.view}, settings.execution.engine, pricing);
+    if (options.view) pages.push_back(page_of(*made, title(point.machine->name())));
+    return made->scaling;
   }
 };
 
@@ -334,25 +332,25 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system.refuse_layout(request.training);
-  const std::unique_ptr<SystemOutcome> outcome =
+  const SystemRecord record =
       system.run({kinds, pricing, times, request.training, execution_of(settings), settings.seed},
-                 {folder.has_value(), options.view});
-  streams.err << outcome->idle(options.settings);
+                 {folder.has_value(), options.view, fs::path(request.file).filename().string(),
+                  options.settings});
+  streams.err << record.idle;
   if (folder) {
     TableResult written;
-    written.files = outcome->files();
-    written.figures = outcome->figures();
+    written.files = files_of(record);
+    written.figures = figures_of(record);
     written.parameters = system.parameters();
     for (ParameterValue value : values_of(request.training)) {
       value.path = "training." + value.path;
       written.parameters.push_back(value);
     }
     written.view_title = page_title(request.file, system.name());
-    if (options.view) written.pages = {outcome->page(written.view_title)};
+    if (options.view) written.pages = {page_of(record, written.view_title)};
     write_result(*folder, options, request.file, std::move(written));
   }
-  streams.out << (options.json ? metrics_json(outcome->metrics())
-                               : outcome->text(fs::path(request.file).filename().string()));
+  streams.out << (options.json ? metrics_json(record.metrics) : text_of(record));
   return kDone;
 }
 

@@ -30,8 +30,7 @@
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/chip_system.hpp"
-#include "sim/driver/system/tables.hpp"
-#include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/driver/system/store_record.hpp"
 #include "sim/driver/why/why_runs.hpp"
 #include "sim/report/answer/screen.hpp"
 #include "sim/report/explain.hpp"
@@ -189,9 +188,9 @@ std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
   const Pricing pricing(config_folder(), options.energy_table);
   Scaling scaling = scaling_of_shares(records.front().workload);
   for (const RunRecord& record : records) {
-    const auto outcome = outcome_of_rows(points.at(record.run), record, {engine}, pricing);
-    if (!outcome) return std::nullopt;
-    scaling.rows.push_back(outcome->scaling_row());
+    const auto made = record_of_rows(points.at(record.run), record, {}, engine, pricing);
+    if (!made) return std::nullopt;
+    scaling.rows.push_back(made->scaling);
   }
   return scaling;
 }
@@ -210,23 +209,23 @@ void add_to_output(const std::optional<Scaling>& systems, Output& output) {
 }
 
 /// Files and figures of a system, beside those of the rows of one of its chips.
-void add_to_output(const SystemOutcome& system, Output& output) {
-  for (const auto& [name, text] : system.files()) output.add_file(name, text);
-  for (Figure& figure : system.figures()) output.add_figure(std::move(figure));
+void add_to_output(const SystemRecord& system, Output& output) {
+  for (const auto& [name, text] : files_of(system)) output.add_file(name, text);
+  for (Figure& figure : figures_of(system)) output.add_figure(std::move(figure));
 }
 
 /// The first screen of `lacuna run`, or the summary as JSON.
-void print_run(const std::vector<RunRecord>& records, const SystemOutcome* system,
+void print_run(const std::vector<RunRecord>& records, const std::optional<SystemRecord>& system,
                const Options& options, const Streams& streams) {
   if (options.json) {
     streams.out << summary_json(records, options.explain,
-                                system != nullptr ? system->tables() : std::vector<NamedTable>{});
+                                system ? tables_of(*system) : std::vector<NamedTable>{});
     return;
   }
   if (!options.wide) notes(options, streams) << repeated_note(records[0]);
   print_answer(records, (options.wide ? repeated_note(records[0]) : "") + power_text({records[0]}),
                options, streams);
-  if (system != nullptr) streams.out << '\n' << system->text(records[0].workload);
+  if (system) streams.out << '\n' << text_of(*system);
 }
 
 /// The facts of `run` and `compare`: what the arguments say, and all they name.
@@ -324,7 +323,7 @@ int simulate_verb(const Options& options, const MachineTable& kinds, const Strea
   if (compares) {
     print_comparison(done->records, done->systems, options, streams);
   } else {
-    print_run(done->records, done->system.get(), options, streams);
+    print_run(done->records, done->system, options, streams);
   }
   const int values = check_values(done->records, options, streams);
   return done->status != kDone ? done->status : values;
@@ -398,10 +397,10 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   if (!whole) {
     streams.err << interrupted_text(finished, journal != nullptr);
     if (count_finished(finished) == 0) {
-      return ComparedRuns{workload, settings, {}, {}, nullptr, kNotCompleted, true};
+      return ComparedRuns{workload, settings, {}, {}, {}, kNotCompleted, true};
     }
   }
-  ComparedRuns result{workload, settings, {}, {}, nullptr, kDone, !whole};
+  ComparedRuns result{workload, settings, {}, {}, {}, kDone, !whole};
   std::vector<RunRecord>& records = result.records;
   records = records_of(std::move(finished), all, points.size(), settings);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
@@ -415,7 +414,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   if (compares) {
     result.systems = scaling_of_systems(points, records, options, settings.execution.engine);
   } else {
-    result.system = outcome_of_rows(points[0], records[0], {settings.execution.engine}, pricing);
+    result.system = record_of_rows(points[0], records[0], {}, settings.execution.engine, pricing);
   }
   if (output) {
     add_to_output(result.systems, *output);

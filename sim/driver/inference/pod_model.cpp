@@ -16,7 +16,9 @@
 
 namespace lacuna {
 
+using system::Held;
 using system::Home;
+using system::MemoryAccount;
 
 namespace {
 
@@ -39,10 +41,10 @@ std::string PodCut::text() const {
   return fmt::format("{} x {} chips, layers {}", tensor, layers.size(), fmt::join(layers, "-"));
 }
 
-const TileAccount& PodPass::fullest() const {
+const MemoryAccount& PodPass::fullest() const {
   return *std::max_element(
       memory.begin(), memory.end(),
-      [](const TileAccount& a, const TileAccount& b) { return a.all() < b.all(); });
+      [](const MemoryAccount& a, const MemoryAccount& b) { return a.use.total() < b.use.total(); });
 }
 
 PodModel::PodModel(PodSetup setup)
@@ -89,7 +91,8 @@ std::string PodModel::place() const {
 }
 
 /// Tensor and pipeline that may be: heads are dealt to chips whole, layers to stages.
-std::vector<std::pair<unsigned, unsigned>> PodModel::shapes() const {
+std::vector<PodModel::Shape> PodModel::shapes() const {
+  if (kept_) return {{kept_->tensor, static_cast<unsigned>(kept_->layers.size())}};
   const unsigned chips = setup_.alone ? 1 : setup_.system.params.chips();
   const ModelShape& model = setup_.model;
   const unsigned given = setup_.params.tensor;
@@ -107,7 +110,7 @@ std::vector<std::pair<unsigned, unsigned>> PodModel::shapes() const {
   if (std::max(given, 1U) * std::max(stages, 1U) > chips) {
     refuse(fmt::format("it has {} chip{}", chips, chips == 1 ? "" : "s"));
   }
-  std::vector<std::pair<unsigned, unsigned>> shapes;
+  std::vector<Shape> shapes;
   for (unsigned tensor = 1; tensor <= std::min(chips, model.kv_heads); ++tensor) {
     if (model.kv_heads % tensor != 0 || (given != 0 && tensor != given)) continue;
     if (given == 0 && tensor > 1 && model.qk_norm == QkNorm::width) continue;
@@ -209,26 +212,23 @@ class Deal {
 /// to exchange its sums, so that the slowest stage is soonest over among what fits.
 PodCut PodModel::dealt(unsigned tensor, unsigned stages, const PodParts& parts,
                        std::optional<Cycle> exchange) const {
-  const auto share = [&](std::uint64_t bytes) { return share_of_tile(bytes, tiles_); };
+  const system::InferencePass pass = program_of({tensor, std::vector<unsigned>(stages)}, parts);
   std::vector<Load> layers;
   layers.reserve(kind_of_.size());
   for (const std::size_t number : kind_of_) {
-    const PodParts::Kind& kind = parts.kinds[number];
+    const system::SharedLayer& kind = pass.kinds[number];
     Load load;
-    if (setup_.params.weights == Home::sram) {
-      load.bytes += share(kind.attention.stored) + share(kind.ffn.stored);
-    }
-    if (setup_.params.cache == Home::sram) load.bytes += share(kind.cache);
-    load.cycles = kind.attention.cost.cycles + kind.ffn.cost.cycles + exchange.value_or(0);
+    if (setup_.params.weights == Home::sram) load.bytes += kind.tile.weights;
+    if (setup_.params.cache == Home::sram) load.bytes += kind.tile.cache;
+    load.cycles = kind.attention.cycles + kind.ffn.cycles + exchange.value_or(0);
     layers.push_back(load);
   }
-  const bool tied = setup_.model.tied && stages == 1;
-  const Deal deal(std::move(layers), {share(parts.embedding.stored), parts.embedding.cost.cycles},
-                  {tied ? 0 : share(parts.head.stored), parts.head.cost.cycles});
+  const Deal deal(std::move(layers), {pass.embedding_tile.weights, pass.embedding.cycles},
+                  {pass.head_tile.weights, pass.head.cycles});
   if (!exchange) return {tensor, deal.with_least_bytes(stages)};
-  const TileAccount most = beside_layers(parts);
-  return {tensor,
-          most.fits() ? deal.soonest(stages, most.has - most.all()) : std::vector<unsigned>()};
+  const MemoryAccount most = beside_layers(parts);
+  return {tensor, most.fits() ? deal.soonest(stages, most.capacity - most.use.total())
+                              : std::vector<unsigned>()};
 }
 
 /// The cut that is kept, that of inference.layers, or what is dealt.
@@ -241,206 +241,6 @@ PodCut PodModel::cut_of(unsigned tensor, unsigned stages, const PodParts& parts)
                                      setup_.params.layers.value(), cut.layers.size(), stages));
   }
   return cut;
-}
-
-/// What any stage may have beside its layers, the table and the head: of streamed ones a layer.
-TileAccount PodModel::beside_layers(const PodParts& parts) const {
-  TileAccount most;
-  for (const TileAccount& each : account({1, std::vector<unsigned>(kind_of_.size(), 1)}, parts)) {
-    if (setup_.params.weights == Home::streaming)
-      most.weights = std::max(most.weights, each.weights);
-    if (setup_.params.cache == Home::streaming) most.cache = std::max(most.cache, each.cache);
-    most.values = std::max(most.values, each.values);
-    most.working = std::max(most.working, each.working);
-    most.code = each.code;
-    most.has = each.has;
-  }
-  return most;
-}
-
-std::vector<TileAccount> PodModel::account(const PodCut& cut, const PodParts& parts) const {
-  const auto share = [&](std::uint64_t bytes) { return share_of_tile(bytes, tiles_); };
-  const bool streams_weights = setup_.params.weights == Home::streaming;
-  const bool streams_cache = setup_.params.cache == Home::streaming;
-  const unsigned waiting = setup_.params.io_tiles > 0 ? 2 : 1;  // layers of what is streamed
-  const bool tied = setup_.model.tied && cut.layers.size() == 1;
-  std::vector<TileAccount> accounts;
-  std::size_t layer = 0;
-  for (std::size_t stage = 0; stage < cut.layers.size(); ++stage) {
-    TileAccount sum;
-    sum.code = bytes_of_kib(setup_.params.code_kib) + bytes_of_kib(setup_.params.buffer_kib);
-    sum.has = bytes_of_kib(number(*chip_, "tile.memory.kib"));
-    std::uint64_t streamed_weights = 0;
-    std::uint64_t streamed_cache = 0;
-    const auto at_work = [&](const PodPart& part) {
-      sum.values = std::max(sum.values, share(part.live) + share(parts.hidden_bytes));
-      sum.working = std::max(sum.working, part.working);
-    };
-    for (unsigned i = 0; i < cut.layers[stage]; ++i) {
-      const PodParts::Kind& kind = parts.kinds[kind_of_[layer++]];
-      const std::uint64_t weights = share(kind.attention.stored) + share(kind.ffn.stored);
-      if (streams_weights) {
-        streamed_weights = std::max(streamed_weights, waiting * weights);
-      } else {
-        sum.weights += weights;
-      }
-      if (streams_cache) {
-        streamed_cache = std::max(streamed_cache, waiting * share(kind.cache));
-      } else {
-        sum.cache += share(kind.cache);
-      }
-      at_work(kind.attention);
-      at_work(kind.ffn);
-    }
-    sum.weights += streamed_weights;
-    sum.cache += streamed_cache;
-    if (stage == 0) {
-      sum.weights += share(parts.embedding.stored);
-      at_work(parts.embedding);
-    }
-    if (stage + 1 == cut.layers.size()) {
-      if (!tied) sum.weights += share(parts.head.stored);
-      at_work(parts.head);
-    }
-    accounts.push_back(sum);
-  }
-  return accounts;
-}
-
-/// Whether the cut has room, before its rows are simulated and after it. Plans are the soonest
-/// over; a row that has no room beside what is stored is planned again for the room there is. If
-/// rows do not fit, `why` is what they say of it.
-bool PodModel::fits(PodPass& tried, const PassRequest& request, std::string& why) const {
-  tried.memory = account(tried.cut, tried.parts);
-  if (!tried.fullest().fits()) return false;
-  const auto simulate = [&](std::uint64_t working) {
-    const RoomForRows room{tiles_, working,
-                           [&](std::uint64_t bytes) -> const Machine& { return chip_of(bytes); }};
-    tried.parts = simulated_parts(kinds_, request, tried.cut.tensor, room, setup_.times);
-    tried.memory = account(tried.cut, tried.parts);
-  };
-  try {
-    simulate(RoomForRows::kAll);
-    const TileAccount most = tried.fullest();
-    if (most.fits()) return true;
-    if (most.all() - most.working >= most.has) return false;
-    const PodPass first = tried;
-    try {
-      simulate(most.has - (most.all() - most.working));
-    } catch (const OutOfMemoryError&) {
-      tried = first;
-    }
-  } catch (const OutOfMemoryError& error) {
-    why = error.what();
-    return false;
-  }
-  return tried.fullest().fits();
-}
-
-/// Deals the layers of a cut that fits, and has least on its fullest tile, so that a turn is over
-/// sooner. What a layer takes beside its rows, to exchange sums, shows in the first of such deals.
-void PodModel::deal_by_time(PodPass& fitting, const PassRequest& request) const {
-  Cycle exchange = 0;  // of a layer
-  const auto stages = static_cast<unsigned>(fitting.cut.layers.size());
-  for (unsigned attempt = 0; attempt < 2; ++attempt) {
-    PodPass tried = fitting;
-    tried.cut = dealt(fitting.cut.tensor, stages, fitting.parts, exchange);
-    if (tried.cut.layers.empty()) return;
-    tried.memory = account(tried.cut, tried.parts);
-    time(tried, request);
-    Cycle rows = 0;
-    std::size_t layer = 0;
-    std::size_t layers = 0;
-    for (const unsigned count : tried.cut.layers) {
-      Cycle sum = 0;
-      for (unsigned i = 0; i < count; ++i) {
-        const PodParts::Kind& kind = tried.parts.kinds[kind_of_[layer++]];
-        sum += kind.attention.cost.cycles + kind.ffn.cost.cycles;
-      }
-      if (sum > rows) layers = count;
-      rows = std::max(rows, sum);
-    }
-    const auto turn = static_cast<Cycle>(tried.turn_seconds * clock_ghz_ * 1e9);
-    exchange = layers == 0 ? 0 : (turn - std::min(turn, rows)) / layers;
-    if (tried.turn_seconds < fitting.turn_seconds) fitting = std::move(tried);
-  }
-}
-
-PodPass PodModel::pass(const PassRequest& request) {
-  std::optional<PodPass> best;
-  std::optional<PodPass> nearest;  // of those that do not fit
-  std::string reason;
-  double positions = 0;
-  std::vector<std::pair<unsigned, unsigned>> all = shapes();
-  if (kept_) all = {{kept_->tensor, static_cast<unsigned>(kept_->layers.size())}};
-  for (const auto& [tensor, stages] : all) {
-    PodPass tried;
-    tried.parts = parts_of(kinds_, request, tensor);
-    tried.cut = cut_of(tensor, stages, tried.parts);
-    if (!kept_ && tried.cut.chips() > setup_.system.params.chips()) continue;
-    std::string why;
-    if (!fits(tried, request, why)) {
-      if (nearest && nearest->fullest().all() <= tried.fullest().all()) continue;
-      nearest = std::move(tried);
-      reason = why;
-      continue;
-    }
-    positions = std::max(positions, positions_that_fit(tried.cut, tried.parts, request));
-    time(tried, request);
-    if (is_dealt()) deal_by_time(tried, request);
-    if (!best || tried.seconds < best->seconds) best = std::move(tried);
-  }
-  if (best) {
-    best->positions = positions;
-    return *std::move(best);
-  }
-  if (!nearest) {
-    throw RequestError(fmt::format("inference.layers = {}: {} has too few chips",
-                                   setup_.params.layers.value(), place()));
-  }
-  refuse(request, nearest->cut, nearest->parts, reason);
-}
-
-void PodModel::refuse(const PassRequest& request, const PodCut& cut, const PodParts& parts,
-                      const std::string& reason) const {
-  PodPass pass;
-  pass.memory = account(cut, parts);
-  const TileAccount& most = pass.fullest();
-  std::string text =
-      fmt::format("{}, {} of {} positions, on {} ({}): ", setup_.model.name,
-                  request.slots == 1 ? "a sequence" : fmt::format("{} sequences", request.slots),
-                  request.capacity, place(), cut.text());
-  if (!reason.empty()) throw OutOfMemoryError(text + reason);
-  text += fmt::format(
-      "the fullest tile needs {} B and has {} B: weights {}, cache {}, values {}, working {}, code "
-      "and buffers {}",
-      most.all(), most.has, most.weights, most.cache, most.values, most.working, most.code);
-  const bool simulated = most.working != 0;
-  PodParts held = parts;
-  if (!simulated) {  // what rows hold grows with positions: a bound is without it
-    for (PodParts::Kind& kind : held.kinds) kind.attention.live = kind.ffn.live = 0;
-    held.embedding.live = held.head.live = 0;
-  }
-  const double positions = positions_that_fit(cut, held, request);
-  if (request.decode && positions >= 1) {
-    text += fmt::format(simulated ? "; the nearest that fits: {} positions"
-                                  : "; before its rows are planned, whose working memory comes "
-                                    "on top: no more than {} positions can fit",
-                        positions);
-    throw OutOfMemoryError(text);
-  }
-  const bool in_turn =
-      std::any_of(cut.layers.begin(), cut.layers.end(), [](unsigned layers) { return layers > 1; });
-  if (!in_turn) {
-    text +=
-        "; each chip has one layer at most, so that less of it takes more chips: a system "
-        "with inference.tensor";
-  } else if (setup_.params.weights == Home::sram) {
-    text += "; inference.weights=streaming keeps those of a layer at a time";
-  } else if (setup_.params.cache == Home::sram) {
-    text += "; inference.cache=streaming keeps that of a layer at a time";
-  }
-  throw OutOfMemoryError(text);
 }
 
 namespace {
@@ -464,30 +264,273 @@ std::vector<std::vector<system::LayerRun>> runs_of(const PodCut& cut,
 
 }  // namespace
 
-void PodModel::time(PodPass& pass, const PassRequest& request) const {
+/// What such a pass does, moves and holds.
+system::InferencePass PodModel::program_of(const PodCut& cut, const PodParts& parts) const {
+  const auto share = [&](std::uint64_t bytes) { return share_of_tile(bytes, tiles_); };
+  const auto tile_of = [&](const PodPart& part) -> system::TileBytes {
+    return {share(part.stored), 0, share(part.live) + share(parts.hidden_bytes), part.working};
+  };
   const bool streams_weights = setup_.params.weights == Home::streaming;
   const bool streams_cache = setup_.params.cache == Home::streaming;
-  system::InferencePass program;
-  program.tensor = pass.cut.tensor;
-  program.stages = runs_of(pass.cut, kind_of_);
-  for (const PodParts::Kind& kind : pass.parts.kinds) {
+  const unsigned waiting = setup_.params.io_tiles > 0 ? 2 : 1;  // layers of what is streamed
+  system::InferencePass pass;
+  pass.tensor = cut.tensor;
+  pass.stages = runs_of(cut, kind_of_);
+  for (const PodParts::Kind& kind : parts.kinds) {
+    const system::TileBytes attention = tile_of(kind.attention);
+    const system::TileBytes ffn = tile_of(kind.ffn);
     system::SharedLayer layer;
     layer.attention = kind.attention.cost;
     layer.ffn = kind.ffn.cost;
+    layer.tile = {attention.weights + ffn.weights, share(kind.cache),
+                  std::max(attention.values, ffn.values), std::max(attention.working, ffn.working)};
     if (streams_weights) layer.load_bytes += kind.attention.stored + kind.ffn.stored;
-    // of a prompt nothing was there before
-    if (streams_cache && request.decode) layer.load_bytes += kind.cache - kind.fresh;
+    if (streams_cache) layer.load_bytes += kind.earlier;
     if (streams_cache) layer.store_bytes += kind.fresh;
-    program.kinds.push_back(layer);
+    pass.kinds.push_back(layer);
   }
-  program.embedding = pass.parts.embedding.cost;
-  program.head = pass.parts.head.cost;
-  program.hidden_bytes = pass.parts.hidden_bytes;
-  program.choice_bytes = std::uint64_t{8} * request.batch;  // a logit and its token
-  program.token_bytes = std::uint64_t{4} * request.batch;
-  program.in_background = setup_.params.io_tiles > 0;
-  program.clock_ghz = clock_ghz_;
-  program.alone = setup_.alone;
+  pass.embedding = parts.embedding.cost;
+  pass.embedding_tile = tile_of(parts.embedding);
+  pass.head = parts.head.cost;
+  pass.head_tile = tile_of(parts.head);
+  if (setup_.model.tied && cut.layers.size() == 1) pass.head_tile.weights = 0;
+  pass.streamed_weights = streams_weights ? waiting : 0;
+  pass.streamed_cache = streams_cache ? waiting : 0;
+  pass.code_bytes = bytes_of_kib(setup_.params.code_kib);
+  pass.buffer_bytes = bytes_of_kib(setup_.params.buffer_kib);
+  pass.hidden_bytes = parts.hidden_bytes;
+  pass.choice_bytes = std::uint64_t{8} * parts.batch;  // a logit and its token
+  pass.token_bytes = std::uint64_t{4} * parts.batch;
+  pass.in_background = setup_.params.io_tiles > 0;
+  pass.clock_ghz = clock_ghz_;
+  pass.alone = setup_.alone;
+  return pass;
+}
+
+/// What any stage may have beside its layers, the table and the head: of streamed ones a layer.
+MemoryAccount PodModel::beside_layers(const PodParts& parts) const {
+  MemoryAccount most;
+  for (const MemoryAccount& each : account({1, std::vector<unsigned>(kind_of_.size(), 1)}, parts)) {
+    most.capacity = each.capacity;
+    for (std::size_t what = 0; what < system::kHeld; ++what) {
+      most.use.bytes.at(what) = std::max(most.use.bytes.at(what), each.use.bytes.at(what));
+    }
+  }
+  const auto forget = [&](Home home, Held what) {
+    if (home == Home::sram) most.use.bytes[static_cast<std::size_t>(what)] = 0;
+  };
+  forget(setup_.params.weights, Held::weights);
+  forget(setup_.params.cache, Held::cache);
+  return most;
+}
+
+std::vector<MemoryAccount> PodModel::account(const PodCut& cut, const PodParts& parts) const {
+  const std::size_t stages = cut.layers.size();
+  const system::ProgramMemory most = memory_of(pass_entries(program_of(cut, parts)), stages);
+  const std::uint64_t has = bytes_of_kib(number(*chip_, "tile.memory.kib"));
+  std::vector<MemoryAccount> accounts;
+  for (unsigned stage = 0; stage < stages; ++stage) {
+    accounts.push_back({0, stage, most.chips[0][stage], has});
+  }
+  return accounts;
+}
+
+/// Whether the cut has room, before its rows are simulated and after it. Plans are the soonest
+/// over; a row that has no room beside what is stored is planned again for the room there is. If
+/// rows do not fit, `why` is what they say of it.
+bool PodModel::fits(PodPass& tried, const PassRequest& request, std::string& why) const {
+  tried.memory = account(tried.cut, tried.parts);
+  if (!tried.fullest().fits()) return false;
+  const auto simulate = [&](std::uint64_t working) {
+    const RoomForRows room{tiles_, working,
+                           [&](std::uint64_t bytes) -> const Machine& { return chip_of(bytes); }};
+    tried.parts = simulated_parts(kinds_, request, tried.cut.tensor, room, setup_.times);
+    tried.memory = account(tried.cut, tried.parts);
+  };
+  try {
+    simulate(RoomForRows::kAll);
+    const MemoryAccount most = tried.fullest();
+    if (most.fits()) return true;
+    const std::uint64_t beside = most.use.total() - most.use.of(Held::working);
+    if (beside >= most.capacity) return false;
+    const PodPass first = tried;
+    try {
+      simulate(most.capacity - beside);
+    } catch (const OutOfMemoryError&) {
+      tried = first;
+    }
+  } catch (const OutOfMemoryError& error) {
+    why = error.what();
+    return false;
+  }
+  return tried.fullest().fits();
+}
+
+/// Deals the layers of a cut that fits, and has least on its fullest tile, so that a turn is over
+/// sooner. What a layer takes beside its rows, to exchange sums, shows in the first of such deals.
+void PodModel::deal_by_time(PodPass& fitting) const {
+  Cycle exchange = 0;  // of a layer
+  const auto stages = static_cast<unsigned>(fitting.cut.layers.size());
+  for (unsigned attempt = 0; attempt < 2; ++attempt) {
+    PodPass tried = fitting;
+    tried.cut = dealt(fitting.cut.tensor, stages, fitting.parts, exchange);
+    if (tried.cut.layers.empty()) return;
+    tried.memory = account(tried.cut, tried.parts);
+    time(tried);
+    Cycle rows = 0;
+    std::size_t layer = 0;
+    std::size_t layers = 0;
+    for (const unsigned count : tried.cut.layers) {
+      Cycle sum = 0;
+      for (unsigned i = 0; i < count; ++i) {
+        const PodParts::Kind& kind = tried.parts.kinds[kind_of_[layer++]];
+        sum += kind.attention.cost.cycles + kind.ffn.cost.cycles;
+      }
+      if (sum > rows) layers = count;
+      rows = std::max(rows, sum);
+    }
+    const auto turn = static_cast<Cycle>(tried.turn_seconds * clock_ghz_ * 1e9);
+    exchange = layers == 0 ? 0 : (turn - std::min(turn, rows)) / layers;
+    if (tried.turn_seconds < fitting.turn_seconds) fitting = std::move(tried);
+  }
+}
+
+/// Where blocks are few, a product's time is that of its supersteps, and a denser one may have
+/// fewer of them. So rows are also taken as a model of twice the density has them, and so on as
+/// long as that is sooner over, and as a dense one: what they keep more are zeros.
+void PodModel::keep_zeros(PodPass& best, const PassRequest& request) const {
+  PassRequest denser = request;
+  for (bool helps = true; denser.weights.name != "dense";) {
+    if (helps && denser.weights.density && 2 * denser.weights.density->value() < 1) {
+      denser.weights.density->mantissa *= 2;
+    } else {
+      denser.weights = PatternSpec();
+    }
+    helps = take_quicker_rows(best, denser);
+  }
+}
+
+/// Rows of a denser request in place of those that take longer, if that is sooner over and has
+/// room.
+bool PodModel::take_quicker_rows(PodPass& best, const PassRequest& denser) const {
+  const RoomForRows room{tiles_, RoomForRows::kAll,
+                         [&](std::uint64_t bytes) -> const Machine& { return chip_of(bytes); }};
+  PodPass tried = best;
+  try {
+    const bool dense = denser.weights.name == "dense";
+    const std::optional<PodParts> quicker = quicker_rows(
+        best.parts, simulated_parts(kinds_, denser, best.cut.tensor, room, setup_.times),
+        dense ? "dense" : denser.weights.density->text());
+    if (!quicker) return false;
+    tried.parts = *quicker;
+  } catch (const OutOfMemoryError&) {
+    return false;
+  }
+  tried.memory = account(tried.cut, tried.parts);
+  if (!tried.fullest().fits()) return false;
+  time(tried);
+  if (tried.seconds >= best.seconds) return false;
+  best = std::move(tried);
+  return true;
+}
+
+PodPass PodModel::pass(const PassRequest& request) {
+  std::optional<PodPass> best;
+  std::optional<PodPass> nearest;  // of those that do not fit
+  std::string reason;
+  double positions = 0;
+  for (const Shape& shape : shapes()) {
+    PodPass tried;
+    std::string why;
+    if (!has_room(shape, request, tried, why)) {
+      if (tried.memory.empty()) continue;  // too few chips
+      if (nearest && nearest->fullest().use.total() <= tried.fullest().use.total()) continue;
+      nearest = std::move(tried);
+      reason = why;
+      continue;
+    }
+    positions = std::max(positions, positions_that_fit(tried.cut, tried.parts, request));
+    time(tried);
+    if (is_dealt()) deal_by_time(tried);
+    if (!best || tried.seconds < best->seconds) best = std::move(tried);
+  }
+  if (best) {
+    best->positions = positions;
+    return *std::move(best);
+  }
+  if (!nearest) {
+    throw RequestError(fmt::format("inference.layers = {}: {} has too few chips",
+                                   setup_.params.layers.value(), place()));
+  }
+  refuse(request, *nearest, reason);
+}
+
+/// Whether the cut that such a shape has of the request has room.
+bool PodModel::has_room(const Shape& shape, const PassRequest& request, PodPass& tried,
+                        std::string& why) const {
+  const auto& [tensor, stages] = shape;
+  tried.parts = parts_of(kinds_, request, tensor);
+  tried.cut = cut_of(tensor, stages, tried.parts);
+  if (!kept_ && tried.cut.chips() > setup_.system.params.chips()) return false;
+  return fits(tried, request, why);
+}
+
+/// The most positions of a sequence that some cut has room for, fewer than those of the request;
+/// 0: none.
+std::uint32_t PodModel::most_positions(const PassRequest& request) const {
+  const std::vector<Shape> all = shapes();
+  std::uint32_t low = 0;
+  std::uint32_t high = request.capacity;
+  while (high - low > 1) {
+    PassRequest shorter = request;
+    shorter.capacity = low + (high - low) / 2;
+    shorter.context = std::min(request.context, shorter.capacity);
+    const bool room = std::any_of(all.begin(), all.end(), [&](const Shape& shape) {
+      PodPass tried;
+      std::string why;
+      return has_room(shape, shorter, tried, why);
+    });
+    (room ? low : high) = shorter.capacity;
+  }
+  return low;
+}
+
+void PodModel::refuse(const PassRequest& request, const PodPass& nearest,
+                      const std::string& reason) const {
+  const MemoryAccount& most = nearest.fullest();
+  const system::MemoryUse& use = most.use;
+  const PodCut& cut = nearest.cut;
+  std::string text =
+      fmt::format("{}, {} of {} positions, on {} ({}): ", setup_.model.name,
+                  request.slots == 1 ? "a sequence" : fmt::format("{} sequences", request.slots),
+                  request.capacity, place(), cut.text());
+  const std::string bytes = fmt::format(
+      "the fullest tile needs {} B and has {} B: weights {}, cache {}, values {}, working {}, code "
+      "and buffers {}",
+      use.total(), most.capacity, use.of(Held::weights), use.of(Held::cache),
+      use.of(Held::activations), use.of(Held::working), use.of(Held::code) + use.of(Held::buffers));
+  text += reason.empty() ? bytes : reason;
+  const std::uint32_t positions = request.decode ? most_positions(request) : 0;
+  if (positions > 0) {
+    throw OutOfMemoryError(text + fmt::format("; the nearest that fits: {} positions", positions));
+  }
+  if (!reason.empty()) throw OutOfMemoryError(text);
+  const bool in_turn =
+      std::any_of(cut.layers.begin(), cut.layers.end(), [](unsigned layers) { return layers > 1; });
+  if (!in_turn) {
+    text +=
+        "; each chip has one layer at most, so that less of it takes more chips: a system "
+        "with inference.tensor";
+  } else if (setup_.params.weights == Home::sram) {
+    text += "; inference.weights=streaming keeps those of a layer at a time";
+  } else if (setup_.params.cache == Home::sram) {
+    text += "; inference.cache=streaming keeps that of a layer at a time";
+  }
+  throw OutOfMemoryError(text);
+}
+
+void PodModel::time(PodPass& pass) const {
+  const system::InferencePass program = program_of(pass.cut, pass.parts);
   const system::SystemParams& params = setup_.system.params;
   const system::Fabric fabric(params);
   system::SystemExecution execution;

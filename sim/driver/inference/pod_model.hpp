@@ -18,19 +18,6 @@
 
 namespace lacuna {
 
-/// Bytes of the fullest tile of a stage.
-struct TileAccount {
-  std::uint64_t weights = 0;
-  std::uint64_t cache = 0;
-  std::uint64_t values = 0;   // results of rows that others wait for
-  std::uint64_t working = 0;  // of the row that needs most beside what is stored
-  std::uint64_t code = 0;     // and buffers
-  std::uint64_t has = 0;
-
-  std::uint64_t all() const { return weights + cache + values + working + code; }
-  bool fits() const { return all() <= has; }
-};
-
 /// How a model lies on chips.
 struct PodCut {
   unsigned tensor = 1;
@@ -43,18 +30,18 @@ struct PodCut {
 /// A pass of a model on chips.
 struct PodPass {
   PodCut cut;
-  std::vector<TileAccount> memory;  // by stage
-  double positions = 0;             // that fit, dealt for them; infinite: any
-  double seconds = 0;               // of one by itself
-  double turn_seconds = 0;          // from one to the next, if all stages are at work
-  EnergyAccount energy;             // of one by itself
+  std::vector<system::MemoryAccount> memory;  // of the fullest tile of each stage
+  double positions = 0;                       // that fit, dealt for them; infinite: any
+  double seconds = 0;                         // of one by itself
+  double turn_seconds = 0;                    // from one to the next, if all stages are at work
+  EnergyAccount energy;                       // of one by itself
   EnergyAccount turn_energy;
   PodParts parts;
   system::Program program;
   system::ProgramResult run;  // of `program`, of one by itself
   system::TimeStack stack{};  // of one by itself, all chips together
 
-  const TileAccount& fullest() const;
+  const system::MemoryAccount& fullest() const;
 };
 
 /// What a model on chips is made of.
@@ -97,20 +84,28 @@ class PodModel {
   const PodSetup& setup() const { return setup_; }
 
  private:
-  std::vector<std::pair<unsigned, unsigned>> shapes() const;
+  using Shape = std::pair<unsigned, unsigned>;  // tensor and pipeline
+
+  std::vector<Shape> shapes() const;
+  bool has_room(const Shape& shape, const PassRequest& request, PodPass& tried,
+                std::string& why) const;
+  std::uint32_t most_positions(const PassRequest& request) const;
   PodCut dealt(unsigned tensor, unsigned stages, const PodParts& parts,
                std::optional<Cycle> exchange) const;
-  void deal_by_time(PodPass& fitting, const PassRequest& request) const;
+  void deal_by_time(PodPass& fitting) const;
+  void keep_zeros(PodPass& best, const PassRequest& request) const;
+  bool take_quicker_rows(PodPass& best, const PassRequest& denser) const;
   bool is_dealt() const { return !kept_ && setup_.params.layers.value().empty(); }
-  TileAccount beside_layers(const PodParts& parts) const;
+  system::InferencePass program_of(const PodCut& cut, const PodParts& parts) const;
+  system::MemoryAccount beside_layers(const PodParts& parts) const;
   PodCut listed(unsigned tensor) const;
   PodCut cut_of(unsigned tensor, unsigned stages, const PodParts& parts) const;
   bool fits(PodPass& tried, const PassRequest& request, std::string& why) const;
-  std::vector<TileAccount> account(const PodCut& cut, const PodParts& parts) const;
-  void time(PodPass& pass, const PassRequest& request) const;
+  std::vector<system::MemoryAccount> account(const PodCut& cut, const PodParts& parts) const;
+  void time(PodPass& pass) const;
   EnergyAccount energy(const system::Program& program, const system::Fabric& fabric,
                        const system::ProgramResult& run) const;
-  [[noreturn]] void refuse(const PassRequest& request, const PodCut& cut, const PodParts& parts,
+  [[noreturn]] void refuse(const PassRequest& request, const PodPass& nearest,
                            const std::string& reason) const;
   void add_pages(const PodPass& pass, const PassRequest& request);
   double positions_that_fit(const PodCut& cut, const PodParts& parts,

@@ -37,6 +37,7 @@ class PartsMaker {
 
   PodParts make(const std::vector<LayerKind>& kinds) {
     PodParts parts;
+    parts.batch = request_.batch;
     for (const LayerKind& kind : kinds) {
       const ModelParts model = pass_rows(kind, request_, tensor_);
       PodParts::Kind made;
@@ -45,6 +46,7 @@ class PartsMaker {
       made.cache = cache_bytes(kind, request_, tensor_);
       made.fresh = position_bytes(kind, tensor_) * request_.batch *
                    std::min<std::uint64_t>(request_.tokens, kept_positions(kind, request_));
+      made.earlier = request_.decode ? made.cache - made.fresh : 0;  // nothing before a prompt
       parts.kinds.push_back(std::move(made));
       if (parts.kinds.size() > 1) continue;
       parts.embedding = part(kind, model, Part::embedding);
@@ -61,8 +63,10 @@ class PartsMaker {
     made.live = system::live_bytes(rows, model.boundary_bytes, 0).forward;
     for (const LayerOp& op : rows.forward) {
       const std::uint64_t stored = stored_bytes(op, model.trace);
-      made.stored += stored * copies_stored(op, kind, model.trace);
-      system::ChipCost cost;
+      PodRow row;
+      row.name = op.layer.substr(op.layer.find('.') + 1);
+      row.stored = stored * copies_stored(op, kind, model.trace);
+      system::ChipCost& cost = row.cost;
       const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles_);
       const system::ChipCost once = cost_(op, model.trace, there);
       for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
@@ -72,8 +76,10 @@ class PartsMaker {
       } else if (stored != 0 && op.op == "gemm") {
         made.of_weights += cost.cycles;
       }
-      made.working = std::max(made.working, once.tile_bytes - std::min(once.tile_bytes, there));
-      made.rows.emplace_back(op.layer.substr(op.layer.find('.') + 1), cost);
+      row.working = once.tile_bytes - std::min(once.tile_bytes, there);
+      made.stored += row.stored;
+      made.working = std::max(made.working, row.working);
+      made.rows.push_back(std::move(row));
     }
     return made;
   }
@@ -84,7 +90,41 @@ class PartsMaker {
   CostOf cost_;
 };
 
+/// Puts the quicker rows of a denser model in place of its own; true if there are any.
+bool take_quicker(PodPart& part, const PodPart& denser, const std::string& density) {
+  bool any = false;
+  for (std::size_t i = 0; i < part.rows.size(); ++i) {
+    PodRow& own = part.rows[i];
+    PodRow other = denser.rows.at(i);
+    if (other.cost.cycles >= own.cost.cycles) continue;
+    any = true;
+    other.cost.flop = own.cost.flop;  // what it does with zeros is no use
+    other.as_density = density;
+    part.of_weights -= own.cost.cycles - other.cost.cycles;
+    part.stored += other.stored - own.stored;
+    own = std::move(other);
+  }
+  part.cost = {};
+  part.working = 0;
+  for (const PodRow& row : part.rows) {
+    part.cost += row.cost;
+    part.working = std::max(part.working, row.working);
+  }
+  return any;
+}
+
 }  // namespace
+
+std::optional<PodParts> quicker_rows(const PodParts& parts, const PodParts& denser,
+                                     const std::string& density) {
+  PodParts made = parts;
+  bool any = false;
+  for (std::size_t i = 0; i < made.kinds.size(); ++i) {
+    any = take_quicker(made.kinds[i].attention, denser.kinds.at(i).attention, density) || any;
+    any = take_quicker(made.kinds[i].ffn, denser.kinds.at(i).ffn, density) || any;
+  }
+  return any ? std::make_optional(std::move(made)) : std::nullopt;
+}
 
 namespace {
 

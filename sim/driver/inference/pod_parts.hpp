@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,15 @@
 
 namespace lacuna {
 
+/// A row of a part: what it costs, and its bytes beside those of the part.
+struct PodRow {
+  std::string name;
+  system::ChipCost cost;     // of all its repeats
+  std::uint64_t stored = 0;  // as PodPart has them
+  std::uint64_t working = 0;
+  std::string as_density = {};  // of the denser row that it is taken as; empty: its own
+};
+
 /// A block of a layer, the embedding or the head on one chip.
 struct PodPart {
   system::ChipCost cost;
@@ -21,7 +31,7 @@ struct PodPart {
   std::uint64_t working = 0;  // of the fullest tile: most that a row needs beside what is stored
   Cycle of_weights = 0;       // cycles of products with weights
   Cycle of_cache = 0;         // of rows on keys and values
-  std::vector<std::pair<std::string, system::ChipCost>> rows;
+  std::vector<PodRow> rows;
 };
 
 /// The parts of a model on one chip of those that share it.
@@ -29,14 +39,22 @@ struct PodParts {
   struct Kind {
     PodPart attention;
     PodPart ffn;
-    std::uint64_t cache = 0;  // bytes of keys and values on a chip
-    std::uint64_t fresh = 0;  // of those that a pass makes
+    std::uint64_t cache = 0;    // bytes of keys and values on a chip
+    std::uint64_t fresh = 0;    // of those that a pass makes
+    std::uint64_t earlier = 0;  // and of those that were there before it
   };
   std::vector<Kind> kinds;  // as kinds_of_layers() has them
   PodPart embedding;
   PodPart head;
   std::uint64_t hidden_bytes = 0;
+  std::uint32_t batch = 1;
 };
+
+/// The parts with those rows of `denser`, a model of the same shape with fewer zeros, that are
+/// sooner over: zeros that a row keeps as numbers are a layout of it. `density` is that of the
+/// other, in words. Nothing if there are none.
+std::optional<PodParts> quicker_rows(const PodParts& parts, const PodParts& denser,
+                                     const std::string& density);
 
 /// Bytes of keys and values of a layer on one chip, for all positions that the cache has room for.
 std::uint64_t cache_bytes(const LayerKind& kind, const PassRequest& request, unsigned tensor);

@@ -9,6 +9,8 @@
 
 namespace lacuna {
 
+using system::Held;
+
 namespace {
 
 /// Where the time of the chips that have a part of the model goes, in per cent.
@@ -31,10 +33,12 @@ ModelTable memory_table(const PodPass& pass) {
     table.columns.emplace_back(name, std::string(name) == "layers" ? "" : "B");
   }
   for (std::size_t stage = 0; stage < pass.memory.size(); ++stage) {
-    const TileAccount& each = pass.memory[stage];
+    const system::MemoryUse& use = pass.memory[stage].use;
     std::vector<double> values = {static_cast<double>(pass.cut.layers[stage])};
     for (const std::uint64_t bytes :
-         {each.weights, each.cache, each.values, each.working, each.code, each.all(), each.has}) {
+         {use.of(Held::weights), use.of(Held::cache), use.of(Held::activations),
+          use.of(Held::working), use.of(Held::code) + use.of(Held::buffers), use.total(),
+          pass.memory[stage].capacity}) {
       values.push_back(static_cast<double>(bytes));
     }
     table.rows.emplace_back(fmt::format("{}", stage), values);
@@ -46,10 +50,9 @@ ModelTable memory_table(const PodPass& pass) {
 ModelTable row_table(const PodPass& pass, double clock_ghz) {
   ModelTable table{"phases", "row, on each chip", {{"time", "us"}, {"energy", "uJ"}}, {}};
   const auto add = [&](const PodPart& part, const char* of) {
-    for (const auto& [name, cost] : part.rows) {
-      table.rows.push_back(
-          {of + name,
-           {static_cast<double>(cost.cycles) / (clock_ghz * 1e3), cost.joules.nominal * 1e6}});
+    for (const PodRow& row : part.rows) {
+      const double us = static_cast<double>(row.cost.cycles) / (clock_ghz * 1e3);
+      table.rows.push_back({of + row.name, {us, row.cost.joules.nominal * 1e6}});
     }
   };
   add(pass.parts.embedding, "embedding ");
@@ -60,10 +63,20 @@ ModelTable row_table(const PodPass& pass, double clock_ghz) {
 }
 
 /// What of weights and inputs is left.
-void add_zeros(const PassRequest& request, ModelReport& report) {
+void add_zeros(const PodPass& pass, const PassRequest& request, ModelReport& report) {
   if (request.weights.name != "dense") {
     const std::string weights = pattern_label(request.weights);
     report.remark += "\nZeros: weights: " + weights;
+    std::vector<std::string> kept;
+    for (const PodPart* const part : {&pass.parts.kinds[0].attention, &pass.parts.kinds[0].ffn}) {
+      for (const PodRow& row : part->rows) {
+        if (!row.as_density.empty()) kept.push_back(row.name + " as " + row.as_density);
+      }
+    }
+    if (!kept.empty()) {
+      report.remark += fmt::format("; more are kept as numbers where that is sooner over: {}",
+                                   fmt::join(kept, ", "));
+    }
     report.facts.emplace_back("weights", '"' + weights + '"');
   }
   if (!request.inputs.empty()) {
@@ -92,10 +105,10 @@ double PodModel::positions_that_fit(const PodCut& cut, const PodParts& parts,
       with.kinds[i].cache = cache_bytes(kinds_[i], longer, cut.tensor);
     }
     const auto stages = static_cast<unsigned>(cut.layers.size());
-    const std::vector<TileAccount> memory =
+    const std::vector<system::MemoryAccount> memory =
         account(is_dealt() ? dealt(cut.tensor, stages, with, std::nullopt) : cut, with);
     return std::all_of(memory.begin(), memory.end(),
-                       [](const TileAccount& each) { return each.fits(); });
+                       [](const system::MemoryAccount& each) { return each.fits(); });
   };
   constexpr std::uint32_t kMost = 1U << 30U;
   const bool has_table = setup_.model.position_table && setup_.model.positions != 0;
@@ -121,7 +134,7 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   report.facts = {{"batch", fmt::format("{}", request.batch)},
                   {"layers_of_stages", fmt::format("[{}]", fmt::join(pass.cut.layers, ", "))}};
   report.words(false, true);
-  add_zeros(request, report);
+  add_zeros(pass, request, report);
   const double tokens = static_cast<double>(request.batch) * request.tokens;
   report.number("chips", pass.cut.chips());
   report.number("tensor", pass.cut.tensor, "chips");
@@ -146,7 +159,7 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   if (request.decode) {
     report.number("positions_that_fit", pass.positions);
   }
-  report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().all()), "B");
+  report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().use.total()), "B");
   report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};
   ModelTable energy{
       "energy", "energy of a pass", {{"energy", "J"}, {"low", "J"}, {"high", "J"}}, {}};
@@ -165,7 +178,8 @@ ModelReport PodModel::decode_report(std::uint32_t context, std::uint32_t batch) 
   request.context = request.capacity = context;
   request.weights = setup_.weights;
   request.inputs = setup_.inputs;
-  const PodPass made = pass(request);
+  PodPass made = pass(request);
+  keep_zeros(made, request);
   ModelReport all = report(made, request);
   if (pages_ != nullptr) add_pages(made, request);
   all.what = "decode";

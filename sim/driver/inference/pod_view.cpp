@@ -18,19 +18,19 @@ std::string layers_text(unsigned first, unsigned count) {
 
 /// What the fullest tile of each chip holds, of a stage.
 void add_memory(const PodPass& pass, UnitSeries& series) {
-  const auto add = [&](const char* name, const char* doc, std::uint64_t TileAccount::*of) {
+  const auto add = [&](const char* name, const char* doc, system::Held what) {
     UnitChannel made;
     made.name = name;
     made.unit = "B";
     made.doc = doc;
     made.group = UnitChannel::Group::whole;
-    for (const TileAccount& stage : pass.memory) {
-      made.values.insert(made.values.end(), series.columns, stage.*of);
+    for (const system::MemoryAccount& stage : pass.memory) {
+      made.values.insert(made.values.end(), series.columns, stage.use.of(what));
     }
     series.channels.push_back(std::move(made));
   };
-  add("weights", "Weights that the fullest tile of the chip keeps.", &TileAccount::weights);
-  add("cache", "Keys and values that the fullest tile of the chip keeps.", &TileAccount::cache);
+  add("weights", "Weights that the fullest tile of the chip keeps.", system::Held::weights);
+  add("cache", "Keys and values that the fullest tile of the chip keeps.", system::Held::cache);
   unsigned first = 0;
   for (std::size_t stage = 0; stage < pass.cut.layers.size(); ++stage) {
     const unsigned count = pass.cut.layers[stage];
@@ -44,8 +44,12 @@ void add_memory(const PodPass& pass, UnitSeries& series) {
 /// The chips over time, and each distinct row on the tiles of one of them.
 void PodModel::add_pages(const PodPass& pass, const PassRequest& request) {
   const std::string on = fmt::format("{} on {}: ", setup_.model.name, place());
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t chip = 0; chip < pass.cut.chips(); ++chip) {
+    places.push_back(chip / pass.cut.tensor);
+  }
   UnitSeries chips = chip_series(pass.program, pass.run, pass.cut.tensor,
-                                 static_cast<std::uint32_t>(pass.cut.layers.size()));
+                                 static_cast<std::uint32_t>(pass.cut.layers.size()), places);
   add_memory(pass, chips);
   ViewFacts facts;
   facts.title = on + "the chips that have a part of the model";

@@ -142,10 +142,12 @@ std::vector<std::string> ChipSteps::names() const {
   for (const ChipHistory::Run& run : history_.order) all[run.name] += run.times;
   std::map<std::string, std::uint64_t> so_far;
   std::vector<std::string> names;
-  for (const auto& [part, times, name] : history_.order) {
-    for (std::uint64_t i = 0; i < times; ++i) {
-      const std::uint64_t number = ++so_far[name];
-      names.push_back(all[name] == 1 ? name : fmt::format("{} {} of {}", name, number, all[name]));
+  for (const ChipHistory::Run& run : history_.order) {
+    for (std::uint64_t i = 0; i < run.times; ++i) {
+      const std::uint64_t number = ++so_far[run.name];
+      names.push_back(all[run.name] == 1
+                          ? run.name
+                          : fmt::format("{} {} of {}", run.name, number, all[run.name]));
     }
   }
   return names;
@@ -154,6 +156,10 @@ std::vector<std::string> ChipSteps::names() const {
 void ChipSteps::add_to(UnitSeries& series) const {
   const std::vector<std::string> titles = names();
   std::vector<const Stretch*> steps;
+  UnitChannel held;
+  held.name = "held";
+  held.unit = "B";
+  held.doc = "Memory that is taken at most while the segment is run.";
   Cycle begin = 0;
   std::size_t run = 0;
   for (const ChipHistory::Run& each : history_.order) {
@@ -162,6 +168,7 @@ void ChipSteps::add_to(UnitSeries& series) const {
         steps.push_back(&stretch);
         series.ends.push_back(begin + stretch.end);
         series.step_names.push_back(titles[run]);
+        held.values.insert(held.values.end(), each.held.begin(), each.held.end());
       }
       begin = series.ends.back();
     }
@@ -181,6 +188,7 @@ void ChipSteps::add_to(UnitSeries& series) const {
     }
     series.channels.push_back(std::move(made));
   }
+  if (!held.values.empty()) series.channels.push_back(std::move(held));
   series.loss = loss();
 }
 
@@ -218,7 +226,8 @@ UnitSeries history_series(const ChipHistory& history, std::uint32_t columns) {
 }
 
 UnitSeries chip_series(const system::Program& program, const system::ProgramResult& run,
-                       std::uint32_t columns, std::uint32_t rows) {
+                       std::uint32_t columns, std::uint32_t rows,
+                       const std::vector<std::uint32_t>& places) {
   const system::ChipStats uses("chip");
   ChipHistory history;
   history.chips = columns * rows;
@@ -229,6 +238,14 @@ UnitSeries chip_series(const system::Program& program, const system::ProgramResu
   }
   for (const system::Repeat& repeat : program.order) {
     history.order.push_back({repeat.segment, repeat.times, program.segments[repeat.segment].name});
+  }
+  if (places.empty()) return history_series(history, columns);
+  const std::uint32_t count = *std::max_element(places.begin(), places.end()) + 1;
+  const std::vector<system::SegmentMemory> memory = memory_over(program, count);
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    for (const std::uint32_t place : places) {
+      history.order[i].held.push_back(memory[i].chips[place].total());
+    }
   }
   return history_series(history, columns);
 }
@@ -272,7 +289,11 @@ UnitSeries training_series(const system::TrainingParams& training, const Trainin
   const auto chips = static_cast<std::uint32_t>(training.chips());
   const std::uint32_t of_replica = training.pipeline * training.tensor;
   const std::uint32_t columns = of_replica == 1 ? columns_of(chips) : of_replica;
-  UnitSeries series = chip_series(result.program, result.run, columns, chips / columns);
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t chip = 0; chip < chips; ++chip) {
+    places.push_back(chip % of_replica / training.tensor);
+  }
+  UnitSeries series = chip_series(result.program, result.run, columns, chips / columns, places);
   add_memory(training, result, series);
   if (of_replica == 1) return series;
   for (std::uint32_t replica = 0; replica < series.rows; ++replica) {
@@ -286,17 +307,6 @@ UnitSeries training_series(const system::TrainingParams& training, const Trainin
                                            column % training.tensor, training.tensor.value()));
   }
   return series;
-}
-
-std::string system_page(const std::string& title, std::uint64_t chips, Cycle ns,
-                        const UnitSeries& series) {
-  ViewFacts facts;
-  facts.title = title;
-  facts.cycles = ns;
-  facts.clock_ghz = 1;
-  facts.units = chips;
-  facts.tick = "ns";
-  return pack(view_data(facts, series));
 }
 
 namespace {
@@ -352,13 +362,9 @@ UnitSeries wafer_series(const WaferSystemRun& run) {
   memory.unit = "B";
   memory.doc = "What a wafer holds at its fullest.";
   memory.group = UnitChannel::Group::whole;
-  memory.values.assign(history.chips, run.wafer.total());
+  memory.values.assign(history.chips, run.memory.back().use.total());
   series.channels.push_back(std::move(memory));
   return series;
-}
-
-std::string wafer_system_page(const std::string& title, const WaferSystemRun& run) {
-  return system_page(title, run.params.chips(), run.result.ns, wafer_series(run));
 }
 
 }  // namespace lacuna

@@ -7,7 +7,7 @@
 #include "models/system/simulation.hpp"
 #include "sim/base/statistics.hpp"
 #include "sim/driver/system/job.hpp"
-#include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/driver/system/wafer_run.hpp"
 #include "sim/report/unit_series.hpp"
 
 namespace lacuna {
@@ -29,6 +29,7 @@ struct ChipHistory {
     std::size_t part = 0;
     std::uint64_t times = 1;
     std::string name;
+    std::vector<std::uint64_t> held = {};  // bytes by chip at most; empty: not known
   };
   std::uint32_t chips = 0;
   std::vector<const CycleCounter*> uses;  // of a chip
@@ -44,9 +45,10 @@ struct ChipHistory {
 UnitSeries history_series(const ChipHistory& history, std::uint32_t columns);
 
 /// What each of `columns` x `rows` chips did in a run of `program`, whose segments have
-/// events.
+/// events; and what it held, if `places` says where each of them is in the program's entries.
 UnitSeries chip_series(const system::Program& program, const system::ProgramResult& run,
-                       std::uint32_t columns, std::uint32_t rows);
+                       std::uint32_t columns, std::uint32_t rows,
+                       const std::vector<std::uint32_t>& places = {});
 
 /// The same of a training step: a replica in each row, its chips in the order of the pipeline;
 /// replicas of one chip are laid out as a rectangle.
@@ -55,12 +57,5 @@ UnitSeries training_series(const system::TrainingParams& training, const Trainin
 /// Wafers that share a store, in a rectangle: parts are the passes of the first one. The run has
 /// events.
 UnitSeries wafer_series(const WaferSystemRun& run);
-
-/// What a page has of so many chips in a run of `ns`, in the form of pack().
-std::string system_page(const std::string& title, std::uint64_t chips, Cycle ns,
-                        const UnitSeries& series);
-
-/// The page of wafer_series().
-std::string wafer_system_page(const std::string& title, const WaferSystemRun& run);
 
 }  // namespace lacuna

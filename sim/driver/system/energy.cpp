@@ -18,15 +18,6 @@ JouleRange EnergyAccount::total() const {
   return sum;
 }
 
-JouleRange joules_of_waiting(const std::vector<std::uint64_t>& ns, const JouleRange& idle_w) {
-  JouleRange sum;
-  for (const std::uint64_t each : ns) {
-    const double seconds = static_cast<double>(each) * 1e-9;
-    for (const Corner corner : kCorners) sum.at(corner) += idle_w.at(corner) * seconds;
-  }
-  return sum;
-}
-
 EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside) {
   return {{"chips", "operations on chips", operations},
           operations,

@@ -31,10 +31,7 @@ struct EnergyAccount {
   JouleRange total() const;
 };
 
-/// What chips cost that wait so many ns each, by the power of an idle one.
-JouleRange joules_of_waiting(const std::vector<std::uint64_t>& ns, const JouleRange& idle_w);
-
-/// Of chips joined by links.
+/// The account of a step: operations on chips, and what is drawn beside them.
 EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside);
 
 /// A table of all parts and their sum; low and high are those of the operations.

@@ -455,6 +455,7 @@ void run(const TrainingJob& job, const system::StandingWatts& watts, TrainingRes
   result.run = run_program(params, fabric, result.program, job.execution);
   const system::ProgramWork work = work_of(result.program);
   result.flop = work.flop;
+  result.watts = watts_over(params, fabric, result.program, result.run, watts);
   result.energy = energy_account(work.joules, drawn_beside(params, fabric, result.run, watts));
 }
 

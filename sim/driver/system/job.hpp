@@ -61,6 +61,7 @@ struct TrainingResult {
   double clock_ghz = 0;
   system::Program program;
   system::ProgramResult run;
+  std::vector<double> watts;  // of the system, for each of the program's order
   system::TrainingMemory memory;
   EnergyAccount energy;
   double flop = 0;               // useful, without recomputation

@@ -4,17 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <limits>
-#include <optional>
 #include <set>
+#include <utility>
 
+#include "models/system/event_kinds.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/experiment.hpp"
-#include "sim/report/tables/csv_files.hpp"
-#include "sim/report/tables/text_table.hpp"
+#include "sim/driver/system/chip_view.hpp"
+#include "sim/driver/system/idle.hpp"
 
 namespace lacuna {
 
@@ -23,90 +25,6 @@ using system::TrainingParams;
 using system::Use;
 
 namespace {
-
-using Align = TextTable::Align;
-
-/// Replicas are alike: the first stands for all.
-std::size_t shown_chips(const TrainingParams& training) {
-  return std::size_t{training.pipeline} * training.tensor;
-}
-
-double share(const TrainingResult& result, Use use) {
-  const system::TimeStack stack = result.run.stack();
-  const double all =
-      static_cast<double>(result.run.ns) * static_cast<double>(result.run.chips.size());
-  return static_cast<double>(stack[static_cast<std::size_t>(use)]) / all;
-}
-
-std::string what_of(const system::Stage& stage) {
-  std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (stage.embedding) add("embedding");
-  if (stage.attention > 0) add(fmt::format("{} attention", stage.attention));
-  if (stage.ffn > 0) add(fmt::format("{} ffn", stage.ffn));
-  if (stage.head) add("head");
-  return text;
-}
-
-std::string ms(const TrainingResult& result, const system::ChipCost& cost) {
-  return fmt::format("{:.3f}", static_cast<double>(cost.cycles) / (result.clock_ghz * 1e6));
-}
-
-std::string stages_table(const TrainingResult& result) {
-  TextTable table;
-  table.column("phase", "");
-  table.column("stage", "");
-  table.column("chip", "");
-  table.column("what", "", Align::left);
-  table.column("forward", "ms");
-  table.column("again", "ms");
-  table.column("backward", "ms");
-  for (std::size_t phase = 0; phase < result.phases.size(); ++phase) {
-    for (std::size_t s = 0; s < result.phases[phase].size(); ++s) {
-      const system::Stage& stage = result.phases[phase][s];
-      const auto& costs = result.costs[stage.chip];
-      table.row({fmt::format("{}", phase), fmt::format("{}", s), fmt::format("{}", stage.chip),
-                 what_of(stage), ms(result, forward_cost(costs, stage)),
-                 ms(result, recompute_cost(costs, stage)),
-                 ms(result, backward_cost(costs, stage))});
-    }
-  }
-  return table.text();
-}
-
-std::string mb(std::uint64_t bytes) {
-  return fmt::format("{:.1f}", static_cast<double>(bytes) * 1e-6);
-}
-
-std::string memory_text(const TrainingResult& result) {
-  TextTable table;
-  for (const char* const name : {"phase", "chip"}) table.column(name, "");
-  for (std::size_t i = 0; i < system::kHeld; ++i) {
-    table.column(held_name(static_cast<system::Held>(i)), "MB");
-  }
-  for (const char* const name : {"sum", "chip has"}) table.column(name, "MB");
-  for (const system::MemoryAccount& a : result.memory.chips) {
-    std::vector<std::string> cells = {fmt::format("{}", a.phase), fmt::format("{}", a.chip)};
-    for (const std::uint64_t bytes : a.use.bytes) cells.push_back(mb(bytes));
-    cells.insert(cells.end(), {mb(a.use.total()), mb(a.capacity)});
-    table.row(cells);
-  }
-  return table.text();
-}
-
-std::string stack_table(const TrainingResult& result) {
-  TextTable table;
-  table.column("where the time of the chips went", "", Align::left);
-  table.column("of all", "%");
-  table.column("a chip's mean", "ms");
-  for (std::size_t i = 0; i < kUses; ++i) {
-    const double part = share(result, static_cast<Use>(i));
-    if (part == 0) continue;
-    table.row({use_name(static_cast<Use>(i)), fmt::format("{:.2f}", 100 * part),
-               four_digits(part * result.seconds() * 1e3)});
-  }
-  return table.text();
-}
 
 /// Whether the system is one of the pods as its preset has it.
 bool is_preset(const SystemMachine& machine) {
@@ -136,10 +54,6 @@ std::string trust_text(const std::optional<TrustErrors>& errors) {
       errors->points, errors->family, errors->regime, errors->commit, 100 * errors->p5,
       100 * errors->p95, errors->moved ? "; measured before this model" : "");
 }
-
-}  // namespace
-
-namespace {
 
 /// Whether a word of a description changes what is run.
 bool acts(const std::string& word) {
@@ -198,112 +112,12 @@ std::optional<TrustErrors> errors_of(const SystemMachine& machine, const Trainin
 
 namespace {
 
-bool is_trace(const TrainingParams& training) {
-  return training.rows.value().rfind(kRowsOfFile, 0) == 0;
-}
-
-/// Rows have no tokens, and those of a trace no sequences.
-void leave_out_what_rows_have_not(const TrainingParams& training,
-                                  std::vector<SystemMetric>& metrics) {
-  if (training.rows.value().empty()) return;
-  std::vector<std::string> names = {"tokens_per_s", "streaming_memory"};
-  if (is_trace(training)) {
-    names.insert(names.end(), {"global_batch", "sequences_per_s", "energy_per_sequence"});
-  }
-  const auto is_named = [&](const SystemMetric& metric) {
-    return std::find(names.begin(), names.end(), metric.name) != names.end();
-  };
-  metrics.erase(std::remove_if(metrics.begin(), metrics.end(), is_named), metrics.end());
-}
-
-}  // namespace
-
-std::vector<SystemMetric> system_metrics(const SystemMachine& machine,
-                                         const TrainingParams& training,
-                                         const TrainingResult& result) {
-  const double seconds = result.seconds();
-  const double joules = result.energy.total().nominal;
-  std::vector<SystemMetric> metrics = {{"step_time", seconds, "s"},
-                                       {"chips", static_cast<double>(training.chips()), ""}};
-  const auto append = [&](const std::vector<SystemMetric>& more) {
-    metrics.insert(metrics.end(), more.begin(), more.end());
-  };
-  append(rate_metrics(training, {seconds, static_cast<double>(training.chips()), result.flop}));
-  append(energy_metrics(result.energy, 1, seconds));
-  metrics.push_back({"power_per_machine", joules / seconds / machine.params.machines, "W"});
-  metrics.push_back(energy_per_sequence(training, joules));
-  metrics.push_back(
-      {"streaming_memory", static_cast<double>(result.memory.streaming.bytes), "B per machine"});
-  leave_out_what_rows_have_not(training, metrics);
-  if (const auto errors = errors_of(machine, training)) {
-    metrics.insert(metrics.begin() + 1, {{"step_time_low", seconds / (1 + errors->p95), "s"},
-                                         {"step_time_high", seconds / (1 + errors->p5), "s"}});
-  }
-  if (training.pattern_every > 0) {
-    const double patterns = seconds_of(result.program, result.run, "pattern update");
-    metrics.push_back({"pattern_update", patterns * training.pattern_every, "s"});
-    metrics.push_back({"pattern_update_share", patterns / seconds, "of step_time"});
-  }
-  append(whole_training(training, seconds));
-  append(part_metrics(result.energy, 1));
-  return metrics;
-}
-
-std::string system_text(const SystemMachine& machine, const std::string& name,
-                        const TrainingParams& training, const TrainingResult& result) {
-  const bool rows = !training.rows.value().empty();
-  const char* const what = is_trace(training) ? "the rows of a trace" : "one weight update";
-  std::string text = fmt::format("{} ({} chips {} in {} machines), {}: {}\n\n", machine.name,
-                                 machine.params.chips(), machine.params.chip.value(),
-                                 machine.params.machines.value(), name, what);
-  if (rows) {
-    text += fmt::format("{} on {} chips, {} times\n\n",
-                        is_trace(training) ? "each row" : training.rows.value(),
-                        training.replicas.value(), training.accumulation.value());
-  } else {
-    text += fmt::format("{} on t x p x r = {} x {} x {} chips, micro-batch {}, accumulation {}\n\n",
-                        training.model.value(), training.tensor.value(), training.pipeline.value(),
-                        training.replicas.value(), training.micro_batch.value(),
-                        training.accumulation.value());
-  }
-  text += quantities_text(system_metrics(machine, training, result)) +
-          trust_text(errors_of(machine, training)) + "\n" + stack_table(result);
-  if (!rows) {
-    text += "\nStages of the pipeline, for one micro-batch\n\n" + stages_table(result);
-    text += "\nMemory of a chip of each stage\n\n" + memory_text(result);
-  }
-  text += "\n" +
-          energy_text(is_trace(training) ? "energy" : "energy of a weight update", result.energy);
-  text += not_counted({{"hosts (hosts_w)", machine.params.hosts_w},
-                       {"machines beside their chips (machine_w)", machine.params.machine_w}});
-  return text;
-}
-
-std::vector<MemoryOfPlace> memory_places(const TrainingResult& result) {
-  std::vector<MemoryOfPlace> places;
-  for (const system::MemoryAccount& a : result.memory.chips) {
-    MemoryOfPlace place{fmt::format("{}", a.phase), fmt::format("{}", a.chip), {}, a.capacity};
-    for (std::size_t i = 0; i < system::kHeld; ++i) {
-      place.parts.emplace_back(held_name(static_cast<system::Held>(i)), a.use.bytes[i]);
-    }
-    places.push_back(std::move(place));
-  }
-  return places;
-}
-
-namespace {
-
-NamedTable time_stack(const TrainingResult& result) {
-  std::vector<const char*> uses;
-  for (std::size_t i = 0; i < kUses; ++i) uses.push_back(use_name(static_cast<Use>(i)));
-  std::vector<std::vector<std::uint64_t>> ns;
-  for (const system::TimeStack& chip : result.run.chips) ns.emplace_back(chip.begin(), chip.end());
-  return time_stack_table("time_stack", uses, ns);
-}
-
-std::string stages_csv(const TrainingResult& result) {
-  std::string text = csv_line({"phase", "stage", "chip", "attention", "ffn", "embedding", "head",
-                               "forward_cycles", "recompute_cycles", "backward_cycles"});
+/// The numbers of stages, and what each of them takes of a micro-batch.
+NamedTable stages_table(const TrainingResult& result) {
+  NamedTable table{"stages",
+                   {"phase", "stage", "chip", "attention", "ffn", "embedding", "head",
+                    "forward_cycles", "recompute_cycles", "backward_cycles"},
+                   {}};
   for (std::size_t phase = 0; phase < result.phases.size(); ++phase) {
     for (std::size_t s = 0; s < result.phases[phase].size(); ++s) {
       const system::Stage& stage = result.phases[phase][s];
@@ -317,123 +131,267 @@ std::string stages_csv(const TrainingResult& result) {
             backward_cost(costs, stage).cycles}) {
         cells.push_back(fmt::format("{}", value));
       }
-      text += csv_line(cells);
+      table.rows.push_back(std::move(cells));
     }
   }
-  return text;
+  return table;
 }
 
-std::string resources_csv(const SystemMachine& machine, const TrainingResult& result) {
+NamedTable resources_table(const SystemMachine& machine, const TrainingResult& result) {
   const system::Fabric fabric(machine.params);
-  std::string text = csv_line({"resource", "bytes", "busy_ns"});
+  NamedTable table{"resources", {"resource", "bytes", "busy_ns"}, {}};
   for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
     if (result.run.bytes[i] == 0) continue;
-    text += csv_line({fabric.resources()[i].name, fmt::format("{}", result.run.bytes[i]),
-                      fmt::format("{}", result.run.busy_ns[i])});
+    table.rows.push_back({fabric.resources()[i].name, fmt::format("{}", result.run.bytes[i]),
+                          fmt::format("{}", result.run.busy_ns[i])});
   }
-  return text;
+  return table;
 }
 
-/// The bars of the chips of one replica. Of segments run many times in a row the first two and the
-/// last are shown; `gaps` are the stretches left out.
-struct Bars {
-  std::vector<PipelineBar> bars;
-  struct Gap {
-    Cycle from = 0;
-    Cycle to = 0;
-    std::uint64_t times = 0;
-    std::string name;
-  };
-  std::vector<Gap> gaps;
-};
-
-void add_segment(const system::SegmentResult& segment, Cycle at, std::size_t chips, Bars& all) {
-  std::vector<Cycle> began(chips);
-  for (const Event& event : segment.events) {
-    if (event.unit >= chips || event.kind >= 2 * kUses) continue;
-    if (event.kind % 2 == 0) {
-      began[event.unit] = event.cycle;
-    } else {
-      all.bars.push_back({event.unit, static_cast<Use>(event.kind / 2), at + began[event.unit],
-                          at + event.cycle + 1});
-    }
-  }
-}
-
-Bars bars_of(const TrainingParams& training, const TrainingResult& result) {
-  Bars all;
-  Cycle at = 0;
-  for (const system::Repeat& repeat : result.program.order) {
-    const system::SegmentResult& segment = result.run.segments[repeat.segment];
-    const std::uint64_t shown = std::min<std::uint64_t>(repeat.times, 2);
-    for (std::uint64_t i = 0; i < shown; ++i) {
-      add_segment(segment, at + i * segment.ns, shown_chips(training), all);
-    }
-    const Cycle end = at + repeat.times * segment.ns;
-    if (repeat.times > shown) {
-      const bool last = repeat.times > shown + 1;
-      add_segment(segment, end - segment.ns, shown_chips(training), all);
-      if (last) {
-        all.gaps.push_back({at + shown * segment.ns, end - segment.ns, repeat.times - shown - 1,
-                            result.program.segments[repeat.segment].name});
-      }
-    }
-    at = end;
+std::vector<Coloured> coloured_uses() {
+  constexpr std::array<const char*, kUses> kColours = {
+      "#1f77b4", "#9ecae1", "#08519c", "#6a51a3", "#74c476", "#e6550d", "#fdae6b",
+      "#d62728", "#8c564b", "#7f7f7f", "#bdbdbd", "#e0e0e0", "#f5f5f5"};
+  std::vector<Coloured> all;
+  for (std::size_t i = 0; i < kUses; ++i) {
+    all.emplace_back(use_name(static_cast<Use>(i)), kColours.at(i));
   }
   return all;
 }
 
-std::string timeline_of(const TrainingParams& training, const TrainingResult& result) {
-  const Bars all = bars_of(training, result);
-  std::vector<std::string> tracks;
-  for (std::size_t chip = 0; chip < shown_chips(training); ++chip) {
-    tracks.push_back(fmt::format("chip {}", chip));
+/// What carries words between chips, in the lanes of a picture.
+struct CarrierLane {
+  const char* name;
+  Use use;  // whose colour it has
+  std::vector<system::ResourceKind> kinds;
+};
+
+const std::vector<CarrierLane>& carrier_lanes() {
+  using system::ResourceKind;
+  static const std::vector<CarrierLane> lanes = {
+      {"links",
+       Use::links,
+       {ResourceKind::pair, ResourceKind::cross, ResourceKind::up, ResourceKind::down}},
+      {"gateways", Use::all_reduce, {ResourceKind::gateway}},
+      {"streaming memory", Use::streaming, {ResourceKind::ddr}},
+      {"host", Use::host, {ResourceKind::host}}};
+  return lanes;
+}
+
+/// Chips of one replica, which stands for all, and what is carried in the system.
+class SpanMaker {
+ public:
+  SpanMaker(const system::Fabric& fabric, std::size_t chips) : fabric_(fabric), chips_(chips) {
+    for (const CarrierLane& lane : carrier_lanes()) {
+      for (const system::ResourceKind kind : lane.kinds) {
+        lane_of_[static_cast<std::size_t>(kind)] = &lane - carrier_lanes().data();
+      }
+    }
   }
-  std::vector<TimelineBar> bars;
-  for (const PipelineBar& bar : all.bars) {
-    bars.push_back({use_name(bar.use), bar.chip, bar.from, bar.to});
+
+  /// A run of a segment that begins `at`.
+  void add(const system::SegmentResult& segment, Cycle at, std::vector<SystemBar>& bars) const {
+    std::vector<Cycle> began(chips_);
+    std::vector<Busy> lanes(carrier_lanes().size());
+    for (const Event& event : segment.events) {
+      if (event.unit >= fabric_.chips()) {
+        const auto kind = fabric_.resources()[event.unit - fabric_.chips()].kind;
+        const std::ptrdiff_t lane = lane_of_.at(static_cast<std::size_t>(kind));
+        if (lane >= 0) carry(event, at, static_cast<std::size_t>(lane), lanes, bars);
+      } else if (event.unit < chips_ && event.kind < 2 * kUses) {
+        const std::size_t use = event.kind / 2;
+        if (event.kind % 2 == 0) {
+          began[event.unit] = event.cycle;
+          continue;
+        }
+        bars.push_back({use_name(static_cast<Use>(use)), event.unit, use, at + began[event.unit],
+                        at + event.cycle + 1});
+      }
+    }
   }
-  for (const Bars::Gap& gap : all.gaps) {
+
+ private:
+  /// A lane while events are read: how many carry, since when, and where its last bar is.
+  struct Busy {
+    unsigned carrying = 0;
+    Cycle first = 0;
+    std::optional<std::size_t> bar = {};
+  };
+
+  /// A lane is busy as long as anything of it carries.
+  void carry(const Event& event, Cycle at, std::size_t lane, std::vector<Busy>& lanes,
+             std::vector<SystemBar>& bars) const {
+    Busy& busy = lanes[lane];
+    if (event.kind == system::kCarryFirst) {
+      if (busy.carrying++ == 0) busy.first = event.cycle;
+      return;
+    }
+    if (--busy.carrying > 0) return;
+    const Cycle end = at + event.cycle + 1;
+    if (busy.bar && bars[*busy.bar].to >= at + busy.first) {
+      bars[*busy.bar].to = end;
+      return;
+    }
+    const CarrierLane& of = carrier_lanes()[lane];
+    busy.bar = bars.size();
     bars.push_back(
-        {fmt::format("{} more: {}", gap.times, gap.name), shown_chips(training), gap.from, gap.to});
+        {of.name, chips_ + lane, static_cast<std::size_t>(of.use), at + busy.first, end});
   }
-  return timeline_json("first replica", tracks, bars);
+
+  const system::Fabric& fabric_;
+  std::size_t chips_;
+  std::array<std::ptrdiff_t, system::kResourceKinds> lane_of_ = {-1, -1, -1, -1, -1,
+                                                                 -1, -1, -1, -1};
+};
+
+/// Memory of the chips of a replica and of streaming memory, and what the system draws, from the
+/// entries of the program.
+std::vector<SystemCurve> curves_of(const TrainingParams& training, const TrainingResult& result) {
+  std::vector<SystemCurve> curves;
+  for (unsigned place = 0; place < training.pipeline; ++place) {
+    curves.push_back({fmt::format("memory of place {}", place), "MB", {}});
+  }
+  curves.push_back({"streaming memory of a replica", "MB", {}});
+  curves.push_back({"power of the system", "W", {}});
+  const auto memory = memory_over(result.program, training.pipeline);
+  const auto mb = [](const system::MemoryUse& use) {
+    return static_cast<double>(use.total()) * 1e-6;
+  };
+  Cycle at = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    for (unsigned place = 0; place < training.pipeline; ++place) {
+      curves[place].values.emplace_back(at, mb(memory[i].chips[place]));
+    }
+    curves[training.pipeline].values.emplace_back(at, mb(memory[i].streaming));
+    curves.back().values.emplace_back(at, result.watts[i]);
+    const system::Repeat& repeat = result.program.order[i];
+    at += repeat.times * result.run.segments[repeat.segment].ns;
+  }
+  return curves;
+}
+
+/// Of segments run many times in a row the first two and the last are in the timeline; the figure
+/// has the first two alone, one after the other, and not the host's.
+SystemSpans spans_of(const SystemMachine& machine, const TrainingParams& training,
+                     const TrainingResult& result) {
+  SystemSpans spans{"first replica", "chips of a replica; of equal steps the first two"};
+  spans.kinds = coloured_uses();
+  spans.curves = curves_of(training, result);
+  const std::size_t chips = std::size_t{training.pipeline} * training.tensor;
+  for (std::size_t chip = 0; chip < chips; ++chip) {
+    spans.tracks.push_back(fmt::format("chip {}", chip));
+  }
+  for (const CarrierLane& lane : carrier_lanes()) spans.tracks.emplace_back(lane.name);
+  const system::Fabric fabric(machine.params);
+  const SpanMaker maker(fabric, chips);
+  Cycle at = 0;
+  Cycle drawn = 0;
+  for (const system::Repeat& repeat : result.program.order) {
+    const system::SegmentResult& segment = result.run.segments[repeat.segment];
+    const std::string& name = result.program.segments[repeat.segment].name;
+    const std::uint64_t shown = std::min<std::uint64_t>(repeat.times, 2);
+    for (std::uint64_t i = 0; i < shown; ++i) {
+      maker.add(segment, at + i * segment.ns, spans.bars);
+      if (name == "host") continue;
+      maker.add(segment, drawn, spans.drawn);
+      drawn += segment.ns;
+    }
+    const Cycle end = at + repeat.times * segment.ns;
+    if (repeat.times > shown) maker.add(segment, end - segment.ns, spans.bars);
+    if (repeat.times > shown + 1) {
+      const std::string left_out = fmt::format("{} more: {}", repeat.times - shown - 1, name);
+      spans.bars.push_back(
+          {left_out, spans.tracks.size(), 0, at + shown * segment.ns, end - segment.ns});
+    }
+    at = end;
+  }
+  return spans;
+}
+
+bool is_trace(const TrainingParams& training) {
+  return training.rows.value().rfind(kRowsOfFile, 0) == 0;
+}
+
+std::string heading_of(const SystemMachine& machine, const TrainingParams& training,
+                       const std::string& name) {
+  const std::string text = fmt::format(
+      "{} ({} chips {} in {} machines), {}: {}\n\n", machine.name, machine.params.chips(),
+      machine.params.chip.value(), machine.params.machines.value(), name,
+      is_trace(training) ? "the rows of a trace" : "one weight update");
+  if (!training.rows.value().empty()) {
+    return text + fmt::format("{} on {} chips, {} times",
+                              is_trace(training) ? "each row" : training.rows.value(),
+                              training.replicas.value(), training.accumulation.value());
+  }
+  return text + fmt::format("{} on t x p x r = {} x {} x {} chips, micro-batch {}, accumulation {}",
+                            training.model.value(), training.tensor.value(),
+                            training.pipeline.value(), training.replicas.value(),
+                            training.micro_batch.value(), training.accumulation.value());
+}
+
+/// Rows have no tokens, and those of a trace no sequences.
+std::vector<SystemMetric> metrics_of(const SystemMachine& machine, const TrainingParams& training,
+                                     const TrainingResult& result,
+                                     const std::optional<TrustErrors>& errors) {
+  const double seconds = result.seconds();
+  const bool rows = !training.rows.value().empty();
+  StepCounts counts = counts_of(training, seconds, result.flop);
+  counts.machines = machine.params.machines;
+  if (rows) counts.tokens = 0;
+  if (is_trace(training)) counts.sequences = 0;
+  std::vector<SystemMetric> own;
+  if (!rows) {
+    const auto bytes = static_cast<double>(result.memory.streaming.bytes);
+    own.push_back({"streaming_memory", bytes, "B per machine"});
+  }
+  if (training.pattern_every > 0) {
+    const double patterns = seconds_of(result.program, result.run, "pattern update");
+    own.push_back({"pattern_update", patterns * training.pattern_every, "s"});
+    own.push_back({"pattern_update_share", patterns / seconds, "of step_time"});
+  }
+  std::vector<SystemMetric> metrics = step_metrics(counts, result.energy, own);
+  if (errors) {
+    metrics.insert(metrics.begin() + 1, {{"step_time_low", seconds / (1 + errors->p95), "s"},
+                                         {"step_time_high", seconds / (1 + errors->p5), "s"}});
+  }
+  return metrics;
 }
 
 }  // namespace
 
-std::vector<PipelineBar> pipeline_bars(const TrainingParams& training,
-                                       const TrainingResult& result) {
-  Bars all;
-  Cycle at = 0;
-  for (const system::Repeat& repeat : result.program.order) {
-    const system::SegmentResult& segment = result.run.segments[repeat.segment];
-    if (result.program.segments[repeat.segment].name == "host") continue;
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(repeat.times, 2); ++i) {
-      add_segment(segment, at, shown_chips(training), all);
-      at += segment.ns;
-    }
+SystemRecord record_of(const SystemMachine& machine, const TrainingParams& training,
+                       const TrainingResult& result, const SystemWishes& wishes) {
+  const std::optional<TrustErrors> errors = errors_of(machine, training);
+  SystemRecord record;
+  record.title = fmt::format("{}, {}", machine.name, training.model.value());
+  record.heading = heading_of(machine, training, wishes.name);
+  record.trust = trust_text(errors);
+  record.metrics = metrics_of(machine, training, result, errors);
+  record.uses = coloured_uses();
+  for (const system::TimeStack& chip : result.run.chips) {
+    record.ns.emplace_back(chip.begin(), chip.end());
   }
-  return std::move(all.bars);
-}
-
-std::vector<NamedTable> system_tables(const SystemMachine& machine, const TrainingParams& training,
-                                      const TrainingResult& result) {
-  return {metrics_table("metrics", system_metrics(machine, training, result)), time_stack(result),
-          memory_table("memory", memory_places(result))};
-}
-
-std::vector<std::pair<std::string, std::string>> system_files(const SystemMachine& machine,
-                                                              const TrainingParams& training,
-                                                              const TrainingResult& result) {
-  std::vector<std::pair<std::string, std::string>> files = {
-      {"stages.csv", stages_csv(result)},
-      {"resources.csv", resources_csv(machine, result)},
-      {"timeline.json", timeline_of(training, result)}};
-  for (const NamedTable& table : system_tables(machine, training, result)) {
-    files.emplace_back(table.name + ".csv", csv_of(table));
-  }
-  return files;
+  record.drawn_chips = std::size_t{training.pipeline} * training.tensor;
+  record.memory = result.memory.chips;
+  record.energy = result.energy;
+  record.standing = {{"hosts (hosts_w)", machine.params.hosts_w},
+                     {"machines beside their chips (machine_w)", machine.params.machine_w}};
+  const char* const stages = "Stages of the pipeline, for one micro-batch";
+  record.tables = {{training.rows.value().empty() ? stages : "", stages_table(result)},
+                   {"", resources_table(machine, result)}};
+  if (wishes.drawn) record.spans = spans_of(machine, training, result);
+  if (wishes.viewed) record.series = training_series(training, result);
+  record.series_ns = result.run.ns;
+  record.scaling = {machine.name,
+                    training.chips(),
+                    result.seconds(),
+                    training.global_batch(),
+                    result.energy.total().nominal,
+                    errors,
+                    training.replicas.value_text(),
+                    training.accumulation.value_text()};
+  record.idle = idle_parts(machine.params, result.run.bytes, wishes.settings);
+  return record;
 }
 
 }  // namespace lacuna

@@ -84,7 +84,6 @@ std::optional<OpRecord> ChipTimes::kept(const std::string& key) {
   if (cache_ == nullptr) return std::nullopt;
   const std::optional<std::string> text = cache_->find(kKind, key);
   if (!text) return std::nullopt;
-  ++from_cache_;
   return std::move(decode_record(*text).ops.at(0));
 }
 

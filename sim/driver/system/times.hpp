@@ -40,7 +40,6 @@ class ChipTimes {
   OpResult seen(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
   std::size_t simulated() const { return simulated_; }
-  std::size_t from_cache() const { return from_cache_; }
 
  private:
   OpRecord simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace,
@@ -62,7 +61,6 @@ class ChipTimes {
   std::uint64_t units_ = 0;
   double density_ = 1;
   std::size_t simulated_ = 0;
-  std::size_t from_cache_ = 0;
 };
 
 }  // namespace lacuna

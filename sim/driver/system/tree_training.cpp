@@ -9,7 +9,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/machines/system/store_system.hpp"
-#include "sim/report/tables/text_table.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 
@@ -98,7 +97,7 @@ WorkloadTrace rows_on_tree(const TreeJob& job, MaskStore& masks) {
 }
 
 /// What a chip takes for them. Rows of an optimizer are the store's.
-WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, double& flop) {
+WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace) {
   WaferWork work;
   work.clock_ghz = std::stod(job.system.parameters().find("clock")->value_text());
   for (const LayerOp& op : trace.ops) {
@@ -112,7 +111,7 @@ WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace, double& f
       row.edge_bytes = cost.edge_bytes * op.repeat;
       row.joules = {cost.joules.low * op.repeat, cost.joules.nominal * op.repeat,
                     cost.joules.high * op.repeat};
-      if (!system::is_done_again(op)) flop += static_cast<double>(cost.flop * op.repeat);
+      if (!system::is_done_again(op)) work.flop += static_cast<double>(cost.flop * op.repeat);
       work.units = std::max(work.units, job.times.units());
     }
     work.rows.push_back(row);
@@ -148,53 +147,15 @@ void refuse_layout_on_tree(const TrainingParams& training, const std::string& sy
   });
 }
 
-TreeTraining train_on_tree(const TreeJob& job) {
-  const StoreSystem& system = *as_store_system(job.system);
-  check_tree(job.training, system.name(), system.own().chips());
+WaferSystemRun train_on_tree(const TreeJob& job) {
+  check_tree(job.training, job.system.name(), as_store_system(job.system)->own().chips());
   MaskStore masks(job.seed);
   const WorkloadTrace trace = rows_on_tree(job, masks);
   std::vector<double> densities;
   for (const LayerOp& op : trace.ops) densities.push_back(system::kept_share(op, trace));
   check_wafer_accounts(job.system, trace, densities);
-  TreeTraining trained;
-  const WaferWork work = work_on_chip(job, trace, trained.flop);
-  trained.flop *= system.own().chips();
-  trained.run = run_wafer_system(job.system, trace, work, job.execution, job.pricing);
-  return trained;
-}
-
-std::vector<SystemMetric> tree_metrics(const TrainingParams& training,
-                                       const TreeTraining& trained) {
-  const WaferSystemRun& run = trained.run;
-  const double seconds = run.seconds_per_step();
-  std::vector<SystemMetric> metrics = wafer_system_metrics(run);
-  const std::vector<SystemMetric> rates =
-      rate_metrics(training, {seconds, static_cast<double>(run.params.chips()), trained.flop});
-  metrics.insert(metrics.begin() + 2, rates.begin(), rates.end());
-  metrics.push_back(
-      energy_per_sequence(training, run.energy.total().nominal / run.params.steps.value()));
-  for (SystemMetric& each : whole_training(training, seconds)) metrics.push_back(std::move(each));
-  return metrics;
-}
-
-ScalingRow tree_scaling_row(const Machine& machine, const TrainingParams& training,
-                            const TreeTraining& trained) {
-  ScalingRow row = scaling_row(machine.name(), trained.run);
-  row.each = training.global_batch();
-  row.replicas = training.replicas.value_text();
-  row.accumulation = training.accumulation.value_text();
-  return row;
-}
-
-std::string tree_text(const Machine& machine, const std::string& name,
-                      const TrainingParams& training, const TreeTraining& trained) {
-  std::string text = fmt::format(
-      "{} ({}), {}: one weight update\n\n{} on {} chips, {} sequences of {} tokens on each\n\n",
-      machine.name(), machine.extent(), name, training.model.value(), training.replicas.value(),
-      training.micro_batch.value(), training.tokens.value());
-  return text + quantities_text(tree_metrics(training, trained)) +
-         "step_time: not validated here: no training of such a system is\n" + "\n" +
-         wafer_system_text(trained.run, false);
+  const WaferWork work = work_on_chip(job, trace);
+  return run_wafer_system(job.system, trace, work, job.execution, job.pricing);
 }
 
 }  // namespace lacuna

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "sim/driver/system/job.hpp"
-#include "sim/driver/system/tables.hpp"
-#include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/driver/system/wafer_run.hpp"
 
 namespace lacuna {
 
@@ -29,25 +25,8 @@ system::TrainingParams spread_over_tree(const system::TrainingParams& training, 
 /// RequestError names the first word whose value is not what it is without being said.
 void refuse_layout_on_tree(const system::TrainingParams& training, const std::string& system);
 
-struct TreeTraining {
-  WaferSystemRun run;
-  double flop = 0;  // useful, of all chips in a step, without what is done again
-};
-
 /// Simulates each distinct row on a chip, or takes it from the cache, and the passes on the system.
 /// OutOfMemoryError, before anything is simulated, if the store or a chip has no room.
-TreeTraining train_on_tree(const TreeJob& job);
-
-/// What it came to: that of all trainings (report.hpp), then that of all such systems.
-std::vector<SystemMetric> tree_metrics(const system::TrainingParams& training,
-                                       const TreeTraining& trained);
-
-/// Its row among systems on which the same batch is trained.
-ScalingRow tree_scaling_row(const Machine& machine, const system::TrainingParams& training,
-                            const TreeTraining& trained);
-
-/// What it came to as text.
-std::string tree_text(const Machine& machine, const std::string& name,
-                      const system::TrainingParams& training, const TreeTraining& trained);
+WaferSystemRun train_on_tree(const TreeJob& job);
 
 }  // namespace lacuna

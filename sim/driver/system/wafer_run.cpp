@@ -19,6 +19,10 @@
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
+
+using system::Held;
+using system::MemoryAccount;
+
 namespace {
 
 /// Weights that an operation streams in, or whose gradients it makes: of all repeats, with the
@@ -105,9 +109,8 @@ bool streams_weights(const LayerOp& op) {
 /// What the store has to hold for one step's rows: every weight once, however often it is streamed
 /// and by whichever layers.
 /// `densities` has one for each row, of the mask it has.
-system::StoreAccount account_of(const system::WaferSystemParams& params,
-                                const WorkloadTrace& workload,
-                                const std::vector<double>& densities) {
+void hold_in_store(const system::WaferSystemParams& params, const WorkloadTrace& workload,
+                   const std::vector<double>& densities, std::vector<system::Holding>& entries) {
   std::uint64_t forward = 0;
   std::uint64_t backward = 0;
   std::uint64_t updated = 0;
@@ -130,35 +133,62 @@ system::StoreAccount account_of(const system::WaferSystemParams& params,
           bytes_of_weights(params, op, kept_weights(op, densities[i]));
     }
   }
-  return system::store_account(params, std::max({forward, backward, updated}) + others.weights,
-                               made + others.gradients, trained + others.elements);
+  const auto hold = [&](Held what, std::uint64_t bytes) {
+    take(entries, 0, what, bytes, system::Holding::Space::streaming);
+  };
+  hold(Held::weights, std::max({forward, backward, updated}) + others.weights);
+  hold(Held::gradients, made + others.gradients);
+  hold(Held::state, (trained + others.elements) * params.memoryx.state_bytes);
 }
 
 /// What a wafer has to hold of one step's rows: weights that stay, what the backward pass needs of
 /// the forward pass, and the most that is there beside it. Streamed weights and gradients of
-/// weights pass through. OutOfMemoryError with the bytes of each if that is more than it has.
-WaferAccount account_of_chip(const StoreSystem& system, const WorkloadTrace& workload,
-                             const std::vector<double>& densities) {
-  WaferAccount account;
+/// weights pass through.
+void hold_on_chip(const WorkloadTrace& workload, const std::vector<double>& densities,
+                  std::vector<system::Holding>& entries) {
   for (std::size_t i = 0; i < workload.ops.size(); ++i) {
     const LayerOp& op = workload.ops[i];
     const bool weights = (op.op == "gemm" || op.op == "spmm") && !streams_weights(op);
     if (!weights || op.phase != Phase::fwd || system::is_done_again(op)) continue;
-    account.weights += kept_weights(op, densities[i]) / op.repeat * bytes_of(op.dtype);
+    take(entries, 0, Held::weights,
+         kept_weights(op, densities[i]) / op.repeat * bytes_of(op.dtype));
   }
   const system::LiveBytes live = system::live_bytes(workload.ops);
-  account.activations = live.kept;
-  account.working = std::max(live.forward, live.backward) - live.kept;
-  account.capacity = system.chip_bytes();
-  if (account.total() > account.capacity) {
+  take(entries, 0, Held::activations, live.kept);
+  take(entries, 0, Held::working, std::max(live.forward, live.backward) - live.kept);
+}
+
+/// The store and a wafer at their fullest; OutOfMemoryError with the bytes of each part if one of
+/// them has too little.
+std::vector<MemoryAccount> accounts_of(const StoreSystem& system, const WorkloadTrace& workload,
+                                       const std::vector<double>& densities) {
+  const system::WaferSystemParams& params = system.own();
+  system::Program step;
+  step.segments.resize(1);
+  step.order.resize(1);
+  hold_in_store(params, workload, densities, step.segments[0].memory);
+  hold_on_chip(workload, densities, step.segments[0].memory);
+  const system::ProgramMemory most = memory_of(step, 1);
+  const auto capacity =
+      static_cast<std::uint64_t>(std::llround(params.memoryx.capacity_tb.value() * 1e12));
+  const MemoryAccount store{0, 0, most.streaming, capacity, "store"};
+  const MemoryAccount wafer{0, 0, most.chips[0][0], system.chip_bytes(), "wafer"};
+  if (!store.fits()) {
+    throw OutOfMemoryError(fmt::format(
+        "the store of weights needs {} B and has {} B (memoryx.capacity_tb): weights {}, "
+        "gradients {}, state {}",
+        store.use.total(), capacity, store.use.of(Held::weights), store.use.of(Held::gradients),
+        store.use.of(Held::state)));
+  }
+  if (!wafer.fits()) {
     throw OutOfMemoryError(fmt::format(
         "each wafer of {} needs {} B and has {} B (chip.mem.kib of each core): weights {}, kept "
         "for the backward pass {}, at work {}; fewer sequences at once need less, and "
         "activations = recomputed (trace make --recompute) keeps less",
-        system.name(), account.total(), account.capacity, account.weights, account.activations,
-        account.working));
+        system.name(), wafer.use.total(), wafer.capacity, wafer.use.of(Held::weights),
+        wafer.use.of(Held::activations), wafer.use.of(Held::working)));
   }
-  return account;
+  return {store, wafer};
 }
 
 std::vector<double> densities_of(const WaferWork& work) {
@@ -167,41 +197,34 @@ std::vector<double> densities_of(const WaferWork& work) {
   return densities;
 }
 
+/// Of a step: what rows of an optimizer take, the store takes.
 EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine,
                         const WorkloadTrace& workload, const WaferWork& work,
                         const Pricing& pricing) {
-  EnergyAccount energy;
-  const double times = static_cast<double>(run.params.chips()) * run.params.steps;
+  const system::WaferSystemParams& params = run.params;
+  const double steps = params.steps.value();
+  JouleRange operations;
   for (std::size_t i = 0; i < work.rows.size(); ++i) {
-    if (workload.ops[i].op == "optim") continue;
-    energy.range.low += work.rows[i].joules.low * times;
-    energy.range.nominal += work.rows[i].joules.nominal * times;
-    energy.range.high += work.rows[i].joules.high * times;
+    if (workload.ops[i].op != "optim") operations.add(work.rows[i].joules, params.chips());
   }
-  energy.work = {"work", "operations on wafers", energy.range};
   if (work.units == 0) {
     throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
   }
-  std::vector<std::uint64_t> waits;
+  const JouleRange waiting = idle_watts(machine, pricing, work.units, work.clock_ghz);
+  system::DrawnBeside beside;
   for (const system::WaferTimes& wafer : run.result.wafers) {
-    waits.push_back(run.result.ns - wafer[0]);
+    beside.idle.add(waiting, static_cast<double>(run.result.ns - wafer[0]) * 1e-9 / steps);
   }
-  const JouleRange waiting =
-      joules_of_waiting(waits, idle_watts(machine, pricing, work.units, work.clock_ghz));
   std::uint64_t carried = 0;
   for (const std::uint64_t bytes : run.result.down_bytes) carried += bytes;
   for (const std::uint64_t bytes : run.result.up_bytes) carried += bytes;
-  const double seconds = static_cast<double>(run.result.ns) * 1e-9;
-  const system::WaferSystemParams& params = run.params;
-  energy.beside = {
-      {"waiting", "wafers that wait", waiting},
-      {"store", "traffic of the store",
-       without_range(8e-12 * static_cast<double>(run.result.store_bytes) * params.memory_pj_bit)},
-      {"tree", "links of the tree",
-       without_range(8e-12 * static_cast<double>(carried) * params.link_pj_bit)},
-      {"standing", "standing power beside wafers",
-       without_range(params.standing_watts() * seconds)}};
-  return energy;
+  const auto price = [&](std::uint64_t bytes, double pj_bit) {
+    return 8e-12 * static_cast<double>(bytes) * pj_bit / steps;
+  };
+  beside.links = price(carried, params.link_pj_bit);
+  beside.streaming = price(run.result.store_bytes, params.memory_pj_bit);
+  beside.machines = params.standing_watts() * run.seconds_per_step();
+  return energy_account(operations, beside);
 }
 
 std::uint64_t nanoseconds(const OpResult& result) {
@@ -335,9 +358,7 @@ void add_passes(WaferSystemRun& run, const WorkloadTrace& workload, const WaferW
 
 void check_wafer_accounts(const Machine& system, const WorkloadTrace& workload,
                           const std::vector<double>& densities) {
-  const StoreSystem& store = *as_store_system(system);
-  account_of(store.own(), workload, densities);
-  account_of_chip(store, workload, densities);
+  accounts_of(*as_store_system(system), workload, densities);
 }
 
 WaferWork work_of(const RunRecord& record) {
@@ -352,6 +373,7 @@ WaferWork work_of(const RunRecord& record) {
     row.density = op.row.density.value_or(1);
     row.edge_bytes = edge_bytes(result);
     if (op.row.energy_j) row.joules = *op.row.energy_j;
+    work.flop += static_cast<double>(op.row.useful_flop.value_or(0));
     work.rows.push_back(row);
     if (work.units != 0 || result.cycles == 0) continue;
     work.units = result.units;
@@ -367,8 +389,8 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
   WaferSystemRun run;
   run.params = system.own();
   run.edge = system.edge();
-  run.store = account_of(run.params, workload, densities_of(work));
-  run.wafer = account_of_chip(system, workload, densities_of(work));
+  run.memory = accounts_of(system, workload, densities_of(work));
+  run.flop = work.flop * run.params.chips();
   add_passes(run, workload, work);
   run.result = system::run_wafer_system(run.params, run.edge, run.passes, execution);
   run.energy = energy_of(run, machine, workload, work, pricing);
@@ -405,9 +427,7 @@ void complete_total(const Machine& machine, const WorkloadTrace& workload, const
   }
   add_rates(total);
   if (total.utilisation) *total.utilisation *= before / seconds;
-  JouleRange joules;
-  joules.add(run.energy.total(), 1.0 / run.params.steps);
-  add_energy(total, joules);
+  add_energy(total, run.energy.total());
   if (total.silicon_mm2) add_silicon(total, *total.silicon_mm2 * static_cast<double>(chips));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/system/ledger.hpp"
 #include "models/system/wafer_system.hpp"
 #include "sim/driver/run/pricing.hpp"
 #include "sim/driver/system/energy.hpp"
@@ -12,16 +13,6 @@
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
-
-/// Bytes of one wafer at its fullest. What streams in, and gradients that go up, are not there.
-struct WaferAccount {
-  std::uint64_t weights = 0;      // that stay
-  std::uint64_t activations = 0;  // that the backward pass needs
-  std::uint64_t working = 0;      // the most that is there beside them
-  std::uint64_t capacity = 0;
-
-  std::uint64_t total() const { return weights + activations + working; }
-};
 
 /// What a row took on a wafer, all its repeats together.
 struct WaferRow {
@@ -36,6 +27,7 @@ struct WaferWork {
   std::vector<WaferRow> rows;
   std::uint64_t units = 0;  // of a row that a wafer ran; 0: none did
   double clock_ghz = 0;
+  double flop = 0;  // useful, without what is done again
 };
 
 /// The same of a run; UnsupportedError if a row was not simulated.
@@ -52,9 +44,9 @@ struct WaferSystemRun {
   std::vector<system::WaferPass> passes;  // in the order of the trace, those of all steps
   std::vector<PassKind> kinds;            // of each
   system::WaferSystemResult result;
-  system::StoreAccount store;
-  WaferAccount wafer;
-  EnergyAccount energy;  // of all steps
+  std::vector<system::MemoryAccount> memory;  // of the store, and of a wafer
+  EnergyAccount energy;                       // of a step
+  double flop = 0;                            // useful, of all wafers in a step
 
   double seconds_per_step() const {
     return static_cast<double>(result.ns) * 1e-9 / params.steps.value();

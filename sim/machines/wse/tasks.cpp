@@ -129,7 +129,9 @@ Prepared TaskOperation::collective() const {
   what.columns = ranks / what.rows;
   require_rectangle(what.columns, what.rows);
   what.element = element_of(op_);
-  const std::uint64_t elements = std::uint64_t{op_.m} * std::max(op_.n, 1U);
+  // of a pattern the kept numbers move, as all know their places
+  const std::uint64_t elements =
+      mask_ == nullptr ? std::uint64_t{op_.m} * std::max(op_.n, 1U) : mask_->nnz();
   require_memory(fmt::format("a vector of {} elements", elements),
                  elements * wse::source_bytes(what.element));
   what.elements = static_cast<std::uint32_t>(elements);

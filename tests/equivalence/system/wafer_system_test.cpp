@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/system/wafer_system.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/mix.hpp"
+#include "tests/support/system/wafer_layers.hpp"
 
 namespace lacuna::system {
 namespace {

@@ -151,7 +151,8 @@ WaferSystemRun two_wafers() {
   does(1, WaferUse::weights, 0, 2);
   does(1, WaferUse::work, 3, 10);
   does(1, WaferUse::idle, 11, 14);
-  run.wafer.weights = 7;
+  run.memory.resize(1);
+  run.memory[0].use.bytes[0] = 7;
   return run;
 }
 

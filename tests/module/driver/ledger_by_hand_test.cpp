@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "models/system/ledger.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/machine_table.hpp"
@@ -87,6 +89,13 @@ constexpr double kMemory = 8 * 20e-12;  // and of streaming memory
 
 void expect_joules(double value, double by_hand) { EXPECT_NEAR(value, by_hand, 1e-12 * by_hand); }
 
+double part_of(const EnergyAccount& account, const std::string& key) {
+  for (const SystemEnergyPart& part : account.beside) {
+    if (part.key == key) return part.joules.nominal;
+  }
+  return -1;
+}
+
 // Four stages of a layer, 10 micro-batches. A chip has 2 blocks: 4 MB of weights, as many of
 // gradients, 16 MB of state; the first keeps 7 inputs, the last one, and a layer that goes
 // backward has the input of its second block beside them. Work: 4 chips, 10 times 2 + 2
@@ -154,7 +163,8 @@ TEST(LedgerByHand, DecodingOnTwoChips) {
 }
 
 // 64 x 64 weights in halves, 8192 B, come from the store over its link and one of each of four
-// wafers, which hold a vector of 64 x 8 halves before and after. A wafer works for 1 J.
+// wafers, which hold 64 x 8 halves that they make; what no row makes is not theirs. A wafer works
+// for 1 J.
 TEST(LedgerByHand, AStoreWithFourWafers) {
   const std::vector<std::string> none;
   const auto machines = make_machines(standard_machines(), {"cs2x4"}, none);
@@ -174,13 +184,13 @@ TEST(LedgerByHand, AStoreWithFourWafers) {
   work.rows[0].joules = {1, 1, 1};
   const Pricing pricing(config_folder());
   const WaferSystemRun run = run_wafer_system(*machines[0], workload, work, {}, pricing);
-  EXPECT_EQ(run.store.total(), 8192U);
-  ASSERT_EQ(run.energy.beside.size(), 4U);
+  EXPECT_EQ(run.memory.at(0).use.total(), 8192U);
+  EXPECT_EQ(run.memory.at(1).use.total(), 2U * 64 * 8);
   EXPECT_EQ(run.energy.work.joules.nominal, 4);
-  expect_joules(run.energy.beside[1].joules.nominal, 8192 * kMemory);
-  expect_joules(run.energy.beside[2].joules.nominal, 5 * 8192 * kLink);
+  expect_joules(part_of(run.energy, "streaming"), 8192 * kMemory);
+  expect_joules(part_of(run.energy, "links"), 5 * 8192 * kLink);
   const double waits = 4.0 * (static_cast<double>(run.result.ns) - 1000) * 1e-9;
-  expect_joules(run.energy.beside[0].joules.nominal,
+  expect_joules(part_of(run.energy, "idle"),
                 waits * idle_watts(*machines[0], pricing, 100, 1).nominal);
 }
 

@@ -114,12 +114,13 @@ TEST_F(ModelOnChips, EnginesAgree) {
   EXPECT_EQ(on_pod(words + "clocked").out, event.out);
 }
 
-// What is refused by counts alone names a bound: a hundredth more is refused too. What is refused
-// when rows are known names what fits.
+// Whether it is refused by counts alone or when rows are known, the number that is named runs, and
+// one more is refused.
 TEST_F(ModelOnChips, WhatDoesNotFitIsRefusedWithTheNearestThatDoes) {
   const std::string words =
       "--set inference.tensor=1 --set inference.pipeline=4 --decode --context ";
-  const auto named = [&](int positions, const std::string& before) {
+  const std::string before = "the nearest that fits: ";
+  const auto named = [&](int positions) {
     const Ran refused = on_pod(words + std::to_string(positions));
     EXPECT_EQ(refused.status, 1);
     EXPECT_THAT(refused.err, AllOf(HasSubstr("the fullest tile needs"), HasSubstr(" B and has "),
@@ -127,12 +128,10 @@ TEST_F(ModelOnChips, WhatDoesNotFitIsRefusedWithTheNearestThatDoes) {
     const std::size_t at = refused.err.find(before);
     return at == std::string::npos ? 0 : std::stoi(refused.err.substr(at + before.size()));
   };
-  const int bound = named(200000, "no more than ");
-  EXPECT_GT(bound, 1000);
-  EXPECT_EQ(on_pod(words + std::to_string(bound + bound / 100)).status, 1);
-  const int nearest = named(26000, "the nearest that fits: ");
+  const int nearest = named(200000);
   EXPECT_GT(nearest, 1000);
-  EXPECT_LT(nearest, bound);
+  EXPECT_EQ(named(26000), nearest);
+  EXPECT_EQ(named(nearest + 1), nearest);
   const Ran fits = on_pod(words + std::to_string(nearest));
   EXPECT_EQ(fits.status, 0) << fits.err;
   // each chip has a layer, whose positions take keys and values of 4 x 32 features: 512 bytes or 64

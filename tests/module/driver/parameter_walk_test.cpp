@@ -14,7 +14,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
-#include "sim/driver/system/wafer_system_report.hpp"
+#include "sim/driver/system/store_record.hpp"
 #include "sim/driver/validate/inference.hpp"
 #include "sim/driver/validate/probes.hpp"
 #include "tests/support/driver/real_program.hpp"
@@ -118,8 +118,8 @@ std::string system_of(const Case& what, const std::vector<std::string>& settings
     const Pricing pricing(config_folder());
     const WaferSystemRun run =
         run_wafer_system(*point.machine, point.workload, work_of(record), {}, pricing);
-    for (const auto& [name, content] : wafer_system_files(run, wafer_system_metrics(run)))
-      text += content;
+    const SystemRecord made = record_of(*point.machine, point.workload.name, run, {});
+    for (const auto& [name, content] : files_of(made)) text += content;
   });
   return text;
 }

@@ -57,11 +57,14 @@ TEST(StoreRecord, ALinkCarriesWhatTheWaferTakesIn) {
 
 // The store has values in their type, and 2 B for the place of each kept one.
 TEST(StoreRecord, TheStoreHoldsTheFormOfTheWeights) {
-  EXPECT_EQ(run_on("cs2x4", rows("a,gemm,fwd,x,128,128,16,fp32,dense,,,\n")).store.weights,
+  EXPECT_EQ(run_on("cs2x4", rows("a,gemm,fwd,x,128,128,16,fp32,dense,,,\n"))
+                .memory.at(0)
+                .use.of(system::Held::weights),
             4U * 128 * 128);
-  EXPECT_EQ(
-      run_on("cs2x4", rows("a,gemm,fwd,x,128,128,16,fp16,unstructured,0.5,,\n")).store.weights,
-      (2U + 2) * 128 * 64);
+  EXPECT_EQ(run_on("cs2x4", rows("a,gemm,fwd,x,128,128,16,fp16,unstructured,0.5,,\n"))
+                .memory.at(0)
+                .use.of(system::Held::weights),
+            (2U + 2) * 128 * 64);
 }
 
 // A tenth of 128 x 128 halves: 1638 of them go up and come down.
@@ -98,7 +101,24 @@ TEST(StoreRecord, WaitsForSumsAreCalledSo) {
   EXPECT_GT(run.result.wafers[0][sums], run.result.ns / 2);
 }
 
-// Slow links: half of the weights take less, and a comparison of patterns is none of systems.
+// Over links of 0.05 GB/s a step takes the time of its bytes: 131,072 B of 256 x 256 dense halves
+// and 4 B for the end of each of 256 rows in each of 16 columns of cores are 147,456; a tenth are
+// 6,553 of 4 B, its place with it, 42,596 with the ends. Half of the weights are as many bytes as
+// all of them, so that 1.000 is right there.
+TEST(StoreRecord, OverSlowLinksTimeIsThatOfTheBytes) {
+  const auto seconds = [](const std::string& pattern) {
+    const auto numbers = numbers_of(
+        {"run", "--machine", "cs2x4", "--gemm", "256x256x16", "--pattern", pattern, "--set",
+         "chip.wafer.columns=16", "--set", "chip.wafer.rows=8", "--set", "swarmx.link_gbps=0.05"});
+    return numbers.at(0).values.at("time_s").value_or(0);
+  };
+  const double dense = seconds("dense");
+  EXPECT_NEAR(dense, 147'456 / 0.05e9, 0.01 * dense);
+  EXPECT_NEAR(seconds("unstructured:0.5"), dense, 0.001 * dense);
+  EXPECT_NEAR(seconds("unstructured:0.1"), 42'596 / 0.05e9, 0.01 * seconds("unstructured:0.1"));
+}
+
+// A comparison of patterns of one system is none of systems.
 TEST(StoreRecord, ThePatternsOfOneSystemHaveTheSpeedUpOfTheirSteps) {
   const Ran ran = run_real(
       "compare --quiet --machine cs2x4 --set swarmx.link_gbps=0.5 --set chip.wafer.columns=16 "

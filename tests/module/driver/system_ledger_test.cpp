@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "models/system/collectives.hpp"
 #include "sim/driver/system/report.hpp"
 #include "tests/support/agreement/training.hpp"
+#include "tests/support/system/collective_bytes.hpp"
 
 namespace lacuna::test {
 namespace {

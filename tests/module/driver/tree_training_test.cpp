@@ -86,15 +86,16 @@ TEST(TreeTraining, IsTheTraceThatTraceMakeMakesOfTheModel) {
 
 // The head multiplies with the table of tokens, which is there once: 30,522 x 128 numbers, with
 // 512 positions, 2 types and a norm 3,972,864; a layer of 4 x 128^2 + 2 x 128 x 512 and 1,664 of
-// biases and norms; 33,280 of the head beside it: 4,204,416, each and its gradient 2 bytes. The
-// store updates the table once, when both of its gradients are there.
+// biases and norms; 33,280 of the head beside it (two of 128^2 + 128, a norm): 4,204,416, each
+// and its gradient 2 bytes, two moments 8. The store updates the table once, when both of its
+// gradients are there.
 TEST(TreeTraining, HoldsATableThatTheHeadSharesOnce) {
   const ProgramBench bench;
   const Ran ran = run_real("run --system-config " + tiny(bench) + " --no-cache --out " +
                            bench.path("out") + kWafers);
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(bench.read("out/memory.csv"),
-              HasSubstr("0,store,8408832,8408832,33635328,0,0,50452992,"));
+              HasSubstr("0,store,8408832,8408832,33635328,0,0,0,0,0,50452992,"));
 }
 
 // The figures have what the tables have: a bar of the first wafer for each pass and one from its

@@ -26,8 +26,8 @@ TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
       "--gemm 64x64x64 --pattern unstructured:0.5 --out " +
       bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
-  // half of 64 x 64 weights are 2,048 halves with 2 B of place each, 8,192 B; the wafer's edge
-  // takes in 10,240 (io_bytes of the row), which the link has to carry
+  // half of 64 x 64 weights are 2,048; each is a wavelet of 4 B, value and index, and another ends
+  // each of 64 rows in each of 8 columns of cores: 4 x (2,048 + 64 x 8) B come in at the edge
   EXPECT_THAT(file_text(bench.path("out") + "/passes.csv"), HasSubstr(",10240,0,"));
   EXPECT_THAT(file_text(bench.path("out") + "/time_stack.csv"), HasSubstr("\n1,work,"));
   for (const std::string figure : {"pipeline", "time_stack", "memory"}) {
@@ -47,7 +47,7 @@ TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* const words :
        {"\"passes\": [", "\"down_bytes\": 10240", "\"updated_ns\": null",
-        "\"quantity\": \"energy_store\"", "\"memory\": [", "\"capacity\": 4000000000000"}) {
+        "\"quantity\": \"energy_streaming\"", "\"memory\": [", "\"capacity\": 4000000000000"}) {
     EXPECT_THAT(ran.out, HasSubstr(words));
   }
 }
@@ -81,7 +81,8 @@ TEST(WaferSystemRun, OperandsMoveBetweenLayoutsAsOnOneWafer) {
 }
 
 // 128 of 256 weights are kept, each 2 bytes and 2 of its place in the store, 2 of its gradient, and
-// 8 of its state; 16 numbers of a bias 4, 4 and 8. The edge of the wafer takes in 768 B for them.
+// 8 of its state; 16 numbers of a bias 4, 4 and 8. At the edge a wavelet of 4 B comes in for each
+// kept weight and for the end of each of 16 rows in each of 4 columns: 4 x (128 + 64) = 768 B.
 // The store updates both: the wafer has no pass for the weights' update. It keeps the 16 x 8
 // results of FP16, and has as many gradients beside them, in 16 cores of 48 KiB less 8 of code.
 TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
@@ -107,10 +108,10 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
   EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
   EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
   EXPECT_THAT(file_text(bench.path("out") + "/memory.csv"),
-              HasSubstr("phase,chip,weights,gradients,state,activations,working,total,capacity\n"
-                        "0,store,576,320,1152,0,0,2048,4000000000000\n"
-                        "0,wafer,0,0,0,256,256,512,655360\n"));
-  EXPECT_NEAR(quantities(bench.path("out") + "/metrics.csv").at("energy_work"),
+              HasSubstr("phase,chip,weights,gradients,state,activations,working,code,buffers,cache,"
+                        "total,capacity\n0,store,576,320,1152,0,0,0,0,0,2048,4000000000000\n"
+                        "0,wafer,0,0,0,256,256,0,0,0,512,655360\n"));
+  EXPECT_NEAR(quantities(bench.path("out") + "/metrics.csv").at("energy_chips"),
               joules_without(bench.path("out") + "/summary.csv", "optim"), 1e-12);
 }
 
@@ -137,7 +138,7 @@ TEST(WaferSystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
   const Ran ran = run_real(line + " --set machine_w=1000 --set steps=3");
   EXPECT_EQ(ran.status, 0) << ran.err;
   const auto values = quantities(bench.path("out") + "/metrics.csv");
-  EXPECT_DOUBLE_EQ(values.at("energy_standing"), 2110 * values.at("step_time"));
+  EXPECT_DOUBLE_EQ(values.at("energy_machines"), 2110 * values.at("step_time"));
   EXPECT_DOUBLE_EQ(values.at("energy"), parts_of(values));
   EXPECT_LT(values.at("energy_low"), values.at("energy"));
   EXPECT_DOUBLE_EQ(values.at("power") * values.at("step_time"), values.at("energy"));
@@ -157,12 +158,12 @@ TEST(WaferSystemRun, AWaferThatWaitsDrawsItsIdlePower) {
   }
   const auto base = quantities(bench.path("out") + "5/metrics.csv");
   const auto slow = quantities(bench.path("out") + "500/metrics.csv");
-  const double watts = (slow.at("energy_waiting") - base.at("energy_waiting")) /
+  const double watts = (slow.at("energy_idle") - base.at("energy_idle")) /
                        (2 * (slow.at("step_time") - base.at("step_time")));
   const auto ns = uses(bench.path("out") + "5/time_stack.csv");
   const double waits = ns.at("weights") + ns.at("gradients") + ns.at("idle");
   EXPECT_GT(watts, 0);
-  EXPECT_NEAR(base.at("energy_waiting"), watts * waits * 1e-9, 1e-6 * base.at("energy_waiting"));
+  EXPECT_NEAR(base.at("energy_idle"), watts * waits * 1e-9, 1e-6 * base.at("energy_idle"));
 }
 
 TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {

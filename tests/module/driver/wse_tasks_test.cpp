@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "models/sparsity/mask.hpp"
+#include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
+#include "workloads/trace/options.hpp"
 
 namespace lacuna {
 namespace {
@@ -67,6 +70,16 @@ TEST(WaferTasks, MoreRanksThanAreCountedAreRefused) {
   EXPECT_THAT(refusal<UnsupportedError>(chain(8, 1, "4294967297"), {}),
               HasSubstr("ranks = 4294967297"));
   EXPECT_EQ(refusal<UnsupportedError>(chain(8, 1, "8"), {}), "");
+}
+
+// Of a vector with a pattern the kept numbers move: an eighth of 512 are 64.
+TEST(WaferTasks, AVectorOfAPatternTakesAsLongAsWhatItKeeps) {
+  WseParams params;
+  params.set("wafer.columns", "8", "test");
+  const Mask mask = generate_mask(parse_pattern("unstructured:0.125"), 512, 1, 1);
+  ASSERT_EQ(mask.nnz(), 64U);
+  EXPECT_EQ(run_tasks(params, chain(512, 1, "8"), &mask, 1, Execution()).cycles,
+            run_tasks(params, chain(64, 1, "8"), nullptr, 1, Execution()).cycles);
 }
 
 TEST(WaferTasks, ABatchIsRefusedWhereItWouldBeIgnored) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/system/wafer_system.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "tests/support/system/wafer_layers.hpp"
 
 namespace lacuna::system {
 namespace {
@@ -221,25 +220,6 @@ TEST(WaferSystem, APassOfManyBytesHasLargerChunksInsteadOfMore) {
   const auto passes = training_passes(params, {layer(1'000'000, 10)}, 1);
   EXPECT_EQ(passes[0].chunk_bytes, 262'144U);  // 4 MB in 16
   EXPECT_EQ(passes[0].down_chunks(), 16U);
-}
-
-// 10^9 weights: 4 bytes of value and place, 4 of gradient, 8 of two moments.
-TEST(WaferSystem, TheStoreHoldsWeightsGradientsAndStateOrSaysWhatDoesNotFit) {
-  WaferSystemParams params;
-  params.memoryx.capacity_tb = 0.016;
-  const StoreAccount account = store_account(params, 4'000'000'000, 4'000'000'000, 1'000'000'000);
-  EXPECT_EQ(account.weights, 4'000'000'000U);
-  EXPECT_EQ(account.gradients, 4'000'000'000U);
-  EXPECT_EQ(account.state, 8'000'000'000U);
-  EXPECT_EQ(store_account(params, 16'000'000'000, 0, 0).total(), 16'000'000'000U);
-  try {
-    store_account(params, 4'000'000'000, 4'000'000'004, 1'000'000'001);
-    ADD_FAILURE() << "fits";
-  } catch (const OutOfMemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find("needs 16000000012 B and has 16000000000 B"),
-              std::string::npos)
-        << error.what();
-  }
 }
 
 // Down: 8,192 bytes read. Up: 4,096 written. Update of 1,024 weights: 4 + 4 + 8 read of each, 4 + 8

@@ -9,6 +9,7 @@
 #include "models/system/fabric.hpp"
 #include "models/system/simulation.hpp"
 #include "sim/base/error.hpp"
+#include "tests/support/system/collective_bytes.hpp"
 #include "tests/support/system/random_segment.hpp"
 
 namespace lacuna {

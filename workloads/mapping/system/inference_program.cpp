@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/system/inference_program.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -14,14 +15,16 @@ namespace {
 /// one.
 class PassBuilder {
  public:
-  PassBuilder(const SystemParams& params, const InferencePass& pass)
-      : params_(params), pass_(pass) {}
+  /// Without `moves` the program has what the tiles hold, and nothing that takes time.
+  PassBuilder(const SystemParams& params, const InferencePass& pass, bool moves = true)
+      : params_(params), pass_(pass), moves_(moves) {}
 
   Program one_by_one() {
     Program program;
     program.used = pass_.chips();
     const std::size_t last = pass_.stages.size() - 1;
     program.add(made("embedding", [&](Segment& to) { embed(to); }));
+    hold(program.order.back().before);
     for (std::size_t stage = 0; stage <= last; ++stage) {
       add_layers(stage, program);
       if (stage == last) break;
@@ -66,7 +69,7 @@ class PassBuilder {
   Segment empty(std::string name) const {
     Segment segment;
     segment.name = std::move(name);
-    segment.chips.resize(params_.chips());
+    if (moves_) segment.chips.resize(params_.chips());
     if (pass_.alone) segment.synced = pass_.chips();
     return segment;
   }
@@ -86,24 +89,64 @@ class PassBuilder {
     return chips;
   }
 
+  /// What lies on the fullest tile of each stage all the time: of what streams the layers that are
+  /// there at once.
+  void hold(std::vector<Holding>& to) const {
+    for (std::size_t stage = 0; stage < pass_.stages.size(); ++stage) {
+      TileBytes sum;
+      TileBytes most;  // of a layer
+      for (const LayerRun& run : pass_.stages[stage]) {
+        const TileBytes& tile = pass_.kinds[run.kind].tile;
+        sum.weights += run.count * tile.weights;
+        sum.cache += run.count * tile.cache;
+        most.weights = std::max(most.weights, tile.weights);
+        most.cache = std::max(most.cache, tile.cache);
+        most.values = std::max(most.values, tile.values);
+      }
+      if (pass_.streamed_weights > 0) sum.weights = pass_.streamed_weights * most.weights;
+      if (pass_.streamed_cache > 0) sum.cache = pass_.streamed_cache * most.cache;
+      const auto add_end = [&](bool here, const TileBytes& tile) {
+        if (!here) return;
+        sum.weights += tile.weights;
+        most.values = std::max(most.values, tile.values);
+      };
+      add_end(stage == 0, pass_.embedding_tile);
+      add_end(stage + 1 == pass_.stages.size(), pass_.head_tile);
+      const auto place = static_cast<std::uint32_t>(stage);
+      take(to, place, Held::weights, sum.weights);
+      take(to, place, Held::cache, sum.cache);
+      take(to, place, Held::activations, most.values);
+      take(to, place, Held::code, pass_.code_bytes);
+      take(to, place, Held::buffers, pass_.buffer_bytes);
+    }
+  }
+
+  /// What rows at work need beside that.
+  static void work_in(Segment& to, std::size_t stage, const TileBytes& tile) {
+    take(to.memory, static_cast<std::uint32_t>(stage), Held::working, tile.working);
+    give(to.memory, static_cast<std::uint32_t>(stage), Held::working, tile.working);
+  }
+
   void work(Segment& to, std::size_t stage, const ChipCost& cost) const {
+    if (!moves_) return;
     add_work(to, chips_of(stage), Use::forward, cost, pass_.clock_ghz);
   }
 
   void together(Segment& to, std::size_t stage, Collective kind, std::uint64_t bytes) const {
-    if (pass_.tensor < 2 || bytes == 0) return;
+    if (!moves_ || pass_.tensor < 2 || bytes == 0) return;
     add_collective(params_, {kind, {chips_of(stage)}, bytes, Use::links, 0}, to);
   }
 
   void stream(Segment& to, std::size_t stage, Way way, std::uint64_t bytes,
               std::size_t lane) const {
-    if (bytes == 0) return;
+    if (!moves_ || bytes == 0) return;
     for (const std::uint32_t chip : chips_of(stage)) {
       to.transfer_and_wait({chip, chip, bytes, way}, Use::streaming, lane);
     }
   }
 
   void embed(Segment& to) const {
+    work_in(to, 0, pass_.embedding_tile);
     work(to, 0, pass_.embedding);
     together(to, 0, Collective::all_reduce, pass_.hidden_bytes);
   }
@@ -123,6 +166,7 @@ class PassBuilder {
 
   void layer(Segment& to, std::size_t stage, std::size_t kind, std::size_t next) const {
     const SharedLayer& layer = pass_.kinds[kind];
+    work_in(to, stage, layer.tile);
     if (!pass_.in_background) {
       stream(to, stage, Way::load, layer.load_bytes, kMain);
     } else if (next != kNone) {
@@ -133,7 +177,7 @@ class PassBuilder {
     work(to, stage, layer.ffn);
     together(to, stage, Collective::all_reduce, pass_.hidden_bytes);
     stream(to, stage, Way::store, layer.store_bytes, pass_.in_background ? kBackground : kMain);
-    if (!pass_.in_background) return;
+    if (!pass_.in_background || !moves_) return;
     for (const std::uint32_t chip : chips_of(stage)) to.await_background(chip, Use::streaming);
   }
 
@@ -159,6 +203,7 @@ class PassBuilder {
 
   void choose(Segment& to) const {
     const std::size_t last = pass_.stages.size() - 1;
+    work_in(to, last, pass_.head_tile);
     work(to, last, pass_.head);
     together(to, last, Collective::all_gather, pass_.tensor * pass_.choice_bytes);
   }
@@ -169,7 +214,7 @@ class PassBuilder {
   /// From each chip of a stage to its like; both have to be there.
   void send(Segment& to, std::size_t from, std::size_t into, std::uint64_t bytes,
             Receives& receives) const {
-    if (bytes == 0) return;
+    if (!moves_ || bytes == 0) return;
     const Chips sources = chips_of(from);
     const Chips targets = chips_of(into);
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -190,12 +235,17 @@ class PassBuilder {
 
   const SystemParams& params_;
   const InferencePass& pass_;
+  bool moves_;
 };
 
 }  // namespace
 
 Program pass_program(const SystemParams& params, const InferencePass& pass) {
   return PassBuilder(params, pass).one_by_one();
+}
+
+Program pass_entries(const InferencePass& pass) {
+  return PassBuilder({}, pass, false).one_by_one();
 }
 
 Program turn_program(const SystemParams& params, const InferencePass& pass) {

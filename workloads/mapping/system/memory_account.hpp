@@ -9,16 +9,6 @@
 
 namespace lacuna::system {
 
-/// Bytes of one chip in one phase, at its fullest: in the passes, or while weights are updated.
-struct MemoryAccount {
-  std::size_t phase = 0;
-  unsigned chip = 0;  // of a replica
-  MemoryUse use;
-  std::uint64_t capacity = 0;
-
-  bool fits() const { return use.total() <= capacity; }
-};
-
 /// Bytes of the streaming memory of a machine.
 struct StreamingAccount {
   std::uint64_t bytes = 0;

@@ -68,11 +68,6 @@ class ProgramBuilder {
   Segment segment(std::string name) const;
   void add(Segment segment, std::uint64_t times = 1, std::uint64_t every = 1);
 
-  /// Memory of a place that is taken and given back in a segment, or before the next one.
-  static void take(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
-                   Holding::Space space = Holding::Space::chip);
-  static void give(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
-                   Holding::Space space = Holding::Space::chip);
   void begin_memory();
   void begin_pass(const Pass& pass, const std::vector<Stream>& streams);
   void end_pass(const Pass& pass, const std::vector<Stream>& streams);

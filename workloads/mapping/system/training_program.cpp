@@ -44,16 +44,6 @@ void ProgramBuilder::add(Segment segment, std::uint64_t times, std::uint64_t eve
   pending_.clear();
 }
 
-void ProgramBuilder::take(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
-                          Holding::Space space) {
-  if (bytes != 0) to.push_back({place, what, static_cast<std::int64_t>(bytes), space});
-}
-
-void ProgramBuilder::give(std::vector<Holding>& to, unsigned place, Held what, std::uint64_t bytes,
-                          Holding::Space space) {
-  if (bytes != 0) to.push_back({place, what, -static_cast<std::int64_t>(bytes), space});
-}
-
 /// What is there between weight updates. A tied table is once in streaming memory.
 void ProgramBuilder::begin_memory() {
   for (const Stages& stages : step_.phases) {

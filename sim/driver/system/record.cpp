@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/system/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "sim/report/json_view.hpp"
+#include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+
+using system::kHeld;
+using system::MemoryAccount;
+
+StepCounts counts_of(const system::TrainingParams& training, double seconds, double flop) {
+  StepCounts counts;
+  counts.seconds = seconds;
+  counts.chips = static_cast<double>(training.chips());
+  counts.flop = flop;
+  counts.sequences = training.global_batch();
+  counts.tokens = static_cast<double>(training.tokens) * counts.sequences / training.packing;
+  counts.steps = training.train_steps;
+  return counts;
+}
+
+std::vector<SystemMetric> step_metrics(const StepCounts& counts, const EnergyAccount& energy,
+                                       const std::vector<SystemMetric>& own) {
+  const JouleRange joules = energy.total();
+  std::vector<SystemMetric> metrics;
+  const auto add = [&](const char* name, double value, const char* unit, bool is_there = true) {
+    if (is_there) metrics.push_back({name, value, unit});
+  };
+  const double tflops = counts.flop / counts.seconds * 1e-12;
+  const bool batch = counts.sequences > 0;
+  add("step_time", counts.seconds, "s");
+  add("chips", counts.chips, "");
+  add("global_batch", counts.sequences, "sequences", batch);
+  add("sequences_per_s", counts.sequences / counts.seconds, "1/s", batch);
+  add("tokens_per_s", counts.tokens / counts.seconds, "1/s", counts.tokens > 0);
+  add("tflops", tflops, "TFLOP/s");
+  add("tflops_per_chip", tflops / counts.chips, "TFLOP/s");
+  add("energy", joules.nominal, "J");
+  add("energy_low", joules.low, "J");
+  add("energy_high", joules.high, "J");
+  add("power", joules.nominal / counts.seconds, "W");
+  add("power_per_machine", joules.nominal / counts.seconds / counts.machines, "W");
+  add("energy_per_sequence", joules.nominal / counts.sequences, "J", batch);
+  metrics.insert(metrics.end(), own.begin(), own.end());
+  add("training_time", counts.steps * counts.seconds / 3600, "h", counts.steps > 0);
+  metrics.push_back({"energy_" + energy.work.key, energy.work.joules.nominal, "J"});
+  for (const SystemEnergyPart& part : energy.beside) {
+    metrics.push_back({"energy_" + part.key, part.joules.nominal, "J"});
+  }
+  return metrics;
+}
+
+namespace {
+
+using Align = TextTable::Align;
+
+/// The quantities but for parts of the energy, which have a table of their own.
+std::string quantities_text(const std::vector<SystemMetric>& metrics) {
+  TextTable table;
+  table.column("quantity", "", Align::left);
+  table.column("value", "");
+  table.column("unit", "", Align::left);
+  for (const SystemMetric& metric : metrics) {
+    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence";
+    if (!part) table.row({metric.name, four_digits(metric.value), metric.unit});
+  }
+  return table.text();
+}
+
+std::string stack_text(const SystemRecord& record) {
+  TextTable table;
+  table.column("where the time of the chips went", "", Align::left);
+  table.column("of all", "%");
+  table.column("a chip's mean", "ms");
+  double all = 0;
+  std::vector<double> sums(record.uses.size());
+  for (const std::vector<std::uint64_t>& chip : record.ns) {
+    for (std::size_t use = 0; use < sums.size(); ++use) {
+      sums[use] += static_cast<double>(chip[use]);
+      all += static_cast<double>(chip[use]);
+    }
+  }
+  for (std::size_t use = 0; use < sums.size(); ++use) {
+    if (sums[use] == 0) continue;
+    const double mean = sums[use] / static_cast<double>(record.ns.size());
+    table.row({record.uses[use].first, fmt::format("{:.2f}", 100 * sums[use] / all),
+               four_digits(mean * 1e-6)});
+  }
+  return table.text();
+}
+
+/// Columns whose names end like units have those.
+std::string text_of(const NamedTable& table) {
+  struct Form {
+    const char* ending;
+    const char* unit;
+    double scale;
+  };
+  constexpr std::array<Form, 3> kForms = {
+      {{"_bytes", "MB", 1e-6}, {"_ns", "us", 1e-3}, {"_cycles", "kcycles", 1e-3}}};
+  TextTable text;
+  std::vector<double> scales;
+  for (const std::string& column : table.columns) {
+    const auto form = std::find_if(kForms.begin(), kForms.end(), [&](const Form& each) {
+      const std::string ending = each.ending;
+      return column.size() > ending.size() &&
+             column.compare(column.size() - ending.size(), ending.size(), ending) == 0;
+    });
+    const bool has_unit = form != kForms.end();
+    scales.push_back(has_unit ? form->scale : 0);
+    text.column(has_unit ? column.substr(0, column.rfind('_')) : column, has_unit ? form->unit : "",
+                scales.size() == 1 ? Align::left : Align::right);
+  }
+  for (std::vector<std::string> cells : table.rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (scales[i] != 0 && !cells[i].empty()) {
+        cells[i] = four_digits(std::stod(cells[i]) * scales[i]);
+      }
+    }
+    text.row(std::move(cells));
+  }
+  return text.text();
+}
+
+std::string name_of(const MemoryAccount& account) {
+  return account.name.empty() ? fmt::format("{}", account.chip) : account.name;
+}
+
+std::string memory_text(const std::vector<MemoryAccount>& accounts) {
+  const auto mb = [](std::uint64_t bytes) {
+    return four_digits(static_cast<double>(bytes) * 1e-6);
+  };
+  TextTable table;
+  for (const char* const name : {"phase", "chip"}) table.column(name, "");
+  for (std::size_t i = 0; i < kHeld; ++i) {
+    table.column(held_name(static_cast<system::Held>(i)), "MB");
+  }
+  for (const char* const name : {"sum", "there is"}) table.column(name, "MB");
+  for (const MemoryAccount& account : accounts) {
+    std::vector<std::string> cells = {fmt::format("{}", account.phase), name_of(account)};
+    for (const std::uint64_t bytes : account.use.bytes)
+      cells.push_back(bytes == 0 ? "" : mb(bytes));
+    cells.insert(cells.end(), {mb(account.use.total()), mb(account.capacity)});
+    table.row(cells);
+  }
+  return "What the chips hold at their fullest\n\n" + table.text();
+}
+
+NamedTable metrics_table(const std::vector<SystemMetric>& metrics) {
+  NamedTable table{"metrics", {"quantity", "value", "unit"}, {}};
+  for (const SystemMetric& metric : metrics) {
+    table.rows.push_back({metric.name, fmt::format("{}", metric.value), metric.unit});
+  }
+  return table;
+}
+
+NamedTable time_stack_table(const SystemRecord& record) {
+  NamedTable table{"time_stack", {"chip", "use", "ns"}, {}};
+  for (std::size_t chip = 0; chip < record.ns.size(); ++chip) {
+    for (std::size_t use = 0; use < record.uses.size(); ++use) {
+      table.rows.push_back({fmt::format("{}", chip), record.uses[use].first,
+                            fmt::format("{}", record.ns[chip][use])});
+    }
+  }
+  return table;
+}
+
+NamedTable memory_table(const std::vector<MemoryAccount>& accounts) {
+  NamedTable table{"memory", {"phase", "chip"}, {}};
+  for (std::size_t i = 0; i < kHeld; ++i) {
+    table.columns.emplace_back(held_name(static_cast<system::Held>(i)));
+  }
+  table.columns.insert(table.columns.end(), {"total", "capacity"});
+  for (const MemoryAccount& account : accounts) {
+    std::vector<std::string> cells = {fmt::format("{}", account.phase), name_of(account)};
+    for (const std::uint64_t bytes : account.use.bytes) cells.push_back(fmt::format("{}", bytes));
+    cells.push_back(fmt::format("{}", account.use.total()));
+    cells.push_back(fmt::format("{}", account.capacity));
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+/// Chrome trace events: tracks by name, beyond those without a name, and counters.
+std::string timeline_json(const SystemSpans& spans) {
+  std::string text = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  std::string separator;
+  const auto add = [&](const std::string& event) {
+    text += separator + event;
+    separator = ",\n";
+  };
+  add(fmt::format(R"({{"name":"process_name","ph":"M","pid":0,"args":{{"name":"{}"}}}})",
+                  spans.of));
+  for (std::size_t track = 0; track < spans.tracks.size(); ++track) {
+    add(fmt::format(R"({{"name":"thread_name","ph":"M","pid":0,"tid":{},"args":{{"name":"{}"}}}})",
+                    track, spans.tracks[track]));
+  }
+  for (const SystemBar& bar : spans.bars) {
+    add(fmt::format(R"({{"name":"{}","ph":"X","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
+                    bar.name, bar.track, static_cast<double>(bar.from) * 1e-3,
+                    static_cast<double>(bar.to - bar.from) * 1e-3));
+  }
+  for (const SystemCurve& curve : spans.curves) {
+    for (const auto& [at, value] : curve.values) {
+      add(fmt::format(R"({{"name":"{}","ph":"C","pid":0,"ts":{:.3f},"args":{{"{}":{:.6g}}}}})",
+                      curve.name, static_cast<double>(at) * 1e-3, curve.unit, value));
+    }
+  }
+  return text + "\n]}\n";
+}
+
+}  // namespace
+
+std::string text_of(const SystemRecord& record) {
+  std::string text = record.heading + "\n\n" + quantities_text(record.metrics) + record.trust +
+                     "\n" + stack_text(record);
+  for (const TitledTable& each : record.tables) {
+    if (!each.title.empty()) text += fmt::format("\n{}\n\n{}", each.title, text_of(each.table));
+  }
+  if (!record.memory.empty()) text += "\n" + memory_text(record.memory);
+  return text + "\n" + energy_text("energy of a step", record.energy) +
+         not_counted(record.standing);
+}
+
+std::vector<NamedTable> tables_of(const SystemRecord& record) {
+  std::vector<NamedTable> tables;
+  for (const TitledTable& each : record.tables) tables.push_back(each.table);
+  tables.push_back(time_stack_table(record));
+  tables.push_back(metrics_table(record.metrics));
+  tables.push_back(memory_table(record.memory));
+  return tables;
+}
+
+std::vector<std::pair<std::string, std::string>> files_of(const SystemRecord& record) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const NamedTable& table : tables_of(record)) {
+    files.emplace_back(table.name + ".csv", csv_of(table));
+  }
+  files.emplace_back("timeline.json", timeline_json(record.spans));
+  return files;
+}
+
+std::string page_of(const SystemRecord& record, const std::string& title) {
+  ViewFacts facts;
+  facts.title = title;
+  facts.cycles = record.series_ns;
+  facts.clock_ghz = 1;
+  facts.units = record.scaling.chips;
+  facts.tick = "ns";
+  return pack(view_data(facts, record.series.value()));
+}
+
+std::string csv_of(const NamedTable& table) {
+  std::string text = csv_line(table.columns);
+  for (const std::vector<std::string>& row : table.rows) text += csv_line(row);
+  return text;
+}
+
+}  // namespace lacuna

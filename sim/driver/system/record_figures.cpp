@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/driver/system/record.hpp"
+#include "sim/report/figures/figure_check.hpp"
+#include "sim/report/figures/figure_python.hpp"
+#include "sim/report/figures/figure_stacked.hpp"
+#include "sim/report/figures/figure_style.hpp"
+
+namespace lacuna {
+
+namespace {
+
+double in_ms(Cycle ns) { return static_cast<double>(ns) * 1e-6; }
+
+/// What gnuplot does with the bars, and the words of the legend.
+std::string span_body(const SystemSpans& spans, const std::vector<Coloured>& present, Page& page) {
+  Cycle end = 0;
+  for (const SystemBar& bar : spans.drawn) end = std::max(end, bar.to);
+  std::string body = fmt::format(
+      "  unset grid\n  set xrange [0:{:.6f}]\n  set yrange [{}:-0.5]\n  set xlabel 'ms'\n"
+      "  set ytics (",
+      in_ms(end), static_cast<double>(spans.tracks.size()) - 0.5);
+  for (std::size_t track = 0; track < spans.tracks.size(); ++track) {
+    body += fmt::format("{}'{}' {}", track == 0 ? "" : ", ", spans.tracks[track], track);
+  }
+  body += ")\n  of(use) = ";
+  for (const auto& [kind, colour] : present) {
+    body += fmt::format("use eq '{}' ? {} : ", kind, colour_variable(colour));
+  }
+  body +=
+      "ink\n  number(c) = int('0x'.c[2:7])\n  plot 'pipeline.csv' "
+      "skip 1 using 3:1:3:4:($1-0.4):($1+0.4):(number(of(strcol(2)))) with "
+      "boxxyerror fillstyle solid 1.0 noborder linecolor rgb variable notitle";
+  for (const auto& [kind, colour] : present) {
+    page.legend.push_back(kind);
+    body += fmt::format(
+        ", \\\n       NaN with boxes fillstyle solid 1.0 noborder linecolor '{}' title '{}'",
+        colour, kind);
+  }
+  return body + "\n";
+}
+
+/// A row of bars for each track. Kinds without a bar are left out.
+Figure span_figure(const SystemRecord& record) {
+  const SystemSpans& spans = record.spans;
+  Page page;
+  page.name = "pipeline";
+  page.title = {record.title, spans.shown};
+  page.data_height = 0.13 * static_cast<double>(spans.tracks.size()) + 0.15;
+  page.left = spans.left;
+  page.right = 0.2;
+  std::string csv = "track,use,from_ms,to_ms\n";
+  std::vector<bool> has(spans.kinds.size());
+  for (const SystemBar& bar : spans.drawn) {
+    has[bar.kind] = true;
+    csv += fmt::format("{},{},{:.6f},{:.6f}\n", bar.track, spans.kinds[bar.kind].first,
+                       in_ms(bar.from), in_ms(bar.to));
+  }
+  std::vector<Coloured> present;
+  for (std::size_t kind = 0; kind < has.size(); ++kind) {
+    if (has[kind]) present.push_back(spans.kinds[kind]);
+  }
+  const std::string body = span_body(spans, present, page);
+  const PythonSpans python{"track", "use", "from_ms", "to_ms", "", "ms", spans.tracks, present};
+  return {page.name, csv, figure_script(page, body), python_of_spans(page, python)};
+}
+
+Figure time_figure(const SystemRecord& record) {
+  StackedFigure figure;
+  figure.name = "time_stack";
+  figure.title = {record.title, fmt::format("where the time of {} chips goes", record.drawn_chips)};
+  figure.x_label = "ms";
+  for (const auto& [use, colour] : record.uses) figure.parts.push_back({use, colour});
+  for (std::size_t chip = 0; chip < record.drawn_chips; ++chip) {
+    StackedBar bar;
+    bar.label = fmt::format("chip {}", chip);
+    for (const std::uint64_t each : record.ns[chip]) bar.values.push_back(in_ms(each));
+    figure.bars.push_back(std::move(bar));
+  }
+  std::vector<Figure> figures;
+  add_stacked(figure, figures);
+  return figures.front();
+}
+
+Figure memory_figure(const SystemRecord& record) {
+  constexpr std::array<const char*, system::kHeld> kColours = {
+      "#08519c", "#6baed6", "#6a51a3", "#74c476", "#fdae6b", "#7f7f7f", "#bdbdbd", "#d62728"};
+  StackedFigure figure;
+  figure.name = "memory";
+  figure.title = {record.title, "memory at its fullest"};
+  figure.x_label = "MB";
+  figure.note_label = "of what there is";
+  for (std::size_t i = 0; i < system::kHeld; ++i) {
+    figure.parts.push_back({held_name(static_cast<system::Held>(i)), kColours.at(i)});
+  }
+  const bool phases = !record.memory.empty() && record.memory.back().phase > 0;
+  for (const system::MemoryAccount& account : record.memory) {
+    StackedBar bar;
+    bar.label = account.name.empty() ? fmt::format("chip {}", account.chip) : account.name;
+    if (phases) bar.label = fmt::format("phase {} {}", account.phase, bar.label);
+    for (const std::uint64_t bytes : account.use.bytes) {
+      bar.values.push_back(static_cast<double>(bytes) * 1e-6);
+    }
+    bar.note = fmt::format("{:.0f} %", 100.0 * static_cast<double>(account.use.total()) /
+                                           static_cast<double>(account.capacity));
+    figure.bars.push_back(std::move(bar));
+  }
+  std::vector<Figure> figures;
+  add_stacked(figure, figures);
+  return figures.front();
+}
+
+}  // namespace
+
+std::vector<Figure> figures_of(const SystemRecord& record) {
+  std::vector<Figure> figures = {span_figure(record), time_figure(record)};
+  if (!record.memory.empty()) figures.push_back(memory_figure(record));
+  return figures;
+}
+
+}  // namespace lacuna

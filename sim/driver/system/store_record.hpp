@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "sim/driver/run/experiment.hpp"
+#include "sim/driver/system/record.hpp"
+#include "sim/driver/system/wafer_run.hpp"
+#include "sim/machines/machine.hpp"
+
+namespace lacuna {
+
+/// Before anything is simulated: OutOfMemoryError if the machine of `point` has such a store and it
+/// does not hold the weights, their gradients and the state of their optimizer, or a wafer does not
+/// hold what is kept for the backward pass.
+void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks);
+
+/// How systems scale of which each chip does its rows once, without its rows.
+Scaling scaling_of_shares(const std::string& workload);
+
+/// What a step of rows came to on wafers that share a store; of a model that is trained there with
+/// the words of its description.
+SystemRecord record_of(const Machine& machine, const std::string& workload,
+                       const WaferSystemRun& run, const SystemWishes& wishes,
+                       const system::TrainingParams* training = nullptr);
+
+}  // namespace lacuna

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <regex>
+#include <string>
+
+#include "tests/support/agreement/decoder.hpp"
+#include "tests/support/agreement/request.hpp"
+#include "tests/support/agreement/training.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using system::Held;
+using system::Way;
+
+// Entries of a pass add up to its time, its stack and its joules.
+TEST(SystemDecoders, TimeStackAndJoulesAreTheSumsOfTheEntries) {
+  for_each_draw([](Random& random) {
+    const PodPass pass = SmallDecoder(random).pass(64);
+    std::uint64_t ns = 0;
+    double joules = 0;
+    for (const system::Repeat& repeat : pass.program.order) {
+      ns += pass.run.segments[repeat.segment].ns * repeat.times;
+      joules +=
+          pass.program.segments[repeat.segment].joules.nominal * static_cast<double>(repeat.times);
+    }
+    EXPECT_EQ(ns, pass.run.ns);
+    const auto all = std::accumulate(pass.stack.begin(), pass.stack.end(), std::uint64_t{0});
+    EXPECT_EQ(all, pass.run.ns * pass.cut.chips());
+    for (const SystemEnergyPart& part : pass.energy.beside) joules += part.joules.nominal;
+    EXPECT_NEAR(pass.energy.total().nominal, joules, 1e-12 * joules);
+  });
+}
+
+// Whatever a layer streams to a chip has its place in the tiles of that chip.
+TEST(SystemDecoders, WhatComesIntoAChipHasAPlaceInItsMemory) {
+  for_each_draw([](Random& random) {
+    SmallDecoder decoder(random);
+    decoder.set("inference.weights=streaming").set("inference.cache=streaming");
+    if (random.bounded(2) == 0) decoder.set("inference.io_tiles=4");
+    const PodPass pass = decoder.pass(64);
+    const std::uint64_t chips = pass.cut.chips();
+    for (const system::Segment& segment : pass.program.segments) {
+      std::vector<std::uint64_t> comes(chips);
+      for (const system::Transfer& transfer : segment.transfers) {
+        if (transfer.way == Way::load) comes.at(transfer.to) += transfer.bytes;
+      }
+      for (std::uint64_t chip = 0; chip < chips; ++chip) {
+        const system::MemoryUse& tile = pass.memory.at(chip / pass.cut.tensor).use;
+        EXPECT_GE(48 * (tile.of(Held::weights) + tile.of(Held::cache)), comes[chip]);
+      }
+    }
+    EXPECT_GT(bytes_of(pass.program, Way::load), 0U);
+  });
+}
+
+// What is refused with a number of positions runs with that many, and with none more.
+TEST(SystemDecoders, TheAdviceOfARefusalRunsAndOneMoreDoesNot) {
+  std::uint64_t followed = 0;
+  for_each_draw([&](Random& random) {
+    SmallDecoder decoder(random);
+    decoder.set("chip.tile.memory.kib=" + std::to_string(100 + random.bounded(16)));
+    const std::string refused = decoder.refusal(40'000);
+    std::smatch found;
+    if (!std::regex_search(refused, found, std::regex("the nearest that fits: ([0-9]+) "))) return;
+    const auto most = static_cast<std::uint32_t>(std::stoul(found[1]));
+    EXPECT_EQ(decoder.refusal(most), "") << refused;
+    EXPECT_NE(decoder.refusal(most + 1), "") << refused;
+    ++followed;
+  });
+  EXPECT_GE(5 * followed, draws()) << "too few of them hold any position";
+}
+
+// By default fewer weights never give fewer tokens a second, of the mean of five seeds: zeros that
+// a row keeps as numbers are a layout of it. Two in a hundred are what a drawn mask explains.
+TEST(SystemDecoders, FewerWeightsNeverGiveFewerTokens) {
+  for_each_draw([](Random& random) {
+    const SmallDecoder decoder(random);
+    double before = 0;
+    for (const char* const density : {"1", "0.5", "0.25", "0.1", "0.05"}) {
+      const bool dense = std::string(density) == "1";
+      double sum = 0;
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        const std::string pattern = dense ? "dense" : std::string("block16:") + density;
+        sum += decoder.decode(64, pattern, seed).of("tokens_per_s");
+      }
+      EXPECT_GE(sum, 0.98 * before) << density;
+      before = sum;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lacuna::test
