@@ -29,7 +29,7 @@ ROOMS = {
 # (room, tokens, what will be deleted for them)
 LOANS = [
     ("sim/machines", 11_800, "the run classes of streams and gradients, and the spaces of layouts that a climb replaces"),
-    ("sim/driver", 13_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
+    ("sim/driver", 15_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 5_000, "the second program of each kind of figure: figure_python, figure_python_kinds"),
     ("models/wse", 4_000, "the engines that one core replaces"),
     ("models, rest", 1_200, "formulas of memory, traffic and energy of a step"),
