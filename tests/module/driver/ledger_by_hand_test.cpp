@@ -162,6 +162,24 @@ TEST(LedgerByHand, DecodingOnTwoChips) {
                 2 * 3 * (5 + 7) + bytes * kLink);
 }
 
+// A tile of a stage of three layers: 3 x 100 B of weights, 50 of the table and 60 of the head; 3 x
+// 40 of keys and values; 12 for the results that most wait for; 30 for the row that needs most, the
+// embedding's; 10 of code and buffers. Streamed weights are those of two layers.
+TEST(LedgerByHand, ATileThatDecodes) {
+  system::InferencePass pass;
+  pass.kinds.resize(1);
+  pass.kinds[0].tile = {100, 40, 8, 16};
+  pass.stages = {{{0, 3}}};
+  pass.embedding_tile = {50, 0, 4, 30};
+  pass.head_tile = {60, 0, 12, 10};
+  pass.code_bytes = 7;
+  pass.buffer_bytes = 3;
+  const auto held = [&] { return memory_of(pass_entries(pass), 1).chips.at(0).at(0).total(); };
+  EXPECT_EQ(held(), 300U + 50 + 60 + 120 + 12 + 30 + 10);
+  pass.streamed_weights = 2;
+  EXPECT_EQ(held(), 200U + 50 + 60 + 120 + 12 + 30 + 10);
+}
+
 // 64 x 64 weights in halves, 8192 B, come from the store over its link and one of each of four
 // wafers, which hold 64 x 8 halves that they make; what no row makes is not theirs. A wafer works
 // for 1 J.
