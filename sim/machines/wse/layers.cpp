@@ -341,9 +341,9 @@ OpResult TaskRun::finish(bool folded) {
   if (execution_.explain) result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
     wse::sort_events(result.events);
-    const auto& part = plan_.stages[0].parts[0];
-    into_.event_names(plan_.kernel ? part.rows : params_.wafer.rows.value(),
-                      plan_.kernel ? part.columns : params_.wafer.columns.value(), 0);
+    const wse::TaskProgram* const own = plan_.kernel ? plan_.stages[0].parts.data() : nullptr;
+    into_.event_names(own != nullptr ? own->rows : params_.wafer.rows.value(),
+                      own != nullptr ? own->columns : params_.wafer.columns.value(), 0);
   }
   if (execution_.values) {
     const wse::LayerComparison compared = plan_.compare(plan_.memory);
