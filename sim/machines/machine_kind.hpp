@@ -39,6 +39,9 @@ struct MachineKind {
 
   /// What may be why a run is not faster; at most eight.
   std::vector<DeclaredCause> (*causes)() = nullptr;
+
+  /// The same of language models, if it is something else; all of it is costs that add up.
+  std::vector<DeclaredCause> (*model_causes)() = nullptr;
 };
 
 MachineKind ipu_kind();

@@ -7,8 +7,7 @@
 #include <array>
 #include <cstdint>
 
-#include "sim/report/figures/figure_python.hpp"
-#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -81,9 +80,8 @@ std::vector<Traffic> traffic_of(const RunRecord& run) {
   return all;
 }
 
-std::string figure_csv(const std::vector<Traffic>& bars) {
-  std::string csv =
-      csv_line({"way", "phase", "place", "percent_of_peak", "bytes", "peak_bytes", "cycles"});
+std::string figure_rows(const std::vector<Traffic>& bars) {
+  std::string csv;
   for (std::size_t w = 0; w < kWays.size(); ++w) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const Traffic& bar = bars[i];
@@ -107,60 +105,24 @@ std::vector<std::string> labels_of(const std::vector<Traffic>& bars, double cycl
   return labels;
 }
 
-std::string replace_all(std::string text, const std::string& what, const std::string& with) {
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-
-std::string figure_body(const std::string& file, const std::vector<std::string>& labels,
-                        const std::vector<const Way*>& ways) {
-  std::string body = "  set xrange [0:100]\n  set xtics 25 format '%g %%'\n";
-  body += "  set xlabel 'Share of the bandwidth there is'\n";
-  body += fmt::format("  set yrange [{}:-0.6]\n  set ytics scale 0 (",
-                      static_cast<double>(labels.size()) - 0.4);
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const std::string mark = replace_all(labels[i], "%", "%%");  // gnuplot takes it for a format
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(mark), i);
-  }
-  body += ")\n";
-  for (const Way* const way : ways) {
-    body += way == ways.front() ? "  plot " : ", \\\n       ";
-    body += fmt::format(
-        "{3} skip 1 using (strcol(1) eq {0} ? $4 : NaN):3 with points linewidth 1.2 linecolor "
-        "'{1}' pointtype {2} pointsize 0.5*size title {0}",
-        quoted(way->name), way->colour, way->marker, quoted(file));
-  }
-  return body + "\n";
-}
-
-Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, std::string name) {
+Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, const std::string& name) {
   double cycles = 0;
   for (const OpRecord& op : run.ops) cycles += static_cast<double>(op.result.cycles);
   const std::vector<std::string> labels = labels_of(bars, cycles);
-  Page page;
-  page.name = std::move(name);
-  page.title = {run.pattern.empty()
-                    ? fmt::format("{}, {}", run.machine, run.workload)
-                    : fmt::format("{}, {}, {}", run.machine, run.workload, run.pattern),
-                "phases, and their shares of the cycles"};
-  page.data_height = 0.125 * static_cast<double>(bars.size()) + 0.1;
-  page.left = widest(labels) + 0.12;
-  page.right = 0.2;
-  std::vector<const Way*> ways;
-  std::vector<PythonSeries> series;
+  const std::vector<std::string> title = {
+      run.pattern.empty() ? fmt::format("{}, {}", run.machine, run.workload)
+                          : fmt::format("{}, {}, {}", run.machine, run.workload, run.pattern),
+      "phases, and their shares of the cycles"};
+  Chart chart = share_chart(name, title, labels);
+  chart.columns = {"way", "phase", "place", "percent_of_peak", "bytes", "peak_bytes", "cycles"};
   for (std::size_t w = 0; w < kWays.size(); ++w) {
     const bool there = std::any_of(bars.begin(), bars.end(),
                                    [&](const Traffic& bar) { return bar.possible.at(w) > 0; });
     if (!there) continue;
-    ways.push_back(&kWays.at(w));
-    page.legend.emplace_back(kWays.at(w).name);
-    series.push_back({kWays.at(w).name, {kWays.at(w).colour, kWays.at(w).marker}, false});
+    const Way& way = kWays.at(w);
+    chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
   }
-  return {page.name, figure_csv(bars),
-          figure_script(page, figure_body(page.name + ".csv", labels, ways)),
-          python_of_dots(page, {"Share of the bandwidth there is", labels}, series)};
+  return draw_chart(std::move(chart), figure_rows(bars));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <array>
 #include <cctype>
 #include <optional>
+#include <utility>
 
-#include "sim/report/figures/figure_python.hpp"
-#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -25,31 +25,28 @@ std::string cell(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
-/// A figure of one operation over its time, without its lines.
-struct OverTime {
-  Figure figure;
-  Page page;
-  double micros = 0;  // of a cycle
-};
-
-OverTime over_time(const char* name, const RunRecord& run, const OpRecord& op) {
+/// A chart of one operation over its time, without its lines; `micros` of a cycle.
+Chart over_time(const char* name, const RunRecord& run, const OpRecord& op, double micros) {
   std::string id = op.row.op_id;
   std::replace_if(
       id.begin(), id.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; },
       '_');
-  OverTime made;
-  made.figure.name = fmt::format("{}_run{}_{}", name, run.run, id);
-  made.micros = 1 / (op.result.clock_ghz * 1000);
-  made.page.name = made.figure.name;
-  made.page.title = {fmt::format("{}, {}, {}", run.machine, run.workload, op.row.op_id),
-                     fmt::format("intervals of {} cycles", op.power.front().to)};
-  made.page.left = 0.5;
-  return made;
+  Chart chart;
+  chart.page.name = fmt::format("{}_run{}_{}", name, run.run, id);
+  chart.page.title = {fmt::format("{}, {}, {}", run.machine, run.workload, op.row.op_id),
+                      fmt::format("intervals of {} cycles", op.power.front().to)};
+  chart.page.left = 0.5;
+  chart.columns = {"time_us"};
+  chart.x = {"Time (us)", false, 0, static_cast<double>(op.power.back().to) * micros};
+  return chart;
 }
 
-std::string time_axis(const OverTime& made, Cycle end) {
-  return fmt::format("  set xlabel 'Time (us)'\n  set xrange [0:{:.6g}]\n",
-                     static_cast<double>(end) * made.micros);
+double micros_of(const OpRecord& op) { return 1 / (op.result.clock_ghz * 1000); }
+
+ChartLayer over_time(const char* column, const char* label, const char* colour) {
+  ChartLayer layer{Mark::line, {}, "time_us", column, {colour}, label};
+  layer.weight = 1;
+  return layer;
 }
 
 }  // namespace
@@ -136,76 +133,59 @@ std::string intervals_csv(const std::vector<RunRecord>& records) {
 }
 
 Figure power_figure(const RunRecord& run, const OpRecord& op) {
-  OverTime made = over_time("power", run, op);
-  Figure& figure = made.figure;
-  figure.csv = csv_line({"time_us", "low", "nominal", "high"});
+  const double micros = micros_of(op);
+  Chart chart = over_time("power", run, op, micros);
+  chart.columns = {"time_us", "low", "nominal", "high"};
+  std::string rows;
   double most = 0;
   for (const PowerInterval& each : op.power) {
     most = std::max(most, each.watts.high);
     for (const Cycle cycle : {each.from, each.to}) {  // a step, drawn as its two ends
-      figure.csv +=
-          csv_line({fmt::format("{}", static_cast<double>(cycle) * made.micros),
-                    fmt::format("{}", each.watts.low), fmt::format("{}", each.watts.nominal),
-                    fmt::format("{}", each.watts.high)});
+      rows += csv_line({fmt::format("{}", static_cast<double>(cycle) * micros),
+                        fmt::format("{}", each.watts.low), fmt::format("{}", each.watts.nominal),
+                        fmt::format("{}", each.watts.high)});
     }
   }
-  made.page.legend = {"all prices low to all high", "nominal"};
-  std::string body = time_axis(made, op.power.back().to) + "  set ylabel 'Power (W)'\n";
-  body += fmt::format("  set yrange [0:{:.6g}]\n", most > 0 ? most * 1.05 : 1);
-  body += fmt::format(
-      "  plot {0} skip 1 using 1:2:4 with filledcurves fillstyle solid 1.0 noborder linecolor "
-      "'#CFE3F2' title 'all prices low to all high', \\\n"
-      "       {0} skip 1 using 1:3 with lines linewidth 1.0 linecolor '#0072B2' title 'nominal'\n",
-      quoted(figure.name + ".csv"));
-  figure.script = figure_script(made.page, body);
-  PythonCurves curves{"Time (us)", "Power (W)", 0, most > 0 ? most * 1.05 : 1};
-  curves.curves = {{0, 2, {"nominal", {"#0072B2"}}, false}};
-  curves.between = made.page.legend.front();
-  figure.python = python_of_curves(made.page, curves);
-  return figure;
+  chart.y = {"Power (W)", false, 0, most > 0 ? most * 1.05 : 1};
+  chart.layers = {over_time("", "all prices low to all high", "#CFE3F2"),
+                  over_time("nominal", "nominal", "#0072B2")};
+  chart.layers.front().mark = Mark::band;
+  return draw_chart(std::move(chart), rows);
 }
 
 Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op) {
   struct Line {
     const char* title;
+    const char* column;
     std::optional<double> PowerInterval::*share;
     const char* colour;
   };
   static constexpr std::array<Line, 3> kLines{
-      {{"memory", &PowerInterval::sram_share, "#0072B2"},
-       {"fabric", &PowerInterval::fabric_share, "#D55E00"},
-       {"input/output", &PowerInterval::io_share, "#009E73"}}};
-  OverTime made = over_time("bandwidth_time", run, op);
-  Figure& figure = made.figure;
-  figure.csv = csv_line({"time_us", "sram_percent", "fabric_percent", "io_percent"});
+      {{"memory", "sram_percent", &PowerInterval::sram_share, "#0072B2"},
+       {"fabric", "fabric_percent", &PowerInterval::fabric_share, "#D55E00"},
+       {"input/output", "io_percent", &PowerInterval::io_share, "#009E73"}}};
+  const double micros = micros_of(op);
+  Chart chart = over_time("bandwidth_time", run, op, micros);
+  for (const Line& line : kLines) {
+    chart.columns.emplace_back(line.column);
+    if (!(op.power.front().*line.share)) continue;  // a machine without it
+    chart.layers.push_back(over_time(line.column, line.title, line.colour));
+  }
+  std::string rows;
   double most = 0;
   for (const PowerInterval& each : op.power) {
     for (const Cycle cycle : {each.from, each.to}) {
-      std::vector<std::string> cells{fmt::format("{}", static_cast<double>(cycle) * made.micros)};
+      std::vector<std::string> cells{fmt::format("{}", static_cast<double>(cycle) * micros)};
       for (const Line& line : kLines) {
         const std::optional<double>& share = each.*line.share;
         most = std::max(most, share.value_or(0));
         cells.push_back(share ? fmt::format("{}", 100 * *share) : "NaN");
       }
-      figure.csv += csv_line(cells);
+      rows += csv_line(cells);
     }
   }
-  PythonCurves curves{"Time (us)", "Bandwidth (% of its peak)", 0, most > 0 ? most * 105 : 1};
-  std::string body = time_axis(made, op.power.back().to);
-  body += "  set ylabel 'Bandwidth (% of its peak)'\n";
-  body += fmt::format("  set yrange [0:{:.6g}]\n  plot ", most > 0 ? most * 105 : 1);
-  for (std::size_t i = 0; i < kLines.size(); ++i) {
-    const Line& line = kLines.at(i);
-    if (!(op.power.front().*line.share)) continue;  // a machine without it
-    if (!made.page.legend.empty()) body += ", \\\n       ";
-    made.page.legend.emplace_back(line.title);
-    curves.curves.push_back({0, i + 1, {line.title, {line.colour}}, false});
-    body += fmt::format("{} skip 1 using 1:{} with lines linewidth 1.0 linecolor '{}' title '{}'",
-                        quoted(figure.name + ".csv"), i + 2, line.colour, line.title);
-  }
-  figure.script = figure_script(made.page, body + "\n");
-  figure.python = python_of_curves(made.page, curves);
-  return figure;
+  chart.y = {"Bandwidth (% of its peak)", false, 0, most > 0 ? most * 105 : 1};
+  return draw_chart(std::move(chart), rows);
 }
 
 }  // namespace lacuna

@@ -399,6 +399,44 @@ std::string waves_vcd(const OpRecord& op, const UnitPatterns& units) {
          fmt::format("#{:.0f}\n", static_cast<double>(result.cycles) * 1e6 / result.clock_ghz);
 }
 
+namespace {
+
+/// The issue slots of a vertex: those that no worker has are no work, though the vertex goes on.
+struct VertexSlots {
+  std::size_t place = 0;  // of its span
+  Cycle first = ~Cycle{0};
+  Cycle last = 0;
+  double taken = 0;  // worker-cycles
+
+  double lost(double workers) const {
+    return last > first ? static_cast<double>(last - first) - taken / workers : 0;
+  }
+};
+
+double workers_of(const RunRecord& record) {
+  const auto& all = record.parameters;
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [](const auto& each) { return each.path == "tile.workers"; });
+  return found == all.end() ? 1 : std::stod(found->value);
+}
+
+/// Vertices are paler by the slots that no worker had; what is within them is no bar of its own.
+void add_span(const EventSpan& span, const std::string& track, std::vector<PhaseSpan>& spans,
+              std::vector<VertexSlots>& vertices) {
+  if (span.what == "worker" && !vertices.empty()) {
+    VertexSlots& vertex = vertices.back();
+    vertex.first = std::min(vertex.first, span.from);
+    vertex.last = std::max(vertex.last, span.to);
+    vertex.taken += static_cast<double>(span.to - span.from);
+  }
+  const std::optional<Layer> layer = layer_of(span);
+  if (!layer) return;
+  if (span.what == "vertex") vertices.push_back({spans.size()});
+  spans.push_back({track, span.what, *layer, span.from, span.to, 1});
+}
+
+}  // namespace
+
 std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records,
                                   const UnitPatterns& units) {
   constexpr std::size_t kMostFigures = 8;
@@ -412,14 +450,19 @@ std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records,
       std::vector<std::string> order;
       EventTracks found = event_tracks(op.result, shown);
       std::stable_sort(found.spans.begin(), found.spans.end(), [](const auto& a, const auto& b) {
-        return std::pair(a.unit, a.from) < std::pair(b.unit, b.from);
+        return std::tuple(a.unit, a.from, b.to) < std::tuple(b.unit, b.from, a.to);
       });
+      std::map<std::string, std::vector<VertexSlots>> vertices;
       for (const EventSpan& span : found.spans) {
-        const std::optional<Layer> layer = layer_of(span);
-        if (!layer) continue;
-        const std::string track = op.result.event_units.at(span.unit);
-        if (tracks.count(track) == 0) order.push_back(track);
-        tracks[track].push_back({track, span.what, *layer, span.from, span.to, 1});
+        const std::string& track = op.result.event_units.at(span.unit);
+        if (layer_of(span) && tracks.count(track) == 0) order.push_back(track);
+        add_span(span, track, tracks[track], vertices[track]);
+      }
+      for (const auto& [track, own] : vertices) {
+        for (const VertexSlots& each : own) {
+          PhaseSpan& span = tracks[track][each.place];
+          span.busy -= each.lost(workers_of(record)) / static_cast<double>(span.to - span.from);
+        }
       }
       std::vector<PhaseSpan> spans;
       for (std::size_t i = 0; i < std::min(order.size(), kMostTracks); ++i) {

@@ -8,4 +8,7 @@ extern const char* const kViewStyle;
 extern const char* const kViewBody;
 extern const char* const kViewScript;
 
+/// The script that draws described figures with Matplotlib.
+extern const char* const kRedrawScript;
+
 }  // namespace lacuna

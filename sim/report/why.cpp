@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <sstream>
 
 #include "sim/report/layout_note.hpp"
@@ -39,8 +41,8 @@ std::string Why::first() const {
 }
 
 std::optional<double> zeros_gain(const WhyStep& step) {
-  if (!step.dense_cycles || !(step.cycles > 0)) return std::nullopt;
-  return *step.dense_cycles / step.cycles;
+  if (!step.dense_time || !(step.time > 0)) return std::nullopt;
+  return *step.dense_time / step.time;
 }
 
 std::vector<std::string> laid_out_by(const OpResult& result) {
@@ -54,6 +56,15 @@ std::vector<std::string> laid_out_by(const OpResult& result) {
   return settings;
 }
 
+std::vector<std::string> added_settings(const std::vector<std::string>& settings,
+                                        const std::vector<std::string>& before) {
+  std::vector<std::string> more;
+  std::copy_if(settings.begin(), settings.end(), std::back_inserter(more), [&](const auto& each) {
+    return std::find(before.begin(), before.end(), each) == before.end();
+  });
+  return more;
+}
+
 std::string replay_words(const std::vector<std::string>& settings) {
   std::string text;
   for (const std::string& each : settings) {
@@ -65,33 +76,46 @@ std::string replay_words(const std::vector<std::string>& settings) {
   return text.empty() ? text : text.substr(1);
 }
 
+std::string time_text(double time) {
+  if (time < 10000 && time != std::floor(time)) return four_digits(time);
+  std::string text = fmt::format("{:.0f}", time);
+  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), ",");
+  }
+  return text;
+}
+
+std::string time_text(double time, const std::string& unit) { return time_text(time) + " " + unit; }
+
 std::string why_text(const Why& why) {
   std::string text;
   for (const std::string& sentence : why.sentences) text += sentence + "\n";
   using Align = TextTable::Align;
   TextTable table;
   table.column("taken away", "in this order", Align::left);
-  table.column("cycles", "");
+  table.column("time", why.unit);
   table.column("faster", "x");
   table.column("zeros gain", "x");
-  table.column("replayed by", "", Align::left);
+  table.column("replayed by", "with those above", Align::left);
+  std::vector<std::string> before;
   for (const WhyStep& step : why.ladder) {
     const bool first = step.cause.empty();
-    table.row({first ? "nothing" : step.cause, fmt::format("{:.0f}", step.cycles),
+    table.row({first ? "nothing" : step.cause, time_text(step.time),
                first ? "" : two_places(step.faster), two_places(zeros_gain(step)),
-               replay_words(step.settings)});
+               replay_words(added_settings(step.settings, before))});
+    before = step.settings;
   }
   text += "\n" + table.text();
   if (why.alone.empty()) return text;
   TextTable alone;
   alone.column("taken away", "alone", Align::left);
-  alone.column("cycles", "");
+  alone.column("time", why.unit);
   alone.column("faster", "x");
   alone.column("not run", "", Align::left);
   for (const WhyAlone& each : why.alone) {
-    const bool known = each.cycles > 0;
-    alone.row({each.cause, known ? fmt::format("{:.0f}", each.cycles) : "",
-               known ? two_places(each.faster) : "", each.not_run});
+    const bool known = each.time > 0;
+    alone.row({each.cause, known ? time_text(each.time) : "", known ? two_places(each.faster) : "",
+               each.not_run});
   }
   return text + "\n" + alone.text();
 }

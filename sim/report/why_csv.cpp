@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "sim/report/tables/csv_files.hpp"
 
@@ -14,29 +15,34 @@ std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : "";
 }
 
-std::string rows_of(const RunRecord& record) {
+std::string rows_of(std::uint64_t run, const std::string& machine, const std::string& pattern,
+                    const Why& why) {
   std::string csv;
   const auto row = [&](const std::string& part, std::size_t step, const WhyStep& each) {
-    csv += csv_line({fmt::format("{}", record.run), record.machine, record.pattern, part,
-                     fmt::format("{}", step), each.cause, each.kind, number(each.cycles),
-                     number(each.faster), number(each.dense_cycles), number(zeros_gain(each)),
-                     replay_words(each.settings)});
+    csv +=
+        csv_line({fmt::format("{}", run), machine, pattern, part, fmt::format("{}", step),
+                  each.cause, each.kind, number(each.time), number(each.faster),
+                  number(each.dense_time), number(zeros_gain(each)), replay_words(each.settings)});
   };
-  for (const WhyStep& each : record.why->work) row("work", 0, each);
-  for (std::size_t i = 0; i < record.why->ladder.size(); ++i) {
-    row("ladder", i, record.why->ladder[i]);
-  }
-  for (const WhyAlone& each : record.why->alone) {
-    if (!(each.cycles > 0)) continue;
+  for (const WhyStep& each : why.work) row("work", 0, each);
+  for (std::size_t i = 0; i < why.ladder.size(); ++i) row("ladder", i, why.ladder[i]);
+  for (const WhyAlone& each : why.alone) {
+    if (!(each.time > 0)) continue;
     WhyStep step;
     step.cause = each.cause;
     step.kind = "cost";
     step.settings = each.settings;
-    step.cycles = each.cycles;
+    step.time = each.time;
     step.faster = each.faster;
     row(each.not_run.empty() ? "alone" : "alone, by its stack", 0, step);
   }
   return csv;
+}
+
+std::string head_of(const std::string& unit) {
+  const std::string time = unit == "cycles" ? unit : "time_" + unit;
+  return csv_line({"run", "machine", "pattern", "part", "step", "cause", "kind", time, "faster",
+                   "dense_" + time, "zeros_gain", "settings"});
 }
 
 }  // namespace
@@ -44,12 +50,13 @@ std::string rows_of(const RunRecord& record) {
 std::string why_csv(const std::vector<RunRecord>& records) {
   std::string csv;
   for (const RunRecord& record : records) {
-    if (record.why) csv += rows_of(record);
+    if (record.why) csv += rows_of(record.run, record.machine, record.pattern, *record.why);
   }
-  if (csv.empty()) return csv;
-  return csv_line({"run", "machine", "pattern", "part", "step", "cause", "kind", "cycles", "faster",
-                   "dense_cycles", "zeros_gain", "settings"}) +
-         csv;
+  return csv.empty() ? csv : head_of("cycles") + csv;
+}
+
+std::string why_csv(const std::string& machine, const std::string& pattern, const Why& why) {
+  return head_of(why.unit) + rows_of(0, machine, pattern, why);
 }
 
 }  // namespace lacuna

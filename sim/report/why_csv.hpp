@@ -12,4 +12,7 @@ namespace lacuna {
 /// itself; empty if none was.
 std::string why_csv(const std::vector<RunRecord>& records);
 
+/// The same of one that has no record, such as a language model.
+std::string why_csv(const std::string& machine, const std::string& pattern, const Why& why);
+
 }  // namespace lacuna

@@ -76,13 +76,13 @@ TEST(WhyIsCausal, WhatIsPrintedReplays) {
   for_some([](const Request& request, const Why& why) {
     ASSERT_FALSE(why.sentences.empty());
     for (const WhyStep& step : why.ladder) {
-      EXPECT_EQ(cycles_of(request, step.settings), step.cycles) << step.cause;
-      if (!step.dense_cycles) continue;
+      EXPECT_EQ(cycles_of(request, step.settings), step.time) << step.cause;
+      if (!step.dense_time) continue;
       Request dense = request;
       dense.pattern = "dense";
       if (costs_from(why) == 0 && !step.cause.empty()) continue;  // laid out as the dense run is
       EXPECT_EQ(cycles_of(dense, step.cause.empty() ? Arguments{} : step.settings),
-                *step.dense_cycles)
+                *step.dense_time)
           << step.cause;
     }
   });
@@ -110,10 +110,10 @@ TEST(WhyIsCausal, NoOtherSingleCostGainsMore) {
     for (const WhyAlone& each : why.alone) {
       const double alone = cycles_of(request, each.settings);
       if (alone == 0) continue;
-      if (each.cycles > 0) {
-        EXPECT_NEAR(alone, each.cycles, 0.005 * why.ladder[from].cycles) << each.cause;
+      if (each.time > 0) {
+        EXPECT_NEAR(alone, each.time, 0.005 * why.ladder[from].time) << each.cause;
       }
-      EXPECT_GE(kTie * alone, first.cycles) << each.cause << " before " << first.cause;
+      EXPECT_GE(kTie * alone, first.time) << each.cause << " before " << first.cause;
     }
   });
 }

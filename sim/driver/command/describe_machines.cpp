@@ -172,14 +172,14 @@ namespace {
 
 /// What is known of chips beside their parameters; none if the configuration folder has no such
 /// file.
-std::vector<std::array<std::string, 4>> read_chips() {
+std::vector<std::array<std::string, 5>> read_chips() {
   const std::filesystem::path file = config_folder() / "chips.csv";
-  std::vector<std::array<std::string, 4>> rows;
+  std::vector<std::array<std::string, 5>> rows;
   if (!std::filesystem::exists(file)) return rows;
-  const ConfigTable table(file, {"name", "year", "process", "what"});
+  const ConfigTable table(file, {"name", "year", "process", "what", "source"});
   for (std::size_t row = 0; row < table.size(); ++row) {
     rows.push_back({table.text(row, "name"), table.text(row, "year"), table.text(row, "process"),
-                    table.text(row, "what")});
+                    table.text(row, "what"), table.text(row, "source")});
   }
   return rows;
 }
@@ -197,7 +197,8 @@ std::string machines_text(const MachineTable& table, const Options& options) {
   list.column("peak fp16", "TFLOP/s");
   list.column("process", "", Align::left);
   list.column("year", "");
-  const std::vector<std::array<std::string, 4>> chips = read_chips();
+  list.column("process and year by", "", Align::left);
+  const std::vector<std::array<std::string, 5>> chips = read_chips();
   for (const std::string& name : preset_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
     const ParameterSet& parameters = machine->parameters();
@@ -218,7 +219,7 @@ std::string machines_text(const MachineTable& table, const Options& options) {
               machine->extent(), clock == nullptr ? "" : clock->value_text(),
               kib > 0 ? four_digits(kib * units * 1024e-6) : "",
               flop > 0 ? four_digits(flop * units * number_of(parameters, "clock") * 1e-3) : "",
-              known ? (*chip)[2] : "", known ? (*chip)[1] : ""});
+              known ? (*chip)[2] : "", known ? (*chip)[1] : "", known ? (*chip)[4] : ""});
   }
   return title("Machines", "Presets, in `sim/config`, each number with its source.", options) +
          shown(list, options) + systems_text(table, options) + bandwidth_text(table, options);

@@ -178,7 +178,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
     std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
     for (Figure& fall : why_figures(records)) figures.push_back(std::move(fall));
-    const auto anew = static_cast<std::ptrdiff_t>(figures.size());  // which `plot` makes anew
+    const std::size_t anew = figures.size();  // which `plot` makes anew
     for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());
     if (is_interrupted(records)) mark_interrupted(figures);
@@ -187,8 +187,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
          draw_figures(figures, (folder_.temporary() / "figures").string(), older.string())) {
       streams.err << fmt::format("lacuna: figures/{} was changed by hand: drawn as it is\n", kept);
     }
-    write_matplotlib({figures.begin() + anew, figures.end()},
-                     (folder_.temporary() / "figures").string());
+    if (figures.size() > anew) write_redraw((folder_.temporary() / "figures").string());
   } catch (const SimulationError& error) {
     missing_figures = error.what();  // the numbers are worth keeping without them
   }

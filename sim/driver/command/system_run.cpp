@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -19,15 +20,20 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
+#include "sim/driver/result/quantity_screen.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/result/result_why_text.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/chip_system.hpp"
 #include "sim/driver/system/store_record.hpp"
+#include "sim/driver/why/why_models.hpp"
+#include "sim/report/figures/figure_why.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "sim/report/why_csv.hpp"
 
 namespace lacuna {
 
@@ -79,11 +85,12 @@ std::string scaling_json(const Scaling& scaling) {
   return text + "\n]\n";
 }
 
-std::string metrics_json(const std::vector<SystemMetric>& metrics) {
+std::string metrics_json(const std::vector<SystemMetric>& metrics, const std::optional<Why>& why) {
   std::string text = "{";
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     text += fmt::format("{}\n  \"{}\": {}", i == 0 ? "" : ",", metrics[i].name, metrics[i].value);
   }
+  if (why) text += ",\n  \"why\": " + why_json_text(*why);
   return text + "\n}\n";
 }
 
@@ -289,6 +296,7 @@ std::string idle_everywhere(const std::vector<std::string>& idle) {
 }  // namespace
 
 int compare_systems(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  if (options.why) throw RequestError("--why of systems goes with lacuna run, one at a time");
   if (options.machines.empty()) throw RequestError("--machine: give one or more to compare");
   if (options.timeline) {
     throw RequestError("--timeline does not go with systems beside each other: lacuna run has it");
@@ -322,6 +330,60 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   return kDone;
 }
 
+namespace {
+
+/// Why a step of training is not faster: it is run again with costs taken away, and dense.
+std::optional<Why> why_of(const Options& options, const MachineTable& kinds,
+                          const SystemRequest& request, const SystemRecord& record,
+                          const Pricing& pricing, ChipTimes& times, const RunSettings& settings) {
+  if (!options.why) return std::nullopt;
+  if (options.view) throw RequestError("--why does not go with --view on a system");
+  const std::string& name = request.system->name();
+  const std::vector<DeclaredCause> causes = causes_of_models(kinds, name, true);
+  constexpr double kMicros = 1e6;
+  WhyQuestion question{{kMicros * record.scaling.seconds}, causes, "us"};
+  question.has_dense = !request.training.pattern.value().empty();
+  return find_why(
+      question, one_by_one([&](const WhyAsk& ask) {
+        Options changed = options;
+        changed.settings = settings_with(options.settings, ask.settings);
+        SystemRequest other = read_request(changed, kinds);
+        if (ask.dense) other.training.set("pattern", "", "--why");
+        return other.system
+            ->run({kinds, pricing, times, other.training, execution_of(settings), settings.seed},
+                  {})
+            .scaling.seconds;
+      }));
+}
+
+}  // namespace
+
+namespace {
+
+/// The first screen of a system.
+std::string screen_of(const SystemRecord& record) {
+  QuantityScreen screen;
+  screen.title = record.heading;
+  for (const SystemMetric& each : record.metrics) {
+    screen.quantities.push_back({each.name, each.value, each.unit});
+  }
+  const std::string said = quantity_sentence(screen.quantities, "A step", "step_time",
+                                             "sequences_per_s", "energy_per_sequence");
+  if (!said.empty()) screen.sentences.push_back(said);
+  double all = 0;
+  for (const auto& chip : record.ns) all += std::accumulate(chip.begin(), chip.end(), 0.0);
+  for (std::size_t use = 0; use < record.uses.size(); ++use) {
+    double ns = 0;
+    for (const auto& chip : record.ns) ns += static_cast<double>(chip.at(use));
+    screen.shares.emplace_back(record.uses[use].first, all > 0 ? 100 * ns / all : 0);
+  }
+  screen.where = "where the time of the chips went, %";
+  screen.more = "More: --wide (stages, memory, energy), --why, --json, --out DIR (page, files)\n";
+  return quantity_screen(screen);
+}
+
+}  // namespace
+
 int run_system(const Options& options, const MachineTable& kinds, const Streams& streams) {
   const RunSettings settings = run_settings(options);
   const SystemRequest request = read_request(options, kinds);
@@ -337,6 +399,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
                  {folder.has_value(), options.view, fs::path(request.file).filename().string(),
                   options.settings});
   streams.err << record.idle;
+  const std::optional<Why> why = why_of(options, kinds, request, record, pricing, times, settings);
   if (folder) {
     TableResult written;
     written.files = files_of(record);
@@ -348,9 +411,16 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
     }
     written.view_title = page_title(request.file, system.name());
     if (options.view) written.pages = {page_of(record, written.view_title)};
+    if (why) {
+      written.files.emplace_back("why.csv", why_csv(system.name(), "", *why));
+      add_why_figure("why", written.view_title, *why, written.figures);
+    }
     write_result(*folder, options, request.file, std::move(written));
   }
-  streams.out << (options.json ? metrics_json(record.metrics) : text_of(record));
+  streams.out << (options.json   ? metrics_json(record.metrics, why)
+                  : options.wide ? text_of(record)
+                                 : screen_of(record));
+  if (why && !options.json) streams.out << "\nWhy it is not faster\n\n" << why_text(*why);
   return kDone;
 }
 

@@ -38,7 +38,7 @@ void write_table_result(ResultFolder& folder, const Options& options, const Tabl
   }
   const std::string figures = (folder.temporary() / "figures").string();
   draw_figures(result.figures, figures);
-  write_matplotlib(result.figures, figures);
+  write_redraw(figures);
   HtmlReport page;
   page.version = header.version;
   page.command = "lacuna " + shell_line(header.command);

@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/driver/command/fonts.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/plot_options.hpp"
 #include "sim/driver/command/verbs.hpp"
@@ -25,7 +26,6 @@
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_look.hpp"
 #include "sim/report/figures/figure_why.hpp"
-#include "sim/report/figures/fonts.hpp"
 #include "sim/report/view_page.hpp"
 
 namespace lacuna {
@@ -161,9 +161,9 @@ std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Fig
     const fs::path data = fs::path(path).replace_extension(".csv");
     const std::string script = read_text(path, kLongestFigure);
     if (is_edited(script) || unchecked(script) == script || !fs::exists(data)) continue;
-    const fs::path python = fs::path(path).replace_extension(".py");
+    const fs::path about = fs::path(path).replace_extension(".json");
     figures.push_back({path.stem().string(), read_text(data, kLongestFigure), script,
-                       fs::exists(python) ? read_text(python, kLongestFigure) : ""});
+                       fs::exists(about) ? read_text(about, kLongestFigure) : ""});
   }
   return figures;
 }
@@ -231,13 +231,7 @@ int plot_verb(const Options& options, const Streams& streams) {
     for (const std::string& kept : draw_figures(figures, temporary.string(), whole.string())) {
       streams.err << fmt::format("lacuna: {} was changed by hand: drawn as it is\n", kept);
     }
-    if (options.matplotlib) {
-      const std::vector<std::string> without = write_matplotlib(figures, temporary.string());
-      if (!without.empty()) {
-        streams.err << fmt::format("lacuna: --matplotlib: drawn by gnuplot alone: {}\n",
-                                   fmt::join(without, ", "));
-      }
-    }
+    if (options.matplotlib) write_redraw(temporary.string());
   } catch (const std::exception&) {
     fs::remove_all(temporary, error);
     throw;

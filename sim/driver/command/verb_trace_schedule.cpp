@@ -19,9 +19,7 @@
 #include "sim/driver/schedule/schedule_folder.hpp"
 #include "sim/driver/schedule/schedule_results.hpp"
 #include "sim/driver/schedule/workload_schedule.hpp"
-#include "sim/report/figures/figure.hpp"
-#include "sim/report/figures/figure_python.hpp"
-#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/trace_reader.hpp"
@@ -34,9 +32,12 @@ namespace {
 
 std::string shortest(double value) { return fmt::format("{}", value); }
 
-std::string phases_csv(const std::vector<SchedulePoint>& points) {
-  std::string csv = csv_line({"update", "first_step", "steps", "moved", "explored", "density",
-                              "imbalance_16x16", "flop_per_step", "trace"});
+const std::vector<std::string> kPhaseColumns = {"update",          "first_step",    "steps",
+                                                "moved",           "explored",      "density",
+                                                "imbalance_16x16", "flop_per_step", "trace"};
+
+std::string phase_rows(const std::vector<SchedulePoint>& points) {
+  std::string csv;
   for (const SchedulePoint& point : points) {
     csv += csv_line(
         {fmt::format("{}", point.phase.index), fmt::format("{}", point.phase.first_step),
@@ -49,27 +50,16 @@ std::string phases_csv(const std::vector<SchedulePoint>& points) {
 
 /// Explored share and moved share against the update, as the publications draw them.
 Figure evolution_figure(const std::vector<SchedulePoint>& points) {
-  Figure figure;
-  figure.name = "schedule";
-  figure.csv = phases_csv(points);
-  Page page;
-  page.name = figure.name;
-  page.title = {"Patterns over the schedule"};
-  page.legend = {"positions ever kept", "kept blocks moved", "density"};
-  std::string body = "  set xlabel 'update'\n  set ylabel 'share'\n  set yrange [0:1.02]\n";
-  body += "  set datafile separator ','\n";
-  body += fmt::format(
-      "  plot '{0}.csv' skip 1 using 1:5 with lines lw 1.5 lc rgb '#0072B2' title 'positions ever "
-      "kept', '' skip 1 using 1:4 with lines lw 1.5 dt 2 lc rgb '#D55E00' title 'kept blocks "
-      "moved', '' skip 1 using 1:6 with lines lw 1.5 dt 4 lc rgb '#009E73' title 'density'\n",
-      figure.name);
-  figure.script = figure_script(page, body);
-  PythonCurves curves{"update", "share", 0, 1.02};
-  curves.curves = {{0, 4, {page.legend[0], {"#0072B2", 7, 1}}, false},
-                   {0, 3, {page.legend[1], {"#D55E00", 7, 2}}, false},
-                   {0, 5, {page.legend[2], {"#009E73", 7, 4}}, false}};
-  figure.python = python_of_curves(page, curves);
-  return figure;
+  Chart chart;
+  chart.page.name = "schedule";
+  chart.page.title = {"Patterns over the schedule"};
+  chart.columns = kPhaseColumns;
+  chart.x.label = "update";
+  chart.y = {"share", false, 0, 1.02};
+  chart.layers = {{Mark::line, {}, "update", "explored", {"#0072B2", 7, 1}, "positions ever kept"},
+                  {Mark::line, {}, "update", "moved", {"#D55E00", 7, 2}, "kept blocks moved"},
+                  {Mark::line, {}, "update", "density", {"#009E73", 7, 4}, "density"}};
+  return draw_chart(std::move(chart), phase_rows(points));
 }
 
 using Machines = std::vector<std::unique_ptr<Machine>>;
@@ -252,7 +242,8 @@ struct Place {
   void draw(const std::vector<Figure>& figures) const {
     const std::string place = (folder.unfinished() / part / "figures").string();
     draw_figures(figures, place);
-    write_matplotlib(figures, place);
+    write_redraw(place);
+    keep("figures/redraw");
     for (const Figure& figure : figures) keep("figures/" + figure.name);
   }
 };
@@ -287,7 +278,7 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
   const std::string folder = place.path();
   const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
   keep_traces(phases, place);
-  write_whole_file(folder + "/schedule.csv", phases_csv(phases));
+  write_whole_file(folder + "/schedule.csv", csv_line(kPhaseColumns) + phase_rows(phases));
   place.keep("schedule");
   place.draw({evolution_figure(phases)});
   BlockOutcome outcome;

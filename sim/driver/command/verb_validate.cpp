@@ -160,7 +160,7 @@ void write_report(ResultFolder& folder, const Options& options, const Report& re
     for (Figure& each : layout_figures(report.outcomes)) figures.push_back(std::move(each));
     const std::string place = (folder.temporary() / "figures").string();
     draw_figures(figures, place);
-    write_matplotlib(figures, place);
+    write_redraw(place);
   } catch (const SimulationError& error) {
     missing = error.what();
   }

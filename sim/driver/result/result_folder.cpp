@@ -55,8 +55,9 @@ std::set<std::string> written_files(const fs::path& folder) {
 
 /// True for a figure, which `lacuna plot` may have added; `name` is relative to the folder.
 bool is_figure(const fs::path& folder, const fs::path& name) {
-  static const std::set<std::string> drawn = {".svg", ".pdf", ".png", ".gp", ".csv"};
+  static const std::set<std::string> drawn = {".svg", ".pdf", ".png", ".gp", ".csv", ".json"};
   fs::path script = folder / name;
+  if (name == fs::path("figures") / "redraw.py") return true;
   return name.parent_path() == "figures" && drawn.count(name.extension().string()) != 0 &&
          fs::exists(script.replace_extension(".gp"));
 }

@@ -212,7 +212,7 @@ const std::vector<OptionDeclaration>& option_table() {
        "power and bandwidth over time, per N cycles"},
       {"explain", "", output, kSimulate | kExperiment, kOfRows, &O::explain,
        "print plan, phases, the busiest unit and why, estimate and simulation", D::first | D::how},
-      {"why", "", output, kSimulate, kOfRows, &O::why,
+      {"why", "", output, kSimulate, kAll, &O::why,
        "say why it is not faster: run it again without its costs, and laid out otherwise"},
       {"json", "", output, kSimulate | kExperiment | kOfDescribe, kAll, &O::json,
        "print the summary as JSON", D::how},
@@ -253,7 +253,7 @@ const std::vector<OptionDeclaration>& option_table() {
       {"format", "FORMAT", look, kOfPlot, kOfResults, &O::format,
        "svg, pdf, png, eps; several with commas"},
       {"matplotlib", "", look, kOfPlot, kOfResults, &O::matplotlib,
-       "write each figure as a Python script too, NAME.py"}};
+       "write redraw.py too, which draws the figures with Matplotlib, in any style"}};
   return all;
 }
 

@@ -7,11 +7,11 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "sim/base/split.hpp"
 #include "sim/driver/validate/points.hpp"
-#include "sim/report/figures/figure_python.hpp"
-#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -96,14 +96,31 @@ std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes) {
   const bool any = std::any_of(outcomes.begin(), outcomes.end(),
                                [](const BlockOutcome& each) { return each.loss.has_value(); });
   if (!any) return {};
-  Figure figure;
-  figure.name = "loss_cost";
-  std::vector<std::string> header = {"block", "published_loss", "FLOP"};
+  Chart chart;
+  chart.page.name = "loss_cost";
+  chart.page.left = 0.62;
+  chart.page.title = {"Published loss against the cost of a step (dense = 1)"};
+  chart.columns = {"block", "published_loss", "FLOP"};
   for (const MachineTotals& machine : outcomes.front().machines) {
-    header.push_back(machine.machine + " time");
-    header.push_back(machine.machine + " energy");
+    chart.columns.push_back(machine.machine + " time");
+    chart.columns.push_back(machine.machine + " energy");
   }
-  figure.csv = csv_line(header);
+  chart.x = {"cost of a step, dense = 1", true};
+  chart.y.label = "published loss (not simulated), nats";
+  ChartLayer one;
+  one.mark = Mark::wall;
+  one.value = 1;
+  one.style = {"#888888", 0, 3};
+  one.weight = 0.7;
+  chart.layers = {one};
+  constexpr std::array<const char*, 5> kColours = {"#000000", "#0072B2", "#D55E00", "#009E73",
+                                                   "#CC79A7"};
+  for (std::size_t i = 2; i < chart.columns.size(); ++i) {
+    const std::string& column = chart.columns[i];
+    const SeriesStyle style{kColours.at((i - 2) % kColours.size()), static_cast<unsigned>(4 + i)};
+    chart.layers.push_back({Mark::joined, {}, column, "published_loss", style, column});
+  }
+  std::string rows;
   for (const BlockOutcome& outcome : outcomes) {
     std::vector<std::string> cells = {fmt::format("{}", outcome.block),
                                       optional_number(outcome.loss),
@@ -112,34 +129,9 @@ std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes) {
       cells.push_back(machine.whole ? relative(machine.seconds, machine.dense_seconds) : "");
       cells.push_back(machine.whole ? relative(machine.joules, machine.dense_joules) : "");
     }
-    figure.csv += csv_line(cells);
+    rows += csv_line(cells);
   }
-  Page page;
-  page.name = figure.name;
-  page.left = 0.62;
-  page.title = {"Published loss against the cost of a step (dense = 1)"};
-  page.legend = {header.begin() + 2, header.end()};
-  constexpr std::array<const char*, 5> kColours = {"#000000", "#0072B2", "#D55E00", "#009E73",
-                                                   "#CC79A7"};
-  PythonCurves curves{"cost of a step, dense = 1", "published loss (not simulated), nats"};
-  curves.log_x = true;
-  std::string body =
-      "  set xlabel 'cost of a step, dense = 1'\n  set ylabel 'published loss (not simulated), "
-      "nats'\n"
-      "  set logscale x\n  set datafile separator ','\n"
-      "  set arrow from 1, graph 0 to 1, graph 1 nohead dt 3 lc rgb '#888888'\n  plot ";
-  for (std::size_t i = 2; i < header.size(); ++i) {
-    const SeriesStyle style{kColours.at((i - 2) % kColours.size()), static_cast<unsigned>(4 + i)};
-    curves.curves.push_back({i, 1, {header[i], style}});
-    body += fmt::format(
-        "{}'{}.csv' skip 1 using {}:2 with linespoints pt {} ps 0.7 lw 1.2 lc rgb "
-        "'{}' title {}",
-        i == 2 ? "" : ", ", figure.name, i + 1, style.marker, style.colour,
-        lacuna::quoted(header[i]));
-  }
-  figure.script = figure_script(page, body + "\n");
-  figure.python = python_of_curves(page, curves);
-  return {figure};
+  return {draw_chart(std::move(chart), rows)};
 }
 
 }  // namespace lacuna

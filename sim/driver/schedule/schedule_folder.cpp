@@ -60,8 +60,8 @@ ScheduleFolder::~ScheduleFolder() {
 }
 
 bool ScheduleFolder::is_kept(const fs::path& name) const {
-  static const std::set<std::string> written = {".csv", ".smtx", ".svg", ".pdf",
-                                                ".png", ".gp",   ".py"};
+  static const std::set<std::string> written = {".csv", ".smtx", ".svg",  ".pdf",
+                                                ".png", ".gp",   ".json", ".py"};
   const std::string file = name.filename().string();
   const fs::path stem = name.parent_path() / file.substr(0, file.find('.'));
   return written.count(name.extension().string()) != 0 && stems_.count(stem.string()) != 0;

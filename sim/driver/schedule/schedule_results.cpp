@@ -8,9 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "sim/report/figures/figure_python.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
-#include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -137,41 +136,29 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
   for (const SampleRow& row : rows) {
     if (row.total.time_s) times[row.point->phase.index][row.machine] = *row.step_s() * 1e6;
   }
-  Figure figure;
-  figure.name = "step_time";
-  std::vector<std::string> header = {"update"};
-  header.insert(header.end(), machines.begin(), machines.end());
-  figure.csv = csv_line(header);
+  Chart chart;
+  chart.page.name = "step_time";
+  chart.page.left = 0.62;
+  chart.page.title = {"Simulated time of a step over the schedule"};
+  chart.columns = {"update"};
+  chart.x.label = "update";
+  chart.y = {"time of a step, us", false, 0};
+  for (const std::string& machine : machines) {
+    const auto index = static_cast<unsigned>(chart.layers.size());
+    chart.columns.push_back(machine);
+    chart.layers.push_back(
+        {Mark::joined, {}, "update", machine, series_style(index, machine, index), machine});
+  }
+  std::string lines;
   for (const auto& [update, by_machine] : times) {
     std::vector<std::string> cells = {fmt::format("{}", update)};
     for (const std::string& machine : machines) {
       const auto found = by_machine.find(machine);
       cells.push_back(found == by_machine.end() ? "" : number(found->second));
     }
-    figure.csv += csv_line(cells);
+    lines += csv_line(cells);
   }
-  Page page;
-  page.name = figure.name;
-  page.left = 0.62;
-  page.title = {"Simulated time of a step over the schedule"};
-  page.legend = machines;
-  std::string body =
-      "  set xlabel 'update'\n  set ylabel 'time of a step, us'\n"
-      "  set yrange [0:*]\n  set datafile separator ','\n  plot ";
-  PythonCurves curves{"update", "time of a step, us", 0};
-  for (std::size_t i = 0; i < machines.size(); ++i) {
-    const SeriesStyle style =
-        series_style(static_cast<unsigned>(i), machines[i], static_cast<unsigned>(i));
-    curves.curves.push_back({0, i + 1, {machines[i], style}});
-    body += fmt::format(
-        "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc "
-        "rgb '{}' title {}",
-        i == 0 ? "" : ", ", figure.name, i + 2, style.marker, style.dash, style.colour,
-        lacuna::quoted(machines[i]));
-  }
-  figure.script = figure_script(page, body + "\n");
-  figure.python = python_of_curves(page, curves);
-  return figure;
+  return draw_chart(std::move(chart), lines);
 }
 
 std::string results_table(const std::vector<SampleRow>& rows) {
@@ -215,14 +202,23 @@ std::string results_table(const std::vector<SampleRow>& rows) {
 Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop,
                      const std::vector<SampleRow>& rows, const std::vector<SummaryRow>& dense) {
   const std::vector<std::string> machines = machines_of(rows);
-  Figure figure;
-  figure.name = "rounds";
-  std::vector<std::string> header = {"round", "density", "FLOP"};
+  Chart chart;
+  chart.page.name = "rounds";
+  chart.page.left = 0.5;
+  chart.page.title = {"A step in each round of pruning (dense = 1)"};
+  chart.columns = {"round", "density", "FLOP"};
   for (const std::string& machine : machines) {
-    header.push_back(machine + " cycles");
-    header.push_back(machine + " SRAM bytes");
+    chart.columns.push_back(machine + " cycles");
+    chart.columns.push_back(machine + " SRAM bytes");
   }
-  figure.csv = csv_line(header);
+  chart.x.label = "round";
+  chart.y = {"share of the dense step", false, 0};
+  for (std::size_t i = 1; i < chart.columns.size(); ++i) {
+    const std::string& column = chart.columns[i];
+    chart.layers.push_back(
+        {Mark::joined, {}, "round", column, line_style(static_cast<unsigned>(i - 1)), column});
+  }
+  std::string lines;
   for (const SchedulePoint& point : points) {
     std::vector<std::string> cells = {fmt::format("{}", point.phase.index),
                                       number(point.phase.density), number(point.flop / dense_flop)};
@@ -237,29 +233,9 @@ Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop
       cells.push_back(cycles ? number(*cycles) : "");
       cells.push_back(bytes ? number(*bytes) : "");
     }
-    figure.csv += csv_line(cells);
+    lines += csv_line(cells);
   }
-  Page page;
-  page.name = figure.name;
-  page.left = 0.5;
-  page.title = {"A step in each round of pruning (dense = 1)"};
-  page.legend = {header.begin() + 1, header.end()};
-  std::string body =
-      "  set xlabel 'round'\n  set ylabel 'share of the dense step'\n  set yrange [0:*]\n"
-      "  set datafile separator ','\n  plot ";
-  PythonCurves curves{"round", "share of the dense step", 0};
-  for (std::size_t i = 1; i < header.size(); ++i) {
-    const SeriesStyle style = line_style(static_cast<unsigned>(i - 1));
-    curves.curves.push_back({0, i, {header[i], style}});
-    body += fmt::format(
-        "{}'{}.csv' skip 1 using 1:{} with linespoints pt {} dt {} lw 1.5 ps 0.6 lc rgb '{}' title "
-        "{}",
-        i == 1 ? "" : ", ", figure.name, i + 1, style.marker, style.dash, style.colour,
-        lacuna::quoted(header[i]));
-  }
-  figure.script = figure_script(page, body + "\n");
-  figure.python = python_of_curves(page, curves);
-  return figure;
+  return draw_chart(std::move(chart), lines);
 }
 
 std::vector<Figure> phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,

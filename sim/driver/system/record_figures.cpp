@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/driver/system/record.hpp"
-#include "sim/report/figures/figure_check.hpp"
-#include "sim/report/figures/figure_python.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
-#include "sim/report/figures/figure_style.hpp"
 
 namespace lacuna {
 
@@ -15,57 +14,35 @@ namespace {
 
 double in_ms(Cycle ns) { return static_cast<double>(ns) * 1e-6; }
 
-/// What gnuplot does with the bars, and the words of the legend.
-std::string span_body(const SystemSpans& spans, const std::vector<Coloured>& present, Page& page) {
-  Cycle end = 0;
-  for (const SystemBar& bar : spans.drawn) end = std::max(end, bar.to);
-  std::string body = fmt::format(
-      "  unset grid\n  set xrange [0:{:.6f}]\n  set yrange [{}:-0.5]\n  set xlabel 'ms'\n"
-      "  set ytics (",
-      in_ms(end), static_cast<double>(spans.tracks.size()) - 0.5);
-  for (std::size_t track = 0; track < spans.tracks.size(); ++track) {
-    body += fmt::format("{}'{}' {}", track == 0 ? "" : ", ", spans.tracks[track], track);
-  }
-  body += ")\n  of(use) = ";
-  for (const auto& [kind, colour] : present) {
-    body += fmt::format("use eq '{}' ? {} : ", kind, colour_variable(colour));
-  }
-  body +=
-      "ink\n  number(c) = int('0x'.c[2:7])\n  plot 'pipeline.csv' "
-      "skip 1 using 3:1:3:4:($1-0.4):($1+0.4):(number(of(strcol(2)))) with "
-      "boxxyerror fillstyle solid 1.0 noborder linecolor rgb variable notitle";
-  for (const auto& [kind, colour] : present) {
-    page.legend.push_back(kind);
-    body += fmt::format(
-        ", \\\n       NaN with boxes fillstyle solid 1.0 noborder linecolor '{}' title '{}'",
-        colour, kind);
-  }
-  return body + "\n";
-}
-
 /// A row of bars for each track. Kinds without a bar are left out.
 Figure span_figure(const SystemRecord& record) {
   const SystemSpans& spans = record.spans;
-  Page page;
-  page.name = "pipeline";
-  page.title = {record.title, spans.shown};
-  page.data_height = 0.13 * static_cast<double>(spans.tracks.size()) + 0.15;
-  page.left = spans.left;
-  page.right = 0.2;
-  std::string csv = "track,use,from_ms,to_ms\n";
+  SpanChart chart;
+  chart.page.name = "pipeline";
+  chart.page.title = {record.title, spans.shown};
+  chart.page.data_height = 0.13 * static_cast<double>(spans.tracks.size()) + 0.15;
+  chart.page.left = spans.left;
+  chart.page.right = 0.2;
+  chart.columns = {"track", "use", "from_ms", "to_ms"};
+  chart.place = "track";
+  chart.kind = "use";
+  chart.from = "from_ms";
+  chart.to = "to_ms";
+  chart.tracks = spans.tracks;
+  std::string rows;
+  Cycle end = 0;
   std::vector<bool> has(spans.kinds.size());
   for (const SystemBar& bar : spans.drawn) {
     has[bar.kind] = true;
-    csv += fmt::format("{},{},{:.6f},{:.6f}\n", bar.track, spans.kinds[bar.kind].first,
-                       in_ms(bar.from), in_ms(bar.to));
+    end = std::max(end, bar.to);
+    rows += fmt::format("{},{},{:.6f},{:.6f}\n", bar.track, spans.kinds[bar.kind].first,
+                        in_ms(bar.from), in_ms(bar.to));
   }
-  std::vector<Coloured> present;
+  chart.x = {"ms", false, 0, in_ms(end)};
   for (std::size_t kind = 0; kind < has.size(); ++kind) {
-    if (has[kind]) present.push_back(spans.kinds[kind]);
+    if (has[kind]) chart.kinds.push_back(spans.kinds[kind]);
   }
-  const std::string body = span_body(spans, present, page);
-  const PythonSpans python{"track", "use", "from_ms", "to_ms", "", "ms", spans.tracks, present};
-  return {page.name, csv, figure_script(page, body), python_of_spans(page, python)};
+  return draw_spans(std::move(chart), rows);
 }
 
 Figure time_figure(const SystemRecord& record) {

@@ -16,53 +16,36 @@ using Settings = std::vector<std::string>;
 
 constexpr double kLayoutGain = 1.05;  // from which on a layout is a cause, and asked at
 constexpr double kReached = 0.9;      // of what all causes together gain, where a ladder may end
-constexpr std::size_t kMostSteps = 3;
-constexpr double kUnknown = std::numeric_limits<double>::infinity();  // cycles of no run
+constexpr std::size_t kMostSteps = 2;
+constexpr double kUnknown = std::numeric_limits<double>::infinity();  // time of no run
 
 std::string path_of(const std::string& setting) { return setting.substr(0, setting.find('=')); }
 
-/// `settings` with `more`, which replace those of the same parameter.
-Settings with(Settings settings, const Settings& more) {
-  for (const std::string& each : more) {
-    const auto same = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
-      return path_of(setting) == path_of(each);
-    });
-    same == settings.end() ? settings.push_back(each) : void(*same = each);
-  }
-  return settings;
+std::optional<double> time_of(const std::optional<WhyTime>& run) {
+  return run ? std::optional(run->time) : std::nullopt;
 }
 
-double cycles_of(const RunRecord& run) {
-  double cycles = 0;
-  for (const OpRecord& op : run.ops) cycles += static_cast<double>(op.result.cycles);
-  return cycles;
-}
-
-std::optional<double> cycles_of(const std::optional<RunRecord>& run) {
-  if (!run || run->total.status != Status::ok) return std::nullopt;
-  return cycles_of(*run);
-}
-
-/// The share of all cycles of the units in use that a run spends so.
-double share_of(const RunRecord& run, const std::vector<std::string>& parts) {
-  double all = 0;
+/// The share of its time that a run spends so.
+double share_of(const WhyTime& run, const std::vector<std::string>& parts) {
   double found = 0;
-  for (const StackPart& part : run.stack()) {
-    if (part.layer == Layer::idle) continue;
-    const auto cycles = static_cast<double>(part.cycles);
-    const std::string name = std::string(layer_name(part.layer)) + "." + part.kind;
-    all += cycles;
-    if (std::find(parts.begin(), parts.end(), name) != parts.end()) found += cycles;
+  for (const std::string& part : parts) {
+    const auto share = run.parts.find(part);
+    if (share != run.parts.end()) found += share->second;
   }
-  return all == 0 ? 0 : found / all;
+  return found;
 }
 
 /// A cost beside the run that it is a cost of.
 struct Candidate {
   const DeclaredCause* cause;
-  std::optional<double> alone;  // cycles with it alone away
-  std::optional<double> kept;   // cycles with all others away
+  std::optional<double> alone;  // time with it alone away
+  std::optional<double> kept;   // time with all others away
 };
+
+/// Whether taking it away alone is a run: what adds up is read off the stack where it shows.
+bool is_run(const Candidate& each) {
+  return each.cause->law == DeclaredCause::Law::hides || each.cause->shows_as.empty();
+}
 
 class Inquiry {
  public:
@@ -70,30 +53,32 @@ class Inquiry {
       : question_(question), run_(run), at_(question.held) {}
 
   Why ask() {
+    why_.unit = question_.unit;
     why_.ladder.push_back({});
     why_.ladder.back().settings = at_;
-    why_.ladder.back().cycles = cycles_of(question_.run);
+    why_.ladder.back().time = question_.run.time;
     count_work();
     ask_layouts();
     ask_costs();
     ask_dense();
-    why_.sentences = why_sentences(why_, question_.run);
+    why_.sentences = why_sentences(why_, question_.density);
     return std::move(why_);
   }
 
  private:
-  std::optional<double> cycles(const Settings& settings) {
-    return cycles_of(run_({{settings, false, false}}).front());
+  std::optional<double> time(const Settings& settings) {
+    return time_of(run_({{settings, false, false}}).front());
   }
-  double now() const { return why_.ladder.back().cycles; }
+  double now() const { return why_.ladder.back().time; }
+  const WhyTime& laid() const { return laid_ ? *laid_ : question_.run; }
 
-  void add_step(const DeclaredCause& cause, const Settings& settings, double cycles) {
+  void add_step(const DeclaredCause& cause, const Settings& settings, double time) {
     WhyStep step;
     step.cause = cause.name;
     step.kind = cause.kind == DeclaredCause::Kind::layout ? "layout" : "cost";
     step.settings = settings;
-    step.cycles = cycles;
-    step.faster = now() / cycles;
+    step.time = time;
+    step.faster = now() / time;
     step.is_named = step.faster >= kNamed;
     why_.ladder.push_back(std::move(step));
   }
@@ -111,25 +96,20 @@ class Inquiry {
 
   const WhyQuestion& question_;
   const WhyRunner& run_;
-  Settings at_;                    // the layout at which costs are asked
-  std::optional<RunRecord> laid_;  // the run there, if it is another
+  Settings at_;                  // the layout at which costs are asked
+  std::optional<WhyTime> laid_;  // the run there, if it is another
   Why why_;
 };
 
 /// Operations follow each other, so that a run without some of them takes the sum of the others.
 void Inquiry::count_work() {
-  double rest = 0;
-  double dense_rows = 0;
-  for (const OpRecord& op : question_.run.ops) {
-    const bool zeros = op.row.pattern != "dense" && !op.row.pattern.empty();
-    (zeros ? rest : dense_rows) += static_cast<double>(op.result.cycles);
-  }
-  if (rest == 0 || dense_rows == 0) return;
+  const double rest = now() - question_.without_zeros;
+  if (question_.without_zeros == 0 || rest == 0) return;
   WhyStep step;
   step.cause = "operations without zeros";
   step.kind = "work";
-  step.cycles = rest;
-  step.faster = (rest + dense_rows) / rest;
+  step.time = rest;
+  step.faster = now() / rest;
   step.is_named = step.faster >= kLayoutGain;
   why_.work.push_back(std::move(step));
 }
@@ -141,28 +121,23 @@ void Inquiry::ask_layouts() {
   for (const DeclaredCause& cause : question_.causes) {
     if (cause.kind != DeclaredCause::Kind::layout || !acts(cause)) continue;
     causes.push_back(&cause);
-    asks.push_back({with(at_, cause.settings), cause.settings.empty(), false});
+    asks.push_back({settings_with(at_, cause.settings), cause.settings.empty(), false});
   }
   if (asks.empty()) return;
-  std::vector<std::optional<RunRecord>> runs = run_(asks);
+  std::vector<std::optional<WhyTime>> runs = run_(asks);
   if (question_.has_dense) {
-    why_.ladder.front().dense_cycles = cycles_of(runs.front());
+    why_.ladder.front().dense_time = time_of(runs.front());
     runs.erase(runs.begin());
     asks.erase(asks.begin());
   }
   std::size_t best = runs.size();
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::optional<double> found = cycles_of(runs[i]);
-    if (found && (best == runs.size() || *found < cycles_of(*runs[best]))) best = i;
+    if (runs[i] && (best == runs.size() || runs[i]->time < runs[best]->time)) best = i;
   }
-  if (best == runs.size() || now() < kLayoutGain * cycles_of(*runs[best])) return;
+  if (best == runs.size() || now() < kLayoutGain * runs[best]->time) return;
   laid_ = std::move(runs[best]);
-  at_ = asks[best].settings;
-  if (laid_->ops.size() == 1) at_ = with(at_, laid_out_by(laid_->ops[0].result));
-  if (asks[best].search_layout && laid_->ops.size() != 1) {
-    at_ = with(at_, {kLayoutOfRows});
-  }
-  add_step(*causes[best], at_, cycles_of(*laid_));
+  at_ = settings_with(asks[best].settings, laid_->layout);
+  add_step(*causes[best], at_, laid_->time);
 }
 
 /// Whether a setting changes anything here, by the conditions of parameters.
@@ -171,10 +146,7 @@ bool Inquiry::acts(const DeclaredCause& cause) const {
     for (const std::string& setting : at_) {
       if (path_of(setting) == path) return setting.substr(path.size() + 1);
     }
-    for (const ParameterValue& each : question_.run.parameters) {
-      if (each.path == path) return each.value;
-    }
-    return std::string();
+    return question_.value(path);
   };
   return cause.settings.empty() ||
          std::any_of(cause.settings.begin(), cause.settings.end(), [&](const std::string& setting) {
@@ -188,36 +160,32 @@ bool Inquiry::acts(const DeclaredCause& cause) const {
 
 bool Inquiry::may_be(const DeclaredCause& cause) const {
   if (cause.kind != DeclaredCause::Kind::cost || !acts(cause)) return false;
-  const RunRecord& run = laid_ ? *laid_ : question_.run;
-  return cause.shows_as.empty() || share_of(run, cause.shows_as) > 0;
+  return cause.shows_as.empty() || share_of(laid(), cause.shows_as) > 0;
 }
 
 void Inquiry::say_alone(const Candidate& each, const std::string& not_run) {
-  WhyAlone alone{each.cause->name, with(at_, each.cause->settings), 0, 1, not_run};
+  WhyAlone alone{each.cause->name, settings_with(at_, each.cause->settings), 0, 1, not_run};
   if (each.alone) {
-    alone.cycles = *each.alone;
+    alone.time = *each.alone;
     alone.faster = now() / *each.alone;
   }
   why_.alone.push_back(std::move(alone));
 }
 
-/// Cycles with each cost alone away: of what adds up from the cycle stack, else by runs.
+/// Times with each cost alone away: of what adds up and shows in the stack by it, else by runs.
 void Inquiry::rank_alone(std::vector<Candidate>& all) {
   std::vector<WhyAsk> asks;
   for (const Candidate& each : all) {
-    if (each.cause->law == DeclaredCause::Law::hides) {
-      asks.push_back({with(at_, each.cause->settings), false, false});
-    }
+    if (is_run(each)) asks.push_back({settings_with(at_, each.cause->settings), false, false});
   }
-  const auto runs = asks.empty() ? std::vector<std::optional<RunRecord>>{} : run_(asks);
+  const auto runs = asks.empty() ? std::vector<std::optional<WhyTime>>{} : run_(asks);
   std::size_t next = 0;
   for (Candidate& each : all) {
-    if (each.cause->law == DeclaredCause::Law::hides) {
-      each.alone = cycles_of(runs[next++]);
+    if (is_run(each)) {
+      each.alone = time_of(runs[next++]);
       say_alone(each, each.alone ? "" : "it cannot be by itself");
     } else {
-      const RunRecord& run = laid_ ? *laid_ : question_.run;
-      each.alone = now() * (1 - share_of(run, each.cause->shows_as));
+      each.alone = now() * (1 - share_of(laid(), each.cause->shows_as));
       say_alone(each, "by the cycle stack, as it adds up");
     }
   }
@@ -234,12 +202,12 @@ void Inquiry::rank_hidden(std::vector<Candidate>& all) {
   for (const Candidate& kept : all) {
     Settings others = at_;
     for (const Candidate& each : all) {
-      if (each.cause != kept.cause) others = with(others, each.cause->settings);
+      if (each.cause != kept.cause) others = settings_with(others, each.cause->settings);
     }
     asks.push_back({others, false, false});
   }
   const auto runs = run_(asks);
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].kept = cycles_of(runs[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].kept = time_of(runs[i]);
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.kept.value_or(kUnknown) > b.kept.value_or(kUnknown);
   });
@@ -247,7 +215,7 @@ void Inquiry::rank_hidden(std::vector<Candidate>& all) {
   for (auto each = all.rbegin(); each != all.rend(); ++each) least = each->kept.value_or(least);
   std::optional<double> best;
   const auto take_away = [&](Candidate& each) {
-    each.alone = cycles(with(at_, each.cause->settings));
+    each.alone = time(settings_with(at_, each.cause->settings));
     say_alone(each, each.alone ? "" : "it cannot be by itself");
     if (each.alone) best = std::min(best.value_or(*each.alone), *each.alone);
   };
@@ -276,12 +244,12 @@ void Inquiry::climb(const std::vector<Candidate>& all, double off) {
   Settings settings = at_;
   std::size_t steps = 0;
   for (std::size_t i = 0; i < all.size() && steps < kMostSteps; ++i) {
-    const Settings next = with(settings, all[i].cause->settings);
-    const bool known = steps == 0 && all[i].alone && all[i].cause->law == DeclaredCause::Law::hides;
+    const Settings next = settings_with(settings, all[i].cause->settings);
+    const bool known = steps == 0 && all[i].alone && is_run(all[i]);
     const bool last = i + 1 == all.size() && i == steps;
     const std::optional<double> found = last    ? std::optional(off)
                                         : known ? all[i].alone
-                                                : cycles(next);
+                                                : time(next);
     if (!found) continue;  // it goes with others only
     settings = next;
     ++steps;
@@ -296,10 +264,10 @@ void Inquiry::ask_costs() {
   for (const DeclaredCause& cause : question_.causes) {
     if (!may_be(cause)) continue;
     all.push_back({&cause, std::nullopt, std::nullopt});
-    off = with(off, cause.settings);
+    off = settings_with(off, cause.settings);
   }
   if (all.empty()) return;
-  const std::optional<double> without = cycles(off);
+  const std::optional<double> without = time(off);
   if (!without) return;
   if (now() >= kLayoutGain * *without) {
     const bool hide = all.size() > 1 && std::all_of(all.begin(), all.end(), [](const auto& each) {
@@ -312,29 +280,42 @@ void Inquiry::ask_costs() {
   step.cause = kAllAway;
   step.kind = "cost";
   step.settings = off;
-  step.cycles = *without;
+  step.time = *without;
   step.faster = now() / *without;
   why_.ladder.push_back(std::move(step));
 }
 
-/// What the first steps do for the dense run, so that "faster" and "zeros gain" are told apart.
+/// What the layout and the first cost do for the dense run, so that "faster" and "zeros gain" are
+/// told apart.
 void Inquiry::ask_dense() {
-  if (!why_.ladder.front().dense_cycles) return;
+  if (!why_.ladder.front().dense_time) return;
   std::vector<WhyAsk> asks;
   std::vector<std::size_t> places;
-  for (std::size_t i = 1; i < why_.ladder.size() && places.size() < 2; ++i) {
+  for (std::size_t i = 1; i < why_.ladder.size(); ++i) {
     if (!why_.ladder[i].is_named) continue;
     asks.push_back({why_.ladder[i].settings, false, true});
     places.push_back(i);
+    if (why_.ladder[i].kind == "cost") break;
   }
   if (asks.empty()) return;
   const auto runs = run_(asks);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    why_.ladder[places[i]].dense_cycles = cycles_of(runs[i]);
+    why_.ladder[places[i]].dense_time = time_of(runs[i]);
   }
 }
 
 }  // namespace
+
+std::vector<std::string> settings_with(std::vector<std::string> settings,
+                                       const std::vector<std::string>& more) {
+  for (const std::string& each : more) {
+    const auto same = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
+      return path_of(setting) == path_of(each);
+    });
+    same == settings.end() ? settings.push_back(each) : void(*same = each);
+  }
+  return settings;
+}
 
 Why find_why(const WhyQuestion& question, const WhyRunner& run) {
   return Inquiry(question, run).ask();

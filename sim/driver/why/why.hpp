@@ -2,12 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/machines/declared_cause.hpp"
-#include "sim/report/tables/summary.hpp"
 #include "sim/report/why.hpp"
 
 namespace lacuna {
@@ -19,16 +19,33 @@ struct WhyAsk {
   bool dense = false;                 // with all weights
 };
 
+/// What a run came to, as far as it is asked why.
+struct WhyTime {
+  double time = 0;                           // in the unit of the question
+  std::map<std::string, double> parts = {};  // "layer.kind": share of the time of units in use
+  std::vector<std::string> layout = {};      // settings that lay it out so again
+};
+
 /// Runs all that is asked for, as many at a time as it can; nothing for what cannot be run.
-using WhyRunner = std::function<std::vector<std::optional<RunRecord>>(const std::vector<WhyAsk>&)>;
+using WhyRunner = std::function<std::vector<std::optional<WhyTime>>(const std::vector<WhyAsk>&)>;
 
 /// What is known of a run before it is asked why.
 struct WhyQuestion {
-  const RunRecord& run;
+  WhyTime run;
   const std::vector<DeclaredCause>& causes;  // of its machine
-  std::vector<std::string> held;             // settings that keep its layout as it is
+  std::string unit = "cycles";               // or "us"
+  std::vector<std::string> held = {};        // settings that keep its layout as it is
   bool has_dense = false;                    // weights are left out, so that a dense run says more
+  double without_zeros = 0;                  // of its time: operations without zeros
+  std::optional<double> density = {};        // of the weights, where it is one
+
+  /// The value of a parameter as it is; empty if it is not known.
+  std::function<std::string(const std::string&)> value = [](const auto&) { return std::string(); };
 };
+
+/// Settings with `more`, which take the place of those of the same parameters.
+std::vector<std::string> settings_with(std::vector<std::string> settings,
+                                       const std::vector<std::string>& more);
 
 /// Finds why a run is not faster by the fewest runs that show it: dense, other layouts, then costs
 /// at the best of these. Costs that add up are ranked by the cycle stack and confirmed; of costs

@@ -15,6 +15,8 @@
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
+#include "sim/driver/why/why_words.hpp"
+#include "sim/machines/machine_kind.hpp"
 #include "sim/report/layout_note.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
@@ -39,6 +41,41 @@ LayoutRequest held_layouts(const RunRecord& record) {
   return request;
 }
 
+WhyTime time_of(const RunRecord& run) {
+  WhyTime known;
+  for (const OpRecord& op : run.ops) known.time += static_cast<double>(op.result.cycles);
+  double all = 0;
+  for (const StackPart& part : run.stack()) {
+    if (part.layer == Layer::idle) continue;
+    const auto cycles = static_cast<double>(part.cycles);
+    known.parts[std::string(layer_name(part.layer)) + "." + part.kind] += cycles;
+    all += cycles;
+  }
+  for (auto& part : known.parts) part.second /= all;
+  return known;
+}
+
+/// What was asked for, and how it was laid out.
+std::optional<WhyTime> time_of(const WhyAsk& ask, const std::optional<RunRecord>& run) {
+  if (!run || run->total.status != Status::ok) return std::nullopt;
+  WhyTime known = time_of(*run);
+  const bool one = run->ops.size() == 1;
+  if (one) known.layout = laid_out_by(run->ops[0].result);
+  if (!one && ask.search_layout) known.layout = {kLayoutOfRows};
+  return known;
+}
+
+/// The cycles of operations without zeros beside those with; 0 if all are alike.
+double without_zeros(const RunRecord& run) {
+  double with = 0;
+  double without = 0;
+  for (const OpRecord& op : run.ops) {
+    const bool zeros = op.row.pattern != "dense" && !op.row.pattern.empty();
+    (zeros ? with : without) += static_cast<double>(op.result.cycles);
+  }
+  return with == 0 ? 0 : without;
+}
+
 class WhyRuns {
  public:
   WhyRuns(const Point& point, const RunRecord& record, const WhyMeans& means)
@@ -54,7 +91,7 @@ class WhyRuns {
 
   bool has_dense() const { return dense_.has_value(); }
 
-  std::vector<std::optional<RunRecord>> run(const std::vector<WhyAsk>& asks) {
+  std::vector<std::optional<WhyTime>> run(const std::vector<WhyAsk>& asks) {
     std::vector<std::unique_ptr<Machine>> machines;
     std::vector<Point> points;
     for (const WhyAsk& ask : asks) {
@@ -71,8 +108,12 @@ class WhyRuns {
     how.keep_going = true;
     Records records(points.size());
     run_points(points, how, records);
-    for (std::size_t i = 0; i < asks.size(); ++i) keep_layouts(asks[i], records[i]);
-    return records;
+    std::vector<std::optional<WhyTime>> times;
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      keep_layouts(asks[i], records[i]);
+      times.push_back(time_of(asks[i], records[i]));
+    }
+    return times;
   }
 
  private:
@@ -141,8 +182,14 @@ std::optional<Why> ask_why(const Point& point, const RunRecord& record, const Wh
   if (!declared || record.total.status != Status::ok) return std::nullopt;
   const std::vector<DeclaredCause> causes = kind->causes();
   WhyRuns runs(point, record, means);
-  WhyQuestion question{record, causes, {}, runs.has_dense()};
-  if (record.ops.size() == 1) question.held = laid_out_by(record.ops[0].result);
+  WhyQuestion question{time_of(record), causes};
+  question.has_dense = runs.has_dense();
+  question.without_zeros = without_zeros(record);
+  question.value = [&](const std::string& path) { return value_of(record, path); };
+  if (record.ops.size() == 1) {
+    question.held = laid_out_by(record.ops[0].result);
+    question.density = record.total.density;
+  }
   return find_why(question, [&](const std::vector<WhyAsk>& asks) { return runs.run(asks); });
 }
 

@@ -5,45 +5,25 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 namespace lacuna {
 namespace {
 
-/// 24845 as "24,845".
-std::string grouped(double number) {
-  std::string text = fmt::format("{:.0f}", number);
-  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3) {
-    text.insert(static_cast<std::size_t>(at), ",");
-  }
-  return text;
-}
-
-/// The settings of a step that the one before it does not have.
-std::vector<std::string> added(const std::vector<std::string>& settings,
-                               const std::vector<std::string>& before) {
-  std::vector<std::string> more;
-  std::copy_if(settings.begin(), settings.end(), std::back_inserter(more), [&](const auto& each) {
-    return std::find(before.begin(), before.end(), each) == before.end();
-  });
-  return more;
-}
-
 /// What zeros buy, of a run with a dense one.
-std::string zeros_sentence(const WhyStep& as_is, const RunRecord& run) {
+std::string zeros_sentence(const WhyStep& as_is, std::optional<double> density) {
   const std::optional<double> gain = zeros_gain(as_is);
   if (!gain) return "";
   if (*gain > 0.99 && *gain < 1.01) return "Zeros gain nothing: the dense run takes as long.";
   if (*gain < 1) {
     return fmt::format("Zeros lose: the dense run takes {:.2f} of the time.", *gain);
   }
-  if (!run.total.density || run.ops.size() != 1 || !(*run.total.density > 0)) {
+  if (!(density.value_or(0) > 0)) {
     return fmt::format("Zeros make it {:.2f} times as fast as the dense run.", *gain);
   }
   return fmt::format("{:.3g} times fewer weights make it {:.2f} times as fast as the dense run.",
-                     1 / *run.total.density, *gain);
+                     1 / *density, *gain);
 }
 
 /// "; zeros then gain 1.90" if that is more than before, or that it is less.
@@ -61,7 +41,7 @@ std::string ties(const Why& why, const WhyStep& step, double from) {
   std::string text;
   for (const WhyAlone& each : why.alone) {
     if (each.cause == step.cause || !each.not_run.empty()) continue;
-    if (each.cycles > kTie * step.cycles || from < kNamed * each.cycles) continue;
+    if (each.time > kTie * step.time || from < kNamed * each.time) continue;
     text += fmt::format(" or {}", each.cause);
   }
   return text;
@@ -69,10 +49,10 @@ std::string ties(const Why& why, const WhyStep& step, double from) {
 
 class Sentences {
  public:
-  Sentences(const Why& why, const RunRecord& run) : why_(why), run_(run) {}
+  Sentences(const Why& why, std::optional<double> density) : why_(why), density_(density) {}
 
   std::vector<std::string> say() {
-    add(zeros_sentence(why_.ladder.front(), run_));
+    add(zeros_sentence(why_.ladder.front(), density_));
     for (const WhyStep& step : why_.work) {
       if (!step.is_named) continue;
       add(
@@ -96,7 +76,7 @@ class Sentences {
     const WhyStep& step = why_.ladder[at];
     const WhyStep& before = why_.ladder[at - 1];
     add(fmt::format("The layout costs most: {} makes it {:.2f} times faster{}.",
-                    replay_words(added(step.settings, before.settings)), step.faster,
+                    replay_words(added_settings(step.settings, before.settings)), step.faster,
                     zeros_then(step, before)));
     after_ = "There ";
   }
@@ -106,16 +86,16 @@ class Sentences {
     const WhyStep& before = why_.ladder[at - 1];
     const WhyStep& first = why_.ladder[at];
     if (!first.is_named) {
-      std::string order = grouped(before.cycles);
+      std::string order = time_text(before.time);
       for (std::size_t i = at; i + 1 < why_.ladder.size(); ++i) {
         order +=
-            fmt::format(", {} without {}", grouped(why_.ladder[i].cycles), why_.ladder[i].cause);
+            fmt::format(", {} without {}", time_text(why_.ladder[i].time), why_.ladder[i].cause);
       }
       return add(fmt::format("{}no single cost gains 3 %, as they hide behind each other: {}.",
                              after_, order));
     }
     add(fmt::format("The largest cost{}: without {}{} it is {:.2f} times faster{}.",
-                    after_.empty() ? "" : " there", first.cause, ties(why_, first, before.cycles),
+                    after_.empty() ? "" : " there", first.cause, ties(why_, first, before.time),
                     first.faster, zeros_then(first, before)));
     for (std::size_t i = at + 1; i + 1 < why_.ladder.size(); ++i) {
       const WhyStep& step = why_.ladder[i];
@@ -128,29 +108,29 @@ class Sentences {
 
   void say_rest() {
     if (why_.ladder.size() < 2 || why_.ladder.back().cause != kAllAway) return;
-    double from = why_.ladder.front().cycles;
+    double from = why_.ladder.front().time;
     for (const WhyStep& step : why_.ladder) {
-      if (step.kind == "layout") from = step.cycles;
+      if (step.kind == "layout") from = step.time;
     }
-    const double off = why_.ladder.back().cycles;
+    const double off = why_.ladder.back().time;
     if (from < 1.05 * off) {
       return add(fmt::format(
           "{}no cost that can be switched off gains 5 %: the rest is distance and order.", after_));
     }
-    add(fmt::format("Without all costs that can be switched off {} of {} cycles remain.",
-                    grouped(off), grouped(from)));
+    add(fmt::format("Without all costs that can be switched off {} of {} remain.", time_text(off),
+                    time_text(from, why_.unit)));
   }
 
   const Why& why_;
-  const RunRecord& run_;
+  std::optional<double> density_;
   std::string after_;
   std::vector<std::string> said_;
 };
 
 }  // namespace
 
-std::vector<std::string> why_sentences(const Why& why, const RunRecord& run) {
-  std::vector<std::string> said = Sentences(why, run).say();
+std::vector<std::string> why_sentences(const Why& why, std::optional<double> density) {
+  std::vector<std::string> said = Sentences(why, density).say();
   for (std::string& each : said) {
     if (!each.empty() && each[0] >= 'a' && each[0] <= 'z') {
       each[0] = static_cast<char>(each[0] - 'a' + 'A');

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/report/tables/summary.hpp"
 #include "sim/report/why.hpp"
 
 namespace lacuna {
@@ -19,6 +19,6 @@ inline constexpr const char* kAllAway = "all costs that can be switched off";
 inline constexpr const char* kLayoutOfRows = "layout=layouts.yaml";
 
 /// What was found, in at most five sentences: the answer first.
-std::vector<std::string> why_sentences(const Why& why, const RunRecord& run);
+std::vector<std::string> why_sentences(const Why& why, std::optional<double> density);
 
 }  // namespace lacuna

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "sim/machines/machine_kind.hpp"
 
@@ -39,33 +40,46 @@ std::vector<WhatIf> what_ifs() {
           {"compute alone", all, {"wafer.limits.busiest_core_multiplies"}}};
 }
 
+using Settings = std::vector<std::string>;
+
+const Settings kFreeArithmetic = {"core.slots=2",  "simd.fma16=64",      "simd.fma16_32=64",
+                                  "simd.fma32=64", "mem.read_bits=1024", "mem.write_bits=1024"};
+const Settings kFreeCode = {
+    "scalar.loop=0",         "scalar.load=0",          "scalar.imul=0",
+    "scalar.dsr_write=0",    "scalar.vec_issue=0",     "scalar.outer=0",
+    "scalar.dependent=1",    "scalar.branch_taken=1",  "scalar.branch_not=1",
+    "simd.special_cycles=1", "vec.setup_descriptor=0", "vec.setup_use=0",
+    "vec.setup_first=0",     "vec.setup_next=0",       "vec.setup_scalar=0",
+    "task.overhead=0"};
+
 /// Cores wait for each other, so that a cost may hide behind any other.
 std::vector<DeclaredCause> causes() {
   using Kind = DeclaredCause::Kind;
   using Law = DeclaredCause::Law;
-  return {
-      {"the layout", Kind::layout, {}},
-      {"results between groups", Kind::cost, {"ws.exchange=next"}},
-      {"the issue slot of a core",
-       Kind::cost,
-       {"core.slots=2", "simd.fma16=64", "simd.fma16_32=64", "simd.fma32=64", "mem.read_bits=1024",
-        "mem.write_bits=1024"},
-       Law::hides,
-       {"compute.fma"}},
-      {"the edge", Kind::cost, {"io.gbit=10000000"}},
-      {"the start of a wavelet's task",
-       Kind::cost,
-       {"core.dispatch=0", "core.cmd_cycles=0"},
-       Law::hides,
-       {"stall.dispatch"}},
-      {"code around the arithmetic",
-       Kind::cost,
-       {"scalar.loop=0", "scalar.load=0", "scalar.imul=0", "scalar.dsr_write=0",
-        "scalar.vec_issue=0", "scalar.outer=0", "scalar.dependent=1", "scalar.branch_taken=1",
-        "scalar.branch_not=1", "simd.special_cycles=1", "vec.setup_descriptor=0", "vec.setup_use=0",
-        "vec.setup_first=0", "vec.setup_next=0", "vec.setup_scalar=0", "task.overhead=0"},
-       Law::hides,
-       {"compute.scalar", "compute.special"}}};
+  return {{"the layout", Kind::layout, {}},
+          {"results between groups", Kind::cost, {"ws.exchange=next"}},
+          {"the issue slot of a core", Kind::cost, kFreeArithmetic, Law::hides, {"compute.fma"}},
+          {"the edge", Kind::cost, {"io.gbit=10000000"}},
+          {"the start of a wavelet's task",
+           Kind::cost,
+           {"core.dispatch=0", "core.cmd_cycles=0"},
+           Law::hides,
+           {"stall.dispatch"}},
+          {"code around the arithmetic",
+           Kind::cost,
+           kFreeCode,
+           Law::hides,
+           {"compute.scalar", "compute.special"}}};
+}
+
+/// The phases of a layer follow each other, so that most of what costs gain adds up.
+std::vector<DeclaredCause> model_causes() {
+  Settings code = kFreeCode;
+  code.insert(code.end(), {"llm.sum_step=0", "llm.route_write=0"});
+  constexpr auto kCost = DeclaredCause::Kind::cost;
+  return {{"choosing a token from the logits", kCost, {"llm.select_logit=1"}},
+          {"code around the arithmetic", kCost, std::move(code)},
+          {"arithmetic", kCost, kFreeArithmetic}};
 }
 
 }  // namespace
@@ -77,7 +91,8 @@ MachineKind wse_kind() {
           what_ifs,
           trust_place,
           {"wafer.columns", "wafer.rows", "wafer.modules", "kernel.", "map."},
-          causes};
+          causes,
+          model_causes};
 }
 
 }  // namespace lacuna

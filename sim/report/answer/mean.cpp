@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 
@@ -31,13 +31,8 @@ std::string group_key(const RunRecord& run) {
 }  // namespace
 
 double student_t95(std::size_t freedom) {
-  // quantile 0.975 of Student's t, as in any table of it
-  constexpr std::array<double, 30> kTable = {
-      12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-      2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-      2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-  if (freedom <= kTable.size()) return kTable.at(freedom - 1);
-  return 1.960 + 2.46 / static_cast<double>(freedom);  // within 0.002 of it
+  const boost::math::students_t distribution(static_cast<double>(freedom));
+  return quantile(distribution, 0.975);
 }
 
 Mean mean_of(const std::vector<double>& values) {
@@ -46,6 +41,9 @@ Mean mean_of(const std::vector<double>& values) {
   if (values.empty()) return result;
   for (const double value : values) result.mean += value;
   result.mean /= static_cast<double>(values.size());
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  result.least = *least;
+  result.most = *most;
   if (values.size() < 2) return result;
   double squares = 0;
   for (const double value : values) squares += (value - result.mean) * (value - result.mean);

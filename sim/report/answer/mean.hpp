@@ -11,11 +11,13 @@
 namespace lacuna {
 
 /// A mean and half the width of its 95 % interval, by Student's t of independent draws; the half
-/// is missing of a single value.
+/// is missing of a single value. The least and the most of them.
 struct Mean {
   std::size_t count = 0;
   double mean = 0;
   std::optional<double> half;
+  double least = 0;
+  double most = 0;
 };
 
 Mean mean_of(const std::vector<double>& values);

@@ -9,6 +9,7 @@ namespace lacuna {
 
 namespace {
 
+/// "6.531 us"; of several seeds with the interval of the mean, and the least and the most of them.
 std::string time_text(const Mean& seconds) {
   struct Unit {
     double least;
@@ -16,7 +17,12 @@ std::string time_text(const Mean& seconds) {
     const char* name;
   };
   for (const Unit& unit : {Unit{1, 1, "s"}, Unit{1e-3, 1e3, "ms"}, Unit{0, 1e6, "us"}}) {
-    if (seconds.mean >= unit.least) return mean_text(seconds, unit.scale) + " " + unit.name;
+    if (seconds.mean < unit.least) continue;
+    const std::string text = mean_text(seconds, unit.scale) + " " + unit.name;
+    if (!seconds.half) return text;
+    return fmt::format("{} ({} seeds: {} to {})", text, seconds.count,
+                       four_digits(seconds.least * unit.scale),
+                       four_digits(seconds.most * unit.scale));
   }
   return {};
 }
@@ -88,7 +94,12 @@ std::string zeros_text(const Answer& answer) {
 std::string waits_text(const Answer& answer) {
   const std::size_t which = answer.most_from_zeros.value_or(*answer.fastest);
   const std::optional<Why>& why = answer.points[which].run().why;
-  if (why && !why->sentences.empty()) return why->sentences.front();
+  if (why && !why->sentences.empty()) {
+    // the first says what zeros gave, which stands before this one
+    const bool said = answer.most_from_zeros && why->sentences.size() > 1 &&
+                      why->ladder.front().dense_time.has_value();
+    return why->sentences[said ? 1 : 0];
+  }
   const Waits& waits = answer.points[which].waits;
   if (waits.largest() == nullptr) return "";
   const StackShare* const wait = waits.largest_wait();

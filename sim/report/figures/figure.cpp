@@ -16,7 +16,9 @@
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_style.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/layout_note.hpp"
+#include "sim/report/view_assets.hpp"
 
 namespace lacuna {
 
@@ -140,26 +142,13 @@ void mark_interrupted(std::vector<Figure>& figures) {
                 "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 center "
                 "rotate by 20 font ',11' textcolor rgb vermilion front\n");
     figure.script = with_check(figure.name, text);
-    const std::size_t saved = figure.python.find("for each in formats.split()");
-    if (saved == std::string::npos) continue;
-    figure.python.insert(saved,
-                         "figure.text(0.5, 0.5, 'interrupted: not all was simulated', "
-                         "rotation=20, color=vermilion,\n            fontsize=11, ha='center', "
-                         "va='center')\n");
+    figure.description = described_as_interrupted(figure.description);
   }
 }
 
-std::vector<std::string> write_matplotlib(const std::vector<Figure>& figures,
-                                          const std::string& folder) {
-  std::vector<std::string> without;
-  for (const Figure& figure : figures) {
-    if (figure.python.empty()) {
-      without.push_back(figure.name);
-    } else {
-      write(fs::path(folder) / (figure.name + ".py"), figure.python);
-    }
-  }
-  return without;
+void write_redraw(const std::string& folder) {
+  fs::create_directories(folder);
+  write(fs::path(folder) / "redraw.py", kRedrawScript);
 }
 
 std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const std::string& folder,
@@ -173,6 +162,9 @@ std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const 
     const std::string old = content((older.empty() ? path : fs::absolute(older)) / file);
     const bool own = is_edited(old);
     write(path / (figure.name + ".csv"), figure.csv);
+    if (!figure.description.empty()) {
+      write(path / (figure.name + ".json"), figure.description);
+    }
     write(path / file, own ? old : figure.script);
     if (own) kept.push_back(file);
   }

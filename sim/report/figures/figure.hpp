@@ -68,10 +68,10 @@ FigureData figure_data(const std::vector<RunRecord>& records);
 /// A figure as text: the data, and the gnuplot script that draws them. Both are functions of the
 /// results alone, and neither names the engine.
 struct Figure {
-  std::string name;         // of its files
-  std::string csv;          // the content of name.csv
-  std::string script;       // the content of name.gp; run in the folder, it draws svg, pdf and png
-  std::string python = {};  // the content of name.py, for Matplotlib; empty: there is none
+  std::string name;    // of its files
+  std::string csv;     // the content of name.csv
+  std::string script;  // the content of name.gp; run in the folder, it draws svg, pdf and png
+  std::string description = {};  // the content of name.json, which redraw.py draws; or empty
 };
 
 /// All figures that these results have something to show in; none of an empty result.
@@ -80,17 +80,16 @@ std::vector<Figure> make_figures(const FigureData& data);
 /// Has every figure say, across its data, that the run behind it was interrupted.
 void mark_interrupted(std::vector<Figure>& figures);
 
-/// Writes data and script of every figure into `folder`, which is made if it is not there, and
-/// lets gnuplot draw it as .svg, .pdf and .png. Equal figures give equal bytes. SimulationError
-/// says that there is no gnuplot, how to get it, and what was written nevertheless; or what
-/// gnuplot had to say. A script in `older` (empty: `folder`) that was changed by hand takes the
-/// place of the one of that name; which these are is returned.
+/// Writes data, script and description of every figure into `folder`, which is made if it is not
+/// there, and lets gnuplot draw it as .svg, .pdf and .png. Equal figures give equal bytes.
+/// SimulationError says that there is no gnuplot, how to get it, and what was written nevertheless;
+/// or what gnuplot had to say. A script in `older` (empty: `folder`) that was changed by hand takes
+/// the place of the one of that name; which these are is returned.
 std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const std::string& folder,
                                       const std::string& older = "");
 
-/// Writes the Python scripts of figures that have one; the names of those that have none.
-std::vector<std::string> write_matplotlib(const std::vector<Figure>& figures,
-                                          const std::string& folder);
+/// Writes redraw.py, which draws all figures of its folder with Matplotlib from their descriptions.
+void write_redraw(const std::string& folder);
 
 /// The same from results, as a result folder has them.
 inline void draw_figures(const FigureData& data, const std::string& folder) {

@@ -5,9 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "sim/report/figures/figure_lines.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
-#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -28,8 +27,8 @@ constexpr std::array<Way, 3> kWays{
      {"fabric", "#D55E00", 9, &SummaryRow::fabric_gbps, &PeakRates::fabric_gbps},
      {"edge of the chip", "#009E73", 13, &SummaryRow::io_gbps, &PeakRates::io_gbps}}};
 
-std::string bandwidth_csv(const FigureData& data, const std::vector<FigureRun>& bars) {
-  std::string csv = csv_line({"way", "bar", "place", "percent_of_peak", "gbps", "peak_gbps"});
+std::string bandwidth_rows(const FigureData& data, const std::vector<FigureRun>& bars) {
+  std::string csv;
   for (const Way& way : kWays) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const std::optional<double> achieved = bars[i].total.*way.achieved;
@@ -43,49 +42,41 @@ std::string bandwidth_csv(const FigureData& data, const std::vector<FigureRun>& 
   return csv;
 }
 
-std::string bandwidth_body(const std::string& name, const std::vector<FigureRun>& bars) {
-  std::string body = "  set xrange [0:100]\n  set xtics 25 format '%g %%'\n";
-  body += "  set xlabel 'Share of the bandwidth there is'\n";
-  body += fmt::format("  set yrange [{}:-0.6]\n  set ytics scale 0 (",
-                      static_cast<double>(bars.size()) - 0.4);
-  for (std::size_t i = 0; i < bars.size(); ++i) {
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(bars[i].bar()), i);
-  }
-  body += ")\n";
-  for (const Way& way : kWays) {
-    body += &way == kWays.data() ? "  plot " : ", \\\n       ";
-    body += fmt::format(
-        "'{3}.csv' skip 1 using (strcol(1) eq {0} ? $4 : NaN):3 with points linewidth 1.2 "
-        "linecolor '{1}' pointtype {2} pointsize 0.5*size title {0}",
-        quoted(way.name), way.colour, way.marker, name);
-  }
-  return body + "\n";
-}
-
 void add_page(const FigureData& data, const std::string& name,
               const std::vector<std::string>& title, const std::vector<FigureRun>& bars,
               std::vector<Figure>& figures) {
-  Page page;
-  page.name = name;
-  page.title = title;
-  page.data_height = 0.125 * static_cast<double>(bars.size()) + 0.1;
   std::vector<std::string> labels;
   labels.reserve(bars.size());
   for (const FigureRun& run : bars) labels.push_back(run.bar());
-  page.left = widest(labels) + 0.12;
-  page.right = 0.2;
-  std::vector<PythonSeries> series;
+  Chart chart = share_chart(name, title, labels);
+  chart.columns = {"way", "bar", "place", "percent_of_peak", "gbps", "peak_gbps"};
   for (const Way& way : kWays) {
-    page.legend.emplace_back(way.name);
-    series.push_back({way.name, {way.colour, way.marker}, false});
+    chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
   }
-  const std::string python =
-      python_of_dots(page, {"Share of the bandwidth there is", labels}, series);
-  figures.push_back(
-      {name, bandwidth_csv(data, bars), figure_script(page, bandwidth_body(name, bars)), python});
+  figures.push_back(draw_chart(std::move(chart), bandwidth_rows(data, bars)));
 }
 
 }  // namespace
+
+Chart share_chart(const std::string& name, const std::vector<std::string>& title,
+                  const std::vector<std::string>& rows) {
+  Chart chart;
+  chart.page.name = name;
+  chart.page.title = title;
+  chart.page.data_height = 0.125 * static_cast<double>(rows.size()) + 0.1;
+  chart.page.left = widest(rows) + 0.12;
+  chart.page.right = 0.2;
+  chart.x = {"Share of the bandwidth there is", false, 0, 100};
+  chart.x.percent = true;
+  chart.y = named_rows(rows);
+  return chart;
+}
+
+ChartLayer share_layer(const std::string& way, const SeriesStyle& style) {
+  ChartLayer layer{Mark::points, {{"way", way}}, "percent_of_peak", "place", style, way};
+  layer.size = 0.5;
+  return layer;
+}
 
 void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                           std::vector<Figure>& figures) {

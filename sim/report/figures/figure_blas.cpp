@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
-#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -23,12 +24,13 @@ struct Level {
 constexpr std::array<Level, 5> kLevels = {
     {{"GEMM", 0}, {"GEMV", 1}, {"DOT", 2}, {"AXPY", 3}, {"sparse GEMM", 3}}};
 
-using Shares = std::array<std::optional<double>, kLevels.size()>;  // of peak, per cent, by level
+using LevelShares =
+    std::array<std::optional<double>, kLevels.size()>;  // of peak, per cent, by level
 
 struct MachineLine {
   std::string machine;
   double bytes_per_flop = 0;
-  Shares shares;  // the best of its runs
+  LevelShares shares;  // the best of its runs
 };
 
 /// The level of an operation, as index of kLevels; nothing of what is none of them. A product of a
@@ -46,7 +48,7 @@ std::optional<std::size_t> level_of(const SummaryRow& op) {
   return is_one(op.n) ? gemv : gemm;
 }
 
-void keep_best(const FigureRun& run, Shares& shares) {
+void keep_best(const FigureRun& run, LevelShares& shares) {
   for (const SummaryRow& op : run.ops) {
     const std::optional<std::size_t> level = level_of(op);
     if (op.status != Status::ok || !level || !op.utilisation) continue;
@@ -88,65 +90,40 @@ double need_of(std::size_t level, double side) {
   return need > 0 ? need : 3 / side;
 }
 
-std::vector<std::string> level_names() {
-  std::vector<std::string> names;
-  names.reserve(kLevels.size());
-  for (const Level& level : kLevels) names.emplace_back(level.name);
-  return names;
+/// The levels from the left, over a logarithmic axis.
+Chart level_chart(const char* name, std::vector<std::string> title) {
+  Chart chart;
+  chart.page.name = name;
+  chart.page.title = std::move(title);
+  chart.x.names = true;
+  chart.x.from = 0.4;
+  chart.x.to = static_cast<double>(kLevels.size()) + 0.6;
+  for (const Level& level : kLevels) {
+    chart.x.marks.emplace_back(static_cast<double>(chart.x.marks.size() + 1), level.name);
+  }
+  chart.y.log = true;
+  return chart;
 }
 
-std::string level_tics() {
-  std::string tics = "  set xtics scale 0 (";
-  for (std::size_t i = 0; i < kLevels.size(); ++i) {
-    tics += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", kLevels.at(i).name, i + 1);
-  }
-  return tics + ")\n";
-}
-
-/// The same levels for Python: bars of what was reached, points of what a memory allows.
-PythonLevels python_shares(const FigureData& data, const std::vector<MachineLine>& lines,
-                           double low, double width) {
-  PythonLevels python{"Share of peak (%)", low, 200, width, level_names(), {}};
-  const auto add = [&](PythonMark mark, const char* kind, const std::string& name,
-                       const std::string& label, const SeriesStyle& style) {
-    python.levels.push_back({mark, kind, name, {label, style, false}});
-  };
-  unsigned index = 0;
-  for (const MachineLine& line : lines) {
-    const std::string colour = line_style(++index).colour;
-    add(PythonMark::bars, "simulated", line.machine, line.machine, {colour});
-    add(PythonMark::points, "allowed", line.machine, line.machine + ", what its memory allows",
-        {colour, 2});
-  }
-  unsigned marker = 4;
-  for (const ReferenceMemory& reference : data.references) {
-    add(PythonMark::points, "allowed", reference.label, "what " + reference.label + " would allow",
-        {"#000000", marker});
-    marker += 2;
-  }
-  return python;
-}
-
-/// The rows of the figure of shares, and how they are drawn.
-struct ShareRows {
-  Figure& figure;
-  Page& page;
-  std::string plot = {};
+/// The figure of shares: its rows, and how they are drawn.
+struct Shares {
+  Chart chart;
+  std::string rows = {};
   double least = 100;
 
   void add(const std::string& name, const char* kind, std::size_t level, double place,
            double percent) {
     least = std::min(least, percent);
-    figure.csv += csv_line({name, kind, kLevels.at(level).name, fmt::format("{:.4g}", place),
-                            fmt::format("{}", percent)});
+    rows += csv_line({name, kind, kLevels.at(level).name, fmt::format("{:.4g}", place),
+                      fmt::format("{}", percent)});
   }
-  void draw(const std::string& name, const char* kind, const std::string& style,
-            const std::string& title) {
-    page.legend.push_back(title);
-    plot += fmt::format(
-        "{}{} skip 1 using (strcol(1) eq {} && strcol(2) eq '{}' ? $4 : NaN):5 {} title {}",
-        plot.empty() ? "  plot " : ", \\\n       ", quoted(figure.name + ".csv"), quoted(name),
-        kind, style, quoted(title));
+  void draw(Mark mark, const std::string& name, const std::string& label,
+            const SeriesStyle& style) {
+    const char* const kind = mark == Mark::bars ? "simulated" : "allowed";
+    ChartLayer layer{mark, {{"name", name}, {"kind", kind}}, "place", "percent_of_peak", style,
+                     label};
+    layer.size = 0.7;
+    chart.layers.push_back(std::move(layer));
   }
 };
 
@@ -155,15 +132,11 @@ struct ShareRows {
 void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs,
                       const std::vector<MachineLine>& lines, double side,
                       std::vector<Figure>& figures) {
-  Figure figure;
-  figure.name = "blas_share";
-  figure.csv = csv_line({"name", "kind", "level", "place", "percent_of_peak"});
-  Page page;
-  page.name = figure.name;
-  page.title = figure_title(data, runs);
-  page.title.emplace_back("fp16; best simulated run of each level");
-  page.left = 0.62;
-  ShareRows rows{figure, page};
+  std::vector<std::string> title = figure_title(data, runs);
+  title.emplace_back("fp16; best simulated run of each level");
+  Shares all{level_chart("blas_share", std::move(title))};
+  all.chart.page.left = 0.62;
+  all.chart.columns = {"name", "kind", "level", "place", "percent_of_peak"};
   const double width = 0.8 / static_cast<double>(lines.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const MachineLine& line = lines[i];
@@ -171,36 +144,29 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
       const double place =
           static_cast<double>(level) + 0.6 + width * (static_cast<double>(i) + 0.5);
       const double allowed = 100 * std::min(1.0, line.bytes_per_flop / need_of(level, side));
-      rows.add(line.machine, "allowed", level, place, allowed);
-      if (line.shares.at(level) && *line.shares.at(level) > 0) {
-        rows.add(line.machine, "simulated", level, place, *line.shares.at(level));
+      all.add(line.machine, "allowed", level, place, allowed);
+      if (line.shares.at(level).value_or(0) > 0) {
+        all.add(line.machine, "simulated", level, place, *line.shares.at(level));
       }
     }
     const SeriesStyle style = line_style(static_cast<unsigned>(i) + 1);  // as in the other figure
-    rows.draw(line.machine, "simulated",
-              fmt::format("with boxes fillstyle solid 1.0 noborder linecolor '{}'", style.colour),
-              line.machine);
-    rows.draw(line.machine, "allowed",
-              fmt::format("with points pointtype 2 pointsize 0.7 linewidth 1.2 linecolor '{}'",
-                          style.colour),
-              line.machine + ", what its memory allows");
+    all.draw(Mark::bars, line.machine, line.machine, style);
+    all.draw(Mark::points, line.machine, line.machine + ", what its memory allows",
+             {style.colour, 2});
   }
-  for (std::size_t i = 0; i < data.references.size(); ++i) {
-    const ReferenceMemory& reference = data.references[i];
+  unsigned marker = 4;
+  for (const ReferenceMemory& reference : data.references) {
     for (std::size_t level = 0; level < kLevels.size(); ++level) {
-      rows.add(reference.label, "allowed", level, static_cast<double>(level) + 1,
-               100 * std::min(1.0, reference.bytes_per_flop / need_of(level, side)));
+      all.add(reference.label, "allowed", level, static_cast<double>(level) + 1,
+              100 * std::min(1.0, reference.bytes_per_flop / need_of(level, side)));
     }
-    rows.draw(reference.label, "allowed",
-              fmt::format("with points pointtype {} pointsize 0.7 linecolor '#000000'", 4 + 2 * i),
-              "what " + reference.label + " would allow");
+    all.draw(Mark::points, reference.label, "what " + reference.label + " would allow",
+             {"#000000", marker});
+    marker += 2;
   }
-  std::string body = fmt::format("  set logscale y\n  set boxwidth {:.4g}\n", width * 0.9);
-  body += fmt::format("  set xrange [0.4:5.6]\n  set yrange [{:.6g}:200]\n", rows.least / 3);
-  body += "  set format y '%g'\n  set ylabel 'Share of peak (%)'\n" + level_tics();
-  figure.script = figure_script(page, body + rows.plot + "\n");
-  figure.python = python_of_levels(page, python_shares(data, lines, rows.least / 3, width * 0.9));
-  figures.push_back(figure);
+  all.chart.bar_width = width * 0.9;
+  all.chart.y = {"Share of peak (%)", true, all.least / 3, 200};
+  figures.push_back(draw_chart(std::move(all.chart), all.rows));
 }
 
 /// True if an operation of vectors, or of a matrix and a vector, is among the runs.
@@ -236,48 +202,38 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   const std::vector<MachineLine> lines = lines_of(data, runs);
   const double side = side_of(runs);
   if (lines.empty() || side < 2 || !has_blas_rows(runs)) return;
-  Figure figure;
-  figure.name = "blas";
-  figure.csv = csv_line({"kind", "name", "place", "bytes_per_flop"}) + needs_rows(side);
+  std::vector<std::string> title = figure_title(data, runs);
+  title.push_back(fmt::format("fp16; GEMM of side {:.0f}", side));
+  Chart chart = level_chart("blas", std::move(title));
+  chart.page.left = 0.55;
+  chart.bar_width = 0.6;
+  chart.columns = {"kind", "name", "place", "bytes_per_flop"};
+  std::string rows = needs_rows(side);
+  chart.layers.push_back(
+      {Mark::bars, {{"kind", "needs"}}, "place", "bytes_per_flop", {"#56B4E9"}, "needed"});
   double least = 3 / side;
-  Page page;
-  page.name = figure.name;
-  page.title = figure_title(data, runs);
-  page.title.push_back(fmt::format("fp16; GEMM of side {:.0f}", side));
-  page.left = 0.55;
-  page.legend = {"needed"};
-  std::string plot = fmt::format(
-      "  plot {} skip 1 using (strcol(1) eq 'needs' ? $3 : NaN):4 with boxes fillstyle solid 1.0 "
-      "noborder linecolor '#56B4E9' title 'needed'",
-      quoted(figure.name + ".csv"));
-  PythonLevels python{"Bytes per FLOP", 0, 10, 0.6, level_names(), {}};
-  python.levels.push_back({PythonMark::bars, "needs", "", {"needed", {"#56B4E9"}, false}});
-  const auto add_line = [&](const std::string& label, double value, unsigned index) {
-    const SeriesStyle style{line_style(index + 1).colour, 0, index + 1};
-    python.levels.push_back({PythonMark::line, "gives", label, {label, style}});
-    least = std::min(least, value);
-    figure.csv += csv_line({"gives", label, "", fmt::format("{}", value)});
-    page.legend.push_back(label);
-    plot +=
-        fmt::format(", \\\n       {} with lines linewidth 1.2 dashtype {} linecolor '{}' title {}",
-                    value, index + 1, style.colour, quoted(label));
-  };
   unsigned index = 0;
+  const auto add_line = [&](const std::string& label, double value) {
+    ChartLayer line;
+    line.mark = Mark::level;
+    line.value = value;
+    line.label = label;
+    ++index;
+    line.style = {line_style(index).colour, 0, index};
+    chart.layers.push_back(std::move(line));
+    least = std::min(least, value);
+    rows += csv_line({"gives", label, "", fmt::format("{}", value)});
+  };
   for (const MachineLine& line : lines) {
-    add_line(fmt::format("{} gives {:.3g}", line.machine, line.bytes_per_flop), line.bytes_per_flop,
-             index++);
+    add_line(fmt::format("{} gives {:.3g}", line.machine, line.bytes_per_flop),
+             line.bytes_per_flop);
   }
   for (const ReferenceMemory& reference : data.references) {
     add_line(fmt::format("{} gives {:.2g}", reference.label, reference.bytes_per_flop),
-             reference.bytes_per_flop, index++);
+             reference.bytes_per_flop);
   }
-  std::string body = "  set logscale y\n  set boxwidth 0.6\n  set xrange [0.4:5.6]\n";
-  body += fmt::format("  set yrange [{:.6g}:10]\n", least / 3);
-  body += "  set format y '%.3g'\n  set ylabel 'Bytes per FLOP'\n" + level_tics();
-  figure.script = figure_script(page, body + plot + "\n");
-  python.low = least / 3;
-  figure.python = python_of_levels(page, python);
-  figures.push_back(figure);
+  chart.y = {"Bytes per FLOP", true, least / 3, 10};
+  figures.push_back(draw_chart(std::move(chart), rows));
   const bool any = std::any_of(lines.begin(), lines.end(), has_shares);
   if (any) add_share_figure(data, runs, lines, side, figures);
 }

@@ -140,7 +140,8 @@ struct Repeats {
   std::vector<EnergyRange> y;
 };
 
-/// Their mean; its bar is the 95 % interval, or the range of prices if the quantity has one.
+/// Their mean, between the least and the most of them; or the range of prices if the quantity has
+/// one, and of a single run its own range.
 LinePoint point_of(const Repeats& repeats, bool priced) {
   std::vector<double> nominal;
   std::vector<double> low;
@@ -153,8 +154,7 @@ LinePoint point_of(const Repeats& repeats, bool priced) {
   const Mean mean = mean_of(nominal);
   const double x = mean_of(repeats.x).mean;
   if (priced || !mean.half) return {x, mean.mean, mean_of(low).mean, mean_of(high).mean};
-  const double least = mean.mean * 1e-3;  // a logarithmic axis has no place for less
-  return {x, mean.mean, std::max(mean.mean - *mean.half, least), mean.mean + *mean.half};
+  return {x, mean.mean, mean.least, mean.most};
 }
 
 LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity) {
@@ -173,6 +173,7 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity
     repeats.x.push_back(runs[i].density);
     repeats.y.push_back(*value);
     figure.ranges = figure.ranges || repeats.y.size() > 1 || value->low < value->high;
+    figure.bands = !quantity.ranges && (figure.bands || repeats.y.size() > 1);
   }
   for (LineSeries& series : figure.series) {
     for (const auto& [key, repeats] : points) {
@@ -237,7 +238,7 @@ void add_density_figures(const FigureData& data, const std::vector<FigureRun>& r
     if (!has_curve(figure) || figure.series.size() > kMostSeries) continue;
     figure.title = figure_title(data, runs);
     add_gaps(runs, figure);
-    if (figure.ranges) spread_ranges(figure);
+    if (figure.ranges && !figure.bands) spread_ranges(figure);
     add_dense_lines(runs, quantity, least, figure);
     if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);
     if (std::string(quantity.name) == "throughput") add_measured(data, figure);

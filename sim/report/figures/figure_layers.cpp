@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
-#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -96,54 +96,38 @@ CellMap cells_of(const LayerMap& map, const std::vector<std::string>& title) {
   return all;
 }
 
-std::string named_tics(const char* axis, const std::vector<std::string>& names) {
-  std::string text = fmt::format("  set {}tics scale 0 (", axis);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
-  }
-  return text + ")\n";
+Axis cells_axis(const std::vector<std::string>& names, bool down) {
+  Axis axis = named_rows(names);
+  axis.from = -0.5;
+  axis.to = static_cast<double>(names.size()) - 0.5;
+  if (down) std::swap(axis.from, axis.to);
+  return axis;
 }
 
 }  // namespace
 
 Figure draw_cells(const CellMap& map) {
-  constexpr double kDark = 55;
-  Figure figure;
-  figure.name = map.name;
-  figure.csv =
-      csv_line({map.row_name, map.column_name, "row", "column", map.value_name, "text", "dark"});
+  CellChart chart;
+  chart.page.name = map.name;
+  chart.page.title = map.title;
+  chart.page.data_height = std::max(1.2, 0.14 * static_cast<double>(map.rows.size()) + 0.1);
+  chart.page.left = widest(map.rows) + 0.12;
+  chart.page.right = 0.62;
+  chart.columns = {map.row_name, map.column_name, "row", "column", map.value_name, "text"};
+  chart.column = "column";
+  chart.row = "row";
+  chart.value = map.value_name;
+  chart.text = "text";
+  chart.x = cells_axis(map.columns, false);
+  chart.y = cells_axis(map.rows, true);
+  chart.label = map.value_label;
+  std::string rows;
   for (const CellMap::Cell& cell : map.cells) {
-    figure.csv += csv_line({map.rows[cell.row], map.columns[cell.column],
-                            fmt::format("{}", cell.row), fmt::format("{}", cell.column),
-                            cell.value ? fmt::format("{}", *cell.value) : "NaN", cell.text,
-                            cell.value.value_or(0) > kDark ? "1" : "0"});
+    rows += csv_line({map.rows[cell.row], map.columns[cell.column], fmt::format("{}", cell.row),
+                      fmt::format("{}", cell.column),
+                      cell.value ? fmt::format("{}", *cell.value) : "NaN", cell.text});
   }
-  Page page;
-  page.name = figure.name;
-  page.title = map.title;
-  page.data_height = std::max(1.2, 0.14 * static_cast<double>(map.rows.size()) + 0.1);
-  page.left = widest(map.rows) + 0.12;
-  page.right = 0.62;
-  std::string body = "  unset grid\n  set border 0\n";
-  body += named_tics("x", map.columns) + named_tics("y", map.rows);
-  body += fmt::format("  set xrange [-0.5:{}]\n  set yrange [{}:-0.5]\n",
-                      static_cast<double>(map.columns.size()) - 0.5,
-                      static_cast<double>(map.rows.size()) - 0.5);
-  body += "  set cbrange [0:100]\n";
-  body += kShades;
-  body += fmt::format(
-      "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
-      "  set cblabel {} offset 0.8,0\n",
-      lacuna::quoted(map.value_label));
-  body += fmt::format(
-      "  plot {0} skip 1 using 4:3:5 with image pixels notitle, \\\n"
-      "       {0} skip 1 using 4:3:($7 == 1 ? strcol(6) : '') with labels textcolor '#FFFFFF' "
-      "notitle, \\\n"
-      "       {0} skip 1 using 4:3:($7 == 1 ? '' : strcol(6)) with labels notitle\n",
-      lacuna::quoted(figure.name + ".csv"));
-  figure.script = figure_script(page, body);
-  figure.python = python_of_cells(page, {map.value_name, map.value_label, map.columns, map.rows});
-  return figure;
+  return draw_cells(chart, rows);
 }
 
 void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& runs,

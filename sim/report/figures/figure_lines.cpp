@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "sim/report/figures/figure_python.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -51,7 +50,14 @@ double room_beside(const std::vector<double>& marks) {
   return room;
 }
 
-std::string axes(const LineFigure& figure, PythonTicks& ticks) {
+AxisMarks texts_of(const std::vector<double>& marks) {
+  AxisMarks texts;
+  for (const double mark : marks) texts.emplace_back(mark, fmt::format("{:.5g}", mark));
+  return texts;
+}
+
+/// Axes around the points of all series and gaps.
+void set_axes(const LineFigure& figure, Chart& chart) {
   double low = HUGE_VAL;
   double high = 0;
   double left = HUGE_VAL;
@@ -62,11 +68,7 @@ std::string axes(const LineFigure& figure, PythonTicks& ticks) {
       right = std::max(right, point.x);
       // a reference may leave the page, it is only there to be compared with
       if (series.reference && !figure.roofs) continue;
-      if (series.reference) {
-        high = std::max(high, point.high);
-        continue;
-      }
-      low = std::min(low, point.low);
+      if (!series.reference) low = std::min(low, point.low);
       high = std::max(high, point.high);
     }
   }
@@ -75,38 +77,32 @@ std::string axes(const LineFigure& figure, PythonTicks& ticks) {
     right = std::max(right, gap.x);
   }
   const std::vector<double> marks = log_marks(low, high);
-  std::string text = "  set logscale xy\n";
-  text += fmt::format("  set xrange [{:.6g}:{:.6g}]\n", left / 1.15, right * 1.15);
-  text += fmt::format("  set yrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
-  text += fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted(figure.x_label),
-                      quoted(figure.y_label));
-  std::vector<double> across = figure.x_at_values ? x_marks(figure) : log_marks(left, right);
-  ticks = {std::move(across), marks};
-  return text + log_tics("x", ticks.x) + log_tics("y", marks);
+  chart.x = {figure.x_label, true, left / 1.15, right * 1.15};
+  chart.x.marks = texts_of(figure.x_at_values ? x_marks(figure) : log_marks(left, right));
+  chart.y = log_axis(figure.y_label, marks);
+  chart.page.left = room_beside(marks);
 }
 
-std::string plot_element(const LineFigure& figure, const LineSeries& series) {
-  // column 1 names the series; what belongs to another is passed over
-  const std::string select =
-      fmt::format("{} skip 1 using (strcol(1) eq {} ? $2*{:.4f} : NaN)",
-                  quoted(figure.name + ".csv"), quoted(key_cell(series.label)), series.shift);
+void add_layers(const LineFigure& figure, const LineSeries& series, Chart& chart) {
+  ChartLayer layer;
+  layer.where = {{"series", series.label}};
+  layer.x = figure.x_label;
+  layer.y = figure.y_label;
+  layer.style = series.style;
+  layer.shift = series.shift;
   if (series.reference) {
-    return fmt::format("{}:3 with lines linewidth 0.7 dashtype {} linecolor '#888888' title {}",
-                       select, series.style.dash + 1, quoted(series.label));
+    layer.style = {"#888888", 0, series.style.dash + 1};
+    layer.weight = 0.7;
+  } else if (figure.ranges) {
+    const bool band = figure.bands && series.joined && series.points.size() > 1;
+    layer.mark = band ? Mark::band : Mark::upright;
+    constexpr double kSeenThrough = 0.22;
+    layer.opacity = band ? kSeenThrough : 1;
+    chart.layers.push_back(layer);
   }
-  std::string text;
-  if (figure.ranges) {
-    text = fmt::format("{}:3:4:5 with yerrorbars linewidth 0.7 linecolor '{}' pointtype 0 notitle",
-                       select, series.style.colour);
-    text += ", \\\n       ";
-  }
-  const std::string look =
-      fmt::format("linecolor '{}' linewidth 1.2 pointtype {} pointsize 0.45*size",
-                  series.style.colour, series.style.marker);
-  const std::string title = series.named ? "title " + quoted(series.label) : "notitle";
-  if (!series.joined) return text + fmt::format("{}:3 with points {} {}", select, look, title);
-  return text + fmt::format("{}:3 with linespoints {} dashtype {} {}", select, look,
-                            series.style.dash, title);
+  if (!series.reference) layer.mark = series.joined ? Mark::joined : Mark::points;
+  if (series.named) layer.label = series.label;
+  chart.layers.push_back(std::move(layer));
 }
 
 std::string name_of(const LineGap& gap) {
@@ -129,20 +125,19 @@ unsigned marker_of(Status status) {
   return 8;  // a triangle
 }
 
-/// Adds what has no value to the data and to the plot, one entry of the legend for each series and
-/// reason.
-void add_gaps(const LineFigure& figure, double foot, Figure& drawn, std::string& plot, Page& page) {
+/// Adds what has no value to the rows and to the layers, one for each series and reason.
+void add_gaps(const LineFigure& figure, Chart& chart, std::string& rows) {
+  std::set<std::string> known;
   for (const LineGap& gap : figure.gaps) {
     const std::string name = name_of(gap);
-    drawn.csv +=
-        csv_line({name, fmt::format("{}", gap.x), fmt::format("{:.6g}", foot), "", "", gap.reason});
-    if (std::find(page.legend.begin(), page.legend.end(), name) != page.legend.end()) continue;
-    page.legend.push_back(name);
-    plot += fmt::format(
-        ", \\\n       {} skip 1 using (strcol(1) eq {} ? $2 : NaN):3 with points linecolor '{}' "
-        "linewidth 1.2 pointtype {} pointsize 0.7*size title {}",
-        quoted(figure.name + ".csv"), quoted(name), gap.style.colour, marker_of(gap.status),
-        quoted(name));
+    rows += csv_line(
+        {name, fmt::format("{}", gap.x), fmt::format("{:.6g}", chart.y.from), "", "", gap.reason});
+    if (!known.insert(name).second) continue;
+    ChartLayer layer{Mark::points, {{"series", name}}, figure.x_label, figure.y_label};
+    layer.style = {gap.style.colour, marker_of(gap.status)};
+    layer.label = name;
+    layer.size = 0.7;
+    chart.layers.push_back(std::move(layer));
   }
 }
 
@@ -170,47 +165,32 @@ std::vector<double> log_marks(double low, double high) {
   return marks;
 }
 
-std::string log_tics(const char* axis, const std::vector<double>& marks) {
-  std::string text = fmt::format("  set {}tics (", axis);
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    text += fmt::format("{}'{:.5g}' {:.6g}", i == 0 ? "" : ", ", marks[i], marks[i]);
-  }
-  return text + ")\n";
+Axis log_axis(const std::string& label, const std::vector<double>& marks) {
+  Axis axis{label, true, marks.front(), marks.back()};
+  axis.marks = texts_of(marks);
+  return axis;
 }
 
 Figure draw_lines(const LineFigure& figure) {
-  Figure drawn;
-  drawn.name = figure.name;
-  std::vector<std::string> columns = {"series", figure.x_label, figure.y_label, "low", "high"};
-  if (!figure.gaps.empty()) columns.emplace_back("reason");
-  drawn.csv = csv_line(columns);
-  std::string plot;
-  Page page;
+  Chart chart;
+  chart.page.name = figure.name;
+  chart.page.title = figure.title;
+  chart.columns = {"series", figure.x_label, figure.y_label, "low", "high"};
+  if (!figure.gaps.empty()) chart.columns.emplace_back("reason");
+  std::string rows;
   for (const LineSeries& series : figure.series) {
-    if (series.named) page.legend.push_back(series.label);
     for (const LinePoint& point : series.points) {
       std::vector<std::string> cells = {key_cell(series.label), fmt::format("{}", point.x),
                                         fmt::format("{}", point.y), fmt::format("{}", point.low),
                                         fmt::format("{}", point.high)};
-      cells.resize(columns.size());
-      drawn.csv += csv_line(cells);
+      cells.resize(chart.columns.size());
+      rows += csv_line(cells);
     }
-    plot += plot.empty() ? "  plot " : ", \\\n       ";
-    plot += plot_element(figure, series);
+    add_layers(figure, series, chart);
   }
-  page.name = figure.name;
-  page.title = figure.title;
-  PythonTicks ticks;
-  const std::string axis_text = axes(figure, ticks);
-  page.left = room_beside(ticks.y);
-  add_gaps(figure, ticks.y.front(), drawn, plot, page);
-  drawn.script = figure_script(page, axis_text + plot + "\n");
-  std::vector<PythonSeries> series;
-  for (const LineSeries& each : figure.series) {
-    series.push_back({each.label, each.style, each.joined, each.reference, each.named});
-  }
-  drawn.python = python_of_lines(page, figure.x_label, figure.y_label, ticks, series);
-  return drawn;
+  set_axes(figure, chart);
+  add_gaps(figure, chart, rows);
+  return draw_chart(std::move(chart), rows);
 }
 
 }  // namespace lacuna

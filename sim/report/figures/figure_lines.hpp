@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_runs.hpp"
 
 namespace lacuna {
@@ -46,6 +46,7 @@ struct LineFigure {
   bool x_at_values = true;  // marked where there are any, while these are few and far apart
   bool roofs = false;       // references are limits: their tops and ends are on the page
   bool ranges = false;      // draw bars from low to high
+  bool bands = false;       // of joined series an area from low to high in their place
   std::vector<LineSeries> series;
   std::vector<LineGap> gaps = {};
 };
@@ -58,7 +59,7 @@ Figure draw_lines(const LineFigure& figure);
 /// draws no empty axis.
 std::vector<double> log_marks(double low, double high);
 
-/// The command that sets them; `axis` is "x" or "y".
-std::string log_tics(const char* axis, const std::vector<double>& marks);
+/// A logarithmic axis between the first and the last of its marks.
+Axis log_axis(const std::string& label, const std::vector<double>& marks);
 
 }  // namespace lacuna

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <regex>
 #include <sstream>
-#include <string_view>
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "sim/report/figures/figure_style.hpp"
+#include "sim/report/json_figure.hpp"
 
 namespace lacuna {
 
@@ -53,60 +54,21 @@ std::string renamed(const std::string& text, const std::map<std::string, std::st
   return result;
 }
 
-/// The quote that what begins at `at` may have for its text, if a reader sees that: after `title`
-/// and such, a bracket or a comma.
-std::size_t quote_of_shown(const std::string& text, std::size_t at) {
-  const auto is_quote = [&](std::size_t place) {
-    return place < text.size() && text[place] == '\'';
-  };
-  const auto quote_at = [&](std::size_t place) {
-    return is_quote(place) ? place : std::string::npos;
-  };
-  if (text[at] == '(' || text[at] == ',') {
-    return quote_at(text.compare(at + 1, 1, " ") == 0 ? at + 2 : at + 1);
-  }
-  for (const std::string_view word : {"title ", "xlabel ", "ylabel ", "cblabel "}) {
-    if (text.compare(at, word.size(), word) == 0) return quote_at(at + word.size());
-  }
-  constexpr std::string_view kLabel = "label ";
-  if (text.compare(at, kLabel.size(), kLabel) != 0) return std::string::npos;
-  const std::size_t after = text.find_first_not_of("0123456789", at + kLabel.size());
-  if (after == at + kLabel.size() || after == std::string::npos) return std::string::npos;
-  return text[after] == ' ' ? quote_at(after + 1) : std::string::npos;
-}
-
-/// Whether a text of a reader may end before `at`: a place, another word or the line's end follows.
-bool follows_shown(const std::string& text, std::size_t at) {
-  for (const std::string_view next : {",", " at", " with", " offset", " -"}) {
-    if (text.compare(at, next.size(), next) == 0) return true;
-  }
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (at + 1 < text.size() && text[at] == ' ' && digit(text[at + 1])) return true;
-  const std::size_t word = std::min(text.find_first_not_of(" \t\n\v\f\r", at), text.size());
-  return text.find('\n', at) < word || text.compare(word, 2, "\\\n") == 0;
-}
-
-/// Texts that a reader sees: names of series and axes, marks, lines above the data.
+/// Texts that a reader sees, by their new names: those after `title` and such, a bracket or a
+/// comma, before a place, another word or the line's end. Two quotes are one in a text.
 std::string relabelled(const std::string& text, const std::map<std::string, std::string>& labels) {
+  static const std::regex shown(
+      "((?:title|[xy]label|cblabel|label \\d+) |\\( ?|, ?)'((?:[^'\n]|'')*)'"
+      "(?=,| at| with| offset| -| \\d|[ \\t]*\n|[ \\t]*$|[ \\t]*\\\\\n)");
   std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t quote = quote_of_shown(text, at);
-    std::string shown;
-    std::size_t end = quote == std::string::npos ? text.size() : quote + 1;
-    for (; end < text.size(); ++end) {
-      // two quotes are one in the text
-      if (text[end] == '\'' && text.compare(end, 2, "''") != 0) break;
-      if (text[end] == '\'') ++end;
-      shown += text[end];
-    }
-    if (end >= text.size() || !follows_shown(text, end + 1)) {
-      result += text[at++];
-      continue;
-    }
-    result += text.substr(at, quote - at) + quoted(renamed(shown, labels));
-    at = end + 1;
+  auto rest = text.begin();
+  for (std::sregex_iterator at(text.begin(), text.end(), shown), end; at != end; ++at) {
+    const std::smatch& found = *at;
+    const std::string plain = std::regex_replace(found[2].str(), std::regex("''"), "'");
+    result += std::string(rest, found[0].first) + found[1].str() + quoted(renamed(plain, labels));
+    rest = found[0].second;
   }
-  return result;
+  return result + std::string(rest, text.end());
 }
 
 std::string number(double value) { return fmt::format("{:.6g}", value); }
@@ -115,7 +77,7 @@ std::string number(double value) { return fmt::format("{:.6g}", value); }
 
 namespace {
 
-/// The assignments of a look in a script of gnuplot or of Python, which begins with a line's end.
+/// The assignments of a look in a script, which begins with a line's end.
 void apply(const FigureLook& look, std::string& text) {
   if (look.width) assign(text, "width", number(*look.width));
   if (look.height) assign(text, "height", number(*look.height));
@@ -126,31 +88,6 @@ void apply(const FigureLook& look, std::string& text) {
     assign(text, "formats", quoted(fmt::format("{}", fmt::join(look.formats, " "))));
   }
   for (const auto& [name, colour] : look.colours) assign(text, name, quoted(colour));
-}
-
-std::string python_text(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "'";
-}
-
-void apply_to_python(const FigureLook& look, std::string& text) {
-  text = "\n" + text;
-  apply(look, text);
-  if (look.title) {
-    assign(text, "own_title", python_text(*look.title));
-    assign(text, "title_lines", look.title->empty() ? "0" : "1");
-  }
-  std::string labels;
-  for (const auto& [old, fresh] : look.labels) {
-    labels +=
-        fmt::format("{}{}: {}", labels.empty() ? "" : ", ", python_text(old), python_text(fresh));
-  }
-  if (!labels.empty()) assign(text, "labels", "{" + labels + "}");
-  text.erase(0, 1);
 }
 
 }  // namespace
@@ -166,11 +103,7 @@ Figure with_look(Figure figure, const FigureLook& look) {
   }
   if (!look.labels.empty()) text = relabelled(text, look.labels);
   figure.script = with_check(figure.name, text.substr(1));
-  try {
-    if (!figure.python.empty()) apply_to_python(look, figure.python);
-  } catch (const InternalError&) {
-    figure.python.clear();  // one that was changed by hand, and has no such variable
-  }
+  figure.description = described_with(figure.description, look);
   return figure;
 }
 
@@ -212,11 +145,7 @@ void normalise(std::vector<Figure>& figures, const std::string& how) {
     if (how == "sum" && timed) continue;
     assign(text, "normalise", quoted(how));
     figure.script = with_check(figure.name, text.substr(1));
-    if (!figure.python.empty()) {
-      figure.python = "\n" + figure.python;
-      assign(figure.python, "normalise", quoted(how));
-      figure.python.erase(0, 1);
-    }
+    figure.description = described_as(figure.description, how);
     any = true;
   }
   if (any) return;

@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
-#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -67,53 +67,17 @@ std::vector<std::uint64_t> values(const Map& map, Member member) {
   return {found.begin(), found.end()};
 }
 
-std::string tics(const char* axis, const std::vector<std::uint64_t>& all) {
-  std::string text = fmt::format("  set {}tics scale 0 (", axis);
-  for (std::size_t i = 0; i < all.size(); ++i) {
+/// Names of cells, counted from the left or from below.
+Axis cells_axis(const char* label, const std::vector<std::uint64_t>& all) {
+  Axis axis{label, false, -0.5, static_cast<double>(all.size()) - 0.5};
+  axis.names = true;
+  for (const std::uint64_t value : all) {
     // five figures are too wide for a cell
-    const bool wide = all[i] >= 10000 && all[i] % 1024 == 0;
-    const std::string value = wide ? fmt::format("{}Ki", all[i] / 1024) : fmt::format("{}", all[i]);
-    text += fmt::format("{}'{}' {}", i == 0 ? "" : ", ", value, i);
+    const bool wide = value >= 10000 && value % 1024 == 0;
+    axis.marks.emplace_back(static_cast<double>(axis.marks.size()),
+                            wide ? fmt::format("{}Ki", value / 1024) : fmt::format("{}", value));
   }
-  return text + ")\n";
-}
-
-/// Blue where sparse wins, orange where dense does, white at 1; a factor of eight is full colour.
-/// In grey the lighter is the slower.
-constexpr const char* kColours =
-    "  grey = vermilion eq '#787878'\n"
-    "  eval grey ? \"set palette defined (-3 '#FFFFFF', 3 '#333333')\" : \"set palette defined (-3 "
-    "'\".vermilion.\"', 0 '#FFFFFF', 3 '\".blue.\"')\"\n"
-    "  dark(v) = grey ? v > 0.5 : abs(v) > 1.6\n"
-    "  set cbrange [-3:3]\n"
-    "  set cbtics ('1/8' -3, '1/4' -2, '1/2' -1, '1' 0, '2' 1, '4' 2, '8' 3)\n";
-
-std::string map_body(const std::string& name, const std::vector<std::uint64_t>& sizes,
-                     const std::vector<std::uint64_t>& ns) {
-  std::string body = "  unset grid\n  set border 0\n";
-  body += tics("x", ns) + tics("y", sizes) + kColours;
-  body +=
-      fmt::format("  set xrange [-0.5:{}]\n  set yrange [-0.5:{}]\n",
-                  static_cast<double>(ns.size()) - 0.5, static_cast<double>(sizes.size()) - 0.5);
-  body += "  set xlabel 'Columns of the other operand, n'\n";
-  body += "  set ylabel 'Weights, m = k'\n";
-  body +=
-      "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n"
-      "  set cblabel 'Speed-up over dense' offset 0.8,0\n";
-  body += fmt::format("  sizes = '{}'\n  ns = '{}'\n", fmt::join(sizes, " "), fmt::join(ns, " "));
-  body +=
-      "  at(list, v) = (sum [i=1:words(list)] (word(list, i) + 0 == v ? i - 1 : 0))\n"
-      "  shade(v) = v > 8 ? 3 : v < 0.125 ? -3 : log(v)/log(2)\n"
-      "  cell(v) = v > 0 ? sprintf('%.2f', v) : strcol(4)\n";
-  body += fmt::format(
-      "  plot {0} skip 1 using (at(ns, $2)):(at(sizes, $1)):(shade($3)) with image pixels notitle, "
-      "\\\n"
-      "       {0} skip 1 using (at(ns, $2)):(at(sizes, $1)):(dark(shade($3)) ? cell($3) : '') with "
-      "labels textcolor '#FFFFFF' notitle, \\\n"
-      "       {0} skip 1 using (at(ns, $2)):(at(sizes, $1)):(dark(shade($3)) ? '' : cell($3)) with "
-      "labels notitle\n",
-      quoted(name + ".csv"));
-  return body;
+  return axis;
 }
 
 std::string text_of(const MapCell& cell) {
@@ -135,31 +99,39 @@ std::string text_of(const MapCell& cell) {
 Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
   const std::vector<std::uint64_t> sizes = values(map, &MapCell::size);
   const std::vector<std::uint64_t> ns = values(map, &MapCell::n);
-  Figure figure;
-  figure.name = file_name(map.label);
-  figure.csv = csv_line({"m_and_k", "n", "speedup_vs_dense", "status"});
-  for (const std::uint64_t size : sizes) {
-    for (const std::uint64_t n : ns) {
+  CellChart chart;
+  chart.page.name = file_name(map.label);
+  chart.page.title = map.title;
+  chart.page.title.insert(chart.page.title.end(), machines.begin(), machines.end());
+  // the scale beside the cells has seven marks
+  chart.page.data_height = std::max(0.22 * static_cast<double>(sizes.size()), 0.9);
+  chart.page.left = 0.62;
+  chart.page.right = 0.62;
+  chart.columns = {"m_and_k", "n", "speedup_vs_dense", "status", "row", "column", "text"};
+  chart.column = "column";
+  chart.row = "row";
+  chart.value = "speedup_vs_dense";
+  chart.text = "text";
+  chart.x = cells_axis("Columns of the other operand, n", ns);
+  chart.y = cells_axis("Weights, m = k", sizes);
+  chart.label = "Speed-up over dense";
+  chart.shades = CellChart::Shades::gain;
+  std::string rows;
+  for (std::size_t row = 0; row < sizes.size(); ++row) {
+    for (std::size_t column = 0; column < ns.size(); ++column) {
       const auto cell = std::find_if(map.cells.begin(), map.cells.end(), [&](const MapCell& each) {
-        return each.size == size && each.n == n;
+        return each.size == sizes[row] && each.n == ns[column];
       });
       if (cell == map.cells.end()) continue;
-      const std::string speedup = cell->speedup ? fmt::format("{}", *cell->speedup) : "NaN";
-      figure.csv +=
-          csv_line({fmt::format("{}", size), fmt::format("{}", n), speedup, text_of(*cell)});
+      const bool known = cell->speedup.value_or(0) > 0;
+      const std::string words = text_of(*cell);
+      rows += csv_line({fmt::format("{}", cell->size), fmt::format("{}", cell->n),
+                        cell->speedup ? fmt::format("{}", *cell->speedup) : "NaN", words,
+                        fmt::format("{}", row), fmt::format("{}", column),
+                        known ? fmt::format("{:.2f}", *cell->speedup) : words});
     }
   }
-  Page page;
-  page.name = figure.name;
-  page.title = map.title;
-  page.title.insert(page.title.end(), machines.begin(), machines.end());
-  // the scale beside the cells has seven marks
-  page.data_height = std::max(0.22 * static_cast<double>(sizes.size()), 0.9);
-  page.left = 0.62;
-  page.right = 0.62;
-  figure.python = python_of_map(page);
-  figure.script = figure_script(page, map_body(figure.name, sizes, ns));
-  return figure;
+  return draw_cells(chart, rows);
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
-#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -73,10 +72,10 @@ std::vector<std::string> op_names(const Panel& panel) {
   return names;
 }
 
-/// The dots as CSV; `low` and `high` become their extremes.
-std::string dots_csv(const Panel& panel, const OpQuantity& quantity,
-                     const std::vector<std::string>& names, double& low, double& high) {
-  std::string csv = csv_line({"series", "op", "place", quantity.label, "low", "high"});
+/// The dots as rows of CSV; `low` and `high` become their extremes.
+std::string dots_rows(const Panel& panel, const OpQuantity& quantity,
+                      const std::vector<std::string>& names, double& low, double& high) {
+  std::string csv;
   for (const FigureRun& run : panel.runs) {
     for (const SummaryRow& op : run.ops) {
       const std::optional<EnergyRange> value = quantity.value(op);
@@ -106,52 +105,31 @@ std::vector<std::string> gaps_of(const Panel& panel, const std::vector<std::stri
   return texts;
 }
 
-std::string gaps_body(const std::vector<std::string>& texts, double left) {
-  std::string body;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i].empty()) continue;
-    body += fmt::format(
-        "  set label {} {} at {:.6g},{} left offset 0.6,0 textcolor '#444444' point pointtype 6 "
-        "pointsize 0.6*size linecolor '#444444' front\n",
-        i + 1, lacuna::quoted(texts[i]), left, i);
+/// The dots with their ranges, for rows from `low` to `high`.
+Chart dots_of(const Panel& panel, const OpQuantity& quantity, const std::vector<std::string>& names,
+              const std::vector<std::string>& title, double low, double high) {
+  Chart chart;
+  chart.page.name = quantity.name + panel.suffix;
+  chart.page.title = title;
+  chart.page.data_height = 0.16 * static_cast<double>(names.size()) + 0.1;
+  chart.page.left = widest(names) + 0.12;
+  chart.columns = {"series", "op", "place", quantity.label, "low", "high"};
+  chart.x = log_axis(quantity.label, log_marks(low, high));
+  chart.y = named_rows(names);
+  const std::vector<std::string> gaps = gaps_of(panel, names);
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (!gaps[i].empty()) chart.gaps.emplace_back(static_cast<double>(i), gaps[i]);
   }
-  return body;
-}
-
-std::string dots_body(const std::string& name, const Panel& panel, const OpQuantity& quantity,
-                      const std::vector<std::string>& names, const std::vector<double>& marks) {
-  std::string body =
-      fmt::format("  set logscale x\n  set xrange [{:.6g}:{:.6g}]\n", marks.front(), marks.back());
-  body += log_tics("x", marks);
-  body += fmt::format("  set xlabel {}\n  set yrange [{}:-0.6]\n  set ytics scale 0 (",
-                      lacuna::quoted(quantity.label), static_cast<double>(names.size()) - 0.4);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", lacuna::quoted(names[i]), i);
-  }
-  body += ")\n" + gaps_body(gaps_of(panel, names), marks.front());
   for (std::size_t i = 0; i < panel.runs.size(); ++i) {
-    const std::string label = panel.runs[i].bar();
-    body += i == 0 ? "  plot " : ", \\\n       ";
-    body += fmt::format(
-        "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3:5:6 with xerrorbars linewidth 0.7 "
-        "linecolor '{}' pointtype 0 notitle, \\\n       ",
-        quoted(name + ".csv"), quoted(key_cell(label)), panel.styles[i].colour);
-    body += fmt::format(
-        "{} skip 1 using (strcol(1) eq {} ? $4 : NaN):3 with points linewidth 1.2 linecolor '{}' "
-        "pointtype {} pointsize 0.55*size title {}",
-        lacuna::quoted(name + ".csv"), lacuna::quoted(key_cell(label)), panel.styles[i].colour,
-        panel.styles[i].marker, lacuna::quoted(label));
+    ChartLayer layer{
+        Mark::across, {{"series", panel.runs[i].bar()}}, quantity.label, "place", panel.styles[i]};
+    chart.layers.push_back(layer);
+    layer.mark = Mark::points;
+    layer.label = panel.runs[i].bar();
+    layer.size = 0.55;
+    chart.layers.push_back(std::move(layer));
   }
-  return body + "\n";
-}
-
-std::string dots_python(const Page& page, const Panel& panel, const OpQuantity& quantity,
-                        const std::vector<std::string>& names, const std::vector<double>& marks) {
-  std::vector<PythonSeries> series;
-  for (std::size_t i = 0; i < panel.runs.size(); ++i) {
-    series.push_back({panel.runs[i].bar(), panel.styles[i], false});
-  }
-  return python_of_dots(page, {quantity.label, names, marks, gaps_of(panel, names)}, series);
+  return chart;
 }
 
 }  // namespace
@@ -165,20 +143,12 @@ void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
     for (const OpQuantity& quantity : kOpQuantities) {
       double low = 0;
       double high = 0;
-      Page page;
-      page.name = quantity.name + panel.suffix;
-      const std::string csv = dots_csv(panel, quantity, names, low, high);
+      const std::string rows = dots_rows(panel, quantity, names, low, high);
       const bool only_dense = std::all_of(panel.runs.begin(), panel.runs.end(),
                                           [](const auto& run) { return run.pattern == "dense"; });
       if (low == 0 || (only_dense && quantity.of_dense) || panel.runs.size() > 16) continue;
-      page.title = figure_title(data, panel.runs);
-      page.data_height = 0.16 * static_cast<double>(names.size()) + 0.1;
-      page.left = widest(names) + 0.12;
-      for (const FigureRun& run : panel.runs) page.legend.push_back(run.bar());
-      const std::vector<double> marks = log_marks(low, high);
-      const std::string body = dots_body(page.name, panel, quantity, names, marks);
-      figures.push_back({page.name, csv, figure_script(page, body),
-                         dots_python(page, panel, quantity, names, marks)});
+      figures.push_back(draw_chart(
+          dots_of(panel, quantity, names, figure_title(data, panel.runs), low, high), rows));
     }
   }
 }

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "sim/report/figures/figure_python.hpp"
 #include "sim/report/figures/figure_style.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -47,7 +47,7 @@ constexpr std::size_t kFirstPart = 5;  // column of the data
 /// A row for each bar: its values as they are, and what a bar may be normalised to.
 std::string stacked_csv(const StackedFigure& figure) {
   std::vector<std::string> columns = {"bar", "note", "time_us", "dense_time_us"};
-  for (const StackedPart& part : figure.parts) columns.push_back(part.name);
+  for (const StackedPart& part : figure.parts) columns.push_back(part.first);
   std::string csv = csv_line(columns);
   for (const StackedBar& bar : figure.bars) {
     std::vector<std::string> cells = {key_cell(bar.label), bar.note, number_or_none(bar.time_us),
@@ -149,8 +149,8 @@ std::string stacked_body(const StackedFigure& figure, const std::vector<double>&
         "0.38):(place($0) + 0.38) with boxxyerror fillstyle solid 1.0 border rgb edge linewidth "
         "0.3 fillcolor '{2}' "
         "title {3}",
-        quoted(figure.name + ".csv"), kFirstPart + part, figure.parts[part].colour,
-        quoted(figure.parts[part].name));
+        quoted(figure.name + ".csv"), kFirstPart + part, figure.parts[part].second,
+        quoted(figure.parts[part].first));
   }
   return body + "\n";
 }
@@ -171,14 +171,13 @@ void add_page(const StackedFigure& figure, std::vector<Figure>& figures) {
   page.right = std::max(widest(notes) + 0.12, kHalfTickIn);
   const double wanted = page.left + page.right + kWantedBarsIn;
   page.width = std::clamp(std::ceil(wanted * 100) / 100, kPageWidthIn, kMostWidthIn);
-  for (const StackedPart& part : figure.parts) page.legend.push_back(part.name);
+  for (const StackedPart& part : figure.parts) page.legend.push_back(part.first);
   page.variables = fmt::format("normalise = '{}'  # {}\n", figure.percent ? "share" : "sum",
                                figure.has_times ? "share, time or dense" : "sum or share");
-  std::vector<std::pair<std::string, std::string>> parts;
-  for (const StackedPart& part : figure.parts) parts.emplace_back(part.name, part.colour);
   figures.push_back({figure.name, stacked_csv(figure),
                      figure_script(page, stacked_body(figure, places, page.left + page.right)),
-                     python_of_bars(page, figure.x_label, figure.note_label, kFirstPart, parts)});
+                     description_of(StackChart{page, figure.x_label, figure.note_label,
+                                               figure.percent, figure.parts})});
 }
 
 }  // namespace

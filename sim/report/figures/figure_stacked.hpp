@@ -3,17 +3,15 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/report/figures/figure.hpp"
 
 namespace lacuna {
 
-/// A part that every bar has, in the order of stacking.
-struct StackedPart {
-  std::string name;
-  std::string colour;
-};
+/// A part that every bar has, in the order of stacking, and its colour.
+using StackedPart = std::pair<std::string, std::string>;
 
 /// A bar: how much of it each part is, and a note to the right of it.
 struct StackedBar {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,11 +42,6 @@ std::string key_cell(std::string name);
 constexpr std::size_t kMostBars = 36;  // of one page
 constexpr double kPageWidthIn = 3.35;  // one column of a two-column paper
 
-/// A palette of maps from nothing to full, of the colours that the head of a script names.
-inline constexpr const char* kShades =
-    "  eval \"set palette defined (0 '\".mist.\"', 0.5 '\".skyblue.\"', 0.8 '\".blue.\"', 1 "
-    "'\".night.\"')\"\n";
-
 /// The lay-out of a figure, in inches, for letters of seven points: title above, legend below the
 /// data. The page is one column of a two-column paper wide, and as high as its parts, unless the
 /// look says otherwise; with larger letters everything but the width grows.
@@ -58,6 +55,20 @@ struct Page {
   double right = 0.12;    // for what stands beside the data
   std::string variables;  // lines of the script's head, of this figure alone
   std::vector<std::string> legend;  // entries; only their number and length matter here
+};
+
+/// What of a figure's look is to be another than usual. Everything is a variable at the head of its
+/// script, where it can be changed by hand too.
+struct FigureLook {
+  std::optional<double> width;   // inches
+  std::optional<double> height;  // inches; 0: as high as what it shows
+  std::optional<std::string> font;
+  std::optional<double> points;
+  std::map<std::string, std::string> colours;  // "#404040" by a name of figure_colours()
+  std::optional<std::string> title;            // a line in place of those above the data; or ""
+  std::optional<bool> legend;
+  std::map<std::string, std::string> labels;  // what to call what results call otherwise
+  std::vector<std::string> formats;           // of figure_formats(); empty: svg, pdf and png
 };
 
 /// `value` in as few digits as come within a thousandth of it: 0.1 of 0.0999756, 0.03125 of itself.
@@ -75,7 +86,7 @@ std::string nearest_text(const std::vector<std::string>& texts, double value);
 double text_width(const std::string& text);
 double widest(const std::vector<std::string>& texts);
 
-/// The variables of the look, in lines that gnuplot and Python both read.
+/// The variables of the look, as lines of a script.
 std::string look_of(const Page& page);
 
 /// The whole script: the look as variables, page set-up, then `body`, drawn for each format. A body

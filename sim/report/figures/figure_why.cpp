@@ -5,30 +5,30 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "sim/report/figures/figure_stacked.hpp"
 
 namespace lacuna {
 namespace {
 
-StackedFigure waterfall(const RunRecord& record) {
+StackedFigure waterfall(std::string name, std::string title, const Why& why) {
   StackedFigure figure;
-  figure.name = fmt::format("why_run{}", record.run);
-  figure.title = {fmt::format("{}, {}{}{}", record.machine, record.workload,
-                              record.pattern.empty() ? "" : ", ", record.pattern)};
-  figure.x_label = "Cycles";
+  figure.name = std::move(name);
+  figure.title = {std::move(title)};
+  figure.x_label = why.unit == "cycles" ? "Cycles" : fmt::format("Time ({})", why.unit);
   figure.note_label = "times faster";
   figure.parts = {{"remains", "#9aa5b1"}, {"taken away", "#d9822b"}};
   double before = 0;
-  for (const WhyStep& step : record.why->ladder) {
+  for (const WhyStep& step : why.ladder) {
     StackedBar bar;
     bar.label = step.cause.empty() ? "as it is" : "without " + step.cause;
     if (step.kind == "layout") bar.label = "laid out otherwise";
-    if (&step == &record.why->ladder.back() && !step.cause.empty()) bar.label = "without all costs";
-    bar.values = {step.cycles, std::max(0.0, before - step.cycles)};
+    if (&step == &why.ladder.back() && !step.cause.empty()) bar.label = "without all costs";
+    bar.values = {step.time, std::max(0.0, before - step.time)};
     bar.note = step.cause.empty() ? "" : fmt::format("{:.2f}", step.faster);
     figure.bars.push_back(std::move(bar));
-    before = step.cycles;
+    before = step.time;
   }
   return figure;
 }
@@ -38,9 +38,18 @@ StackedFigure waterfall(const RunRecord& record) {
 std::vector<Figure> why_figures(const std::vector<RunRecord>& records) {
   std::vector<Figure> figures;
   for (const RunRecord& record : records) {
-    if (record.why && !record.why->ladder.empty()) add_stacked(waterfall(record), figures);
+    if (!record.why) continue;
+    add_why_figure(fmt::format("why_run{}", record.run),
+                   fmt::format("{}, {}{}{}", record.machine, record.workload,
+                               record.pattern.empty() ? "" : ", ", record.pattern),
+                   *record.why, figures);
   }
   return figures;
+}
+
+void add_why_figure(const std::string& name, const std::string& title, const Why& why,
+                    std::vector<Figure>& figures) {
+  if (!why.ladder.empty()) add_stacked(waterfall(name, title, why), figures);
 }
 
 }  // namespace lacuna

@@ -11,4 +11,8 @@ namespace lacuna {
 /// away one after the other, and what each took.
 std::vector<Figure> why_figures(const std::vector<RunRecord>& records);
 
+/// The same of one that has no record, such as a language model.
+void add_why_figure(const std::string& name, const std::string& title, const Why& why,
+                    std::vector<Figure>& figures);
+
 }  // namespace lacuna

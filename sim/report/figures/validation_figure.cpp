@@ -11,8 +11,6 @@
 #include <utility>
 
 #include "sim/report/figures/figure_lines.hpp"
-#include "sim/report/figures/figure_python.hpp"
-#include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -60,15 +58,6 @@ std::vector<Series> series_of(const std::vector<const ValidationOutcome*>& point
   return all;
 }
 
-std::string axis(const char* name, const std::vector<double>& marks) {
-  std::string text = fmt::format("  set {0}range [{1:.6g}:{2:.6g}]\n  set {0}tics (", name,
-                                 marks.front(), marks.back());
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    text += fmt::format("{}'{:.5g}' {:.6g}", i == 0 ? "" : ", ", marks[i], marks[i]);
-  }
-  return text + ")\n";
-}
-
 /// A name of files made from a unit: "TFLOP/s" is "tflop_s".
 std::string file_word(const std::string& unit) {
   std::string word;
@@ -79,66 +68,49 @@ std::string file_word(const std::string& unit) {
   return word.empty() ? "plain" : word;
 }
 
-/// The series as they are drawn.
-std::vector<PythonSeries> looks_of(const std::vector<Series>& all) {
-  std::vector<PythonSeries> looks;
-  looks.reserve(all.size());
-  unsigned other = 0;
-  for (const Series& series : all) {
-    looks.push_back({series.label, series_style(0, series.label, other++), false});
-  }
-  return looks;
-}
-
-std::string plot(const std::string& name, const std::vector<PythonSeries>& all) {
-  std::string text = "  plot x with lines linewidth 0.7 linecolor '#444444' title 'equal'";
-  for (const char* const line : {"x*{0}", "x/{0}"}) {
-    text += ", \\\n       " + fmt::format(fmt::runtime(line), kBand) +
-            " with lines linewidth 0.7 dashtype 2 linecolor '#888888' " +
-            (line[1] == '*' ? "title '25 % more or less'" : "notitle");
-  }
-  for (const PythonSeries& series : all) {
-    text += fmt::format(
-        ", \\\n       {} skip 1 using (strcol(1) eq {} ? $3 : NaN):4 with points pointtype {} "
-        "pointsize 0.45*size linecolor '{}' title {}",
-        quoted(name + ".csv"), quoted(key_cell(series.label)), series.style.marker,
-        series.style.colour, quoted(series.label));
-  }
-  return text + "\n";
+/// A thin line of `factor` times the published values.
+ChartLayer line_at(double factor, const char* label, const SeriesStyle& style) {
+  ChartLayer line;
+  line.mark = Mark::slope;
+  line.value = factor;
+  line.label = label;
+  line.style = style;
+  line.weight = 0.7;
+  return line;
 }
 
 Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>& points) {
-  const std::vector<Series> all = series_of(points);
-  Figure figure;
-  figure.name = "validation_" + file_word(unit);
-  figure.csv = csv_line({"series", "id", "published", "simulated"});
-  Page page;
-  page.name = figure.name;
-  page.data_height = 2.6;
-  page.left = 0.5;  // marks such as 1e+06
-  page.right = 0.2;
-  page.legend = {"equal", "25 % more or less"};
+  Chart chart;
+  chart.page.name = "validation_" + file_word(unit);
+  chart.page.data_height = 2.6;
+  chart.page.left = 0.5;  // marks such as 1e+06
+  chart.page.right = 0.2;
+  chart.columns = {"series", "id", "published", "simulated"};
+  chart.layers = {line_at(1, "equal", {"#444444"}),
+                  line_at(kBand, "25 % more or less", {"#888888", 0, 2}),
+                  line_at(1 / kBand, "", {"#888888", 0, 2})};
   double low = HUGE_VAL;
   double high = 0;
-  for (const Series& series : all) {
-    page.legend.push_back(series.label);
+  std::string rows;
+  unsigned other = 0;
+  for (const Series& series : series_of(points)) {
+    chart.layers.push_back({Mark::points,
+                            {{"series", series.label}},
+                            "published",
+                            "simulated",
+                            series_style(0, series.label, other++),
+                            series.label});
     for (const ValidationOutcome* const point : series.points) {
       low = std::min({low, *point->published, *point->simulated});
       high = std::max({high, *point->published, *point->simulated});
-      figure.csv +=
-          csv_line({key_cell(series.label), point->id, fmt::format("{}", *point->published),
-                    fmt::format("{}", *point->simulated)});
+      rows += csv_line({key_cell(series.label), point->id, fmt::format("{}", *point->published),
+                        fmt::format("{}", *point->simulated)});
     }
   }
   const std::vector<double> marks = log_marks(low, high);
-  const std::string body =
-      "  set logscale xy\n" + axis("x", marks) + axis("y", marks) +
-      fmt::format("  set xlabel {}\n  set ylabel {}\n", quoted("published (" + unit + ")"),
-                  quoted("simulated (" + unit + ")"));
-  const std::vector<PythonSeries> looks = looks_of(all);
-  figure.script = figure_script(page, body + plot(figure.name, looks));
-  figure.python = python_of_agreement(page, unit, marks, kBand, looks);
-  return figure;
+  chart.x = log_axis("published (" + unit + ")", marks);
+  chart.y = log_axis("simulated (" + unit + ")", marks);
+  return draw_chart(std::move(chart), rows);
 }
 
 }  // namespace

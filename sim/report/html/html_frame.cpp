@@ -16,7 +16,7 @@ constexpr const char* kStyle = R"(<style>
 @media (prefers-color-scheme: dark) {
   :root { --ink: #ddd; --paper: #17191c; --soft: #24272b; --rule: #3a3e44; --dim: #aaa;
           --link: #7cc0f5; }
-  figure img { filter: invert(.91) hue-rotate(180deg); }
+  figure img, .bar, .key i { filter: invert(.91) hue-rotate(180deg); }
 }
 body { font: 15px/1.45 Arial, Helvetica, sans-serif; color: var(--ink); background: var(--paper);
        max-width: 78rem; margin: 1.5rem auto; padding: 0 1rem; }
@@ -33,6 +33,7 @@ th:focus { outline: 2px solid #0072B2; }
 th[aria-sort=ascending]::after { content: " \2191"; }
 th[aria-sort=descending]::after { content: " \2193"; }
 td.text, th.text { text-align: left; }
+td.text { white-space: normal; }
 input.filter { font: inherit; font-size: .87rem; padding: .2rem .4rem; margin: .3rem 0;
                max-width: 100%; color: inherit; background: var(--soft);
                border: 1px solid var(--rule); }
@@ -60,7 +61,7 @@ details { margin: .6rem 0; }
 @media print {
   .bar i, .key i { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   nav, input.filter { display: none; }
-  figure img { filter: none; }
+  figure img, .bar, .key i { filter: none; }
   body { max-width: none; margin: 0; color: #000; background: #fff; }
   .wide { overflow: visible; } table { font-size: 6.5pt; } th, td { padding: .1rem .25rem;
   white-space: normal; } figure, tr { break-inside: avoid; }

@@ -287,15 +287,18 @@ std::string why_html(const std::vector<RunRecord>& records) {
                         record.pattern.empty() ? "" : ", ", html_escaped(record.pattern));
     for (const std::string& sentence : record.why->sentences) text += " " + html_escaped(sentence);
     text += "</p>\n";
-    HtmlTable table({"taken away, in this order", "cycles", "faster", "zeros gain", "replayed by"},
-                    1);
+    HtmlTable table({"taken away, in this order", "replayed by, with those above", "cycles",
+                     "faster", "zeros gain"},
+                    2);
+    std::vector<std::string> before;
     for (const WhyStep& step : record.why->ladder) {
       const auto gain = zeros_gain(step);
-      table.row({word(step.cause.empty() ? "nothing" : step.cause),
-                 word(fmt::format("{:.0f}", step.cycles)),
+      const std::string by = replay_words(added_settings(step.settings, before));
+      before = step.settings;
+      table.row({word(step.cause.empty() ? "nothing" : step.cause), word(by),
+                 Cell{time_text(step.time), fmt::format("{}", step.time)},
                  word(step.cause.empty() ? "" : fmt::format("{:.2f}", step.faster)),
-                 word(gain ? fmt::format("{:.2f}", *gain) : ""),
-                 word(replay_words(step.settings))});
+                 word(gain ? fmt::format("{:.2f}", *gain) : "")});
     }
     text += table.text();
   }

@@ -90,9 +90,9 @@ TEST_F(HalfSaid, WhatPricesAModelIsNotSaidToDoNothing) {
 TEST_F(HalfSaid, AModelIsItsFileOrARemark) {
   model("wide", "float32");
   const std::string half = "half as many bytes as the fp32 of";
-  EXPECT_THAT(on_wafer("wide").out, HasSubstr(half));
-  EXPECT_THAT(run("wide", "--machine pod4 --set chip.ipu.tiles=32").out, HasSubstr(half));
-  EXPECT_THAT(on_wafer("small").out, Not(HasSubstr("as the fp")));
+  EXPECT_THAT(on_wafer("wide", "--wide").out, HasSubstr(half));
+  EXPECT_THAT(run("wide", "--wide --machine pod4 --set chip.ipu.tiles=32").out, HasSubstr(half));
+  EXPECT_THAT(on_wafer("small", "--wide").out, Not(HasSubstr("as the fp")));
   model("biased", "float16", "\"mlp_bias\": true, ");
   EXPECT_THAT(on_wafer("biased").err, HasSubstr("has biases of its feed-forward block"));
 }

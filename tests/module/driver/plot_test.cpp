@@ -76,7 +76,7 @@ TEST_F(PlotTest, ChoosesRunsAndNormalisesTheirStacks) {
   const Ran ran = plot("--run 1 --run 0 --normalise dense --only cycle_stack --matplotlib");
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(lacuna.read("new/cycle_stack.gp"), HasSubstr("\nnormalise = 'dense' "));
-  EXPECT_THAT(lacuna.read("new/cycle_stack.py"), HasSubstr("\nnormalise = 'dense' "));
+  EXPECT_THAT(lacuna.read("new/cycle_stack.json"), HasSubstr("\"normalise\": \"dense\""));
   EXPECT_THAT(lacuna.read("new/cycle_stack.csv"), AllOf(HasSubstr("0.5"), Not(HasSubstr("0.25"))));
 }
 
@@ -108,16 +108,18 @@ TEST_F(PlotTest, AFigureBesideThoseOfTheRunsHasTheLookToo) {
     script.replace(at, 9, "'own.");
   }
   std::ofstream(figures / "own.gp") << with_check("own", unchecked(script));
-  // what draws it in Python stands beside it from the run on
-  std::ofstream(figures / "own.py")
-      << "\nwidth = 3.35  # inches\nformats = 'svg'  # or eps\nlabels = {}  # none\n";
+  // its description stands beside it from the run on
+  std::ofstream(figures / "own.json") << R"({"look": {"width": 3.35, "labels": {}}})";
   ASSERT_EQ(plot("--only own --width 5 --format svg --labels fake=mine --matplotlib").status, 0);
-  EXPECT_THAT(lacuna.read("new/own.py"), HasSubstr("\nwidth = 5 "));
+  EXPECT_THAT(lacuna.read("new/own.json"), AllOf(HasSubstr("\"width\": 5.0"), HasSubstr("mine")));
+  EXPECT_THAT(lacuna.read("new/redraw.py"), HasSubstr("def draw("));
   EXPECT_THAT(lacuna.read("new/own.gp"),
               AllOf(HasSubstr("\nwidth = 5 "), HasSubstr("title 'mine unstructured'")));
   EXPECT_THAT(lacuna.read("new/own.svg"), HasSubstr("mine unstructured"));
-  EXPECT_THAT(plot("--only own --font Arial --format svg --matplotlib").err,
-              HasSubstr("drawn by gnuplot alone: own"));  // its script has no font
+  // a description of somebody else stays as it is
+  std::ofstream(figures / "own.json") << "{}";
+  ASSERT_EQ(plot("--only own --font Arial --format svg").status, 0);
+  EXPECT_EQ(lacuna.read("new/own.json"), "{}");
   // what was changed by hand is nobody's to restyle, and runs that are chosen have none beside them
   EXPECT_THAT(plot("--only own --run 0").err, HasSubstr("no figure is called 'own'"));
   std::ofstream(figures / "own.gp", std::ios::app) << "# mine\n";

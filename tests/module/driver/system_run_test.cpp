@@ -47,7 +47,7 @@ std::string run_line(const TrainingFile& file) {
 
 TEST(SystemRun, SaysTimeStackStagesAndMemory) {
   const TrainingFile file;
-  const Ran ran = run_real(run_line(file));
+  const Ran ran = run_real(run_line(file) + " --wide");
   EXPECT_EQ(ran.status, 0) << ran.err;
   for (const char* const words :
        {"pod4 (4 chips gc200 in 1 machines)", "step_time", "16.00  sequences", "bubble",
@@ -196,7 +196,7 @@ TEST(SystemRun, EnergyAddsUpAndStandingPowerIsThereAllTheTime) {
   EXPECT_DOUBLE_EQ(values.at("energy"), parts_of(values));
   EXPECT_LT(values.at("energy_low"), values.at("energy"));
   EXPECT_THAT(ran.out, Not(HasSubstr("Not counted")));
-  EXPECT_THAT(run_real(run_line(file)).out,
+  EXPECT_THAT(run_real(run_line(file) + " --wide").out,
               HasSubstr("Not counted is the standing power of hosts (hosts_w)"));
 }
 

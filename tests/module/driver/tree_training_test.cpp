@@ -64,8 +64,8 @@ TEST(TreeTraining, IsTheTraceThatTraceMakeMakesOfTheModel) {
                               bench.path("rows" + activations) + kWafers);
     ASSERT_EQ(rows.status, 0) << rows.err;
     const Ran model = run_real("run --system-config " + tiny(bench) +
-                               " --no-cache --set training.activations=" + activations + " --out " +
-                               bench.path("model" + activations) + kWafers);
+                               " --wide --no-cache --set training.activations=" + activations +
+                               " --out " + bench.path("model" + activations) + kWafers);
     ASSERT_EQ(model.status, 0) << model.err;
     EXPECT_EQ(bench.read("model" + activations + "/memory.csv"),
               bench.read("rows" + activations + "/memory.csv"));

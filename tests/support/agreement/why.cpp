@@ -13,6 +13,7 @@ std::optional<Why> why_of(const std::vector<std::string>& arguments) {
   words.insert(words.end(), {"--why", "--json", "--quiet"});
   const auto printed = nlohmann::ordered_json::parse(run_real(words).out, nullptr, false);
   if (printed.is_discarded()) return std::nullopt;
+  if (printed.is_object() && printed.contains("why")) return parse_why(printed.at("why"));
   for (const auto& row : printed) {
     if (row.contains("why")) return parse_why(row.at("why"));
   }

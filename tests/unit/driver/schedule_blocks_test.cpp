@@ -39,7 +39,7 @@ TEST(ScheduleBlocks, TabulateAndDrawWhatRan) {
   EXPECT_TRUE(blocks_figures(outcomes).empty());
   outcomes[0].loss = 2.311;
   const Figure figure = blocks_figures(outcomes).at(0);
-  EXPECT_THAT(figure.python, testing::HasSubstr("(3, 1, 'bow time', "));
+  EXPECT_THAT(figure.description, testing::HasSubstr("\"x\": \"bow time\""));
   EXPECT_THAT(figure.csv, testing::HasSubstr("block,published_loss,FLOP,bow time,bow energy"));
   EXPECT_THAT(figure.csv, testing::HasSubstr(",0.25,0.25,,"));
 }

@@ -343,5 +343,22 @@ TEST(Bounds, AreTheLargestLimitOfAnOperationThatCountedThem) {
   EXPECT_DOUBLE_EQ(bounds[2].cycles, 20) << "the mean of two tiles, by the stack";
 }
 
+// Three slots in turn, two workers from cycle 0 on, for 12 and for 6 cycles: of 12 cycles that
+// have 18 / 3 = 6 for them, 6 are no work, though the vertex takes 13.
+TEST(GanttFigures, PaintAVertexPalerWhereNoWorkerHadTheSlot) {
+  RunRecord run;
+  run.parameters = {{"tile.workers", "3", ""}};
+  OpRecord& op = run.ops.emplace_back();
+  op.row.op_id = "gemm";
+  op.result.cycles = 13;
+  op.result.event_units = {"tile0"};
+  op.result.event_kinds = {"vertex_start", "vertex_end", "worker_launch", "worker_exit"};
+  op.result.events = {{0, 0, 0, 0}, {0, 0, 2, 0},  {0, 0, 2, 1},
+                      {5, 0, 3, 1}, {11, 0, 3, 0}, {12, 0, 1, 0}};
+  const std::vector<Figure> figures = gantt_figures({run}, {});
+  ASSERT_EQ(figures.size(), 1U);
+  EXPECT_THAT(figures[0].csv, HasSubstr("tile0,vertex,compute,0,0,13,0.538"));
+}
+
 }  // namespace
 }  // namespace lacuna::test

@@ -40,18 +40,15 @@ TEST(FigureLook, IsVariablesAtTheHeadOfAScript) {
        {"\nwidth = 7.16  #", "\nfont = 'Times'\n", "\npoints = 8\n", "\nshow_legend = 0\n",
         "\nblue = '#333333'\n", "\nformats = 'pdf eps'  #"}) {
     EXPECT_THAT(figure.script, HasSubstr(line));
-    EXPECT_THAT(figure.python, HasSubstr(line));
+  }
+  for (const char* const word :
+       {"\"width\": 7.16", "\"font\": \"Times\"", "\"points\": 8.0", "\"legend\": false",
+        "\"blue\": \"#333333\"", "\"formats\": \"pdf eps\"", "\"It's mine\""}) {
+    EXPECT_THAT(figure.description, HasSubstr(word));
   }
   EXPECT_THAT(figure.script, HasSubstr("\nown_title = 'It''s mine'"));
-  EXPECT_THAT(figure.python, HasSubstr("\nown_title = 'It\\'s mine'"));
   EXPECT_THAT(formats_of(figure.script), ElementsAre("pdf", "eps"));
   EXPECT_EQ(figure.csv, made_up("throughput").csv);
-}
-
-TEST(FigureLook, NotesStandBesideTheBarsInPythonToo) {
-  const std::string python = made_up("cycle_stack").python;
-  EXPECT_THAT(python, HasSubstr("notes = pd.read_csv('cycle_stack.csv', dtype=str).note"));
-  EXPECT_THAT(python, HasSubstr("enumerate(['cycles', *notes], -1)"));
 }
 
 TEST(FigureLook, LayOutAndColoursFollowFromTheVariables) {
@@ -90,7 +87,7 @@ TEST(FigureLook, StackedBarsAreNormalisedToWhatTheyHave) {
   std::vector<Figure> figures = {made_up("cycle_stack"), made_up("throughput")};
   normalise(figures, "time");
   EXPECT_THAT(figures[0].script, HasSubstr("\nnormalise = 'time'  #"));
-  EXPECT_THAT(figures[0].python, HasSubstr("\nnormalise = 'time'  #"));
+  EXPECT_THAT(figures[0].description, HasSubstr("\"normalise\": \"time\""));
   EXPECT_FALSE(is_edited(figures[0].script));
   EXPECT_THAT([&] { normalise(figures, "half"); },
               ThrowsMessage<RequestError>(

@@ -21,9 +21,9 @@ TEST(LoadMap, PutsUnitsRowByRowFromTheTop) {
             "1,1,NaN\n");
   EXPECT_THAT(figure.script, HasSubstr("set yrange [1.5:-0.5]"));
   EXPECT_THAT(figure.script, HasSubstr("set cbrange [0:30]"));
-  // the same shades and the same scale in Python
-  EXPECT_THAT(figure.python, HasSubstr("values='Busy')"));
-  EXPECT_THAT(figure.python, HasSubstr("vmin=0, vmax=30,"));
+  // the same values and the same scale in the description
+  EXPECT_THAT(figure.description, HasSubstr("\"value\": \"Busy\""));
+  EXPECT_THAT(figure.description, HasSubstr("\"most\": 30.0"));
 }
 
 TEST(Phases, StandOnTheirTracksInTheOrderOfAppearance) {
@@ -37,13 +37,15 @@ TEST(Phases, StandOnTheirTracksInTheOrderOfAppearance) {
             "exchange,gather,exchange,1,100,130,1\n"
             "tiles,reduce,compute,0,130,150,0\n");
   EXPECT_THAT(figure.script,
-              HasSubstr("of(layer) = layer eq 'compute' ? blue : layer eq 'exchange' ? skyblue"));
+              HasSubstr("of(kind) = kind eq 'compute' ? blue : kind eq 'exchange' ? skyblue"));
   EXPECT_THAT(figure.script, HasSubstr("set xrange [0:150]"));
-  EXPECT_THAT(figure.script, HasSubstr("set xtics 50 "));  // 20 would be more than five marks
-  EXPECT_THAT(figure.python, HasSubstr("colours = {'compute': blue, 'exchange': skyblue}"));
-  EXPECT_THAT(figure.python, HasSubstr("barh(data['place'], data['to'] - data['from']"));
-  EXPECT_THAT(figure.python, HasSubstr("data['busy'].clip(0, 1)"));
-  EXPECT_THAT(figure.python, HasSubstr("tracks = ['tiles',\n          'exchange']"));
+  EXPECT_THAT(
+      figure.script,
+      HasSubstr(
+          "set xtics ('0' 0, '50' 50, '100' 100, '150' 150)"));  // 20 would be more than five marks
+  EXPECT_THAT(figure.description, HasSubstr("\"place\": \"place\""));
+  EXPECT_THAT(figure.description, HasSubstr("\"busy\": \"busy\""));
+  EXPECT_THAT(figure.description, HasSubstr("\"exchange\",\n   \"skyblue\""));
 }
 
 }  // namespace

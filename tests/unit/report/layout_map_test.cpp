@@ -43,11 +43,11 @@ TEST(LayoutMap, NumbersLayoutsAndShadesThemByTheirShareOfLinear) {
   EXPECT_EQ(map_of().name, "");
   data.layouts = {{0, "planner.static_parts=2"}, {1, "as planned"}};
   const Figure map = map_of();
-  EXPECT_THAT(map.csv, HasSubstr(",0.25,0,0,50,2,0\n"));
-  EXPECT_THAT(map.csv, HasSubstr(",0.5,0,1,75,1,1\n"));
+  EXPECT_THAT(map.csv, HasSubstr(",0.25,0,0,50,2\n"));
+  EXPECT_THAT(map.csv, HasSubstr(",0.5,0,1,75,1\n"));
   EXPECT_THAT(map.script, HasSubstr("1: static_parts=2"));
   EXPECT_THAT(map.script, HasSubstr("2: as planned"));
-  EXPECT_THAT(map.python, HasSubstr("percent_of_linear"));
+  EXPECT_THAT(map.description, HasSubstr("\"value\": \"percent_of_linear\""));
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(LayoutGains, SayHowFarProductsAreFromTheirPlanAndFromMeasurement) {
   ASSERT_EQ(figures.size(), 2U);
   EXPECT_THAT(figures[0].csv, HasSubstr("block 8,150,1.5"));
   EXPECT_EQ(figures[1].name, "layout_agreement");
-  EXPECT_FALSE(figures[1].python.empty());
+  EXPECT_FALSE(figures[1].description.empty());
 }
 
 // gnuplot's strcol() ends a cell at a comma, even within quotes: such series were not drawn.

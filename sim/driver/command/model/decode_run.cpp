@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +15,13 @@
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/command/table_result.hpp"
 #include "sim/driver/inference/model_figures.hpp"
+#include "sim/driver/result/quantity_screen.hpp"
+#include "sim/driver/result/result_model.hpp"
+#include "sim/driver/result/result_why_text.hpp"
 #include "sim/driver/run/progress.hpp"
+#include "sim/driver/why/why_models.hpp"
+#include "sim/report/figures/figure_why.hpp"
+#include "sim/report/why_csv.hpp"
 
 namespace lacuna {
 
@@ -31,11 +38,86 @@ void check_machines(const Options& options) {
                   options.machines.size()));
 }
 
+/// A request with other settings; or with all weights.
+Options changed(const Options& options, const WhyAsk& ask) {
+  Options other = options;
+  other.settings = settings_with(options.settings, ask.settings);
+  if (!ask.dense) return other;
+  other.weights.clear();
+  other.activations.clear();
+  other.patterns.clear();
+  other.density = other.block = other.seed = std::nullopt;
+  return other;
+}
+
+/// Why a step or a prompt is not faster: it is run again with costs taken away, and dense.
+Why why_of(const Options& options, const MachineTable& kinds, const ModelReport& report,
+           const Streams& streams) {
+  const std::string& name = options.machines.front();
+  const std::vector<DeclaredCause> causes = causes_of_models(kinds, name, false);
+  constexpr double kMicros = 1e6;
+  WhyQuestion question{{kMicros * report.of("step_time")}, causes, "us"};
+  question.has_dense =
+      !options.weights.empty() || !options.activations.empty() || !options.patterns.empty();
+  std::ostream nowhere(nullptr);
+  const Streams silent{streams.out, nowhere};
+  return find_why(question, [&](const std::vector<WhyAsk>& asks) {
+    ModelSweep sweep;
+    sweep.axes = {"machine"};
+    for (const WhyAsk& ask : asks) sweep.points.push_back({changed(options, ask), name, {name}});
+    ModelRuns runs(sweep, options, kinds, silent, false);
+    Progress progress(nowhere, true, false, asks.size());
+    runs.run(all_of(sweep), progress);
+    std::vector<std::optional<WhyTime>> times;
+    for (const ModelOutcome& outcome : runs.outcomes()) {
+      times.emplace_back();
+      if (outcome.report) times.back() = WhyTime{kMicros * outcome.report->of("step_time")};
+    }
+    return times;
+  });
+}
+
+/// The first screen of a run of a model.
+std::string screen_of(const ModelReport& report) {
+  QuantityScreen screen;
+  screen.title = report.title;
+  for (const ModelQuantity& each : report.numbers) {
+    screen.quantities.push_back({each.name, each.value, each.unit});
+  }
+  const bool prompt = report.what == "prefill";
+  const std::string said = quantity_sentence(screen.quantities, prompt ? "The prompt" : "A step",
+                                             "step_time", "tokens_per_s", "joules_per_token");
+  if (!said.empty()) screen.sentences.push_back(said);
+  for (const ModelTable& table : report.tables) {
+    if (!screen.shares.empty() || (table.name != "time_stack" && table.name != "phases")) continue;
+    const bool of_chips = table.name == "time_stack" && !table.rows.empty();
+    screen.where = of_chips ? "where the time of the chips went, %" : "phases of a layer, % of it";
+    if (!of_chips && report.kind == "ipu") continue;
+    double all = 0;
+    for (const auto& row : table.rows) all += row.second.at(0);
+    for (const auto& [name, values] : table.rows) {
+      screen.shares.emplace_back(name, all > 0 ? 100 * values.at(0) / all : 0);
+    }
+  }
+  screen.more =
+      "More: --wide (all numbers, phases, memory), --why, --json, --out DIR (page, files)\n";
+  return quantity_screen(screen);
+}
+
+/// What is asked why: a token or a prompt, on one machine.
+void check_why(const Options& options) {
+  if (!options.why) return;
+  if (options.verb == "run" && (options.decode || options.prefill) && !options.view) return;
+  throw RequestError(
+      "--why of a model goes with lacuna run and --decode or --prefill, and not with --view");
+}
+
 }  // namespace
 
 int run_decode(const Options& options, const MachineTable& kinds, const Streams& streams) {
   read_model_request(options, kinds);  // what is wrong for all machines is said before any runs
   check_machines(options);
+  check_why(options);
   std::optional<ResultFolder> folder;
   if (options.out) folder.emplace(*options.out);
   ModelSweep sweep;
@@ -47,7 +129,12 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
     streams.err << interrupted_with_cache(options);
     return kNotCompleted;
   }
-  const std::vector<ModelReport> reports = runs.reports();
+  std::vector<ModelReport> reports = runs.reports();
+  std::optional<Why> why;
+  if (options.why) {
+    why = why_of(options, kinds, reports[0], streams);
+    reports[0].more_json += ",\n  \"why\": " + why_json_text(*why);
+  }
   if (folder) {
     TableResult written = runs.result();
     const std::filesystem::path model = *options.model;
@@ -56,13 +143,20 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
         std::filesystem::is_regular_file(model) ? model.stem().string() : *options.model;
     written.inputs = {*options.model, options.requests.value_or("")};
     written.figures = model_figures(reports);
+    if (why) {
+      written.files.emplace_back("why.csv", why_csv(reports[0].machine, "", *why));
+      add_why_figure("why", reports[0].machine + ", " + written.workload, *why, written.figures);
+    }
     write_table_result(*folder, options, written);
   }
   const bool compares = options.verb == "compare";
   if (options.json) {
     streams.out << (compares ? models_json(reports) : model_json(reports[0])) << '\n';
   } else {
-    streams.out << (compares ? model_comparison(reports) : model_text(reports[0]));
+    streams.out << (compares       ? model_comparison(reports)
+                    : options.wide ? model_text(reports[0])
+                                   : screen_of(reports[0]));
+    if (why) streams.out << "\nWhy it is not faster\n\n" << why_text(*why);
   }
   return kDone;
 }

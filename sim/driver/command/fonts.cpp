@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/figures/fonts.hpp"
+#include "sim/driver/command/fonts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/result/quantity_screen.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "sim/report/answer/screen.hpp"
+#include "sim/report/tables/text_table.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::size_t kMostShares = 6;
+
+const NamedQuantity* find(const std::vector<NamedQuantity>& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string number(double value) { return std::isfinite(value) ? four_digits(value) : "any"; }
+
+/// "1.161 to 2.756": the ends of the range of a quantity, if it has one.
+std::string range_of(const std::vector<NamedQuantity>& all, const std::string& name) {
+  const NamedQuantity* const low = find(all, name + "_low");
+  const NamedQuantity* const high = find(all, name + "_high");
+  if (low == nullptr || high == nullptr) return "";
+  return number(low->value) + " to " + number(high->value);
+}
+
+bool is_end(const std::vector<NamedQuantity>& all, const std::string& name) {
+  for (const char* const end : {"_low", "_high"}) {
+    const std::size_t size = std::string(end).size();
+    const bool ends = name.size() > size && name.compare(name.size() - size, size, end) == 0;
+    if (ends && find(all, name.substr(0, name.size() - size)) != nullptr) return true;
+  }
+  return false;
+}
+
+/// A row for each quantity, of the first `most`, with the number of those there are.
+std::string table_of(const std::vector<NamedQuantity>& all, std::size_t most, std::size_t& rows) {
+  TextTable table;
+  table.column("", "", TextTable::Align::left);
+  table.column("value", "");
+  table.column("unit", "", TextTable::Align::left);
+  table.column("low to high", "", TextTable::Align::left);
+  rows = 0;
+  for (const NamedQuantity& each : all) {
+    if (is_end(all, each.name)) continue;
+    if (rows++ < most) {
+      table.row({each.name, number(each.value), each.unit, range_of(all, each.name)});
+    }
+  }
+  return table.text(false);
+}
+
+std::string shares_of(const QuantityScreen& screen) {
+  if (screen.shares.empty()) return "";
+  std::vector<std::pair<std::string, double>> shares = screen.shares;
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text = "\n" + screen.where + "\n";
+  for (std::size_t i = 0; i < std::min(shares.size(), kMostShares); ++i) {
+    if (shares[i].second < 0.05) break;
+    text += fmt::format("  {:<24}{:>5.1f}\n", shares[i].first, shares[i].second);
+  }
+  return text;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+std::string quantity_screen(const QuantityScreen& screen) {
+  std::string head = wrapped(screen.title);
+  for (const std::string& sentence : screen.sentences) head += wrapped(sentence);
+  head += '\n';
+  const std::string foot = shares_of(screen) + screen.more;
+  constexpr std::size_t kHeadOfTable = 2;
+  const std::size_t used = lines_of(head) + lines_of(foot) + kHeadOfTable + 1;
+  const std::size_t room = used < kScreenLines ? kScreenLines - used : 1;
+  std::size_t rows = 0;
+  const std::string table = table_of(screen.quantities, room, rows);
+  const std::string cut =
+      rows <= room ? "" : fmt::format("(the first {} of {}; --wide has all)\n", room, rows);
+  return head + table + cut + foot;
+}
+
+std::string quantity_sentence(const std::vector<NamedQuantity>& quantities, const std::string& what,
+                              const std::string& time, const std::string& rate,
+                              const std::string& joules) {
+  const NamedQuantity* const seconds = find(quantities, time);
+  if (seconds == nullptr) return "";
+  const bool long_one = seconds->value >= 1e-3;
+  std::string text =
+      fmt::format("{} takes {} {}", what, four_digits(seconds->value * (long_one ? 1e3 : 1e6)),
+                  long_one ? "ms" : "us");
+  if (const NamedQuantity* const per_second = find(quantities, rate)) {
+    text += fmt::format(": {} {}", four_digits(per_second->value), rate);
+  }
+  if (const NamedQuantity* const each = find(quantities, joules)) {
+    text += fmt::format(", {} J each", four_digits(each->value));
+    const std::string range = range_of(quantities, joules);
+    if (!range.empty()) text += fmt::format(" ({})", range);
+  }
+  return text + ".";
+}
+
+}  // namespace lacuna

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lacuna {
+
+struct NamedQuantity {
+  std::string name;
+  double value = 0;
+  std::string unit;  // empty: its name says it
+};
+
+/// What has no operations to list, such as a language model or a system of chips.
+struct QuantityScreen {
+  std::string title;                      // a line
+  std::vector<std::string> sentences;     // the answer, at most three
+  std::vector<NamedQuantity> quantities;  // NAME_low and NAME_high are beside NAME
+  std::string where;                      // what the shares are of
+  std::vector<std::pair<std::string, double>> shares =
+      {};            // the six largest are shown, largest first
+  std::string more;  // the last line: where the rest is
+};
+
+/// Its first screen, of at most kScreenLines lines.
+std::string quantity_screen(const QuantityScreen& screen);
+
+/// "A token takes 767.5 us: 1303 tokens_per_s, 1.965 J each (1.161 to 2.756)", of quantities that
+/// are there; empty if `time` is not.
+std::string quantity_sentence(const std::vector<NamedQuantity>& quantities, const std::string& what,
+                              const std::string& time, const std::string& rate,
+                              const std::string& joules);
+
+}  // namespace lacuna

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/result/result_why_text.hpp"
+
+#include "sim/driver/result/result_why.hpp"
+
+namespace lacuna {
+
+std::string why_json_text(const Why& why) { return why_json(why).dump(1); }
+
+}  // namespace lacuna
