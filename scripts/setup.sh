@@ -8,7 +8,8 @@
 set -eu
 
 build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-dev libcli11-dev
-       nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libzip-dev libfccp-dev libboost-dev
+       nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libzip-dev libssl-dev libsqlite3-dev
+       libfccp-dev libboost-dev
        libboost-iostreams-dev libboost-system-dev libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
 python="pybind11-dev python3-dev python3-numpy python3-pandas python3-scipy python3-matplotlib
         python3-setuptools python3-wheel python3-venv"

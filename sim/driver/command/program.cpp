@@ -9,6 +9,8 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/result/result_folder.hpp"
+#include "sim/driver/result/sqlite_results.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -32,6 +34,15 @@ int dispatch(const Options& options, const MachineTable& machines, const Streams
   if (options.verb == "validate") return validate_verb(options, machines, streams);
   if (options.verb == "plot") return plot_verb(options, streams);
   throw InternalError("no code for the verb " + options.verb);
+}
+
+/// Runs the verb, and adds its result to the database that is asked for.
+int dispatch_with_database(const Options& options, const MachineTable& machines,
+                           const Streams& streams) {
+  if (options.sqlite) check_database(*options.sqlite);
+  const int status = dispatch(options, machines, streams);
+  if (options.sqlite && is_result(*options.out)) add_to_database(*options.out, *options.sqlite);
+  return status;
 }
 
 /// A word of the user may hold anything; a terminal shall not be sent what is no text.
@@ -77,7 +88,8 @@ int run_lacuna(const std::vector<std::string>& arguments, const MachineTable& ma
     TextTable::fit(streams.columns);
     const CommandLine line = parse_command_line(arguments);
     TextTable::fit(line.options.wide ? 0 : streams.columns);
-    if (!line.text) return delivered(streams, dispatch(line.options, machines, streams));
+    if (!line.text)
+      return delivered(streams, dispatch_with_database(line.options, machines, streams));
     streams.out << *line.text;
     return delivered(streams, kDone);
   } catch (const RequestError& error) {

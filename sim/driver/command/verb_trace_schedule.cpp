@@ -15,6 +15,8 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/trace_file.hpp"
 #include "sim/driver/run/option_table.hpp"
+#include "sim/driver/run/point_runner.hpp"
+#include "sim/driver/run/progress.hpp"
 #include "sim/driver/schedule/schedule_blocks.hpp"
 #include "sim/driver/schedule/schedule_folder.hpp"
 #include "sim/driver/schedule/schedule_results.hpp"

@@ -182,6 +182,8 @@ const std::vector<OptionDeclaration>& option_table() {
        "write a result folder; finished work is kept beside it; of lacuna plot the figures, of "
        "trace make and import the trace, a file",
        D::first | D::how},
+      {"sqlite", "FILE", output, kSimulate | kExperiment | kOfValidate, kAll, &O::sqlite,
+       "add the tables of --out to a database of many results", D::how, "out"},
       {"event-log", "", output, kSimulate, kOfRows, &O::event_log, "write events.csv into it", 0,
        "out"},
       {"scalesim", "", output, kSimulate, kOfRows, &O::scalesim,

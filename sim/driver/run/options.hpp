@@ -86,6 +86,7 @@ struct Options : PlotOptions {
   std::vector<std::string> units;  // of --timeline
   std::vector<std::string> waves;
   std::optional<std::string> out;
+  std::optional<std::string> sqlite;
   std::vector<std::string> subjects;  // words after the options: files or names
   bool with_dense = false;
   bool event_log = false;
