@@ -266,8 +266,6 @@ struct ScalarParams : ParameterSet {
       param(this, "imul", 8U, range(0U, 256U), "cycles", "Product that makes an address.");
   Param<unsigned> dsr_write = param(this, "dsr_write", 4U, range(0U, 256U), "cycles",
                                     "New base address in a data-structure register.");
-  Param<unsigned> vec_issue = param(this, "vec_issue", 6U, range(0U, 256U), "cycles",
-                                    "Start of a tensor instruction that scalar code waits for.");
   Param<unsigned> outer = param(this, "outer", 48U, range(0U, 4096U), "cycles",
                                 "Iteration of an outer loop: pointers, set-up of the inner loop.");
   Param<unsigned> dependent = param(this, "dependent", 2U, range(1U, 8U), "cycles",
@@ -281,8 +279,7 @@ struct ScalarParams : ParameterSet {
 /// What a tensor instruction of a compiled program costs to start, as probes of the vendor's
 /// simulator count it (FABRICA WSE-3 characterization, sections 10d, 10i, 12c): a load for each
 /// descriptor that no register holds, the wait for the last, and what lies between the end of an
-/// instruction and the next load. Bare instructions cost 2 + 4 + 2 with two descriptors. The
-/// software-driven kernels use scalar.vec_issue.
+/// instruction and the next load. Bare instructions cost 2 + 4 + 2 with two descriptors.
 struct VectorParams : ParameterSet {
   Param<unsigned> setup_descriptor =
       param(this, "setup_descriptor", 1U, range(0U, 8U), "cycles",

@@ -45,12 +45,11 @@ using Settings = std::vector<std::string>;
 const Settings kFreeArithmetic = {"core.slots=2",  "simd.fma16=64",      "simd.fma16_32=64",
                                   "simd.fma32=64", "mem.read_bits=1024", "mem.write_bits=1024"};
 const Settings kFreeCode = {
-    "scalar.loop=0",         "scalar.load=0",          "scalar.imul=0",
-    "scalar.dsr_write=0",    "scalar.vec_issue=0",     "scalar.outer=0",
-    "scalar.dependent=1",    "scalar.branch_taken=1",  "scalar.branch_not=1",
-    "simd.special_cycles=1", "vec.setup_descriptor=0", "vec.setup_use=0",
-    "vec.setup_first=0",     "vec.setup_next=0",       "vec.setup_scalar=0",
-    "task.overhead=0"};
+    "scalar.loop=0",          "scalar.load=0",       "scalar.imul=0",
+    "scalar.dsr_write=0",     "scalar.outer=0",      "scalar.dependent=1",
+    "scalar.branch_taken=1",  "scalar.branch_not=1", "simd.special_cycles=1",
+    "vec.setup_descriptor=0", "vec.setup_use=0",     "vec.setup_first=0",
+    "vec.setup_next=0",       "vec.setup_scalar=0",  "task.overhead=0"};
 
 /// Cores wait for each other, so that a cost may hide behind any other.
 std::vector<DeclaredCause> causes() {

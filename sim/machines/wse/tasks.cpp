@@ -71,6 +71,7 @@ class TaskOperation {
   Prepared gemv() const;
   Prepared stencil() const;
 
+  wse::CodeCosts costs() const { return {params_.core, params_.scalar, params_.vec, params_.task}; }
   std::uint32_t memory_bytes() const {
     const unsigned all = params_.mem.kib;
     return (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
@@ -175,7 +176,7 @@ Prepared TaskOperation::spmm() const {
   job.values = execution_.values;
   job.seed = seed_;
   Prepared made;
-  made.kernel = wse::plan_spmm(job, params_.kernel, params_.scalar);
+  made.kernel = wse::plan_spmm(job, params_.kernel, costs());
   const wse::KernelParams& kernel = params_.kernel;
   made.check = [job, &kernel](const wse::WaferMemory& memory) {
     wse::LayerComparison check;
@@ -199,7 +200,7 @@ Prepared TaskOperation::local() const {
   job.align = params_.map.align;
   job.values = execution_.values;
   job.seed = seed_;
-  made.kernel = wse::plan_local(job, params_.scalar);
+  made.kernel = wse::plan_local(job, costs());
   made.check = [job](const wse::WaferMemory& memory) {
     wse::LayerComparison check;
     check.wrong = wse::wrong_local(job, memory[0], check.compared);
@@ -226,7 +227,7 @@ Prepared TaskOperation::gemv() const {
   job.values = execution_.values;
   job.seed = seed_;
   require_memory("a tile of W with its share of x and y", wse::gemv_bytes(job));
-  made.kernel = wse::plan_gemv(job, params_.scalar);
+  made.kernel = wse::plan_gemv(job, costs());
   made.check = [job](const wse::WaferMemory& memory) {
     wse::LayerComparison check;
     check.wrong = wse::wrong_gemv(job, memory, check.compared);
@@ -252,7 +253,7 @@ Prepared TaskOperation::stencil() const {
   }
   require_memory(fmt::format("{} points", std::uint64_t{job.width} * job.height),
                  wse::stencil_bytes(job));
-  made.kernel = wse::plan_stencil(job, params_.scalar);
+  made.kernel = wse::plan_stencil(job, costs());
   made.check = [job](const wse::WaferMemory& memory) {
     wse::LayerComparison check;
     check.compared = memory.size() * job.width * job.height;
@@ -275,7 +276,7 @@ Prepared TaskOperation::dense() const {
   job.values = execution_.values;
   job.seed = seed_;
   Prepared made;
-  made.kernel = wse::plan_dense_mesh(job, params_.scalar);
+  made.kernel = wse::plan_dense_mesh(job, costs());
   made.check = [job](const wse::WaferMemory& memory) {
     wse::LayerComparison check;
     check.compared = std::uint64_t{job.m} * job.n;

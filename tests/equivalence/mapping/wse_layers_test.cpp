@@ -117,7 +117,7 @@ LayerScenario layer_scenario(std::uint64_t seed) {
   set("router.entries", std::to_string(1 + random.bounded(3)));
   set("core.sched", pick<std::string>(random, {"ut_first", "main_first", "round_robin"}));
   set("core.dispatch", std::to_string(random.bounded(8)));
-  set("scalar.vec_issue", std::to_string(random.bounded(8)));
+  set("vec.setup_next", std::to_string(random.bounded(8)));
   set("simd.special_cycles", std::to_string(1 + random.bounded(20)));
   set("mem.model", pick<std::string>(random, {"rule", "none"}));
   for (const auto& [path, value] : kOfTheWse3) {

@@ -132,7 +132,7 @@ TEST(TurnSweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
 
 /// Tiles of both operands go along rows and columns in turn.
 TaskProgram broadcasts(std::uint32_t side, std::uint32_t m, std::uint32_t k, std::uint32_t n,
-                       const ScalarParams& scalar = {}) {
+                       const CodeCosts& costs = {}) {
   DenseMeshJob job;
   job.side = side;
   job.m = m;
@@ -140,7 +140,7 @@ TaskProgram broadcasts(std::uint32_t side, std::uint32_t m, std::uint32_t k, std
   job.n = n;
   job.kind = DenseMesh::summa;
   job.memory_bytes = 1U << 16U;
-  return plan_dense_mesh(job, scalar).program;
+  return plan_dense_mesh(job, costs).program;
 }
 
 TEST(TurnSweep, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
@@ -152,17 +152,18 @@ TEST(TurnSweep, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
     TaskParams hardware;
     draw_hardware(random, hardware);
     draw_more(seed, hardware);
-    ScalarParams scalar;
-    scalar.loop = among(random, 0, 6);
-    scalar.load = among(random, 0, 3);
-    scalar.dsr_write = among(random, 0, 4);
-    scalar.vec_issue = among(random, 0, 60);
+    CodeCosts costs;
+    costs.scalar.loop = among(random, 0, 6);
+    costs.scalar.load = among(random, 0, 3);
+    costs.scalar.dsr_write = among(random, 0, 4);
+    costs.vec.setup_use = among(random, 0, 8);
+    costs.vec.setup_descriptor = among(random, 0, 2);
     const std::uint32_t side = among(random, 2, 7);
     const std::uint32_t m = among(random, 1, 60);
     const std::uint32_t k = among(random, 1, 40);
     const std::uint32_t n = among(random, 1, 40);
     SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, m, k, n, side, side));
-    const TaskProgram program = broadcasts(side, m, k, n, scalar);
+    const TaskProgram program = broadcasts(side, m, k, n, costs);
     const auto fast = sweep_turns(hardware, program);
     if (!fast) continue;
     ++swept;

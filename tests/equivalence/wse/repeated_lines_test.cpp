@@ -64,7 +64,7 @@ TEST(RepeatedLines, OfStencilsOnRandomHardwareGiveWhatAllCoresGive) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Draw draw(seed);
     const TaskParams params = random_task_hardware(draw);
-    const TaskKernel kernel = plan_stencil(random_stencil(draw), ScalarParams());
+    const TaskKernel kernel = plan_stencil(random_stencil(draw), CodeCosts());
     if (agrees_folded(params, kernel.program, seed)) ++folded;
   }
   EXPECT_GE(folded, 10U);
@@ -94,7 +94,7 @@ TEST(RepeatedLines, StopAtACoreThatIsUnlikeItsNeighbours) {
   job.rows = 12;
   job.columns = 60;
   job.width = 6;
-  TaskKernel kernel = plan_stencil(job, ScalarParams());
+  TaskKernel kernel = plan_stencil(job, CodeCosts());
   TaskProgram& program = kernel.program;
   const std::size_t odd = 5 * 60 + 9;
   CoreProgram slow = program.cores[program.core_of[odd]];
@@ -111,7 +111,7 @@ TEST(RepeatedLines, MayBeBlocksOfSeveral) {
   job.rows = 3;
   job.columns = 101;
   job.width = 9;
-  const TaskKernel kernel = plan_stencil(job, ScalarParams());
+  const TaskKernel kernel = plan_stencil(job, CodeCosts());
   EXPECT_TRUE(agrees_folded({}, kernel.program, 4));
 }
 
@@ -122,10 +122,10 @@ TEST(RepeatedLines, AreNotLookedForWhereValuesAreCarriedOrNothingRepeats) {
   job.width = 6;
   job.values = true;
   const RepeatLimits tries{8, 1};
-  EXPECT_FALSE(simulate_repeated({}, plan_stencil(job, ScalarParams()).program, {}, tries));
+  EXPECT_FALSE(simulate_repeated({}, plan_stencil(job, CodeCosts()).program, {}, tries));
   job.values = false;
   job.columns = 9;
-  EXPECT_FALSE(simulate_repeated({}, plan_stencil(job, ScalarParams()).program, {}, tries));
+  EXPECT_FALSE(simulate_repeated({}, plan_stencil(job, CodeCosts()).program, {}, tries));
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TEST(TaskPrograms, AStencilHasNineProgramsWhateverItsSize) {
   job.columns = 6;
   job.rows = 5;
   job.width = 4;
-  EXPECT_EQ(plan_stencil(job, ScalarParams()).program.cores.size(), 10U);
+  EXPECT_EQ(plan_stencil(job, CodeCosts()).program.cores.size(), 10U);
 }
 
 TEST(TaskPrograms, OneThatDiffersAnywhereIsAnother) {

@@ -99,7 +99,7 @@ TEST(WaferTasks, TheMemoryThatIsAskedForIsThatOfThePlan) {
     for (const wse::Alignment align : {wse::Alignment::good, wse::Alignment::bad}) {
       wse::GemvJob job{size, size + 5, 8};
       job.align = align;
-      EXPECT_EQ(wse::gemv_bytes(job), wse::plan_gemv(job, wse::ScalarParams()).bytes) << size;
+      EXPECT_EQ(wse::gemv_bytes(job), wse::plan_gemv(job, wse::CodeCosts()).bytes) << size;
     }
     for (const wse::StencilShape shape :
          {wse::StencilShape::five_points, wse::StencilShape::seven_points,
@@ -109,7 +109,7 @@ TEST(WaferTasks, TheMemoryThatIsAskedForIsThatOfThePlan) {
       job.element = size % 2 == 0 ? wse::Element::fp16 : wse::Element::fp32;
       job.width = size;
       job.height = shape == wse::StencilShape::five_points ? 9 : 1;
-      EXPECT_EQ(wse::stencil_bytes(job), wse::plan_stencil(job, wse::ScalarParams()).bytes) << size;
+      EXPECT_EQ(wse::stencil_bytes(job), wse::plan_stencil(job, wse::CodeCosts()).bytes) << size;
     }
   }
 }

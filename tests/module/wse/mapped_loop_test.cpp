@@ -11,8 +11,8 @@ namespace lacuna::wse {
 namespace {
 
 /// Set-up of what `write` appends, by the default costs: an instruction that loads its two
-/// descriptors takes a load 2, an address 4 and 2 + 4 + 4; one whose descriptors stand where they
-/// have to, a load 2 and the dispatch 4.
+/// descriptors takes 2 + 4 + 2; one whose descriptors stand where they have to, the load of its
+/// number, 2, and the dispatch, 4.
 template <class Write>
 Cycle setup_of(const InferenceParams& params, const Write& write) {
   const CodeCosts costs;
@@ -31,10 +31,10 @@ TEST(MappedLoop, DescriptorsOfAMatrixVectorProductMoveOnByThemselves) {
   const auto product = [](CoreCode& code) {
     write_gemv(code, {0, 512, 1024, 3, 8}, Element::fp32);
   };
-  EXPECT_EQ(setup_of({}, product), 16U + 6 + 6);
+  EXPECT_EQ(setup_of({}, product), 8U + 6 + 6);
   InferenceParams loads;
   loads.set("moving_descriptors", "false");
-  EXPECT_EQ(setup_of(loads, product), 3 * 16U);
+  EXPECT_EQ(setup_of(loads, product), 3 * 8U);
 }
 
 TEST(MappedLoop, AnOuterLoopLoadsDescriptorsAgain) {
@@ -48,7 +48,7 @@ TEST(MappedLoop, AnOuterLoopLoadsDescriptorsAgain) {
       }
     }
   };
-  EXPECT_EQ(setup_of({}, values), 2 * (16U + 6 + 6));
+  EXPECT_EQ(setup_of({}, values), 2 * (8U + 6 + 6));
   // something else between two of them, or weights that lie apart
   const auto broken = [](CoreCode& code) {
     for (std::uint32_t i = 0; i < 2; ++i) {
@@ -57,13 +57,13 @@ TEST(MappedLoop, AnOuterLoopLoadsDescriptorsAgain) {
     }
   };
   // a number's operation is followed by scalar.dependent - 1 = 1
-  EXPECT_EQ(setup_of({}, broken), 2 * (16U + 1));
+  EXPECT_EQ(setup_of({}, broken), 2 * (8U + 1));
   const auto apart = [](CoreCode& code) {
     for (std::uint32_t i = 0; i < 2; ++i) {
       code.accumulate(false, Element::fp16_32, in_memory(256), in_memory(10 * i), cell(128), 4);
     }
   };
-  EXPECT_EQ(setup_of({}, apart), 2 * 16U);
+  EXPECT_EQ(setup_of({}, apart), 2 * 8U);
 }
 
 TEST(MappedLoop, ReadsOfDifferentWidthMeetWhereOneIsWithinTheOther) {

@@ -199,7 +199,6 @@ const std::vector<Step>& steps() {
       {"wse:scalar.load", "4", "software", M::cycles},
       {"wse:scalar.imul", "16", "software", M::cycles},
       {"wse:scalar.dsr_write", "8", "software", M::cycles},
-      {"wse:scalar.vec_issue", "12", "software", M::cycles},
       {"wse:scalar.outer", "96", "software", M::cycles},
       {"wse:kernel.spmm_format", "coo", "software", M::cycles},
       {"wse:kernel.spmm_phases", "local", "software", M::cycles},

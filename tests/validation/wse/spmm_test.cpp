@@ -39,7 +39,7 @@ KernelParams local_product(unsigned protocol) {
 
 Cycle longest(const SpmmJob& job, const KernelParams& kernel) {
   const TaskOutcome run =
-      simulate(TaskParams(), plan_spmm(job, kernel, ScalarParams()).program, RunOptions());
+      simulate(TaskParams(), plan_spmm(job, kernel, CodeCosts()).program, RunOptions());
   return run.cycles;
 }
 
@@ -174,7 +174,7 @@ TEST(SoftwareSpmm, EveryFormatTakesWhatItsLoopsComeToAtAnyDensityAndGrid) {
                                       SpmmFormat::ellpack, SpmmFormat::dense}) {
         KernelParams kernel = local_product(0);
         kernel.spmm_format = format;
-        const TaskKernel plan = plan_spmm(job, kernel, ScalarParams());
+        const TaskKernel plan = plan_spmm(job, kernel, CodeCosts());
         EXPECT_EQ(simulate(TaskParams(), plan.program, RunOptions()).cycles, by_hand(job, format))
             << shape.m << " x " << shape.k << ", format " << static_cast<int>(format);
         // a product of every kept weight, and what a format adds to it, nothing else
@@ -194,7 +194,7 @@ TEST(SoftwareSpmm, EveryFormatGivesTheExactProductInBothEngines) {
       KernelParams kernel;
       kernel.spmm_format = format;
       kernel.spmm_phases = phases;
-      const TaskProgram program = plan_spmm(job, kernel, ScalarParams()).program;
+      const TaskProgram program = plan_spmm(job, kernel, CodeCosts()).program;
       const TaskOutcome clocked = run_tasks(program, Engine::clocked);
       const TaskOutcome event = run_tasks(program, Engine::event, 7);
       EXPECT_EQ(clocked.cycles, event.cycles);
@@ -211,7 +211,7 @@ TEST(SoftwareSpmm, EveryFormatGivesTheExactProductInBothEngines) {
 TEST(LocalKernels, AnIsolatedProductTakesItsLengthOrTwiceItsLengthAndSixCycles) {
   const auto cycles = [](std::uint32_t length, Alignment align) {
     return simulate(TaskParams(),
-                    plan_local({"mul", Element::fp32, length, align}, ScalarParams()).program,
+                    plan_local({"mul", Element::fp32, length, align}, CodeCosts()).program,
                     RunOptions())
         .cycles;
   };
@@ -222,7 +222,7 @@ TEST(LocalKernels, AnIsolatedProductTakesItsLengthOrTwiceItsLengthAndSixCycles) 
 TEST(LocalKernels, AxpyAndDotRunAtFourElementsInACycle) {
   for (const char* operation : {"axpy", "dot"}) {
     const TaskOutcome run =
-        simulate(TaskParams(), plan_local({operation, Element::fp16, 8000}, ScalarParams()).program,
+        simulate(TaskParams(), plan_local({operation, Element::fp16, 8000}, CodeCosts()).program,
                  RunOptions());
     EXPECT_EQ(run.cycles, 6U + 2000U) << operation;
   }
@@ -233,7 +233,7 @@ TEST(Gemv, BothEnginesAgreeAndTheMiddleIsFasterThanTheEnd) {
   for (const GemvReduce reduce : {GemvReduce::mesh, GemvReduce::chain}) {
     GemvJob job{250, 243, 32, reduce};
     job.values = true;
-    const TaskProgram program = plan_gemv(job, ScalarParams()).program;
+    const TaskProgram program = plan_gemv(job, CodeCosts()).program;
     const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
     const TaskOutcome event = run_tasks(program, Engine::event);
     EXPECT_EQ(clocked.cycles, event.cycles);
@@ -243,7 +243,7 @@ TEST(Gemv, BothEnginesAgreeAndTheMiddleIsFasterThanTheEnd) {
     EXPECT_EQ(wrong_gemv(job, event.memory, compared), 0U);
     EXPECT_EQ(compared, 8U * 32U);
     job.values = false;
-    EXPECT_EQ(run_tasks(plan_gemv(job, ScalarParams()).program).cycles, event.cycles);
+    EXPECT_EQ(run_tasks(plan_gemv(job, CodeCosts()).program).cycles, event.cycles);
     cycles[reduce == GemvReduce::mesh ? 0 : 1] = event.cycles;
   }
   EXPECT_LT(cycles[0], cycles[1]);
@@ -252,17 +252,18 @@ TEST(Gemv, BothEnginesAgreeAndTheMiddleIsFasterThanTheEnd) {
 TEST(Gemv, ARootTakesBothSidesAndSendsTheSumBack) {
   GemvJob job{3, 3, 3};
   // 17 of scalar code and one product; a word from each neighbour, issue to queue 6 cycles; the
-  // root adds two and sends one, which its neighbours store 6 cycles later
-  EXPECT_EQ(run_tasks(plan_gemv(job, ScalarParams()).program).cycles, 18U + 6 + 2 + 6 + 1);
+  // root adds two and sends one, after two loads, 4 and 2, which its neighbours store 6 cycles later
+  EXPECT_EQ(run_tasks(plan_gemv(job, CodeCosts()).program).cycles, 18U + 6 + 2 + 8 + 6 + 1);
   job.repeats = 3;  // a neighbour begins again when it has the sum
-  EXPECT_EQ(run_tasks(plan_gemv(job, ScalarParams()).program).cycles, 3U * 33);
+  EXPECT_EQ(run_tasks(plan_gemv(job, CodeCosts()).program).cycles, 3U * 41);
 }
 
 TEST(Gemv, NineCoresAddUpInThreeGroupsAndTheGroupsInTheMiddleOne) {
   // The product 18; a group's neighbours 6, its root adds two; three hops to the middle root, from
-  // issue to queue 8, which adds two; four hops to the last core, 9, which stores the sum.
-  const TaskKernel kernel = plan_gemv({9, 9, 9}, ScalarParams());
-  EXPECT_EQ(run_tasks(kernel.program).cycles, 18U + 6 + 2 + 8 + 2 + 9 + 1);
+  // issue to queue 8, which adds two and starts to send, 8; four hops to the last core, 9, which
+  // stores the sum.
+  const TaskKernel kernel = plan_gemv({9, 9, 9}, CodeCosts());
+  EXPECT_EQ(run_tasks(kernel.program).cycles, 18U + 6 + 2 + 8 + 2 + 8 + 9 + 1);
 }
 
 TEST(Gemv, EachProductIsCountedOnceTheFirstOfASumIncluded) {
@@ -272,7 +273,7 @@ TEST(Gemv, EachProductIsCountedOnceTheFirstOfASumIncluded) {
     GemvJob job{10, 7, 4};
     job.repeats = 2;
     job.walk = walk;
-    const TaskKernel kernel = plan_gemv(job, ScalarParams());
+    const TaskKernel kernel = plan_gemv(job, CodeCosts());
     const TaskOutcome run = run_tasks(kernel.program);
     std::uint64_t products = 0;
     for (const TaskCounters& core : run.cores) products += core.mac16;
@@ -288,7 +289,7 @@ TEST(Gemv, ASavedAddressTakesNoWriteForAnyColumnButTheFirst) {
   job.values = true;
   for (const GemvWalk walk : {GemvWalk::saved, GemvWalk::written}) {
     job.walk = walk;
-    const TaskOutcome run = run_tasks(plan_gemv(job, ScalarParams()).program);
+    const TaskOutcome run = run_tasks(plan_gemv(job, CodeCosts()).program);
     EXPECT_EQ(run.cycles, 5U * (5 + 2 + 6 + 4) + (walk == GemvWalk::saved ? 1 : 5) * 4);
     std::uint64_t compared = 0;
     EXPECT_EQ(wrong_gemv(job, run.memory, compared), 0U);
@@ -299,7 +300,7 @@ TEST(Gemv, ProductsWithoutABarrierGiveTheSameInBothEngines) {
   GemvJob job{90, 77, 30};
   job.repeats = 3;
   job.values = true;
-  const TaskProgram program = plan_gemv(job, ScalarParams()).program;
+  const TaskProgram program = plan_gemv(job, CodeCosts()).program;
   const TaskOutcome clocked = run_tasks(program, Engine::clocked, 5);
   const TaskOutcome event = run_tasks(program, Engine::event);
   EXPECT_TRUE(clocked.cores == event.cores);
@@ -313,12 +314,12 @@ TEST(LocalKernels, VectorOperationsGiveTheExactResultAndTheTimesTheyHaveWithoutV
     for (const Element element : {Element::fp16, Element::fp32}) {
       LocalJob job{operation, element, 301};
       job.values = true;
-      const TaskOutcome run = run_tasks(plan_local(job, ScalarParams()).program);
+      const TaskOutcome run = run_tasks(plan_local(job, CodeCosts()).program);
       std::uint64_t compared = 0;
       EXPECT_EQ(wrong_local(job, run.memory[0], compared), 0U) << operation;
       EXPECT_EQ(compared, std::string(operation) == "dot" ? 1U : 301U);
       job.values = false;
-      EXPECT_EQ(run_tasks(plan_local(job, ScalarParams()).program).cycles, run.cycles);
+      EXPECT_EQ(run_tasks(plan_local(job, CodeCosts()).program).cycles, run.cycles);
     }
   }
 }
@@ -330,7 +331,7 @@ TEST(Stencil, ThePointsAreThoseOfTheWholeGridInBothEnginesAfterAnyNumberOfIterat
         StencilJob job{shape, element, 7, shape == StencilShape::five_points ? 4U : 1U, 4, 3};
         job.iterations = iterations;
         job.values = true;
-        const TaskProgram program = plan_stencil(job, ScalarParams()).program;
+        const TaskProgram program = plan_stencil(job, CodeCosts()).program;
         const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
         const TaskOutcome event = run_tasks(program, Engine::event);
         EXPECT_EQ(clocked.cycles, event.cycles);
@@ -352,7 +353,7 @@ TEST(Stencil, PointsAsFarAsFourCoresAwayAreAddedOnRectanglesOfAnyShape) {
       StencilJob job{StencilShape::twenty_five_points, element, 5, 1, columns, rows};
       job.iterations = 1 + (columns + rows) % 3;
       job.values = true;
-      const TaskProgram program = plan_stencil(job, ScalarParams()).program;
+      const TaskProgram program = plan_stencil(job, CodeCosts()).program;
       const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
       const TaskOutcome event = run_tasks(program, Engine::event);
       EXPECT_EQ(clocked.cycles, event.cycles);
@@ -364,21 +365,21 @@ TEST(Stencil, PointsAsFarAsFourCoresAwayAreAddedOnRectanglesOfAnyShape) {
   }
 }
 
-// A core alone: a product of 4 points, 6 + 4 cycles, and eight multiply-accumulates in place. The
-// buffers lie 4 bytes apart modulo 8, so points 2 and 4 further on are read in one cycle with the
-// sum (6 + 4 each), points 1 and 3 further on in two (6 + 8).
+// A core alone: a product of 4 points, with two descriptors 8 + 4 cycles, and eight
+// multiply-accumulates in place. The buffers lie 4 bytes apart modulo 8, so points 2 and 4 further
+// on are read in one cycle with the sum (8 + 4 each), points 1 and 3 further on in two (8 + 8).
 TEST(Stencil, TwentyFivePointsOnOneCoreTakeTheirNineLocalTerms) {
   const TaskProgram program =
-      plan_stencil({StencilShape::twenty_five_points, Element::fp32, 4, 1, 1, 1}, ScalarParams())
+      plan_stencil({StencilShape::twenty_five_points, Element::fp32, 4, 1, 1, 1}, CodeCosts())
           .program;
-  EXPECT_EQ(run_tasks(program).cycles, 10U + 4 * 10 + 4 * 14);
+  EXPECT_EQ(run_tasks(program).cycles, 12U + 4 * 12 + 4 * 16);
 }
 
 // The core in the middle of 9 x 9 has four on each side. Its column of 20 goes out once to each
 // side, the routers make the copies; sixteen columns come.
 TEST(Stencil, OfTwentyFivePointsACoreSendsFourColumnsAndTakesSixteen) {
   const TaskProgram program =
-      plan_stencil({StencilShape::twenty_five_points, Element::fp32, 20, 1, 9, 9}, ScalarParams())
+      plan_stencil({StencilShape::twenty_five_points, Element::fp32, 20, 1, 9, 9}, CodeCosts())
           .program;
   const TaskOutcome run = run_tasks(program);
   EXPECT_EQ(run.cores[40].sent, 4U * 20);
@@ -389,8 +390,7 @@ TEST(Stencil, OfTwentyFivePointsACoreSendsFourColumnsAndTakesSixteen) {
 
 TEST(Stencil, EachInnerCoreSendsAndTakesFourColumnsInBothEngines) {
   const TaskProgram program =
-      plan_stencil({StencilShape::seven_points, Element::fp32, 20, 1, 4, 3}, ScalarParams())
-          .program;
+      plan_stencil({StencilShape::seven_points, Element::fp32, 20, 1, 4, 3}, CodeCosts()).program;
   const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
   const TaskOutcome event = run_tasks(program, Engine::event);
   EXPECT_EQ(clocked.cycles, event.cycles);
@@ -411,7 +411,7 @@ TEST(DenseMesh, TilesThatGoRoundOrAreBroadcastGiveTheExactProductInBothEngines) 
       job.kind = kind;
       job.memory_bytes = 44 * 1024;
       job.values = true;
-      const TaskKernel kernel = plan_dense_mesh(job, ScalarParams());
+      const TaskKernel kernel = plan_dense_mesh(job, CodeCosts());
       const TaskOutcome clocked = run_tasks(kernel.program, Engine::clocked, 5);
       const TaskOutcome event = run_tasks(kernel.program, Engine::event);
       EXPECT_EQ(clocked.cycles, event.cycles);
@@ -432,7 +432,7 @@ TEST(DenseMesh, CannonSkewsRowsAndColumnsByTheirPlaces) {
   job.side = 3;
   job.kind = DenseMesh::cannon;
   job.memory_bytes = 44 * 1024;
-  const TaskOutcome run = run_tasks(plan_dense_mesh(job, ScalarParams()).program);
+  const TaskOutcome run = run_tasks(plan_dense_mesh(job, CodeCosts()).program);
   EXPECT_EQ(run.cores[0].sent, 2U * 4 + 2 * 2);
   EXPECT_EQ(run.cores[3].sent, (2U + 2) * 4 + 2 * 2);
   EXPECT_EQ(run.cores[1].sent, 2U * 4 + (2 + 2) * 2);
@@ -447,7 +447,7 @@ TEST(DenseMesh, TwoColorsServeBroadcastsOverASquareOfAnySize) {
   job.kind = DenseMesh::summa;
   job.memory_bytes = 44 * 1024;
   job.values = true;
-  const TaskOutcome run = run_tasks(plan_dense_mesh(job, ScalarParams()).program);
+  const TaskOutcome run = run_tasks(plan_dense_mesh(job, CodeCosts()).program);
   EXPECT_EQ(wrong_dense(job, run.memory), 0U);
   // each core takes all tiles of its row and column but its own: 2 x 2 and 2 x 1 halves, padded to
   // 8 bytes for each k of W and for all of X

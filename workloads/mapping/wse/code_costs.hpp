@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "models/wse/params.hpp"
+#include "models/wse/program/task_program.hpp"
 
 namespace lacuna::wse {
 
@@ -29,6 +30,16 @@ struct CodeCosts {
   std::uint32_t next(std::uint32_t descriptors) const {
     return dispatch(descriptors) + (descriptors == 0 ? 0U : vec.setup_next.value());
   }
+  /// From scalar code, which may have written addresses, to the first beat of an operation whose
+  /// descriptors are in registers, and from its last beat to the code behind it.
+  std::uint32_t from_registers() const { return dispatch(0) + vec.setup_next; }
+
+  /// Between two operations, the second of which is `what`, none of whose descriptors is in a
+  /// register; nor is a source that is a number, unless it `stands` there. An operand that is the
+  /// result too has no descriptor of its own.
+  std::uint32_t start(const Instruction& what, bool stands = false) const;
+  /// What the main thread does before `what` is handed to a microthread.
+  std::uint32_t start_beside(const Instruction& what) const;
   /// A data task with so many cycles of instructions. What the core's dispatch takes is part of
   /// task.overhead; it overlaps the task before if the core can do that.
   std::uint32_t data_task(std::uint32_t instructions) const {

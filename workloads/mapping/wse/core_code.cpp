@@ -11,23 +11,7 @@
 namespace lacuna::wse {
 namespace {
 
-using Kind = Operand::Kind;
-
-bool is_fabric(const Operand& operand) { return operand.kind == Kind::fabric; }
-
-bool same_place(const Operand& a, const Operand& b) {
-  return a.kind == b.kind && a.kind == Kind::memory && a.address == b.address &&
-         a.stride == b.stride && a.inner == b.inner && a.outer == b.outer;
-}
-
-bool has_descriptor(const Operand& operand) {
-  return is_fabric(operand) || (operand.kind == Kind::memory && operand.stride != 0);
-}
-
-/// A number, from the code or from memory.
-bool is_scalar(const Operand& operand) {
-  return operand.kind == Kind::number || operand.kind == Kind::cell;
-}
+bool is_fabric(const Operand& operand) { return operand.is_fabric(); }
 
 Instruction make(VectorOp op, Element element, const Operand& to, const Operand& a,
                  const Operand& b, std::uint64_t length) {
@@ -121,29 +105,25 @@ void CoreCode::put(const Instruction& instruction) {
 void CoreCode::vector(VectorOp op, Element element, const Operand& to, const Operand& a,
                       const Operand& b, std::uint64_t length) {
   if (length == 0) return;
-  const std::uint32_t descriptors = (has_descriptor(to) ? 1U : 0U) +
-                                    (has_descriptor(a) && !same_place(a, to) ? 1U : 0U) +
-                                    (has_descriptor(b) && !same_place(b, to) ? 1U : 0U);
-  const bool scalar_source = op != VectorOp::move && (is_scalar(a) || is_scalar(b));
-  scalar(costs_.next(descriptors) + (scalar_source ? costs_.vec.setup_scalar.value() : 0U));
-  put(make(op, element, to, a, b, length));
-}
-
-void CoreCode::loop_edge() {
-  const ScalarParams& s = costs_.scalar;
-  scalar((params_.unrolled ? 0U : s.loop.value()) + s.load + s.dsr_write + costs_.setup(2));
+  const Instruction what = make(op, element, to, a, b, length);
+  scalar(costs_.start(what));
+  put(what);
 }
 
 void CoreCode::dispatch() {
-  scalar((params_.unrolled ? 0U : costs_.scalar.loop.value()) + costs_.scalar.load +
-         costs_.next(0));
+  loop_edge();
+  scalar(costs_.scalar.load + costs_.next(0));
+}
+
+void CoreCode::loop_edge() {
+  if (!params_.unrolled) scalar(costs_.scalar.loop);
 }
 
 void CoreCode::step(VectorOp op, Element element, const Operand& to, const Operand& a,
                     const Operand& b, std::uint32_t length) {
   if (length == 0) return;
   loop_edge();
-  put(make(op, element, to, a, b, length));
+  vector(op, element, to, a, b, length);
 }
 
 bool CoreCode::Descriptor::follows(const Operand& operand, std::uint32_t bytes) {
@@ -165,16 +145,16 @@ bool CoreCode::goes_on(Element element, const Operand& to, const Operand& a, std
 void CoreCode::accumulate(bool first, Element element, const Operand& to, const Operand& a,
                           const Operand& b, std::uint32_t length) {
   if (length == 0) return;
-  MappedLoop loop;
+  Instruction what = make(first ? VectorOp::mul : VectorOp::fma, element, to, a, b, length);
+  what.starts_sum = first;
+  MappedLoop loop = {length, {to.address}, {a.address}};
   if (goes_on(element, to, a, length)) {
     loop = loop_;
     dispatch();
   } else {
-    loop = {length, {to.address}, {a.address}};
     loop_edge();
+    scalar(costs_.start(what));
   }
-  Instruction what = make(first ? VectorOp::mul : VectorOp::fma, element, to, a, b, length);
-  what.starts_sum = first;
   put(what);
   loop_ = loop;
 }
@@ -189,7 +169,7 @@ void CoreCode::stream(Element element, const Operand& to, const Operand& a, cons
 void CoreCode::multiply_add(bool stand, Element element, const Operand& to, const Operand& a,
                             const Operand& b, std::uint32_t length) {
   if (length == 0) return;
-  scalar(stand ? costs_.next(0) : costs_.setup(2));
+  scalar(costs_.next(stand ? 0 : 2));
   put(make(VectorOp::fma, element, to, a, b, length));
 }
 
@@ -217,9 +197,9 @@ Cycle CoreCode::cycles_of(const Datapath& datapath, const std::function<void()>&
 void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
                       std::uint64_t length) {
   if (length == 0) return;
-  scalar(costs_.dispatch(2));
   Instruction what = make(VectorOp::move, element, to, a, Operand(), length);
   what.thread = thread;
+  scalar(costs_.start_beside(what));
   flush();
   steps_.push_back(run(what));
 }

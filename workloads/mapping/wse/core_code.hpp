@@ -41,8 +41,8 @@ struct CodeShares {
 };
 
 /// The code of a core, written one step after the other, all of it in the main thread: scalar code
-/// and tensor instructions with the set-up that compiled programs pay (scalar.*, vec.*). The one
-/// writer of all programs but the kernels of `kernels/`: of rows of a trace and of models.
+/// and tensor instructions with the set-up that compiled programs pay (CodeCosts). It writes all
+/// programs of rows and models; kernels, whose tasks follow each other, take the same costs.
 class CoreCode {
  public:
   /// What lies between two instructions on words is a routine, which equal cores share.
@@ -72,8 +72,7 @@ class CoreCode {
     vector(VectorOp::move, element, to, a, Operand(), length);
   }
 
-  /// One of a loop over it: the load of a scalar, a new address, the whole set-up of two
-  /// descriptors behind scalar code, and the edge of the loop unless that is written out.
+  /// One of a loop over it: the edge of the loop too, unless that is written out.
   void step(VectorOp op, Element element, const Operand& to, const Operand& a, const Operand& b,
             std::uint32_t length);
 
@@ -89,8 +88,8 @@ class CoreCode {
   void stream(Element element, const Operand& to, const Operand& a, const Operand& b,
               std::uint32_t length);
 
-  /// to + a * b behind scalar code that has loaded what it needs: the set-up of two descriptors,
-  /// or, if they `stand` in their registers, where that code has written what is new, the dispatch.
+  /// to + a * b behind scalar code that has loaded the number: the loads of two descriptors, or,
+  /// if they `stand` in their registers, where that code has written what is new, the dispatch.
   void multiply_add(bool stand, Element element, const Operand& to, const Operand& a,
                     const Operand& b, std::uint32_t length);
 

@@ -36,9 +36,9 @@ constexpr Color kAlongColumns{1};
 
 class DenseMeshPlanner {
  public:
-  DenseMeshPlanner(const DenseMeshJob& job, const ScalarParams& scalar)
+  DenseMeshPlanner(const DenseMeshJob& job, const CodeCosts& costs)
       : job_(job),
-        scalar_(scalar),
+        costs_(costs),
         side_(job.side),
         tm_(ceil_div(job.m, job.side)),
         tk_(ceil_div(job.k, job.side)),
@@ -176,12 +176,19 @@ class DenseMeshPlanner {
     return instruction;
   }
 
+  /// In its microthread.
+  void begin(std::vector<Step>& steps, const Instruction& what) const {
+    steps.push_back(work(costs_.start_beside(what)));
+    steps.push_back(run(what));
+  }
+
   /// Y += W X of the tiles in these places: one multiply-accumulate for each element of X.
   void multiply(std::vector<Step>& steps, std::uint32_t w, std::uint32_t x) const {
+    const ScalarParams& scalar = costs_.scalar;
     for (std::uint32_t kk = 0; kk < tk_; ++kk) {
       for (std::uint32_t j = 0; j < tn_; ++j) {
         steps.push_back(
-            work(scalar_.loop + scalar_.load + 2 * scalar_.dsr_write + scalar_.vec_issue));
+            work(scalar.loop + scalar.load + 2 * scalar.dsr_write + costs_.from_registers()));
         Instruction axpy;
         axpy.op = VectorOp::fma;
         axpy.element = Element::fp16;
@@ -225,22 +232,20 @@ class DenseMeshPlanner {
       task.active = i == 0;
       task.blocked = i != 0;
       std::vector<Step>& steps = task.steps;
-      if (moves_w)
-        steps.push_back(run(move(on_fabric(w_out), in_memory(w_at(w)), w_bytes(), kSendW)));
-      if (moves_x)
-        steps.push_back(run(move(on_fabric(x_out), in_memory(x_at(x)), x_bytes(), kSendX)));
+      if (moves_w) begin(steps, move(on_fabric(w_out), in_memory(w_at(w)), w_bytes(), kSendW));
+      if (moves_x) begin(steps, move(on_fabric(x_out), in_memory(x_at(x)), x_bytes(), kSendX));
       const auto next = static_cast<TaskIndex>(i + 1);
       if (moves_w) {
         Instruction take = move(in_memory(w_at(1 - w)), on_fabric(w_in), w_bytes(), kTakeW);
         take.activates = next;
-        steps.push_back(run(take));
+        begin(steps, take);
       } else if (!last) {
         steps.push_back(activate(next));
       }
       if (moves_x) {
         Instruction take = move(in_memory(x_at(1 - x)), on_fabric(x_in), x_bytes(), kTakeX);
         take.unblocks = next;
-        steps.push_back(run(take));
+        begin(steps, take);
       } else if (!last) {
         steps.push_back(unblock(next));
       }
@@ -252,11 +257,12 @@ class DenseMeshPlanner {
   }
 
   /// Sends a tile along a line; with its last word the turn.
-  static Step broadcast(Color color, std::uint32_t from, std::uint32_t bytes, std::uint8_t thread) {
+  static Instruction broadcast(Color color, std::uint32_t from, std::uint32_t bytes,
+                               std::uint8_t thread) {
     constexpr unsigned kAdvance = first_command(SwitchCommand::advance);
     Instruction send = move(on_fabric(color), in_memory(from), bytes, thread);
     send.switches = static_cast<SwitchCommands>(kAdvance | kAdvance << 2U);
-    return run(send);
+    return send;
   }
 
   /// Starts the broadcasts of a step, whose product is task `step` + 1. The core sends its tile of
@@ -265,21 +271,21 @@ class DenseMeshPlanner {
                        std::uint32_t step) const {
     const auto product = static_cast<TaskIndex>(step + 1);
     if (sends_w) {
-      if (side_ > 1) steps.push_back(broadcast(kAlongRows, w_at(2), w_bytes(), kSendW));
+      if (side_ > 1) begin(steps, broadcast(kAlongRows, w_at(2), w_bytes(), kSendW));
       steps.push_back(activate(product));
     } else {
       Instruction take = move(in_memory(w_at(step % 2)), on_fabric(kAlongRows), w_bytes(), kTakeW);
       take.activates = product;
-      steps.push_back(run(take));
+      begin(steps, take);
     }
     if (sends_x) {
-      if (side_ > 1) steps.push_back(broadcast(kAlongColumns, x_at(2), x_bytes(), kSendX));
+      if (side_ > 1) begin(steps, broadcast(kAlongColumns, x_at(2), x_bytes(), kSendX));
       steps.push_back(unblock(product));
     } else {
       Instruction take =
           move(in_memory(x_at(step % 2)), on_fabric(kAlongColumns), x_bytes(), kTakeX);
       take.unblocks = product;
-      steps.push_back(run(take));
+      begin(steps, take);
     }
   }
 
@@ -365,7 +371,7 @@ class DenseMeshPlanner {
 
  private:
   const DenseMeshJob job_;
-  const ScalarParams& scalar_;
+  const CodeCosts& costs_;
   const std::uint32_t side_;
   const std::uint32_t tm_;
   const std::uint32_t tk_;
@@ -379,14 +385,14 @@ class DenseMeshPlanner {
 
 }  // namespace
 
-TaskKernel plan_dense_mesh(const DenseMeshJob& job, const ScalarParams& scalar) {
-  return DenseMeshPlanner(job, scalar).plan();
+TaskKernel plan_dense_mesh(const DenseMeshJob& job, const CodeCosts& costs) {
+  return DenseMeshPlanner(job, costs).plan();
 }
 
 std::uint64_t wrong_dense(const DenseMeshJob& job,
                           const std::vector<std::vector<std::uint8_t>>& memory) {
-  const ScalarParams scalar;
-  const DenseMeshPlanner layout(job, scalar);
+  const CodeCosts costs;
+  const DenseMeshPlanner layout(job, costs);
   std::uint64_t wrong = 0;
   for (std::uint32_t i = 0; i < job.m; ++i) {
     for (std::uint32_t j = 0; j < job.n; ++j) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/wse/params.hpp"
+#include "workloads/mapping/wse/code_costs.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
 namespace lacuna::wse {
@@ -29,7 +30,7 @@ struct DenseMeshJob {
 /// those of X in column c likewise. `summa`: in step i column i of cores sends its
 /// tiles of W along the rows and row i those of X along the columns; a product begins when both
 /// have come. Throws OutOfMemoryError.
-TaskKernel plan_dense_mesh(const DenseMeshJob& job, const ScalarParams& scalar);
+TaskKernel plan_dense_mesh(const DenseMeshJob& job, const CodeCosts& costs);
 
 /// With values: elements of Y that are wrong after a run, of all.
 std::uint64_t wrong_dense(const DenseMeshJob& job,

@@ -21,14 +21,14 @@ std::uint32_t beside(std::uint32_t bytes, Alignment align) {
 /// The matrix-vector product of one column of cores.
 class Gemv {
  public:
-  Gemv(const GemvJob& job, const ScalarParams& scalar)
+  Gemv(const GemvJob& job, const CodeCosts& costs)
       : job_(job),
         outputs_((job.m + job.cores - 1) / job.cores),
         inputs_((job.k + job.cores - 1) / job.cores),
         cores_(job.cores),
         reduce_(job.reduce),
         align_(job.align),
-        scalar_(scalar),
+        costs_(costs),
         ramp_(job.ramp),
         builder_(1, job.cores),
         scripts_(job.cores) {}
@@ -84,12 +84,14 @@ class Gemv {
     if (cores_ > 1) spread(root);
   }
 
-  /// psum += W[:, j] x[j], a loop over the inputs.
+  /// psum += W[:, j] x[j], a loop over the inputs. Descriptors stay in their registers; that of W
+  /// goes on by itself, or is written.
   void multiply(Script& script) const {
     const bool saved = job_.walk == GemvWalk::saved;
     for (std::uint32_t j = 0; j < inputs_; ++j) {
-      const std::uint32_t address = saved && j != 0 ? 0U : scalar_.dsr_write;
-      script.then(work(scalar_.loop + scalar_.load + address + scalar_.vec_issue));
+      const ScalarParams& scalar = costs_.scalar;
+      const std::uint32_t address = saved && j != 0 ? 0U : scalar.dsr_write;
+      script.then(work(scalar.loop + scalar.load + address + costs_.from_registers()));
       Instruction axpy;
       axpy.op = j == 0 ? VectorOp::mul : VectorOp::fma;
       axpy.starts_sum = j == 0;
@@ -192,6 +194,7 @@ class Gemv {
       move.length = outputs_;
       move.to = r == root ? on_fabric(color) : in_memory(sums_at());
       move.a = r == root ? in_memory(sums_at()) : on_fabric(color);
+      scripts_[r].then(work(costs_.start(move)));
       scripts_[r].then(move);
       r == root ? use_out_queue(scripts_[r], color) : use_in_queue(scripts_[r], color);
     }
@@ -216,7 +219,7 @@ class Gemv {
   const std::uint32_t cores_;
   const GemvReduce reduce_;
   const Alignment align_;
-  const ScalarParams& scalar_;
+  const CodeCosts& costs_;
   const unsigned ramp_;
   TaskBuilder builder_;
   std::vector<Script> scripts_;
@@ -230,9 +233,7 @@ float small_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column) {
   return static_cast<float>(mix(seed ^ mix(row * 1000003 + column)) % 3) - 1.0F;
 }
 
-TaskKernel plan_gemv(const GemvJob& job, const ScalarParams& scalar) {
-  return Gemv(job, scalar).plan();
-}
+TaskKernel plan_gemv(const GemvJob& job, const CodeCosts& costs) { return Gemv(job, costs).plan(); }
 
 std::uint64_t gemv_bytes(const GemvJob& job) {
   const std::uint64_t outputs = (std::uint64_t{job.m} + job.cores - 1) / job.cores;
@@ -243,8 +244,8 @@ std::uint64_t gemv_bytes(const GemvJob& job) {
 
 std::uint64_t wrong_gemv(const GemvJob& job, const std::vector<std::vector<std::uint8_t>>& memory,
                          std::uint64_t& compared) {
-  const ScalarParams scalar;
-  const Gemv layout(job, scalar);
+  const CodeCosts costs;
+  const Gemv layout(job, costs);
   std::uint64_t wrong = 0;
   compared = 0;
   for (std::uint32_t i = 0; i < std::min(layout.outputs(), job.m); ++i) {
@@ -280,7 +281,7 @@ constexpr float kFactor = 2;
 
 }  // namespace
 
-TaskKernel plan_local(const LocalJob& job, const ScalarParams& scalar) {
+TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs) {
   const LocalLayout layout(job);
   Instruction instruction;
   instruction.element = job.element;
@@ -291,7 +292,7 @@ TaskKernel plan_local(const LocalJob& job, const ScalarParams& scalar) {
   instruction.b = job.operation == "axpy" ? number(kFactor) : in_memory(layout.second);
   if (job.operation == "dot") instruction.to = in_memory(layout.sum, 0);
   Script script;
-  script.then(work(scalar.vec_issue));
+  script.then(work(costs.from_registers()));
   script.then(instruction);
   TaskBuilder builder(1, 1);
   builder.core(0, builder.add(std::move(script).finish()));

@@ -30,10 +30,11 @@ constexpr Color kSums{8};  // first color of the sums
 
 class SoftwarePlanner {
  public:
-  SoftwarePlanner(const SpmmJob& job, const KernelParams& kernel, const ScalarParams& scalar)
+  SoftwarePlanner(const SpmmJob& job, const KernelParams& kernel, const CodeCosts& costs)
       : job_(job),
         kernel_(kernel),
-        scalar_(scalar),
+        costs_(costs),
+        scalar_(costs.scalar),
         tile_rows_((job.m + job.rows - 1) / job.rows),
         tile_columns_((job.k + job.columns - 1) / job.columns),
         pitch_(kernel.spmm_format == SpmmFormat::dense ? job.n : (job.n + 4) / 4 * 4),
@@ -141,7 +142,7 @@ class SoftwarePlanner {
   Step element_code() const {
     const unsigned loads = kernel_.spmm_format == SpmmFormat::coo ? 3 : 2;
     return work(scalar_.loop + loads * scalar_.load + 2 * scalar_.imul + 2 * scalar_.dsr_write +
-                scalar_.vec_issue);
+                costs_.from_registers());
   }
 
   Instruction axpy(std::size_t place, const NonZero& e, bool zero) const {
@@ -201,7 +202,7 @@ class SoftwarePlanner {
       fma.a = in_memory(weights_at() + j * 4, static_cast<std::int32_t>(tile_columns_));
       for (std::uint32_t t = 0; t < job_.n; ++t) {
         script.then(work(scalar_.loop + 2 * scalar_.dependent + scalar_.load + scalar_.dsr_write +
-                         scalar_.vec_issue));
+                         costs_.from_registers()));
         fma.to = in_memory(sums_at() + t * 4, static_cast<std::int32_t>(pitch_));
         fma.b = cell((j * pitch_ + t) * 4);
         script.then(fma);
@@ -261,6 +262,7 @@ class SoftwarePlanner {
           move.to = in_memory(0);
           move.a = on_fabric(in);
           use_in_queue(script, in);
+          script.then(work(costs_.start(move)));
           script.then(move);
         }
         if (r + 1 == job_.rows) continue;
@@ -268,6 +270,7 @@ class SoftwarePlanner {
         move.to = on_fabric(out);
         move.a = in_memory(0);
         use_out_queue(script, out);
+        script.then(work(costs_.start_beside(move)));
         script.beside(move, 1);
       }
     }
@@ -319,6 +322,7 @@ class SoftwarePlanner {
 
   const SpmmJob job_;
   const KernelParams& kernel_;
+  const CodeCosts& costs_;
   const ScalarParams& scalar_;
   const std::uint32_t tile_rows_;
   const std::uint32_t tile_columns_;
@@ -331,15 +335,15 @@ class SoftwarePlanner {
 
 }  // namespace
 
-TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const ScalarParams& scalar) {
-  return SoftwarePlanner(job, kernel, scalar).plan();
+TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const CodeCosts& costs) {
+  return SoftwarePlanner(job, kernel, costs).plan();
 }
 
 std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
                              const std::vector<std::vector<std::uint8_t>>& memory,
                              std::uint64_t& compared) {
-  const ScalarParams scalar;
-  SoftwarePlanner tiles(job, kernel, scalar);
+  const CodeCosts costs;
+  SoftwarePlanner tiles(job, kernel, costs);
   tiles.deal();
   const bool all = kernel.spmm_phases == SpmmPhases::all;
   std::uint64_t wrong = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -58,8 +59,8 @@ struct Layout {
 
 class StencilPlanner {
  public:
-  StencilPlanner(const StencilJob& job, const ScalarParams& scalar)
-      : job_(job), scalar_(scalar), layout_(job), builder_(job.columns, job.rows) {}
+  StencilPlanner(const StencilJob& job, const CodeCosts& costs)
+      : job_(job), costs_(costs), layout_(job), builder_(job.columns, job.rows) {}
 
   TaskKernel plan() {
     for (std::uint32_t r = 0; r < job_.rows; ++r) {
@@ -224,17 +225,20 @@ class StencilPlanner {
       step.to = on_fabric(static_cast<Color>(side));
       step.a = edge(old, side, false);
       step.switches = far() ? kTurn : SwitchCommands{0};
+      script.then(work(costs_.start_beside(step)));
       script.beside(step, static_cast<std::uint8_t>(1 + side));
     }
     step.switches = 0;
     step.length = layout_.width * layout_.height;
     step.to = block(1 - old, 0, 0);
+    std::optional<std::uint32_t> weighs;  // the distance whose weight is in a register
     const auto term = [&](VectorOp op, const Operand& from, std::uint32_t distance = 1) {
       step.op = op;
       step.a = from;
       step.b = number(weight_of(job_.shape, distance));
-      script.then(work(scalar_.vec_issue));
+      script.then(work(costs_.start(step, weighs == distance)));
       script.then(step);
+      weighs = distance;
       if (op == VectorOp::fma) kernel_.useful += step.length;
     };
     term(VectorOp::mul, block(old, 0, 0), 0);
@@ -268,7 +272,7 @@ class StencilPlanner {
     take.length = edge_length(side);
     take.to = edge(old, side, true);
     take.a = on_fabric(static_cast<Color>((side + 2) % 4));
-    script.then(work(scalar_.vec_issue));
+    script.then(work(costs_.start(take)));
     script.then(take);
   }
 
@@ -291,7 +295,7 @@ class StencilPlanner {
       first_command(SwitchCommand::advance) << 8U);
 
   const StencilJob job_;
-  const ScalarParams& scalar_;
+  const CodeCosts& costs_;
   const Layout layout_;
   /// The first core of a kind, and its useful multiply-accumulates.
   struct Kind {
@@ -384,8 +388,8 @@ std::uint64_t stencil_bytes(const StencilJob& job) {
   return 2 * ((std::min(points, kMost) * source_bytes(job.element) + 15) / 8 * 8 + 4);
 }
 
-TaskKernel plan_stencil(const StencilJob& job, const ScalarParams& scalar) {
-  return StencilPlanner(job, scalar).plan();
+TaskKernel plan_stencil(const StencilJob& job, const CodeCosts& costs) {
+  return StencilPlanner(job, costs).plan();
 }
 
 std::uint64_t wrong_points(const StencilJob& job,

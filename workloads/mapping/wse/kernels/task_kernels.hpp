@@ -8,6 +8,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "sim/base/parameter.hpp"
+#include "workloads/mapping/wse/code_costs.hpp"
 
 namespace lacuna {
 struct Mask;
@@ -97,7 +98,7 @@ struct SpmmJob {
   bool values = false;
   std::uint64_t seed = 1;
 };
-TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const ScalarParams& scalar);
+TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const CodeCosts& costs);
 
 /// With values: elements of C that are wrong after a run, in the easternmost cores (all phases) or
 /// as partial sums; and how many were compared.
@@ -125,7 +126,7 @@ struct GemvJob {
   std::uint64_t seed = 1;
   GemvWalk walk = GemvWalk::saved;
 };
-TaskKernel plan_gemv(const GemvJob& job, const ScalarParams& scalar);
+TaskKernel plan_gemv(const GemvJob& job, const CodeCosts& costs);
 
 /// Memory that a core needs for it. A plan is made for what fits a core only.
 std::uint64_t gemv_bytes(const GemvJob& job);
@@ -144,7 +145,7 @@ struct LocalJob {
   bool values = false;
   std::uint64_t seed = 1;
 };
-TaskKernel plan_local(const LocalJob& job, const ScalarParams& scalar);
+TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs);
 
 /// With values: elements of the result that are wrong after a run; and how many were compared.
 std::uint64_t wrong_local(const LocalJob& job, const std::vector<std::uint8_t>& memory,
@@ -166,7 +167,7 @@ struct StencilJob {
   bool values = false;
   std::uint64_t seed = 1;
 };
-TaskKernel plan_stencil(const StencilJob& job, const ScalarParams& scalar);
+TaskKernel plan_stencil(const StencilJob& job, const CodeCosts& costs);
 
 /// Memory that a core needs for it: two blocks or columns with their frames. A plan is made for
 /// what fits a core only.
