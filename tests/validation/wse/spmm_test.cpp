@@ -252,7 +252,7 @@ TEST(Gemv, BothEnginesAgreeAndTheMiddleIsFasterThanTheEnd) {
 TEST(Gemv, ARootTakesBothSidesAndSendsTheSumBack) {
   GemvJob job{3, 3, 3};
   // 17 of scalar code and one product; a word from each neighbour, issue to queue 6 cycles; the
-  // root adds two and sends one, after two loads, 4 and 2, which its neighbours store 6 cycles later
+  // root adds two and sends one, after two loads, 4 and 2; its neighbours store it 6 cycles later
   EXPECT_EQ(run_tasks(plan_gemv(job, CodeCosts()).program).cycles, 18U + 6 + 2 + 8 + 6 + 1);
   job.repeats = 3;  // a neighbour begins again when it has the sum
   EXPECT_EQ(run_tasks(plan_gemv(job, CodeCosts()).program).cycles, 3U * 41);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+// What routers and cores of a program have at all: the compile-time side of the lane engine. This
+// file is part of what is compiled for several widths, so it has no code that a linker could merge.
+
+namespace lacuna::wse::lanes {
+
+inline constexpr int kMostSlots = 12;
+inline constexpr int kMostPaths = 24;
+inline constexpr int kMostClasses = 4;
+inline constexpr int kMostContexts = 9;
+inline constexpr int kMostUses = 20;
+inline constexpr int kRampPort = 4;
+inline constexpr int kNone = -1;
+
+/// A buffer of a router: the words of a class of colors that come in at a port. Colors of a class
+/// never meet in a buffer or a queue, so a lane holds which of them it has.
+struct Slot {
+  std::uint8_t port = 0;
+  std::uint8_t cls = 0;
+  bool switched = false;  // its color has several positions, and words carry commands
+  bool several = false;   // heads make several copies
+};
+
+/// Where heads of a slot go in some router.
+struct Path {
+  std::uint8_t slot = 0;
+  std::uint8_t port = 0;
+};
+
+/// A context, 0 is the main thread, takes words of a class or sends them.
+struct Use {
+  std::uint8_t context = 0;
+  std::uint8_t cls = 0;
+  bool out = false;
+};
+
+/// Lanes differ by masks of paths; what is in no lane is not in the code.
+struct Shape {
+  int slots = 0;
+  int paths = 0;
+  int classes = 0;
+  int contexts = 1;
+  int uses = 0;
+  unsigned contested = 0;  // output ports for which heads of a router can compete, as bits
+  Slot slot[kMostSlots] = {};
+  Path path[kMostPaths] = {};
+  Use use[kMostUses] = {};
+};
+
+constexpr int slot_at(const Shape& shape, int port, int cls) {
+  for (int s = 0; s < shape.slots; ++s) {
+    if (shape.slot[s].port == port && shape.slot[s].cls == cls) return s;
+  }
+  return kNone;
+}
+
+/// The fields of a block, each a small integer for every lane.
+struct Layout {
+  int count[kMostSlots] = {}, seen[kMostSlots] = {}, flight[kMostSlots] = {};
+  int stall[kMostSlots] = {}, color[kMostSlots] = {};
+  int tags[kMostSlots] = {}, tail[kMostSlots] = {}, looked[kMostSlots] = {};  // of switched ones
+  int mask[kMostPaths] = {}, made[kMostPaths] = {};  // of switched ones: still to be made
+  int next[kRampPort + 1] = {};
+  int in_count[kMostClasses] = {}, in_seen[kMostClasses] = {}, in_flight[kMostClasses] = {};
+  int in_room[kMostClasses] = {}, out_room[kMostClasses] = {};  // words of the core's queues
+  int words[kMostClasses] = {}, out_tags[kMostClasses] = {}, number[kMostClasses] = {};
+  int left[kMostContexts] = {}, need[kMostUses] = {};
+  int next_queue = 0, next_context = 0, extra = 0, kept = 0;
+  int ask = 0, full = 0, delay = 0, no_task = 0;
+  int wait_in = 0, wait_out = 0, dispatch = 0;
+  int fields = 0;
+
+  int to_slot[kMostPaths] = {};      // of the neighbour; kNone: to the core
+  int ramp_slot[kMostClasses] = {};  // kNone: no core sends words of the class
+  bool to_core[kMostClasses] = {};   // words of the class come down the ramp
+  int paths_of[kMostSlots] = {};     // how many
+  int rivals[kRampPort + 1] = {};    // paths to a port
+
+  constexpr explicit Layout(const Shape& shape) {
+    int f = 0;
+    for (int s = 0; s < shape.slots; ++s) {
+      count[s] = f++, seen[s] = f++, flight[s] = f++, stall[s] = f++, color[s] = f++;
+      if (shape.slot[s].switched) tags[s] = f++, tail[s] = f++, looked[s] = f++;
+    }
+    for (int c = 0; c < kMostClasses; ++c) ramp_slot[c] = slot_at(shape, kRampPort, c);
+    for (int p = 0; p < shape.paths; ++p) {
+      const Slot& from = shape.slot[shape.path[p].slot];
+      const int port = shape.path[p].port;
+      mask[p] = f++, made[p] = f++;
+      to_slot[p] = port == kRampPort ? kNone : slot_at(shape, (port + 2) % 4, from.cls);
+      if (port == kRampPort) to_core[from.cls] = true;
+      ++paths_of[shape.path[p].slot];
+      ++rivals[port];
+    }
+    for (int& port : next) port = f++;
+    for (int c = 0; c < shape.classes; ++c) {
+      if (to_core[c]) in_count[c] = f++, in_seen[c] = f++, in_flight[c] = f++, in_room[c] = f++;
+      if (ramp_slot[c] != kNone)
+        words[c] = f++, out_tags[c] = f++, number[c] = f++, out_room[c] = f++;
+    }
+    for (int k = 0; k < shape.contexts; ++k) left[k] = f++;
+    for (int u = 0; u < shape.uses; ++u) need[u] = f++;
+    next_queue = f++, next_context = f++, extra = f++, kept = f++;
+    ask = f++, full = f++, delay = f++, no_task = f++;
+    wait_in = f++, wait_out = f++, dispatch = f++;
+    fields = f;
+  }
+};
+
+/// What happens in few lanes at a time, and is left to the owner of a machine.
+enum class Event : std::uint8_t {
+  control,  // the main thread takes its next step
+  over,     // the beats that a context's lane knows of have been issued
+  goes_up,  // a word of a class that carries commands goes up the ramp,
+  passes,   // on along a path,
+  leaves,   // and out of its slot
+};
+
+/// What a step is told, and what it tells: lanes as a field of -1 and 0.
+struct Machine {
+  std::int8_t* fields = nullptr;  // [block][field][lane]
+  std::uint32_t blocks = 0;
+  std::uint32_t blocks_of_row = 0;
+  std::uint8_t* awake = nullptr;  // by block, words are in it or come
+
+  // What neighbours know: [cycle % 2][slot][row][column], with a frame of one row and `kFrame`
+  // columns. A slot's room is shown by its router, what is sent to it by the router that sends.
+  std::int8_t* room = nullptr;
+  std::int8_t* sent = nullptr;
+  std::int8_t* sent_tags = nullptr;
+  std::uint64_t plane = 0;   // bytes of one
+  std::uint64_t stride = 0;  // of a row
+
+  std::int8_t link_room = 1, ramp_room = 1;              // words of a slot behind a link, or a ramp
+  std::int8_t link_bit = 1, ramp_bit = 1, core_bit = 1;  // see LaneQueue: latencies
+  bool turns = true;       // ports go round, else the lowest color goes first
+  std::uint8_t first = 1;  // context that is asked first: 0 or 1
+  bool context_turns = false;
+
+  void* owner = nullptr;
+  void (*tell)(void* owner, std::uint32_t block, Event what, int of,
+               const std::int8_t* lanes) = nullptr;
+};
+inline constexpr std::uint64_t kFrame = 64;
+
+/// Performs a cycle; returns what happened in it.
+struct Happened {
+  bool moved = false;  // a word, a beat, or a thread's task
+  bool busy = false;   // a beat in some core
+};
+using StepFunction = Happened (*)(const Machine& machine, std::uint64_t now);
+
+/// By shape, each file compiled for what its width needs.
+StepFunction step_of_16(unsigned shape);
+StepFunction step_of_32(unsigned shape);
+StepFunction step_of_64(unsigned shape);
+
+}  // namespace lacuna::wse::lanes
