@@ -3,25 +3,32 @@
 
 #include <vector>
 
+#include "sim/machines/machine.hpp"
 #include "sim/report/result.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
 
-struct Mask;
-
-/// What a machine adds that has a rule by which operations are laid out. A layout is keys with
-/// values, as a file of layouts has them.
+/// What a machine adds whose operations can be laid out in several ways. A layout is keys with
+/// values, as a file of layouts has them; without any it is the machine as it is set.
 class PlansLayouts {
  public:
   virtual ~PlansLayouts() = default;
 
-  /// Whether operations are laid out by the rule from now on, as far as nothing of it is set by
-  /// name; if not, as before, all parameters are as they are set.
+  /// Whether operations are laid out by the machine's rule from now on, as far as nothing of it is
+  /// set by name; if not, as before, all parameters are as they are set.
   virtual void plan_layouts(bool by_rule) = 0;
 
-  /// The layouts of which the rule takes the fastest; none if it says nothing of an operation.
+  /// The layouts of which the rule takes the fastest; none if an operation has one layout only.
   virtual std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const = 0;
+
+  /// The layouts that rows of a workload which follow each other have together: the first is the
+  /// rule's, others may be faster.
+  virtual std::vector<Pairs> planned_together(const WorkloadTrace& workload,
+                                              const MaskOf& mask_of) const = 0;
+
+  /// What a row has of such a layout.
+  virtual Pairs of_row(const LayerOp& op, const Pairs& together) const = 0;
 
   /// Layouts that are one step from `layout`, of which a part may be left out as of little promise;
   /// the most promising first.

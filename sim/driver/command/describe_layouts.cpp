@@ -19,24 +19,26 @@ std::string own_value(const Machine& machine, const LayoutChoice& choice) {
   return parameter == nullptr ? "auto" : parameter->value_text();
 }
 
+const char* seen_text(LayoutChoice::Seen seen) {
+  if (seen == LayoutChoice::Seen::no) return "each its own";
+  return seen == LayoutChoice::Seen::same ? "all the same" : "where they differ, operands move";
+}
+
 std::string space_text(const Machine& machine, const LayoutSpace& space, const Options& options) {
   TextTable table;
   table.column("choice", "", Align::left);
-  table.column("planned", "", Align::left);
+  table.column("as set", "", Align::left);
   table.column("values", "", Align::left);
-  table.column("where", "", Align::left);
-  table.column("seen by other rows as", "", Align::left);
+  table.column("of rows that follow each other", "", Align::left);
   table.column("memory of a tile or core", "", Align::left);
   for (const LayoutChoice& choice : space.choices) {
+    const bool by_rule = choice.values.empty();
     table.row({choice.key, own_value(machine, choice),
-               fmt::format("{}", fmt::join(choice.values, " ")), choice.when,
-               fmt::format("{}", fmt::join(choice.seen_as, ", ")), choice.memory});
+               by_rule ? "of the rule" : fmt::format("{}", fmt::join(choice.values, " ")),
+               seen_text(choice.seen), choice.memory});
   }
   std::string text = fmt::format(options.markdown ? "\n### {}\n\n" : "\n{}\n\n", space.kind);
   text += options.markdown ? table.markdown() : table.text();
-  for (const std::string& where : space.where) {
-    text += fmt::format("\nAll points: {}\n", where);
-  }
   for (const LayoutSpace::LeftOut& each : space.left_out) {
     text += fmt::format("\nLeft out: {}: {}\n", each.what, each.why);
   }

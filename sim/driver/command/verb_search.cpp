@@ -132,7 +132,7 @@ class Search {
       points.push_back(std::move(made));
     }
     if (words_.descent) {
-      SearchEffort effort;
+      DescentEffort effort;
       effort.seed = settings.seed;
       effort.budget = words_.terms.budget == 0 ? points.size() : words_.terms.budget;
       effort.restarts = words_.restarts;

@@ -18,6 +18,7 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
+#include "sim/driver/layout/layout_entries.hpp"
 #include "sim/driver/layout/layouts_file.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
@@ -313,7 +314,7 @@ int simulate_verb(const Options& options, const MachineTable& kinds, const Strea
   const WorkloadTrace workload = load_workload(options);
   streams.err << stored_zeros(options);
   if (!layouts.entries.empty()) {
-    streams.err << unused_layouts(layouts,
+    streams.err << unused_layouts(layouts.entries, layouts.file,
                                   make_points(pointers(machines), workload, options, settings));
   }
   const std::optional<ComparedRuns> done =

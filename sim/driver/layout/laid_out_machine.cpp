@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -13,7 +12,8 @@
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
-#include "sim/driver/layout/joint_search.hpp"
+#include "sim/driver/layout/climb_rows.hpp"
+#include "sim/driver/layout/layout_entries.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/options.hpp"
@@ -32,39 +32,8 @@ namespace {
 
 /// What a layout, and those of all rows of a workload, are called in a cache.
 constexpr const char* kLayoutKind = "layout";
-constexpr const char* kJointKind = "layouts of rows";
+constexpr const char* kRowsKind = "layouts of rows";
 constexpr const char* kRowKind = "row as laid out";
-
-/// A row as a file of layouts names it.
-std::map<std::string, std::string> names_of(const Machine& machine, const LayerOp& op) {
-  return {{"machine", machine.name()},
-          {"id", op.id},
-          {"op", op.op},
-          {"m", std::to_string(op.m)},
-          {"k", std::to_string(op.k)},
-          {"n", std::to_string(op.n)},
-          {"batch", std::to_string(op.batch)},
-          {"type", word(op.dtype)},
-          {"pattern", pattern_label(op.pattern)},
-          {"mode", word(op.mode)}};
-}
-
-/// Whether a layout of a file is of an operation of these names.
-bool fits(const LayoutEntry& entry, const std::map<std::string, std::string>& names) {
-  return std::all_of(entry.of.begin(), entry.of.end(),
-                     [&](const auto& word) { return names.at(word.first) == word.second; });
-}
-
-std::string row_text(const LayerOp& op) {
-  return fmt::format("'{}' ({}, {} x {} x {}, {})", op.id, op.op, op.m, op.k, op.n,
-                     pattern_label(op.pattern));
-}
-
-Layout layout_of(const LayoutEntry& entry) {
-  Layout layout;
-  for (const Setting& each : entry.layout) layout.emplace_back(each.path, each.value);
-  return layout;
-}
 
 std::string content_alone(LayerOp op, const Mask* mask, std::uint64_t seed) {
   op.sources.clear();
@@ -117,16 +86,13 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
  private:
   /// How a row of the workload was laid out.
   struct Chosen {
-    Layout layout;
-    std::string content;  // of the row
-    std::string alone;    // likewise, but for where its operands come from
     std::optional<LayoutFound> found;
+    const LayoutEntry* entry = nullptr;  // of a file
+    std::string content;                 // of the row
+    std::string alone;                   // likewise, but for where its operands come from
     std::shared_ptr<const Machine> machine;
   };
 
-  std::string of_that_name(const std::map<std::string, std::string>& names) const;
-  const LayoutEntry* entry_for(const LayerOp& op) const;
-  void check_one_layout(const LayerOp& op) const;
   OpResult run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const;
   OpResult run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
@@ -136,22 +102,30 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
                         const std::shared_ptr<ProductRuns>& runs = nullptr) const;
   OpResult run_row(const LayoutFound* found, const LayerOp& op, const Mask* mask,
                    std::uint64_t seed, const Execution& execution) const;
+  OpResult with_idle(OpResult result) const {
+    if (plans_ != nullptr) plans_->add_idle(result);
+    return result;
+  }
   bool shares(const LayerOp& op, const Mask* mask, std::uint64_t seed) const;
   std::unique_ptr<Machine> taking(std::unique_ptr<Machine> machine, LayerOp& op) const;
-  std::string cache_key(const SearchEffort& effort, const std::string& what) const;
+  std::string cache_key(const ClimbEffort& effort, const std::string& what) const;
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const;
-  void choose(const MaskOf& mask_of, std::uint64_t seed) const;
-  void take_from_file(bool follow, const MaskOf& mask_of, std::uint64_t seed) const;
-  void check_choices(const LayoutEntry& entry, const LayerOp& op, const Mask* mask) const;
-  void lay_out_row(const LayerOp& op, const Mask* mask, Layout layout,
-                   std::optional<LayoutFound> found, const std::string& origin) const;
+  RelatedOn related_on(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed,
+                       const Layout& words) const;
+  static void follow(RelatedOn& way);
+  Layout choose(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const;
+  RowsFound climb_together(const WorkloadTrace& workload, const MaskOf& mask_of,
+                           std::uint64_t seed) const;
+  Layout take_from_file(const WorkloadTrace& workload) const;
+  void lay_out_row(const LayerOp& op, const Mask* mask, std::uint64_t seed) const;
 
   std::unique_ptr<Machine> plain_;
   const PlansLayouts* plans_;  // the same; null if it has no rule
   LayoutRequest request_;
   // of the workload that was related last, if its rows follow each other, and what was found of it
   mutable RelatedRows related_;
+  mutable Layout shared_;                         // what its rows have in common
   mutable std::map<std::string, Chosen> chosen_;  // by id
   mutable std::map<std::string, std::optional<LayoutFound>> found_;
 };
@@ -182,11 +156,7 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
   if (known != found_.end()) return known->second;
   // a file of activations is known by its name alone
   const bool keeps = request_.cache != nullptr && op.x_file.empty();
-  const std::vector<Layout> planned =
-      plans_ == nullptr ? std::vector<Layout>{} : plans_->planned(op, mask);
-  std::string starts;
-  for (const Layout& each : planned) starts += layout_text(each) + "\n";
-  const std::string kept_as = cache_key(request_.effort, key + starts);
+  const std::string kept_as = cache_key(request_.effort, key);
   if (keeps) {
     if (const std::optional<std::string> kept = request_.cache->find(kLayoutKind, kept_as)) {
       if (const std::optional<LayoutFound> layout = decode_found(*kept)) {
@@ -197,149 +167,153 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
   const TakeOperands as_they_lie = [this](std::unique_ptr<Machine> machine, LayerOp& laid) {
     return taking(std::move(machine), laid);
   };
+  if (plans_ == nullptr) return std::nullopt;
+  const std::vector<Layout> starts = related_.row(op.id)
+                                         ? std::vector<Layout>{plans_->of_row(op, shared_)}
+                                         : plans_->planned(op, mask);
   const std::optional<LayoutFound> found =
-      planned.empty()
-          ? find_layout(*plain_, op, mask, seed, execution, *space, as_they_lie, request_.effort)
-          : climb(*plain_, planned, op, mask, seed, execution, as_they_lie, request_.effort);
+      climb_alone(*plain_, starts, op, mask, seed, execution, as_they_lie, request_.effort);
   if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
   return found_[key] = found;
 }
 
 /// What was found depends on the machine, how long was searched, and what it is of.
-std::string LaidOutMachine::cache_key(const SearchEffort& effort, const std::string& what) const {
-  return fmt::format("{}\n{}{} {} {} {} {} {}\n{}", plain_->kind(),
-                     settings_text(plain_->parameters()), effort.seed, effort.budget,
-                     effort.restarts, effort.batch, effort.gain, effort.patience, what);
+std::string LaidOutMachine::cache_key(const ClimbEffort& effort, const std::string& what) const {
+  return fmt::format("{}\n{}{} {}\n{}", plain_->kind(), settings_text(plain_->parameters()),
+                     effort.budget, effort.patience, what);
 }
 
-void LaidOutMachine::lay_out_row(const LayerOp& op, const Mask* mask, Layout layout,
-                                 std::optional<LayoutFound> found,
-                                 const std::string& origin) const {
-  Chosen chosen;
-  LayerOp laid = op;
-  chosen.machine = laid_out_row(*plain_, layout, laid, mask, origin);
-  chosen.layout = std::move(layout);
-  chosen.found = std::move(found);
-  chosen.content = pattern_label(op.pattern);
-  chosen_[op.id] = std::move(chosen);
+/// The plain machine with what rows that follow each other share, and the rows as they are there.
+RelatedOn LaidOutMachine::related_on(const WorkloadTrace& workload, const MaskOf& mask_of,
+                                     std::uint64_t seed, const Layout& words) const {
+  RelatedOn way;
+  way.words = words;
+  LayerOp none;
+  way.machine = laid_out(*plain_, shared_words(*plain_, words), none, "layout");
+  way.rows.workload = workload;
+  way.machine->relate(way.rows.workload, mask_of, seed);
+  return way;
 }
 
-/// The layouts of all rows together, or what was kept of them: a line for each row.
-void LaidOutMachine::choose(const MaskOf& mask_of, std::uint64_t seed) const {
-  const std::vector<LayerOp>& ops = related_.workload.ops;
+/// Takes the rows of a workload as they are related on a machine: all sources of their operands,
+/// as which of these make moves follows from layouts.
+void LaidOutMachine::follow(RelatedOn& way) {
+  find_sources(way.rows.workload);
+  way.rows.makers = source_makers(way.rows.workload);
+  const auto* const moves = dynamic_cast<const MovesOperands*>(way.machine.get());
+  if (moves != nullptr) moves->keep_moved(way.rows.workload, way.rows.makers);
+}
+
+/// The layouts of all rows together, or what was kept of them: a line for what they share, and one
+/// for each row.
+Layout LaidOutMachine::choose(const WorkloadTrace& workload, const MaskOf& mask_of,
+                              std::uint64_t seed) const {
   std::string key;
   bool keeps = request_.cache != nullptr;
-  for (const LayerOp& op : ops) {
-    key += fmt::format("{} {} {}\n", op.id, op.repeat,
+  for (const LayerOp& op : workload.ops) {
+    key += fmt::format("{} {} {} {}\n", op.id, op.repeat, fmt::join(op.depends_on, " "),
                        operation_content(op, mask_of(op), row_seed(op, seed), {}));
     keeps = keeps && op.x_file.empty();
   }
-  for (const auto& makers : related_.makers) key += fmt::format("{}\n", fmt::join(makers, " "));
   key = cache_key(request_.effort_of_rows, key);
-  std::vector<std::optional<LayoutFound>> found;
+  std::vector<std::optional<LayoutFound>> lines;
   if (keeps) {
-    std::istringstream lines(request_.cache->find(kJointKind, key).value_or(""));
-    for (std::string line; std::getline(lines, line);) found.push_back(decode_found(line));
+    std::istringstream kept(request_.cache->find(kRowsKind, key).value_or(""));
+    for (std::string line; std::getline(kept, line);) lines.push_back(decode_found(line));
   }
-  if (found.size() != ops.size()) {
-    found = find_joint_layouts(*plain_, related_, mask_of, seed, request_.effort_of_rows);
-    std::string text;
-    for (const auto& each : found) text += (each ? encode_found(*each) : "one") + "\n";
-    if (keeps) request_.cache->keep(kJointKind, key, text);
+  RowsFound found;
+  if (lines.size() == workload.ops.size() + 1 && lines[0]) {
+    found.shared = lines[0]->layout;
+    found.rows.assign(lines.begin() + 1, lines.end());
+  } else {
+    found = climb_together(workload, mask_of, seed);
+    LayoutFound shared;
+    shared.layout = found.shared;
+    std::string text = encode_found(shared) + "\n";
+    for (const auto& each : found.rows) text += (each ? encode_found(*each) : "one") + "\n";
+    if (keeps) request_.cache->keep(kRowsKind, key, text);
   }
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (!found[i]) continue;
-    const Mask* const mask = mask_of(ops[i]);
-    lay_out_row(ops[i], mask, found[i]->layout, found[i], "best");
-    chosen_[ops[i].id].alone = content_alone(ops[i], mask, row_seed(ops[i], seed));
+  for (std::size_t i = 0; i < workload.ops.size(); ++i) {
+    chosen_[workload.ops[i].id].found = found.rows[i];
   }
+  return found.shared;
+}
+
+RowsFound LaidOutMachine::climb_together(const WorkloadTrace& workload, const MaskOf& mask_of,
+                                         std::uint64_t seed) const {
+  std::vector<Layout> together = {{}};
+  if (plans_ != nullptr) together = plans_->planned_together(workload, mask_of);
+  std::vector<RelatedOn> ways;
+  for (const Layout& words : together) {
+    ways.push_back(related_on(workload, mask_of, seed, words));
+    follow(ways.back());
+  }
+  return climb_rows(ways, mask_of, seed, request_.effort_of_rows);
+}
+
+/// What the layouts of a file share.
+Layout LaidOutMachine::take_from_file(const WorkloadTrace& workload) const {
+  std::optional<Layout> shared;
+  const LayoutEntry* first = nullptr;
+  for (const LayerOp& op : workload.ops) {
+    const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *plain_, op);
+    if (entry == nullptr) continue;
+    LayoutFound found;
+    found.layout = layout_of(*entry);
+    const Layout mine = shared_words(*plain_, found.layout);
+    if (shared && *shared != mine) {
+      throw RequestError(fmt::format(
+          "{}: rows that follow each other share a part of {}: found {}, and {} has {}",
+          entry->place, plain_->name(), layout_text(mine), first->place, layout_text(*shared)));
+    }
+    shared = mine;
+    first = entry;
+    chosen_[op.id].found = found;
+    chosen_[op.id].entry = entry;
+  }
+  return shared.value_or(Layout());
 }
 
 /// Every row with a choice has a layout.
-void LaidOutMachine::take_from_file(bool follow, const MaskOf& mask_of, std::uint64_t seed) const {
-  for (const LayerOp& op : related_.workload.ops) {
-    const LayoutEntry* const entry = entry_for(op);
-    if (entry == nullptr || !follow) continue;
-    const Mask* const mask = mask_of(op);
-    check_choices(*entry, op, mask);
-    lay_out_row(op, mask, layout_of(*entry), std::nullopt, entry->place);
-    chosen_[op.id].alone = content_alone(op, mask, row_seed(op, seed));
-  }
-}
-
 void LaidOutMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
                             std::uint64_t seed) const {
-  plain_->relate(workload, mask_of, seed);
-  related_ = {workload, {}};
-  find_sources(related_.workload);  // all of them: which make moves follows from layouts
-  related_.makers = source_makers(related_.workload);
-  const auto* const moves = dynamic_cast<const MovesOperands*>(plain_.get());
-  if (moves != nullptr) moves->keep_moved(related_.workload, related_.makers);
   chosen_.clear();
-  const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
-                                  [](const LayerOp& op) { return !op.depends_on.empty(); });
-  if (request_.source != LayoutRequest::Source::best) {
-    take_from_file(follow, mask_of, seed);
-  } else if (follow) {
-    choose(mask_of, seed);
-  }
-  if (!follow) related_ = {};
-}
-
-/// A row with one layout has no other by its name; what a file says of a shape may be of other
-/// rows.
-void LaidOutMachine::check_one_layout(const LayerOp& op) const {
-  for (const LayoutEntry& each : request_.entries) {
-    const auto named = [&](const auto& word) { return word.first == "id" && word.second == op.id; };
-    if (each.layout.empty() || std::none_of(each.of.begin(), each.of.end(), named)) continue;
-    throw RequestError(fmt::format("{}: {} has one layout on {}; allowed: `layout: {{}}`, or none",
-                                   each.place, row_text(op), plain_->name()));
-  }
-}
-
-/// Of the entries with the name of a row that is otherwise the first, and what of it differs.
-std::string LaidOutMachine::of_that_name(const std::map<std::string, std::string>& names) const {
-  for (const LayoutEntry& each : request_.entries) {
-    const auto id = each.of.find("id");
-    const auto machine = each.of.find("machine");
-    if (id == each.of.end() || id->second != names.at("id")) continue;
-    if (machine != each.of.end() && machine->second != names.at("machine")) continue;
-    std::string differs;
-    for (const auto& [word, value] : each.of) {
-      if (names.at(word) == value) continue;
-      differs +=
-          fmt::format("{}{} {}, not {}", differs.empty() ? "" : "; ", word, value, names.at(word));
+  related_ = {};
+  shared_.clear();
+  const bool follows = std::any_of(workload.ops.begin(), workload.ops.end(),
+                                   [](const LayerOp& op) { return !op.depends_on.empty(); });
+  if (!follows) {
+    plain_->relate(workload, mask_of, seed);
+    for (const LayerOp& op : workload.ops) {
+      if (request_.source != LayoutRequest::Source::best)
+        layout_entry(request_.entries, request_.file, *plain_, op);
     }
-    return fmt::format(" (that of {} is of {})", each.place, differs);
+    return;
   }
-  return {};
+  const bool best = request_.source == LayoutRequest::Source::best;
+  shared_ = best ? choose(workload, mask_of, seed) : take_from_file(workload);
+  RelatedOn way = related_on(workload, mask_of, seed, shared_);
+  workload = way.rows.workload;
+  follow(way);
+  related_ = std::move(way.rows);
+  for (const LayerOp& op : related_.workload.ops) lay_out_row(op, mask_of(op), seed);
 }
 
-/// Null if the row has one layout only.
-const LayoutEntry* LaidOutMachine::entry_for(const LayerOp& op) const {
-  const Mask some;  // layout_kind() asks whether there is one
-  const bool dense = op.pattern.name == "dense";
-  if (plain_->layout_kind(op, dense ? nullptr : &some).empty()) {
-    check_one_layout(op);
-    return nullptr;
+void LaidOutMachine::lay_out_row(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
+  const auto row = chosen_.find(op.id);
+  if (row == chosen_.end()) return;
+  Chosen& chosen = row->second;
+  if (!chosen.found) {
+    chosen_.erase(row);
+    return;
   }
-  const std::map<std::string, std::string> names = names_of(*plain_, op);
-  const LayoutEntry* found = nullptr;
-  for (const LayoutEntry& each : request_.entries) {
-    if (!fits(each, names)) continue;
-    if (found != nullptr && layout_of(*found) != layout_of(each)) {
-      throw RequestError(fmt::format("{}: also has a layout for {} on {}, other than {}",
-                                     each.place, row_text(op), plain_->name(), found->place));
-    }
-    found = &each;
-  }
-  if (found == nullptr) {
-    throw RequestError(fmt::format(
-        "{}: has no layout for {} on {}{}; --layout best finds one, and `layout: {{}}` is as "
-        "planned",
-        request_.file, row_text(op), plain_->name(), of_that_name(names)));
-  }
-  return found;
+  if (request_.source == LayoutRequest::Source::file)
+    check_choices(*chosen.entry, *plain_, op, mask);
+  const std::string origin = chosen.entry == nullptr ? "best" : chosen.entry->place;
+  LayerOp laid = op;
+  chosen.machine = laid_out_row(*plain_, chosen.found->layout, laid, mask, origin);
+  chosen.content = pattern_label(op.pattern);
+  chosen.alone = content_alone(op, mask, row_seed(op, seed));
 }
 
 OpResult LaidOutMachine::run_laid_out(const Layout& layout, const LayerOp& op, const Mask* mask,
@@ -362,31 +336,15 @@ OpResult LaidOutMachine::run_laid_out(const Layout& layout, const LayerOp& op, c
   }
 }
 
-/// What a file says of a row are choices that it has.
-void LaidOutMachine::check_choices(const LayoutEntry& entry, const LayerOp& op,
-                                   const Mask* mask) const {
-  if (request_.source != LayoutRequest::Source::file) return;
-  const LayoutSpace* const space = layout_space(*plain_, plain_->layout_kind(op, mask));
-  if (space == nullptr) return;
-  std::vector<std::string> keys;
-  for (const LayoutChoice& choice : space->choices) keys.push_back(choice.key);
-  keys.insert(keys.end(), space->by_rule.begin(), space->by_rule.end());
-  for (const Setting& each : entry.layout) {
-    if (std::find(keys.begin(), keys.end(), each.path) != keys.end()) continue;
-    throw RequestError(fmt::format("{}: '{}' is no choice of a {} of {}; allowed: {}{}",
-                                   each.origin, each.path, space->kind, plain_->name(),
-                                   fmt::join(keys, ", "), hint_of(each.path, keys)));
-  }
-}
-
 OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                        const Execution& execution) const {
-  const LayoutEntry* const entry = entry_for(op);
-  if (entry == nullptr) return run_laid_out({}, op, mask, seed, execution, request_.file);
-  check_choices(*entry, op, mask);
+  const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *plain_, op);
+  if (entry == nullptr) {
+    return with_idle(run_laid_out(shared_, op, mask, seed, execution, request_.file));
+  }
   const Layout layout = layout_of(*entry);
-  OpResult result = run_laid_out(layout, op, mask, seed, execution, entry->place);
-  if (plans_ != nullptr) plans_->add_idle(result);
+  if (request_.source == LayoutRequest::Source::file) check_choices(*entry, *plain_, op, mask);
+  OpResult result = with_idle(run_laid_out(layout, op, mask, seed, execution, entry->place));
   result.notes.emplace_back(kLayoutNote, layout_text(layout));
   result.notes.emplace_back(kLayoutSourceNote, entry->place);
   if (!entry->extent.empty() && entry->extent != plain_->extent()) {
@@ -395,15 +353,6 @@ OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std:
         layout_text(layout), entry->place, entry->extent, plain_->extent()));
   }
   return result;
-}
-
-/// What the end of the search may have cost.
-std::string left_over(const LayoutFound& found) {
-  if (std::isinf(found.at_most)) return ", others left over, of which nothing is known";
-  return fmt::format(
-      ", others left over, which differ in one choice and by counts are at most "
-      "{:.3g} times as fast",
-      found.at_most);
 }
 
 /// Whether an operation is, but for its operands' way, the row of its name that was laid out: a
@@ -417,7 +366,7 @@ bool LaidOutMachine::shares(const LayerOp& op, const Mask* mask, std::uint64_t s
 /// is not simulated again.
 OpResult LaidOutMachine::run_row(const LayoutFound* found, const LayerOp& op, const Mask* mask,
                                  std::uint64_t seed, const Execution& execution) const {
-  const Layout layout = found == nullptr ? Layout() : found->layout;
+  const Layout layout = found == nullptr ? shared_ : found->layout;
   const std::optional<std::size_t> row = related_.row(op.id);
   if (!row || !is_as_searched(execution)) {
     return run_laid_out(layout, op, mask, seed, execution, "best");
@@ -448,6 +397,19 @@ OpResult LaidOutMachine::run_row(const LayoutFound* found, const LayerOp& op, co
   return std::move(result);
 }
 
+/// How a layout was found, and what it gains.
+std::string source_text(const LayoutFound& found) {
+  if (found.cycles == 0) return "shared with the rows around it";
+  std::string text =
+      fmt::format("best of {} simulated{}; {} pruned by their bounds, {} cannot be{}",
+                  found.simulated, found.kept ? " by an earlier run" : "", found.pruned,
+                  found.impossible, found.cut_off ? ", others left over" : "");
+  if (found.planned == 0) return text + "; as planned it cannot be";
+  return text + fmt::format("; {:.4g} times as fast as planned ({} cycles)",
+                            static_cast<double>(found.planned) / static_cast<double>(found.cycles),
+                            found.planned);
+}
+
 OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const {
   const auto row = chosen_.find(op.id);
@@ -455,24 +417,14 @@ OpResult LaidOutMachine::run_best(const LayerOp& op, const Mask* mask, std::uint
   const bool is_row = row != chosen_.end() && row->second.content == pattern_label(op.pattern);
   const std::optional<LayoutFound> found =
       is_row ? row->second.found : find(op, mask, seed, execution);
-  if (!found) return run_row(nullptr, op, mask, seed, execution);
+  if (!found) return with_idle(run_row(nullptr, op, mask, seed, execution));
   const bool known = !is_row && found->result != nullptr && asks_for_nothing(execution);
   OpResult result = known    ? *found->result
                     : is_row ? run_row(&*found, op, mask, seed, execution)
                              : run_laid_out(found->layout, op, mask, seed, execution, "best");
-  if (plans_ != nullptr) plans_->add_idle(result);
+  result = with_idle(std::move(result));
   result.notes.emplace_back(kLayoutNote, layout_text(found->layout));
-  std::string source = fmt::format(
-      "best of {} simulated; {} pruned by their bounds, {} cannot be{}", found->simulated,
-      found->pruned, found->impossible, found->cut_off ? left_over(*found) : "");
-  if (found->planned == 0) {
-    source += "; as planned it cannot be";
-  } else {
-    source += fmt::format("; {:.4g} times as fast as planned ({} cycles)",
-                          static_cast<double>(found->planned) / static_cast<double>(found->cycles),
-                          found->planned);
-  }
-  result.notes.emplace_back(kLayoutSourceNote, source);
+  result.notes.emplace_back(kLayoutSourceNote, source_text(*found));
   return result;
 }
 
@@ -485,11 +437,12 @@ OpResult LaidOutMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t 
 std::string LaidOutMachine::layouts_of(const LayerOp& op) const {
   const auto layout = [this](const std::string& id) {
     const auto row = chosen_.find(id);
-    return row == chosen_.end() ? std::string() : layout_text(row->second.layout);
+    const bool laid = row != chosen_.end() && row->second.found;
+    return laid ? layout_text(row->second.found->layout) : std::string();
   };
   const std::optional<std::size_t> row = related_.row(op.id);
   if (!row) return {};
-  std::string text = layout(op.id);
+  std::string text = layout_text(shared_) + layout(op.id);
   const auto* const moves = dynamic_cast<const MovesOperands*>(plain_.get());
   const bool by_content = moves != nullptr && moves->lies_by_content();
   for (const std::string& id : related_.makers[*row]) {
@@ -574,26 +527,6 @@ void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutReques
   for (std::unique_ptr<Machine>& machine : machines) {
     machine = with_layouts(std::move(machine), request);
   }
-}
-
-std::string unused_layouts(const LayoutRequest& request, const std::vector<Point>& points) {
-  std::vector<std::string> places;
-  for (const LayoutEntry& each : request.entries) {
-    const bool used = std::any_of(points.begin(), points.end(), [&](const Point& point) {
-      if (as_store_system(*point.machine) != nullptr) return true;
-      const std::vector<LayerOp>& ops = point.workload.ops;
-      return std::any_of(ops.begin(), ops.end(), [&](const LayerOp& op) {
-        return fits(each, names_of(*point.machine, op));
-      });
-    });
-    if (!used) places.push_back(each.place);
-  }
-  if (places.empty()) return "";
-  const std::size_t shown = std::min<std::size_t>(places.size(), 3);
-  return fmt::format("lacuna: {} of {} layouts of {} are of no row here: {}{}\n", places.size(),
-                     request.entries.size(), request.file,
-                     fmt::join(places.begin(), places.begin() + static_cast<int>(shown), ", "),
-                     shown < places.size() ? ", ..." : "");
 }
 
 }  // namespace lacuna

@@ -10,11 +10,9 @@
 
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/yaml_layouts.hpp"
-#include "sim/driver/layout/layout_search.hpp"
+#include "sim/driver/layout/climb.hpp"
 
 namespace lacuna {
-
-struct Point;
 
 /// Where layouts come from, as --layout says it.
 struct LayoutRequest {
@@ -24,9 +22,9 @@ struct LayoutRequest {
   Source source = Source::first;
   std::vector<LayoutEntry> entries;  // of a file
   std::string file;
-  SearchEffort effort;
-  SearchEffort effort_of_rows = {1, 12, 0, 1, 0.03, 3};  // that follow each other, of each
-  std::shared_ptr<PartCache> cache;  // of what `best` has found; none: only this process knows
+  ClimbEffort effort;
+  ClimbEffort effort_of_rows = {16, 6};  // that follow each other, of each
+  std::shared_ptr<PartCache> cache;      // of what `best` has found; none: only this process knows
 };
 
 /// "planned", which is the default, "first", "best", or a file of layouts; RequestError if it is
@@ -41,10 +39,10 @@ std::string content_of_layouts(const std::string& option);
 /// A machine that lays its operations out as `request` has it, in place of `machine`, of which all
 /// else is. `planned` and `first` are the machine itself.
 ///
-/// `best` searches the layout of each operation that has a space, each content once; those of rows
-/// that follow each other together (find_joint_layouts), what moves between them included as far as
+/// `best` climbs to the layout of each operation that has a space, each content once; to those of
+/// rows that follow each other together (climb_rows), what moves between them included as far as
 /// the machine charges it. RequestError, before anything runs, of an operation of which a file has
-/// no layout, or two.
+/// no layout, or two, and of rows that follow each other on different parts of a machine.
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request);
 
@@ -53,9 +51,5 @@ std::unique_ptr<Machine> plain_copy(const Machine& machine);
 
 /// The same for all of a request.
 void lay_out(std::vector<std::unique_ptr<Machine>>& machines, const LayoutRequest& request);
-
-/// A line on the layouts of a file that are of no row of `points`; empty if there are none, or the
-/// machines are systems.
-std::string unused_layouts(const LayoutRequest& request, const std::vector<Point>& points);
 
 }  // namespace lacuna

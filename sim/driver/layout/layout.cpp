@@ -5,30 +5,10 @@
 
 #include <algorithm>
 
-#include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/moves_operands.hpp"
 
 namespace lacuna {
-namespace {
-
-std::string own_value(const Machine& machine, const LayerOp& op, const std::string& key) {
-  if (key == kResidencyKey) return word(op.residency);
-  const ParamBase* const parameter = machine.parameters().find(key);
-  if (parameter == nullptr) {
-    throw InternalError(
-        fmt::format("{}: its layouts have '{}', which is no parameter of it", machine.name(), key));
-  }
-  return parameter->value_text();
-}
-
-/// Weights of a row that says where they live, or may not choose, stay there.
-bool may_choose(const LayerOp& op, const std::string& key) {
-  return key != kResidencyKey ||
-         (op.residency == Residency::automatic && op.mode == Mode::automatic && op.share.may_stay);
-}
-
-}  // namespace
 
 std::string layout_text(const Layout& layout) {
   std::string text;
@@ -73,108 +53,41 @@ std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layo
   return made;
 }
 
-LayoutPoints::LayoutPoints(const Machine& machine, const LayerOp& op, const Mask* mask,
-                           const LayoutSpace& space)
-    : machine_(machine) {
-  const double kept = mask == nullptr ? 1 : mask->density();
-  facts_ = {{"m", std::to_string(op.m)},
-            {"k", std::to_string(op.k)},
-            {"n", std::to_string(op.n)},
-            {"batch", std::to_string(op.batch)},
-            {"density", fmt::format("{}", kept)}};
-  for (const LayoutChoice& each : space.choices) {
-    Choice choice;
-    choice.key = each.key;
-    choice.values = {own_value(machine, op, each.key)};
-    for (const std::string& other : each.values) {
-      if (other != choice.values[0] && may_choose(op, each.key)) {
-        choice.values.push_back(other);
-      }
-    }
-    if (!each.when.empty()) choice.when.emplace(each.when, "layouts, " + each.key);
-    choice.tried_last = each.tried_last;
-    choices_.push_back(std::move(choice));
-  }
-  for (const std::string& each : space.where) where_.emplace_back(each, "layouts, " + space.kind);
-}
-
-std::vector<std::uint32_t> LayoutPoints::values() const {
-  std::vector<std::uint32_t> counts;
-  for (const Choice& each : choices_)
-    counts.push_back(static_cast<std::uint32_t>(each.values.size()));
-  return counts;
-}
-
-std::optional<std::string> LayoutPoints::value(const SpacePlace& place,
-                                               const std::string& name) const {
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    if (choices_[i].key == name) return choices_[i].values[place[i]];
-  }
-  const auto fact = facts_.find(name);
-  if (fact != facts_.end()) return fact->second;
-  const ParamBase* const parameter = machine_.parameters().find(name);
-  return parameter == nullptr ? std::nullopt : std::optional(parameter->value_text());
-}
-
-std::optional<SpacePlace> LayoutPoints::settle(const SpacePlace& place) const {
-  SpacePlace settled = place;
-  const auto lookup = [&](const std::string& name) { return value(settled, name); };
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    const Choice& choice = choices_[i];
-    if (choice.when && settled[i] != 0 && !choice.when->holds(lookup)) settled[i] = 0;
-  }
-  const bool holds = std::all_of(where_.begin(), where_.end(),
-                                 [&](const SweepCondition& each) { return each.holds(lookup); });
-  return holds ? std::optional(settled) : std::nullopt;
-}
-
-Layout LayoutPoints::layout(const SpacePlace& place) const {
+Layout of_space(const LayoutSpace& space, const Layout& words) {
   Layout layout;
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    if (place[i] != 0) layout.emplace_back(choices_[i].key, choices_[i].values[place[i]]);
+  for (const auto& word : words) {
+    const auto is_word = [&](const LayoutChoice& each) { return each.key == word.first; };
+    if (std::any_of(space.choices.begin(), space.choices.end(), is_word)) layout.push_back(word);
   }
   return layout;
 }
 
-bool LayoutPoints::tried_last(const SpacePlace& place) const {
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    if (place[i] != 0 && choices_[i].values[place[i]] == choices_[i].tried_last) return true;
-  }
-  return false;
+bool has_own_choice(const LayoutSpace& space) {
+  return std::any_of(space.choices.begin(), space.choices.end(), [](const LayoutChoice& each) {
+    return each.seen != LayoutChoice::Seen::same;
+  });
 }
 
-std::string LayoutPoints::residency(const SpacePlace& place) const {
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    if (choices_[i].key == kResidencyKey) return choices_[i].values[place[i]];
-  }
-  return "";
-}
-
-SpacePlace LayoutPoints::left_open(const SpacePlace& place) const {
-  SpacePlace open = place;
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    if (choices_[i].key == kResidencyKey) open[i] = 0;
-  }
-  return open;
-}
-
-SpacePlace LayoutPoints::place(const Layout& layout) const {
-  SpacePlace place(choices_.size(), 0);
-  for (std::size_t i = 0; i < choices_.size(); ++i) {
-    for (const auto& [key, value] : layout) {
-      if (key != choices_[i].key) continue;
-      const auto found = std::find(choices_[i].values.begin(), choices_[i].values.end(), value);
-      if (found == choices_[i].values.end()) continue;
-      place[i] = static_cast<std::uint32_t>(found - choices_[i].values.begin());
+Layout shared_words(const Machine& machine, const Layout& layout) {
+  const auto is_shared = [&](const std::string& key) {
+    for (const LayoutSpace& space : machine.layouts()) {
+      for (const LayoutChoice& choice : space.choices) {
+        if (choice.key == key) return choice.seen == LayoutChoice::Seen::same;
+      }
     }
+    return false;
+  };
+  Layout shared;
+  for (const auto& word : layout) {
+    if (is_shared(word.first)) shared.push_back(word);
   }
-  return place;
+  return shared;
 }
 
 std::string lies_as(const Machine& machine, const LayoutSpace& space, const Layout& layout) {
   std::string text;
   for (const LayoutChoice& choice : space.choices) {
-    if (choice.seen_as.empty()) continue;
+    if (choice.seen == LayoutChoice::Seen::no) continue;
     std::string value = machine.parameters().find(choice.key)->value_text();
     for (const auto& [key, chosen] : layout) {
       if (key == choice.key) value = chosen;

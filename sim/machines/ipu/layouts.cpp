@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/ipu/layouts.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "models/sparsity/mask.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::ipu {
 namespace {
 
 using Values = std::vector<std::string>;
 
+constexpr const char* kSums = "planner.sums";
+constexpr const char* kFewWorkers = "planner.few_workers";
 constexpr const char* kDense = "dense product";
 constexpr const char* kStatic = "static sparse product";
 constexpr const char* kDynamic = "dynamic sparse product";
@@ -27,7 +31,7 @@ Values parts(unsigned most) {
 
 /// A choice by which operands and results lie, as other rows see it: each value otherwise.
 LayoutChoice seen(std::string key, const Values& values, std::string memory) {
-  return {std::move(key), values, "", std::move(memory), values};
+  return {std::move(key), values, std::move(memory), LayoutChoice::Seen::moves};
 }
 
 }  // namespace
@@ -44,26 +48,57 @@ const std::vector<LayoutSpace>& layout_spaces() {
         seen("planner.dense_row_steps", {"0", "1", "2", "3", "4", "6", "8"},
              "operands of one step beside the homes of all"),
         seen("planner.dense_column_steps", {"0", "1", "2", "3", "4", "6", "8"},
-             "operands of one step beside the homes of all")},
-       {}},
+             "operands of one step beside the homes of all")}},
       {kStatic,
-       {{"planner.static_parts", parts(32), "", "a tile gathers rows of n / parts columns"},
-        {"planner.static_bands", parts(128), "",
+       {{"planner.static_parts", parts(32), "a tile gathers rows of n / parts columns"},
+        {"planner.static_bands", parts(128),
          "a tile gathers rows of one band; more bands, more partial sums"},
-        {"planner.sums",
-         {"rule", "home", "spread"},
-         "",
-         "partial sums are where they are added up"}},
-       {}},
+        {kSums, {"rule", "home", "spread"}, "partial sums are where they are added up"},
+        {kFewWorkers, {"true", "false"}, "none"}}},
       {kDynamic,
        {seen("planner.dynamic_rows", parts(kAll), "a tile holds 1/parts of the rows of Y"),
         seen("planner.dynamic_contraction", parts(kAll),
              "a tile holds 1/parts of the rows of X, and partial sums of its part of Y"),
         seen("planner.dynamic_columns", parts(kAll), "buckets of all parts pass every tile"),
         seen("planner.bucket_oversize", {"0.05", "0.1", "0.2", "0.3", "0.5", "1"},
-             "a bucket has so much more room than the mean of the non-zeros")},
-       {}}};
+             "a bucket has so much more room than the mean of the non-zeros")}}};
   return spaces;
+}
+
+namespace {
+
+std::string value_of(const ParameterSet& own, const Pairs& layout, const std::string& key) {
+  const std::string* const chosen = find_value(layout, key);
+  return chosen != nullptr ? *chosen : own.find(key)->value_text();
+}
+
+/// A layout with another value; it does not name what the machine has.
+Pairs with(const ParameterSet& own, Pairs layout, const std::string& key,
+           const std::string& value) {
+  layout.erase(std::remove_if(layout.begin(), layout.end(),
+                              [&](const auto& word) { return word.first == key; }),
+               layout.end());
+  if (value != own.find(key)->value_text()) layout.emplace_back(key, value);
+  return layout;
+}
+
+}  // namespace
+
+std::vector<std::vector<Pairs>> layouts_around(const LayoutSpace& space, const ParameterSet& own,
+                                               const Pairs& layout) {
+  std::vector<std::vector<Pairs>> all;
+  for (const LayoutChoice& choice : space.choices) {
+    std::vector<Pairs>& steps = all.emplace_back();
+    for (const std::string& value : choice.values) {
+      if (value == value_of(own, layout, choice.key)) continue;
+      steps.push_back(with(own, layout, choice.key, value));
+      // fewer workers are of use where sums are made in another place, and the other way about
+      if (choice.key != kSums) continue;
+      const char* const other = value_of(own, layout, kFewWorkers) == "true" ? "false" : "true";
+      steps.push_back(with(own, steps.back(), kFewWorkers, other));
+    }
+  }
+  return all;
 }
 
 std::string layout_kind(const LayerOp& op, const Mask* mask) {

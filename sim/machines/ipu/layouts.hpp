@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/parameter.hpp"
 #include "sim/machines/layout_space.hpp"
+#include "sim/report/result.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -15,6 +17,11 @@ namespace lacuna::ipu {
 
 /// What planners choose from, for each kind of product.
 const std::vector<LayoutSpace>& layout_spaces();
+
+/// By choice, layouts that differ from `layout` in it, or in where sums are made and by how many
+/// workers. `own`: the values of what it does not name.
+std::vector<std::vector<Pairs>> layouts_around(const LayoutSpace& space, const ParameterSet& own,
+                                               const Pairs& layout);
 
 /// The kind of an operation, empty if it has one layout only.
 std::string layout_kind(const LayerOp& op, const Mask* mask);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <systemc>
+#include <tuple>
 #include <utility>
 
 #include "models/ipu/ipu_chip.hpp"
@@ -20,6 +21,7 @@
 #include "sim/machines/ipu/phases.hpp"
 #include "sim/machines/ipu/tile_series.hpp"
 #include "sim/machines/moves_operands.hpp"
+#include "sim/machines/plans_layouts.hpp"
 #include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
@@ -294,7 +296,7 @@ std::string planned_mode(const PlannedOperation& planned) {
   return {};
 }
 
-class IpuMachine final : public Machine, public MovesOperands {
+class IpuMachine final : public Machine, public MovesOperands, public PlansLayouts {
  public:
   explicit IpuMachine(std::string name) : name_(std::move(name)) {}
 
@@ -348,6 +350,19 @@ class IpuMachine final : public Machine, public MovesOperands {
     return ipu::layout_kind(op, mask);
   }
 
+  void plan_layouts(bool /*by_rule*/) override {}  // its planner is the rule
+  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override {
+    return std::vector<Pairs>(layout_kind(op, mask).empty() ? 0 : 1);
+  }
+  std::vector<Pairs> planned_together(const WorkloadTrace& /*workload*/,
+                                      const MaskOf& /*mask_of*/) const override {
+    return {{}};
+  }
+  Pairs of_row(const LayerOp& /*op*/, const Pairs& /*together*/) const override { return {}; }
+  std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
+                            const Pairs& layout) const override;
+  void add_idle(OpResult& /*result*/) const override {}
+
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
@@ -383,6 +398,35 @@ std::unique_ptr<Machine> IpuMachine::taking_from(const std::vector<const Machine
     made->makers_.push_back(chip == nullptr ? nullptr : chip->homes_);
   }
   return made;
+}
+
+/// Of each choice the value that the planner expects to be fastest, then the next of each.
+std::vector<Pairs> IpuMachine::around(const LayerOp& op, const Mask* mask,
+                                      const Pairs& layout) const {
+  const std::string kind = layout_kind(op, mask);
+  std::vector<std::tuple<std::size_t, Cycle, Pairs>> all;  // by their place among those of a choice
+  for (const LayoutSpace& space : layouts()) {
+    if (space.kind != kind) continue;
+    for (const std::vector<Pairs>& values : ipu::layouts_around(space, params_, layout)) {
+      std::vector<std::pair<Cycle, Pairs>> steps;
+      for (const Pairs& step : values) {
+        try {
+          IpuMachine laid(*this);
+          for (const auto& [key, value] : step) laid.set(key, value, "layout");
+          steps.emplace_back(laid.expected_cycles(op, mask).value_or(kNever), step);
+        } catch (const SimulationError&) {  // no room, or no such plan
+        }
+      }
+      std::sort(steps.begin(), steps.end());
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        all.emplace_back(i, steps[i].first, steps[i].second);
+      }
+    }
+  }
+  std::sort(all.begin(), all.end());
+  std::vector<Pairs> sorted;
+  for (auto& step : all) sorted.push_back(std::move(std::get<2>(step)));
+  return sorted;
 }
 
 void IpuMachine::keep_moved(WorkloadTrace& workload,

@@ -10,114 +10,63 @@
 namespace lacuna {
 namespace {
 
-constexpr const char* kGradient = "gradient of sparse weights";
 constexpr const char* kDenseGradient = "gradient of dense weights";
 
-/// What spaces have in common.
-LayoutChoice groups_choice(std::string memory) {
-  return {"ws.groups",
-          {"1", "2", "3", "5", "6", "10", "15"},
-          "",
-          std::move(memory),
-          {"1 group", "2 groups", "3 groups", "5 groups", "6 groups", "10 groups", "15 groups"}};
+using Seen = LayoutChoice::Seen;
+
+/// The rectangle, of which a rule says which are of use.
+std::vector<LayoutChoice> rectangle() {
+  return {{"wafer.columns", {}, "fewer columns hold more each", Seen::same},
+          {"wafer.rows", {}, "fewer rows hold more each", Seen::same},
+          {"io.share", {}, "none", Seen::same}};
 }
 
-LayoutChoice share_choice(std::string memory) {
-  return {"ws.share",
-          {"rows", "tokens"},
-          "ws.groups > 1",
-          std::move(memory),
-          {"all tokens", "shares of tokens"}};
-}
-
-LayoutChoice lie_choice() {
-  return {"ws.lie",
-          {"side_by_side", "interleaved"},
-          "ws.groups > 1",
-          "none",
-          {"side by side", "interleaved"}};
-}
-
-LayoutChoice lookahead_choice(std::string memory) {
-  return {"ws.lookahead", {"4", "8", "16", "32", "64", "128"}, "", std::move(memory)};
-}
-
-LayoutChoice order_choice() { return {"ws.row_order", {"ring", "rotate", "natural"}, "", "none"}; }
-
-/// How the sums of a streamed product are formed, and where its stream enters.
-void add_stream_choices(std::vector<LayoutChoice>& choices) {
-  choices.push_back(lookahead_choice("a vector of partial sums of all tokens of a core for each"));
-  choices.push_back(order_choice());
-  choices.push_back(
-      {"ws.reduce", {"ring", "chain", "tree", "two_phase"}, "", "none; colors and queues"});
-  choices.push_back({"ws.inject",
-                     {"column_top", "middle_row"},
-                     "",
-                     "none",
-                     {"first rows fuller", "middle rows fuller"},
-                     "middle_row"});
-}
-
-LayoutChoice buses_choice() {
-  return {"ws.buses",
-          {"1", "2", "3"},
-          "ws.groups > 1 and ws.share == rows",
-          "none; two colors for each pair of groups"};
-}
-
-LayoutSpace weights_space() {
-  LayoutSpace space;
-  space.kind = kProductWithWeights;
-  space.choices = {
-      {"residency",
-       {"streamed", "resident"},
-       "",
-       "resident: the weights of a core's rows and columns"},
-      groups_choice("what groups do not share is held by each: groups times as much a core"),
-      share_choice("rows: all activations in each group"),
-      lie_choice(),
-      buses_choice(),
+/// With what groups of columns are to a streamed product, how its sums are formed and where its
+/// stream enters.
+LayoutSpace stream_space(std::string kind, std::vector<LayoutChoice> more) {
+  std::vector<LayoutChoice> choices = rectangle();
+  const std::vector<LayoutChoice> words = {
       {"ws.k_partition",
-       {"block", "cyclic", "balanced"},
-       "",
+       {"balanced", "block", "cyclic"},
        "the fullest column's features and results",
-       {"blocks", "cyclic", "blocks"}}};
-  add_stream_choices(space.choices);
-  space.choices.push_back(
-      {"kernel.gemm",
-       {"streamed", "mesh", "summa", "cannon"},
-       "density == 1 and residency != streamed and wafer.columns * wafer.rows <= 1024",
-       "both operands and the result in the cores"});
-  space.by_rule = {"wafer.columns", "wafer.rows", "io.share", "ws.zero_filter", "resident.storage"};
-  // resident weights without their zeros: every core differs, and is simulated
-  space.where = {
-      "residency != resident or density == 1 or resident.storage == all or "
-      "n * batch * wafer.columns * wafer.rows <= 8388608"};
-  return space;
+       Seen::moves},
+      {"ws.inject", {"middle_row", "column_top"}, "none", Seen::moves},
+      {"ws.groups",
+       {"1", "2", "3", "4", "5", "6"},
+       "what groups do not share is held by each: groups times as much a core",
+       Seen::moves},
+      {"ws.lookahead",
+       {"8", "16", "32", "64", "128"},
+       "a vector of partial sums of all tokens of a core for each"},
+      {"ws.share", {"rows", "tokens"}, "rows: all activations in each group", Seen::moves},
+      {"ws.lie", {"interleaved", "side_by_side"}, "none", Seen::moves},
+      {"ws.reduce", {"chain", "ring", "tree", "two_phase"}, "none; colors and queues"},
+      {"ws.row_order", {"natural", "ring", "rotate"}, "none"},
+      {"ws.buses", {"1", "2", "3"}, "none; two colors for each pair of groups"}};
+  choices.insert(choices.end(), words.begin(), words.end());
+  choices.insert(choices.end(), more.begin(), more.end());
+  return {std::move(kind), std::move(choices)};
 }
 
 /// One sampled product by itself.
 LayoutSpace gradient_space() {
-  LayoutSpace space;
-  space.kind = kGradient;
-  space.choices = {
-      groups_choice("X is held by each: groups times as much a core"),
-      {"ws.share", {"rows"}, "ws.groups > 1", "rows: all X in each group", {"all tokens"}},
-      lie_choice(),
+  LayoutSpace space{kGradient, rectangle()};
+  const std::vector<LayoutChoice> words = {
+      {"ws.groups",
+       {"1", "2", "3", "4", "5", "6", "8"},
+       "X is held by each: groups times as much a core",
+       Seen::moves},
+      {"ws.lookahead",
+       {"16", "32", "64", "128"},
+       "a vector of dY of all tokens of a core for each"},
+      {"ws.lie", {"side_by_side", "interleaved"}, "none", Seen::moves},
       {"ws.k_partition",
        {"block", "cyclic"},
-       "",
        "the fullest column's features of X and dY",
-       {"blocks", "cyclic"}},
-      lookahead_choice("a vector of dY of all tokens of a core for each"),
-      order_choice(),
-      // dot products that do not wait: every row is simulated
-      {"ws.gradient",
-       {"kept", "chained"},
-       "wafer.columns * wafer.rows <= 1024",
-       "kept: a word for each dot product of a core",
-       {},
-       "chained"}};
+       Seen::moves},
+      {"ws.row_order", {"ring", "rotate", "natural"}, "none"},
+      {"ws.gradient", {"kept", "chained"}, "kept: a word for each dot product of a core"}};
+  space.choices.insert(space.choices.end(), words.begin(), words.end());
   space.left_out = {
       {"ws.share=tokens",
        "each group sends a part of every sum, and what adds these up outside takes no time here: "
@@ -125,38 +74,38 @@ LayoutSpace gradient_space() {
   return space;
 }
 
-/// A product that streams dY and holds X, whose tokens lie along columns. All loads are alike, so
-/// that nothing is balanced.
-LayoutSpace dense_gradient_space() {
-  LayoutSpace space;
-  space.kind = kDenseGradient;
-  space.choices = {
-      groups_choice("what groups do not share is held by each: groups times as much a core"),
-      share_choice("rows: all X in each group; tokens: a part of the inputs"),
-      lie_choice(),
-      buses_choice(),
-      {"ws.k_partition",
-       {"block", "cyclic"},
-       "",
-       "the fullest column's tokens of X and rows of dW",
-       {"blocks", "cyclic"}}};
-  add_stream_choices(space.choices);
-  return space;
-}
-
 }  // namespace
 
 const std::vector<LayoutSpace>& wafer_layout_spaces() {
-  static const std::vector<LayoutSpace> spaces = {weights_space(), gradient_space(),
-                                                  dense_gradient_space()};
+  static const std::vector<LayoutSpace> spaces = {
+      stream_space(kProductWithWeights, {{"residency",
+                                          {"streamed", "resident"},
+                                          "resident: the weights of a core's rows and columns"},
+                                         {"kernel.gemm",
+                                          {"streamed", "mesh", "summa", "cannon"},
+                                          "both operands and the result in the cores"},
+                                         {"ws.zero_filter", {}, "none"},
+                                         {"resident.storage", {}, "all: zeros of weights too"}}),
+      gradient_space(),
+      stream_space(kDenseGradient, {}),
+      {kOnRectangle, rectangle()}};
   return spaces;
+}
+
+const LayoutSpace* wafer_layout_space(const WseParams& params, const LayerOp& op) {
+  const std::string kind = wafer_layout_kind(params, op);
+  for (const LayoutSpace& space : wafer_layout_spaces()) {
+    if (space.kind == kind) return &space;
+  }
+  return nullptr;
 }
 
 std::string wafer_layout_kind(const WseParams& params, const LayerOp& op) {
   if (op.share.group != nullptr || op.x_pattern != "dense" || runs_as_tasks(params, op)) return "";
   if (is_sampled_gradient(op)) return kGradient;
   if (is_dense_gradient(op)) return op.pattern.name == "dense" ? kDenseGradient : "";
-  return has_weights(op) && op.phase != Phase::upd ? kProductWithWeights : "";
+  if (!has_weights(op)) return kOnRectangle;
+  return op.phase != Phase::upd ? kProductWithWeights : "";
 }
 
 }  // namespace lacuna

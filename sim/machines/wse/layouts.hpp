@@ -13,8 +13,17 @@ namespace lacuna {
 /// The kind of products whose weights are streamed, or stay.
 inline constexpr const char* kProductWithWeights = "product with weights";
 
+/// Gradients of sparse weights, one by itself.
+inline constexpr const char* kGradient = "gradient of sparse weights";
+
+/// What has no weights and no stream, but a rectangle.
+inline constexpr const char* kOnRectangle = "function or product of activations";
+
 /// How columns, rows of cores and their memories can share a product with weights, by kernel.
 const std::vector<LayoutSpace>& wafer_layout_spaces();
+
+/// The space of an operation; null if it has one layout only.
+const LayoutSpace* wafer_layout_space(const WseParams& params, const LayerOp& op);
 
 /// The kind of an operation, empty if it has one layout only.
 std::string wafer_layout_kind(const WseParams& params, const LayerOp& op);

@@ -62,6 +62,9 @@ class WseMachine final : public Machine,
   Mode default_mode() const override { return Mode::streamed; }
   void plan_layouts(bool by_rule) override { by_rule_ = by_rule; }
   std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override;
+  std::vector<Pairs> planned_together(const WorkloadTrace& workload,
+                                      const MaskOf& mask_of) const override;
+  Pairs of_row(const LayerOp& op, const Pairs& together) const override;
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
                             const Pairs& layout) const override {
     return rule().around(op, mask, layout);
@@ -143,14 +146,14 @@ class WseMachine final : public Machine,
   }
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
-    if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
-    if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
+    if (!is_streamed(op)) return std::nullopt;
+    if (is_sampled_gradient(op)) return least_of_gradient(op, mask);
     if (is_dense_gradient(op)) return least_cycles_of_dense_gradient(params_, op);
     return least_of_layouts(op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
-    if (wafer_layout_kind(params_, op).empty()) return std::nullopt;
-    if (is_sampled_gradient(op)) return least_cycles_of_gradient(params_, op, mask);
+    if (!is_streamed(op)) return std::nullopt;
+    if (is_sampled_gradient(op)) return least_cycles(op, mask);
     if (is_dense_gradient(op)) return expected_cycles_of_dense_gradient(params_, op);
     const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
     if (!planned.layouts.empty()) return static_cast<Cycle>(planned.layouts[0].cycles);
@@ -161,7 +164,12 @@ class WseMachine final : public Machine,
                const Execution& execution) const override;
 
  private:
+  bool is_streamed(const LayerOp& op) const {
+    const std::string kind = wafer_layout_kind(params_, op);
+    return !kind.empty() && kind != kOnRectangle;
+  }
   std::optional<Cycle> least_of_layouts(const LayerOp& op, const Mask* mask) const;
+  Cycle least_of_gradient(const LayerOp& op, const Mask* mask) const;
   LayoutRule rule() const { return {params_, setter_}; }
 
   std::string name_;
@@ -205,8 +213,9 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
   };
   shared_.reset();
   if (by_rule_ && follow) {
-    if (auto made = rule().shared(workload, mask_of)) {
-      shared_ = std::make_shared<const WseParams>(*std::move(made));
+    const std::vector<wse::StreamLayout> layouts = rule().shared(workload, mask_of, 1);
+    if (!layouts.empty()) {
+      shared_ = std::make_shared<const WseParams>(rule().laid_out(layouts[0]));
     }
   }
   const auto share = [&] {
@@ -278,10 +287,36 @@ Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64
 }
 
 std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) const {
+  if (wafer_layout_kind(params_, op).empty()) return {};
   const PlannedLayouts found = rule().layouts(op, mask);
+  if (found.layouts.empty()) return {{}};
   std::vector<Pairs> words;
   for (std::size_t i = 0; i < std::min(found.simulated, found.layouts.size()); ++i) {
-    words.push_back(words_of(rule(), found.layouts[i]));
+    words.push_back(words_of(rule(), op, found.layouts[i]));
+  }
+  return words;
+}
+
+std::vector<Pairs> WseMachine::planned_together(const WorkloadTrace& workload,
+                                                const MaskOf& mask_of) const {
+  constexpr std::size_t kTried = 4;  // rectangles: all rows are simulated on each
+  std::vector<Pairs> words;
+  for (const wse::StreamLayout& layout : rule().shared(workload, mask_of, kTried)) {
+    words.push_back(rule().words(layout));
+  }
+  if (words.empty()) words.emplace_back();
+  return words;
+}
+
+Pairs WseMachine::of_row(const LayerOp& op, const Pairs& together) const {
+  Pairs words;
+  const LayoutSpace* const space = wafer_layout_space(params_, op);
+  for (const LayoutChoice& choice : space->choices) {
+    const std::string* const value = find_value(together, choice.key);
+    if (value == nullptr) continue;
+    // rows of dY go around a ring whatever else is chosen; no other row sees their order
+    const bool ring = choice.key == "ws.row_order" && is_sampled_gradient(op);
+    words.emplace_back(choice.key, ring ? "ring" : *value);
   }
   return words;
 }
@@ -297,6 +332,15 @@ std::optional<Cycle> WseMachine::least_of_layouts(const LayerOp& op, const Mask*
     }
   }
   return least ? least : least_cycles_of_weights(params_, op, mask);
+}
+
+Cycle WseMachine::least_of_gradient(const LayerOp& op, const Mask* mask) const {
+  Cycle least = kNever;
+  const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
+  for (const wse::StreamLayout& layout : planned.layouts) {
+    least = std::min(least, least_cycles_of_gradient(rule().laid_out(layout), op, mask));
+  }
+  return planned.layouts.empty() ? least_cycles_of_gradient(params_, op, mask) : least;
 }
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,

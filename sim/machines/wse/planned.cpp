@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,21 +24,27 @@
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "sim/report/layout_note.hpp"
+#include "workloads/mapping/wse/gradient_rule.hpp"
 #include "workloads/mapping/wse/residency.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
 
-constexpr std::size_t kBest = 2;   // of the least estimates, simulated where that is short
+constexpr std::size_t kBest = 2;   // of the least estimates, simulated where that is short,
+constexpr std::size_t kMore = 8;   // and where it is very short
 constexpr std::size_t kSpare = 4;  // layouts that are taken if others are refused
 constexpr double kDenser = 1.5;    // steps of density whose layouts are tried too
 constexpr int kMostDenser = 5;
 constexpr const char* kResidency = "residency";  // of the row
-constexpr double kRival = 1.3;                   // of the least estimate, and some cycles:
-constexpr double kRivalCycles = 50;              // layouts that may be faster all the same
+constexpr const char* kGroups = "ws.groups";
+constexpr const char* kReduce = "ws.reduce";
+constexpr std::uint64_t kFewCores = 1024;  // of programs that are simulated core by core
+constexpr double kRival = 1.3;             // of the least estimate, and some cycles:
+constexpr double kRivalCycles = 50;        // layouts that may be faster all the same
 /// Columns times rows of the stream, of products that take a second at most to simulate.
 constexpr double kShort = 1e5;
+constexpr double kVeryShort = 1e4;
 
 wse::WeightCounts counts_of(const LayerOp& op, const Mask* mask) {
   wse::WeightCounts counts = wse::weight_counts(mask);
@@ -53,11 +60,14 @@ double simulated_cells(const LayerOp& op, const wse::WeightCounts& counts,
   return rows * op.batch * at.columns * (scattered ? at.rows : 1);
 }
 
-/// What every layout of the rule has.
-const std::vector<std::pair<const char*, const char*>>& fixed_words() {
-  static const std::vector<std::pair<const char*, const char*>> words = {
+/// What every layout of the rule has: of a sampled gradient, or of others.
+using Words = std::vector<std::pair<const char*, const char*>>;
+const Words& fixed_words(bool gradient) {
+  static const Words of_gradient = {
+      {"ws.row_order", "ring"}, {"ws.lie", "side_by_side"}, {"ws.gradient", "kept"}};
+  static const Words words = {
       {"ws.reduce", "chain"}, {"ws.row_order", "natural"}, {"ws.lie", "interleaved"}};
-  return words;
+  return gradient ? of_gradient : words;
 }
 
 /// Words of `ws` that the rule does not know: with one of them given it has nothing to say.
@@ -68,18 +78,21 @@ constexpr const char* kUnknown[] = {"ws.exchange", "ws.copies", "ws.buses"};
 bool LayoutRule::takes(const LayerOp& op) const {
   const bool product = wafer_layout_kind(params_, op) == kProductWithWeights ||
                        (is_dense_gradient(op) && op.x_pattern == "dense");
-  return product && !op.share.among_rows && speaks();
+  const bool gradient = is_sampled_gradient(op);
+  return (product || gradient) && !op.share.among_rows && speaks(gradient);
 }
 
 /// Whether nothing is given that the rule never takes.
-bool LayoutRule::speaks() const {
+bool LayoutRule::speaks(bool gradient) const {
   if (params_.fed_from_store) return false;
   if (std::any_of(std::begin(kUnknown), std::end(kUnknown),
                   [&](const char* path) { return given_.named(path); })) {
     return false;
   }
   if (params_.ws.inject == wse::Inject::west_edge) return false;
-  return std::all_of(fixed_words().begin(), fixed_words().end(), [&](const auto& word) {
+  if (gradient && given_.named("ws.share") && params_.ws.share != wse::Share::rows) return false;
+  const Words& fixed = fixed_words(gradient);
+  return std::all_of(fixed.begin(), fixed.end(), [&](const auto& word) {
     return !given_.named(word.first) || params_.find(word.first)->value_text() == word.second;
   });
 }
@@ -121,6 +134,10 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::Wei
 /// By their estimates, wherever the weights may live.
 std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op,
                                                const wse::WeightCounts& counts) const {
+  if (is_sampled_gradient(op)) {
+    return wse::gradient_layouts_by_rule(gradient_job(op, nullptr), counts, given(),
+                                         streaming_setup(params_));
+  }
   const Residency asked = wse::residency_of(op);
   std::vector<wse::StreamLayout> found;
   if (asked != Residency::resident) found = all(op, counts, false);
@@ -143,8 +160,13 @@ std::vector<wse::StreamLayout> LayoutRule::resident(const LayerOp& op, const Mas
   return {wse::least_of(found)};
 }
 
+/// Of a layout that may be none of those which are `known`.
 double LayoutRule::estimate(const LayerOp& op, const wse::WeightCounts& counts,
+                            const std::vector<wse::StreamLayout>& known,
                             const wse::StreamLayout& layout) const {
+  const auto same = std::find(known.begin(), known.end(), layout);
+  if (same != known.end()) return same->cycles;
+  if (layout.gradient) return std::numeric_limits<double>::infinity();
   return wse::estimated_cycles(streaming_job(op, nullptr, layout.resident), counts, layout,
                                streaming_setup(params_));
 }
@@ -166,16 +188,18 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
   wse::WeightCounts denser = counts;
   for (int step = 0; step < kMostDenser && denser.sparse && denser.density < 1; ++step) {
     denser.density = std::min(1.0, denser.density * kDenser);
+    denser.blocks = nullptr;  // which are not those of the mask
     const std::vector<wse::StreamLayout> theirs = all(op, denser);
     if (theirs.empty()) break;
     wse::StreamLayout layout = wse::least_of(theirs);
-    layout.cycles = estimate(op, counts, layout);
+    layout.cycles = estimate(op, counts, found, layout);
     if (layout.cycles < most) add(layout);
   }
   const auto keeps =
       std::find_if(found.begin(), found.end(), [](const auto& each) { return each.keeps_zeros; });
   if (keeps != found.end() && keeps->cycles < most) add(*keeps);
-  for (std::size_t i = 0; i < std::min(kBest, found.size()); ++i) add(found[i]);
+  const std::size_t best = simulated_cells(op, counts, found[0]) < kVeryShort ? kMore : kBest;
+  for (std::size_t i = 0; i < std::min(best, found.size()); ++i) add(found[i]);
   const bool is_short = std::all_of(
       planned.layouts.begin(), planned.layouts.end(),
       [&](const wse::StreamLayout& at) { return simulated_cells(op, counts, at) < kShort; });
@@ -196,6 +220,12 @@ bool shares(const WseParams& params, const LayerOp& op) {
   return !has_weights(op) || wse::residency_of(op) != Residency::resident;
 }
 
+/// Rectangles of which one is as good as simulated with the other.
+bool are_near(const wse::StreamLayout& a, const wse::StreamLayout& b) {
+  const auto near = [](double x, double y) { return std::max(x, y) < 1.3 * std::min(x, y); };
+  return a.groups == b.groups && near(a.columns, b.columns) && near(a.rows, b.rows);
+}
+
 /// Whether a function or a product of activations that has a program on `whole` has one here too.
 bool runs_on(const WseParams& whole, const WseParams& here, const LayerOp& op, const Mask* mask) {
   const std::uint64_t bytes = layer_bytes(here, op, mask);
@@ -205,12 +235,10 @@ bool runs_on(const WseParams& whole, const WseParams& here, const LayerOp& op, c
 
 }  // namespace
 
-std::optional<WseParams> LayoutRule::shared(const WorkloadTrace& workload,
-                                            const MaskOf& mask_of) const {
+std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
+                                                  const MaskOf& mask_of, std::size_t most) const {
   const auto may = [&](const LayerOp& op) { return shares(params_, op); };
-  if (!speaks() || !std::all_of(workload.ops.begin(), workload.ops.end(), may)) {
-    return std::nullopt;
-  }
+  if (!speaks(false) || !std::all_of(workload.ops.begin(), workload.ops.end(), may)) return {};
   std::map<std::string, wse::SharedRow> rows;
   double work = 0;
   for (const LayerOp& op : workload.ops) {
@@ -218,34 +246,41 @@ std::optional<WseParams> LayoutRule::shared(const WorkloadTrace& workload,
     if (!has_weights(op) && !is_dense_gradient(op)) continue;
     const Mask* const mask = mask_of(op);
     wse::SharedRow row{streaming_job(op, nullptr, false), counts_of(op, mask), 0, false};
+    row.counts.blocks = nullptr;  // of a mask that is gone when the next is asked for
     const std::string key = fmt::format("{} {} {} {} {} {} {}", op.op, op.m, op.k, op.n, op.batch,
                                         word(op.dtype), row.counts.density);
     rows.emplace(key, row).first->second.times += op.repeat;
   }
-  if (rows.empty()) return std::nullopt;
+  std::vector<wse::StreamLayout> found;
+  if (rows.empty()) return found;
   std::vector<wse::SharedRow> all;
   for (const auto& [key, row] : rows) all.push_back(row);
   wse::GivenLayout words = given();
   for (const wse::StreamLayout& layout :
        wse::shared_layouts(all, work, words, streaming_setup(params_))) {
-    WseParams made = laid_out(layout);
+    if (found.size() == most) break;
+    const auto is_near = [&](const wse::StreamLayout& each) { return are_near(each, layout); };
+    if (std::any_of(found.begin(), found.end(), is_near)) continue;
+    const WseParams made = laid_out(layout);
     const bool fits = std::all_of(workload.ops.begin(), workload.ops.end(), [&](const LayerOp& op) {
       if (has_weights(op) || is_dense_gradient(op)) return true;
       return runs_on(params_, made, op, mask_of(op));
     });
-    if (fits) return made;
+    if (fits) found.push_back(layout);
   }
-  return std::nullopt;
+  return found;
 }
 
 Pairs LayoutRule::words(const wse::StreamLayout& layout) const {
   Pairs words = {{"wafer.columns", fmt::format("{}", layout.columns)},
                  {"wafer.rows", fmt::format("{}", layout.rows)},
-                 {"ws.groups", fmt::format("{}", layout.groups)},
-                 {"ws.share", layout.share == wse::Share::rows ? "rows" : "tokens"}};
-  for (const auto& [path, text] : fixed_words()) words.emplace_back(path, text);
+                 {"ws.groups", fmt::format("{}", layout.groups)}};
+  if (!layout.gradient) {
+    words.emplace_back("ws.share", layout.share == wse::Share::rows ? "rows" : "tokens");
+  }
+  for (const auto& [path, text] : fixed_words(layout.gradient)) words.emplace_back(path, text);
   const bool middle = layout.inject == wse::Inject::middle_row;
-  words.emplace_back("ws.inject", middle ? "middle_row" : "column_top");
+  if (!layout.gradient) words.emplace_back("ws.inject", middle ? "middle_row" : "column_top");
   const std::map<wse::KPartition, const char*> parts = {{wse::KPartition::block, "block"},
                                                         {wse::KPartition::cyclic, "cyclic"},
                                                         {wse::KPartition::balanced, "balanced"}};
@@ -265,26 +300,23 @@ Pairs LayoutRule::words(const wse::StreamLayout& layout) const {
 
 namespace {
 
-const std::string& value_of(const Pairs& words, const std::string& key) {
-  static const std::string none;
-  const std::string* const found = find_value(words, key);
-  return found == nullptr ? none : *found;
-}
-
-std::uint32_t number_of(const Pairs& words, const std::string& key) {
-  return static_cast<std::uint32_t>(std::strtoul(value_of(words, key).c_str(), nullptr, 10));
+std::uint32_t number(const std::string& text) {
+  return static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
 }
 
 /// What a layout of these words is, as far as the rule knows them.
 wse::StreamLayout parsed(const Pairs& words) {
+  const auto value = [&](const char* key) {
+    const std::string* const found = find_value(words, key);
+    return found == nullptr ? std::string() : *found;
+  };
   wse::StreamLayout at;
-  at.resident = value_of(words, kResidency) == "resident";
-  at.columns = number_of(words, "wafer.columns");
-  at.rows = number_of(words, "wafer.rows");
-  at.groups = std::max(1U, number_of(words, "ws.groups"));
-  at.share = value_of(words, "ws.share") == "tokens" ? wse::Share::tokens : wse::Share::rows;
-  at.keeps_zeros =
-      value_of(words, "ws.zero_filter") == "false" || value_of(words, "resident.storage") == "all";
+  at.resident = value(kResidency) == "resident";
+  at.columns = number(value("wafer.columns"));
+  at.rows = number(value("wafer.rows"));
+  at.groups = std::max(1U, number(value("ws.groups")));
+  at.share = value("ws.share") == "tokens" ? wse::Share::tokens : wse::Share::rows;
+  at.keeps_zeros = value("ws.zero_filter") == "false" || value("resident.storage") == "all";
   return at;
 }
 
@@ -302,31 +334,69 @@ std::set<std::uint32_t> near(const std::set<std::uint32_t>& all, std::uint32_t a
 /// The same layout with another word.
 Pairs with(Pairs words, const std::string& key, const std::string& value) {
   for (auto& [each, text] : words) {
-    if (each == key) text = value;
+    if (each != key) continue;
+    text = value;
+    return words;
   }
+  words.emplace_back(key, value);
   return words;
-}
-
-/// Steps of words that no estimate tells apart.
-void add_steps_of_words(const Pairs& at, std::vector<Pairs>& steps) {
-  const std::uint32_t lookahead = number_of(at, "ws.lookahead");
-  const auto add = [&](const std::string& key, const std::string& value) {
-    if (value_of(at, key) != value) steps.push_back(with(at, key, value));
-  };
-  for (const char* const part : {"balanced", "block", "cyclic"}) add("ws.k_partition", part);
-  for (const char* const entry : {"middle_row", "column_top"}) add("ws.inject", entry);
-  add("ws.lookahead", fmt::format("{}", lookahead * 2));
-  add("ws.lookahead", fmt::format("{}", std::max(1U, lookahead / 2)));
-  // the order goes with the way of the sums
-  const bool ring = value_of(at, "ws.reduce") == "ring";
-  steps.push_back(with(with(at, "ws.reduce", ring ? "chain" : "ring"), "ws.row_order",
-                       ring ? "natural" : "ring"));
 }
 
 }  // namespace
 
+std::string LayoutRule::value_of(const Pairs& words, const std::string& key,
+                                 const LayerOp& op) const {
+  if (const std::string* const found = find_value(words, key)) return *found;
+  return key == kResidency ? word(op.residency) : params_.find(key)->value_text();
+}
+
+/// Whether another value makes a difference, and is simulated in a time that is worth it.
+bool LayoutRule::may_change(const std::string& key, const LayerOp& op, const Mask* mask,
+                            const Pairs& at) const {
+  const bool grouped = value_of(at, kGroups, op) != "1";
+  const std::uint64_t cores = std::uint64_t{number(value_of(at, "wafer.columns", op))} *
+                              number(value_of(at, "wafer.rows", op));
+  if (given_.named(key)) return false;
+  if (key == "ws.share" || key == "ws.lie" || key == "ws.buses") return grouped;
+  if (key == kGroups) return !takes(op);  // the rectangle goes with them
+  if (key == "kernel.gemm") return mask == nullptr && cores <= kFewCores;
+  if (key == "ws.gradient") return cores <= kFewCores;  // whose rows are all simulated
+  if (key != kResidency) return true;
+  const bool may = op.residency == Residency::automatic && op.mode == Mode::automatic;
+  const bool scattered =
+      mask != nullptr && params_.resident.storage == wse::ResidentStorage::nonzeros;
+  const std::uint64_t work = std::uint64_t{op.n} * op.batch * cores;
+  return may && op.share.may_stay && !takes(op) && !(scattered && work > kMostScattered);
+}
+
+void LayoutRule::add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
+                           std::vector<Pairs>& steps) const {
+  for (const LayoutChoice& choice : wafer_layout_space(params_, op)->choices) {
+    if (choice.values.empty() || !may_change(choice.key, op, mask, at)) continue;
+    const std::string now = value_of(at, choice.key, op);
+    const std::uint32_t columns = number(value_of(at, "wafer.columns", op));
+    if (choice.key == kReduce && !given_.named("ws.row_order")) {  // the order goes with the sums
+      const bool ring = now == "ring";
+      steps.push_back(with(with(at, kReduce, ring ? "chain" : "ring"), "ws.row_order",
+                           ring ? "natural" : "ring"));
+    }
+    for (const std::string& value : choice.values) {
+      if (value == now || (choice.key == kGroups && columns % number(value) != 0)) continue;
+      steps.push_back(with(at, choice.key, value));
+    }
+  }
+}
+
 std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const Pairs& at) const {
-  if (!takes(op)) return {};
+  std::vector<Pairs> steps;
+  if (takes(op)) add_rectangles(op, mask, at, steps);
+  add_words(op, mask, at, steps);
+  return steps;
+}
+
+/// Those next to it of the rule, and the best with the weights elsewhere.
+void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
+                                std::vector<Pairs>& steps) const {
   const wse::StreamLayout here = parsed(at);
   const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask));
   const auto width = [](const wse::StreamLayout& each) { return each.columns / each.groups; };
@@ -338,11 +408,10 @@ std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const
   }
   widths = near(widths, width(here));
   rows = near(rows, here.rows);
-  std::vector<Pairs> steps;
   bool elsewhere = false;
   for (const wse::StreamLayout& each : found) {
     const bool other_place = each.resident != here.resident || each.keeps_zeros != here.keeps_zeros;
-    if (other_place && !elsewhere) steps.push_back(words_of(*this, each));
+    if (other_place && !elsewhere) steps.push_back(words_of(*this, op, each));
     elsewhere = elsewhere || other_place;
     if (other_place) continue;
     const bool same_width = width(each) == width(here);
@@ -353,10 +422,8 @@ std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const
     if (differ != 1) continue;
     if (!same_width && widths.count(width(each)) == 0) continue;
     if (!same_rows && rows.count(each.rows) == 0) continue;
-    steps.push_back(words_of(*this, each));
+    steps.push_back(words_of(*this, op, each));
   }
-  add_steps_of_words(at, steps);
-  return steps;
 }
 
 WseParams LayoutRule::laid_out(const wse::StreamLayout& layout) const {
@@ -366,6 +433,7 @@ WseParams LayoutRule::laid_out(const wse::StreamLayout& layout) const {
 }
 
 LayerOp placed(LayerOp op, const wse::StreamLayout& layout) {
+  if (layout.gradient) return op;
   op.residency = layout.resident ? Residency::resident : Residency::streamed;
   return op;
 }
@@ -388,9 +456,9 @@ void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& res
   result.notes.emplace_back(kPlannedLayoutNote, words);
 }
 
-Pairs words_of(const LayoutRule& rule, const wse::StreamLayout& layout) {
+Pairs words_of(const LayoutRule& rule, const LayerOp& op, const wse::StreamLayout& layout) {
   Pairs words = rule.words(layout);
-  words.emplace_back(kResidency, layout.resident ? "resident" : "streamed");
+  if (has_weights(op)) words.emplace_back(kResidency, layout.resident ? "resident" : "streamed");
   return words;
 }
 
@@ -399,7 +467,7 @@ namespace {
 void say(const WaferRequest& request, const LayoutRule& rule, const wse::StreamLayout& layout,
          OpResult& result) {
   std::string words;
-  for (const auto& [path, text] : words_of(rule, layout)) {
+  for (const auto& [path, text] : words_of(rule, request.op, layout)) {
     words += fmt::format("{}{}={}", words.empty() ? "" : " ", path, text);
   }
   result.notes.emplace_back(kPlannedLayoutNote, words);

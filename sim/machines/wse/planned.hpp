@@ -38,14 +38,17 @@ class LayoutRule {
   /// The best layout that keeps the weights in the cores, with nothing beside them; empty likewise.
   std::vector<wse::StreamLayout> resident(const LayerOp& op, const Mask* mask) const;
 
-  /// The wafer on which all rows of a workload that follow each other are run, so that they share
-  /// a rectangle and its groups; nothing if one of them cannot be laid out so.
-  std::optional<WseParams> shared(const WorkloadTrace& workload, const MaskOf& mask_of) const;
+  /// The layouts in which all rows of a workload that follow each other are run, so that they share
+  /// a rectangle and its groups, by their estimates: at most so many that differ. None if one of
+  /// the rows cannot be laid out so.
+  std::vector<wse::StreamLayout> shared(const WorkloadTrace& workload, const MaskOf& mask_of,
+                                        std::size_t most) const;
 
   /// The parameters that a layout sets.
   Pairs words(const wse::StreamLayout& layout) const;
 
-  /// Layouts that differ from one of these words in one thing, the most promising first.
+  /// Layouts that differ from one of these words in one thing, the most promising first, or in two
+  /// that are of use together. What is given stays.
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask, const Pairs& at) const;
 
   /// A wafer with these words.
@@ -55,10 +58,18 @@ class LayoutRule {
   std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts,
                                      bool resident) const;
   std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts) const;
+  void add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
+                      std::vector<Pairs>& steps) const;
+  void add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
+                 std::vector<Pairs>& steps) const;
+  bool may_change(const std::string& key, const LayerOp& op, const Mask* mask,
+                  const Pairs& at) const;
+  std::string value_of(const Pairs& words, const std::string& key, const LayerOp& op) const;
   double estimate(const LayerOp& op, const wse::WeightCounts& counts,
+                  const std::vector<wse::StreamLayout>& known,
                   const wse::StreamLayout& layout) const;
   bool takes(const LayerOp& op) const;
-  bool speaks() const;
+  bool speaks(bool gradient) const;
   wse::GivenLayout given() const;
 
   const WseParams& params_;
@@ -68,8 +79,8 @@ class LayoutRule {
 /// A row whose weights live where a layout has them.
 LayerOp placed(LayerOp op, const wse::StreamLayout& layout);
 
-/// A layout as a file has it: where the weights live, too.
-Pairs words_of(const LayoutRule& rule, const wse::StreamLayout& layout);
+/// A layout as a file has it: where weights live, too.
+Pairs words_of(const LayoutRule& rule, const LayerOp& op, const wse::StreamLayout& layout);
 
 /// Counts the cores of `whole` that stand beside those of a result, and what they could have done.
 void add_idle_cores(const WseParams& whole, OpResult& result);

@@ -50,9 +50,8 @@ std::uint64_t cycles(const ProgramBench& bench, const std::string& line, const s
   return text.empty() ? 0 : std::stoull(text);
 }
 
-// No layout is better than the best but for a change of two choices: planned is one of those that
-// were tried, and so is each that differs from the best in one choice.
-TEST(Layout, BestIsNotSlowerThanPlannedNorThanAnySingleChange) {
+// Planned is where the climb begins, and these are changes that it may make.
+TEST(Layout, BestIsNotSlowerThanPlannedNorThanChangesOfTheFirst) {
   const ProgramBench bench;
   for (const std::string line : {kWafer, kChip}) {
     const std::uint64_t planned = cycles(bench, line, "planned");
@@ -226,9 +225,6 @@ TEST(Layout, SpacesAreDescribedAsTheyAreSearched) {
       EXPECT_THAT(ran.out, HasSubstr(space.kind));
       for (const LayoutChoice& choice : space.choices) {
         EXPECT_THAT(ran.out, HasSubstr(choice.key));
-        if (!choice.seen_as.empty()) {
-          EXPECT_EQ(choice.seen_as.size(), choice.values.size()) << choice.key;
-        }
         if (choice.key == kResidencyKey) continue;
         // a value that the parameter does not take would be refused at each point
         for (const std::string& value : choice.values) {

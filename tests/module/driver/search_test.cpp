@@ -164,6 +164,7 @@ void draw_layout(Machine& machine, const std::string& kind, Random& random) {
     if (space.kind != kind) continue;
     for (const LayoutChoice& choice : space.choices) {
       if (machine.parameters().find(choice.key) == nullptr || random.bounded(3) != 0) continue;
+      if (choice.values.empty()) continue;  // the rule's
       machine.set(choice.key, choice.values[random.bounded(choice.values.size())], "test");
     }
   }
@@ -367,7 +368,9 @@ SmallSpace draw_space(std::uint64_t seed, MaskStore& masks, Drawn drawn_of) {
   const std::string kind = first->layout_kind(space.op, masks.mask(space.op, space.trace));
   std::vector<LayoutChoice> choices;
   for (const LayoutSpace& each : first->layouts()) {
-    if (each.kind == kind) choices = each.choices;
+    if (each.kind != kind) continue;
+    std::copy_if(each.choices.begin(), each.choices.end(), std::back_inserter(choices),
+                 [](const LayoutChoice& choice) { return !choice.values.empty(); });
   }
   for (unsigned drawn = 0; drawn < 3; ++drawn) {
     const LayoutChoice& choice = choices[random.bounded(choices.size())];

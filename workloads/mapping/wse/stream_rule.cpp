@@ -8,6 +8,7 @@
 
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/feature_shares.hpp"
+#include "workloads/mapping/wse/rule_grid.hpp"
 #include "workloads/mapping/wse/stream_memory.hpp"
 
 namespace lacuna::wse {
@@ -34,9 +35,6 @@ double norm(double a, double b) {
   return raised < 1e-6 ? most : most * std::pow(1 + raised, 1.0 / power);
 }
 
-/// How far above their mean the fullest of so many equal shares is, in standard deviations.
-double fullest(double shares) { return std::sqrt(2 * std::log(std::max(1.0, shares))); }
-
 /// The product in one of its two roles: rows are streamed, the cores hold elements.
 class Product {
  public:
@@ -58,6 +56,7 @@ class Product {
   std::uint32_t features() const { return job_.gemm.k; }
   bool streams_sparse() const { return streams_sparse_; }
   bool holds_sparse() const { return holds_sparse_; }
+  bool counts_blocks() const { return streams_sparse_ && counts_.blocks != nullptr; }
   bool shares_elements(const StreamLayout& at) const {
     return at.groups > 1 && (at.share == Share::rows) == job_.resident;
   }
@@ -99,12 +98,14 @@ struct Product::Shape {
   double groups = 1;
   double lookahead = 64;
   bool exchanges = false;
+  bool dealt = false;  // features one by one, not those that follow each other
 };
 
 Product::Shape Product::shape(const StreamLayout& at) const {
   Shape s;
   s.groups = at.groups;
   s.lookahead = at.lookahead;
+  s.dealt = at.partition != KPartition::block;
   s.width = at.columns / at.groups;
   s.features = std::ceil(features() / s.width);
   s.used = std::ceil(features() / s.features);
@@ -142,9 +143,13 @@ double Product::spread(const Shape& s) const {
   if (!streams_sparse_) return s.features;
   const double d = counts_.density;
   const double mean = s.features * d;
+  double window = std::min(s.steps, kWindowRows + kWindowLookahead * s.lookahead);
+  if (counts_.blocks != nullptr) {
+    const auto width = static_cast<std::uint32_t>(s.width);
+    return counts_.blocks->fullest(width, s.dealt, window * s.groups);
+  }
   double variance = mean * (1 - d) * std::min<double>(counts_.block_cols, s.features);
   if (counts_.even) variance = 0;
-  double window = std::min(s.steps, kWindowRows + kWindowLookahead * s.lookahead);
   window = std::max(1.0, window * std::min(1.0, s.groups / counts_.block_rows));
   return mean + fullest(s.used) * std::sqrt(variance / window);
 }
@@ -202,32 +207,6 @@ double Product::cycles(const StreamLayout& at) const {
          (s.groups - 1) * (s.sums + 11) + 30;
 }
 
-/// Widths of a group: in steps of 1.3, each the least with as many features in its fullest column.
-std::vector<std::uint32_t> widths(std::uint32_t features, std::uint32_t most) {
-  std::vector<std::uint32_t> all;
-  const auto add = [&](std::uint32_t width) {
-    const auto each = static_cast<std::uint32_t>(ceil_div(features, width));
-    const auto least = static_cast<std::uint32_t>(ceil_div(features, each));
-    if (all.empty() || all.back() < least) all.push_back(least);
-  };
-  for (double width = 1; width < most; width = std::max(width + 1, width * 1.3)) {
-    add(static_cast<std::uint32_t>(width));
-  }
-  if (most != 0) add(most);
-  return all;
-}
-
-/// Rows of cores for so many elements each.
-std::vector<std::uint32_t> heights(std::uint32_t elements, std::uint32_t most) {
-  std::vector<std::uint32_t> all;
-  for (const std::uint32_t each : {1U, 2U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U, 64U}) {
-    const auto rows = static_cast<std::uint32_t>(ceil_div(elements, each));
-    if (rows <= most && rows != 0) all.push_back(rows);
-  }
-  all.push_back(std::max(1U, std::min(most, elements)));
-  return all;
-}
-
 class Candidates {
  public:
   /// Of layouts like `like` but for what is chosen.
@@ -258,6 +237,13 @@ class Candidates {
     if (shares && at.inject == Inject::middle_row) return;  // no stream is copied from there
     const KPartition even = product_.streams_sparse() ? KPartition::balanced : KPartition::block;
     at.partition = given_.partition.value_or(even);
+    add_shapes(at, groups, shares);
+    if (!product_.counts_blocks() || given_.partition) return;
+    at.partition = KPartition::block;  // keeps blocks whole
+    add_shapes(at, groups, shares);
+  }
+
+  void add_shapes(StreamLayout at, std::uint32_t groups, bool shares) {
     const std::uint32_t routers = shares ? 1 : 0;
     if (setup_.wafer.rows <= routers) return;
     const auto elements =
@@ -292,7 +278,9 @@ class Candidates {
 
 WeightCounts weight_counts(const Mask* mask) {
   if (mask == nullptr) return {};
-  return {mask->density(), true, mask->block_rows, mask->block_cols, false};
+  WeightCounts counts{mask->density(), true, mask->block_rows, mask->block_cols, false};
+  if (mask->block_rows * mask->block_cols != 1) counts.blocks = std::make_shared<BlockLoads>(*mask);
+  return counts;
 }
 
 bool operator==(const StreamLayout& a, const StreamLayout& b) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
+#include "workloads/mapping/wse/block_loads.hpp"
 #include "workloads/mapping/wse/streaming_job.hpp"
 #include "workloads/mapping/wse/streaming_setup.hpp"
 
@@ -18,9 +20,10 @@ struct WeightCounts {
   std::uint32_t block_rows = 1;
   std::uint32_t block_cols = 1;
   bool even = false;  // N:M: every row keeps as many of each few columns
+  std::shared_ptr<const BlockLoads> blocks = nullptr;  // null: not counted
 };
 
-/// Of a mask, null: dense.
+/// Of a mask, null: dense. Blocks are counted, for as long as the mask is there.
 WeightCounts weight_counts(const Mask* mask);
 
 /// A layout of a streamed product whose sums go by chains, with rows in natural order and groups
@@ -35,6 +38,7 @@ struct StreamLayout {
   KPartition partition = KPartition::block;
   std::uint32_t lookahead = 64;
   bool keeps_zeros = false;  // of sparse weights: they are streamed, or held
+  bool gradient = false;     // of a sampled one: groups side by side, rows in the order of the ring
   double cycles = 0;         // estimated
 
   std::uint64_t cores() const { return std::uint64_t{columns} * rows; }

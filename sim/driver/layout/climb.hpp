@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/driver/layout/layout.hpp"
+#include "sim/machines/product_runs.hpp"
+
+namespace lacuna {
+
+/// How long a climb may take.
+struct ClimbEffort {
+  std::size_t budget = 48;   // layouts that are simulated at most
+  std::size_t patience = 0;  // it ends when so many in turn were not faster; 0: it goes on
+};
+
+/// What was found of the layout of one operation.
+struct LayoutFound {
+  Layout layout;
+  Cycle cycles = 0;   // of one execution; 0: no layout can be
+  Cycle planned = 0;  // of one as the machine plans it; 0: it cannot be
+  std::uint64_t simulated = 0;
+  std::uint64_t pruned = 0;      // by their bounds
+  std::uint64_t impossible = 0;  // refused, by memory or otherwise
+  bool cut_off = false;          // the budget or its patience ended it
+  bool kept = false;             // by an earlier run
+
+  /// Of that layout, simulated with nothing asked for; null if it is not from this process.
+  std::shared_ptr<const OpResult> result;
+
+  /// Of a row among others, whose operands may move: what of it was simulated; null likewise.
+  std::shared_ptr<ProductRuns> runs;
+};
+
+/// What a layout was found to be.
+struct Tried {
+  enum class Fate { simulated, pruned, impossible };
+  Fate fate = Fate::simulated;
+  double cycles = std::numeric_limits<double>::infinity();  // of what was given up, too
+};
+
+/// Climbs from the best of `starts`, again and again to the first layout `around` where it is that
+/// is faster. `attempt` says what a layout is; it may give up one that is no better than `best`.
+/// Each layout is tried once.
+LayoutFound climb(const std::vector<Layout>& starts,
+                  const std::function<std::vector<Layout>(const Layout&)>& around,
+                  const std::function<Tried(const Layout&, double best)>& attempt,
+                  const ClimbEffort& effort);
+
+/// The limit of a simulation that is of no use if it takes more cycles.
+Cycle limit_below(double most);
+
+/// True if nothing is asked of a simulation beside its result: it is that of any other such one.
+bool asks_for_nothing(const Execution& execution);
+
+/// A line that encodes it, and back; nothing if the text is none.
+std::string encode_found(const LayoutFound& found);
+std::optional<LayoutFound> decode_found(const std::string& text);
+
+/// Of a machine that `laid_out` made for an operation: as its operands come from elsewhere, which
+/// it also tells the operation.
+using TakeOperands =
+    std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine> machine, LayerOp& op)>;
+
+/// The simulation of a layout.
+struct LayoutTrial {
+  Tried::Fate fate = Tried::Fate::simulated;
+  std::shared_ptr<const OpResult> result;  // null if it takes more cycles than were of use
+  std::shared_ptr<ProductRuns> runs;       // of a machine that shares them
+};
+
+/// Simulates an operation in a layout, which is given up if it takes more cycles than `most`.
+/// `fastest_only` as ProductRuns has it; `take_operands` may be empty.
+LayoutTrial try_layout(const Machine& machine, const Layout& layout, const LayerOp& op,
+                       const Mask* mask, std::uint64_t seed, const Execution& execution,
+                       const TakeOperands& take_operands, Cycle most, bool fastest_only = false);
+
+/// The climb of an operation by itself. Nothing if no layout can be.
+std::optional<LayoutFound> climb_alone(const Machine& machine, const std::vector<Layout>& starts,
+                                       const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                                       const Execution& execution,
+                                       const TakeOperands& take_operands,
+                                       const ClimbEffort& effort);
+
+}  // namespace lacuna

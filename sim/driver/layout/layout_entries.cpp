@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/layout/layout_entries.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+#include "sim/driver/run/experiment.hpp"
+#include "sim/machines/system/store_system.hpp"
+#include "workloads/trace/options.hpp"
+
+namespace lacuna {
+namespace {
+
+/// A row as a file of layouts names it.
+std::map<std::string, std::string> names_of(const Machine& machine, const LayerOp& op) {
+  return {{"machine", machine.name()},
+          {"id", op.id},
+          {"op", op.op},
+          {"m", std::to_string(op.m)},
+          {"k", std::to_string(op.k)},
+          {"n", std::to_string(op.n)},
+          {"batch", std::to_string(op.batch)},
+          {"type", word(op.dtype)},
+          {"pattern", pattern_label(op.pattern)},
+          {"mode", word(op.mode)}};
+}
+
+/// Whether a layout of a file is of an operation of these names.
+bool fits(const LayoutEntry& entry, const std::map<std::string, std::string>& names) {
+  return std::all_of(entry.of.begin(), entry.of.end(),
+                     [&](const auto& word) { return names.at(word.first) == word.second; });
+}
+
+std::string row_text(const LayerOp& op) {
+  return fmt::format("'{}' ({}, {} x {} x {}, {})", op.id, op.op, op.m, op.k, op.n,
+                     pattern_label(op.pattern));
+}
+
+/// A row with one layout has no other by its name; what a file says of a shape may be of other
+/// rows.
+void check_one_layout(const std::vector<LayoutEntry>& entries, const Machine& machine,
+                      const LayerOp& op) {
+  for (const LayoutEntry& each : entries) {
+    const auto named = [&](const auto& word) { return word.first == "id" && word.second == op.id; };
+    if (each.layout.empty() || std::none_of(each.of.begin(), each.of.end(), named)) continue;
+    throw RequestError(fmt::format("{}: {} has one layout on {}; allowed: `layout: {{}}`, or none",
+                                   each.place, row_text(op), machine.name()));
+  }
+}
+
+/// Of the entries with the name of a row that is otherwise the first, and what of it differs.
+std::string of_that_name(const std::vector<LayoutEntry>& entries,
+                         const std::map<std::string, std::string>& names) {
+  for (const LayoutEntry& each : entries) {
+    const auto id = each.of.find("id");
+    const auto machine = each.of.find("machine");
+    if (id == each.of.end() || id->second != names.at("id")) continue;
+    if (machine != each.of.end() && machine->second != names.at("machine")) continue;
+    std::string differs;
+    for (const auto& [word, value] : each.of) {
+      if (names.at(word) == value) continue;
+      differs +=
+          fmt::format("{}{} {}, not {}", differs.empty() ? "" : "; ", word, value, names.at(word));
+    }
+    return fmt::format(" (that of {} is of {})", each.place, differs);
+  }
+  return {};
+}
+
+}  // namespace
+
+Layout layout_of(const LayoutEntry& entry) {
+  Layout layout;
+  for (const Setting& each : entry.layout) layout.emplace_back(each.path, each.value);
+  return layout;
+}
+
+/// Null if the row has one layout only, or none that is its own.
+const LayoutEntry* layout_entry(const std::vector<LayoutEntry>& entries, const std::string& file,
+                                const Machine& machine, const LayerOp& op) {
+  const Mask some;  // layout_kind() asks whether there is one
+  const bool dense = op.pattern.name == "dense";
+  const std::string kind = machine.layout_kind(op, dense ? nullptr : &some);
+  if (kind.empty()) {
+    check_one_layout(entries, machine, op);
+    return nullptr;
+  }
+  const std::map<std::string, std::string> names = names_of(machine, op);
+  const bool own = has_own_choice(*layout_space(machine, kind));
+  const LayoutEntry* found = nullptr;
+  for (const LayoutEntry& each : entries) {
+    if (!fits(each, names)) continue;
+    if (!own && shared_words(machine, layout_of(each)) != layout_of(each)) continue;
+    if (found != nullptr && layout_of(*found) != layout_of(each)) {
+      throw RequestError(fmt::format("{}: also has a layout for {} on {}, other than {}",
+                                     each.place, row_text(op), machine.name(), found->place));
+    }
+    found = &each;
+  }
+  if (found == nullptr && own) {
+    throw RequestError(fmt::format(
+        "{}: has no layout for {} on {}{}; --layout best finds one, and `layout: {{}}` is as "
+        "planned",
+        file, row_text(op), machine.name(), of_that_name(entries, names)));
+  }
+  return found;
+}
+
+/// What a file says of a row are choices that it has.
+void check_choices(const LayoutEntry& entry, const Machine& machine, const LayerOp& op,
+                   const Mask* mask) {
+  const LayoutSpace* const space = layout_space(machine, machine.layout_kind(op, mask));
+  if (space == nullptr) return;
+  std::vector<std::string> keys;
+  for (const LayoutChoice& choice : space->choices) keys.push_back(choice.key);
+  for (const Setting& each : entry.layout) {
+    if (std::find(keys.begin(), keys.end(), each.path) != keys.end()) continue;
+    throw RequestError(fmt::format("{}: '{}' is no choice of a {} of {}; allowed: {}{}",
+                                   each.origin, each.path, space->kind, machine.name(),
+                                   fmt::join(keys, ", "), hint_of(each.path, keys)));
+  }
+}
+
+std::string unused_layouts(const std::vector<LayoutEntry>& entries, const std::string& file,
+                           const std::vector<Point>& points) {
+  std::vector<std::string> places;
+  for (const LayoutEntry& each : entries) {
+    const bool used = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+      if (as_store_system(*point.machine) != nullptr) return true;
+      const std::vector<LayerOp>& ops = point.workload.ops;
+      return std::any_of(ops.begin(), ops.end(), [&](const LayerOp& op) {
+        return fits(each, names_of(*point.machine, op));
+      });
+    });
+    if (!used) places.push_back(each.place);
+  }
+  if (places.empty()) return "";
+  const std::size_t shown = std::min<std::size_t>(places.size(), 3);
+  return fmt::format("lacuna: {} of {} layouts of {} are of no row here: {}{}\n", places.size(),
+                     entries.size(), file,
+                     fmt::join(places.begin(), places.begin() + static_cast<int>(shown), ", "),
+                     shown < places.size() ? ", ..." : "");
+}
+
+}  // namespace lacuna

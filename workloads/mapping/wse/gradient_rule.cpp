@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mapping/wse/gradient_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "workloads/mapping/wse/feature_shares.hpp"
+#include "workloads/mapping/wse/rule_grid.hpp"
+
+namespace lacuna::wse {
+namespace {
+
+constexpr std::uint32_t kMostRings = 5;
+
+/// A gradient whose dot products wait in memory until the last is made.
+class Gradient {
+ public:
+  Gradient(const GradientJob& job, const WeightCounts& counts, const StreamingSetup& setup)
+      : job_(job),
+        counts_(counts),
+        setup_(setup),
+        words_(io_rate(setup.io, setup.wafer, setup.clock_ghz)) {
+    fp32_ = job.dtype == DType::fp32;
+    const bool sums =
+        fp32_ || (job.partials == Partials::automatic ? setup.ws.psum == Precision::fp32
+                                                      : job.partials == Partials::fp32);
+    simd_ = fp32_ ? setup.simd.fma32 : sums ? setup.simd.fma16_32 : setup.simd.fma16;
+    in_word_ = fp32_ || setup.ws.ring == Precision::fp32 ? 1 : 2;
+    result_bytes_ = sums ? 4 : 2;
+  }
+
+  /// Infinite if a core has no room for one row of Y.
+  double cycles(const StreamLayout& at) const {
+    const double groups = at.groups;
+    const double width = at.columns / at.groups;
+    const double elements = std::ceil(1.0 * job_.tokens / at.rows);
+    const double steps = std::ceil(job_.m / groups);
+    const double kept = counts_.density * job_.m * job_.n;
+    const double mean = kept / at.columns;
+    const double variance = mean * (1 - counts_.density) * counts_.block_rows * counts_.block_cols;
+    const double most = mean + fullest(at.columns) * std::sqrt(variance);
+    const double parts = std::ceil(most / room(at, elements));
+    if (!(parts >= 1) || parts > steps) return std::numeric_limits<double>::infinity();
+    const double beats = std::ceil(elements / simd_);
+    const double row = std::ceil(elements / in_word_);
+    const double hop = setup_.hop + 2.0 * setup_.ramp;
+    const double issue = most * beats + 2 * steps * row;
+    const double column = std::max(issue, most * std::max(beats, 1.0 * setup_.core.dispatch));
+    // a row of dY of one word begins one place further than the one before; a longer one goes
+    // around before the next is let in
+    const double turn = row == 1 ? 2 + hop + row : width * row;
+    const double ring = width == 1 ? 0 : steps * turn;
+    const double rate = static_cast<double>(words_.words) / static_cast<double>(words_.per);
+    // sums leave when the last of a part is made
+    return std::max({column, ring, (kept + 1.0 * job_.m * width) / rate}) +
+           std::max(most, kept / rate) + parts * (at.rows * hop + (width - 1) * (2 + hop));
+  }
+
+ private:
+  /// Dot products that a core can hold.
+  double room(const StreamLayout& at, double elements) const {
+    const double width = at.columns / at.groups;
+    const double inputs = std::ceil(job_.n / width);
+    const double outputs = std::ceil(job_.m / width);
+    const double queues = 4.0 * (setup_.queue.stream() + 2.0 * setup_.queue.sums_in() +
+                                 2.0 * setup_.queue.sums_out());
+    const double rest = elements * (inputs + outputs + at.lookahead) * (fp32_ ? 4 : 2) + queues +
+                        1024.0 * setup_.mem.code_kib;
+    return std::max(0.0, 1024.0 * setup_.mem.kib - rest) / result_bytes_;
+  }
+
+  const GradientJob& job_;
+  const WeightCounts counts_;
+  const StreamingSetup& setup_;
+  Rate words_;
+  bool fp32_ = false;
+  double simd_ = 4;
+  double in_word_ = 2;
+  double result_bytes_ = 4;
+};
+
+}  // namespace
+
+std::vector<StreamLayout> gradient_layouts_by_rule(const GradientJob& job,
+                                                   const WeightCounts& counts,
+                                                   const GivenLayout& given,
+                                                   const StreamingSetup& setup) {
+  const Gradient gradient(job, counts, setup);
+  std::vector<StreamLayout> all;
+  StreamLayout at;
+  at.partition = given.partition.value_or(KPartition::block);
+  at.lookahead = given.lookahead.value_or(64);
+  at.gradient = true;
+  const std::uint32_t first = given.groups.value_or(1);
+  for (at.groups = first; at.groups <= given.groups.value_or(kMostRings); ++at.groups) {
+    for (const std::uint32_t width : widths(job.n, setup.wafer.columns / at.groups)) {
+      for (const std::uint32_t rows : heights(job.tokens, setup.wafer.rows)) {
+        at.columns = width * at.groups;
+        at.rows = rows;
+        at.cycles = gradient.cycles(at);
+        if (std::isfinite(at.cycles)) all.push_back(at);
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  return all;
+}
+
+}  // namespace lacuna::wse
