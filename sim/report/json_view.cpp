@@ -12,7 +12,7 @@
 namespace lacuna {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 const char* group_name(UnitChannel::Group group) {
   switch (group) {
@@ -61,8 +61,8 @@ std::string deflated(const std::string& bytes) {
 }
 
 /// Runs of equal numbers as [number, times].
-Json runs_of(const std::vector<std::uint32_t>& numbers) {
-  Json runs = Json::array();
+OrderedJson runs_of(const std::vector<std::uint32_t>& numbers) {
+  OrderedJson runs = OrderedJson::array();
   for (std::size_t i = 0; i < numbers.size();) {
     std::size_t end = i;
     while (end < numbers.size() && numbers[end] == numbers[i]) ++end;
@@ -73,7 +73,7 @@ Json runs_of(const std::vector<std::uint32_t>& numbers) {
 }
 
 /// JSON as the text of a script, which an end tag within it would end.
-std::string script_text(const Json& json) {
+std::string script_text(const OrderedJson& json) {
   std::string text = json.dump();
   for (std::size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) {
     text.replace(at, 2, "<\\/");
@@ -81,14 +81,14 @@ std::string script_text(const Json& json) {
   return text;
 }
 
-void add_text(Json& head, const char* key, const std::vector<std::string>& texts) {
+void add_text(OrderedJson& head, const char* key, const std::vector<std::string>& texts) {
   if (!texts.empty()) head[key] = texts;
 }
 
 /// Its steps as [place, row, column, what, from, to], forward in time.
-Json path_json(const CriticalPath& path) {
+OrderedJson path_json(const CriticalPath& path) {
   const PathWindow& window = path.window;
-  Json steps = Json::array();
+  OrderedJson steps = OrderedJson::array();
   for (const PathStep& step : path.steps) {
     steps.push_back(
         {static_cast<unsigned>(step.place), step.row, step.column, step.what, step.from, step.to});
@@ -102,28 +102,28 @@ Json path_json(const CriticalPath& path) {
 
 ViewData view_data(const ViewFacts& facts, const UnitSeries& series) {
   Planes planes;
-  Json head = {{"format", "lacuna view 1"},
-               {"title", facts.title},
-               {"cycles", facts.cycles},
-               {"clock_ghz", facts.clock_ghz},
-               {"units", facts.units},
-               {"exact", facts.exact},
-               {"unit", series.unit},
-               {"columns", series.columns},
-               {"rows", series.rows},
-               {"source", runs_of(series.source)},
-               {"stored_rows", series.stored_rows},
-               {"timed", series.timed},
-               {"timed_rows", series.timed_rows},
-               {"block", {series.block_columns, series.block_rows}},
-               {"ends", series.ends},
-               {"loss", series.loss}};
+  OrderedJson head = {{"format", "lacuna view 1"},
+                      {"title", facts.title},
+                      {"cycles", facts.cycles},
+                      {"clock_ghz", facts.clock_ghz},
+                      {"units", facts.units},
+                      {"exact", facts.exact},
+                      {"unit", series.unit},
+                      {"columns", series.columns},
+                      {"rows", series.rows},
+                      {"source", runs_of(series.source)},
+                      {"stored_rows", series.stored_rows},
+                      {"timed", series.timed},
+                      {"timed_rows", series.timed_rows},
+                      {"block", {series.block_columns, series.block_rows}},
+                      {"ends", series.ends},
+                      {"loss", series.loss}};
   if (facts.tick != "cycle") head["tick"] = facts.tick;
   if (!series.behind.empty()) head["behind"] = series.behind;
   add_text(head, "step_names", series.step_names);
   add_text(head, "row_notes", series.row_notes);
   add_text(head, "column_notes", series.column_notes);
-  Json channels = Json::array();
+  OrderedJson channels = OrderedJson::array();
   for (const UnitChannel& channel : series.channels) {
     const std::size_t offset = planes.size();
     const unsigned width = planes.add(channel.values);
@@ -148,7 +148,7 @@ ViewData view_data(const ViewFacts& facts, const UnitSeries& series) {
 }
 
 ViewData of_origin(const ViewData& data, const std::string& origin) {
-  Json head = Json::parse(data.head);
+  OrderedJson head = OrderedJson::parse(data.head);
   head["title"] = origin + ": " + head.at("title").get<std::string>();
   return {script_text(head), data.numbers};
 }
@@ -167,7 +167,7 @@ std::string bytes_of(const ViewData& data) {
     count -= 8;
     packed += static_cast<char>(bits >> count & 0xffU);
   }
-  std::string bytes(Json::parse(data.head).at("bytes").get<std::size_t>(), '\0');
+  std::string bytes(OrderedJson::parse(data.head).at("bytes").get<std::size_t>(), '\0');
   uLongf size = bytes.size();
   const int status = uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,  // NOLINT(*-cast)
                                 reinterpret_cast<const Bytef*>(packed.data()),  // NOLINT(*-cast)
