@@ -75,6 +75,7 @@ const Machine& PodModel::chip_of(std::uint64_t bytes) const {
   const auto all = bytes_of_kib(number(*chip_, "tile.memory.kib"));
   if (bytes >= all) return *chip_;
   const std::uint64_t kib = bytes / 1024;
+  if (kib == 0) throw OutOfMemoryError("a tile has less than 1 KiB left for a row");
   std::unique_ptr<Machine>& made = smaller_[kib];
   if (made == nullptr) {
     std::vector<std::string> settings = setup_.system.chip_settings;

@@ -229,6 +229,7 @@ std::vector<std::string> arguments(const Step& step, const Files& files, bool mo
   for (std::string word; line_words >> word;) words.push_back(word);
   for (const std::string& setting : step.with) words.insert(words.end(), {"--set", setting});
   if (step.shows == Shows::number) words.emplace_back("--json");
+  if (step.shows == Shows::memory) words.emplace_back("--wide");  // the first screen has no table
   if (!moved) return words;
   const std::string path = std::string(step.path) + "=";
   for (std::size_t i = 1; i < words.size(); ++i) {
