@@ -188,7 +188,7 @@ Cycle cycles_of(const SparseTile& job) {
 }
 
 // The test of the step is 2 + 6. Where the sums and the activations are, 4 each, and a load of the
-// weight, 2; two descriptors and the way to the first beat, 1 + 1 + 4 + 4, and a beat. The second
+// weight, 2; two descriptors and the way behind other code, 1 + 1 + 4 + 2, and a beat. The second
 // output has a load, 2, the dispatch, 4, and a beat; sums are at 4 modulo 8 and activations at 0:
 // they are read together. Each token that is tested: a load, 2, the comparison, 2, and a branch.
 // Behind the first it is taken, 6, if that is not zero, behind the second if that is.
@@ -204,7 +204,7 @@ TEST(SparseTile, TestsTokensUntilOneIsNotZero) {
   job.tests = true;
   job.zeros = {2};
   constexpr Cycle kStep = 8;
-  constexpr Cycle kMultiply = 4 + 4 + 2 + 10 + 1 + 2 + 4 + 1;
+  constexpr Cycle kMultiply = 4 + 4 + 2 + 8 + 1 + 2 + 4 + 1;
   constexpr Cycle kTested = 2 + 2;
   EXPECT_EQ(cycles_of(job), kStep + (kTested + 3) + (kTested + 6));
   job.zeros = {0};
@@ -228,12 +228,12 @@ TEST(SparseTile, PaysForEachRunOfOutputs) {
   job.listed = true;
   job.whole = false;
   job.runs = {{}, {{1, 1}}};
-  EXPECT_EQ(cycles_of(job), 8U + (5 + 2 + 8) + (5 + 2) + (5 + 2 + 4 + 4 + 2 + 10 + 1 + 1));
+  EXPECT_EQ(cycles_of(job), 8U + (5 + 2 + 8) + (5 + 2) + (5 + 2 + 4 + 4 + 2 + 8 + 1 + 1));
   // a second run of it: where its outputs are is written, 4, that of the input stands, and behind
   // the weight, 2, descriptors stand, 4
   job.outputs = 4;
   job.runs = {{}, {{1, 1}, {3, 1}}};
-  EXPECT_EQ(cycles_of(job), 8U + (5 + 2 + 8) + (5 + 2) + (5 + 2 + 4 + 4 + 2 + 10 + 1 + 1) +
+  EXPECT_EQ(cycles_of(job), 8U + (5 + 2 + 8) + (5 + 2) + (5 + 2 + 4 + 4 + 2 + 8 + 1 + 1) +
                                 (5 + 2 + 4 + 2 + 4 + 1 + 1));
   // of inputs that are listed whole the first is not there; where their loop is entered is looked
   // up, 2 + 6, and none has an edge. The second has both outputs, a descriptor that moves on for
@@ -241,7 +241,7 @@ TEST(SparseTile, PaysForEachRunOfOutputs) {
   job.outputs = 2;
   job.whole = true;
   job.runs = {{}, {{0, 2}}};
-  EXPECT_EQ(cycles_of(job), 8U + 8 + 2 + (4 + 4 + 2 + 10 + 1 + 1) + (2 + 4 + 1 + 1));
+  EXPECT_EQ(cycles_of(job), 8U + 8 + 2 + (4 + 4 + 2 + 8 + 1 + 1) + (2 + 4 + 1 + 1));
   // a zero that is tested, 2 + 2 and the branch, 6: the next weights lie behind its own, a load
   job.tests = true;
   job.zeros = {0, 1};
