@@ -28,7 +28,8 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("sim/machines", 11_800, "the run classes of streams and gradients, and the spaces of layouts that a climb replaces"),
+    ("mapping/wse", 1_200, "what rows plan apart from models: rotations, gelu and tanh; bounds of layouts beside the rule that estimates them"),
+    ("sim/machines", 14_100, "the run classes of streams and gradients, and the spaces of layouts that a climb replaces"),
     ("sim/driver", 18_200, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 5_000, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),
     ("models/wse", 4_000, "the engines that one core replaces"),

@@ -147,7 +147,7 @@ class WhyRuns {
   }
 
   static LayoutRequest short_search() {
-    LayoutRequest request = layout_request("best:2", true);
+    LayoutRequest request = layout_request("best:16", true);
     request.effort_of_rows.budget = 2;
     return request;
   }

@@ -79,7 +79,7 @@ TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
       "--window",  "--kept",       "--experts",   "--seed",         "--no-cache",    "--requests",
       "--pattern", "--density",    "--block",     "--energy-table", "--out",         "--layout",
       "--view",    "--view-steps", "--view-path", "--view-cores",   "--kv-in",       "--kv-out",
-      "--streams"};
+      "--streams", "--why",        "--sqlite"};
   std::set<std::string> there;
   for (const auto& [name, value] : options_of_run()) there.insert(name);
   for (const std::string& name : known) EXPECT_EQ(there.count(name), 1U) << name;
@@ -103,7 +103,7 @@ TEST(ModelRun, ASystemRefusesEveryOptionThatItDoesNotKnow) {
   const std::set<std::string> known = {"--machine",  "--set",  "--system-config", "--trace",
                                        "--engine",   "--seed", "--out",           "--energy-table",
                                        "--timeline", "--json", "--wide",          "--quiet",
-                                       "--no-cache"};
+                                       "--no-cache", "--why"};
   for (const auto& [name, value] : options_of_run()) {
     if (known.count(name) != 0) continue;
     const Ran ran =

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,6 +105,15 @@ std::string screen_of(const ModelReport& report) {
   return quantity_screen(screen);
 }
 
+/// What is true of the first screen's numbers, a note a line; --wide has it below its title.
+void say_remark(const ModelReport& report, const Options& options, std::ostream& err) {
+  if (options.quiet) return;
+  std::istringstream lines(report.remark);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) err << "lacuna: note: " << line << '\n';
+  }
+}
+
 /// What is asked why: a token or a prompt, on one machine.
 void check_why(const Options& options) {
   if (!options.why) return;
@@ -153,6 +163,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
   if (options.json) {
     streams.out << (compares ? models_json(reports) : model_json(reports[0])) << '\n';
   } else {
+    if (!compares && !options.wide) say_remark(reports[0], options, streams.err);
     streams.out << (compares       ? model_comparison(reports)
                     : options.wide ? model_text(reports[0])
                                    : screen_of(reports[0]));
