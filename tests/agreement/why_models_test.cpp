@@ -63,7 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         "--machine pod4 --model qwen3-0.6b --decode --weights all=block16:0.25",
         "--machine pod4 --system-config bert_base_sparse",
-        "--machine wse3 --model qwen3-0.6b --decode --layers 1 --weights all=unstructured:0.5"));
+        "--machine wse3 --model qwen3-0.6b --decode --layers 1 --blocks 1x1 --block-cores 64x64 "
+        "--weights down=unstructured:0.5"));
 
 }  // namespace
 }  // namespace lacuna::test
