@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <numeric>
 #include <regex>
 #include <string>
@@ -75,11 +74,9 @@ TEST(SystemDecoders, TheAdviceOfARefusalRunsAndOneMoreDoesNot) {
 }
 
 // By default fewer weights never give fewer tokens a second, of the mean of five seeds: zeros that
-// a row keeps as numbers are a layout of it. Two in a hundred are what a drawn mask explains. Draw
-// 26 loses 2.2 from 0.5 to 0.25; why is not known, so one draw in fifty may lose up to three.
+// a row keeps as numbers are a layout of it. Two in a hundred are what a drawn mask explains.
 TEST(SystemDecoders, FewerWeightsNeverGiveFewerTokens) {
-  std::uint64_t beyond = 0;
-  for_each_draw([&](Random& random) {
+  for_each_draw([](Random& random) {
     const SmallDecoder decoder(random);
     double before = 0;
     for (const char* const density : {"1", "0.5", "0.25", "0.1", "0.05"}) {
@@ -89,12 +86,10 @@ TEST(SystemDecoders, FewerWeightsNeverGiveFewerTokens) {
         const std::string pattern = dense ? "dense" : std::string("block16:") + density;
         sum += decoder.decode(64, pattern, seed).of("tokens_per_s");
       }
-      EXPECT_GE(sum, 0.97 * before) << density;
-      if (sum < 0.98 * before) ++beyond;
+      EXPECT_GE(sum, 0.98 * before) << density;
       before = sum;
     }
   });
-  EXPECT_LE(50 * beyond, std::max<std::uint64_t>(50, draws()));
 }
 
 }  // namespace

@@ -453,6 +453,7 @@ PodPass PodModel::pass(const PassRequest& request) {
     positions = std::max(positions, positions_that_fit(tried.cut, tried.parts, request));
     time(tried);
     if (is_dealt()) deal_by_time(tried);
+    keep_zeros(tried, request);
     if (!best || tried.seconds < best->seconds) best = std::move(tried);
   }
   if (best) {

@@ -179,7 +179,6 @@ ModelReport PodModel::decode_report(std::uint32_t context, std::uint32_t batch) 
   request.weights = setup_.weights;
   request.inputs = setup_.inputs;
   PodPass made = pass(request);
-  keep_zeros(made, request);
   ModelReport all = report(made, request);
   if (pages_ != nullptr) add_pages(made, request);
   all.what = "decode";
