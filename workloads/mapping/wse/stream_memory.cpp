@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "sim/base/error.hpp"
@@ -28,6 +29,29 @@ void set_types(const StreamingJob& job, const StreamingSetup& setup, StreamingKe
   kernel.ring_elements = kernel.ring_fp32 ? 1 : 2;
   kernel.lookahead = setup.ws.lookahead;
   kernel.instances = job.batch;
+}
+
+void set_beats(const StreamingSetup& setup, std::uint64_t elements, bool scattered,
+               StreamingKernel& kernel) {
+  const std::uint64_t element = 8 * element_bytes(kernel);
+  const std::uint64_t output = 8 * output_bytes(kernel);
+  kernel.psum_cached =
+      setup.core.psum_cache && elements * sum_bytes(kernel) <= setup.core.cache_bytes;
+  const std::uint64_t in_sram = kernel.psum_cached ? 0 : 8 * sum_bytes(kernel);
+  const MemoryPorts ports = setup.mem.ports();
+  const bool conflict =
+      setup.mem.model == MemoryModel::rule && in_sram != 0 && setup.map.align == Alignment::bad;
+  const std::uint64_t simd = kernel.simd;
+  const std::uint64_t e = std::uint64_t{kernel.ring_elements} * setup.core.fabric_words_per_issue;
+  kernel.first_cycles = ports.cycles(simd * element, simd * in_sram);
+  kernel.beat_cycles =
+      std::max(ports.cycles(simd * (element + in_sram), simd * in_sram), conflict ? 2U : 1U);
+  kernel.reduce_cycles = ports.cycles(e * in_sram, e * output);
+  kernel.gather_cycles = ports.cycles(e * in_sram, e * in_sram);
+  kernel.exchange.send_cycles = ports.cycles(e * output, 0);
+  kernel.exchange.take_cycles = ports.cycles(0, e * output);
+  if (scattered) kernel.beat_cycles = setup.resident.nonzero_cycles;
+  if (kernel.beat_cycles != 1) kernel.stalls = 0;  // see residual_place()
 }
 
 std::uint64_t StreamMemory::held_bytes(std::uint64_t held, std::uint32_t inputs) const {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <tuple>
 
+#include "models/wse/pe/datapath.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/feature_shares.hpp"
 #include "workloads/mapping/wse/rule_grid.hpp"
@@ -92,7 +93,9 @@ struct Product::Shape {
   double features = 1;  // of a column
   double used = 1;      // columns with features
   double elements = 1;  // of a core
-  double beats = 1;     // that an element streamed takes of the datapath
+  double first = 1;     // cycles of the datapath for the first element of a row that is streamed,
+  double next = 1;      // for each that follows, which reads sums too,
+  double reduce = 1;    // and for a word of sums
   double sums = 1;      // words of the sums of a core
   double steps = 1;
   double groups = 1;
@@ -114,7 +117,13 @@ Product::Shape Product::shape(const StreamLayout& at) const {
   const std::uint32_t routers = shares ? 1 : 0;  // rows that copy streams to the groups
   const double cores = (at.rows - routers) * (shares ? s.groups : 1.0);
   s.elements = std::ceil(elements() / cores);
-  s.beats = std::ceil(s.elements / kernel_.simd);
+  StreamingKernel kernel = kernel_;
+  const auto elements = static_cast<std::uint32_t>(s.elements);
+  set_beats(setup_, elements, false, kernel);
+  const double beats = std::ceil(s.elements / kernel.simd);
+  s.first = beats * kernel.first_cycles;
+  s.next = beats * kernel.beat_cycles + residual_stalls(elements, kernel.stalls);
+  s.reduce = 1.0 * kernel.reduce_cycles / setup_.core.fabric_words_per_issue;
   s.sums = sum_words(s.elements);
   s.steps = (shares ? rows() : std::ceil(rows() / s.groups)) * job_.batch;
   return s;
@@ -175,20 +184,22 @@ double Product::row_cycles(const Shape& s, const StreamLayout& at) const {
   const double command = setup_.core.cmd_cycles;
   const double pace = in_packs() ? dispatch / packed() : dispatch;  // of an element
   const double most = spread(s);
-  double issue = most * s.beats;
-  double main = most * std::max(s.beats, pace);
+  const double later = std::max(0.0, most - 1);
+  double issue = (most - later) * s.first + later * s.next;
+  double main = (most - later) * std::max(s.first, pace) + later * std::max(s.next, pace);
   if (holds_sparse_) {
     const double kept = s.features * s.elements * counts_.density;
     issue = setup_.resident.nonzero_cycles *
             (kept + fullest(s.used * at.rows) * std::sqrt(kept * (1 - counts_.density)));
     main = issue + dispatch * s.features * std::exp(-s.elements * counts_.density);
   }
+  const double sums = s.sums * s.reduce;
   const double core =
-      s.beats >= pace ? issue + std::max(command, s.sums) : norm<5>(main + command, issue + s.sums);
+      s.next >= pace ? issue + std::max(command, sums) : norm<5>(main + command, issue + sums);
   const double row = norm<8>(core, link_cycles(s));
   // a keeper of many rows in turn takes in what both sides and the other groups send it
   const double others = s.exchanges ? std::min(2.0, s.groups - 1) + s.groups - 1 : 0;
-  const double keeper = issue + (2 + others) * s.sums - row;
+  const double keeper = issue + (2 + others) * sums - row;
   const double turn = rows() / (s.width * s.groups * at.lookahead) - kKeeperFree;
   return row + std::max(0.0, keeper) * std::clamp(turn, 0.0, 1.0);
 }

@@ -46,7 +46,7 @@ class StreamingPlanner {
     check_filter();
     set_formats();
     share_elements();
-    set_beats();
+    set_beats(setup_, tokens(), scattered(), kernel());
     share_features();
     hold();
     find_fullest();
@@ -124,7 +124,7 @@ class StreamingPlanner {
     check_filter();
     set_formats();
     share_elements();
-    set_beats();
+    set_beats(setup_, tokens(), scattered(), kernel());
     check_size();
     share_features();
     hold();
@@ -214,31 +214,6 @@ class StreamingPlanner {
         words[c][i] = words[c][i - inputs_[c]];
     }
     return words;
-  }
-
-  /// What a beat moves through the memory's ports decides how many cycles it takes; two reads of
-  /// one cycle that meet in a bank cost one more.
-  void set_beats() {
-    StreamingKernel& k = kernel();
-    const std::uint32_t psum = k.psum_fp32 ? 32 : 16;
-    const std::uint64_t element = 8 * memory().element_bytes();
-    const std::uint64_t output = 8 * memory().output_bytes();
-    k.psum_cached =
-        setup_.core.psum_cache && tokens() * memory().sum_bytes() <= setup_.core.cache_bytes;
-    const std::uint64_t in_sram = k.psum_cached ? 0 : psum;
-    const MemoryPorts ports = setup_.mem.ports();
-    const bool conflict =
-        setup_.mem.model == MemoryModel::rule && in_sram != 0 && setup_.map.align == Alignment::bad;
-    const std::uint32_t e = k.ring_elements * setup_.core.fabric_words_per_issue;
-    k.first_cycles = ports.cycles(k.simd * element, k.simd * in_sram);
-    k.beat_cycles =
-        std::max(ports.cycles(k.simd * (element + in_sram), k.simd * in_sram), conflict ? 2U : 1U);
-    k.reduce_cycles = ports.cycles(e * in_sram, e * output);
-    k.gather_cycles = ports.cycles(e * in_sram, e * in_sram);
-    k.exchange.send_cycles = ports.cycles(e * output, 0);
-    k.exchange.take_cycles = ports.cycles(0, e * output);
-    if (scattered()) k.beat_cycles = setup_.resident.nonzero_cycles;
-    if (k.beat_cycles != 1) k.stalls = 0;  // see residual_place()
   }
 
   /// The rows next to the injectors take one more if they do not divide. Groups that share the
