@@ -101,10 +101,10 @@ TEST(DefaultLayout, BetterHardwareIsNeverSlower) {
   });
 }
 
-/// A beat of 16 INT8 weights reads 16 B of features and 64 B of INT32 sums and writes 64 B, of which
-/// two thirds wait for a read: (16 + 64 + 43) / 16 = 8 cycles. 256 x 256 x 512 products on 128 x 64
-/// cores take at least 256 * 256 * 512 / 16 * 8 / (128 * 64) = 2,048. A rule that takes a beat for a
-/// cycle gives few cores long rows, 6.5 times as long, and keeps zeros.
+/// A beat of 16 INT8 weights reads 16 B of features and 64 B of INT32 sums and writes 64 B, of
+/// which two thirds wait for a read: (16 + 64 + 43) / 16 = 8 cycles. 256 x 256 x 512 products on
+/// 128 x 64 cores take at least 256 * 256 * 512 / 16 * 8 / (128 * 64) = 2,048. A rule that takes a
+/// beat for a cycle gives few cores long rows, 6.5 times as long, and keeps zeros.
 TEST(DefaultLayout, BeatsTakeWhatThePortsOfTheMemorySay) {
   const auto cycles_at = [](const std::string& pattern) {
     const auto rows = numbers_of({"run", "--machine", "wse3", "--set", "wafer.columns=128", "--set",
