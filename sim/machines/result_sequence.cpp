@@ -84,12 +84,14 @@ void add_counts(OpResult& other, OpResult& result) {
   result.fabric_bytes += other.fabric_bytes;
   result.io_bytes += other.io_bytes;
   for (StatEntry& entry : other.statistics) merge(result.statistics, std::move(entry));
-  for (const StackPart& part : other.stack) {
-    result.stack[place_of(part, result.stack)].cycles += part.cycles;
-  }
+  for (const StackPart& part : other.stack) merge(result.stack, part);
 }
 
 }  // namespace
+
+void merge(std::vector<StackPart>& stack, const StackPart& part) {
+  stack[place_of(part, stack)].cycles += part.cycles;
+}
 
 void put_after(OpResult after, OpResult& result) {
   for (Event& event : after.events) event.cycle += result.cycles;

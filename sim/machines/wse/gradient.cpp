@@ -6,29 +6,24 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/common/fp16.hpp"
-#include "models/sparsity/mask.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
-#include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
-#include "sim/machines/measure.hpp"
 #include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
-#include "sim/machines/wse/gradient_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
-#include "sim/machines/wse/result.hpp"
+#include "sim/machines/wse/residency.hpp"
+#include "sim/machines/wse/stream_run.hpp"
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/view/core_series.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
-#include "workloads/mapping/wse/gradient.hpp"
 
 namespace lacuna {
 namespace {
@@ -39,9 +34,8 @@ using wse::WaferOutcome;
 
 /// Compares what left each column with the same sums in the machine's arithmetic. The largest error
 /// is that of an element, for which groups that share tokens send a part each: these are added.
-ValueCheck check_values(const GradientJob& job, const GradientPlan& plan,
-                        const WaferOutcome& outcome) {
-  ValueCheck check;
+void check_values(const GradientJob& job, const GradientPlan& plan, const WaferOutcome& outcome,
+                  ValueCheck& check) {
   const auto expected = wse::gradient_reference(plan.program);
   const auto exact = wse::exact_gradient(job, plan);
   const wse::StreamingKernel& kernel = plan.program.kernel;
@@ -54,143 +48,72 @@ ValueCheck check_values(const GradientJob& job, const GradientPlan& plan,
     if (!there || y != expected[c][i]) ++check.wrong;
     return static_cast<double>(y);
   };
+  const std::uint32_t shares = plan.element_shares;
   for (std::uint32_t c = 0; c < expected.size(); ++c) {
-    if (plan.shares != 1 && kernel.groups.group_of(c) != 0) continue;
+    if (shares != 1 && kernel.groups.group_of(c) != 0) continue;
     for (std::size_t i = 0; i < expected[c].size(); ++i) {
       double sum = 0;
-      for (std::uint32_t share = 0; share < plan.shares; ++share) {
+      for (std::uint32_t share = 0; share < shares; ++share) {
         const std::uint32_t place = kernel.groups.place_of(c);
-        sum += value(plan.shares == 1 ? c : kernel.groups.column_of(share, place), i);
+        sum += value(shares == 1 ? c : kernel.groups.column_of(share, place), i);
       }
       check.largest_error =
           std::max(check.largest_error, std::abs(sum - static_cast<double>(exact[c][i])));
     }
   }
-  return check;
 }
 
 /// What the groups of a gradient share.
-std::string groups_text(const GradientPlan& plan) {
-  const wse::StreamingKernel& kernel = plan.program.kernel;
-  const wse::ColumnGroups& groups = kernel.groups;
-  const std::string what = fmt::format("{} of {} columns{}, ", groups.count, groups.width,
-                                       groups.interleaved ? ", interleaved" : "");
-  if (plan.shares == 1) return fmt::format("{}{} rows of the gradient each", what, kernel.steps);
+std::string shared_text(const GradientPlan& plan) {
+  if (plan.element_shares == 1) {
+    return fmt::format("{} rows of the gradient each", plan.program.kernel.steps);
+  }
   return fmt::format(
-      "{}tokens of each row of cores each; {}; each sends its own sums of every element out, which "
+      "tokens of each row of cores each; {}; each sends its own sums of every element out, which "
       "are added outside{}",
-      what,
       plan.program.source.empty() ? "idealised: indices enter in every group and are paid for once"
                                   : "indices enter once, a row of routers copies them",
       plan.padding == 0 ? "" : fmt::format("; {} tokens of padding", plan.padding));
 }
 
-void fill_peaks(const WseParams& params, const GradientPlan& plan, OpResult& result) {
-  const wse::Rate& rate = plan.program.rate;
-  result.peaks = core_peaks(params, plan.program.kernel.simd, result.units);
-  result.peaks.io_bytes_per_cycle = (plan.program.full_duplex ? 8.0 : 4.0) *
-                                    static_cast<double>(rate.words) / static_cast<double>(rate.per);
-}
-
-/// Runs the parts once more, now that their cycles are known, and looks at their cores at the ends
-/// of steps.
-class GradientUnits {
+/// Runs the parts of a weight gradient one after the other.
+class GradientRun : StreamRun {
  public:
-  GradientUnits(const wse::HardwareParams& hardware, wse::RunOptions options, Cycle cycles,
-                const Execution& execution)
-      : hardware_(hardware),
-        options_(std::move(options)),
-        cycles_(cycles),
-        length_(step_length(cycles, execution.view)),
-        window_(execution.path) {
-    options_.event_log = false;
+  explicit GradientRun(const WaferRequest& request)
+      : StreamRun(request), job_(gradient_job(op_, request.mask)) {
+    job_.values = execution_.values;
+    job_.seed = request.seed;
   }
 
-  void add(const wse::Program& program) {
-    if (run_.cores.empty()) {
-      program_ = program;
-      run_.cores.resize(std::size_t{program.columns} * program.rows);
-      run_.routers.resize(run_.cores.size());
+  OpResult run() {
+    into_.products(std::uint64_t{op_.m} * op_.k * op_.n, 0);
+    if (execution_.values) result_.values.emplace();
+    for_each_part([&](const GradientPlan& plan) { add(plan); });
+    into_.counted(std::move(counts_), result_.sram_read_bytes, result_.sram_write_bytes);
+    result_.statistics.insert(result_.statistics.end(), limits_.begin(), limits_.end());
+    if (parts_ > 1) {
+      into_.note("parts",
+                 fmt::format("{}, one after the other: as many rows at a time as leave room for "
+                             "their dot products",
+                             parts_));
     }
-    wse::RunOptions options = options_;
-    options.first_look = length_ - before_ % length_;
-    options.look = [&](Cycle at, wse::CountedWafer& wafer) {
-      wse::require_marks((marks_.size() + 1) * run_.cores.size());
-      GradientMark mark{before_ + at, run_.cores};
-      add_to(mark.cores, wafer.counts_so_far(program, at).cores);
-      if (mark.at < cycles_) marks_.push_back(std::move(mark));
-      return at + length_;
-    };
-    const WaferOutcome part = wse::simulate(hardware_, program, options);
-    if (window_) add_records(program, part.cycles);
-    add_to(run_.cores, part.cores);
-    for (std::size_t i = 0; i < part.routers.size(); ++i) run_.routers[i].add(part.routers[i], 1);
-    before_ += part.cycles;
-  }
-
-  UnitSeries take() {
-    run_.cycles = before_;
-    UnitSeries series = gradient_series(marks_, run_, program_, hardware_);
-    if (!window_) return series;
-    std::stable_sort(records_.begin(), records_.end(),
-                     [](const Event& a, const Event& b) { return a.cycle < b.cycle; });
-    const wse::QueueShapes shapes(hardware_.router);
-    const PathWindow window = fitted(*window_, program_.columns, program_.rows, before_);
-    series.path =
-        critical_path(window, {std::move(records_), program_.columns, program_.rows,
-                               shapes.link().latency, shapes.ramp_up().latency, program_.entry});
-    return series;
+    into_.one_phase("stream");
+    if (execution_.view != 0) add_units();
+    OpResult taken = into_.take();
+    if (taken.units_in_time != nullptr) check_units(*taken.units_in_time, taken);
+    return taken;
   }
 
  private:
-  static void add_to(std::vector<wse::CoreCounters>& sums,
-                     const std::vector<wse::CoreCounters>& part) {
-    for (std::size_t i = 0; i < part.size(); ++i) sums[i].add(part[i], 1);
+  template <class Visit>
+  void for_each_part(const Visit& visit) const {
+    wse::plan_gradient_parts(job_, streaming_setup(params_), visit);
   }
 
-  /// The records of a part that the window meets.
-  void add_records(const wse::Program& program, Cycle cycles) {
-    if (window_->to <= before_ || window_->from >= before_ + cycles) return;
-    PathWindow window = fitted(*window_, program.columns, program.rows, cycles_);
-    window.from -= std::min(window.from, before_);
-    window.to -= before_;
-    const WaferOutcome run = wse::simulate(
-        hardware_, program, with_records(options_, window, program.columns, program.rows));
-    require_records(run.events_left_out);
-    for (Event event : run.events) {
-      event.cycle += before_;
-      records_.push_back(event);
-    }
-  }
-
-  const wse::HardwareParams& hardware_;
-  wse::RunOptions options_;
-  Cycle cycles_;
-  Cycle length_;
-  std::optional<PathWindow> window_;
-  wse::Program program_;
-  Cycle before_ = 0;
-  WaferOutcome run_;
-  std::vector<GradientMark> marks_;
-  std::vector<Event> records_;
-};
-
-/// Runs the parts of a weight gradient one after the other.
-class GradientRun {
- public:
-  GradientRun(const WseParams& params, const LayerOp& op, const Execution& execution)
-      : params_(params),
-        op_(op),
-        execution_(execution),
-        hardware_(params.hardware()),
-        into_(params, execution, params.cores()) {
-    result_.mac_algorithmic = std::uint64_t{op.m} * op.k * op.n;
-  }
-
-  void add(const GradientJob& job, const GradientPlan& plan) {
+  void add(const GradientPlan& plan) {
     const WaferOutcome outcome = simulate(plan);
     if (parts_++ == 0) {
-      fill_peaks(params_, plan, result_);
+      fill_peaks(plan);
       fill_notes(plan);
       if (execution_.explain) result_.explanation = explain_gradient(plan.program, outcome);
       if (execution_.event_log) {
@@ -208,51 +131,25 @@ class GradientRun {
     counts_ = with(std::move(counts_), stats);
     stats.limits.add_to(limits_);
     into_.events(outcome.events, result_.cycles);
-    if (execution_.values) add_values(job, plan, outcome);
+    if (execution_.values) check_values(job_, plan, outcome, *result_.values);
     result_.cycles += outcome.cycles;
   }
 
-  /// Of all parts, which have been added: what their cores did over time. `visit(part)` calls
-  /// `part` with the plan of each.
-  template <class Visit>
-  void add_units(const Visit& visit) {
-    GradientUnits units(hardware_, run_options(params_, execution_), result_.cycles, execution_);
-    visit([&](const GradientPlan& plan) { units.add(plan.program); });
-    result_.units_in_time = std::make_shared<UnitSeries>(units.take());
-  }
-
-  OpResult result() {
-    into_.counted(std::move(counts_), result_.sram_read_bytes, result_.sram_write_bytes);
-    result_.statistics.insert(result_.statistics.end(), limits_.begin(), limits_.end());
-    if (parts_ > 1) {
-      into_.note("parts",
-                 fmt::format("{}, one after the other: as many rows at a time as leave room for "
-                             "their dot products",
-                             parts_));
-    }
-    into_.one_phase("stream");
-    return into_.take();
-  }
-
- private:
   /// `counts` of parts that are over, and those of a further one.
   static CountsSoFar with(CountsSoFar counts, const wse::WaferStats& stats) {
-    for (const StatGroup* const group :
-         {static_cast<const StatGroup*>(&stats.core), static_cast<const StatGroup*>(&stats.router),
-          static_cast<const StatGroup*>(&stats.edge)}) {
-      group->add_to(counts.statistics);
-      group->add_to(counts.stack);
-    }
-    counts.sram_bytes += stats.sram_read_bytes + stats.sram_write_bytes;
-    counts.fabric_bytes += stats.router.hops.value() * 4;
-    counts.io_bytes += stats.edge.bits.value() / 8;
+    const CountsSoFar more = wafer_counts(stats);
+    for (const StatEntry& entry : more.statistics) merge(counts.statistics, entry);
+    for (const StackPart& part : more.stack) merge(counts.stack, part);
+    counts.sram_bytes += more.sram_bytes;
+    counts.fabric_bytes += more.fabric_bytes;
+    counts.io_bytes += more.io_bytes;
     return counts;
   }
 
   /// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
   /// which the borders but the last are noted, need the units.
   WaferOutcome simulate(const GradientPlan& plan) {
-    wse::RunOptions options = run_options(params_, execution_);
+    wse::RunOptions options = this->options();
     if (execution_.interval != 0) {
       const Cycle before = result_.cycles;
       options.first_look = execution_.interval - before % execution_.interval;
@@ -285,39 +182,88 @@ class GradientRun {
   }
 
   void fill_notes(const GradientPlan& plan) {
-    const auto& tokens = plan.program.kernel.tokens;
-    const std::uint32_t most = tokens[plan.program.entry];
-    into_.rectangle();
-    into_.note("tokens per core", most == tokens.back()
-                                      ? fmt::format("{}", most)
-                                      : fmt::format("{} to {}", tokens.back(), most));
+    note_elements(plan, "tokens");
     into_.memory(plan.bytes, plan.limit);
-    into_.note("io share",
-               fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
-                           plan.program.rate.words, plan.program.rate.per));
-    if (plan.program.kernel.groups.count != 1) into_.note("groups", groups_text(plan));
-    if (plan.shares != 1 && plan.program.source.empty()) {
-      into_.result.remarks.emplace_back(
+    note_io(plan);
+    note_groups(plan, shared_text(plan));
+    if (plan.element_shares != 1 && plan.program.source.empty()) {
+      result_.remarks.emplace_back(
           "idealised (ws.copies): indices enter in every group and are paid for once, which no "
           "hardware does");
     }
     into_.note("fold", fold_.empty() ? "every row is simulated: " + not_folded_ : fold_);
   }
 
-  void add_values(const GradientJob& job, const GradientPlan& plan, const WaferOutcome& outcome) {
-    const ValueCheck check = check_values(job, plan, outcome);
-    if (!result_.values) result_.values = ValueCheck{};
-    result_.values->compared += check.compared;
-    result_.values->wrong += check.wrong;
-    result_.values->largest_error = std::max(result_.values->largest_error, check.largest_error);
+  /// What the parts did over time: they are run once more, now that all cycles are known.
+  struct Shown {
+    wse::Program program;
+    Cycle before = 0;  // of the parts that were shown
+    WaferOutcome run;
+    std::vector<GradientMark> marks;
+    std::vector<Event> records;
+  };
+
+  void add_units() {
+    Shown shown;
+    for_each_part([&](const GradientPlan& plan) { show(plan.program, shown); });
+    shown.run.cycles = shown.before;
+    auto series = std::make_shared<UnitSeries>(
+        gradient_series(shown.marks, shown.run, shown.program, hardware_));
+    if (execution_.path) {
+      std::stable_sort(shown.records.begin(), shown.records.end(),
+                       [](const Event& a, const Event& b) { return a.cycle < b.cycle; });
+      series->path = path_of(std::move(shown.records), shown.program, window_in(shown.program));
+    }
+    result_.units_in_time = std::move(series);
   }
 
-  const WseParams& params_;
-  const LayerOp& op_;
-  const Execution& execution_;
-  const wse::HardwareParams hardware_;
-  WaferResult into_;
-  OpResult& result_ = into_.result;
+  PathWindow window_in(const wse::Program& program) const {
+    return fitted(*execution_.path, program.columns, program.rows, result_.cycles);
+  }
+
+  /// A part, whose cores are looked at where steps end.
+  void show(const wse::Program& program, Shown& shown) const {
+    WaferOutcome& run = shown.run;
+    if (run.cores.empty()) {
+      shown.program = program;
+      run.cores.resize(std::size_t{program.columns} * program.rows);
+      run.routers.resize(run.cores.size());
+    }
+    const auto add_to = [](std::vector<wse::CoreCounters>& sums,
+                           const std::vector<wse::CoreCounters>& part) {
+      for (std::size_t i = 0; i < part.size(); ++i) sums[i].add(part[i], 1);
+    };
+    const Cycle length = step_length(result_.cycles, execution_.view);
+    wse::RunOptions options = this->options();
+    options.event_log = false;
+    options.first_look = length - shown.before % length;
+    options.look = [&](Cycle at, wse::CountedWafer& wafer) {
+      wse::require_marks((shown.marks.size() + 1) * run.cores.size());
+      GradientMark mark{shown.before + at, run.cores};
+      add_to(mark.cores, wafer.counts_so_far(program, at).cores);
+      if (mark.at < result_.cycles) shown.marks.push_back(std::move(mark));
+      return at + length;
+    };
+    const WaferOutcome part = wse::simulate(hardware_, program, options);
+    if (execution_.path) record(program, part.cycles, shown);
+    add_to(run.cores, part.cores);
+    for (std::size_t i = 0; i < part.routers.size(); ++i) run.routers[i].add(part.routers[i], 1);
+    shown.before += part.cycles;
+  }
+
+  /// The records of a part that the window meets.
+  void record(const wse::Program& program, Cycle cycles, Shown& shown) const {
+    PathWindow window = window_in(program);
+    if (window.to <= shown.before || window.from >= shown.before + cycles) return;
+    window.from -= std::min(window.from, shown.before);
+    window.to -= shown.before;
+    for (Event event : records_of(program, wse::no_fold(program, ""), window)) {
+      event.cycle += shown.before;
+      shown.records.push_back(event);
+    }
+  }
+
+  GradientJob job_;
   CountsSoFar counts_;
   std::vector<StatEntry> limits_;
   std::string fold_;
@@ -327,27 +273,48 @@ class GradientRun {
 
 }  // namespace
 
-OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution) {
-  GradientJob job = gradient_job(op, mask);
-  job.values = execution.values;
-  job.seed = seed;
-  GradientRun run(params, op, execution);
-  const auto each_part = [&](const auto& visit) {
-    wse::plan_gradient_parts(job, streaming_setup(params), visit);
-  };
-  each_part([&](const GradientPlan& plan) { run.add(job, plan); });
-  if (execution.view != 0) run.add_units(each_part);
-  OpResult result = run.result();
-  if (result.units_in_time != nullptr) check_units(*result.units_in_time, result);
-  if (op.batch != 1) return repeated(std::move(result), op.batch);
-  OpResult moved = run_moves(params, op, mask, seed, execution, false);
-  if (moved.cycles != 0) put_before(std::move(moved), result);
+bool is_sampled_gradient(const LayerOp& op) { return op.op == "sddmm" && op.batch == 1; }
+
+bool is_dense_gradient(const LayerOp& op) {
+  return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
+         (op.fn.empty() || op.fn == "dot");
+}
+
+GradientJob gradient_job(const LayerOp& op, const Mask* mask) {
+  GradientJob job;
+  job.m = op.m;
+  job.tokens = op.k;
+  job.n = op.n;
+  job.mask = mask;
+  job.dtype = op.dtype;
+  job.partials = op.partials;
+  return job;
+}
+
+OpResult run_gradient(const WaferRequest& request) {
+  OpResult result = GradientRun(request).run();
+  result.mode = word(request.mask != nullptr ? Mode::streamed : Mode::dense);
+  add_moves(request, false, result);
   return result;
 }
 
-Cycle least_cycles_of_gradient(const WseParams& params, const LayerOp& op, const Mask* mask) {
-  return wse::least_gradient_cycles(gradient_job(op, mask), streaming_setup(params));
+OpResult run_dense_gradient(const WaferRequest& request) {
+  const bool by_x = request.op.x_pattern != "dense";
+  OpResult result = run_kept(request, by_x);
+  result.mode = word(Mode::dense);
+  if (by_x) {
+    LayerOp whole = request.op;
+    whole.x_pattern = "dense";
+    const Execution plain = without_record(request.execution);
+    add_filter_remark(request.params, run_streamed(request.with(whole, plain), true), result);
+  }
+  result.notes.emplace_back(
+      "operands", by_x ? "X, made on the wafer, has left it before and is streamed in; W lies with "
+                         "its k along columns"
+                       : "W, made on the wafer, has left it before and is streamed in as weights "
+                         "are; X lies with its k along columns");
+  add_moves(request, by_x, result);
+  return result;
 }
 
 }  // namespace lacuna

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
-#include "sim/machines/machine.hpp"
-#include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/request.hpp"
+#include "workloads/mapping/wse/gradient.hpp"
 
 namespace lacuna {
 
-/// Runs an `sddmm` on a wafer: the kept elements of a product of activations, such as a weight
-/// gradient, behind the moves of dY and X. Instances of a batch run one after the other.
-OpResult run_gradient(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution);
+/// One sampled product, such as the gradient of a sparse weight: its results leave the wafer. The
+/// products of attention, many at once, stay on it.
+bool is_sampled_gradient(const LayerOp& op);
 
-/// Cycles that no run of it can be below, without moves, from counts alone.
-Cycle least_cycles_of_gradient(const WseParams& params, const LayerOp& op, const Mask* mask);
+/// The gradient of a dense weight, a product of two activations of which one is streamed from
+/// outside as weights are.
+bool is_dense_gradient(const LayerOp& op);
+
+/// What the planner of a sampled one needs to know; without values.
+wse::GradientJob gradient_job(const LayerOp& op, const Mask* mask);
+
+/// Run one behind the moves of its operands. Of the two of a dense one that with zeros is streamed.
+OpResult run_gradient(const WaferRequest& request);
+OpResult run_dense_gradient(const WaferRequest& request);
 
 }  // namespace lacuna

@@ -15,9 +15,10 @@
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
-#include "sim/machines/wse/gradient_rows.hpp"
+#include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/streaming.hpp"
@@ -25,10 +26,8 @@
 #include "sim/machines/wse/view/critical_path.hpp"
 #include "sim/machines/wse/view/layer_path.hpp"
 #include "sim/machines/wse/view/layer_series.hpp"
-#include "workloads/mapping/wse/gradient.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
-#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -50,12 +49,12 @@ std::uint64_t units_of(const WseParams& params, const LayerPlan& plan) {
 /// A row as programs of tasks: simulated, counted, compared and recorded.
 class TaskRun {
  public:
-  TaskRun(const WseParams& params, LayerPlan plan, const Execution& execution)
-      : params_(params),
+  TaskRun(const WaferRequest& request, LayerPlan plan)
+      : params_(request.params),
         plan_(std::move(plan)),
-        execution_(execution),
-        units_(units_of(params, plan_)),
-        into_(params, execution, units_) {}
+        execution_(request.execution),
+        units_(units_of(params_, plan_)),
+        into_(params_, execution_, units_) {}
 
   OpResult run() {
     const bool folds = plan_.kernel || (execution_.fold && !execution_.event_log &&
@@ -372,13 +371,7 @@ wse::StreamSettings stream_settings(const WseParams& params) {
   return stream;
 }
 
-std::optional<Mask> x_mask_of(const LayerOp& op, std::uint64_t seed) {
-  LayerOp seeded = op;
-  seeded.seed = seed;
-  return make_x_mask(seeded, seed);
-}
-
-void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPlan& plan) {
+void plan_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPlan& plan) {
   check_move_bytes(request, moves);
   if (moves.bytes != 0) {
     plan.notes.emplace_back("memory of moves",
@@ -393,12 +386,12 @@ void add_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPla
 
 }  // namespace
 
-OpResult run_task_plan(const WseParams& params, LayerPlan plan, const Execution& execution) {
-  return TaskRun(params, std::move(plan), execution).run();
+OpResult run_task_plan(const WaferRequest& request, LayerPlan plan) {
+  return TaskRun(request, std::move(plan)).run();
 }
 
-OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const Mask* mask,
-                             std::uint64_t seed, const Execution& execution) {
+OpResult run_layer_operation(const WaferRequest& asked) {
+  const auto& [machine, params, op, mask, seed, execution] = asked;
   const wse::LayerSetup setup = layer_setup(params);
   const std::optional<Mask> x_mask = x_mask_of(op, seed);
   const wse::LayerRequest request{
@@ -406,17 +399,17 @@ OpResult run_layer_operation(const WseParams& params, const LayerOp& op, const M
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(request);
   const wse::StreamSettings stream = stream_settings(params);
-  add_moves(request,
-            plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
-                        : wse::function_moves(request, stream),
-            plan);
-  OpResult result = run_task_plan(params, std::move(plan), execution);
+  plan_moves(request,
+             plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
+                         : wse::function_moves(request, stream),
+             plan);
+  OpResult result = run_task_plan(asked, std::move(plan));
   if (x_mask) result.x_density = x_mask->density();
   return result;
 }
 
-OpResult run_moves(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                   const Execution& execution, bool resident, MoveSide side) {
+OpResult run_moves(const WaferRequest& asked, bool resident, MoveSide side) {
+  const auto& [machine, params, op, mask, seed, execution] = asked;
   if (op.sources.empty() && side == MoveSide::before) return {};
   const wse::LayerSetup setup = layer_setup(params);
   const std::optional<Mask> x_mask = x_mask_of(op, seed);
@@ -436,11 +429,18 @@ OpResult run_moves(const WseParams& params, const LayerOp& op, const Mask* mask,
     moves = wse::product_moves(request, stream);
   }
   LayerPlan plan;
-  add_moves(request, std::move(moves), plan);
+  plan_moves(request, std::move(moves), plan);
   Execution without = execution;
   without.values = false;  // they carry no numbers
   without.view = 0;        // what the row itself does is shown
-  return run_task_plan(params, std::move(plan), without);
+  return run_task_plan(asked.with(op, without), std::move(plan));
+}
+
+void add_moves(const WaferRequest& request, bool resident, OpResult& result, MoveSide side) {
+  OpResult moved = run_moves(request, resident, side);
+  if (moved.cycles == 0) return;
+  if (side == MoveSide::before) put_before(std::move(moved), result);
+  if (side == MoveSide::after) put_after(std::move(moved), result);
 }
 
 std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask) {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "sim/machines/wse/gradient_rows.hpp"
+#include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/trace/op_kind.hpp"
 

@@ -18,9 +18,7 @@
 #include "sim/machines/system/takes_streams.hpp"
 #include "sim/machines/takes_long.hpp"
 #include "sim/machines/wse/counts.hpp"
-#include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
-#include "sim/machines/wse/gradient_rows.hpp"
 #include "sim/machines/wse/inference/decoder_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
@@ -29,6 +27,7 @@
 #include "sim/machines/wse/residency.hpp"
 #include "sim/machines/wse/rows.hpp"
 #include "sim/machines/wse/silicon.hpp"
+#include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/target.hpp"
 #include "sim/machines/wse/units.hpp"
 #include "workloads/mapping/wse/residency.hpp"
@@ -148,13 +147,13 @@ class WseMachine final : public Machine,
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     if (!is_streamed(op)) return std::nullopt;
     if (is_sampled_gradient(op)) return least_of_gradient(op, mask);
-    if (is_dense_gradient(op)) return least_cycles_of_dense_gradient(params_, op);
+    if (is_dense_gradient(op)) return wse::least_cycles(streamed(op), streaming_setup(params_));
     return least_of_layouts(op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
     if (!is_streamed(op)) return std::nullopt;
     if (is_sampled_gradient(op)) return least_cycles(op, mask);
-    if (is_dense_gradient(op)) return expected_cycles_of_dense_gradient(params_, op);
+    if (is_dense_gradient(op)) return wse::expected_cycles(streamed(op), streaming_setup(params_));
     const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
     if (!planned.layouts.empty()) return static_cast<Cycle>(planned.layouts[0].cycles);
     return expected_cycles_of_weights(params_, op, mask);
@@ -168,6 +167,7 @@ class WseMachine final : public Machine,
     const std::string kind = wafer_layout_kind(params_, op);
     return !kind.empty() && kind != kOnRectangle;
   }
+  static wse::StreamingJob streamed(const LayerOp& op) { return streaming_job(op, nullptr, false); }
   std::optional<Cycle> least_of_layouts(const LayerOp& op, const Mask* mask) const;
   Cycle least_of_gradient(const LayerOp& op, const Mask* mask) const;
   LayoutRule rule() const { return {params_, setter_}; }
@@ -283,7 +283,8 @@ std::unique_ptr<Machine> WseMachine::taking_from(const std::vector<const Machine
 Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
   if (op.sources.empty()) return 0;
   const bool resident = wse::residency_of(op) == Residency::resident;
-  return run_moves(params_, op, mask, seed, {}, resident).cycles;
+  const Execution plain;
+  return run_moves({name_, params_, op, mask, seed, plain}, resident).cycles;
 }
 
 std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) const {
@@ -335,12 +336,15 @@ std::optional<Cycle> WseMachine::least_of_layouts(const LayerOp& op, const Mask*
 }
 
 Cycle WseMachine::least_of_gradient(const LayerOp& op, const Mask* mask) const {
+  const auto least_on = [&](const WseParams& params) {
+    return wse::least_gradient_cycles(gradient_job(op, mask), streaming_setup(params));
+  };
   Cycle least = kNever;
   const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
   for (const wse::StreamLayout& layout : planned.layouts) {
-    least = std::min(least, least_cycles_of_gradient(rule().laid_out(layout), op, mask));
+    least = std::min(least, least_on(rule().laid_out(layout)));
   }
-  return planned.layouts.empty() ? least_cycles_of_gradient(params_, op, mask) : least;
+  return planned.layouts.empty() ? least_on(params_) : least;
 }
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,

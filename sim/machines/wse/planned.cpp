@@ -16,7 +16,7 @@
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/product_runs.hpp"
-#include "sim/machines/wse/gradient_rows.hpp"
+#include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/residency.hpp"

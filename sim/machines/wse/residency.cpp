@@ -14,13 +14,11 @@
 #include "models/sparsity/mask.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
-#include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/mapping/wse/residency.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -146,9 +144,12 @@ class WaferShare {
 /// A product with its weights in one of the two places.
 class WeightsRun {
  public:
-  WeightsRun(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-             const Execution& execution)
-      : params_(params), op_(op), mask_(mask), seed_(seed), execution_(execution) {}
+  explicit WeightsRun(const WaferRequest& request)
+      : request_(request),
+        params_(request.params),
+        op_(request.op),
+        mask_(request.mask),
+        execution_(request.execution) {}
 
   OpResult in(Residency place) const { return in(place, execution_, nullptr); }
 
@@ -158,15 +159,12 @@ class WeightsRun {
   OpResult in(Residency place, const Execution& execution, RowSample* sample) const {
     const bool resident = place == Residency::resident;
     require_filter(place);
-    OpResult result = run_kept(params_, op_, mask_, seed_, execution, resident, sample);
+    OpResult result = run_kept(request_.with(op_, execution), resident, sample);
     result.residency = word(place);
     result.mode = word(wse::kernel_of(mask_ != nullptr, place));
-    if (resident) {
-      add_moves(result);
-    } else if (!op_.sources.empty()) {
-      OpResult moved = run_moves(params_, op_, mask_, seed_, execution_, false);
-      if (moved.cycles != 0) put_before(std::move(moved), result);
-    }
+    add_moves(request_, resident, result);
+    // its result has to be where streamed weights leave theirs
+    if (resident && op_.share.result_taken) add_moves(request_, true, result, MoveSide::after);
     return result;
   }
 
@@ -179,16 +177,6 @@ class WeightsRun {
         "of a core, whose activations are at rest, so that none of their zeros is left out; with "
         "residency resident activations move, and their zeros never leave the sender{}",
         op_.x_pattern, op_.share.reason.empty() ? "" : " (auto: " + op_.share.reason + ")"));
-  }
-
-  /// Of X to the top of its columns, and of the result to where streamed weights leave it.
-  void add_moves(OpResult& result) const {
-    OpResult taken = run_moves(params_, op_, mask_, seed_, execution_, true);
-    if (taken.cycles != 0) put_before(std::move(taken), result);
-    if (op_.share.result_taken) {
-      OpResult moved = run_moves(params_, op_, mask_, seed_, execution_, true, MoveSide::after);
-      if (moved.cycles != 0) put_after(std::move(moved), result);
-    }
   }
 
   std::string held_text() const;
@@ -224,10 +212,10 @@ class WeightsRun {
   void require_times(Residency place) const;
   std::string comparison(const Place& best, const Place& other) const;
 
+  const WaferRequest& request_;
   const WseParams& params_;
   const LayerOp& op_;
   const Mask* mask_;
-  const std::uint64_t seed_;
   const Execution& execution_;
 };
 
@@ -415,11 +403,10 @@ std::string WeightsRun::held_text() const {
 
 }  // namespace
 
-OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                  const Execution& execution, bool resident, RowSample* sample) {
-  ProductRuns* const runs = params.runs.get();
-  if (runs == nullptr || op.x_pattern != "dense" || !is_kept(execution)) {
-    return run_streamed(params, op, mask, seed, execution, resident, sample);
+OpResult run_kept(const WaferRequest& request, bool resident, RowSample* sample) {
+  ProductRuns* const runs = request.params.runs.get();
+  if (runs == nullptr || request.op.x_pattern != "dense" || !is_kept(request.execution)) {
+    return run_streamed(request, resident, sample);
   }
   const std::pair key(resident, sample == nullptr ? 0U : sample->rows);
   auto known = runs->kept.find(key);
@@ -428,7 +415,7 @@ OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, 
   } else {
     ProductRuns::Kept made;
     runs->in_part = false;
-    made.result = run_streamed(params, op, mask, seed, execution, resident, sample);
+    made.result = run_streamed(request, resident, sample);
     if (runs->in_part) return std::move(made.result);
     if (sample != nullptr) made.sampled = sample->cycles;
     if (sample != nullptr) made.fullest = sample->fullest;
@@ -446,9 +433,9 @@ void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf&
 
 namespace {
 
-OpResult run_placed(const WseParams& params, const LayerOp& op, const Mask* mask,
-                    std::uint64_t seed, const Execution& execution) {
-  const WeightsRun run(params, op, mask, seed, execution);
+OpResult run_placed(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
+  const WeightsRun run(request);
   const Residency asked = wse::residency_of(op);
   if (asked == Residency::automatic && op.share.may_stay) return run.faster();
   OpResult result = run.in(asked == Residency::resident ? asked : Residency::streamed);
@@ -472,24 +459,16 @@ OpResult run_placed(const WseParams& params, const LayerOp& op, const Mask* mask
 
 }  // namespace
 
-OpResult run_weights(const WseParams& params, const LayerOp& op, const Mask* mask,
-                     std::uint64_t seed, const Execution& execution) {
-  OpResult result = run_placed(params, op, mask, seed, execution);
-  if (op.x_pattern != "dense") {
-    LayerOp whole = op;
+OpResult run_weights(const WaferRequest& request) {
+  OpResult result = run_placed(request);
+  if (request.op.x_pattern != "dense") {
+    LayerOp whole = request.op;
     whole.x_pattern = "dense";
     whole.residency = Residency::resident;
-    add_filter_remark(params, run_placed(params, whole, mask, seed, without_record(execution)),
-                      result);
+    const Execution plain = without_record(request.execution);
+    add_filter_remark(request.params, run_placed(request.with(whole, plain)), result);
   }
   return result;
-}
-
-Execution without_record(const Execution& execution) {
-  Execution plain;
-  plain.engine = execution.engine;
-  plain.fold = execution.fold;
-  return plain;
 }
 
 void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult& result) {

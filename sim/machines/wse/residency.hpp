@@ -5,8 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "sim/machines/machine.hpp"
-#include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/request.hpp"
 
 namespace lacuna {
 
@@ -25,14 +24,12 @@ void share_wafer(const WseParams& params, WorkloadTrace& workload, const MaskOf&
                  const ResidentOn& resident_on);
 
 /// run_streamed(), but for what is known of it from before (ProductRuns).
-OpResult run_kept(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                  const Execution& execution, bool resident, RowSample* sample = nullptr);
+OpResult run_kept(const WaferRequest& request, bool resident, RowSample* sample = nullptr);
 
 /// Runs a product with weights where its row asks for them, or, if that is left open and they may
 /// stay, where it is faster; the way of its operands to and from there included, as far as it is
 /// known. Says which in a remark.
-OpResult run_weights(const WseParams& params, const LayerOp& op, const Mask* mask,
-                     std::uint64_t seed, const Execution& execution);
+OpResult run_weights(const WaferRequest& request);
 
 /// About how long a product takes whose scattered weights are asked to stay, of which all rows of
 /// cores are then simulated, and what is sooner done; empty if that is soon done.
@@ -46,9 +43,6 @@ std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const Laye
 /// What it is expected to take: that bound, as far as there are colors and queues for it.
 /// SimulationError if it is refused wherever they may live.
 Cycle expected_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask);
-
-/// The same simulation without numbers, events and explanation: for a time to compare with.
-Execution without_record(const Execution& execution);
 
 /// Says what the zeros of X that were left out have bought, beside a run with all of X.
 void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult& result);

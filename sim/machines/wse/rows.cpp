@@ -4,13 +4,10 @@
 #include <fmt/format.h>
 
 #include "sim/base/error.hpp"
-#include "sim/machines/wse/dense_gradient.hpp"
 #include "sim/machines/wse/gradient.hpp"
-#include "sim/machines/wse/gradient_rows.hpp"
 #include "sim/machines/wse/inference/decoder_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/residency.hpp"
-#include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/residency.hpp"
@@ -93,15 +90,6 @@ void require_tasks(const WaferRequest& request) {
   }
 }
 
-OpResult run_task_row(const WaferRequest& request) {
-  const auto& [machine, params, op, mask, seed, execution] = request;
-  OpResult result = run_tasks(params, op, mask, seed, execution);
-  if (!has_weights(op)) return result;
-  result.mode = word(op.mode == Mode::dynamic ? Mode::dynamic : Mode::dense);
-  result.residency = word(Residency::resident);
-  return result;
-}
-
 void require_gradient(const WaferRequest& request) {
   require_stream(request);
   if (request.params.ws.inject == wse::Inject::column_top) return;
@@ -109,18 +97,6 @@ void require_gradient(const WaferRequest& request) {
          "the sums of a weight gradient run down the whole column, so its stream enters at the "
          "top, not where ws.inject = {} has it",
          request.params.ws.inject.value_text());
-}
-
-OpResult run_gradient_row(const WaferRequest& request) {
-  const auto& [machine, params, op, mask, seed, execution] = request;
-  OpResult result = run_gradient(params, op, mask, seed, execution);
-  result.mode = word(wse::kernel_of(mask != nullptr, Residency::streamed));
-  return result;
-}
-
-OpResult run_dense_gradient_row(const WaferRequest& request) {
-  const auto& [machine, params, op, mask, seed, execution] = request;
-  return run_dense_gradient(params, op, mask, seed, execution);
 }
 
 /// What a planner does not look at; it says itself what it cannot.
@@ -150,21 +126,16 @@ OpResult run_layer_row(const WaferRequest& request) {
         "no zero is sent that a filter could drop",
         op.op));
   }
-  OpResult result = run_layer_operation(params, sent, mask, seed, execution);
+  OpResult result = run_layer_operation(request.with(sent, execution));
   const bool product = op.op == "bmm" || op.op == "sddmm";
   // the programs of the cores hold the pattern
   if (product || mask != nullptr) result.mode = word(mask != nullptr ? Mode::static_ : Mode::dense);
   if (op.x_pattern == "dense") return result;
   LayerOp whole = op;
   whole.x_pattern = "dense";
-  add_filter_remark(
-      params, run_layer_operation(params, whole, mask, seed, without_record(execution)), result);
+  const Execution plain = without_record(execution);
+  add_filter_remark(params, run_layer_operation(request.with(whole, plain)), result);
   return result;
-}
-
-OpResult run_weight_row(const WaferRequest& request) {
-  const auto& [machine, params, op, mask, seed, execution] = request;
-  return run_weights(params, op, mask, seed, execution);
 }
 
 bool is_decoder_row(const WseParams& /*params*/, const LayerOp& op) {
@@ -174,20 +145,16 @@ bool is_decoder_row(const WseParams& /*params*/, const LayerOp& op) {
 /// That a row can be what it is was found where it was grouped.
 void require_nothing(const WaferRequest& /*request*/) {}
 
-OpResult run_decoder_row_of(const WaferRequest& request) {
-  return run_decoder_row(request.params, request.op, request.mask, request.seed, request.execution);
-}
-
 }  // namespace
 
 const std::vector<WaferRows>& wafer_rows() {
   static const std::vector<WaferRows> rows = {
-      {"layers of decoders", is_decoder_row, require_nothing, run_decoder_row_of},
-      {"programs of tasks", runs_as_tasks, require_tasks, run_task_row},
-      {"gradients of sparse weights", is_sparse_gradient, require_gradient, run_gradient_row},
-      {"gradients of dense weights", is_gradient_of_dense, require_stream, run_dense_gradient_row},
+      {"layers of decoders", is_decoder_row, require_nothing, run_decoder_row},
+      {"programs of tasks", runs_as_tasks, require_tasks, run_tasks},
+      {"gradients of sparse weights", is_sparse_gradient, require_gradient, run_gradient},
+      {"gradients of dense weights", is_gradient_of_dense, require_stream, run_dense_gradient},
       {"products of activations and functions", is_layer, require_layer, run_layer_row},
-      {"products with weights", is_weight_product, require_stream, run_weight_row},
+      {"products with weights", is_weight_product, require_stream, run_weights},
   };
   return rows;
 }

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <vector>
 
-#include "sim/machines/machine.hpp"
-#include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/request.hpp"
 
 namespace lacuna {
-
-/// A row of a trace as a wafer is asked to run it.
-struct WaferRequest {
-  const std::string& machine;  // its name, for messages
-  const WseParams& params;
-  const LayerOp& op;
-  const Mask* mask = nullptr;  // of the masked operand; null: dense
-  std::uint64_t seed = 0;
-  const Execution& execution;
-};
 
 /// A kind of rows: which they are, what these settings cannot do of one, and what runs it.
 struct WaferRows {

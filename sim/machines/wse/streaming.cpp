@@ -24,12 +24,10 @@
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
 #include "sim/machines/wse/products_formed.hpp"
-#include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/stream_check.hpp"
+#include "sim/machines/wse/stream_run.hpp"
 #include "sim/machines/wse/view/core_series.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
-#include "workloads/mapping/wse/streaming.hpp"
-#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
@@ -54,19 +52,15 @@ struct Simulated {
   std::vector<std::pair<Cycle, CountsSoFar>> borders;  // but the end
 };
 
-class StreamedOperation {
+class StreamedOperation : StreamRun {
  public:
-  StreamedOperation(const WseParams& params, const LayerOp& op, const StreamingJob& job,
-                    const Execution& execution, RowSample* sample)
-      : params_(params), op_(op), job_(job), execution_(execution), sample_(sample) {}
+  StreamedOperation(const WaferRequest& request, const StreamingJob& job, RowSample* sample)
+      : StreamRun(request), job_(job), sample_(sample) {}
 
   OpResult run();
 
  private:
-  wse::StreamingSetup setup() const { return streaming_setup(params_); }
-  wse::HardwareParams hardware() const { return params_.hardware(); }
-
-  Simulated simulate_best(WaferResult& into) const;
+  Simulated simulate_best();
   Simulated simulate_form(bool packed) const { return simulate_form(packed, limit()); }
   Simulated simulate_form(bool packed, Cycle limit) const;
   std::pair<Simulated, Simulated> simulate_forms() const;
@@ -78,14 +72,10 @@ class StreamedOperation {
   void simulate_sample(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
   UnitSeries units_of(const Simulated& run) const;
-  CriticalPath path_of(const Simulated& run) const;
-  void fill_work(const Simulated& run, WaferResult& into) const;
-  void fill_peaks(const StreamingPlan& plan, OpResult& result) const;
-  void fill_notes(const Simulated& run, WaferResult& into) const;
-  void fill_events(const Simulated& run, WaferResult& into) const;
+  void fill_work(const Simulated& run);
+  void fill_notes(const Simulated& run);
+  void add_records(const Simulated& run);
 
-  const WseParams& params_;
-  const LayerOp& op_;
   /// Resident weights without their zeros: what is streamed needs an index.
   bool holds_nonzeros() const {
     return job_.resident && job_.gemm.mask != nullptr &&
@@ -93,12 +83,11 @@ class StreamedOperation {
   }
 
   const StreamingJob& job_;
-  const Execution& execution_;
   RowSample* const sample_;  // null: all rows
 };
 
 /// A stream that leaves nothing out can be sent with indices or without; the faster counts.
-Simulated StreamedOperation::simulate_best(WaferResult& into) const {
+Simulated StreamedOperation::simulate_best() {
   const bool filters = params_.ws.zero_filter &&
                        (job_.resident ? job_.x_mask != nullptr : job_.gemm.mask != nullptr);
   const wse::IndexBits bits = params_.ws.index_bits;
@@ -109,11 +98,11 @@ Simulated StreamedOperation::simulate_best(WaferResult& into) const {
   wse::UnfilteredStats stats;
   stats.indexed += indexed.cycles;
   stats.packed += packed.cycles;
-  into.group(stats);
+  into_.group(stats);
   const bool is_packed = packed.cycles < indexed.cycles;
-  into.note("stream",
-            fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
-                        indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
+  into_.note("stream",
+             fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
+                         indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
   return is_packed ? std::move(packed) : std::move(indexed);
 }
 
@@ -153,7 +142,7 @@ Simulated StreamedOperation::simulate_form(bool packed, Cycle limit) const {
   StreamingJob job = job_;
   job.packed = packed;
   Simulated run;
-  run.plan = wse::plan_streaming(job, setup());
+  run.plan = wse::plan_streaming(job, streaming_setup(params_));
   simulate(run, limit);
   run.cycles = wse::full_cycles(run.outcome, run.fold, run.plan.program, params_.router);
   return run;
@@ -161,11 +150,11 @@ Simulated StreamedOperation::simulate_form(bool packed, Cycle limit) const {
 
 void StreamedOperation::simulate(Simulated& run, Cycle limit) const {
   const wse::Program& program = run.plan.program;
-  wse::RunOptions options = run_options(params_, execution_);
+  wse::RunOptions options = this->options();
   options.limit = limit;
   if (sample_ != nullptr) return simulate_sample(options, run);
   if (execution_.interval == 0) {  // a sweep keeps no time
-    if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options)) {
+    if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware_, program, options)) {
       run.outcome = std::move(swept->kept);
       run.fold = std::move(swept->fold);
       run.rows = swept->groups;
@@ -190,7 +179,7 @@ bool StreamedOperation::simulate_swept_rows(const wse::RunOptions& options, Simu
   const wse::Program& program = run.plan.program;
   // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
   if (!execution_.fold || options.modules || program.spread_rows != 0) return false;
-  std::optional<wse::SweepOutcome> swept = wse::sweep(hardware(), program, options);
+  std::optional<wse::SweepOutcome> swept = wse::sweep(hardware_, program, options);
   if (!swept) return false;
   const Cycle cycles = wse::full_cycles(swept->kept, swept->fold, program, params_.router);
   run.fold = std::move(swept->fold);
@@ -211,9 +200,9 @@ bool StreamedOperation::simulate_swept_rows(const wse::RunOptions& options, Simu
 void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulated& run) const {
   const wse::Program& program = run.plan.program;
   for (std::uint32_t tail = 1;; tail *= 4) {
-    run.fold = wse::plan_fold(program, hardware(), options, tail);
+    run.fold = wse::plan_fold(program, hardware_, options, tail);
     if (!run.fold.refused.empty() && execution_.interval == 0) {
-      if (auto outcome = wse::simulate_row_by_row(hardware(), program, options)) {
+      if (auto outcome = wse::simulate_row_by_row(hardware_, program, options)) {
         run.outcome = std::move(*outcome);
         run.rows = program.rows;
         return;
@@ -229,11 +218,11 @@ void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulate
 
 void StreamedOperation::simulate_sample(const wse::RunOptions& options, Simulated& run) const {
   const wse::Program& program = run.plan.program;
-  if (!wse::samples_rows(hardware(), program)) {
+  if (!wse::samples_rows(hardware_, program)) {
     throw UnsupportedError(
         "rows of cores that all differ and do not run in lanes take long to simulate");
   }
-  wse::SampledRows sampled = wse::run_sampled(hardware(), program, sample_->rows, options);
+  wse::SampledRows sampled = wse::run_sampled(hardware_, program, sample_->rows, options);
   sample_->cycles = sampled.cycles;
   sample_->fullest = sampled.fullest;
   run.fold = std::move(sampled.sample);
@@ -245,15 +234,14 @@ void StreamedOperation::simulate_sample(const wse::RunOptions& options, Simulate
 void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions options,
                                       Simulated& run) const {
   run.borders.clear();
-  const wse::HardwareParams params = hardware();
   if (execution_.interval == 0) {
-    run.outcome = wse::simulate(params, kept, options);
+    run.outcome = wse::simulate(hardware_, kept, options);
     return;
   }
-  wse::WaferIntervals intervals(run.plan.program, run.fold, params, run.plan.rows_off,
+  wse::WaferIntervals intervals(run.plan.program, run.fold, hardware_, run.plan.rows_off,
                                 execution_.interval);
   intervals.watch(options);
-  run.outcome = wse::simulate(params, kept, options);
+  run.outcome = wse::simulate(hardware_, kept, options);
   intervals.for_each_border(run.outcome, [&](Cycle at, const wse::WaferStats& stats) {
     run.borders.emplace_back(at, wafer_counts(stats));
   });
@@ -263,59 +251,26 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
 /// swept has the rows simulated that `run` had.
 UnitSeries StreamedOperation::units_of(const Simulated& run) const {
   const wse::Program& program = run.plan.program;
-  const wse::HardwareParams params = hardware();
   const Cycle length = step_length(run.cycles, execution_.view);
-  wse::RunOptions options = run_options(params_, execution_);
+  wse::RunOptions options = this->options();
   options.event_log = false;
   options.marks = length;
-  if (const std::optional<wse::SweepOutcome> swept = wse::sweep(params, program, options)) {
+  if (const std::optional<wse::SweepOutcome> swept = wse::sweep(hardware_, program, options)) {
     return core_series(
-        {run.plan, params, swept->kept, swept->fold, swept->marks, length, job_.resident});
+        {run.plan, hardware_, swept->kept, swept->fold, swept->marks, length, job_.resident});
   }
   const Cycle hop = wse::QueueShapes(params_.router).link().latency;
   // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
   const FoldPlan fold = program.spread_rows == 0 ? run.fold : wse::no_fold(program, "");
   wse::RowWatch watch(fold, program.columns, hop, length);
   watch.watch(options);
-  const WaferOutcome kept = wse::simulate(params, wse::fold(program, fold), options);
-  return core_series({run.plan, params, kept, fold, watch.take(), length, job_.resident});
+  const WaferOutcome kept = wse::simulate(hardware_, wse::fold(program, fold), options);
+  return core_series({run.plan, hardware_, kept, fold, watch.take(), length, job_.resident});
 }
 
-/// Runs the plan once more, up to the end of the window, with records of it.
-CriticalPath StreamedOperation::path_of(const Simulated& run) const {
-  const wse::Program& program = run.plan.program;
-  const wse::QueueShapes shapes(params_.router);
-  const PathWindow window = fitted(*execution_.path, program.columns, program.rows, run.cycles);
-  const FoldPlan fold =
-      program.spread_rows == 0 && execution_.fold ? run.fold : wse::no_fold(program, "");
-  const wse::Program kept = wse::fold(program, fold);
-  PathWindow records = window;
-  records.row = 0;
-  records.rows = kept.rows;
-  Cycle behind = 0;
-  std::vector<bool> wanted(kept.rows, false);
-  for (std::uint32_t row = window.row; row < window.row + window.rows; ++row) {
-    wanted[fold.representative[row]] = true;
-    behind = std::max(behind, fold.hops_behind(row) * shapes.link().latency);
-  }
-  records.from -= std::min(records.from, behind);
-  wse::RunOptions options =
-      with_records(run_options(params_, execution_), records, kept.columns, kept.rows);
-  for (std::size_t i = 0; i < std::size_t{2} * kept.rows * kept.columns; ++i) {
-    if (!wanted[i / 2 / kept.columns]) options.event_scope.units[i] = false;
-  }
-  options.cycles = window.to;
-  const WaferOutcome outcome = wse::simulate(hardware(), kept, options);
-  require_records(outcome.events_left_out);
-  return critical_path(
-      window, {unfold_records(outcome.events, window, fold, program, shapes.link().latency),
-               program.columns, program.rows, shapes.link().latency, shapes.ramp_up().latency,
-               program.entry});
-}
-
-void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const {
+void StreamedOperation::fill_work(const Simulated& run) {
   wse::WaferStats stats;
-  stats.collect(run.outcome, run.fold, run.plan.program, hardware(), run.plan.rows_off);
+  stats.collect(run.outcome, run.fold, run.plan.program, hardware_, run.plan.rows_off);
   if (sample_ != nullptr) wse::know_products(run.plan.useful, stats.core);
   const std::uint64_t formed = stats.core.mac16.value() + stats.core.mac32.value() +
                                stats.core.mac_fp32.value() + stats.core.mac_int8.value();
@@ -323,38 +278,29 @@ void StreamedOperation::fill_work(const Simulated& run, WaferResult& into) const
   // a sample has no products of its own
   const std::uint64_t outside =
       sample_ != nullptr ? 0 : wse::products_outside(run.plan, formed, all, holds_nonzeros());
-  into.products(all, run.plan.useful);
+  into_.products(all, run.plan.useful);
   stats.core.mac_edge += outside;
   stats.core.mac_skipped += all + outside - formed;
   stats.core.mac_zero += formed - outside - run.plan.useful;
   stats.edge.zero_tests += run.plan.tested;
   stats.edge.left_out += run.plan.left_out;
   stats.router.left_out += run.plan.left_out * run.plan.program.rows;
-  into.counted(stats);
+  into_.counted(stats);
   if (run.plan.tested_at_cores == 0) return;
   const wse::Program& program = run.plan.program;
   wse::ReceiverFilterStats filter;
   filter.tests += run.plan.tested_at_cores * (program.rows - program.spread_rows);
   filter.dropped +=
       (run.plan.tested_at_cores - run.plan.weights) * (program.rows - program.spread_rows);
-  into.group(filter);
+  into_.group(filter);
 }
 
-void StreamedOperation::fill_peaks(const StreamingPlan& plan, OpResult& result) const {
-  const wse::Rate& rate = plan.program.rate;
-  result.peaks = core_peaks(params_, plan.program.kernel.simd, result.units);
-  result.peaks.io_bytes_per_cycle =
-      4.0 * static_cast<double>(rate.words) / static_cast<double>(rate.per);
-}
-
-std::string groups_text(const StreamingPlan& plan, bool resident) {
+/// What the groups of columns share, and where their results go.
+std::string shared_text(const StreamingPlan& plan, bool resident) {
   const wse::StreamingKernel& kernel = plan.program.kernel;
-  const ColumnGroups& groups = kernel.groups;
-  const std::string lie = groups.interleaved ? ", interleaved" : "";
   if (plan.element_shares != 1) {
     return fmt::format(
-        "{} of {} columns{}, {} of each row of cores each; {}{}", groups.count, groups.width, lie,
-        resident ? "outputs" : "tokens",
+        "{} of each row of cores each; {}{}", resident ? "outputs" : "tokens",
         plan.program.source.empty()
             ? "idealised: each stream enters in every group and is paid for once"
             : fmt::format("each stream enters once, {} row{} of routers copy it to the others",
@@ -362,8 +308,7 @@ std::string groups_text(const StreamingPlan& plan, bool resident) {
         plan.padding == 0 ? "" : fmt::format("; {} of padding", plan.padding));
   }
   std::string text =
-      fmt::format("{} of {} columns{}, {} rows of {} each", groups.count, groups.width, lie,
-                  kernel.steps, resident ? "activations" : "weights");
+      fmt::format("{} rows of {} each", kernel.steps, resident ? "activations" : "weights");
   if (plan.empty_rows != 0) text += fmt::format(", {} of them empty", plan.empty_rows);
   if (!kernel.exchange.on()) {
     return text + "; each result stays in its group, and the next operation finds it there";
@@ -372,34 +317,27 @@ std::string groups_text(const StreamingPlan& plan, bool resident) {
                             kernel.exchange.packets, kernel.exchange.buses.size());
 }
 
-void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) const {
+void StreamedOperation::fill_notes(const Simulated& run) {
   const StreamingPlan& plan = run.plan;
-  const auto note = [&](const char* key, std::string text) { into.note(key, std::move(text)); };
-  const auto& tokens = plan.program.kernel.tokens;
-  const auto [least, most] = std::minmax_element(tokens.begin(), tokens.end());
-  into.rectangle();
-  note(job_.resident ? "outputs per core" : "tokens per core",
-       *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most));
+  const auto note = [&](const char* key, std::string text) { into_.note(key, std::move(text)); };
+  const char* const elements = job_.resident ? "outputs" : "tokens";
+  note_elements(plan, elements);
   if (plan.rows_off != 0) {
     note(job_.resident ? "rows without outputs" : "rows without tokens",
          fmt::format("{}", plan.rows_off));
   }
-  if (job_.resident) {
-    note("features per column", fmt::format("{}", plan.most_features));
-  } else {
-    note("features per column",
-         fmt::format("{} in, {} out", plan.most_features, plan.most_outputs));
-  }
-  into.memory(plan.bytes, plan.limit);
-  if (plan.program.kernel.groups.count > 1) note("groups", groups_text(plan, job_.resident));
+  note("features per column",
+       job_.resident ? fmt::format("{}", plan.most_features)
+                     : fmt::format("{} in, {} out", plan.most_features, plan.most_outputs));
+  into_.memory(plan.bytes, plan.limit);
+  note_groups(plan, shared_text(plan, job_.resident));
   if (plan.element_shares != 1 && plan.program.source.empty()) {
-    into.result.remarks.emplace_back(
+    result_.remarks.emplace_back(
         "idealised (ws.copies): each stream enters in every group and is paid for once, which no "
         "hardware does; the time is a bound of what copies can cost");
   }
   note("lookahead", fmt::format("{}", params_.ws.lookahead.value()));
-  note("io share", fmt::format("{:.6g} of the wafer, {}/{} wavelets per cycle", plan.io_share,
-                               plan.program.rate.words, plan.program.rate.per));
+  note_io(plan);
   if (plan.tree_block != 0) {
     note("reduction",
          fmt::format("trees of {} columns, as a core has input queues for, and a chain "
@@ -411,12 +349,11 @@ void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) cons
        fmt::format("{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(),
                    *heaviest, plan.weights, job_.resident ? "activations" : "weights",
                    static_cast<double>(plan.weights) / static_cast<double>(plan.streams())));
+  const std::string rows = fmt::format("{} of {} rows", run.rows, plan.program.rows);
   if (sample_ != nullptr) {
-    note("fold", fmt::format("{} of {} rows, which all differ, simulated: a sample", run.rows,
-                             plan.program.rows));
+    note("fold", rows + ", which all differ, simulated: a sample");
   } else if (run.rows < plan.program.rows) {
-    note("fold", fmt::format("{} of {} rows simulated, {} classes", run.rows, plan.program.rows,
-                             run.fold.classes));
+    note("fold", rows + fmt::format(" simulated, {} classes", run.fold.classes));
   } else {
     note("fold", run.fold.refused.empty()
                      ? std::string("every row is simulated, none repeats another")
@@ -424,49 +361,54 @@ void StreamedOperation::fill_notes(const Simulated& run, WaferResult& into) cons
   }
 }
 
-void StreamedOperation::fill_events(const Simulated& run, WaferResult& into) const {
+/// What was asked for beside the counts.
+void StreamedOperation::add_records(const Simulated& run) {
   const wse::Program& program = run.plan.program;
-  into.events(run.fold.folds() ? wse::unfold(run.outcome, run.fold, program, params_.router).events
-                               : run.outcome.events);
-  into.event_names(program.rows, program.columns, program.columns);
+  for (const auto& [at, counts] : run.borders) into_.border(at, counts);
+  if (execution_.view != 0) {
+    result_.units_in_time = std::make_shared<UnitSeries>(units_of(run));
+    check_units(*result_.units_in_time, result_);
+    if (execution_.path) {
+      const PathWindow window = fitted(*execution_.path, program.columns, program.rows, run.cycles);
+      const FoldPlan fold =
+          program.spread_rows == 0 && execution_.fold ? run.fold : wse::no_fold(program, "");
+      result_.units_in_time->path = path_of(records_of(program, fold, window), program, window);
+    }
+  }
+  if (execution_.event_log) {
+    into_.events(run.fold.folds()
+                     ? wse::unfold(run.outcome, run.fold, program, params_.router).events
+                     : run.outcome.events);
+    into_.event_names(program.rows, program.columns, program.columns);
+  }
+  if (execution_.explain) {
+    result_.explanation = explain_wse({run.plan, run.outcome, run.fold, hardware_, run.cycles});
+  }
+  if (execution_.values) result_.values = check_streamed(job_, run.plan, run.outcome);
 }
 
 OpResult StreamedOperation::run() {
-  WaferResult into(params_, execution_, params_.cores());
-  OpResult& result = into.result;
-  const Simulated run = simulate_best(into);
-  result.cycles = run.cycles;
-  result.exact = run.proven;
+  const Simulated run = simulate_best();
+  result_.cycles = run.cycles;
+  result_.exact = run.proven && sample_ == nullptr;
   if (!run.proven) {
-    result.approximations.emplace_back(
+    result_.approximations.emplace_back(
         "folded, although a slower row held up the rows above it; --fold off simulates all");
   }
   if (sample_ != nullptr) {
-    result.exact = false;
-    result.approximations.push_back(fmt::format(
+    result_.approximations.push_back(fmt::format(
         "{} of {} rows of cores, whose non-zeros all differ, stand for all of them, which would "
         "take {} cycles if each held as much as any; residency resident simulates "
         "all",
         run.rows, run.plan.program.rows, sample_->fullest));
-    result.remarks.push_back("not exact: " + result.approximations.back());
+    result_.remarks.push_back("not exact: " + result_.approximations.back());
   }
-  fill_work(run, into);
-  fill_peaks(run.plan, result);
-  fill_notes(run, into);
-  into.one_phase("stream");
-  for (const auto& [at, counts] : run.borders) into.border(at, counts);
-  if (execution_.view != 0) {
-    result.units_in_time = std::make_shared<UnitSeries>(units_of(run));
-    check_units(*result.units_in_time, result);
-    if (execution_.path) result.units_in_time->path = path_of(run);
-  }
-  if (execution_.event_log) fill_events(run, into);
-  if (execution_.explain) {
-    const wse::HardwareParams params = hardware();
-    result.explanation = explain_wse({run.plan, run.outcome, run.fold, params, run.cycles});
-  }
-  if (execution_.values) result.values = check_streamed(job_, run.plan, run.outcome);
-  return into.take();
+  fill_work(run);
+  fill_peaks(run.plan);
+  fill_notes(run);
+  into_.one_phase("stream");
+  add_records(run);
+  return into_.take();
 }
 
 }  // namespace
@@ -503,17 +445,14 @@ wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool reside
   return job;
 }
 
-OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution, bool resident,
-                      RowSample* sample) {
-  StreamingJob job = streaming_job(op, mask, resident, op.share.beside);
-  job.gemm.values = execution.values;
-  job.gemm.seed = seed;
-  LayerOp seeded = op;
-  seeded.seed = seed;
-  const std::optional<Mask> x_mask = job.resident ? make_x_mask(seeded, seed) : std::nullopt;
+OpResult run_streamed(const WaferRequest& request, bool resident, RowSample* sample) {
+  const LayerOp& op = request.op;
+  StreamingJob job = streaming_job(op, request.mask, resident, op.share.beside);
+  job.gemm.values = request.execution.values;
+  job.gemm.seed = request.seed;
+  const std::optional<Mask> x_mask = resident ? x_mask_of(op, request.seed) : std::nullopt;
   if (x_mask) job.x_mask = &*x_mask;
-  OpResult result = StreamedOperation(params, op, job, execution, sample).run();
+  OpResult result = StreamedOperation(request, job, sample).run();
   if (x_mask) result.x_density = x_mask->density();
   return result;
 }

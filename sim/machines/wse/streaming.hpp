@@ -3,8 +3,7 @@
 
 #include <cstdint>
 
-#include "sim/machines/machine.hpp"
-#include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/request.hpp"
 #include "workloads/mapping/wse/streaming.hpp"
 
 namespace lacuna {
@@ -27,10 +26,8 @@ struct RowSample {
 };
 
 /// Runs a product on a wafer: its weights streamed, or `resident` in the cores while activations
-/// are streamed. `op` is of a kind, mode and type that streaming can do. A `sample`, if asked for,
-/// is refused (UnsupportedError) where rows do not run in lanes.
-OpResult run_streamed(const WseParams& params, const LayerOp& op, const Mask* mask,
-                      std::uint64_t seed, const Execution& execution, bool resident,
-                      RowSample* sample = nullptr);
+/// are streamed. The row is of a kind, mode and type that streaming can do. A `sample`, if asked
+/// for, is refused (UnsupportedError) where rows do not run in lanes.
+OpResult run_streamed(const WaferRequest& request, bool resident, RowSample* sample = nullptr);
 
 }  // namespace lacuna

@@ -56,9 +56,8 @@ struct Prepared {
 
 class TaskOperation {
  public:
-  TaskOperation(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                const Execution& execution)
-      : params_(params), op_(op), mask_(mask), seed_(seed), execution_(execution) {}
+  explicit TaskOperation(const WaferRequest& request)
+      : request_(request), params_(request.params), op_(request.op) {}
 
   OpResult run() const;
 
@@ -80,11 +79,9 @@ class TaskOperation {
   /// Before a plan is made, whose addresses hold only what fits.
   void require_memory(const std::string& what, std::uint64_t bytes) const;
 
+  const WaferRequest& request_;
   const WseParams& params_;
   const LayerOp& op_;
-  const Mask* mask_;
-  const std::uint64_t seed_;
-  const Execution& execution_;
 };
 
 void TaskOperation::require_rectangle(std::uint64_t columns, std::uint64_t rows) const {
@@ -132,13 +129,13 @@ Prepared TaskOperation::collective() const {
   what.element = element_of(op_);
   // of a pattern the kept numbers move, as all know their places
   const std::uint64_t elements =
-      mask_ == nullptr ? std::uint64_t{op_.m} * std::max(op_.n, 1U) : mask_->nnz();
+      request_.mask == nullptr ? std::uint64_t{op_.m} * std::max(op_.n, 1U) : request_.mask->nnz();
   require_memory(fmt::format("a vector of {} elements", elements),
                  elements * wse::source_bytes(what.element));
   what.elements = static_cast<std::uint32_t>(elements);
   what.ramp = params_.router.ramp;
-  what.values = execution_.values;
-  what.seed = seed_;
+  what.values = request_.execution.values;
+  what.seed = request_.seed;
   Prepared made;
   made.kernel.program = wse::plan_collective(what, memory_bytes());
   made.kernel.bytes = what.elements * wse::source_bytes(what.element);
@@ -168,13 +165,13 @@ Prepared TaskOperation::spmm() const {
   job.m = op_.m;
   job.k = op_.k;
   job.n = op_.n;
-  job.mask = mask_;
+  job.mask = request_.mask;
   job.columns = std::min(params_.wafer.columns.value(), op_.k);
   job.rows = std::min(params_.wafer.rows.value(), op_.m);
   job.align = params_.map.align;
   job.memory_bytes = memory_bytes();
-  job.values = execution_.values;
-  job.seed = seed_;
+  job.values = request_.execution.values;
+  job.seed = request_.seed;
   Prepared made;
   made.kernel = wse::plan_spmm(job, params_.kernel, costs());
   const wse::KernelParams& kernel = params_.kernel;
@@ -198,8 +195,8 @@ Prepared TaskOperation::local() const {
   job.element = element_of(op_);
   job.elements = static_cast<std::uint32_t>(each);
   job.align = params_.map.align;
-  job.values = execution_.values;
-  job.seed = seed_;
+  job.values = request_.execution.values;
+  job.seed = request_.seed;
   made.kernel = wse::plan_local(job, costs());
   made.check = [job](const wse::WaferMemory& memory) {
     wse::LayerComparison check;
@@ -224,8 +221,8 @@ Prepared TaskOperation::gemv() const {
   job.walk = params_.kernel.gemv_walk;
   job.align = params_.map.align;
   job.ramp = params_.router.ramp;
-  job.values = execution_.values;
-  job.seed = seed_;
+  job.values = request_.execution.values;
+  job.seed = request_.seed;
   require_memory("a tile of W with its share of x and y", wse::gemv_bytes(job));
   made.kernel = wse::plan_gemv(job, costs());
   made.check = [job](const wse::WaferMemory& memory) {
@@ -246,8 +243,8 @@ Prepared TaskOperation::stencil() const {
   job.columns = params_.wafer.columns;
   job.rows = params_.wafer.rows;
   job.iterations = params_.kernel.iterations;
-  job.values = execution_.values;
-  job.seed = seed_;
+  job.values = request_.execution.values;
+  job.seed = request_.seed;
   if (job.shape != wse::StencilShape::five_points && job.height != 1) {
     refuse("a stencil of 7 or 25 points over m x n points in a core (n belongs to five_points)");
   }
@@ -273,8 +270,8 @@ Prepared TaskOperation::dense() const {
   job.side = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
   job.kind = params_.kernel.gemm;
   job.memory_bytes = memory_bytes();
-  job.values = execution_.values;
-  job.seed = seed_;
+  job.values = request_.execution.values;
+  job.seed = request_.seed;
   Prepared made;
   made.kernel = wse::plan_dense_mesh(job, costs());
   made.check = [job](const wse::WaferMemory& memory) {
@@ -311,7 +308,11 @@ OpResult TaskOperation::run() const {
   plan.kernel->wide = op_.dtype == DType::fp32;
   plan.stages.push_back({op_.op, {std::move(kernel.program)}, {{0, 0, 0}}});
   plan.compare = std::move(made.check);
-  return run_task_plan(params_, std::move(plan), execution_);
+  OpResult result = run_task_plan(request_, std::move(plan));
+  if (!has_weights(op_)) return result;
+  result.mode = word(op_.mode == Mode::dynamic ? Mode::dynamic : Mode::dense);
+  result.residency = word(Residency::resident);
+  return result;
 }
 
 }  // namespace
@@ -325,9 +326,6 @@ bool runs_as_tasks(const WseParams& params, const LayerOp& op) {
   return (op.op == "gemm" || op.op == "spmm") && (op.mode == Mode::dynamic || dense);
 }
 
-OpResult run_tasks(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                   const Execution& execution) {
-  return TaskOperation(params, op, mask, seed, execution).run();
-}
+OpResult run_tasks(const WaferRequest& request) { return TaskOperation(request).run(); }
 
 }  // namespace lacuna

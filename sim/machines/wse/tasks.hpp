@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-
-#include "sim/machines/machine.hpp"
-#include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/request.hpp"
 
 namespace lacuna {
 
@@ -14,7 +11,6 @@ namespace lacuna {
 bool runs_as_tasks(const WseParams& params, const LayerOp& op);
 
 /// Runs it. Throws as Machine::run().
-OpResult run_tasks(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                   const Execution& execution);
+OpResult run_tasks(const WaferRequest& request);
 
 }  // namespace lacuna

@@ -77,7 +77,7 @@ void expect_values(const GradientCase& c, const GradientPlan& plan, const WaferO
   for (std::uint32_t column = 0; column < reference.size(); ++column) {
     ASSERT_EQ(outcome.collected[column].size(), reference[column].size());
     const std::uint32_t place = k.groups.place_of(column);
-    auto& sum = sums[plan.shares == 1 ? column : k.groups.column_of(0, place)];
+    auto& sum = sums[plan.element_shares == 1 ? column : k.groups.column_of(0, place)];
     sum.resize(reference[column].size());
     for (std::size_t i = 0; i < reference[column].size(); ++i) {
       const std::uint32_t word = outcome.collected[column][i];
@@ -168,7 +168,7 @@ void expect_positions(const GradientCase& c, const std::vector<GradientPlan>& pa
       }
     }
   }
-  EXPECT_EQ(count, found.size() * parts.front().shares);
+  EXPECT_EQ(count, found.size() * parts.front().element_shares);
   std::set<std::pair<std::uint32_t, std::uint32_t>> kept;
   for (std::uint32_t i = 0; i < c.job.m; ++i) {
     for (std::uint32_t j = 0; j < c.job.n; ++j) {

@@ -43,7 +43,7 @@ std::string refusal(const LayerOp& op, std::vector<std::pair<const char*, const 
   settings.insert(settings.end(), {{"wafer.columns", "8"}, {"wafer.rows", "8"}});
   for (const auto& [path, value] : settings) params.set(path, value, "test");
   try {
-    run_tasks(params, op, nullptr, 1, Execution());
+    run_tasks({"wse", params, op, nullptr, 1, Execution()});
   } catch (const Error& error) {
     return error.what();
   }
@@ -78,8 +78,8 @@ TEST(WaferTasks, AVectorOfAPatternTakesAsLongAsWhatItKeeps) {
   params.set("wafer.columns", "8", "test");
   const Mask mask = generate_mask(parse_pattern("unstructured:0.125"), 512, 1, 1);
   ASSERT_EQ(mask.nnz(), 64U);
-  EXPECT_EQ(run_tasks(params, chain(512, 1, "8"), &mask, 1, Execution()).cycles,
-            run_tasks(params, chain(64, 1, "8"), nullptr, 1, Execution()).cycles);
+  EXPECT_EQ(run_tasks({"wse", params, chain(512, 1, "8"), &mask, 1, Execution()}).cycles,
+            run_tasks({"wse", params, chain(64, 1, "8"), nullptr, 1, Execution()}).cycles);
 }
 
 TEST(WaferTasks, ABatchIsRefusedWhereItWouldBeIgnored) {
@@ -118,9 +118,12 @@ OpResult on_eight_by_eight(const LayerOp& op, const char* path, const char* valu
   WseParams params;
   for (const char* const side : {"wafer.columns", "wafer.rows"}) params.set(side, "8", "test");
   params.set(path, value, "test");
-  if (op.op == "softmax") return run_layer_operation(params, op, nullptr, 1, Execution());
-  if (op.mode == Mode::streamed) return run_streamed(params, op, nullptr, 1, Execution(), false);
-  return run_tasks(params, op, nullptr, 1, Execution());
+  const Execution execution;
+  const std::string name = "wse";
+  const WaferRequest request{name, params, op, nullptr, 1, execution};
+  if (op.op == "softmax") return run_layer_operation(request);
+  if (op.mode == Mode::streamed) return run_streamed(request, false);
+  return run_tasks(request);
 }
 
 TEST(WaferTasks, ASlowerMemoryTakesAsManyCyclesForABeatAsItsPortsNeed) {

@@ -152,7 +152,7 @@ TEST(GroupLayouts, OfAGradientAreWhereItsProgramHasThem) {
         for (std::uint32_t r = 0; r < kernel.tokens.size(); ++r) {
           const std::uint32_t n = kernel.tokens[r];
           const std::uint32_t first =
-              first_element(plan.shares, before, n, kernel.groups.group_of(column));
+              first_element(plan.element_shares, before, n, kernel.groups.group_of(column));
           before += n;
           for (std::uint32_t t = first; t < first + n && t < kTokens; ++t) {
             places[std::size_t{feature} * kTokens + t].insert({r, column});

@@ -44,7 +44,7 @@ class GradientPlanner {
     list_positions();
   }
 
-  bool done() const { return begun_ && next_ == steps_; }
+  bool done() const { return begun_ && next_ == rows_.steps(); }
 
   GradientLayouts layouts() const {
     FeatureLayout x;
@@ -54,13 +54,8 @@ class GradientPlanner {
     x.groups = groups_;
     x.split = use_.share_elements;
     FeatureLayout dy = x;
-    dy.column = owner_of_output_;
-    if (groups_.count != 1 && !use_.share_elements) {
-      for (std::uint32_t i = 0; i < job_.m; ++i) {
-        dy.column[i] = groups_.column_of(group_of_[i], owner_of_output_[i]);
-      }
-      dy.groups = {};
-    }
+    dy.column = rows_.keepers();
+    if (groups_.count != 1 && !use_.share_elements) dy.groups = {};
     return {dy, x};
   }
 
@@ -73,23 +68,15 @@ class GradientPlanner {
     plan_.rows_off = rows_off_;
     plan_.limit = limit_;
     plan_.feature_of = feature_of_;
-    plan_.shares = use_.element_shares();
+    plan_.element_shares = use_.element_shares();
     plan_.padding = padding_;
     fill_part();
     route();
-    plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
-    if (use_.share_elements && !use_.copies) {  // idealised copies come in for nothing
-      plan_.program.rate.words *= groups_.count;
-      plan_.program.exit_words = groups_.count;
-    }
-    plan_.program.column_fifo = column_fifo(setup_.io);
+    set_io(setup_, use_, plan_);
+    if (use_.share_elements && !use_.copies) plan_.program.exit_words = groups_.count;
     // One stream for all columns may come to the owner of a row last, when others wait for its dY.
     gradient().begins_with_stream = gradient_.kept && plan_.program.column_fifo == 0;
     plan_.program.full_duplex = setup_.io.duplex == IoDuplex::full;
-    plan_.io_share =
-        setup_.io.share > 0
-            ? setup_.io.share.value()
-            : std::min(1.0, static_cast<double>(columns_) / setup_.wafer.program_columns);
     if (job_.values) fill_values();
     return std::move(plan_);
   }
@@ -153,9 +140,9 @@ class GradientPlanner {
     const KPartition kind = setup_.ws.k_partition == KPartition::balanced
                                 ? KPartition::block
                                 : setup_.ws.k_partition.value();
-    owner_of_output_ = assign_features(kind, job_.m, groups_.width, {});
+    rows_ = {use_, assign_features(kind, job_.m, groups_.width, {})};
+    order_ = rows_.in(setup_.ws.row_order);
     owner_of_input_ = assign_features(kind, job_.n, groups_.width, {});
-    group_of_ = deal_rows(owner_of_output_, groups_);
     index_.resize(job_.n);
     feature_of_.resize(columns_);
     for (std::uint32_t j = 0; j < job_.n; ++j) {
@@ -165,45 +152,6 @@ class GradientPlanner {
         mine.push_back(j);
       }
     }
-    order();
-  }
-
-  /// A group with fewer rows than others ends with empty ones, of which its first place has dY.
-  void order() {
-    std::vector<std::vector<std::uint32_t>> rows(groups_.count);
-    for (std::uint32_t g = 0; g < groups_.count; ++g) {
-      std::vector<std::uint32_t> mine;
-      std::vector<std::uint32_t> owner;
-      for (std::uint32_t i = 0; i < job_.m; ++i) {
-        if (!makes(g, i)) continue;
-        mine.push_back(i);
-        owner.push_back(owner_of_output_[i]);
-      }
-      for (const std::uint32_t turn : order_rows(setup_.ws.row_order, owner, groups_.width)) {
-        rows[g].push_back(mine[turn]);
-      }
-      steps_ = std::max(steps_, static_cast<std::uint32_t>(mine.size()));
-    }
-    for (std::uint32_t s = 0; s < steps_; ++s) {
-      for (const auto& mine : rows) order_.push_back(s < mine.size() ? mine[s] : kNoRow);
-    }
-  }
-
-  /// Whether a group makes a row of the gradient, over all its tokens.
-  bool makes(std::uint32_t group, std::uint32_t row) const {
-    return use_.share_elements || group_of_[row] == group;
-  }
-
-  /// dY that a column holds: as a product leaves its results, in all groups or in one.
-  std::vector<std::uint64_t> held_outputs() const {
-    std::vector<std::uint64_t> outputs(columns_, 0);
-    for (std::uint32_t i = 0; i < job_.m; ++i) {
-      for (std::uint32_t g = 0; g < groups_.count; ++g) {
-        const bool there = use_.exchanges || makes(g, i);
-        if (there) ++outputs[groups_.column_of(g, owner_of_output_[i])];
-      }
-    }
-    return outputs;
   }
 
   /// What the cores need beside dot products that are kept.
@@ -211,7 +159,7 @@ class GradientPlanner {
     const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens[spread_];
     const std::uint64_t element = fp32_ ? 4 : 2;
     limit_ = std::uint64_t{setup_.mem.kib} * 1024;
-    const std::vector<std::uint64_t> outputs = held_outputs();
+    const std::vector<std::uint32_t> outputs = rows_.outputs();
     for (std::uint32_t c = 0; c < columns_; ++c) {
       const std::uint64_t inputs = feature_of_[c].size();
       const std::uint64_t queues =
@@ -252,7 +200,7 @@ class GradientPlanner {
     k.payloads.resize(columns_);
     outputs_.assign(columns_, {});
     std::vector<std::uint64_t> sums(columns_, 0);
-    for (; next_ != steps_; ++next_) {
+    for (; next_ != rows_.steps(); ++next_) {
       const std::uint32_t* const rows = &order_[std::size_t{next_} * groups_.count];  // by group
       std::vector<std::uint32_t> counts(columns_, 0);
       each_position(rows, [&](std::uint32_t column, std::uint32_t /*j*/) { ++counts[column]; });
@@ -285,12 +233,11 @@ class GradientPlanner {
   }
 
   void add_row(std::uint32_t group, std::uint32_t row) {
-    const bool empty = row == kNoRow;
-    const std::uint32_t column = groups_.column_of(group, empty ? 0 : owner_of_output_[row]);
+    const std::uint32_t column = rows_.keeper(group, row);
     stream().final_column.push_back(column);
     outputs_[column].push_back(row);
     plan_.row_of_step.push_back(row);
-    if (empty || (use_.share_elements && group != 0)) return;  // once for all groups
+    if (row == kNoRow || (use_.share_elements && group != 0)) return;  // once for all groups
     ++plan_.outputs;
     plan_.positions += kept_[row].size();
   }
@@ -355,7 +302,7 @@ class GradientPlanner {
     for (const std::uint32_t tokens : k.tokens) {
       for (std::uint32_t c = 0; c < columns_; ++c) {
         const std::uint32_t first =
-            first_element(plan_.shares, before, tokens, groups_.group_of(c));
+            first_element(plan_.element_shares, before, tokens, groups_.group_of(c));
         std::vector<float> x;
         std::vector<float> dy;
         for (const std::uint32_t j : feature_of_[c]) {
@@ -390,9 +337,8 @@ class GradientPlanner {
   std::uint32_t padding_ = 0;  // tokens
   std::uint64_t limit_ = 0;
   std::vector<std::vector<std::uint32_t>> feature_of_;
-  std::vector<std::uint32_t> owner_of_output_, owner_of_input_, index_;
-  std::vector<std::uint32_t> group_of_;           // of a row of Y
-  std::uint32_t steps_ = 0;                       // of all parts
+  std::vector<std::uint32_t> owner_of_input_, index_;
+  GroupRows rows_;                                // of Y
   std::vector<std::uint32_t> order_;              // by step and group: the row of Y
   std::vector<std::vector<std::uint32_t>> kept_;  // by row of Y
   std::vector<std::uint64_t> room_;               // by column: for dot products,

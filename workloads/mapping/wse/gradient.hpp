@@ -29,18 +29,10 @@ struct GradientJob {
   std::uint64_t seed = 0;
 };
 
-struct GradientPlan {
-  Program program;
-  std::uint32_t rows_off = 0;
-  std::uint64_t bytes = 0;  // of the fullest core
-  std::uint64_t limit = 0;
-  std::uint32_t shares = 1;                // of the tokens of a row of cores, one of each group
-  std::uint32_t padding = 0;               // tokens that are none
-  std::uint64_t positions = 0;             // kept elements
-  std::uint32_t outputs = 0;               // rows of Y
-  std::vector<std::uint32_t> row_of_step;  // by group; kNoRow: an empty one
+struct GradientPlan : StreamPlan {
+  std::uint64_t positions = 0;                         // kept elements
+  std::uint32_t outputs = 0;                           // rows of Y
   std::vector<std::vector<std::uint32_t>> feature_of;  // by column and index
-  double io_share = 0;
 };
 
 /// Lowers a job to a program: columns own outputs and inputs, rows tokens. The kept positions are

@@ -90,6 +90,55 @@ std::uint32_t spread_rows(const StreamingParams& ws, const IoParams& io, const G
 }
 
 /// From the north into the middle one of those that it is copied to.
+GroupRows::GroupRows(const GroupUse& use, std::vector<std::uint32_t> owner)
+    : use_(use), owner_(std::move(owner)), group_of_(deal_rows(owner_, use.groups)) {
+  for (std::uint32_t g = 0; g < use.groups.count; ++g) steps_ = std::max(steps_, rows_of(g));
+}
+
+std::uint32_t GroupRows::rows_of(std::uint32_t group) const {
+  std::uint32_t rows = 0;
+  for (std::uint32_t i = 0; i < owner_.size(); ++i) rows += multiplies(group, i) ? 1 : 0;
+  return rows;
+}
+
+std::uint32_t GroupRows::keeper(std::uint32_t group, std::uint32_t row) const {
+  return use_.groups.column_of(group, row == kNoRow ? 0 : owner_[row]);
+}
+
+std::vector<std::uint32_t> GroupRows::keepers() const {
+  if (use_.share_elements) return owner_;
+  std::vector<std::uint32_t> columns;
+  for (std::uint32_t i = 0; i < owner_.size(); ++i) columns.push_back(keeper(group_of_[i], i));
+  return columns;
+}
+
+std::vector<std::uint32_t> GroupRows::outputs() const {
+  std::vector<std::uint32_t> outputs(use_.groups.columns(), 0);
+  for (std::uint32_t i = 0; i < owner_.size(); ++i) {
+    for (std::uint32_t g = 0; g < use_.groups.count; ++g) {
+      if (use_.exchanges || multiplies(g, i)) ++outputs[keeper(g, i)];
+    }
+  }
+  return outputs;
+}
+
+std::vector<std::uint32_t> GroupRows::in(RowOrder order) const {
+  const std::uint32_t groups = use_.groups.count;
+  std::vector<std::uint32_t> row_of(std::size_t{steps_} * groups, kNoRow);
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    std::vector<std::uint32_t> mine;
+    std::vector<std::uint32_t> owner;
+    for (std::uint32_t i = 0; i < owner_.size(); ++i) {
+      if (!multiplies(g, i)) continue;
+      mine.push_back(i);
+      owner.push_back(owner_[i]);
+    }
+    const std::vector<std::uint32_t> turn = order_rows(order, owner, use_.groups.width);
+    for (std::size_t s = 0; s < turn.size(); ++s) row_of[s * groups + g] = mine[turn[s]];
+  }
+  return row_of;
+}
+
 std::vector<std::uint32_t> stream_sources(const StreamingParams& ws, const GroupUse& use) {
   std::vector<std::uint32_t> sources;
   if (!use.copies) return sources;

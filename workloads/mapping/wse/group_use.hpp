@@ -6,6 +6,7 @@
 
 #include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
+#include "workloads/mapping/wse/streaming_job.hpp"
 #include "workloads/mapping/wse/streaming_setup.hpp"
 
 namespace lacuna::wse {
@@ -39,6 +40,41 @@ std::uint32_t spread_rows(const StreamingParams& ws, const IoParams& io, const G
 /// on.
 std::vector<std::uint32_t> deal_rows(const std::vector<std::uint32_t>& owner,
                                      const ColumnGroups& groups);
+
+/// The rows of what is streamed, and of each group those that it multiplies and where it keeps
+/// their sums.
+class GroupRows {
+ public:
+  GroupRows() = default;
+  /// `owner`: the place of each row's sums in a group.
+  GroupRows(const GroupUse& use, std::vector<std::uint32_t> owner);
+
+  bool multiplies(std::uint32_t group, std::uint32_t row) const {
+    return use_.share_elements || group_of_[row] == group;
+  }
+  std::uint32_t rows_of(std::uint32_t group) const;
+
+  /// Of the group with the most rows.
+  std::uint32_t steps() const { return steps_; }
+
+  /// The column of a group where a row's sums are kept; the first one's for no row.
+  std::uint32_t keeper(std::uint32_t group, std::uint32_t row) const;
+
+  /// The column of each row's sums: of its group, or its place in all that multiply it.
+  std::vector<std::uint32_t> keepers() const;
+
+  /// Rows whose sums come to each column.
+  std::vector<std::uint32_t> outputs() const;
+
+  /// The row of each step and group; kNoRow behind the last of a group with fewer than others.
+  std::vector<std::uint32_t> in(RowOrder order) const;
+
+ private:
+  GroupUse use_;
+  std::vector<std::uint32_t> owner_;
+  std::vector<std::uint32_t> group_of_;
+  std::uint32_t steps_ = 0;
+};
 
 /// From where words enter: by column, the one whose stream it gets; empty if each has its own.
 std::vector<std::uint32_t> stream_sources(const StreamingParams& ws, const GroupUse& use);

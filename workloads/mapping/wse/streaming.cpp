@@ -97,14 +97,7 @@ class StreamingPlanner {
     prepare();
     order();
     count_stream();
-    plan_.program.rate = io_rate(setup_.io, setup_.wafer, setup_.clock_ghz);
-    // Idealised copies are sent but not paid for.
-    if (use_.share_elements && !use_.copies) plan_.program.rate.words *= groups_.count;
-    plan_.program.column_fifo = column_fifo(setup_.io);
-    plan_.io_share =
-        setup_.io.share > 0
-            ? setup_.io.share.value()
-            : std::min(1.0, static_cast<double>(columns_) / setup_.wafer.program_columns);
+    set_io(setup_, use_, plan_);
     Reduction way = plan_sums(setup_, use_, kernel());
     plan_.tree_block = way.block;
     route_streaming(plan_.program, columns_, std::move(way));
@@ -203,10 +196,10 @@ class StreamingPlanner {
       if (filters()) {
         for_each_kept(
             operands_.streamed_mask(), operands_.rows(), operands_.features(),
-            [&](std::uint32_t i, std::uint32_t j) { add(g, j, multiplies(g, i) ? 1 : 0); });
+            [&](std::uint32_t i, std::uint32_t j) { add(g, j, rows_.multiplies(g, i) ? 1 : 0); });
         continue;
       }
-      const std::uint32_t rows = rows_of(g);
+      const std::uint32_t rows = rows_.rows_of(g);
       for (std::uint32_t j = 0; j < operands_.features(); ++j) add(g, j, rows);
     }
     for (std::uint32_t c = 0; c < columns_; ++c) {  // instances have the same
@@ -255,40 +248,17 @@ class StreamingPlanner {
     owner_of_input_ = assign_features(kind, features, width, load);
     // Nothing is known of the layer that follows, so `balanced` gives outputs in blocks.
     const KPartition outputs = kind == KPartition::balanced ? KPartition::block : kind;
-    owner_of_output_ = assign_features(outputs, operands_.rows(), width, {});
-    count_steps();
+    rows_ = {use_, assign_features(outputs, operands_.rows(), width, {})};
+    kernel().steps = rows_.steps() * job_.batch;
     index_.resize(features);
     std::vector<std::uint32_t> places(width, 0);  // features of each
     for (std::uint32_t j = 0; j < features; ++j) index_[j] = places[owner_of_input_[j]]++;
     inputs_.clear();
     for (std::uint32_t c = 0; c < columns_; ++c) inputs_.push_back(places[groups_.place_of(c)]);
-    outputs_.assign(columns_, 0);
-    for (std::uint32_t i = 0; i < owner_of_output_.size(); ++i) {
-      for (std::uint32_t g = 0; g < groups_.count; ++g) {
-        const bool there = use_.exchanges || multiplies(g, i);
-        if (there) ++outputs_[groups_.column_of(g, owner_of_output_[i])];
-      }
-    }
+    outputs_ = rows_.outputs();
     plan_.most_features = *std::max_element(inputs_.begin(), inputs_.end());
     plan_.most_outputs = *std::max_element(outputs_.begin(), outputs_.end());
     check_index(plan_.most_features);
-  }
-
-  /// Whether a group streams a row.
-  bool multiplies(std::uint32_t group, std::uint32_t row) const {
-    return use_.share_elements || group_of_[row] == group;
-  }
-
-  std::uint32_t rows_of(std::uint32_t group) const {
-    std::uint32_t rows = 0;
-    for (std::uint32_t i = 0; i < operands_.rows(); ++i) rows += multiplies(group, i) ? 1 : 0;
-    return rows;
-  }
-
-  void count_steps() {
-    if (!use_.share_elements) group_of_ = deal_rows(owner_of_output_, groups_);
-    for (std::uint32_t g = 0; g < groups_.count; ++g) steps_ = std::max(steps_, rows_of(g));
-    kernel().steps = steps_ * job_.batch;
   }
 
   void check_index(std::uint64_t features) const {
@@ -389,34 +359,20 @@ class StreamingPlanner {
   /// Instances of a batch follow each other. A group with fewer rows than others ends with one of
   /// no weights.
   void order() {
-    const std::uint32_t rows = operands_.rows();
-    const std::uint32_t groups = groups_.count;
-    std::vector<std::uint32_t> row_of(std::size_t{steps_} * groups, kNoRow);
-    for (std::uint32_t g = 0; g < groups; ++g) {
-      std::vector<std::uint32_t> mine;
-      std::vector<std::uint32_t> owner;
-      for (std::uint32_t i = 0; i < rows; ++i) {
-        if (!multiplies(g, i)) continue;
-        mine.push_back(i);
-        owner.push_back(owner_of_output_[i]);
-      }
-      const std::vector<std::uint32_t> turn = order_rows(setup_.ws.row_order, owner, groups_.width);
-      for (std::size_t s = 0; s < turn.size(); ++s) row_of[s * groups + g] = mine[turn[s]];
-      plan_.empty_rows += (steps_ - static_cast<std::uint32_t>(mine.size())) * job_.batch;
-    }
+    const std::vector<std::uint32_t> row_of = rows_.in(setup_.ws.row_order);
     for (std::uint32_t b = 0; b < job_.batch; ++b) {
       for (std::size_t i = 0; i < row_of.size(); ++i) {
         const bool empty = row_of[i] == kNoRow;
-        const auto group = static_cast<std::uint32_t>(i % groups);
-        plan_.row_of_step.push_back(empty ? kNoRow : b * rows + row_of[i]);
+        plan_.empty_rows += empty ? 1 : 0;
+        plan_.row_of_step.push_back(empty ? kNoRow : b * operands_.rows() + row_of[i]);
         kernel().final_column.push_back(
-            groups_.column_of(group, empty ? 0 : owner_of_output_[row_of[i]]));
+            rows_.keeper(static_cast<std::uint32_t>(i % groups_.count), row_of[i]));
       }
     }
   }
 
   /// Places of rows in the stream: a step of a group each.
-  std::size_t stream_places() const { return std::size_t{steps_} * groups_.count; }
+  std::size_t stream_places() const { return std::size_t{rows_.steps()} * groups_.count; }
 
   /// The elements at a place that the `owner`-th column of its group has.
   std::uint32_t& count_at(std::size_t place, std::uint32_t owner) {
@@ -451,7 +407,7 @@ class StreamingPlanner {
   void count_stream() {
     StreamingKernel& k = kernel();
     const std::uint64_t all = std::uint64_t{operands_.rows()} * operands_.features();
-    k.counts.assign(std::size_t{steps_} * columns_, 0);
+    k.counts.assign(std::size_t{rows_.steps()} * columns_, 0);
     if (filters()) {
       count_kept();
     } else {
@@ -510,15 +466,22 @@ class StreamingPlanner {
   StreamingPlan plan_;
   std::vector<std::uint32_t> first_element_;  // of each row of cores
   std::vector<std::uint32_t> owner_of_input_;
-  std::vector<std::uint32_t> owner_of_output_;
-  std::vector<std::uint32_t> group_of_;  // of an output, which multiplies its row of weights
-  std::uint32_t steps_ = 0;              // of a product
-  std::vector<std::uint32_t> index_;     // of a feature within its column
+  GroupRows rows_;                    // of weights, whose outputs have owners
+  std::vector<std::uint32_t> index_;  // of a feature within its column
   std::vector<std::uint32_t> inputs_;
   std::vector<std::uint32_t> outputs_;
 };
 
 }  // namespace
+
+void set_io(const StreamingSetup& setup, const GroupUse& use, StreamPlan& plan) {
+  plan.program.rate = io_rate(setup.io, setup.wafer, setup.clock_ghz);
+  if (use.share_elements && !use.copies) plan.program.rate.words *= use.groups.count;
+  plan.program.column_fifo = column_fifo(setup.io);
+  const double columns = setup.wafer.columns;
+  plan.io_share = setup.io.share > 0 ? setup.io.share.value()
+                                     : std::min(1.0, columns / setup.wafer.program_columns);
+}
 
 StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setup) {
   return StreamingPlanner(job, setup).need();

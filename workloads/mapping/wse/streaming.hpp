@@ -8,19 +8,31 @@
 #include "models/wse/program/program.hpp"
 #include "sim/base/cycle.hpp"
 #include "workloads/mapping/wse/feature_shares.hpp"
+#include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/streaming_job.hpp"
 #include "workloads/mapping/wse/streaming_setup.hpp"
 
 namespace lacuna::wse {
 
-/// A weight-streaming product on a wafer, and how it was distributed.
-struct StreamingPlan {
+/// A program into which words stream, and what it takes of the wafer.
+struct StreamPlan {
   Program program;
-  std::uint32_t rows_off = 0;       // rows of the rectangle without tokens
+  std::uint32_t rows_off = 0;              // rows of the rectangle without tokens
+  std::uint64_t bytes = 0;                 // of the fullest core
+  std::uint64_t limit = 0;                 // of its memory
+  std::vector<std::uint32_t> row_of_step;  // output feature of each step and group, or kNoRow
+  std::uint32_t element_shares = 1;        // of the elements of a row of cores, one of each group
+  std::uint32_t padding = 0;               // elements that are none, of groups with fewer
+  double io_share = 0;
+};
+
+/// Fills in what the edge gives it. Idealised copies are sent but not paid for.
+void set_io(const StreamingSetup& setup, const GroupUse& use, StreamPlan& plan);
+
+/// A weight-streaming product on a wafer, and how it was distributed.
+struct StreamingPlan : StreamPlan {
   std::uint32_t most_features = 0;  // input features of a column, at most
   std::uint32_t most_outputs = 0;   // output features of a column, at most
-  std::uint64_t bytes = 0;          // of the fullest core
-  std::uint64_t limit = 0;          // of its memory
   std::uint32_t fullest_column = 0;
   std::uint64_t weights = 0;                  // that are streamed (resident: activations)
   std::uint64_t useful = 0;                   // products whose operands are not zero, of all tokens
@@ -29,11 +41,7 @@ struct StreamingPlan {
   std::uint64_t tested_at_cores = 0;          // elements a column of cores did, each of them
   std::vector<std::uint64_t> column_weights;  // of columns that have a stream of their own
   std::vector<std::uint32_t> column_features;  // of the streamed operand, kept in it or not
-  std::vector<std::uint32_t> row_of_step;      // output feature of each step and group, or kNoRow
   std::uint32_t empty_rows = 0;                // of groups that have fewer rows than others
-  std::uint32_t element_shares = 1;  // of the elements of a row of cores, one of each group
-  std::uint32_t padding = 0;         // elements that are none, of groups with fewer
-  double io_share = 0;
   /// Columns whose words are paid for.
   std::size_t streams() const { return column_weights.size() / element_shares; }
   std::uint32_t tree_block = 0;  // columns of each tree of the reduction, if there are several

@@ -529,8 +529,8 @@ void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const 
   if (!layers.empty()) DecoderRows(params, workload, mask_of, seed).group(layers);
 }
 
-OpResult run_decoder_row(const WseParams& params, const LayerOp& op, const Mask* mask,
-                         std::uint64_t seed, const Execution& execution) {
+OpResult run_decoder_row(const WaferRequest& request) {
+  const auto& [machine, params, op, mask, seed, execution] = request;
   const auto& group = static_cast<const PlacedRows&>(*op.share.group);  // NOLINT(*-downcast): ours
   const PlacedRows::Row& row = group.rows.at(op.share.place);
   wse::RunOptions options = run_options(params, execution);

@@ -3,10 +3,8 @@
 
 #include <cstdint>
 
-#include "sim/machines/machine.hpp"
 #include "sim/machines/wse/inference/decode_times.hpp"
-#include "sim/machines/wse/params.hpp"
-#include "workloads/trace/layer_op.hpp"
+#include "sim/machines/wse/request.hpp"
 
 namespace lacuna {
 
@@ -23,7 +21,6 @@ void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const 
 
 /// A row of such a group: its phases of the group's program, whose cycles are exact. Its counters
 /// are those of the whole layer, shared by time.
-OpResult run_decoder_row(const WseParams& params, const LayerOp& op, const Mask* mask,
-                         std::uint64_t seed, const Execution& execution);
+OpResult run_decoder_row(const WaferRequest& request);
 
 }  // namespace lacuna

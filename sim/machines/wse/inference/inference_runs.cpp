@@ -11,6 +11,7 @@
 
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
+#include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
 #include "sim/report/result.hpp"
@@ -117,16 +118,7 @@ void PassTotals::add(const std::vector<StatEntry>& more, const std::vector<Stack
     entry.value = scaled(entry.value);
     merge(statistics, entry);
   }
-  for (const StackPart& part : parts) {
-    const auto same = std::find_if(stack.begin(), stack.end(), [&](const StackPart& each) {
-      return each.layer == part.layer && each.kind == part.kind;
-    });
-    if (same == stack.end()) {
-      stack.push_back({part.layer, part.kind, scaled(part.cycles)});
-    } else {
-      same->cycles += scaled(part.cycles);
-    }
-  }
+  for (const StackPart& part : parts) merge(stack, {part.layer, part.kind, scaled(part.cycles)});
 }
 
 namespace {

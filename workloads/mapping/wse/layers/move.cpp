@@ -59,10 +59,7 @@ FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& str
   made.split = use.share_elements;
   if (load != nullptr || use.groups.count == 1 || use.share_elements || use.exchanges) return made;
   // Each result stays in the group that has summed it up.
-  const std::vector<std::uint32_t> group = deal_rows(made.column, use.groups);
-  for (std::uint32_t f = 0; f < features; ++f) {
-    made.column[f] = use.groups.column_of(group[f], made.column[f]);
-  }
+  made.column = GroupRows(use, made.column).keepers();
   made.groups = {};
   return made;
 }
