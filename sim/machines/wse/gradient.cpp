@@ -208,7 +208,7 @@ class GradientRun : StreamRun {
     for_each_part([&](const GradientPlan& plan) { show(plan.program, shown); });
     shown.run.cycles = shown.before;
     auto series = std::make_shared<UnitSeries>(
-        gradient_series(shown.marks, shown.run, shown.program, hardware_));
+        gradient_series(std::move(shown.marks), shown.run, shown.program, hardware_));
     if (execution_.path) {
       std::stable_sort(shown.records.begin(), shown.records.end(),
                        [](const Event& a, const Event& b) { return a.cycle < b.cycle; });

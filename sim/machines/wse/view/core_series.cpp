@@ -330,16 +330,37 @@ TaskMark task_mark(Cycle at, const wse::TaskOutcome& so_far) {
 
 namespace {
 
+/// What lies between marks of all cores, by step.
+template <class Mark, class Value>
+UnitChannel between(const std::vector<Mark>& marks, UnitChannel made, const Value& value) {
+  for (std::size_t step = 0; step < marks.size(); ++step) {
+    for (std::size_t i = 0; i < marks[step].cores.size(); ++i) {
+      const std::uint64_t before = step == 0 ? 0 : value(marks[step - 1], i);
+      made.values.push_back(more(made.name, before, value(marks[step], i)));
+    }
+  }
+  return made;
+}
+
+/// Of rows that are all stored, in steps that end with these marks; no channels yet.
+template <class Mark>
+UnitSeries stored_rows(const std::vector<Mark>& marks, std::uint32_t columns) {
+  UnitSeries series;
+  series.unit = "core";
+  series.columns = columns;
+  series.rows = static_cast<std::uint32_t>(marks.back().cores.size() / columns);
+  series.source.resize(series.rows);
+  std::iota(series.source.begin(), series.source.end(), 0U);
+  series.timed = series.source;
+  series.stored_rows = series.timed_rows = series.rows;
+  for (const Mark& mark : marks) series.ends.push_back(mark.at);
+  return series;
+}
+
 /// The channels of a TaskMark, and what its cycles leave of the time.
 void add_task_marks(const std::vector<TaskMark>& marks, UnitSeries& series) {
   const auto add = [&](UnitChannel made, const auto& value) {
-    for (std::size_t step = 0; step < marks.size(); ++step) {
-      for (std::size_t i = 0; i < marks[step].cores.size(); ++i) {
-        const std::uint64_t before = step == 0 ? 0 : value(marks[step - 1], i);
-        made.values.push_back(more(made.name, before, value(marks[step], i)));
-      }
-    }
-    series.channels.push_back(std::move(made));
+    series.channels.push_back(between(marks, std::move(made), value));
   };
   const auto counted = [](std::size_t which) {
     return [which](const TaskMark& mark, std::size_t i) { return mark.cores[i].at(which); };
@@ -379,15 +400,7 @@ void add_task_marks(const std::vector<TaskMark>& marks, UnitSeries& series) {
 
 UnitSeries series_of_marks(const std::vector<TaskMark>& marks,
                            const std::vector<wse::RouterCounters>& routers, std::uint32_t columns) {
-  UnitSeries series;
-  series.unit = "core";
-  series.columns = columns;
-  series.rows = static_cast<std::uint32_t>(routers.size() / columns);
-  series.source.resize(series.rows);
-  std::iota(series.source.begin(), series.source.end(), 0U);
-  series.timed = series.source;
-  series.stored_rows = series.timed_rows = series.rows;
-  for (const TaskMark& mark : marks) series.ends.push_back(mark.at);
+  UnitSeries series = stored_rows(marks, columns);
   add_task_marks(marks, series);
   add_links(routers, series);
   return series;
@@ -443,62 +456,41 @@ void add_gradient_energy(const wse::WaferOutcome& run, const wse::Program& progr
 }
 
 /// How the cycles of the cores divide at each mark, and what they have done by then.
-void add_gradient_channels(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
-                           UnitSeries& series) {
-  const auto over_time = [&](UnitChannel made, const auto& value) {
-    for (std::size_t step = 0; step < series.ends.size(); ++step) {
-      const auto at = [&](std::size_t s) -> const std::vector<wse::CoreCounters>& {
-        return s < marks.size() ? marks[s].cores : run.cores;
-      };
-      for (std::size_t i = 0; i < run.cores.size(); ++i) {
-        const std::uint64_t before = step == 0 ? 0 : value(at(step - 1)[i], step - 1);
-        made.values.push_back(more(made.name, before, value(at(step)[i], step)));
-      }
-    }
-    return made;
-  };
+void add_gradient_channels(const std::vector<GradientMark>& marks, UnitSeries& series) {
   add_core_stack(
       [&](UnitChannel made, wse::CoreCycle which) {
-        return over_time(std::move(made), [which](const wse::CoreCounters& core, std::size_t) {
-          return core.cycles[which];
+        return between(marks, std::move(made), [which](const GradientMark& mark, std::size_t i) {
+          return mark.cores[i].cycles[which];
         });
       },
       series);
-  series.channels.push_back(over_time(
+  series.channels.push_back(between(
+      marks,
       make_channel("done", "cycles", "The core had finished, or has no work.", ChannelGroup::stack),
-      [&](const wse::CoreCounters& core, std::size_t step) {
-        const std::uint64_t spent = std::accumulate(
-            core.cycles.begin(), core.cycles.begin() + wse::kDone, std::uint64_t{0});
-        return more("the time", spent, series.ends[step]);
+      [](const GradientMark& mark, std::size_t i) {
+        const auto& cycles = mark.cores[i].cycles;
+        const std::uint64_t spent =
+            std::accumulate(cycles.begin(), cycles.begin() + wse::kDone, std::uint64_t{0});
+        return more("the time", spent, mark.at);
       }));
-  series.channels.push_back(over_time(
-      make_channel("words sent", "wavelets", "Put on the ramp by a core.", ChannelGroup::count),
-      [](const wse::CoreCounters& core, std::size_t) { return core.sent; }));
-  series.channels.push_back(
-      over_time(make_channel("words taken", "wavelets", "Taken by a core out of its queues.",
-                             ChannelGroup::count),
-                [](const wse::CoreCounters& core, std::size_t) { return core.received; }));
-  series.channels.push_back(
-      over_time(make_channel("positions done", "weights", "Dot products that were begun.",
-                             ChannelGroup::count),
-                [](const wse::CoreCounters& core, std::size_t) { return core.weights; }));
+  const auto add = [&](const char* name, const char* unit, const char* doc, const auto& count) {
+    series.channels.push_back(
+        between(marks, make_channel(name, unit, doc, ChannelGroup::count),
+                [&](const GradientMark& mark, std::size_t i) { return mark.cores[i].*count; }));
+  };
+  add("words sent", "wavelets", "Put on the ramp by a core.", &wse::CoreCounters::sent);
+  add("words taken", "wavelets", "Taken by a core out of its queues.",
+      &wse::CoreCounters::received);
+  add("positions done", "weights", "Dot products that were begun.", &wse::CoreCounters::weights);
 }
 
 }  // namespace
 
-UnitSeries gradient_series(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
+UnitSeries gradient_series(std::vector<GradientMark> marks, const wse::WaferOutcome& run,
                            const wse::Program& program, const wse::HardwareParams& hardware) {
-  UnitSeries series;
-  series.unit = "core";
-  series.columns = program.columns;
-  series.rows = program.rows;
-  series.source.resize(series.rows);
-  std::iota(series.source.begin(), series.source.end(), 0U);
-  series.timed = series.source;
-  series.stored_rows = series.timed_rows = series.rows;
-  for (const GradientMark& mark : marks) series.ends.push_back(mark.at);
-  series.ends.push_back(run.cycles);
-  add_gradient_channels(marks, run, series);
+  marks.push_back({run.cycles, run.cores});
+  UnitSeries series = stored_rows(marks, program.columns);
+  add_gradient_channels(marks, series);
   add_links(run.routers, series);
   add_gradient_energy(run, program, hardware, series);
   return series;

@@ -53,7 +53,7 @@ struct GradientMark {
   Cycle at = 0;
   std::vector<wse::CoreCounters> cores;
 };
-UnitSeries gradient_series(const std::vector<GradientMark>& marks, const wse::WaferOutcome& run,
+UnitSeries gradient_series(std::vector<GradientMark> marks, const wse::WaferOutcome& run,
                            const wse::Program& program, const wse::HardwareParams& hardware);
 
 /// The cycles of a step, so that about `steps` of them make `cycles`.

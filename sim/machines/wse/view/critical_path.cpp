@@ -57,6 +57,25 @@ struct UnitRecords {
 
 constexpr std::uint64_t kByte = 0xff;
 
+/// The first of `records`, which are sorted by cycle, in cycle `at` that is `wanted`.
+template <class Record, class Wanted>
+const Record* find(const std::vector<Record>& records, Cycle at, const Wanted& wanted) {
+  auto record = std::lower_bound(records.begin(), records.end(), at,
+                                 [](const Record& each, Cycle cycle) { return each.at < cycle; });
+  for (; record != records.end() && record->at == at; ++record) {
+    if (wanted(*record)) return &*record;
+  }
+  return nullptr;
+}
+
+const Queued* first_at(const std::vector<Queued>& words, Cycle at) {
+  return find(words, at, [](const Queued& /*word*/) { return true; });
+}
+
+const Queued* word_at(const std::vector<Queued>& words, Cycle at, unsigned color) {
+  return find(words, at, [&](const Queued& word) { return word.color == color; });
+}
+
 class Walk {
  public:
   Walk(const PathWindow& window, const PathRecords& records)
@@ -102,6 +121,14 @@ class Walk {
   void add(Place place, std::int64_t row, std::int64_t column, const char* what, Cycle from,
            Cycle to);
   Here outside(std::int64_t row, std::int64_t column, Cycle at, const char* why);
+  /// The same unit did this since `from`,
+  Here since(const Here& here, const char* what, Cycle from);
+  /// until this copy left its router, or this word its core.
+  Here passed(const Here& here, const char* what, const Pass* pass);
+  Here sent(const Here& here, const char* what, const Queued* up);
+  const std::vector<Pass>& passes_at(const Here& here) const {
+    return units_[router_at(here.row, here.column)].passes;
+  }
   Here last_end();
   Here step(const Here& here);
   Here at_core(const Here& here);
@@ -113,8 +140,6 @@ class Walk {
   Here at_edge(const Here& here);
   const Pass* pass_at(std::int64_t row, std::int64_t column, Cycle at, unsigned color,
                       unsigned port, bool is_out);
-  static const Queued* find(const std::vector<Queued>& words, Cycle at, unsigned color);
-  static const Queued* first_at(const std::vector<Queued>& words, Cycle at);
   static const Run* run_before(const std::vector<Run>& runs, Cycle at);
 
   const PathWindow& window_;
@@ -170,49 +195,25 @@ unsigned facing(unsigned port) {
 }
 
 const char* what_of(const Run& run) {
-  switch (static_cast<wse::EventKind>(run.kind)) {
-    case wse::kBeatRun:
-      return run.second ? "adds up or moves sums" : "multiplies and adds";
-    case wse::kBusyRun:
-      return "runs its program";
-    case wse::kScalarRun:
-      return "elements one by one";
-    case wse::kConflictRun:
-      return "bank conflicts or slow beats";
-    case wse::kResidualRun:
-      return "stalls of multiply-accumulates";
-    case wse::kDispatchRun:
-      return "a task is dispatched";
-    case wse::kWaitBufferRun:
-      return "waits for a free buffer of sums";
-    case wse::kWaitRoomRun:
-      return "waits for room in its output queue";
-    case wse::kIoRateRun:
-      return "the wafer's I/O rate";
-    case wse::kScanRun:
-      return "the filter looks for the next word";
-    case wse::kClosedRun:
-      return "waits for room in the first router";
-    case wse::kWaitWeightsRun:
-    case wse::kWaitSumsRun:
-    case wse::kWaitWordsRun:
-      return "waits for a word";
-    case wse::kWordOut:
-    case wse::kClosure:
-    case wse::kQueuePush:
-    case wse::kQueuePop:
-    case wse::kTask:
-    case wse::kVectorActive:
-    case wse::kReductionStart:
-    case wse::kReductionEnd:
-    case wse::kWordIn:
-    case wse::kVectorEnd:
-    case wse::kWordPass:
-    case wse::kWordUp:
-    case wse::kWordTaken:
-      break;
-  }
-  throw InternalError("what takes no time is no part of a path");
+  static const std::map<std::uint16_t, const char*> whats = {
+      {wse::kBeatRun, "multiplies and adds"},
+      {wse::kBusyRun, "runs its program"},
+      {wse::kScalarRun, "elements one by one"},
+      {wse::kConflictRun, "bank conflicts or slow beats"},
+      {wse::kResidualRun, "stalls of multiply-accumulates"},
+      {wse::kDispatchRun, "a task is dispatched"},
+      {wse::kWaitBufferRun, "waits for a free buffer of sums"},
+      {wse::kWaitRoomRun, "waits for room in its output queue"},
+      {wse::kIoRateRun, "the wafer's I/O rate"},
+      {wse::kScanRun, "the filter looks for the next word"},
+      {wse::kClosedRun, "waits for room in the first router"},
+      {wse::kWaitWeightsRun, "waits for a word"},
+      {wse::kWaitSumsRun, "waits for a word"},
+      {wse::kWaitWordsRun, "waits for a word"}};
+  if (run.second) return "adds up or moves sums";
+  const auto found = whats.find(run.kind);
+  if (found == whats.end()) throw InternalError("what takes no time is no part of a path");
+  return found->second;
 }
 
 bool waits(const Run& run) {
@@ -250,6 +251,24 @@ Walk::Here Walk::outside(std::int64_t row, std::int64_t column, Cycle at, const 
   return {Place::outside, row, column, window_.from};
 }
 
+Walk::Here Walk::since(const Here& here, const char* what, Cycle from) {
+  add(here.place, here.row, here.column, what, from, here.at);
+  return {here.place, here.row, here.column, from};
+}
+
+Walk::Here Walk::passed(const Here& here, const char* what, const Pass* pass) {
+  Here there = since(here, what, pass->at);
+  there.place = Place::router;
+  there.pass = pass;
+  return there;
+}
+
+Walk::Here Walk::sent(const Here& here, const char* what, const Queued* up) {
+  Here there = since(here, what, up->at);
+  there.up = up;
+  return there;
+}
+
 /// The last of the runs that begin before `at`.
 const Run* Walk::run_before(const std::vector<Run>& runs, Cycle at) {
   const auto after = std::lower_bound(
@@ -257,33 +276,13 @@ const Run* Walk::run_before(const std::vector<Run>& runs, Cycle at) {
   return after == runs.begin() ? nullptr : &*(after - 1);
 }
 
-/// The first word that left in a cycle.
-const Queued* Walk::first_at(const std::vector<Queued>& words, Cycle at) {
-  const auto word = std::lower_bound(words.begin(), words.end(), at,
-                                     [](const Queued& each, Cycle c) { return each.at < c; });
-  return word != words.end() && word->at == at ? &*word : nullptr;
-}
-
-const Queued* Walk::find(const std::vector<Queued>& words, Cycle at, unsigned color) {
-  auto word = std::lower_bound(words.begin(), words.end(), at,
-                               [](const Queued& each, Cycle cycle) { return each.at < cycle; });
-  for (; word != words.end() && word->at == at; ++word) {
-    if (word->color == color) return &*word;
-  }
-  return nullptr;
-}
-
 /// The copy of a color that left in a cycle: through `port`, or of a word that came in there.
 const Pass* Walk::pass_at(std::int64_t row, std::int64_t column, Cycle at, unsigned color,
                           unsigned port, bool is_out) {
   if (!window_.has(row, column)) return nullptr;
-  const std::vector<Pass>& passes = units_[router_at(row, column)].passes;
-  auto pass = std::lower_bound(passes.begin(), passes.end(), at,
-                               [](const Pass& each, Cycle cycle) { return each.at < cycle; });
-  for (; pass != passes.end() && pass->at == at; ++pass) {
-    if (pass->color == color && (is_out ? pass->to : pass->from) == port) return &*pass;
-  }
-  return nullptr;
+  return find(units_[router_at(row, column)].passes, at, [&](const Pass& pass) {
+    return pass.color == color && (is_out ? pass.to : pass.from) == port;
+  });
 }
 
 /// The core whose last beat is the latest; the first of several.
@@ -328,29 +327,23 @@ Walk::Here Walk::at_core(const Here& here) {
   const Run* const run = run_before(core.runs, here.at);
   const bool idle = run == nullptr || run->end < here.at;
   if (!idle && !waits(*run)) {
-    add(Place::core, here.row, here.column, what_of(*run), run->begin, here.at);
-    return {Place::core, here.row, here.column, run->begin};
+    return since(here, what_of(*run), run->begin);
   }
   // it waited, or had nothing to do: what came and was taken now ended that, or a word that left
   const Cycle begin = idle ? (run == nullptr ? 0 : run->end) : run->begin;
   const Queued* latest = nullptr;
-  auto word = std::lower_bound(core.taken.begin(), core.taken.end(), here.at,
-                               [](const Queued& each, Cycle cycle) { return each.at < cycle; });
-  for (; word != core.taken.end() && word->at == here.at; ++word) {
-    if (word->sent + facts_.ramp > begin && (latest == nullptr || word->sent > latest->sent)) {
-      latest = &*word;
-    }
-  }
+  find(core.taken, here.at, [&](const Queued& word) {
+    const bool later = latest == nullptr || word.sent > latest->sent;
+    if (word.sent + facts_.ramp > begin && later) latest = &word;
+    return false;
+  });
   if (latest != nullptr) return arrived(here, *latest);
   if (!idle && run->kind == wse::kWaitRoomRun && here.at > 0) {
     if (const Queued* const up = first_at(core.ups, here.at - 1)) {
-      add(Place::core, here.row, here.column, what_of(*run), up->at, here.at);
-      return {Place::core, here.row, here.column, up->at, nullptr, up};
+      return sent(here, what_of(*run), up);
     }
   }
-  add(Place::core, here.row, here.column, idle ? "has nothing to do" : what_of(*run), begin,
-      here.at);
-  return {Place::core, here.row, here.column, begin};
+  return since(here, idle ? "has nothing to do" : what_of(*run), begin);
 }
 
 /// The word came down the ramp and may have waited in its queue.
@@ -371,15 +364,10 @@ Walk::Here Walk::went_up(const Here& here) {
   if (up.at > ready) {
     // the ramp took another word just before, or its end in the router was full
     if (const Queued* const other = first_at(core.ups, up.at - 1)) {
-      add(Place::core, here.row, here.column, "a word waits for the ramp", other->at, up.at);
-      return {Place::core, here.row, here.column, other->at, nullptr, other};
+      return sent(here, "a word waits for the ramp", other);
     }
     const Pass* const room = pass_at(here.row, here.column, up.at - 1, up.color, kRamp, false);
-    if (room != nullptr) {
-      add(Place::core, here.row, here.column, "a word waits for room in its router", room->at,
-          up.at);
-      return {Place::router, here.row, here.column, room->at, room};
-    }
+    if (room != nullptr) return passed(here, "a word waits for room in its router", room);
   }
   add(Place::core, here.row, here.column, "a word stands in the output queue", ready, up.at);
   add(Place::core, here.row, here.column, "a word is put into the output queue", up.sent, ready);
@@ -394,38 +382,28 @@ Walk::Here Walk::at_router(const Here& here) {
   const Cycle ready = std::min(pass.sent + way, pass.at);
   if (pass.at == ready || pass.at == 0) return came_from(here);
   const Cycle before = pass.at - 1;
-  const auto stood = [&](const char* what) {
-    add(Place::router, here.row, here.column, what, before, pass.at);
-  };
   if (const Pass* const ahead =
           pass_at(here.row, here.column, before, pass.color, pass.from, false);
       ahead != nullptr && ahead->sent != pass.sent) {
-    stood("a word stands behind another");
-    return {Place::router, here.row, here.column, before, ahead};
+    return passed(here, "a word stands behind another", ahead);
   }
   if (pass.to == kRamp) {
-    if (find(core_at(here.row, here.column).taken, before, pass.color) != nullptr) {
-      stood("a word waits for room in the core's queue");
+    if (word_at(core_at(here.row, here.column).taken, before, pass.color) != nullptr) {
+      since(here, "a word waits for room in the core's queue", before);
       return {Place::core, here.row, here.column, before};
     }
   } else {
     const auto [row, column] = neighbour(here.row, here.column, pass.to);
     if (const Pass* const room = pass_at(row, column, before, pass.color, facing(pass.to), false)) {
-      stood("a word waits for room in the next router");
+      since(here, "a word waits for room in the next router", before);
       return {Place::router, row, column, before, room};
     }
   }
-  const std::vector<Pass>& passes = units_[router_at(here.row, here.column)].passes;
-  auto other = std::lower_bound(passes.begin(), passes.end(), before,
-                                [](const Pass& each, Cycle cycle) { return each.at < cycle; });
-  for (; other != passes.end() && other->at == before; ++other) {
-    if (other->to != pass.to) continue;
-    stood("the port sends another word");
-    return {Place::router, here.row, here.column, before, &*other};
-  }
-  add(Place::router, here.row, here.column, "a word waits for its link or switch", ready, pass.at);
-  Here there = here;
-  there.at = ready;
+  const Pass* const other =
+      find(passes_at(here), before, [&](const Pass& each) { return each.to == pass.to; });
+  if (other != nullptr) return passed(here, "the port sends another word", other);
+  Here there = since(here, "a word waits for its link or switch", ready);
+  there.pass = here.pass;
   return came_from(there);
 }
 
@@ -443,16 +421,16 @@ Walk::Here Walk::came_from(const Here& here) {
   const Pass& pass = *here.pass;
   if (pass.from == kRamp) {
     add(Place::core, here.row, here.column, "a word goes up the ramp", pass.sent, here.at);
-    const Queued* const up = find(core_at(here.row, here.column).ups, pass.sent, pass.color);
+    const Queued* const up = word_at(core_at(here.row, here.column).ups, pass.sent, pass.color);
     if (up == nullptr) return outside(here.row, here.column, pass.sent, "before the records");
     return {Place::core, here.row, here.column, pass.sent, nullptr, up};
   }
   if (is_from_edge(here)) {
-    add(Place::router, here.row, here.column, "a word comes in at the edge", pass.sent, here.at);
+    since(here, "a word comes in at the edge", pass.sent);
     return {Place::edge, here.row, here.column, pass.sent};
   }
   const auto [row, column] = neighbour(here.row, here.column, pass.from);
-  add(Place::router, here.row, here.column, "a word comes over a link", pass.sent, here.at);
+  since(here, "a word comes over a link", pass.sent);
   if (!window_.has(row, column)) return {Place::router, row, column, pass.sent};
   const Pass* const before = pass_at(row, column, pass.sent, pass.color, facing(pass.from), true);
   if (before == nullptr) return outside(row, column, pass.sent, "before the records");
@@ -465,24 +443,17 @@ Walk::Here Walk::at_edge(const Here& here) {
   const Run* const run = run_before(runs, here.at);
   if (run == nullptr || run->end < here.at) {
     const Cycle from = run == nullptr ? window_.from : run->end;
-    add(Place::edge, here.row, here.column, "words enter one after the other", from, here.at);
-    return {Place::edge, here.row, here.column, from};
+    return since(here, "words enter one after the other", from);
   }
   if (run->kind == wse::kClosedRun && here.at > 0) {
     const Cycle before = here.at - 1;
     for (const unsigned port : {kNorth, kWest, kSouth, kEast}) {
-      const std::vector<Pass>& passes = units_[router_at(here.row, here.column)].passes;
-      auto pass = std::lower_bound(passes.begin(), passes.end(), before,
-                                   [](const Pass& each, Cycle cycle) { return each.at < cycle; });
-      for (; pass != passes.end() && pass->at == before; ++pass) {
-        if (pass->from != port) continue;
-        add(Place::edge, here.row, here.column, what_of(*run), before, here.at);
-        return {Place::router, here.row, here.column, before, &*pass};
-      }
+      const Pass* const pass =
+          find(passes_at(here), before, [&](const Pass& each) { return each.from == port; });
+      if (pass != nullptr) return passed(here, what_of(*run), pass);
     }
   }
-  add(Place::edge, here.row, here.column, what_of(*run), run->begin, here.at);
-  return {Place::edge, here.row, here.column, run->begin};
+  return since(here, what_of(*run), run->begin);
 }
 
 }  // namespace

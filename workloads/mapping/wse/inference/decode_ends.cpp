@@ -18,12 +18,12 @@ Operand array() { return in_memory(0); }
 
 void take(CoreCode& code, Color color, std::uint32_t elements) {
   code.take(color, static_cast<std::uint8_t>(static_cast<unsigned>(color) % 8));
-  code.vector(VectorOp::move, Element::fp16, array(), on_fabric(color), Operand(), elements);
+  code.move(Element::fp16, array(), on_fabric(color), elements);
 }
 
 void send(CoreCode& code, Color color, std::uint32_t elements) {
   code.send(color, static_cast<std::uint8_t>(static_cast<unsigned>(color) % 8));
-  code.vector(VectorOp::move, Element::fp16, on_fabric(color), array(), Operand(), elements);
+  code.move(Element::fp16, on_fabric(color), array(), elements);
 }
 
 /// The largest of `logits` numbers in no order, kept in a list: each is compared with its least; so
@@ -73,7 +73,7 @@ void write_compaction(CoreCode& code, const HiddenPart& part) {
 void write_spreading(CoreCode& code, const HiddenPart& part, std::uint32_t to) {
   if (!part.listed()) return;
   const ScalarParams& s = code.costs().scalar;
-  code.vector(VectorOp::move, Element::fp16, in_memory(to), number(0), Operand(), part.elements);
+  code.move(Element::fp16, in_memory(to), number(0), part.elements);
   // the address of the index, and the store
   constexpr std::uint32_t kPut = 2;
   code.scalar(part.nonzeros * (s.loop + s.load + kPut));
@@ -89,8 +89,7 @@ void write_part(CoreCode& code, const HiddenPart& part, Color color, std::uint8_
   const auto move = [&](Element element, std::uint32_t at, std::uint32_t length) {
     const Operand there = on_fabric(color);
     const Operand here = in_memory(at);
-    code.vector(VectorOp::move, element, sends ? there : here, sends ? here : there, Operand(),
-                length);
+    code.move(element, sends ? there : here, sends ? here : there, length);
   };
   if (part.counted) {
     move(Element::int32, list, 1);
@@ -129,7 +128,7 @@ TaskProgram plan_pipe(std::uint32_t cores, const HiddenPart& part, const CodeCos
       pass(static_cast<Color>((i + 1) % 2), false);
       if (!last) pass(static_cast<Color>(i % 2), true);
     }
-    builder.core(i, builder.add(std::move(code).finish()));
+    builder.core(i, std::move(code).finish());
   }
   return std::move(builder).finish();
 }
@@ -151,14 +150,14 @@ TaskProgram plan_head(std::uint32_t columns, std::uint32_t rows, std::uint32_t e
   holder.scalar(costs.scalar.imul);
   holder.test();
   send(holder, down, elements);
-  builder.core(column.front(), builder.add(std::move(holder).finish()));
+  builder.core(column.front(), std::move(holder).finish());
   CoreCode corner(costs, params, routines);
   take(corner, down, elements);
   send(corner, east, elements);
-  builder.core(column.back(), builder.add(std::move(corner).finish()));
+  builder.core(column.back(), std::move(corner).finish());
   CoreCode last(costs, params, routines);
   take(last, east, elements);
-  builder.core(row.back(), builder.add(std::move(last).finish()));
+  builder.core(row.back(), std::move(last).finish());
   return std::move(builder).finish();
 }
 

@@ -263,12 +263,12 @@ void DecodeLayer::rotate(CoreCode& code, const Place& place) const {
   for (std::uint32_t s = 0; s < batch(); ++s) {
     const std::uint32_t from = space_.qkv16 + 2 * s * (q + 2 * k);
     const std::uint32_t cache = 2 * s * k * shape_.slots();
-    code.vector(
-        VectorOp::move, Element::fp16,
+    code.move(
+        Element::fp16,
         in_memory(space_.k_cache + cache + 2 * slot, static_cast<std::int32_t>(shape_.slots())),
-        in_memory(from + 2 * q), Operand(), k);
-    code.vector(VectorOp::move, Element::fp16, in_memory(space_.v_cache + cache + 2 * slot * k),
-                in_memory(from + 2 * (q + k)), Operand(), k);
+        in_memory(from + 2 * q), k);
+    code.move(Element::fp16, in_memory(space_.v_cache + cache + 2 * slot * k),
+              in_memory(from + 2 * (q + k)), k);
   }
 }
 
@@ -309,8 +309,7 @@ void DecodeLayer::softmax(CoreCode& code, const Place& place) const {
   sum_y(code, place, {space_.stats16, heads, Element::fp16, VectorOp::max});
   mark(code, place);
   if (sum_ == Element::fp32) {
-    code.vector(VectorOp::move, Element::fp16_32, in_memory(space_.stats),
-                in_memory(space_.stats16), Operand(), heads);
+    code.move(Element::fp16_32, in_memory(space_.stats), in_memory(space_.stats16), heads);
   }
   const float scale = 1.0F / std::sqrt(static_cast<float>(shape_.model().head_dim));
   for (std::uint32_t h = 0; h < heads; ++h) {
@@ -328,8 +327,8 @@ void DecodeLayer::softmax(CoreCode& code, const Place& place) const {
     code.step(VectorOp::add, sum_, in_memory(at, 0), head(space_.work, h), in_memory(at, 0), live);
   }
   sum_y(code, place, {space_.stats, heads, sum_});
-  code.vector(VectorOp::move, sum_ == Element::fp32 ? Element::fp32_16 : Element::fp16,
-              in_memory(space_.probabilities), in_memory(space_.work), Operand(), heads * live);
+  code.move(sum_ == Element::fp32 ? Element::fp32_16 : Element::fp16,
+            in_memory(space_.probabilities), in_memory(space_.work), heads * live);
 }
 
 void DecodeLayer::values(CoreCode& code, const Place& place) const {
@@ -348,7 +347,7 @@ void DecodeLayer::values(CoreCode& code, const Place& place) const {
   }
   const std::uint32_t all = batch() * shape_.q();
   if (place.live == 0) {
-    code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(), all);
+    code.move(sum_, in_memory(space_.context), number(0), all);
   }
   sum_y(code, place, {space_.context, all, sum_});
   code.vector(VectorOp::divide, sum_, in_memory(space_.stats), number(1), in_memory(space_.stats),

@@ -181,7 +181,7 @@ void DecodeLayer::experts(CoreCode& code, const Place& place) const {
   }
   code.rewrite(x_.colors());
   mark(code, place);
-  code.vector(VectorOp::move, sum_, in_memory(space_.out), wse::number(0), Operand(), batch() * d);
+  code.move(sum_, in_memory(space_.out), wse::number(0), batch() * d);
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const auto w = space_.wdown + number(expert(choices[i]) * space_.down_bytes);
     if (!apart) address_of_expert(code);

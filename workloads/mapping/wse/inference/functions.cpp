@@ -61,7 +61,7 @@ std::uint32_t before_run(const CoreCode& code, const SparseGemv& job, bool stand
 void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
   const LocalGemv& d = job.dense;
   const unsigned bytes = bytes_of(sum);
-  if (!d.adds) code.vector(VectorOp::move, sum, in_memory(d.y), number(0), Operand(), d.outputs);
+  if (!d.adds) code.move(sum, in_memory(d.y), number(0), d.outputs);
   enter_list(code, job.listed, job.whole);
   const std::vector<OutputRun> all = {{0, d.outputs}};
   std::uint32_t w = d.w;
@@ -164,8 +164,8 @@ void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
 void write_halves(CoreCode& code, std::uint32_t to, std::uint32_t from, std::uint32_t elements,
                   Element sum) {
   if (to == from) return;
-  code.vector(VectorOp::move, sum == Element::fp32 ? Element::fp32_16 : Element::fp16,
-              in_memory(to), in_memory(from), Operand(), elements);
+  code.move(sum == Element::fp32 ? Element::fp32_16 : Element::fp16, in_memory(to), in_memory(from),
+            elements);
 }
 
 void write_token_products(CoreCode& code, const TokenRows& rows, std::uint32_t to, std::uint32_t a,

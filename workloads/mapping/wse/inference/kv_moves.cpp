@@ -60,13 +60,11 @@ class RowFillCore {
  private:
   void take(std::uint32_t link, std::uint32_t to) {
     code_.take(row_color(link), 0);
-    code_.vector(VectorOp::move, Element::fp16, in_memory(to), on_fabric(row_color(link)),
-                 Operand(), job_.halves);
+    code_.move(Element::fp16, in_memory(to), on_fabric(row_color(link)), job_.halves);
   }
   void send(std::uint32_t link, std::uint32_t from) {
     code_.send(row_color(link), 0);
-    code_.vector(VectorOp::move, Element::fp16, on_fabric(row_color(link)), in_memory(from),
-                 Operand(), job_.halves);
+    code_.move(Element::fp16, on_fabric(row_color(link)), in_memory(from), job_.halves);
   }
   /// A piece for, or from, one of the cores behind.
   void pass(std::uint32_t tensor, std::uint32_t piece) {
@@ -100,7 +98,7 @@ TaskProgram plan_row_fill(const RowFill& job, const CodeCosts& costs,
   for (std::uint32_t i = 0; i < job.cores; ++i) {
     CoreCode code(costs, params, routines);
     RowFillCore(job, space, i, code).write();
-    builder.core(i, builder.add(std::move(code).finish()));
+    builder.core(i, std::move(code).finish());
   }
   return std::move(builder).finish();
 }

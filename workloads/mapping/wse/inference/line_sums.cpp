@@ -129,11 +129,10 @@ void LineSums::level(CoreCode& code, const Level& level, const SummedVector& vec
   const auto add = [&](const Operand& to, int slot) {
     code.take(color(slot), static_cast<std::uint8_t>(slot));
     if (vector.merge_cycles != 0) {
-      code.vector(VectorOp::move, vector.element, own, on_fabric(color(slot)), Operand(),
-                  vector.elements);
+      code.move(vector.element, own, on_fabric(color(slot)), vector.elements);
       code.scalar(vector.merge_cycles);
       if (to.kind == Operand::Kind::memory) return;
-      code.vector(VectorOp::move, vector.element, to, own, Operand(), vector.elements);
+      code.move(vector.element, to, own, vector.elements);
       return;
     }
     code.vector(vector.op, vector.element, to, on_fabric(color(slot)), own, vector.elements);
@@ -150,7 +149,7 @@ void LineSums::level(CoreCode& code, const Level& level, const SummedVector& vec
   } else if (level.upper != kNone) {
     add(out, level.upper);
   } else {
-    code.vector(VectorOp::move, vector.element, out, own, Operand(), vector.elements);
+    code.move(vector.element, out, own, vector.elements);
   }
 }
 

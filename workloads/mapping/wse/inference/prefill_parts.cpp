@@ -283,7 +283,7 @@ void PrefillParts::rope(CoreCode& code, std::uint32_t row, std::uint32_t,
 void PrefillParts::clear(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const {
   const std::uint32_t numbers = shape_.group() * shape_.pitch();
   const auto fill = [&](std::uint32_t address, float value, std::uint32_t elements) {
-    code.vector(VectorOp::move, sum_, in_memory(address), number(value), Operand(), elements);
+    code.move(sum_, in_memory(address), number(value), elements);
   };
   fill(space_.maxima, kUnseen, numbers);
   fill(space_.sums, 0, numbers);
@@ -336,8 +336,7 @@ void PrefillParts::softmax(CoreCode& code, std::uint32_t row, std::uint32_t,
   if (sum_ == Element::fp32) {
     write_halves(code, space_.stats16, maxima, numbers, sum_);
     line.write(code, place, {space_.stats16, numbers, Element::fp16, VectorOp::max});
-    code.vector(VectorOp::move, Element::fp16_32, in_memory(maxima), in_memory(space_.stats16),
-                Operand(), numbers);
+    code.move(Element::fp16_32, in_memory(maxima), in_memory(space_.stats16), numbers);
   } else {
     line.write(code, place, {maxima, numbers, Element::fp16, VectorOp::max});
   }
@@ -380,7 +379,7 @@ void PrefillParts::fold_in(CoreCode& code, std::uint32_t, std::uint32_t,
     code.vector(VectorOp::fma, sum_, folded, in_memory(space_.context + at),
                 rows().each_token(share + bytes * numbers), piece);
   }
-  code.vector(VectorOp::move, sum_, maxima, both, Operand(), numbers);
+  code.move(sum_, maxima, both, numbers);
 }
 
 void PrefillParts::finish_context(CoreCode& code, std::uint32_t, std::uint32_t column,
@@ -443,8 +442,7 @@ void PrefillParts::route_tokens(CoreCode& code, std::uint32_t row, std::uint32_t
   if (shape_.t() == 1) {
     write_gemv(code, {space_.wrouter, z, space_.logits, shape_.d(), experts}, sum_);
   } else {
-    code.vector(VectorOp::move, sum_, in_memory(space_.logits), number(0), Operand(),
-                experts * pitch);
+    code.move(sum_, in_memory(space_.logits), number(0), experts * pitch);
     for (std::uint32_t i = 0; i < shape_.d(); ++i) {
       for (std::uint32_t e = 0; e < experts; ++e) {
         code.stream(products(sum_), in_memory(space_.logits + bytes * e * pitch),

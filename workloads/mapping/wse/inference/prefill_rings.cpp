@@ -144,8 +144,8 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const CoreRin
   const std::uint32_t moving = a * job.inputs * pitch;
   const std::array<std::uint32_t, 2> weights = {job.weights, space_.incoming};
   if (!job.adds) {
-    code.vector(VectorOp::move, sum_, in_memory(space_.out + bytes_of(sum_) * job.first * pitch),
-                number(0), Operand(), job.outputs * pitch);
+    code.move(sum_, in_memory(space_.out + bytes_of(sum_) * job.first * pitch), number(0),
+              job.outputs * pitch);
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bodies;
   bool moves = false;
@@ -180,8 +180,7 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const CoreRin
     moves = false;
   }
   if (x.cores() > 1 && job.steps / w % 2 != 0) {
-    code.vector(VectorOp::move, Element::fp16, in_memory(weights[0]), in_memory(weights[1]),
-                Operand(), w * piece);
+    code.move(Element::fp16, in_memory(weights[0]), in_memory(weights[1]), w * piece);
   }
 }
 
@@ -240,9 +239,8 @@ TaskProgram PrefillParts::plan_value_skew(const PrefillScope& scope) const {
           code.test();
           x.wait(code);
         }
-        code.vector(VectorOp::move, Element::fp16,
-                    in_memory(space_.v_bank + scope.chunk * space_.bank_bytes),
-                    in_memory(space_.keys[0]), Operand(), halves);
+        code.move(Element::fp16, in_memory(space_.v_bank + scope.chunk * space_.bank_bytes),
+                  in_memory(space_.keys[0]), halves);
       });
 }
 
@@ -280,7 +278,7 @@ void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t
   if (row == root) {
     if (row > 0) from_north(kept, own);
     if (row + 1 < rows) from_south(kept, row > 0 ? kept : own);
-    if (rows == 1) code.vector(VectorOp::move, sum_, kept, own, Operand(), elements);
+    if (rows == 1) code.move(sum_, kept, own, elements);
     return;
   }
   const bool south = row < root;
@@ -292,7 +290,7 @@ void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t
   } else if (!south && row + 1 < rows) {
     from_south(out, own);
   } else {
-    code.vector(VectorOp::move, sum_, out, own, Operand(), elements);
+    code.move(sum_, out, own, elements);
   }
 }
 
@@ -304,8 +302,7 @@ void PrefillParts::score(CoreCode& code, std::uint32_t keys) const {
   const std::uint32_t heads = shape_.group();
   const unsigned bytes = bytes_of(sum_);
   code.test();
-  code.vector(VectorOp::move, sum_, in_memory(space_.partial), number(0), Operand(),
-              heads * t * pitch);
+  code.move(sum_, in_memory(space_.partial), number(0), heads * t * pitch);
   for (std::uint32_t i = 0; i < k; ++i) {
     for (std::uint32_t h = 0; h < heads; ++h) {
       for (std::uint32_t token = 0; token < t; ++token) {
@@ -343,8 +340,8 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope&
     return std::make_pair(row % rows, x.kind(column));
   };
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
-    code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[0]),
-                in_memory(space_.k_bank + scope.keys * space_.bank_bytes), Operand(), keys);
+    code.move(Element::fp16, in_memory(space_.keys[0]),
+              in_memory(space_.k_bank + scope.keys * space_.bank_bytes), keys);
     std::array<std::uint32_t, 2> bodies{};
     for (std::uint32_t here = 0; here < 2; ++here) {
       bodies[here] = code.keep([&] { score(code, space_.keys[here]); });
@@ -397,10 +394,9 @@ TaskProgram PrefillParts::plan_values(const PrefillScope& scope) const {
   const CoreRing x(extent.columns, Direction::columns);
   const CoreRing y(scope.whole ? rows : extent.rows, Direction::rows);
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
-    code.vector(VectorOp::move, Element::fp16, in_memory(space_.keys[0]),
-                in_memory(space_.v_bank + scope.keys * space_.bank_bytes), Operand(), values);
-    code.vector(VectorOp::move, sum_, in_memory(space_.context), number(0), Operand(),
-                shape_.q() * shape_.pitch());
+    code.move(Element::fp16, in_memory(space_.keys[0]),
+              in_memory(space_.v_bank + scope.keys * space_.bank_bytes), values);
+    code.move(sum_, in_memory(space_.context), number(0), shape_.q() * shape_.pitch());
     const std::uint32_t skew = rows - 1 - y.position(row);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bodies;
     for (std::uint32_t step = 0; step < steps; ++step) {

@@ -208,7 +208,7 @@ class DenseMeshPlanner {
     } else {
       broadcast_steps(core, r, c);
     }
-    builder_.core(builder_.place(r, c), builder_.add(std::move(core)));
+    builder_.core(builder_.place(r, c), std::move(core));
   }
 
   void shift_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {

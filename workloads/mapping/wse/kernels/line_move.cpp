@@ -14,37 +14,20 @@ constexpr Color color_of(std::uint32_t place) {
   return Color{static_cast<std::uint8_t>(place % 2)};
 }
 
-/// One way along a line. Places count in the direction of the way.
-class Way {
+/// Each core hands on to its neighbour.
+class Way : LineWay {
  public:
-  Way(std::uint32_t cores, bool ahead, Direction direction, Element element,
-      const LayerSetup& setup)
-      : cores_(cores), ahead_(ahead), element_(element), setup_(setup) {
-    const bool columns = direction == Direction::columns;
-    part_.columns = columns ? cores : 1;
-    part_.rows = columns ? 1 : cores;
-    onward_ = ahead ? ahead_of(direction) : behind_of(direction);
-    behind_ = ahead ? behind_of(direction) : ahead_of(direction);
-  }
+  using LineWay::LineWay;
 
   std::optional<TaskProgram> program(const std::vector<LineVector>& vectors) {
     gather(vectors);
     if (mine_.empty()) return std::nullopt;
-    part_.router_of.resize(cores_);
-    part_.core_of.resize(cores_);
-    part_.routers.resize(cores_);
-    part_.cores.resize(cores_);
     passed_.assign(cores_, 0);
     for (std::uint32_t place = 0; place < cores_; ++place) add_core(place);
     return std::move(part_);
   }
 
  private:
-  std::uint32_t place_of(std::uint32_t core) const { return ahead_ ? core : cores_ - 1 - core; }
-  std::uint32_t words(std::uint32_t elements) const {
-    return words_of(source_bytes(element_), elements);
-  }
-
   void gather(const std::vector<LineVector>& vectors);
   void add_core(std::uint32_t place);
   bool send(std::uint32_t place, CoreCode& code);
@@ -52,14 +35,6 @@ class Way {
   void take(std::uint32_t place, CoreCode& code) const;
   static void route(Color color, Port from, Port to, SwitchedRouter& router);
 
-  std::uint32_t cores_;
-  bool ahead_;
-  Element element_;
-  const LayerSetup& setup_;
-  Port onward_ = kEast;
-  Port behind_ = kWest;
-  TaskProgram part_;
-  std::vector<LineVector> mine_;                    // places for cores; farthest first
   std::vector<std::vector<std::uint32_t>> leave_;   // of mine_, by place
   std::vector<std::vector<std::uint32_t>> arrive_;  // likewise, in the order of arrival
   std::vector<std::uint32_t> passed_;               // words on the next link, by destination
@@ -68,13 +43,11 @@ class Way {
 /// Vectors that lie side by side in both cores are one.
 void Way::gather(const std::vector<LineVector>& vectors) {
   const std::uint32_t bytes = source_bytes(element_);
-  for (const LineVector& vector : vectors) {
-    if (vector.length == 0 || place_of(vector.to) <= place_of(vector.from)) continue;
-    LineVector next = vector;
-    next.from = place_of(vector.from);
-    next.to = place_of(vector.to);
-    if (!mine_.empty()) {
-      LineVector& last = mine_.back();
+  collect(vectors);
+  std::vector<LineVector> whole;
+  for (const LineVector& next : mine_) {
+    if (!whole.empty()) {
+      LineVector& last = whole.back();
       const std::uint32_t size = last.length * bytes;
       if (last.from == next.from && last.to == next.to && last.from_at + size == next.from_at &&
           last.to_at + size == next.to_at) {
@@ -82,11 +55,10 @@ void Way::gather(const std::vector<LineVector>& vectors) {
         continue;
       }
     }
-    mine_.push_back(next);
+    whole.push_back(next);
   }
-  std::stable_sort(mine_.begin(), mine_.end(), [](const LineVector& a, const LineVector& b) {
-    return a.to != b.to ? a.to > b.to : a.from > b.from;
-  });
+  mine_ = std::move(whole);
+  order();
   leave_.resize(cores_);
   arrive_.resize(cores_);
   for (std::uint32_t i = 0; i < mine_.size(); ++i) {
@@ -104,7 +76,6 @@ void Way::route(Color color, Port from, Port to, SwitchedRouter& router) {
 }
 
 void Way::add_core(std::uint32_t place) {
-  const std::uint32_t core = ahead_ ? place : cores_ - 1 - place;
   const bool takes = std::any_of(passed_.begin() + place, passed_.end(),
                                  [](std::uint32_t count) { return count != 0; });
   CoreCode code(setup_.costs, setup_.functions);
@@ -120,9 +91,7 @@ void Way::add_core(std::uint32_t place) {
     route(color_of(place + 1), behind_, kRamp, router);
     program.in.push_back({color_of(place + 1), kInQueue});
   }
-  part_.router_of[core] = part_.core_of[core] = core;
-  part_.routers[core] = std::move(router);
-  part_.cores[core] = std::move(program);
+  put(place, std::move(program), std::move(router));
 }
 
 /// What leaves a place, the farthest first: its own, then what comes for the same core from behind.
@@ -159,6 +128,49 @@ void Way::take(std::uint32_t place, CoreCode& code) const {
 }
 
 }  // namespace
+
+LineWay::LineWay(std::uint32_t cores, bool ahead, Direction direction, Element element,
+                 const LayerSetup& setup)
+    : cores_(cores),
+      ahead_(ahead),
+      element_(element),
+      setup_(setup),
+      onward_(ahead ? ahead_of(direction) : behind_of(direction)),
+      behind_(ahead ? behind_of(direction) : ahead_of(direction)) {
+  const bool columns = direction == Direction::columns;
+  part_.columns = columns ? cores : 1;
+  part_.rows = columns ? 1 : cores;
+  part_.router_of.resize(cores);
+  part_.core_of.resize(cores);
+  part_.routers.resize(cores);
+  part_.cores.resize(cores);
+}
+
+std::uint32_t LineWay::words(std::uint32_t elements) const {
+  return words_of(source_bytes(element_), elements);
+}
+
+void LineWay::collect(const std::vector<LineVector>& vectors) {
+  for (const LineVector& vector : vectors) {
+    if (vector.length == 0 || place_of(vector.to) <= place_of(vector.from)) continue;
+    mine_.push_back(vector);
+    mine_.back().from = place_of(vector.from);
+    mine_.back().to = place_of(vector.to);
+  }
+}
+
+void LineWay::order() {
+  std::stable_sort(mine_.begin(), mine_.end(), [](const LineVector& a, const LineVector& b) {
+    return a.to != b.to ? a.to > b.to : a.from > b.from;
+  });
+}
+
+void LineWay::put(std::uint32_t place, CoreProgram program, SwitchedRouter router) {
+  const std::uint32_t core = place_of(place);
+  part_.router_of[core] = part_.core_of[core] = core;
+  part_.routers[core] = std::move(router);
+  part_.cores[core] = std::move(program);
+}
 
 LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
                     Direction direction, Element element, const LayerSetup& setup) {

@@ -20,6 +20,32 @@ struct LineVector {
   std::uint32_t to_at = 0;
 };
 
+/// One way along a line of cores, and the program of its cores. Places count in its direction.
+class LineWay {
+ public:
+  LineWay(std::uint32_t cores, bool ahead, Direction direction, Element element,
+          const LayerSetup& setup);
+
+ protected:
+  std::uint32_t place_of(std::uint32_t core) const { return ahead_ ? core : cores_ - 1 - core; }
+  std::uint32_t words(std::uint32_t elements) const;
+
+  /// Those of `vectors` that go this way.
+  void collect(const std::vector<LineVector>& vectors);
+  /// What goes farthest first, and of that what comes from farthest behind last.
+  void order();
+  void put(std::uint32_t place, CoreProgram program, SwitchedRouter router);
+
+  std::uint32_t cores_;
+  bool ahead_;
+  Element element_;
+  const LayerSetup& setup_;
+  Port onward_;
+  Port behind_;
+  TaskProgram part_;
+  std::vector<LineVector> mine_;  // places for cores
+};
+
 /// The programs that move vectors along a line of cores: one for those that go ahead (to higher
 /// numbers), one for those that go back. None if nothing goes that way.
 struct LineMove {

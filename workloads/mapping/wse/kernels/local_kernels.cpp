@@ -36,7 +36,7 @@ class Gemv {
   TaskKernel plan() {
     for (std::uint32_t i = 0; i < job_.repeats; ++i) product();
     for (std::uint32_t r = 0; r < cores_; ++r) {
-      builder_.core(r, builder_.add(std::move(scripts_[r]).finish()));
+      builder_.core(r, std::move(scripts_[r]).finish());
     }
     TaskKernel kernel;
     kernel.program = std::move(builder_).finish();
@@ -294,11 +294,9 @@ TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs) {
   Script script;
   script.then(work(costs.from_registers()));
   script.then(instruction);
-  TaskBuilder builder(1, 1);
-  builder.core(0, builder.add(std::move(script).finish()));
   TaskKernel kernel;
   kernel.bytes = layout.end;
-  kernel.program = std::move(builder).finish();
+  kernel.program = single_core(std::move(script).finish());
   kernel.useful = job.operation == "mul" ? 0 : job.elements;
   if (!job.values) return kernel;
   MemoryImage image(layout.end);

@@ -113,9 +113,7 @@ TaskProgram plan_vector_probe(const VectorProbe& probe, const CodeCosts& costs) 
   Script script;
   script.then(work(costs.setup(descriptors) + scalar));
   script.then(what);
-  TaskBuilder builder(1, 1);
-  builder.core(0, builder.add(std::move(script).finish()));
-  return std::move(builder).finish();
+  return single_core(std::move(script).finish());
 }
 
 TaskProgram plan_line_probe(const LineProbe& probe, const CodeCosts& costs) {
@@ -124,7 +122,7 @@ TaskProgram plan_line_probe(const LineProbe& probe, const CodeCosts& costs) {
   Script sender;
   sender.then(work(costs.setup(2)));
   sender.then(move(probe.words, on_fabric(kData), in_memory(0)));
-  builder.core(0, builder.add(std::move(sender).finish()));
+  builder.core(0, std::move(sender).finish());
   CoreProgram receiver;
   Task start;
   start.active = true;
@@ -157,10 +155,10 @@ TaskProgram plan_send_loop(std::uint32_t words, const CodeCosts& costs) {
     loop.steps.push_back(work(costs.scalar.loop));
   }
   sender.tasks = {loop};
-  builder.core(0, builder.add(std::move(sender)));
+  builder.core(0, std::move(sender));
   Script receiver;
   receiver.then(move(words, in_memory(0), on_fabric(kData)));
-  builder.core(1, builder.add(std::move(receiver).finish()));
+  builder.core(1, std::move(receiver).finish());
   return std::move(builder).finish();
 }
 
@@ -170,7 +168,7 @@ TaskProgram plan_word_tasks(WordWork kind, std::uint32_t words, const CodeCosts&
   builder.path({0, 1}, kData);
   Script sender;
   sender.then(move(words, on_fabric(kData), in_memory(0)));
-  builder.core(0, builder.add(std::move(sender).finish()));
+  builder.core(0, std::move(sender).finish());
   CoreProgram middle;
   switch (kind) {
     case WordWork::count:
@@ -195,9 +193,9 @@ TaskProgram plan_word_tasks(WordWork kind, std::uint32_t words, const CodeCosts&
     middle.tasks[0].steps = std::move(steps);
     Script last;
     last.then(move(words, in_memory(0), on_fabric(onward)));
-    builder.core(2, builder.add(std::move(last).finish()));
+    builder.core(2, std::move(last).finish());
   }
-  builder.core(1, builder.add(std::move(middle)));
+  builder.core(1, std::move(middle));
   return std::move(builder).finish();
 }
 
@@ -221,7 +219,7 @@ TaskProgram plan_store_and_forward(std::uint32_t stages, std::uint32_t words,
       script.then(move(words, on_fabric(out), in_memory(0)));
       use_out_queue(script, out);
     }
-    builder.core(i, builder.add(std::move(script).finish()));
+    builder.core(i, std::move(script).finish());
   }
   return std::move(builder).finish();
 }
@@ -243,7 +241,7 @@ TaskProgram plan_park(std::uint32_t cores, std::uint32_t words, const CodeCosts&
   builder.route(cores, kData, kNorth, bit(kRamp));
   CoreProgram storage;
   storage.tasks = {data_task(kData, word_instructions(costs), costs)};
-  builder.core(cores, builder.add(std::move(storage)));
+  builder.core(cores, std::move(storage));
   return std::move(builder).finish();
 }
 
@@ -265,7 +263,7 @@ TaskProgram plan_reload(std::uint32_t cores, std::uint32_t words, bool bulk,
     loop.steps.push_back(run(opened));
   }
   storage.tasks = {loop};
-  builder.core(cores, builder.add(std::move(storage)));
+  builder.core(cores, std::move(storage));
   builder.route(cores, kData, kRamp, bit(kNorth));
   CoreProgram owner;
   Task control;
@@ -295,9 +293,7 @@ TaskProgram plan_overlap(std::uint32_t vector, std::uint32_t scalar) {
   what.b = number(1);
   script.then(what);
   script.then(work(scalar));
-  TaskBuilder builder(1, 1);
-  builder.core(0, builder.add(std::move(script).finish()));
-  return std::move(builder).finish();
+  return single_core(std::move(script).finish());
 }
 
 }  // namespace lacuna::wse

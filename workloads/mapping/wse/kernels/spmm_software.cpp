@@ -49,7 +49,7 @@ class SoftwarePlanner {
     for (std::size_t place = 0; place < tiles_.size(); ++place) add_core(place);
     if (all()) add_sums();
     for (std::size_t place = 0; place < tiles_.size(); ++place) {
-      builder_.core(place, builder_.add(std::move(scripts_[place]).finish()));
+      builder_.core(place, std::move(scripts_[place]).finish());
     }
     result_.program = std::move(builder_).finish();
     if (job_.values) fill_memory();

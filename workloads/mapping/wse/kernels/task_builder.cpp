@@ -155,6 +155,12 @@ TaskProgram TaskBuilder::finish() && {
   return std::move(program_);
 }
 
+TaskProgram single_core(CoreProgram program) {
+  TaskBuilder builder(1, 1);
+  builder.core(0, std::move(program));
+  return std::move(builder).finish();
+}
+
 void MemoryImage::put(std::uint32_t address, Element element, float value) {
   store_element(bytes_, address, source_bytes(element) == 4, is_integer(element), value);
 }

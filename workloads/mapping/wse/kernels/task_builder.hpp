@@ -67,6 +67,7 @@ class TaskBuilder {
   void path(const std::vector<std::size_t>& places, Color color);
 
   void core(std::size_t place, std::uint32_t program) { program_.core_of[place] = program; }
+  void core(std::size_t place, CoreProgram program) { core(place, add(std::move(program))); }
   /// Gives `place` the routes and the program that `like` has by now.
   void repeat(std::size_t like, std::size_t place) {
     routers_[place] = routers_[like];
@@ -90,6 +91,9 @@ class TaskBuilder {
   std::vector<SwitchedRouter> routers_;                    // by place
   std::unordered_map<std::string, std::uint32_t> shared_;  // programs, by all that they say
 };
+
+/// A core by itself.
+TaskProgram single_core(CoreProgram program);
 
 /// The bytes a core starts with; with values only.
 class MemoryImage {

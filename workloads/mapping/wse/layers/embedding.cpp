@@ -235,7 +235,7 @@ TaskProgram Embedding::collect_part(std::uint32_t features) const {
       script.then(work(request_.setup.costs.next(2)));
       script.then(move);
     }
-    builder.core(r, builder.add(std::move(script).finish()));
+    builder.core(r, std::move(script).finish());
   }
   return std::move(builder).finish();
 }

@@ -29,9 +29,16 @@ struct ElementSpace {
 struct ElementCode {
   const char* fn;
   Phase phase;
-  unsigned scratch;  // vectors it needs beside operands and results
-  void (*write)(const ElementSpace& space, CoreCode& code);
+  unsigned scratch;     // vectors it needs beside operands and results
+  const char* formula;  // as write_formula() has it; none: what follows
+  void (*other)(const ElementSpace& space, CoreCode& code) = nullptr;
+
+  void write(const ElementSpace& space, CoreCode& code) const;
 };
+
+/// Instructions over whole vectors, such as "t = tanh a; y = t * 0.5": operands are a, b and c,
+/// results y and z, scratch t, u and v, and s is the shared vector.
+void write_formula(const ElementSpace& space, const char* formula, CoreCode& code);
 
 /// Null if there is none.
 const ElementCode* find_element_code(const std::string& fn, Phase phase);

@@ -10,16 +10,6 @@
 
 namespace lacuna::wse {
 
-TaskProgram single_core(CoreProgram program) {
-  TaskProgram part;
-  part.columns = part.rows = 1;
-  part.routers.emplace_back();
-  part.router_of = {0};
-  part.cores.push_back(std::move(program));
-  part.core_of = {0};
-  return part;
-}
-
 void store(std::vector<std::uint8_t>& memory, std::uint32_t address, std::uint64_t index,
            DType type, double value) {
   const unsigned bytes = bytes_of(type);

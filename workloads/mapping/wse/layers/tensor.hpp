@@ -118,9 +118,6 @@ class LayerTensor {
   LayerLayout layout_;
 };
 
-/// A part of one core.
-TaskProgram single_core(CoreProgram program);
-
 /// Element `index` of a vector at `address`.
 void store(std::vector<std::uint8_t>& memory, std::uint32_t address, std::uint64_t index,
            DType type, double value);
