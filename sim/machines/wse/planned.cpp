@@ -492,7 +492,7 @@ std::optional<OpResult> attempt(const WaferRequest& request, const LayoutRule& r
     params.runs = std::make_shared<ProductRuns>();
     params.runs->limit = limit;
   }
-  const Execution plain = without_record(request.execution);
+  const Execution plain;  // how a row is run is no part of its layout
   try {
     return run_wafer_row({request.machine, params, placed(request.op, layout), request.mask,
                           request.seed, whole ? request.execution : plain});
