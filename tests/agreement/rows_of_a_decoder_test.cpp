@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/machines/wse/inference/decode_times.hpp"
+#include "tests/support/agreement/drawn_decoder.hpp"
 #include "tests/support/agreement/request.hpp"
 #include "tests/support/driver/random_operation.hpp"
 #include "tests/support/driver/real_program.hpp"
@@ -20,36 +21,6 @@
 
 namespace lacuna::test {
 namespace {
-
-/// A decoder on a block of cores, and what it is asked to do.
-struct DrawnDecoder {
-  ModelShape model;
-  std::uint32_t columns = 1;
-  std::uint32_t rows = 1;
-  std::uint32_t context = 1;
-  std::uint32_t batch = 1;
-};
-
-DrawnDecoder drawn_decoder(Random& random) {
-  DrawnDecoder drawn;
-  ModelShape& model = drawn.model;
-  model = find_model_shape("qwen3-0.6b");
-  model.name = "drawn";
-  model.kv_heads = pick<std::uint32_t>(random, {1, 2, 4});
-  model.heads = model.kv_heads * upto(random, 4);
-  model.head_dim = model.rotated = pick<std::uint32_t>(random, {8, 16, 32});
-  model.qk_norm = random.bounded(2) == 0 ? QkNorm::none : QkNorm::head;
-  model.width = 4 * upto(random, 48);
-  model.ffn = 4 * upto(random, 96);
-  model.vocabulary = 256;
-  model.layers = upto(random, 3);
-  // pairs of a head's features stay in a core, so that 4 columns a head are the most for 8
-  drawn.columns = model.kv_heads * pick<std::uint32_t>(random, {1, 2, 4});
-  drawn.rows = 1 + upto(random, 15);
-  drawn.context = upto(random, 300);
-  drawn.batch = upto(random, 3);
-  return drawn;
-}
 
 using Counts = std::map<std::string, std::uint64_t>;
 
@@ -87,7 +58,7 @@ bool run_rows(const DrawnDecoder& drawn, const Machine& machine, Cycle& cycles, 
 TEST(RowsOfADecoder, TakeTheCyclesAndCountersOfTheModelsLayers) {
   std::uint64_t compared = 0;
   for_each_draw([&](Random& random) {
-    const DrawnDecoder drawn = drawn_decoder(random);
+    const DrawnDecoder drawn(random);
     const std::unique_ptr<Machine> machine = make_wse_machine("drawn");
     machine->set("wafer.columns", std::to_string(drawn.columns), "");
     machine->set("wafer.rows", std::to_string(drawn.rows), "");
@@ -96,12 +67,7 @@ TEST(RowsOfADecoder, TakeTheCyclesAndCountersOfTheModelsLayers) {
     if (!run_rows(drawn, *machine, cycles, rows)) return;
     const auto& params = static_cast<const WseParams&>(machine->parameters());
     DecodeTimes times(params, Engine::event);
-    DecodePlacement placement;
-    placement.blocks_x = placement.blocks_y = 1;
-    placement.columns = drawn.columns;
-    placement.rows = drawn.rows;
-    placement.batch = drawn.batch;
-    const DecodeStep step = times.step(drawn.model, placement, drawn.context);
+    const DecodeStep step = times.step(drawn.model, drawn.placement(), drawn.context);
     const std::uint32_t behind = drawn.model.layers - 1;
     EXPECT_EQ(static_cast<double>(cycles), step.layer.first + behind * step.layer.next);
     Counts layers;
@@ -139,7 +105,7 @@ Cycle layer_with_zeros(const WseParams& params, const DrawnDecoder& drawn, const
 TEST(RowsOfADecoder, LeaveZerosOfTheLastProductsInputOut) {
   std::uint64_t compared = 0;
   for_each_draw([&](Random& random) {
-    DrawnDecoder drawn = drawn_decoder(random);
+    DrawnDecoder drawn(random);
     drawn.model.layers = 1;
     const std::unique_ptr<Machine> machine = make_wse_machine("drawn");
     machine->set("wafer.columns", std::to_string(drawn.columns), "");

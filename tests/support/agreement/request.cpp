@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -111,18 +112,38 @@ std::ostream& operator<<(std::ostream& out, const Numbers& numbers) {
   return out;
 }
 
-std::vector<Numbers> numbers_of(const std::vector<std::string>& arguments,
-                                const std::string& op_id) {
+std::multimap<std::string, Numbers> rows_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   words.insert(words.end(), {"--json", "--quiet"});
   const Ran ran = run_real(words);
   const auto printed = nlohmann::json::parse(ran.out, nullptr, false);
-  if (printed.is_discarded()) return {Numbers{ran.err, {}}};
-  std::vector<Numbers> rows;
+  if (!printed.is_array()) return {{"TOTAL", Numbers{ran.err, {}}}};
+  std::multimap<std::string, Numbers> rows;
   for (const nlohmann::json& row : printed) {
-    if (row.at("op_id") == op_id) rows.push_back(numbers_of_row(row));
+    rows.emplace(row.at("op_id").get<std::string>(), numbers_of_row(row));
   }
   return rows;
+}
+
+std::vector<Numbers> numbers_of(const std::vector<std::string>& arguments,
+                                const std::string& op_id) {
+  const auto all = rows_of(arguments);
+  const auto [first, last] = all.equal_range(op_id);
+  std::vector<Numbers> rows;
+  for (auto row = first; row != last; ++row) rows.push_back(row->second);
+  return rows;
+}
+
+void expect_close(const Numbers& numbers, const Numbers& other) {
+  constexpr double kRoundings = 1e-12;
+  EXPECT_EQ(numbers.status, other.status);
+  ASSERT_EQ(numbers.values.size(), other.values.size());
+  for (const auto& [name, value] : numbers.values) {
+    const std::optional<double> known = other.values.at(name);
+    ASSERT_EQ(value.has_value(), known.has_value()) << name;
+    EXPECT_NEAR(value.value_or(0), known.value_or(0), kRoundings * std::abs(known.value_or(0)))
+        << name;
+  }
 }
 
 }  // namespace lacuna::test

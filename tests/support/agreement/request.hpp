@@ -56,4 +56,10 @@ std::ostream& operator<<(std::ostream& out, const Numbers& numbers);
 std::vector<Numbers> numbers_of(const std::vector<std::string>& arguments,
                                 const std::string& op_id = "TOTAL");
 
+/// All of its rows, in the order of their ids, TOTAL included.
+std::multimap<std::string, Numbers> rows_of(const std::vector<std::string>& arguments);
+
+/// Expects that numbers are those of `other`, up to roundings of sums in another order.
+void expect_close(const Numbers& numbers, const Numbers& other);
+
 }  // namespace lacuna::test

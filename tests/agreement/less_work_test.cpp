@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Less work on the same cores and in the same layout is never more of anything. A row whose layout
+// is planned anew is default_layout_test's; a step from dense to sparse changes the stream's form.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "sim/base/error.hpp"
+#include "sim/machines/machine.hpp"
+#include "tests/support/agreement/drawn_decoder.hpp"
+#include "tests/support/agreement/request.hpp"
+#include "tests/support/driver/random_operation.hpp"
+
+namespace lacuna::test {
+namespace {
+
+using Costs = std::map<std::string, double>;
+
+/// Of a product on a piece of a wafer, on average over the masks of some seeds; none if refused.
+Costs costs_of(Request request, const std::string& residency) {
+  constexpr int kSeeds = 5;
+  Costs sums;
+  const int seeds = request.pattern == "dense" ? 1 : kSeeds;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    request.seed = static_cast<std::uint64_t>(seed);
+    std::vector<std::string> words = {"run",   "--machine",   request.machine, "--layout",
+                                      "first", "--residency", residency};
+    for (const auto& more : {request.product(), request.options()}) {
+      words.insert(words.end(), more.begin(), more.end());
+    }
+    const auto rows = numbers_of(words);
+    if (rows.size() != 1 || rows[0].status != "ok") return {};
+    for (const char* const name : {"cycles", "sram_read_bytes", "sram_write_bytes", "fabric_bytes",
+                                   "io_bytes", "energy_j"}) {
+      sums[name] += rows[0].values.at(name).value_or(0) / seeds;
+    }
+  }
+  return sums;
+}
+
+/// Beyond what chance may cost: two in a hundred, and some cycles or bytes of runs of few.
+void expect_no_more(const Costs& less, const Costs& costs, const std::string& what) {
+  for (const auto& [name, cost] : less) {
+    const double few = name == "energy_j" ? 0 : 8;
+    EXPECT_LE(cost, 1.02 * costs.at(name) + few) << name << " of " << what;
+  }
+}
+
+Request product_on_a_wafer(Random& random) {
+  Request request = small_product(random);
+  request.machine = pick<std::string>(random, {"wse1", "wse2", "wse3"});
+  request.settings = {"wafer.columns=" + std::to_string(upto(random, 12)),
+                      "wafer.rows=" + std::to_string(upto(random, 12))};
+  return request;
+}
+
+TEST(LessWork, OfARowIsNoMoreOfAnything) {
+  for_each_draw([](Random& random) {
+    Request request = product_on_a_wafer(random);
+    const std::string residency = pick<std::string>(random, {"streamed", "resident"});
+    const std::string density = pick<std::string>(random, {"0.5", "0.2", "0.05"});
+    request.pattern = random.bounded(4) == 0 ? "dense" : "unstructured:" + density;
+    Request less = request;
+    const std::uint64_t axis = random.bounded(request.pattern == "dense" ? 3 : 4);
+    if (axis == 3) less.pattern = "unstructured:0.0" + density.substr(2);  // a tenth
+    std::uint32_t& size = axis == 0 ? less.m : axis == 1 ? less.k : less.n;
+    if (axis != 3) size = (size + 1) / 2;
+    const Costs costs = costs_of(request, residency);
+    if (costs.empty()) return;
+    const Costs fewer = costs_of(less, residency);
+    ASSERT_FALSE(fewer.empty()) << less.shape() << " is refused, and the larger one is not";
+    expect_no_more(fewer, costs,
+                   request.machine + " " + request.settings[0] + " " + request.settings[1] + " " +
+                       residency + " " + request.dtype + " " + request.shape() + " " +
+                       request.pattern + " made " + less.shape() + " " + less.pattern);
+  });
+}
+
+TEST(LessWork, OfNoWeightsIsNoMoreThanOfHardlyAny) {
+  for_each_draw([](Random& random) {
+    Request request = product_on_a_wafer(random);
+    request.pattern = "unstructured:0.002";
+    const std::string residency = pick<std::string>(random, {"streamed", "resident"});
+    const Costs hardly = costs_of(request, residency);
+    if (hardly.empty()) return;
+    request.pattern = "unstructured:0";
+    expect_no_more(costs_of(request, residency), hardly, request.machine + " " + request.shape());
+  });
+}
+
+/// Cycles of the first layer of a block and of those behind it; none if cores cannot hold it.
+double token_of(const DrawnDecoder& drawn) {
+  WseParams params;
+  params.set("wafer.columns", std::to_string(drawn.columns), "test");
+  params.set("wafer.rows", std::to_string(drawn.rows), "test");
+  try {
+    const DecodeStep step =
+        DecodeTimes(params, Engine::event).step(drawn.model, drawn.placement(), drawn.context);
+    return step.layer.first + step.layer.next;
+  } catch (const OutOfMemoryError&) {
+    return 0;
+  }
+}
+
+// Contexts that are a number of rows of cores apart have their newest position in one row of them.
+TEST(LessWork, OfATokenIsNoLonger) {
+  for_each_draw([](Random& random) {
+    const DrawnDecoder drawn(random);
+    const double cycles = token_of(drawn);
+    if (cycles == 0) return;
+    DrawnDecoder less = drawn;
+    const std::uint64_t what = random.bounded(4);
+    if (what == 0 && drawn.context > drawn.rows) less.context -= drawn.rows;
+    if (what == 1 && drawn.batch > 1) --less.batch;
+    if (what == 2) less.model.ffn = (drawn.model.ffn + 1) / 2;
+    if (what == 3) less.model.heads = drawn.model.kv_heads;
+    EXPECT_LE(token_of(less), 1.02 * cycles + 8) << what;
+  });
+}
+
+// The core that has the newest position puts its key and its value into the cache: two moves of a
+// sequence, each of 8 cycles to set up and of 4 halves a cycle. The core of the last position is
+// another one in each row of cores, and as far as it lies from where a column's sums end its moves
+// hide behind their way. So a longer context is quicker by these moves at most: on 8 rows with 4
+// columns a head of 16 features by 2 x (8 + 4 / 4) = 18 cycles a layer, and by 24 of a model with
+// 16 features a core. The same row is never quicker with more positions.
+TEST(LessWork, OfAShorterContextIsLongerByTheMovesOfItsNewestPositionAtMost) {
+  Random random(1);
+  DrawnDecoder drawn(random);
+  drawn.model.layers = 1;
+  drawn.model.heads = 4;
+  drawn.model.kv_heads = 2;
+  drawn.model.head_dim = drawn.model.rotated = 16;
+  drawn.model.width = 64;
+  drawn.model.ffn = 96;
+  drawn.columns = drawn.rows = 8;
+  drawn.batch = 1;
+  std::vector<double> layers;  // by context less 1
+  for (drawn.context = 1; drawn.context <= 2 * drawn.rows; ++drawn.context) {
+    WseParams params;
+    params.set("wafer.columns", "8", "test");
+    params.set("wafer.rows", "8", "test");
+    DecodeTimes times(params, Engine::event);
+    layers.push_back(times.step(drawn.model, drawn.placement(), drawn.context).layer.first);
+  }
+  constexpr double kMoves = 2 * (8 + 4 / 4);
+  EXPECT_EQ(layers[0] - layers[7], kMoves);
+  for (std::size_t shorter = 0; shorter < layers.size(); ++shorter) {
+    for (std::size_t longer = shorter; longer < layers.size(); ++longer) {
+      const bool same = (longer - shorter) % drawn.rows == 0;
+      EXPECT_LE(layers[shorter], layers[longer] + (same ? 0 : kMoves)) << shorter << " " << longer;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lacuna::test
