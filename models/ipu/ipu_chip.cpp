@@ -153,7 +153,10 @@ IpuChip::IpuChip(const sc_core::sc_module_name& name, ClockDomain& clock, const 
   }
 }
 
-IpuChip::~IpuChip() = default;
+/// SystemC looks for a port from the last one on, so that the last tile goes first.
+IpuChip::~IpuChip() {
+  while (!tiles_.empty()) tiles_.pop_back();
+}
 
 void IpuChip::load_images() {
   if (!program_.values) return;

@@ -396,47 +396,57 @@ void PodModel::deal_by_time(PodPass& fitting) const {
   }
 }
 
-/// Where blocks are few, a product's time is that of its supersteps, and a denser one may have
-/// fewer of them. So rows are also taken as a model of twice the density has them, and so on as
-/// long as that is sooner over, and as a dense one: what they keep more are zeros.
-void PodModel::keep_zeros(PodPass& best, const PassRequest& request) const {
-  PassRequest denser = request;
-  for (bool helps = true; denser.weights.name != "dense";) {
-    if (helps && denser.weights.density && 2 * denser.weights.density->value() < 1) {
-      denser.weights.density->mantissa *= 2;
-    } else {
-      denser.weights = PatternSpec();
-    }
-    helps = take_quicker_rows(best, denser);
-  }
+/// The time of the pass, if all of the rows gain as much as they may.
+double PodModel::seconds_with(const PodPass& pass, const std::vector<DenserRow>& rows) const {
+  double cycles = 0;
+  for (const DenserRow& row : rows) cycles += row.gain;
+  return pass.seconds - cycles / (clock_ghz_ * 1e9);
 }
 
-/// Rows of a denser request in place of those that take longer, if that is sooner over and has
-/// room.
-bool PodModel::take_quicker_rows(PodPass& best, const PassRequest& denser) const {
+/// Where blocks are few, a product's time is that of its supersteps, and a denser one may have
+/// fewer of them. So rows are also taken as denser models have them, as long as there is room: what
+/// they keep more are zeros.
+void PodModel::keep_zeros(PodPass& pass, const std::vector<DenserRow>& rows) const {
   const RoomForRows room{tiles_, RoomForRows::kAll,
                          [&](std::uint64_t bytes) -> const Machine& { return chip_of(bytes); }};
-  PodPass tried = best;
-  try {
-    const bool dense = denser.weights.name == "dense";
-    const std::optional<PodParts> quicker = quicker_rows(
-        best.parts, simulated_parts(kinds_, denser, best.cut.tensor, room, setup_.times),
-        dense ? "dense" : denser.weights.density->text());
-    if (!quicker) return false;
-    tried.parts = *quicker;
-  } catch (const OutOfMemoryError&) {
-    return false;
+  PodPass tried = pass;
+  DensityOfShape known;
+  for (const DenserRow& row : rows) {
+    PodParts before = tried.parts;
+    try {
+      take_denser(row, kinds_[row.kind], room, setup_.times, known, tried.parts);
+    } catch (const OutOfMemoryError&) {
+      continue;
+    }
+    tried.memory = account(tried.cut, tried.parts);
+    if (!tried.fullest().fits()) tried.parts = std::move(before);
   }
   tried.memory = account(tried.cut, tried.parts);
-  if (!tried.fullest().fits()) return false;
   time(tried);
-  if (tried.seconds >= best.seconds) return false;
-  best = std::move(tried);
-  return true;
+  if (tried.seconds < pass.seconds) pass = std::move(tried);
+}
+
+/// The soonest over of passes that fit. Zeros are kept where that may make a cut the soonest.
+PodPass PodModel::soonest(std::vector<PodPass> fitting, const PassRequest& request) const {
+  std::vector<std::pair<double, std::size_t>> order;
+  std::vector<std::vector<DenserRow>> rows;
+  for (PodPass& each : fitting) {
+    rows.push_back(denser_rows(kinds_, request, each.cut.tensor, each.parts, *chip_, setup_.times));
+    order.emplace_back(seconds_with(each, rows.back()), order.size());
+  }
+  std::sort(order.begin(), order.end());
+  PodPass* best = nullptr;
+  for (const auto& [expected, place] : order) {
+    if (best != nullptr && expected >= best->seconds) break;
+    PodPass& each = fitting[place];
+    if (!rows[place].empty()) keep_zeros(each, rows[place]);
+    if (best == nullptr || each.seconds < best->seconds) best = &each;
+  }
+  return std::move(*best);
 }
 
 PodPass PodModel::pass(const PassRequest& request) {
-  std::optional<PodPass> best;
+  std::vector<PodPass> fitting;
   std::optional<PodPass> nearest;  // of those that do not fit
   std::string reason;
   double positions = 0;
@@ -453,12 +463,12 @@ PodPass PodModel::pass(const PassRequest& request) {
     positions = std::max(positions, positions_that_fit(tried.cut, tried.parts, request));
     time(tried);
     if (is_dealt()) deal_by_time(tried);
-    keep_zeros(tried, request);
-    if (!best || tried.seconds < best->seconds) best = std::move(tried);
+    fitting.push_back(std::move(tried));
   }
-  if (best) {
-    best->positions = positions;
-    return *std::move(best);
+  if (!fitting.empty()) {
+    PodPass best = soonest(std::move(fitting), request);
+    best.positions = positions;
+    return best;
   }
   if (!nearest) {
     throw RequestError(fmt::format("inference.layers = {}: {} has too few chips",

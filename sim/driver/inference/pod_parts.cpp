@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <limits>
 
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
@@ -29,6 +29,31 @@ std::uint64_t kept_positions(const LayerKind& kind, const PassRequest& request) 
 /// What a row costs that has so many bytes on a tile anyway; of sizes alone nothing.
 using CostOf = std::function<system::ChipCost(const LayerOp& op, const WorkloadTrace& trace,
                                               std::uint64_t there)>;
+
+/// The row on a chip of so many tiles.
+PodRow made_row(const LayerKind& kind, const LayerOp& op, const WorkloadTrace& trace,
+                unsigned tiles, const CostOf& cost_of) {
+  const std::uint64_t stored = stored_bytes(op, trace);
+  PodRow row;
+  row.name = op.layer.substr(op.layer.find('.') + 1);
+  row.stored = stored * copies_stored(op, kind, trace);
+  const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles);
+  const system::ChipCost once = cost_of(op, trace, there);
+  for (std::uint32_t i = 0; i < op.repeat; ++i) row.cost += once;
+  row.working = once.tile_bytes - std::min(once.tile_bytes, there);
+  return row;
+}
+
+/// What follows from the rows of a part.
+void add_up(PodPart& part) {
+  part.cost = {};
+  part.stored = part.working = 0;
+  for (const PodRow& row : part.rows) {
+    part.cost += row.cost;
+    part.stored += row.stored;
+    part.working = std::max(part.working, row.working);
+  }
+}
 
 class PartsMaker {
  public:
@@ -62,25 +87,14 @@ class PartsMaker {
     const system::PartRows& rows = model.of(which);
     made.live = system::live_bytes(rows, model.boundary_bytes, 0).forward;
     for (const LayerOp& op : rows.forward) {
-      const std::uint64_t stored = stored_bytes(op, model.trace);
-      PodRow row;
-      row.name = op.layer.substr(op.layer.find('.') + 1);
-      row.stored = stored * copies_stored(op, kind, model.trace);
-      system::ChipCost& cost = row.cost;
-      const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles_);
-      const system::ChipCost once = cost_(op, model.trace, there);
-      for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
-      made.cost += cost;
+      made.rows.push_back(made_row(kind, op, model.trace, tiles_, cost_));
       if (cache_operand(op) != 0 || (which == Part::attention && op.op == "softmax")) {
-        made.of_cache += cost.cycles;
-      } else if (stored != 0 && op.op == "gemm") {
-        made.of_weights += cost.cycles;
+        made.rows.back().of = PodRow::Of::cache;
+      } else if (stored_bytes(op, model.trace) != 0 && op.op == "gemm") {
+        made.rows.back().of = PodRow::Of::weights;
       }
-      row.working = once.tile_bytes - std::min(once.tile_bytes, there);
-      made.stored += row.stored;
-      made.working = std::max(made.working, row.working);
-      made.rows.push_back(std::move(row));
     }
+    add_up(made);
     return made;
   }
 
@@ -90,40 +104,108 @@ class PartsMaker {
   CostOf cost_;
 };
 
-/// Puts the quicker rows of a denser model in place of its own; true if there are any.
-bool take_quicker(PodPart& part, const PodPart& denser, const std::string& density) {
-  bool any = false;
-  for (std::size_t i = 0; i < part.rows.size(); ++i) {
-    PodRow& own = part.rows[i];
-    PodRow other = denser.rows.at(i);
-    if (other.cost.cycles >= own.cost.cycles) continue;
-    any = true;
-    other.cost.flop = own.cost.flop;  // what it does with zeros is no use
-    other.as_density = density;
-    part.of_weights -= own.cost.cycles - other.cost.cycles;
-    part.stored += other.stored - own.stored;
-    own = std::move(other);
+/// The layer as the request has it, then with ever more of its weights, at last with all.
+std::vector<DenserModel> denser_models(const LayerKind& kind, PassRequest request,
+                                       unsigned tensor) {
+  std::vector<DenserModel> all;
+  for (;;) {
+    PatternSpec& weights = request.weights;
+    const bool dense = weights.name == "dense";
+    all.push_back({weights.density && !dense ? weights.density->text() : weights.name,
+                   std::make_shared<ModelParts>(pass_rows(kind, request, tensor))});
+    if (dense) return all;
+    if (weights.density && 2 * weights.density->value() < 1) {
+      weights.density->mantissa *= 2;
+    } else {
+      weights = PatternSpec();
+    }
   }
-  part.cost = {};
-  part.working = 0;
-  for (const PodRow& row : part.rows) {
-    part.cost += row.cost;
-    part.working = std::max(part.working, row.working);
+}
+
+/// Of a row that takes `cycles` the models as which it may be sooner over. Plans leave out what the
+/// start of a phase takes, so that what they expect of two models is up to a quarter of that apart;
+/// more than a tenth beyond it is seldom gained.
+DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::size_t row,
+                        Cycle cycles, const Machine& chip, ChipTimes& times) {
+  DenserRow made{0, part, row, {}, 0};
+  const auto expected = [&](const DenserModel& model) {
+    const Cycle found =
+        times.expected(chip, model.parts->of(part).forward.at(row), model.parts->trace);
+    return found == kNever ? std::numeric_limits<double>::infinity() : static_cast<double>(found);
+  };
+  if (models[0].parts->of(part).forward[row].pattern.name == "dense") return made;
+  const double own = expected(models[0]);
+  const auto took = static_cast<double>(cycles);
+  for (std::size_t i = 1; i < models.size(); ++i) {
+    const double gain = own - expected(models[i]);
+    if (!(gain > -0.25 * took)) continue;
+    made.models.push_back(models[i]);
+    made.gain = std::max(made.gain, gain + 0.1 * took);
   }
-  return any;
+  return made;
+}
+
+CostOf costs_within(const RoomForRows& room, ChipTimes& times) {
+  return [&](const LayerOp& op, const WorkloadTrace& trace, std::uint64_t there) {
+    const system::ChipCost soonest = times.cost(room.chip(RoomForRows::kAll), op, trace);
+    const bool has_room = room.working == RoomForRows::kAll ||
+                          soonest.tile_bytes <= std::max(there, room.working + there);
+    return has_room ? soonest : times.cost(room.chip(room.working + there), op, trace);
+  };
 }
 
 }  // namespace
 
-std::optional<PodParts> quicker_rows(const PodParts& parts, const PodParts& denser,
-                                     const std::string& density) {
-  PodParts made = parts;
-  bool any = false;
-  for (std::size_t i = 0; i < made.kinds.size(); ++i) {
-    any = take_quicker(made.kinds[i].attention, denser.kinds.at(i).attention, density) || any;
-    any = take_quicker(made.kinds[i].ffn, denser.kinds.at(i).ffn, density) || any;
+PodPart& PodParts::Kind::of(system::Part part) {
+  return part == Part::attention ? attention : ffn;
+}
+
+std::vector<DenserRow> denser_rows(const std::vector<LayerKind>& kinds, const PassRequest& request,
+                                   unsigned tensor, PodParts& parts, const Machine& chip,
+                                   ChipTimes& times) {
+  std::vector<DenserRow> all;
+  if (request.weights.name == "dense") return all;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const std::vector<DenserModel> models = denser_models(kinds[kind], request, tensor);
+    for (const Part part : {Part::attention, Part::ffn}) {
+      const std::vector<PodRow>& rows = parts.kinds[kind].of(part).rows;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        DenserRow row = may_be_sooner(models, part, i, rows[i].cost.cycles, chip, times);
+        if (row.models.empty()) continue;
+        row.kind = kind;
+        row.gain *= static_cast<double>(kinds[kind].layers.size());
+        all.push_back(std::move(row));
+      }
+    }
   }
-  return any ? std::make_optional(std::move(made)) : std::nullopt;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const DenserRow& a, const DenserRow& b) { return a.gain > b.gain; });
+  return all;
+}
+
+void take_denser(const DenserRow& denser, const LayerKind& kind, const RoomForRows& room,
+                 ChipTimes& times, DensityOfShape& known, PodParts& parts) {
+  PodPart& part = parts.kinds.at(denser.kind).of(denser.part);
+  PodRow& own = part.rows.at(denser.row);
+  const auto row_of = [&](const DenserModel& model) -> const LayerOp& {
+    return model.parts->of(denser.part).forward.at(denser.row);
+  };
+  const LayerOp& op = row_of(denser.models[0]);
+  const auto [as, is_first] = known.try_emplace(fmt::format("{}x{}x{}", op.m, op.k, op.n));
+  PodRow best = own;
+  for (const DenserModel& model : denser.models) {
+    if (!is_first && model.density != as->second) continue;
+    PodRow row = made_row(kind, row_of(model), model.parts->trace, room.tiles,
+                          costs_within(room, times));
+    if (row.cost.cycles >= best.cost.cycles) continue;
+    best = std::move(row);
+    best.as_density = model.density;
+  }
+  if (is_first) as->second = best.as_density;
+  best.of = own.of;
+  best.cost.flop = own.cost.flop;  // what it does with zeros is no use
+  own = std::move(best);
+  add_up(part);
 }
 
 namespace {
@@ -198,13 +280,7 @@ PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& reques
 
 PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
                          unsigned tensor, const RoomForRows& room, ChipTimes& times) {
-  const auto simulate = [&](const LayerOp& op, const WorkloadTrace& trace, std::uint64_t there) {
-    const system::ChipCost soonest = times.cost(room.chip(RoomForRows::kAll), op, trace);
-    const bool has_room = room.working == RoomForRows::kAll ||
-                          soonest.tile_bytes <= std::max(there, room.working + there);
-    return has_room ? soonest : times.cost(room.chip(room.working + there), op, trace);
-  };
-  return PartsMaker(request, tensor, room.tiles, simulate).make(kinds);
+  return PartsMaker(request, tensor, room.tiles, costs_within(room, times)).make(kinds);
 }
 
 }  // namespace lacuna

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <map>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "sim/driver/inference/model_rows.hpp"
@@ -16,7 +15,10 @@ namespace lacuna {
 
 /// A row of a part: what it costs, and its bytes beside those of the part.
 struct PodRow {
+  enum class Of { rest, weights, cache };  // a product with weights; on keys and values
+
   std::string name;
+  Of of = Of::rest;
   system::ChipCost cost;     // of all its repeats
   std::uint64_t stored = 0;  // as PodPart has them
   std::uint64_t working = 0;
@@ -29,8 +31,6 @@ struct PodPart {
   std::uint64_t stored = 0;   // bytes: weights, of all experts
   std::uint64_t live = 0;     // most bytes of results that are there at once
   std::uint64_t working = 0;  // of the fullest tile: most that a row needs beside what is stored
-  Cycle of_weights = 0;       // cycles of products with weights
-  Cycle of_cache = 0;         // of rows on keys and values
   std::vector<PodRow> rows;
 };
 
@@ -42,6 +42,8 @@ struct PodParts {
     std::uint64_t cache = 0;    // bytes of keys and values on a chip
     std::uint64_t fresh = 0;    // of those that a pass makes
     std::uint64_t earlier = 0;  // and of those that were there before it
+
+    PodPart& of(system::Part part);  // attention or ffn
   };
   std::vector<Kind> kinds;  // as kinds_of_layers() has them
   PodPart embedding;
@@ -49,12 +51,6 @@ struct PodParts {
   std::uint64_t hidden_bytes = 0;
   std::uint32_t batch = 1;
 };
-
-/// The parts with those rows of `denser`, a model of the same shape with fewer zeros, that are
-/// sooner over: zeros that a row keeps as numbers are a layout of it. `density` is that of the
-/// other, in words. Nothing if there are none.
-std::optional<PodParts> quicker_rows(const PodParts& parts, const PodParts& denser,
-                                     const std::string& density);
 
 /// Bytes of keys and values of a layer on one chip, for all positions that the cache has room for.
 std::uint64_t cache_bytes(const LayerKind& kind, const PassRequest& request, unsigned tensor);
@@ -75,6 +71,37 @@ struct RoomForRows {
 /// as it is soonest over within that. OutOfMemoryError if it is not.
 PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
                          unsigned tensor, const RoomForRows& room, ChipTimes& times);
+
+/// A layer of a model with so many of its weights, in words.
+struct DenserModel {
+  std::string density;
+  std::shared_ptr<const system::ModelParts> parts;
+};
+
+/// A row that may be sooner over as a model with fewer zeros has it: the zeros that it keeps as
+/// numbers are a layout of it.
+struct DenserRow {
+  std::size_t kind = 0;
+  system::Part part = system::Part::attention;
+  std::size_t row = 0;  // of the part
+  std::vector<DenserModel> models;
+  double gain = 0;  // cycles of a pass that it may be sooner over
+};
+
+/// The rows with zeros that may be, of models with twice, four times ... the density and the dense
+/// one, by what plans expect; the largest gains first.
+std::vector<DenserRow> denser_rows(const std::vector<LayerKind>& kinds, const PassRequest& request,
+                                   unsigned tensor, PodParts& parts, const Machine& chip,
+                                   ChipTimes& times);
+
+/// Densities as which rows are soonest over, by their shape.
+using DensityOfShape = std::map<std::string, std::string>;
+
+/// Simulates the row as its models have it, and puts the soonest in place of that of `parts`. Of
+/// rows of one shape all have the density that is `known` of the first. OutOfMemoryError as
+/// simulated_parts().
+void take_denser(const DenserRow& denser, const LayerKind& kind, const RoomForRows& room,
+                 ChipTimes& times, DensityOfShape& known, PodParts& parts);
 
 /// A row on a chip: which it is and how often it is done, and what each tile did, not yet priced.
 using SeenRow = std::function<void(const std::string& title, const OpResult& result)>;

@@ -150,9 +150,12 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   double weights = 0;
   double cache = 0;
   for (const PodPart* const part : {&pass.parts.kinds[0].attention, &pass.parts.kinds[0].ffn}) {
-    all += static_cast<double>(part->cost.cycles);
-    weights += static_cast<double>(part->of_weights);
-    cache += static_cast<double>(part->of_cache);
+    for (const PodRow& row : part->rows) {
+      const auto cycles = static_cast<double>(row.cost.cycles);
+      all += cycles;
+      weights += row.of == PodRow::Of::weights ? cycles : 0;
+      cache += row.of == PodRow::Of::cache ? cycles : 0;
+    }
   }
   report.number("of_layer_in_weights", 100 * weights / all, "%");
   report.number("of_layer_in_cache", 100 * cache / all, "%");

@@ -131,6 +131,20 @@ OpResult ChipTimes::seen(const Machine& chip, const LayerOp& op, const WorkloadT
   return result;
 }
 
+Cycle ChipTimes::expected(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
+  LayerOp like = op;
+  like.pattern = PatternSpec();
+  const PatternSpec& pattern = op.pattern;
+  const std::string key = fmt::format(
+      "{} {} {}x{} {} {}", settings_text(chip.parameters()), pattern.name, pattern.block_rows,
+      pattern.block_cols, pattern.density ? pattern.density->text() : "", content(like, trace));
+  const auto [known, is_new] = expected_.try_emplace(key, kNever);
+  if (!is_new) return known->second;
+  const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
+  known->second = chip.expected_cycles(op, mask).value_or(kNever);
+  return known->second;
+}
+
 system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
                                  const WorkloadTrace& trace) {
   const std::string key = this->key(chip, op, trace);

@@ -27,6 +27,10 @@ class ChipTimes {
   /// The row of `trace` on `chip`. OutOfMemoryError and UnsupportedError name the row.
   system::ChipCost cost(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
+  /// Cycles that the row is expected to take, without a simulation; kNever if no one can say. Rows of
+  /// equal shapes are expected to take as long.
+  Cycle expected(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
+
   /// Tiles or cores of the chip whose row was asked for last; 0 if none was.
   std::uint64_t units() const { return units_; }
 
@@ -58,6 +62,7 @@ class ChipTimes {
     double density = 1;
   };
   std::map<std::string, Known> known_;
+  std::map<std::string, Cycle> expected_;
   std::uint64_t units_ = 0;
   double density_ = 1;
   std::size_t simulated_ = 0;
