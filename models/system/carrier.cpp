@@ -14,8 +14,7 @@ Carrier::Carrier(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       resource_(resource),
       wiring_(wiring),
       unit_(unit),
-      log_(log),
-      stats_(resource_kind_name(resource.kind)) {}
+      log_(log) {}
 
 bool Carrier::take(Cycle now) {
   for (int i = 0; i < in.size(); ++i) {
@@ -33,15 +32,11 @@ bool Carrier::take(Cycle now) {
 
 Cycle Carrier::step(Cycle now) {
   if (!carries_) carries_ = take(now);
-  if (!carries_) {
-    ++stats_.idle;
-    return kNever;  // a channel wakes it
-  }
-  ++stats_.busy;
+  if (!carries_) return kNever;  // a channel wakes it
+  ++busy_ns_;
   if (now < last_) return last_;
   log_.record(now, unit_, kCarryLast, chunk_.transfer);
-  stats_.bytes += chunk_.bytes;
-  ++stats_.chunks;
+  bytes_ += chunk_.bytes;
   Chunk next = chunk_;
   const auto output = static_cast<int>(wiring_.output(chunk_));
   ++next.hop;
@@ -50,7 +45,9 @@ Cycle Carrier::step(Cycle now) {
   return now + 1;
 }
 
-void Carrier::skip(Cycle from, Cycle to) { (carries_ ? stats_.busy : stats_.idle) += to - from; }
+void Carrier::skip(Cycle from, Cycle to) {
+  if (carries_) busy_ns_ += to - from;
+}
 
 std::string Carrier::blocked() const {
   return carries_ ? fmt::format("carries a chunk of transfer {}", chunk_.transfer) : "";

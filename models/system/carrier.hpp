@@ -7,19 +7,10 @@
 
 #include "models/system/wiring.hpp"
 #include "sim/base/event_log.hpp"
-#include "sim/base/statistics.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/clocked.hpp"
 
 namespace lacuna::system {
-
-struct CarrierStats : StatGroup {
-  using StatGroup::StatGroup;
-  CycleCounter busy{this, "busy", Layer::exchange, "Nanoseconds in which a chunk was carried."};
-  CycleCounter idle{this, "idle", Layer::idle, "Nanoseconds without a chunk."};
-  Counter bytes{this, "bytes", "bytes", "Bytes carried."};
-  Counter chunks{this, "chunks", "chunks", "Chunks carried."};
-};
 
 /// The ports of a block that chunks come to and leave from.
 using ChunkIn = sc_core::sc_port<PopIf<Chunk>, 0, sc_core::SC_ZERO_OR_MORE_BOUND>;
@@ -35,8 +26,9 @@ class Carrier : public sc_core::sc_module, public Clocked {
   ChunkIn in{"in"};
   ChunkOut out{"out"};
 
-  const CarrierStats& stats() const { return stats_; }
-  CarrierStats& stats() { return stats_; }
+  /// Nanoseconds in which a chunk was carried, and bytes of all.
+  std::uint64_t busy_ns() const { return busy_ns_; }
+  std::uint64_t bytes() const { return bytes_; }
 
   Cycle step(Cycle now) override;
   void skip(Cycle from, Cycle to) override;
@@ -50,7 +42,8 @@ class Carrier : public sc_core::sc_module, public Clocked {
   const Wiring& wiring_;
   std::uint32_t unit_;
   EventLog& log_;
-  CarrierStats stats_;
+  std::uint64_t busy_ns_ = 0;
+  std::uint64_t bytes_ = 0;
   Chunk chunk_;
   bool carries_ = false;
   Cycle last_ = 0;  // cycle in which the chunk is carried

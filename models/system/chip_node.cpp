@@ -108,8 +108,8 @@ void ChipNode::end(Cycle now) {
 Cycle ChipNode::take_bubble(Cycle ns) {
   const Cycle bubble = std::min(ns, bubble_ns_);
   if (bubble_ns_ != kNever) bubble_ns_ -= bubble;
-  stats_.bubble += bubble;
-  stats_.imbalance += ns - bubble;
+  time(Use::bubble) += bubble;
+  time(Use::imbalance) += ns - bubble;
   return bubble;
 }
 
@@ -117,7 +117,7 @@ Cycle ChipNode::take_bubble(Cycle ns) {
 void ChipNode::leave_barrier(Cycle now) {
   const Cycle last = release->pop(now).last_arrival;
   const Cycle change = arrival_ + take_bubble(last - arrival_);
-  stats_.sync += now + 1 - last;
+  time(Use::sync) += now + 1 - last;
   if (change > arrival_) begin(arrival_, Use::bubble);
   if (last > change) begin(change, Use::imbalance);
   begin(last, Use::sync);
@@ -155,7 +155,7 @@ Cycle ChipNode::step(Cycle now) {
   const Use use = through ? Use::streaming : main[lanes_[kMain].next].use;
   if (use != Use::bubble) {
     begin(now, use);
-    ++stats_.of(use_);
+    ++time(use_);
     return next_end();
   }
   begin(now, take_bubble(1) == 1 ? Use::bubble : Use::imbalance);
@@ -165,7 +165,7 @@ Cycle ChipNode::step(Cycle now) {
 void ChipNode::skip(Cycle from, Cycle to) {
   if (arrival_ != kNever) return;
   if (use_ != Use::bubble) {
-    stats_.of(use_) += to - from;
+    time(use_) += to - from;
     return;
   }
   const Cycle change = from + take_bubble(to - from);

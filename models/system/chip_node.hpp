@@ -11,35 +11,10 @@
 #include "models/system/program.hpp"
 #include "models/system/wiring.hpp"
 #include "sim/base/event_log.hpp"
-#include "sim/base/statistics.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/clocked.hpp"
 
 namespace lacuna::system {
-
-/// Where the nanoseconds of a chip went; one for each Use.
-struct ChipStats : StatGroup {
-  using StatGroup::StatGroup;
-  CycleCounter forward{this, "forward", Layer::compute, "Forward pass."};
-  CycleCounter recompute{this, "recompute", Layer::compute, "Forward pass done again."};
-  CycleCounter backward{this, "backward", Layer::compute, "Backward pass."};
-  CycleCounter optimizer{this, "optimizer", Layer::compute, "Update of the weights."};
-  CycleCounter exchange{this, "exchange", Layer::exchange, "Exchange between tiles."};
-  CycleCounter links{this, "links", Layer::exchange, "Waits for words of other chips."};
-  CycleCounter streaming{this, "streaming", Layer::exchange, "Waits for streaming memory."};
-  CycleCounter all_reduce{this, "all_reduce", Layer::exchange, "Collectives over replicas."};
-  CycleCounter host{this, "host", Layer::stall, "Waits for the host."};
-  CycleCounter sync{this, "sync", Layer::sync, "Barriers after the last chip came."};
-  CycleCounter imbalance{this, "imbalance", Layer::imbalance, "Waits for chips with more work."};
-  CycleCounter bubble{this, "bubble", Layer::idle, "Has no work in a step of the pipeline."};
-  CycleCounter unused{this, "unused", Layer::idle, "Takes part in nothing."};
-
-  CycleCounter& of(Use use) { return *all[static_cast<std::size_t>(use)]; }
-
-  const std::array<CycleCounter*, kUses> all = {
-      &forward,    &recompute, &backward, &optimizer, &exchange, &links, &streaming,
-      &all_reduce, &host,      &sync,     &imbalance, &bubble,   &unused};
-};
 
 /// What a chip tells the conductor: that it has come to a barrier of the segment, or to its end.
 struct Arrival {
@@ -67,8 +42,8 @@ class ChipNode : public sc_core::sc_module, public Clocked {
   sc_core::sc_port<PushIf<Arrival>> arrive{"arrive"};
   sc_core::sc_port<PopIf<Release>> release{"release"};
 
-  const ChipStats& stats() const { return stats_; }
-  ChipStats& stats() { return stats_; }
+  /// Where its nanoseconds went.
+  const TimeStack& time() const { return time_; }
 
   Cycle step(Cycle now) override;
   void skip(Cycle from, Cycle to) override;
@@ -91,6 +66,7 @@ class ChipNode : public sc_core::sc_module, public Clocked {
   void end(Cycle now);
   void leave_barrier(Cycle now);
   Cycle take_bubble(Cycle ns);
+  std::uint64_t& time(Use use) { return time_[static_cast<std::size_t>(use)]; }
   Cycle next_end() const;
 
   ClockDomain& clock_;
@@ -98,7 +74,7 @@ class ChipNode : public sc_core::sc_module, public Clocked {
   const Wiring& wiring_;
   std::uint32_t unit_;
   EventLog& log_;
-  ChipStats stats_{"chip"};
+  TimeStack time_{};
   std::array<Lane, kLanes> lanes_;
   std::vector<std::uint64_t>& arrived_;
   Cycle bubble_ns_ = 0;     // that waits for other chips still are of the bubble

@@ -13,9 +13,6 @@ namespace lacuna::system {
 
 namespace {
 
-constexpr std::array<const char*, kResourceKinds> kResourceNames = {
-    "pair", "cross", "up", "down", "gateway", "pcie_in", "pcie_out", "ddr", "host"};
-
 constexpr std::array<ResourceKind, 6> kOfChip = {ResourceKind::pair,    ResourceKind::cross,
                                                  ResourceKind::up,      ResourceKind::down,
                                                  ResourceKind::pcie_in, ResourceKind::pcie_out};
@@ -28,10 +25,6 @@ std::size_t place_in(const Table& table, ResourceKind kind) {
 }
 
 }  // namespace
-
-const char* resource_kind_name(ResourceKind kind) {
-  return kResourceNames[static_cast<std::size_t>(kind)];
-}
 
 std::uint64_t Resource::ns(std::uint64_t bytes) const {
   return std::max<std::uint64_t>(1, (bytes * 1000 + bytes_per_us - 1) / bytes_per_us);

@@ -23,9 +23,6 @@ enum class ResourceKind : std::uint8_t {
 };
 inline constexpr std::size_t kResourceKinds = 9;
 
-/// "pair", "cross", ...
-const char* resource_kind_name(ResourceKind kind);
-
 /// A thing that carries one chunk at a time: a group of links, a memory, a bus.
 struct Resource {
   std::string name;

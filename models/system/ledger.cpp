@@ -132,28 +132,34 @@ double seconds_of(const Program& program, const ProgramResult& run, const char* 
   return seconds;
 }
 
-DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const ProgramResult& run,
-                         const StandingWatts& watts) {
+DrawnBeside drawn_beside(const CommonSystemParams& params, const std::vector<TimeStack>& chips,
+                         double ns, const Carried& carried, const StandingWatts& watts) {
   DrawnBeside drawn;
-  const double seconds = static_cast<double>(run.ns) * 1e-9;
-  for (const TimeStack& chip : run.chips) {
-    std::uint64_t busy = 0;
-    for (const Use use :
-         {Use::forward, Use::recompute, Use::backward, Use::optimizer, Use::exchange}) {
-      busy += chip[static_cast<std::size_t>(use)];
+  const double seconds = ns * 1e-9;
+  for (const TimeStack& chip : chips) {
+    double waits = ns;
+    for (std::size_t use = 0; use < kUses; ++use) {
+      const bool at_work = text_of(static_cast<Use>(use)).layer == Layer::compute;
+      if (at_work || static_cast<Use>(use) == Use::exchange) waits -= static_cast<double>(chip[use]);
     }
-    drawn.idle.add(watts.waiting, static_cast<double>(run.ns - busy) * 1e-9);
+    drawn.idle.add(watts.waiting, waits * 1e-9);
     drawn.idle.add(watts.always, seconds);
   }
-  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
-    const double bits = 8 * static_cast<double>(run.bytes[i]);
-    const bool memory = fabric.resources()[i].kind == ResourceKind::ddr;
-    const double price = memory ? params.memory_pj_bit : params.link_pj_bit;
-    (memory ? drawn.streaming : drawn.links) += bits * price * 1e-12;
-  }
-  drawn.machines = params.machine_w * params.machines * seconds;
-  drawn.hosts = params.hosts_w * seconds;
+  drawn.links = 8 * carried.links * params.link_pj_bit * 1e-12;
+  drawn.streaming = 8 * carried.streaming * params.memory_pj_bit * 1e-12;
+  drawn.machines = params.machines_watts() * seconds;
+  drawn.hosts = params.hosts_watts() * seconds;
   return drawn;
+}
+
+DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const ProgramResult& run,
+                         const StandingWatts& watts) {
+  Carried carried;
+  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
+    const bool memory = fabric.resources()[i].kind == ResourceKind::ddr;
+    (memory ? carried.streaming : carried.links) += static_cast<double>(run.bytes[i]);
+  }
+  return drawn_beside(params, run.chips, static_cast<double>(run.ns), carried, watts);
 }
 
 std::vector<double> watts_over(const SystemParams& params, const Fabric& fabric,

@@ -78,6 +78,16 @@ struct DrawnBeside {
   double machines = 0;
   double hosts = 0;
 };
+
+/// Bytes that are priced by the bit.
+struct Carried {
+  double links = 0;
+  double streaming = 0;
+};
+
+/// Of chips that took `ns` each, in any system.
+DrawnBeside drawn_beside(const CommonSystemParams& params, const std::vector<TimeStack>& chips,
+                         double ns, const Carried& carried, const StandingWatts& watts);
 DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const ProgramResult& run,
                          const StandingWatts& watts);
 

@@ -41,7 +41,7 @@ bool MemoryX::read(Cycle now) {
   const WaferPass& pass = passes_[pass_];
   const std::uint32_t bytes = pass.bytes_of(pass.down_bytes, chunk_);
   down_out->push(now, {pass_, chunk_, bytes});
-  stats_.read_bytes += bytes;
+  totals_.bytes += bytes;
   reads_ = false;
   if (++chunk_ == pass.down_chunks()) {
     chunk_ = 0;
@@ -61,7 +61,7 @@ bool MemoryX::write(Cycle now) {
   }
   if (!writes_ || now < write_last_) return moved;
   writes_ = false;
-  stats_.write_bytes += written_.bytes;
+  totals_.bytes += written_.bytes;
   const WaferPass& pass = passes_[written_.pass];
   if (++received_[written_.pass] == pass.up_chunks()) {
     if (pass.parameters != 0) due_.push_back(written_.pass);
@@ -86,7 +86,7 @@ bool MemoryX::update(Cycle now) {
     const std::uint64_t ps = passes_[due_.front()].parameters * rates_.update_ps;
     const Cycle ns = std::max<Cycle>((ps + 999) / 1000, 1);
     update_until_ = now + ns;
-    stats_.update_ns += ns;
+    totals_.update_ns += ns;
     updates_ = true;
     clock_.moved(update_until_);
     moved = true;
@@ -100,7 +100,7 @@ Cycle MemoryX::step(Cycle now) {
   bool moved = write(now);
   moved = update(now) || moved;
   moved = read(now) || moved;
-  if (waits()) ++stats_.wait_ns;
+  if (waits()) ++totals_.wait_ns;
   if (!done_ && finished()) {
     done_ = true;
     countdown_.finished(clock_, now);
@@ -114,7 +114,7 @@ Cycle MemoryX::step(Cycle now) {
 }
 
 void MemoryX::skip(Cycle from, Cycle to) {
-  if (waits()) stats_.wait_ns += to - from;
+  if (waits()) totals_.wait_ns += to - from;
 }
 
 std::string MemoryX::blocked() const {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/system/swarmx.hpp"
-#include "sim/base/statistics.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/clocked.hpp"
 
@@ -50,14 +49,6 @@ struct WaferCountdown {
   }
 };
 
-struct MemoryXStats : StatGroup {
-  using StatGroup::StatGroup;
-  Counter read_bytes{this, "read_bytes", "bytes", "Weights read."};
-  Counter write_bytes{this, "write_bytes", "bytes", "Gradients written."};
-  Counter update_ns{this, "update_ns", "ns", "Time in which parameters were updated."};
-  Counter wait_ns{this, "wait_ns", "ns", "Time in which the next pass waited for an update."};
-};
-
 /// The store of weights and optimizer state: reads the weights of one pass after the other, takes
 /// gradients, and updates a layer's parameters when all of its gradients are there. Reads, writes
 /// and updates go on at the same time.
@@ -75,7 +66,12 @@ class MemoryX : public sc_core::sc_module, public Clocked {
   sc_core::sc_port<PushIf<SwarmChunk>> down_out{"down_out"};
   sc_core::sc_port<PopIf<SwarmChunk>> up_in{"up_in"};
 
-  const MemoryXStats& stats() const { return stats_; }
+  struct Totals {
+    std::uint64_t bytes = 0;      // of weights read, and of gradients written
+    std::uint64_t update_ns = 0;  // in which parameters were updated
+    std::uint64_t wait_ns = 0;    // in which the next pass waited for an update
+  };
+  const Totals& totals() const { return totals_; }
 
   /// By pass: the first cycle after its update, or of a sum that nothing is updated by, in which it
   /// is there.
@@ -96,7 +92,7 @@ class MemoryX : public sc_core::sc_module, public Clocked {
   const Rates rates_;
   const std::vector<WaferPass>& passes_;
   WaferCountdown& countdown_;
-  MemoryXStats stats_{"memoryx"};
+  Totals totals_;
   SwarmPace read_pace_;
   SwarmPace write_pace_;
   std::uint32_t pass_ = 0;  // being read

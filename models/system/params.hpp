@@ -90,6 +90,12 @@ struct CollectiveParams : ParameterSet {
 
 /// What every system has, whatever joins its chips.
 struct CommonSystemParams : ParameterSet {
+  virtual ~CommonSystemParams() = default;
+
+  /// Watts that do not depend on what is done: of machines, with what joins them, and of hosts.
+  virtual double machines_watts() const { return machines * machine_w; }
+  virtual double hosts_watts() const { return 0; }
+
   Param<std::string> chip;
   Param<unsigned> machines =
       param(this, "machines", 1U, range(1U, 16384U), "machines",
@@ -128,6 +134,7 @@ struct SystemParams : CommonSystemParams {
   Group<CollectiveParams> collective = group(this, "collective", "Collectives.");
 
   unsigned chips() const { return machines * machine_chips; }
+  double hosts_watts() const override { return hosts_w; }
 
   /// Relations between parameters; ParameterError names the first that does not hold.
   void check() const;

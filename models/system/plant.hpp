@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <systemc>
 #include <vector>
 
 #include "models/system/execution.hpp"
+#include "models/system/program.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/event_log.hpp"
 #include "sim/base/mix.hpp"
@@ -38,12 +40,13 @@ class Plant {
     return *wires_.back();
   }
 
-  /// Every nanosecond of a block is booked in one part of its time, or AccountingError.
-  template <typename Block>
-  static void check_account(const Block& block, Cycle ns) {
-    if (block.stats().cycles() == ns) return;
-    throw AccountingError(
-        fmt::format("{}: {} ns are booked of {}", block.name(), block.stats().cycles(), ns));
+  /// The time of a chip, of which every nanosecond is booked in one part; else AccountingError.
+  template <typename Chip>
+  static const TimeStack& checked_time(const Chip& chip, Cycle ns) {
+    const TimeStack& time = chip.time();
+    const std::uint64_t booked = std::accumulate(time.begin(), time.end(), std::uint64_t{0});
+    if (booked == ns) return time;
+    throw AccountingError(fmt::format("{}: {} ns are booked of {}", chip.name(), booked, ns));
   }
 
   ClockDomain clock_;

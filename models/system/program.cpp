@@ -9,9 +9,25 @@ namespace lacuna::system {
 
 namespace {
 
-constexpr std::array<const char*, kUses> kUseNames = {
-    "forward",    "recompute", "backward", "optimizer", "exchange", "links", "streaming",
-    "all_reduce", "host",      "sync",     "imbalance", "bubble",   "unused"};
+constexpr std::array<UseText, kUses> kUseTexts = {
+    {{"forward", Layer::compute, "Forward pass."},
+     {"recompute", Layer::compute, "Forward pass done again."},
+     {"backward", Layer::compute, "Backward pass."},
+     {"optimizer", Layer::compute, "Update of the weights."},
+     {"exchange", Layer::exchange, "Exchange between tiles."},
+     {"links", Layer::exchange, "Waits for words of other chips."},
+     {"streaming", Layer::exchange, "Waits for streaming memory."},
+     {"all_reduce", Layer::exchange, "Collectives over replicas."},
+     {"host", Layer::stall, "Waits for the host."},
+     {"sync", Layer::sync, "Barriers after the last chip came."},
+     {"imbalance", Layer::imbalance, "Waits for chips with more work."},
+     {"bubble", Layer::idle, "Has no work in a step of the pipeline."},
+     {"unused", Layer::idle, "Takes part in nothing."},
+     {"work", Layer::compute, "Passes, as the model of the wafer times them."},
+     {"weights", Layer::exchange, "Waits for weights."},
+     {"gradients", Layer::stall, "Waits for room for gradients."},
+     {"sums", Layer::exchange, "Waits for sums over all wafers."},
+     {"idle", Layer::idle, "Has nothing left to do."}}};
 
 constexpr std::array<const char*, kHeld> kHeldNames = {
     "weights", "gradients", "state", "activations", "working", "code", "buffers", "cache"};
@@ -24,7 +40,7 @@ std::uint32_t starter(const Transfer& transfer) {
 
 }  // namespace
 
-const char* use_name(Use use) { return kUseNames[static_cast<std::size_t>(use)]; }
+const UseText& text_of(Use use) { return kUseTexts[static_cast<std::size_t>(use)]; }
 
 const char* held_name(Held held) { return kHeldNames[static_cast<std::size_t>(held)]; }
 

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "sim/base/energy_range.hpp"
+#include "sim/base/statistics.hpp"
 
 namespace lacuna::system {
 
-/// What a chip spends its time on: the parts of the time stack.
+/// What a chip spends its time on: the parts of the time stack. Chips joined by links have the
+/// first ones, wafers that share a store those from `work` on.
 enum class Use : std::uint8_t {
   forward,
   recompute,
@@ -25,11 +27,33 @@ enum class Use : std::uint8_t {
   imbalance,   // waits for chips that have more to do
   bubble,      // waits in a step of a pipeline in which it has nothing to do
   unused,      // takes part in nothing
+  work,        // passes, as the model of the wafer times them
+  weights,     // waits for weights of the store
+  gradients,   // waits for room for gradients
+  sums,        // waits for sums over all wafers
+  idle,        // has nothing left to do
 };
-inline constexpr std::size_t kUses = 13;
+inline constexpr std::size_t kUses = 18;
 
-/// "forward", "recompute", ...
-const char* use_name(Use use);
+/// The uses of one kind of systems.
+struct Uses {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+inline constexpr Uses kUsesOfLinks{0, 13};
+inline constexpr Uses kUsesOfStores{13, kUses};
+
+/// What results say of a use.
+struct UseText {
+  const char* name;
+  Layer layer;
+  const char* doc;
+};
+const UseText& text_of(Use use);
+inline const char* use_name(Use use) { return text_of(use).name; }
+
+/// Nanoseconds of a chip in each Use.
+using TimeStack = std::array<std::uint64_t, kUses>;
 
 /// The way of a transfer.
 enum class Way : std::uint8_t {

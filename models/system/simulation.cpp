@@ -101,15 +101,10 @@ void LinkedPlant::add_wires(const Fabric& fabric) {
 SegmentResult LinkedPlant::run() {
   SegmentResult result;
   result.ns = clock_.run_until_done();
-  for (const auto& chip : chips_) {
-    check_account(*chip, result.ns);
-    TimeStack stack{};
-    for (std::size_t i = 0; i < kUses; ++i) stack[i] = chip->stats().all[i]->value();
-    result.chips.push_back(stack);
-  }
+  for (const auto& chip : chips_) result.chips.push_back(checked_time(*chip, result.ns));
   for (const auto& carrier : carriers_) {
-    result.bytes.push_back(carrier ? carrier->stats().bytes.value() : 0);
-    result.busy_ns.push_back(carrier ? carrier->stats().busy.value() : 0);
+    result.bytes.push_back(carrier ? carrier->bytes() : 0);
+    result.busy_ns.push_back(carrier ? carrier->busy_ns() : 0);
   }
   result.events = log_.sorted();
   result.steps = clock_.steps();
@@ -132,18 +127,6 @@ void add(TimeStack& sum, const TimeStack& part, const Repeat& repeat) {
 }
 
 }  // namespace
-
-std::vector<std::string> event_kind_names() {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < kUses; ++i) {
-    const std::string use = use_name(static_cast<Use>(i));
-    names.push_back(use + "_first");
-    names.push_back(use + "_last");
-  }
-  names.emplace_back("carry_first");
-  names.emplace_back("carry_last");
-  return names;
-}
 
 SegmentResult run_segment(const SystemParams& params, const Fabric& fabric, const Segment& segment,
                           const SystemExecution& execution) {

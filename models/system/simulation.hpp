@@ -16,9 +16,6 @@
 
 namespace lacuna::system {
 
-/// Nanoseconds of chips in each Use.
-using TimeStack = std::array<std::uint64_t, kUses>;
-
 /// What a run of one segment came to.
 struct SegmentResult {
   Cycle ns = 0;

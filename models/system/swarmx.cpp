@@ -41,11 +41,8 @@ Cycle SwarmLink::step(Cycle now) {
   const std::size_t first = turn_;
   take(first, now);
   take(1 - first, now);
-  if (!carries()) {
-    ++stats_.idle;
-    return kNever;  // a channel wakes it
-  }
-  ++stats_.busy;
+  if (!carries()) return kNever;  // a channel wakes it
+  ++busy_ns_;
   Cycle next = kNever;
   for (std::size_t which : {kDown, kUp}) {
     Lane& lane = lanes_.at(which);
@@ -55,14 +52,16 @@ Cycle SwarmLink::step(Cycle now) {
       continue;
     }
     (which == kDown ? down_out : up_out)->push(now, lane.chunk);
-    (which == kDown ? stats_.down_bytes : stats_.up_bytes) += lane.chunk.bytes;
+    bytes_.at(which) += lane.chunk.bytes;
     lane.carries = false;
     next = now + 1;
   }
   return next;
 }
 
-void SwarmLink::skip(Cycle from, Cycle to) { (carries() ? stats_.busy : stats_.idle) += to - from; }
+void SwarmLink::skip(Cycle from, Cycle to) {
+  if (carries()) busy_ns_ += to - from;
+}
 
 std::string SwarmLink::blocked() const {
   return carries() ? fmt::format("carries a chunk of pass {}",
@@ -77,7 +76,6 @@ bool SwarmNode::copy(Cycle now) {
   }
   const SwarmChunk chunk = down_in->pop(now);
   for (int i = 0; i < down_out.size(); ++i) down_out[i]->push(now, chunk);
-  stats_.copied += chunk.bytes;
   return true;
 }
 
@@ -93,7 +91,7 @@ bool SwarmNode::add(Cycle now) {
       throw InternalError("SwarmX adds up gradients of different weights");
     }
   }
-  stats_.added += std::uint64_t{sum.bytes} * static_cast<std::uint64_t>(up_in.size());
+  added_bytes_ += std::uint64_t{sum.bytes} * static_cast<std::uint64_t>(up_in.size());
   up_out->push(now, sum);
   return true;
 }

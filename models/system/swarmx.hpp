@@ -6,7 +6,6 @@
 #include <string>
 #include <systemc>
 
-#include "sim/base/statistics.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/clocked.hpp"
 
@@ -41,14 +40,6 @@ class SwarmPace {
   Cycle free_ = kNever;
 };
 
-struct SwarmLinkStats : StatGroup {
-  using StatGroup::StatGroup;
-  CycleCounter busy{this, "busy", Layer::exchange, "Nanoseconds in which a chunk was carried."};
-  CycleCounter idle{this, "idle", Layer::idle, "Nanoseconds without a chunk."};
-  Counter down_bytes{this, "down_bytes", "bytes", "Weights carried."};
-  Counter up_bytes{this, "up_bytes", "bytes", "Gradients carried."};
-};
-
 /// A link between two levels, with weights down and gradients up. A chunk is taken when there is
 /// room for it at the other end, and handed on in the last cycle it takes. Half duplex: one
 /// chunk at a time, the directions by turns if both have one.
@@ -62,7 +53,10 @@ class SwarmLink : public sc_core::sc_module, public Clocked {
   sc_core::sc_port<PopIf<SwarmChunk>> up_in{"up_in"};
   sc_core::sc_port<PushIf<SwarmChunk>> up_out{"up_out"};
 
-  const SwarmLinkStats& stats() const { return stats_; }
+  /// Nanoseconds in which a chunk was carried; bytes of weights, and of gradients.
+  std::uint64_t busy_ns() const { return busy_ns_; }
+  std::uint64_t down_bytes() const { return bytes_[0]; }
+  std::uint64_t up_bytes() const { return bytes_[1]; }
 
   Cycle step(Cycle now) override;
   void skip(Cycle from, Cycle to) override;
@@ -81,15 +75,10 @@ class SwarmLink : public sc_core::sc_module, public Clocked {
 
   ClockDomain& clock_;
   const bool half_duplex_;
-  SwarmLinkStats stats_{"link"};
+  std::uint64_t busy_ns_ = 0;
+  std::array<std::uint64_t, 2> bytes_{};
   std::array<Lane, 2> lanes_;  // down, up
   std::size_t turn_ = 0;       // the lane to look at first
-};
-
-struct SwarmNodeStats : StatGroup {
-  using StatGroup::StatGroup;
-  Counter copied{this, "copied", "bytes", "Weights handed to all children, counted once."};
-  Counter added{this, "added", "bytes", "Gradients of children, added up."};
 };
 
 /// A node of the tree: hands each chunk of weights to all children at once, when all have room,
@@ -103,7 +92,8 @@ class SwarmNode : public sc_core::sc_module, public Clocked {
   sc_core::sc_port<PopIf<SwarmChunk>, 0> up_in{"up_in"};
   sc_core::sc_port<PushIf<SwarmChunk>> up_out{"up_out"};
 
-  const SwarmNodeStats& stats() const { return stats_; }
+  /// Bytes of gradients of its children.
+  std::uint64_t added_bytes() const { return added_bytes_; }
 
   Cycle step(Cycle now) override;
   void skip(Cycle /*from*/, Cycle /*to*/) override {}
@@ -113,7 +103,7 @@ class SwarmNode : public sc_core::sc_module, public Clocked {
   bool copy(Cycle now);
   bool add(Cycle now);
 
-  SwarmNodeStats stats_{"node"};
+  std::uint64_t added_bytes_ = 0;
 };
 
 }  // namespace lacuna::system

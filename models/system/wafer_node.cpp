@@ -37,24 +37,24 @@ bool WaferNode::send(Cycle now) {
   return true;
 }
 
-Cycle WaferNode::book(Cycle now, WaferUse use, Cycle next) {
+Cycle WaferNode::book(Cycle now, Use use, Cycle next) {
   if (now == 0 || use != use_) {
     if (now != 0) log_.record(now - 1, index_, last_of(use_));
     log_.record(now, index_, first_of(use));
     use_ = use;
   }
-  ++counter();
+  ++time(use_);
   return next;
 }
 
 Cycle WaferNode::step(Cycle now) {
   while (pass_ != passes_.size()) {
     if (works_) {
-      if (now < until_) return book(now, WaferUse::work, until_);
+      if (now < until_) return book(now, Use::work, until_);
       works_ = false;
       ++chunk_;
     }
-    if (!send(now)) return book(now, WaferUse::gradients, kNever);
+    if (!send(now)) return book(now, Use::gradients, kNever);
     if (chunk_ == passes_[pass_].down_chunks()) {
       ends_[pass_] = now;
       ++pass_;
@@ -62,7 +62,7 @@ Cycle WaferNode::step(Cycle now) {
       continue;
     }
     if (!down_in->can_pop(now)) {
-      return book(now, passes_[pass_].sums ? WaferUse::sums : WaferUse::weights, kNever);
+      return book(now, passes_[pass_].sums ? Use::sums : Use::weights, kNever);
     }
     down_in->pop(now);
     if (chunk_ == 0) begins_[pass_] = now;
@@ -70,8 +70,8 @@ Cycle WaferNode::step(Cycle now) {
     until_ = now + share_ns(chunk_);
     clock_.moved(until_);
   }
-  if (use_ != WaferUse::idle) countdown_.finished(clock_, now);
-  return book(now, WaferUse::idle, kNever);
+  if (use_ != Use::idle) countdown_.finished(clock_, now);
+  return book(now, Use::idle, kNever);
 }
 
 std::string WaferNode::blocked() const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <systemc>
@@ -11,24 +10,10 @@
 #include "models/system/memoryx.hpp"
 #include "models/system/swarmx.hpp"
 #include "sim/base/event_log.hpp"
-#include "sim/base/statistics.hpp"
 #include "sim/kernel/channel.hpp"
 #include "sim/kernel/clocked.hpp"
 
 namespace lacuna::system {
-
-/// Where the nanoseconds of a wafer went.
-struct WaferNodeStats : StatGroup {
-  using StatGroup::StatGroup;
-  CycleCounter work{this, "work", Layer::compute, "Passes, as the model of the wafer times them."};
-  CycleCounter weights{this, "weights", Layer::exchange, "Waits for weights."};
-  CycleCounter gradients{this, "gradients", Layer::stall, "Waits for room for gradients."};
-  CycleCounter sums{this, "sums", Layer::exchange, "Waits for sums over all wafers."};
-  CycleCounter idle{this, "idle", Layer::idle, "Has nothing left to do."};
-
-  const std::array<CycleCounter*, kWaferUses> all = {&work, &weights, &gradients,  // as WaferUse
-                                                     &sums, &idle};
-};
 
 /// A wafer of a system. The time of a pass comes from the model of the wafer; a chunk of its
 /// weights takes its share of that, from when it is there and the chunk before is through, and
@@ -41,7 +26,8 @@ class WaferNode : public sc_core::sc_module, public Clocked {
   sc_core::sc_port<PopIf<SwarmChunk>> down_in{"down_in"};
   sc_core::sc_port<PushIf<SwarmChunk>> up_out{"up_out"};
 
-  const WaferNodeStats& stats() const { return stats_; }
+  /// Where its nanoseconds went.
+  const TimeStack& time() const { return time_; }
   const std::vector<Cycle>& begins() const { return begins_; }
   const std::vector<Cycle>& ends() const { return ends_; }
 
@@ -49,22 +35,22 @@ class WaferNode : public sc_core::sc_module, public Clocked {
   void end(Cycle ns) { log_.record(ns - 1, index_, last_of(use_)); }
 
   Cycle step(Cycle now) override;
-  void skip(Cycle from, Cycle to) override { counter() += to - from; }
+  void skip(Cycle from, Cycle to) override { time(use_) += to - from; }
   std::string blocked() const override;
 
  private:
   std::uint64_t share_ns(std::uint32_t chunk) const;
   bool send(Cycle now);
-  Cycle book(Cycle now, WaferUse use, Cycle next);
-  CycleCounter& counter() { return *stats_.all[static_cast<std::size_t>(use_)]; }
+  Cycle book(Cycle now, Use use, Cycle next);
+  std::uint64_t& time(Use use) { return time_[static_cast<std::size_t>(use)]; }
 
   ClockDomain& clock_;
   const std::uint32_t index_;
   const std::vector<WaferPass>& passes_;
   WaferCountdown& countdown_;
-  WaferNodeStats stats_{"wafer"};
+  TimeStack time_{};
   EventLog& log_;
-  WaferUse use_ = WaferUse::weights;
+  Use use_ = Use::weights;
   std::uint32_t pass_ = 0;
   std::uint32_t chunk_ = 0;  // under way, or the next
   std::uint32_t sent_ = 0;   // chunks of gradients of the pass

@@ -145,13 +145,8 @@ WaferSystemResult TreePlant::run() {
     result.first_wafer.emplace_back(wafers_.front()->begins()[p], wafers_.front()->ends()[p]);
   }
   for (const auto& wafer : wafers_) {
-    check_account(*wafer, result.ns);
     wafer->end(result.ns);
-    WaferTimes times{};
-    for (std::size_t use = 0; use < kWaferUses; ++use) {
-      times[use] = wafer->stats().all[use]->value();
-    }
-    result.wafers.push_back(times);
+    result.chips.push_back(checked_time(*wafer, result.ns));
     for (std::size_t p = 0; p < passes_.size(); ++p) {
       result.passes[p].begin = std::min(result.passes[p].begin, wafer->begins()[p]);
       result.passes[p].end = std::max(result.passes[p].end, wafer->ends()[p]);
@@ -159,14 +154,14 @@ WaferSystemResult TreePlant::run() {
   }
   for (std::size_t p = 0; p < passes_.size(); ++p) result.passes[p].updated = store_.updated()[p];
   for (const auto& link : links_) {
-    result.down_bytes.push_back(link->stats().down_bytes.value());
-    result.up_bytes.push_back(link->stats().up_bytes.value());
-    result.link_busy_ns.push_back(link->stats().busy.value());
+    result.down_bytes.push_back(link->down_bytes());
+    result.up_bytes.push_back(link->up_bytes());
+    result.link_busy_ns.push_back(link->busy_ns());
   }
-  for (const auto& node : nodes_) result.added_bytes += node->stats().added.value();
-  result.update_ns = store_.stats().update_ns.value();
-  result.wait_ns = store_.stats().wait_ns.value();
-  result.store_bytes = store_.stats().read_bytes.value() + store_.stats().write_bytes.value();
+  for (const auto& node : nodes_) result.added_bytes += node->added_bytes();
+  result.update_ns = store_.totals().update_ns;
+  result.wait_ns = store_.totals().wait_ns;
+  result.store_bytes = store_.totals().bytes;
   for (const WaferPass& pass : passes_) result.store_bytes += pass.update_bytes;
   result.events = log_.sorted();
   result.steps = clock_.steps();

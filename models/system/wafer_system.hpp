@@ -80,8 +80,7 @@ struct WaferSystemParams : CommonSystemParams {
   /// Nodes of the tree on all levels: of those with 1, 2, ... levels below, as many as it takes.
   unsigned nodes() const;
 
-  /// Watts that do not depend on what is done.
-  double standing_watts() const {
+  double machines_watts() const override {
     return memoryx.standing_w + nodes() * swarmx.node_w + machines * machine_w;
   }
 };
@@ -97,8 +96,6 @@ WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
                           std::uint64_t down_bytes, std::uint64_t up_bytes,
                           const std::vector<std::uint64_t>& ns);
 
-using WaferTimes = std::array<std::uint64_t, kWaferUses>;
-
 struct WaferPassTimes {
   Cycle begin = kNever;  // of the wafer that began first
   Cycle end = 0;         // of the wafer that ended last
@@ -107,7 +104,7 @@ struct WaferPassTimes {
 
 struct WaferSystemResult {
   Cycle ns = 0;
-  std::vector<WaferTimes> wafers;                    // each sums to ns
+  std::vector<TimeStack> chips;                      // each sums to ns
   std::vector<WaferPassTimes> passes;                // in the order given
   std::vector<std::pair<Cycle, Cycle>> first_wafer;  // begin and end of each on the first wafer
   std::vector<std::uint64_t> down_bytes;    // of each link, the store's first, level by level

@@ -133,7 +133,7 @@ SystemRequest request_of_trace(const Options& options, const MachineTable& kinds
   check_words_of_trace(options.settings);
   SystemRequest request;
   request.file = *options.trace;
-  request.system = make_chip_system(kinds, name, options.settings);
+  request.system = std::make_unique<ChipSystem>(kinds, name, options.settings);
   const std::string chips = fmt::format("{}", request.system->chips());
   request.training.set("rows", kRowsOfFile + request.file, "--trace");
   request.training.set("replicas", chips, "--trace");
@@ -165,7 +165,7 @@ SystemRequest read_request(const Options& options, const MachineTable& kinds) {
   if (name.empty()) {
     throw RequestError("--machine: say which system, or have " + request.file + " say it");
   }
-  request.system = make_chip_system(kinds, name, options.settings);
+  request.system = std::make_unique<ChipSystem>(kinds, name, options.settings);
   return request;
 }
 
@@ -263,10 +263,10 @@ Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::st
                   "sequence",
                   {}};
   for (const std::string& each : options.machines) {
-    const std::unique_ptr<ChipSystem> system = make_chip_system(runs.kinds, each, options.settings);
-    const system::TrainingParams cut = system->spread(request.training);
-    if (alike) system->refuse_layout(request.training);
-    scaling.rows.push_back(runs.row(*system, cut));
+    const ChipSystem system(runs.kinds, each, options.settings);
+    const system::TrainingParams cut = system.spread(request.training);
+    if (alike) system.refuse_layout(request.training);
+    scaling.rows.push_back(runs.row(system, cut));
   }
   return scaling;
 }
@@ -334,7 +334,7 @@ namespace {
 
 /// Why a step of training is not faster: it is run again with costs taken away, and dense.
 std::optional<Why> why_of(const Options& options, const MachineTable& kinds,
-                          const SystemRequest& request, const SystemRecord& record,
+                          const SystemRequest& request, SystemRecord& record,
                           const Pricing& pricing, ChipTimes& times, const RunSettings& settings) {
   if (!options.why) return std::nullopt;
   if (options.view) throw RequestError("--why does not go with --view on a system");
@@ -349,10 +349,10 @@ std::optional<Why> why_of(const Options& options, const MachineTable& kinds,
         changed.settings = settings_with(options.settings, ask.settings);
         SystemRequest other = read_request(changed, kinds);
         if (ask.dense) other.training.set("pattern", "", "--why");
-        return other.system
-            ->run({kinds, pricing, times, other.training, execution_of(settings), settings.seed},
-                  {})
-            .scaling.seconds;
+        const SystemRecord made = other.system->run(
+            {kinds, pricing, times, other.training, execution_of(settings), settings.seed}, {});
+        if (ask.dense && ask.settings.empty()) record.compare_energy(made);
+        return made.scaling.seconds;
       }));
 }
 
@@ -394,7 +394,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system.refuse_layout(request.training);
-  const SystemRecord record =
+  SystemRecord record =
       system.run({kinds, pricing, times, request.training, execution_of(settings), settings.seed},
                  {folder.has_value(), options.view, fs::path(request.file).filename().string(),
                   options.settings});

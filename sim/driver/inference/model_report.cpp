@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/driver/system/energy.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -100,6 +101,18 @@ void ModelReport::joules(const std::string& name, const EnergyRange& range, doub
   number(name, range.nominal / over, "J");
   number(name + "_low", range.low / over, "J");
   number(name + "_high", range.high / over, "J");
+}
+
+void ModelReport::compare_energy(const ModelReport& dense) {
+  const auto joules = [](const ModelReport& of) {
+    return JouleRange{of.of("joules_per_token_low"), of.of("joules_per_token"),
+                      of.of("joules_per_token_high")};
+  };
+  const std::optional<JouleRange> ratio = energy_over(joules(*this), joules(dense));
+  if (!ratio) return;
+  number("energy_vs_dense", ratio->nominal);
+  number("energy_vs_dense_low", ratio->low);
+  number("energy_vs_dense_high", ratio->high);
 }
 
 void ModelReport::words(bool folded, bool composed) {

@@ -46,6 +46,9 @@ struct ModelReport {
   /// NAME, NAME_low and NAME_high.
   void joules(const std::string& name, const EnergyRange& range, double over);
 
+  /// How many of its joules it takes of those of its dense run.
+  void compare_energy(const ModelReport& dense);
+
   /// 0 if there is none of this name.
   double of(const std::string& name) const;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
@@ -122,9 +123,9 @@ std::vector<DenserModel> denser_models(const LayerKind& kind, PassRequest reques
   }
 }
 
-/// Of a row that takes `cycles` the models as which it may be sooner over. Plans leave out what the
-/// start of a phase takes, so that what they expect of two models is up to a quarter of that apart;
-/// more than a tenth beyond it is seldom gained.
+/// Of a row that takes `cycles` the two models as which it is most likely sooner over, if it may be.
+/// Plans leave out what the start of a phase takes, so that what they expect of two models is up to
+/// a quarter of that apart; more than a tenth beyond it is seldom gained.
 DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::size_t row,
                         Cycle cycles, const Machine& chip, ChipTimes& times) {
   DenserRow made{0, part, row, {}, 0};
@@ -134,14 +135,18 @@ DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::
     return found == kNever ? std::numeric_limits<double>::infinity() : static_cast<double>(found);
   };
   if (models[0].parts->of(part).forward[row].pattern.name == "dense") return made;
-  const double own = expected(models[0]);
+  constexpr std::size_t kMost = 2;
   const auto took = static_cast<double>(cycles);
+  const double own = expected(models[0]);
+  std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t i = 1; i < models.size(); ++i) {
     const double gain = own - expected(models[i]);
-    if (!(gain > -0.25 * took)) continue;
-    made.models.push_back(models[i]);
-    made.gain = std::max(made.gain, gain + 0.1 * took);
+    if (gain > -0.25 * took) order.emplace_back(-gain, i);
   }
+  std::sort(order.begin(), order.end());
+  order.resize(std::min(order.size(), kMost));
+  for (const auto& [loss, model] : order) made.models.push_back(models[model]);
+  if (!order.empty()) made.gain = 0.1 * took + std::max(0.0, -order[0].first);
   return made;
 }
 

@@ -19,15 +19,11 @@ std::string layers_text(unsigned first, unsigned count) {
 /// What the fullest tile of each chip holds, of a stage.
 void add_memory(const PodPass& pass, UnitSeries& series) {
   const auto add = [&](const char* name, const char* doc, system::Held what) {
-    UnitChannel made;
-    made.name = name;
-    made.unit = "B";
-    made.doc = doc;
-    made.group = UnitChannel::Group::whole;
+    std::vector<std::uint64_t> bytes;
     for (const system::MemoryAccount& stage : pass.memory) {
-      made.values.insert(made.values.end(), series.columns, stage.use.of(what));
+      bytes.insert(bytes.end(), series.columns, stage.use.of(what));
     }
-    series.channels.push_back(std::move(made));
+    add_bytes(name, doc, std::move(bytes), series);
   };
   add("weights", "Weights that the fullest tile of the chip keeps.", system::Held::weights);
   add("cache", "Keys and values that the fullest tile of the chip keeps.", system::Held::cache);

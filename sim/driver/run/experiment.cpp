@@ -15,6 +15,7 @@
 #include "sim/driver/run/invariants.hpp"
 #include "sim/driver/run/relations.hpp"
 #include "sim/driver/run/unit_view.hpp"
+#include "sim/driver/system/energy.hpp"
 #include "sim/driver/system/wafer_run.hpp"
 #include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/measure.hpp"
@@ -103,20 +104,6 @@ void collect_dense(const std::vector<RunRecord>& records, DenseRows& dense) {
   }
 }
 
-/// Joules over those of a dense run: nominal, and the ends of the three corners. Prices are alike
-/// in both, so that it is a narrower range than that of either.
-std::optional<JouleRange> over(const std::optional<JouleRange>& joules,
-                               const std::optional<JouleRange>& dense) {
-  if (!joules || !dense) return std::nullopt;
-  JouleRange ratio;
-  for (const Corner corner : kCorners) {
-    if (!(dense->at(corner) > 0)) return std::nullopt;
-    ratio.at(corner) = joules->at(corner) / dense->at(corner);
-  }
-  const auto [low, high] = std::minmax({ratio.low, ratio.nominal, ratio.high});
-  return JouleRange{low, ratio.nominal, high};
-}
-
 void compare_run(RunRecord& run, const DenseRows& dense) {
   double seconds = 0;
   double flop = 0;
@@ -132,7 +119,7 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
     const double partner_s = *partner->time_s;
     op.row.dense_tflops = partner->useful_tflops;
     if (*op.row.time_s > 0) op.row.speedup_vs_dense = partner_s / *op.row.time_s;
-    op.row.energy_vs_dense = over(op.row.energy_j, partner->energy_j);
+    op.row.energy_vs_dense = energy_over(op.row.energy_j, partner->energy_j);
     if (!partner->energy_j) joules.reset();
     if (joules) joules->add(*partner->energy_j);
     seconds += partner_s;
@@ -147,7 +134,7 @@ void compare_run(RunRecord& run, const DenseRows& dense) {
   }
   if (flop > 0) run.total.dense_tflops = flop / seconds * 1e-12;
   run.total.speedup_vs_dense = seconds / *run.total.time_s;
-  run.total.energy_vs_dense = over(run.total.energy_j, joules);
+  run.total.energy_vs_dense = energy_over(run.total.energy_j, joules);
 }
 
 /// Says in the result that no hardware is like this machine, if a setting makes it so.

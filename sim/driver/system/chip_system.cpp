@@ -3,13 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "sim/base/error.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/system/fit.hpp"
 #include "sim/driver/system/report.hpp"
 #include "sim/driver/system/store_record.hpp"
-#include "sim/driver/system/training.hpp"
 #include "sim/driver/system/tree_training.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
@@ -18,64 +21,47 @@ namespace lacuna {
 
 using system::TrainingParams;
 
-namespace {
-
-/// Chips joined by links, with the gateways and memories of their machines.
-class LinkedSystem final : public ChipSystem {
- public:
-  explicit LinkedSystem(SystemMachine machine) : machine_(std::move(machine)) {}
-
-  const std::string& name() const override { return machine_.name; }
-  unsigned chips() const override { return machine_.params.chips(); }
-  std::vector<ParameterValue> parameters() const override { return values_of(machine_.params); }
-  TrainingParams spread(const TrainingParams& training) const override {
-    return spread_over(training, chips());
+ChipSystem::ChipSystem(const MachineTable& kinds, const std::string& name,
+                       const std::vector<std::string>& settings) {
+  if (!is_tree_system(name)) {
+    linked_ = make_system(name, settings);
+    return;
   }
-  void refuse_layout(const TrainingParams& /*training*/) const override {}
-  SystemRecord run(const SystemJob& job, const SystemWishes& wishes) const override {
-    TrainingJob linked(job, machine_);
-    linked.execution.event_log = wishes.drawn || wishes.viewed;
-    return record_of(machine_, job.training, run_training(linked), wishes);
-  }
-  std::string fit(const SystemJob& job, bool markdown) const override {
-    return fit_text(TrainingJob(job, machine_), markdown);
-  }
+  std::vector<std::string> own;
+  std::copy_if(settings.begin(), settings.end(), std::back_inserter(own),
+               [](const std::string& text) { return text.rfind("training.", 0) != 0; });
+  tree_ = std::move(make_machines(kinds, {name}, own)[0]);
+}
 
- private:
-  SystemMachine machine_;
-};
+unsigned ChipSystem::chips() const {
+  return tree_ ? as_store_system(*tree_)->own().chips() : linked_.params.chips();
+}
 
-/// Chips that share a store of weights over a tree.
-class TreeSystem final : public ChipSystem {
- public:
-  explicit TreeSystem(std::unique_ptr<Machine> machine) : machine_(std::move(machine)) {}
+std::vector<ParameterValue> ChipSystem::parameters() const {
+  return tree_ ? parameter_values(*tree_) : values_of(linked_.params);
+}
 
-  const std::string& name() const override { return machine_->name(); }
-  unsigned chips() const override { return as_store_system(*machine_)->own().chips(); }
-  std::vector<ParameterValue> parameters() const override { return parameter_values(*machine_); }
-  TrainingParams spread(const TrainingParams& training) const override {
-    return spread_over_tree(training, chips());
-  }
-  void refuse_layout(const TrainingParams& training) const override {
-    refuse_layout_on_tree(training, name());
-  }
-  SystemRecord run(const SystemJob& job, const SystemWishes& wishes) const override {
-    TreeJob tree(job, *machine_);
-    tree.execution.event_log = wishes.viewed;  // files and figures are of passes
-    return record_of(*machine_, job.training.model, train_on_tree(tree), wishes, &job.training);
-  }
-  std::string fit(const SystemJob& /*job*/, bool /*markdown*/) const override {
-    throw RequestError(fmt::format(
-        "describe fit lays a model out over chips joined by links; each chip of {} does the whole "
-        "model, and lacuna run says what that needs",
-        name()));
-  }
+TrainingParams ChipSystem::spread(const TrainingParams& training) const {
+  return tree_ ? spread_over_tree(training, chips()) : spread_over(training, chips());
+}
 
- private:
-  std::unique_ptr<Machine> machine_;
-};
+void ChipSystem::refuse_layout(const TrainingParams& training) const {
+  if (tree_) refuse_layout_on_tree(training, name());
+}
 
-}  // namespace
+SystemRecord ChipSystem::run(SystemJob job, const SystemWishes& wishes) const {
+  job.execution.event_log = wishes.viewed || (wishes.drawn && !tree_);  // a tree draws its passes
+  if (!tree_) return record_of(linked_, job.training, run_training({job, linked_}), wishes);
+  return record_of(*tree_, job.training.model, train_on_tree(job, *tree_), wishes, &job.training);
+}
+
+std::string ChipSystem::fit(const SystemJob& job, bool markdown) const {
+  if (!tree_) return fit_text(TrainingJob(job, linked_), markdown);
+  throw RequestError(fmt::format(
+      "describe fit lays a model out over chips joined by links; each chip of {} does the whole "
+      "model, and lacuna run says what that needs",
+      name()));
+}
 
 std::optional<SystemRecord> record_of_rows(const Point& point, const RunRecord& record,
                                            const SystemWishes& wishes, Engine engine,
@@ -91,17 +77,5 @@ std::optional<SystemRecord> record_of_rows(const Point& point, const RunRecord& 
 }
 
 bool is_tree_system(const std::string& name) { return is_system(name) && !is_linked_system(name); }
-
-std::unique_ptr<ChipSystem> make_chip_system(const MachineTable& kinds, const std::string& name,
-                                             const std::vector<std::string>& settings) {
-  if (!is_tree_system(name)) {
-    return std::make_unique<LinkedSystem>(make_system(name, settings));
-  }
-  std::vector<std::string> own;
-  for (const std::string& text : settings) {
-    if (text.rfind("training.", 0) != 0) own.push_back(text);
-  }
-  return std::make_unique<TreeSystem>(std::move(make_machines(kinds, {name}, own)[0]));
-}
 
 }  // namespace lacuna

@@ -15,36 +15,36 @@ namespace lacuna {
 
 struct Point;
 
-/// A system of chips that trains a model: the one door to it, whatever joins its chips. What
-/// differs by that is behind it.
+/// A system of chips that trains a model: the one door to it, and the one place that knows whether
+/// its chips are joined by links or share a store of weights over a tree.
 class ChipSystem {
  public:
-  ChipSystem() = default;
-  ChipSystem(const ChipSystem&) = delete;
-  ChipSystem& operator=(const ChipSystem&) = delete;
-  virtual ~ChipSystem() = default;
+  /// The system of a preset or file with `settings`, of which those of the training are not its
+  /// own.
+  ChipSystem(const MachineTable& kinds, const std::string& name,
+             const std::vector<std::string>& settings);
 
-  virtual const std::string& name() const = 0;
-  virtual unsigned chips() const = 0;
-  virtual std::vector<ParameterValue> parameters() const = 0;
+  const std::string& name() const { return tree_ ? tree_->name() : linked_.name; }
+  unsigned chips() const;
+  std::vector<ParameterValue> parameters() const;
 
   /// The same batch on all chips of this system. RequestError if it does not come out even.
-  virtual system::TrainingParams spread(const system::TrainingParams& training) const = 0;
+  system::TrainingParams spread(const system::TrainingParams& training) const;
 
   /// RequestError names the first word of a description that has no meaning on such a system;
   /// spread() leaves such words out.
-  virtual void refuse_layout(const system::TrainingParams& training) const = 0;
+  void refuse_layout(const system::TrainingParams& training) const;
 
   /// Runs the job. OutOfMemoryError, before anything is simulated, if something has no room.
-  virtual SystemRecord run(const SystemJob& job, const SystemWishes& wishes) const = 0;
+  SystemRecord run(SystemJob job, const SystemWishes& wishes) const;
 
   /// Layouts of the model on its chips, by their memory. RequestError if chips do not share one.
-  virtual std::string fit(const SystemJob& job, bool markdown) const = 0;
-};
+  std::string fit(const SystemJob& job, bool markdown) const;
 
-/// The system of a preset or file with `settings`, of which those of the training are not its own.
-std::unique_ptr<ChipSystem> make_chip_system(const MachineTable& kinds, const std::string& name,
-                                             const std::vector<std::string>& settings);
+ private:
+  SystemMachine linked_;           // with the gateways and memories of machines
+  std::unique_ptr<Machine> tree_;  // null: chips are joined by links
+};
 
 /// What a system makes of the rows of `point` that one of its chips ran, as `record` has them.
 /// Nothing if its machine is no system, or a row was not simulated.

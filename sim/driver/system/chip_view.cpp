@@ -9,9 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "models/system/chip_node.hpp"
 #include "models/system/event_kinds.hpp"
-#include "models/system/wafer_node.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/json_view.hpp"
 
@@ -31,26 +29,10 @@ struct Stretch {
   std::vector<std::uint64_t> ns;  // by chip, and of a chip by use
 };
 
-/// What the first `chips` chips did, from the events of a run; those of resources are left out.
-std::vector<Span> spans_of(const std::vector<Event>& events, std::uint32_t chips,
-                           std::size_t uses) {
-  std::vector<Span> spans;
-  std::vector<Cycle> begun(chips, 0);
-  for (const Event& event : events) {
-    if (event.unit >= chips || event.kind >= 2 * uses) continue;
-    const bool first = event.kind % 2 == 0;
-    if (first) begun[event.unit] = event.cycle;
-    if (first || event.cycle + 1 <= begun[event.unit]) continue;
-    spans.push_back({event.unit, event.kind / 2U, begun[event.unit], event.cycle + 1});
-  }
-  return spans;
-}
-
 /// The time of each chip is the sum of its spans, or InternalError.
-template <typename Stack>
-void check_spans(const std::vector<Span>& spans, const std::vector<Stack>& chips,
+void check_spans(const std::vector<Span>& spans, const std::vector<TimeStack>& chips,
                  std::uint32_t shown) {
-  std::vector<Stack> sums(shown, Stack{});
+  std::vector<TimeStack> sums(shown, TimeStack{});
   for (const Span& span : spans) sums[span.chip].at(span.use) += span.end - span.begin;
   for (std::uint32_t chip = 0; chip < shown; ++chip) {
     if (sums[chip] == chips[chip]) continue;
@@ -72,11 +54,12 @@ std::set<Cycle> ends_of(const ChipHistory::Part& part, Cycle length) {
 }
 
 /// `length`: of all stretches but the last; 0: each ends where a chip begins something else.
-std::vector<Stretch> stretches_of(const ChipHistory::Part& part, std::size_t cells,
-                                  std::size_t uses, Cycle length) {
+std::vector<Stretch> stretches_of(const ChipHistory::Part& part, std::uint32_t chips,
+                                  system::Uses uses, Cycle length) {
   std::vector<Stretch> stretches;
+  const std::size_t count = uses.end - uses.first;
   for (const Cycle end : ends_of(part, length)) {
-    stretches.push_back({end, std::vector<std::uint64_t>(cells)});
+    stretches.push_back({end, std::vector<std::uint64_t>(chips * count)});
   }
   for (const Span& span : part.spans) {
     Cycle begin = span.begin;
@@ -84,7 +67,7 @@ std::vector<Stretch> stretches_of(const ChipHistory::Part& part, std::size_t cel
     auto at = std::upper_bound(stretches.begin(), stretches.end(), begin, after);
     for (; begin < span.end; ++at) {
       const Cycle end = std::min(span.end, at->end);
-      at->ns[span.chip * uses + span.use] += end - begin;
+      at->ns[span.chip * count + span.use - uses.first] += end - begin;
       begin = end;
     }
   }
@@ -95,14 +78,14 @@ std::vector<Stretch> stretches_of(const ChipHistory::Part& part, std::size_t cel
 class ChipSteps {
  public:
   explicit ChipSteps(const ChipHistory& history)
-      : history_(history), cells_(history.chips * history.uses.size()) {
+      : history_(history), uses_(history.uses.end - history.uses.first) {
     Cycle ns = 0;
     for (const ChipHistory::Run& run : history.order) {
       runs_ += run.times;
       ns += run.times * history.parts[run.part].ns;
     }
     const std::uint64_t most =
-        std::min<std::uint64_t>(kMostSteps, kMostViewNumbers / std::max<std::size_t>(cells_, 1));
+        std::min<std::uint64_t>(kMostSteps, kMostViewNumbers / std::max<std::size_t>(history.chips * uses_, 1));
     cut();
     if (steps() <= most) return;
     // each run has a last stretch that is shorter
@@ -117,7 +100,7 @@ class ChipSteps {
   void cut() {
     fine_.clear();
     for (const ChipHistory::Part& part : history_.parts) {
-      fine_.push_back(stretches_of(part, cells_, history_.uses.size(), length_));
+      fine_.push_back(stretches_of(part, history_.chips, history_.uses, length_));
     }
   }
   std::uint64_t steps() const {
@@ -129,7 +112,7 @@ class ChipSteps {
   std::string loss() const;
 
   const ChipHistory& history_;
-  std::size_t cells_;
+  std::size_t uses_;  // how many
   std::vector<std::vector<Stretch>> fine_;  // by part
   std::uint64_t runs_ = 0;
   Cycle length_ = 0;  // of steps; 0: they end where a chip begins something else
@@ -173,17 +156,17 @@ void ChipSteps::add_to(UnitSeries& series) const {
       begin = series.ends.back();
     }
   }
-  const std::size_t uses = history_.uses.size();
-  for (std::size_t use = 0; use < uses; ++use) {
+  for (std::size_t use = 0; use < uses_; ++use) {
+    const system::UseText& text = text_of(static_cast<system::Use>(history_.uses.first + use));
     UnitChannel made;
-    made.name = history_.uses[use]->name();
+    made.name = text.name;
     made.unit = "ns";
-    made.doc = history_.uses[use]->doc();
+    made.doc = text.doc;
     made.group = UnitChannel::Group::stack;
-    made.layer = history_.uses[use]->layer();
+    made.layer = text.layer;
     for (const Stretch* const step : steps) {
       for (std::uint32_t chip = 0; chip < history_.chips; ++chip) {
-        made.values.push_back(step->ns[chip * uses + use]);
+        made.values.push_back(step->ns[chip * uses_ + use]);
       }
     }
     series.channels.push_back(std::move(made));
@@ -210,6 +193,19 @@ std::string ChipSteps::loss() const {
 
 }  // namespace
 
+std::vector<Span> chip_spans(const std::vector<Event>& events, std::uint32_t chips) {
+  std::vector<Span> spans;
+  std::vector<Cycle> begun(chips, 0);
+  for (const Event& event : events) {
+    if (event.unit >= chips || event.kind >= 2 * system::kUses) continue;
+    const bool first = event.kind % 2 == 0;
+    if (first) begun[event.unit] = event.cycle;
+    if (first || event.cycle + 1 <= begun[event.unit]) continue;
+    spans.push_back({event.unit, event.kind / 2U, begun[event.unit], event.cycle + 1});
+  }
+  return spans;
+}
+
 UnitSeries history_series(const ChipHistory& history, std::uint32_t columns) {
   const std::uint32_t rows = history.chips / columns;
   UnitSeries series;
@@ -225,15 +221,25 @@ UnitSeries history_series(const ChipHistory& history, std::uint32_t columns) {
   return series;
 }
 
+void add_bytes(const char* name, const char* doc, std::vector<std::uint64_t> of_chips,
+               UnitSeries& series) {
+  UnitChannel made;
+  made.name = name;
+  made.unit = "B";
+  made.doc = doc;
+  made.group = UnitChannel::Group::whole;
+  made.values = std::move(of_chips);
+  series.channels.push_back(std::move(made));
+}
+
 UnitSeries chip_series(const system::Program& program, const system::ProgramResult& run,
                        std::uint32_t columns, std::uint32_t rows,
                        const std::vector<std::uint32_t>& places) {
-  const system::ChipStats uses("chip");
   ChipHistory history;
   history.chips = columns * rows;
-  history.uses.assign(uses.all.begin(), uses.all.end());
+  history.uses = system::kUsesOfLinks;
   for (const SegmentResult& segment : run.segments) {
-    history.parts.push_back({segment.ns, spans_of(segment.events, history.chips, system::kUses)});
+    history.parts.push_back({segment.ns, chip_spans(segment.events, history.chips)});
     check_spans(history.parts.back().spans, segment.chips, history.chips);
   }
   for (const system::Repeat& repeat : program.order) {
@@ -272,15 +278,11 @@ void add_memory(const system::TrainingParams& training, const TrainingResult& re
       most = std::max(most, account.use.total());
     }
   }
-  UnitChannel made;
-  made.name = "memory";
-  made.unit = "B";
-  made.doc = "What the chip keeps, in the phase in which that is most.";
-  made.group = UnitChannel::Group::whole;
+  std::vector<std::uint64_t> all;
   for (std::uint32_t chip = 0; chip < series.columns * series.rows; ++chip) {
-    made.values.push_back(bytes[chip % of_replica]);
+    all.push_back(bytes[chip % of_replica]);
   }
-  series.channels.push_back(std::move(made));
+  add_bytes("memory", "What the chip keeps, in the phase in which that is most.", all, series);
 }
 
 }  // namespace
@@ -335,15 +337,13 @@ void deal_out(const std::vector<Span>& spans, std::vector<ChipHistory::Part>& pa
 }  // namespace
 
 UnitSeries wafer_series(const WaferSystemRun& run) {
-  const system::WaferNodeStats uses("wafer");
-  const std::vector<Span> spans =
-      spans_of(run.result.events, run.params.chips(), system::kWaferUses);
+  const std::vector<Span> spans = chip_spans(run.result.events, run.params.chips());
   ChipHistory history;
   history.chips = run.params.chips();
   history.part_is = "pass";
   history.parts_are = "passes of the first wafer";
-  history.uses.assign(uses.all.begin(), uses.all.end());
-  check_spans(spans, run.result.wafers, history.chips);
+  history.uses = system::kUsesOfStores;
+  check_spans(spans, run.result.chips, history.chips);
   Cycle from = 0;
   const auto add = [&](const std::string& name, Cycle to) {
     if (to <= from) return;  // a pass without work may end with the one before
@@ -357,13 +357,8 @@ UnitSeries wafer_series(const WaferSystemRun& run) {
   add("until the store has all", run.result.ns);
   deal_out(spans, history.parts);
   UnitSeries series = history_series(history, columns_of(history.chips));
-  UnitChannel memory;
-  memory.name = "memory";
-  memory.unit = "B";
-  memory.doc = "What a wafer holds at its fullest.";
-  memory.group = UnitChannel::Group::whole;
-  memory.values.assign(history.chips, run.memory.back().use.total());
-  series.channels.push_back(std::move(memory));
+  add_bytes("memory", "What a wafer holds at its fullest.",
+            std::vector<std::uint64_t>(history.chips, run.memory.back().use.total()), series);
   return series;
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/system/simulation.hpp"
-#include "sim/base/statistics.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/driver/system/wafer_run.hpp"
 #include "sim/report/unit_series.hpp"
@@ -32,17 +31,24 @@ struct ChipHistory {
     std::vector<std::uint64_t> held = {};  // bytes by chip at most; empty: not known
   };
   std::uint32_t chips = 0;
-  std::vector<const CycleCounter*> uses;  // of a chip
+  system::Uses uses;  // of a chip
   std::vector<Part> parts;
   std::vector<Run> order;
   const char* part_is = "segment";  // in words
   const char* parts_are = "segments that are run";
 };
 
+/// What the first `chips` chips did, from the events of a run; those of resources are left out.
+std::vector<ChipHistory::Span> chip_spans(const std::vector<Event>& events, std::uint32_t chips);
+
 /// The same as steps: a step between two moments at which a chip begins something else; of long
 /// histories steps of equal length, and if their parts are too many one for each run of a part,
 /// which the series says. Chip r * columns + c is at row r and column c.
 UnitSeries history_series(const ChipHistory& history, std::uint32_t columns);
+
+/// Adds a channel of bytes that each chip keeps all the time.
+void add_bytes(const char* name, const char* doc, std::vector<std::uint64_t> of_chips,
+               UnitSeries& series);
 
 /// What each of `columns` x `rows` chips did in a run of `program`, whose segments have
 /// events; and what it held, if `places` says where each of them is in the program's entries.

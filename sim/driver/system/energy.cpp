@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/error.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -10,22 +12,33 @@ namespace lacuna {
 
 JouleRange EnergyAccount::total() const {
   JouleRange sum = range;
-  for (const SystemEnergyPart& part : beside) {
-    sum.low += part.joules.low;
-    sum.nominal += part.joules.nominal;
-    sum.high += part.joules.high;
-  }
+  for (const SystemEnergyPart& part : beside) sum.add(part.joules);
   return sum;
 }
 
-EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside) {
+std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
+                                      const std::optional<JouleRange>& dense) {
+  if (!joules || !dense) return std::nullopt;
+  JouleRange ratio;
+  for (const Corner corner : kCorners) {
+    if (!(dense->at(corner) > 0)) return std::nullopt;
+    ratio.at(corner) = joules->at(corner) / dense->at(corner);
+  }
+  const auto [low, high] = std::minmax({ratio.low, ratio.nominal, ratio.high});
+  return JouleRange{low, ratio.nominal, high};
+}
+
+EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside,
+                             double steps) {
+  JouleRange idle;
+  idle.add(beside.idle, 1 / steps);
   return {{"chips", "operations on chips", operations},
           operations,
-          {{"idle", "chips that wait", beside.idle},
-           {"links", "links and gateways", without_range(beside.links)},
-           {"streaming", "streaming memory", without_range(beside.streaming)},
-           {"machines", "machines", without_range(beside.machines)},
-           {"hosts", "hosts", without_range(beside.hosts)}}};
+          {{"idle", "chips that wait", idle},
+           {"links", "links and gateways", without_range(beside.links / steps)},
+           {"streaming", "streaming memory", without_range(beside.streaming / steps)},
+           {"machines", "machines", without_range(beside.machines / steps)},
+           {"hosts", "hosts", without_range(beside.hosts / steps)}}};
 }
 
 std::string energy_text(const std::string& title, const EnergyAccount& account) {

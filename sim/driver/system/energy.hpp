@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,14 @@ struct EnergyAccount {
   JouleRange total() const;
 };
 
-/// The account of a step: operations on chips, and what is drawn beside them.
-EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside);
+/// Joules over those of a dense run: nominal, and the ends of the three corners. Prices are alike in
+/// both, so that it is a narrower range than that of either. Nothing if one of them is not known.
+std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
+                                      const std::optional<JouleRange>& dense);
+
+/// The account of a step: its operations on chips, and what is drawn beside those of all `steps`.
+EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside,
+                             double steps = 1);
 
 /// A table of all parts and their sum; low and high are those of the operations.
 std::string energy_text(const std::string& title, const EnergyAccount& account);

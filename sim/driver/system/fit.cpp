@@ -159,6 +159,16 @@ std::string nearest_fit(const TrainingJob& job) {
          "sequences at once (training.micro_batch) need less";
 }
 
+TrainingResult run_training(const TrainingJob& job) {
+  if (job.training.rows.value().empty()) {
+    const std::string why = misfit(account_training(job));
+    if (!why.empty()) {
+      throw OutOfMemoryError(fmt::format("{}: {}; {}", job.system.name, why, nearest_fit(job)));
+    }
+  }
+  return simulate_training(job);
+}
+
 namespace {
 
 /// At most as many parts of the heads as are asked for, that come out even on `tensor` chips.

@@ -38,6 +38,10 @@ std::optional<FitRow> largest_held(const TrainingJob& job);
 /// The same as a sentence.
 std::string largest_text(const TrainingJob& job);
 
+/// Simulates a training step. OutOfMemoryError, with the nearest layout that fits, if it does not
+/// fit.
+TrainingResult run_training(const TrainingJob& job);
+
 /// The table of `lacuna describe fit`.
 std::string fit_text(const TrainingJob& job, bool markdown = false);
 

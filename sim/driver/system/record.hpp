@@ -44,6 +44,13 @@ struct SystemCurve {
   std::vector<std::pair<Cycle, double>> values;
 };
 
+/// What memories hold at most in a stretch of time, in MB.
+struct SystemLevels {
+  Cycle from = 0;
+  Cycle to = 0;
+  std::vector<double> mb;
+};
+
 /// What was done when.
 struct SystemSpans {
   std::string of;      // "first replica"
@@ -53,6 +60,8 @@ struct SystemSpans {
   std::vector<Coloured> kinds = {};
   std::vector<SystemBar> bars = {};   // of timeline.json
   std::vector<SystemBar> drawn = {};  // of the figure
+  std::vector<std::string> memories = {};
+  std::vector<SystemLevels> levels = {};  // below them, of each memory
   std::vector<SystemCurve> curves = {};
 };
 
@@ -81,7 +90,16 @@ struct SystemRecord {
   Cycle series_ns = 0;
   ScalingRow scaling;
   std::string idle;  // a line for each setting or word that changed nothing
+
+  /// Adds how many joules it takes of those of its dense run.
+  void compare_energy(const SystemRecord& dense);
+
+  /// Fills in uses and ns.
+  void take_times(const std::vector<system::TimeStack>& chips, system::Uses of);
 };
+
+/// Uses by name, and the colours that they have in all pictures.
+std::vector<Coloured> coloured(system::Uses uses);
 
 /// What of a step is wanted beside its numbers.
 struct SystemWishes {
@@ -117,7 +135,7 @@ std::vector<NamedTable> tables_of(const SystemRecord& record);
 /// Files of a result folder, by name: the tables, timeline.json.
 std::vector<std::pair<std::string, std::string>> files_of(const SystemRecord& record);
 
-/// Spans of time, where the time of chips goes, memory.
+/// Spans of time and memory below them, where the time of chips goes, memory at its fullest.
 std::vector<Figure> figures_of(const SystemRecord& record);
 
 /// What a page has of it, in the form of pack(); of a step that was to be viewed.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -20,7 +21,6 @@
 
 namespace lacuna {
 
-using system::kUses;
 using system::TrainingParams;
 using system::Use;
 
@@ -148,17 +148,6 @@ NamedTable resources_table(const SystemMachine& machine, const TrainingResult& r
   return table;
 }
 
-std::vector<Coloured> coloured_uses() {
-  constexpr std::array<const char*, kUses> kColours = {
-      "#1f77b4", "#9ecae1", "#08519c", "#6a51a3", "#74c476", "#e6550d", "#fdae6b",
-      "#d62728", "#8c564b", "#7f7f7f", "#bdbdbd", "#e0e0e0", "#f5f5f5"};
-  std::vector<Coloured> all;
-  for (std::size_t i = 0; i < kUses; ++i) {
-    all.emplace_back(use_name(static_cast<Use>(i)), kColours.at(i));
-  }
-  return all;
-}
-
 /// What carries words between chips, in the lanes of a picture.
 struct CarrierLane {
   const char* name;
@@ -191,22 +180,17 @@ class SpanMaker {
 
   /// A run of a segment that begins `at`.
   void add(const system::SegmentResult& segment, Cycle at, std::vector<SystemBar>& bars) const {
-    std::vector<Cycle> began(chips_);
+    for (const ChipHistory::Span& span :
+         chip_spans(segment.events, static_cast<std::uint32_t>(chips_))) {
+      bars.push_back({use_name(static_cast<Use>(span.use)), span.chip, span.use, at + span.begin,
+                      at + span.end});
+    }
     std::vector<Busy> lanes(carrier_lanes().size());
     for (const Event& event : segment.events) {
-      if (event.unit >= fabric_.chips()) {
-        const auto kind = fabric_.resources()[event.unit - fabric_.chips()].kind;
-        const std::ptrdiff_t lane = lane_of_.at(static_cast<std::size_t>(kind));
-        if (lane >= 0) carry(event, at, static_cast<std::size_t>(lane), lanes, bars);
-      } else if (event.unit < chips_ && event.kind < 2 * kUses) {
-        const std::size_t use = event.kind / 2;
-        if (event.kind % 2 == 0) {
-          began[event.unit] = event.cycle;
-          continue;
-        }
-        bars.push_back({use_name(static_cast<Use>(use)), event.unit, use, at + began[event.unit],
-                        at + event.cycle + 1});
-      }
+      if (event.unit < fabric_.chips()) continue;
+      const auto kind = fabric_.resources()[event.unit - fabric_.chips()].kind;
+      const std::ptrdiff_t lane = lane_of_.at(static_cast<std::size_t>(kind));
+      if (lane >= 0) carry(event, at, static_cast<std::size_t>(lane), lanes, bars);
     }
   }
 
@@ -244,30 +228,19 @@ class SpanMaker {
                                                                  -1, -1, -1, -1};
 };
 
-/// Memory of the chips of a replica and of streaming memory, and what the system draws, from the
-/// entries of the program.
-std::vector<SystemCurve> curves_of(const TrainingParams& training, const TrainingResult& result) {
-  std::vector<SystemCurve> curves;
-  for (unsigned place = 0; place < training.pipeline; ++place) {
-    curves.push_back({fmt::format("memory of place {}", place), "MB", {}});
-  }
-  curves.push_back({"streaming memory of a replica", "MB", {}});
-  curves.push_back({"power of the system", "W", {}});
-  const auto memory = memory_over(result.program, training.pipeline);
+/// What the chips of a replica and streaming memory hold at most in each run of the program's order.
+std::vector<std::vector<double>> levels_of(const TrainingParams& training,
+                                           const TrainingResult& result) {
   const auto mb = [](const system::MemoryUse& use) {
     return static_cast<double>(use.total()) * 1e-6;
   };
-  Cycle at = 0;
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    for (unsigned place = 0; place < training.pipeline; ++place) {
-      curves[place].values.emplace_back(at, mb(memory[i].chips[place]));
-    }
-    curves[training.pipeline].values.emplace_back(at, mb(memory[i].streaming));
-    curves.back().values.emplace_back(at, result.watts[i]);
-    const system::Repeat& repeat = result.program.order[i];
-    at += repeat.times * result.run.segments[repeat.segment].ns;
+  std::vector<std::vector<double>> levels;
+  for (const system::SegmentMemory& each : memory_over(result.program, training.pipeline)) {
+    std::vector<double>& level = levels.emplace_back();
+    std::transform(each.chips.begin(), each.chips.end(), std::back_inserter(level), mb);
+    level.push_back(mb(each.streaming));
   }
-  return curves;
+  return levels;
 }
 
 /// Of segments run many times in a row the first two and the last are in the timeline; the figure
@@ -275,25 +248,37 @@ std::vector<SystemCurve> curves_of(const TrainingParams& training, const Trainin
 SystemSpans spans_of(const SystemMachine& machine, const TrainingParams& training,
                      const TrainingResult& result) {
   SystemSpans spans{"first replica", "chips of a replica; of equal steps the first two"};
-  spans.kinds = coloured_uses();
-  spans.curves = curves_of(training, result);
+  spans.kinds = coloured(system::kUsesOfLinks);
   const std::size_t chips = std::size_t{training.pipeline} * training.tensor;
   for (std::size_t chip = 0; chip < chips; ++chip) {
     spans.tracks.push_back(fmt::format("chip {}", chip));
   }
   for (const CarrierLane& lane : carrier_lanes()) spans.tracks.emplace_back(lane.name);
+  for (unsigned place = 0; place < training.pipeline; ++place) {
+    spans.memories.push_back(fmt::format("memory of place {}", place));
+  }
+  spans.memories.emplace_back("streaming memory of a replica");
+  for (const std::string& name : spans.memories) spans.curves.push_back({name, "MB", {}});
+  spans.curves.push_back({"power of the system", "W", {}});
+  const std::vector<std::vector<double>> levels = levels_of(training, result);
   const system::Fabric fabric(machine.params);
   const SpanMaker maker(fabric, chips);
   Cycle at = 0;
   Cycle drawn = 0;
-  for (const system::Repeat& repeat : result.program.order) {
+  for (std::size_t i = 0; i < result.program.order.size(); ++i) {
+    const system::Repeat& repeat = result.program.order[i];
     const system::SegmentResult& segment = result.run.segments[repeat.segment];
     const std::string& name = result.program.segments[repeat.segment].name;
+    for (std::size_t m = 0; m < levels[i].size(); ++m) {
+      spans.curves[m].values.emplace_back(at, levels[i][m]);
+    }
+    spans.curves.back().values.emplace_back(at, result.watts[i]);
     const std::uint64_t shown = std::min<std::uint64_t>(repeat.times, 2);
-    for (std::uint64_t i = 0; i < shown; ++i) {
-      maker.add(segment, at + i * segment.ns, spans.bars);
+    for (std::uint64_t run = 0; run < shown; ++run) {
+      maker.add(segment, at + run * segment.ns, spans.bars);
       if (name == "host") continue;
       maker.add(segment, drawn, spans.drawn);
+      spans.levels.push_back({drawn, drawn + segment.ns, levels[i]});
       drawn += segment.ns;
     }
     const Cycle end = at + repeat.times * segment.ns;
@@ -367,10 +352,7 @@ SystemRecord record_of(const SystemMachine& machine, const TrainingParams& train
   record.heading = heading_of(machine, training, wishes.name);
   record.trust = trust_text(errors);
   record.metrics = metrics_of(machine, training, result, errors);
-  record.uses = coloured_uses();
-  for (const system::TimeStack& chip : result.run.chips) {
-    record.ns.emplace_back(chip.begin(), chip.end());
-  }
+  record.take_times(result.run.chips, system::kUsesOfLinks);
   record.drawn_chips = std::size_t{training.pipeline} * training.tensor;
   record.memory = result.memory.chips;
   record.energy = result.energy;

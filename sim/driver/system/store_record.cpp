@@ -122,14 +122,7 @@ SystemRecord record_of(const Machine& machine, const std::string& workload,
   record.heading = heading_of(machine, run, wishes, training);
   record.trust = "step_time: not validated here: no training of such a system is\n";
   record.metrics = metrics_of(run, training);
-  record.uses = {{"work", "#1f77b4"},
-                 {"weights", "#fdae6b"},
-                 {"gradients", "#d62728"},
-                 {"sums", "#e6550d"},
-                 {"idle", "#e0e0e0"}};
-  for (const system::WaferTimes& wafer : run.result.wafers) {
-    record.ns.emplace_back(wafer.begin(), wafer.end());
-  }
+  record.take_times(run.result.chips, system::kUsesOfStores);
   record.drawn_chips = std::min(record.ns.size(), kMostWafers);
   record.memory = run.memory;
   record.energy = run.energy;

@@ -86,25 +86,26 @@ void check_tree(const TrainingParams& training, const std::string& system, unsig
 }
 
 /// The rows of one chip in a step, related as they follow each other on it.
-WorkloadTrace rows_on_tree(const TreeJob& job, MaskStore& masks) {
+WorkloadTrace rows_on_tree(const SystemJob& job, const Machine& system,
+                           MaskStore& masks) {
   const TrainingParams& training = job.training;
   const bool again = training.activations == system::Activations::recomputed;
   WorkloadTrace trace = model_trace(training, layers_of(training), again);
   trace.name = training.model;
-  job.system.relate(
+  system.relate(
       trace, [&](const LayerOp& op) { return masks.mask(op, trace, job.seed); }, job.seed);
   return trace;
 }
 
 /// What a chip takes for them. Rows of an optimizer are the store's.
-WaferWork work_on_chip(const TreeJob& job, const WorkloadTrace& trace) {
+WaferWork work_on_chip(const SystemJob& job, const Machine& system, const WorkloadTrace& trace) {
   WaferWork work;
-  work.clock_ghz = std::stod(job.system.parameters().find("clock")->value_text());
+  work.clock_ghz = std::stod(system.parameters().find("clock")->value_text());
   for (const LayerOp& op : trace.ops) {
     WaferRow row;
     row.density = system::kept_share(op, trace);
     if (op.op != "optim") {
-      const system::ChipCost cost = job.times.cost(job.system, op, trace);
+      const system::ChipCost cost = job.times.cost(system, op, trace);
       const auto cycles = static_cast<double>(cost.cycles * op.repeat);
       row.ns = static_cast<std::uint64_t>(std::ceil(cycles / work.clock_ghz));
       row.density = job.times.density();
@@ -147,15 +148,15 @@ void refuse_layout_on_tree(const TrainingParams& training, const std::string& sy
   });
 }
 
-WaferSystemRun train_on_tree(const TreeJob& job) {
-  check_tree(job.training, job.system.name(), as_store_system(job.system)->own().chips());
+WaferSystemRun train_on_tree(const SystemJob& job, const Machine& system) {
+  check_tree(job.training, system.name(), as_store_system(system)->own().chips());
   MaskStore masks(job.seed);
-  const WorkloadTrace trace = rows_on_tree(job, masks);
+  const WorkloadTrace trace = rows_on_tree(job, system, masks);
   std::vector<double> densities;
   for (const LayerOp& op : trace.ops) densities.push_back(system::kept_share(op, trace));
-  check_wafer_accounts(job.system, trace, densities);
-  const WaferWork work = work_on_chip(job, trace);
-  return run_wafer_system(job.system, trace, work, job.execution, job.pricing);
+  check_wafer_accounts(system, trace, densities);
+  const WaferWork work = work_on_chip(job, system, trace);
+  return run_wafer_system(system, trace, work, job.execution, job.pricing);
 }
 
 }  // namespace lacuna

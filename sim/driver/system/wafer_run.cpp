@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -201,30 +202,23 @@ std::vector<double> densities_of(const WaferWork& work) {
 EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine,
                         const WorkloadTrace& workload, const WaferWork& work,
                         const Pricing& pricing) {
-  const system::WaferSystemParams& params = run.params;
-  const double steps = params.steps.value();
-  JouleRange operations;
-  for (std::size_t i = 0; i < work.rows.size(); ++i) {
-    if (workload.ops[i].op != "optim") operations.add(work.rows[i].joules, params.chips());
-  }
   if (work.units == 0) {
     throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
   }
-  const JouleRange waiting = idle_watts(machine, pricing, work.units, work.clock_ghz);
-  system::DrawnBeside beside;
-  for (const system::WaferTimes& wafer : run.result.wafers) {
-    beside.idle.add(waiting, static_cast<double>(run.result.ns - wafer[0]) * 1e-9 / steps);
+  JouleRange operations;
+  for (std::size_t i = 0; i < work.rows.size(); ++i) {
+    if (workload.ops[i].op != "optim") operations.add(work.rows[i].joules, run.params.chips());
   }
-  std::uint64_t carried = 0;
-  for (const std::uint64_t bytes : run.result.down_bytes) carried += bytes;
-  for (const std::uint64_t bytes : run.result.up_bytes) carried += bytes;
-  const auto price = [&](std::uint64_t bytes, double pj_bit) {
-    return 8e-12 * static_cast<double>(bytes) * pj_bit / steps;
-  };
-  beside.links = price(carried, params.link_pj_bit);
-  beside.streaming = price(run.result.store_bytes, params.memory_pj_bit);
-  beside.machines = params.standing_watts() * run.seconds_per_step();
-  return energy_account(operations, beside);
+  const system::WaferSystemResult& result = run.result;
+  system::Carried carried;
+  carried.streaming = static_cast<double>(result.store_bytes);
+  for (const auto* const way : {&result.down_bytes, &result.up_bytes}) {
+    carried.links += std::accumulate(way->begin(), way->end(), 0.0);
+  }
+  const JouleRange waiting = idle_watts(machine, pricing, work.units, work.clock_ghz);
+  const system::DrawnBeside beside =
+      drawn_beside(run.params, result.chips, static_cast<double>(result.ns), carried, {waiting, {}});
+  return energy_account(operations, beside, run.params.steps);
 }
 
 std::uint64_t nanoseconds(const OpResult& result) {

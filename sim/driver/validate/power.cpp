@@ -14,7 +14,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/pricing.hpp"
 #include "sim/driver/system/times.hpp"
-#include "sim/driver/system/training.hpp"
+#include "sim/driver/system/fit.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/trace_reader.hpp"
 

@@ -16,7 +16,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
-#include "sim/driver/system/training.hpp"
+#include "sim/driver/system/fit.hpp"
 #include "sim/driver/validate/outcome.hpp"
 
 namespace lacuna {

@@ -56,7 +56,7 @@ Case random_case(std::uint64_t seed) {
 
 std::string difference(const WaferSystemResult& a, const WaferSystemResult& b) {
   if (a.ns != b.ns) return "ns " + std::to_string(a.ns) + " and " + std::to_string(b.ns);
-  if (a.wafers != b.wafers) return "times of wafers";
+  if (a.chips != b.chips) return "times of wafers";
   for (std::size_t i = 0; i < a.passes.size(); ++i) {
     const bool same = a.passes[i].begin == b.passes[i].begin &&
                       a.passes[i].end == b.passes[i].end &&
@@ -70,9 +70,9 @@ std::string difference(const WaferSystemResult& a, const WaferSystemResult& b) {
 }
 
 /// What the events of a wafer say of its time.
-std::vector<WaferTimes> times_of(const WaferSystemResult& result) {
-  std::vector<WaferTimes> sums(result.wafers.size());
-  std::vector<Cycle> begun(result.wafers.size());
+std::vector<TimeStack> times_of(const WaferSystemResult& result) {
+  std::vector<TimeStack> sums(result.chips.size());
+  std::vector<Cycle> begun(result.chips.size());
   for (const Event& event : result.events) {
     if (event.kind % 2 == 0) {
       begun[event.unit] = event.cycle;
@@ -95,7 +95,7 @@ TEST(WaferSystemEngines, AgreeOnRandomSystemsWhateverTheOrderOfStepsAndTheDelays
     execution.event_log = true;
     const WaferSystemResult clocked =
         run_wafer_system(made.params, made.edge, made.passes, execution);
-    EXPECT_EQ(times_of(clocked), clocked.wafers) << "seed " << seed;
+    EXPECT_EQ(times_of(clocked), clocked.chips) << "seed " << seed;
     for (const Engine engine : {Engine::clocked, Engine::event}) {
       execution.engine = engine;
       execution.shuffle = seed;

@@ -130,7 +130,6 @@ TEST(TrainingSeries, HasTheChipsOfAReplicaBesideEachOther) {
 /// Two wafers, of which the first waits 2 ns for weights, works 6 in its first pass and 4 in its
 /// second, and the other waits 3, works 8 and is through; the store takes 3 ns more.
 WaferSystemRun two_wafers() {
-  using system::WaferUse;
   WaferSystemRun run;
   run.params.set("machines", "2", "here");
   run.passes.resize(3);
@@ -138,19 +137,19 @@ WaferSystemRun two_wafers() {
   run.passes[1].name = "b";
   run.passes[2].name = "nothing";
   run.result.ns = 15;
-  run.result.wafers.resize(2);
+  run.result.chips.resize(2);
   run.result.first_wafer = {{2, 8}, {8, 12}, {12, 12}};
-  const auto does = [&](std::uint32_t wafer, WaferUse use, Cycle first, Cycle last) {
+  const auto does = [&](std::uint32_t wafer, Use use, Cycle first, Cycle last) {
     run.result.events.push_back({first, wafer, system::first_of(use), 0});
     run.result.events.push_back({last, wafer, system::last_of(use), 0});
-    run.result.wafers[wafer].at(static_cast<std::size_t>(use)) += last + 1 - first;
+    run.result.chips[wafer].at(static_cast<std::size_t>(use)) += last + 1 - first;
   };
-  does(0, WaferUse::weights, 0, 1);
-  does(0, WaferUse::work, 2, 11);
-  does(0, WaferUse::idle, 12, 14);
-  does(1, WaferUse::weights, 0, 2);
-  does(1, WaferUse::work, 3, 10);
-  does(1, WaferUse::idle, 11, 14);
+  does(0, Use::weights, 0, 1);
+  does(0, Use::work, 2, 11);
+  does(0, Use::idle, 12, 14);
+  does(1, Use::weights, 0, 2);
+  does(1, Use::work, 3, 10);
+  does(1, Use::idle, 11, 14);
   run.memory.resize(1);
   run.memory[0].use.bytes[0] = 7;
   return run;
@@ -170,7 +169,7 @@ TEST(WaferSeries, HasThePassesOfTheFirstWaferAsParts) {
   EXPECT_THAT(series.channels.at(4).values, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3));
   EXPECT_THAT(series.channels.back().values, ElementsAre(7, 7));
   WaferSystemRun wrong = two_wafers();
-  ++wrong.result.wafers[1][0];
+  ++wrong.result.chips[1][at(Use::work)];
   EXPECT_THROW(wafer_series(wrong), InternalError);
 }
 

@@ -97,8 +97,8 @@ TEST(StoreRecord, WaitsForSumsAreCalledSo) {
   const WaferSystemRun run = run_on(
       "cs2x4", rows("a,gemm,fwd,x,64,64,16,fp16,dense,,,\n"
                     "s,allreduce,fwd,y,1024,,1024,fp16,dense,,ranks=4;between=chips,ring\n"));
-  const auto sums = static_cast<std::size_t>(system::WaferUse::sums);
-  EXPECT_GT(run.result.wafers[0][sums], run.result.ns / 2);
+  const auto sums = static_cast<std::size_t>(system::Use::sums);
+  EXPECT_GT(run.result.chips[0][sums], run.result.ns / 2);
 }
 
 // Over links of 0.05 GB/s a step takes the time of its bytes: 131,072 B of 256 x 256 dense halves

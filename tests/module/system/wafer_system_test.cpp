@@ -29,7 +29,7 @@ WaferSystemResult run(const WaferSystemParams& params, const std::vector<WaferPa
 }
 
 std::uint64_t work_of(const WaferSystemResult& result) {
-  return result.wafers[0][static_cast<std::size_t>(WaferUse::work)];
+  return result.chips[0][static_cast<std::size_t>(Use::work)];
 }
 
 // At 1 byte a nanosecond and hops of 4,096: the store reads a chunk in 0 to 4,095, the link has it
@@ -133,7 +133,7 @@ TEST(WaferSystem, EveryWaferSeesEveryWeightAndSumsAreMadeOnceForEachChild) {
     }
     // all links but the store's lead to a child, and each child's gradients are added once
     EXPECT_EQ(result.added_bytes, (result.up_bytes.size() - 1) * std::uint64_t{30'001});
-    for (const WaferTimes& wafer : result.wafers) {
+    for (const TimeStack& wafer : result.chips) {
       EXPECT_EQ(std::accumulate(wafer.begin(), wafer.end(), std::uint64_t{0}), result.ns);
     }
   }

@@ -52,7 +52,7 @@ Options changed(const Options& options, const WhyAsk& ask) {
 }
 
 /// Why a step or a prompt is not faster: it is run again with costs taken away, and dense.
-Why why_of(const Options& options, const MachineTable& kinds, const ModelReport& report,
+Why why_of(const Options& options, const MachineTable& kinds, ModelReport& report,
            const Streams& streams) {
   const std::string& name = options.machines.front();
   const std::vector<DeclaredCause> causes = causes_of_models(kinds, name, false);
@@ -70,9 +70,12 @@ Why why_of(const Options& options, const MachineTable& kinds, const ModelReport&
     Progress progress(nowhere, true, false, asks.size());
     runs.run(all_of(sweep), progress);
     std::vector<std::optional<WhyTime>> times;
-    for (const ModelOutcome& outcome : runs.outcomes()) {
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      const auto& made = runs.outcomes().at(i).report;
       times.emplace_back();
-      if (outcome.report) times.back() = WhyTime{kMicros * outcome.report->of("step_time")};
+      if (!made) continue;
+      times.back() = WhyTime{kMicros * made->of("step_time")};
+      if (asks[i].dense && asks[i].settings.empty()) report.compare_energy(*made);
     }
     return times;
   });
