@@ -26,31 +26,13 @@ struct Ring {
 
 /// Whether it adds up parts on its way, and whether all chips get all of them.
 bool adds_up(Collective kind) {
-  switch (kind) {
-    case Collective::reduce_scatter:
-    case Collective::all_reduce:
-    case Collective::reduce:
-      return true;
-    case Collective::all_gather:
-    case Collective::all_to_all:
-    case Collective::broadcast:
-      return false;
-  }
-  return false;
+  return kind == Collective::reduce_scatter || kind == Collective::all_reduce ||
+         kind == Collective::reduce;
 }
 
 bool gives_all(Collective kind) {
-  switch (kind) {
-    case Collective::all_gather:
-    case Collective::all_reduce:
-    case Collective::broadcast:
-      return true;
-    case Collective::reduce_scatter:
-    case Collective::all_to_all:
-    case Collective::reduce:
-      return false;
-  }
-  return false;
+  return kind == Collective::all_gather || kind == Collective::all_reduce ||
+         kind == Collective::broadcast;
 }
 
 class CollectiveBuilder {
@@ -93,7 +75,7 @@ class CollectiveBuilder {
 
   /// The first chip of each group gives every other one its part, or gets it, in one exchange.
   void exchange_parts(bool gives) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> receives;
+    Receives receives;
     for (const Chips& group : call_.groups) {
       begin(group);
       for (std::size_t i = 1; i < group.size(); ++i) {
@@ -103,7 +85,7 @@ class CollectiveBuilder {
         receives.emplace_back(to, segment_.send({from, to, bytes, Way::links}));
       }
     }
-    for (const auto& [chip, transfer] : receives) segment_.receive(chip, transfer, call_.use);
+    segment_.receive(receives, call_.use);
   }
 
   /// Each group as one ring, or as two with half of the bytes.
@@ -132,10 +114,10 @@ class CollectiveBuilder {
     std::size_t longest = 0;
     for (const Ring& ring : rings) longest = std::max(longest, ring.chips.size());
     for (std::size_t s = 0; s + 1 < longest; ++s) {
-      std::vector<std::pair<std::uint32_t, std::uint32_t>> receives;
+      Receives receives;
       std::map<std::uint32_t, std::uint64_t> adds;
       for (const Ring& ring : rings) start_step(ring, s, reduce, receives, adds);
-      for (const auto& [chip, transfer] : receives) segment_.receive(chip, transfer, call_.use);
+      segment_.receive(receives, call_.use);
       if (!reduce || call_.bytes == 0) continue;
       for (const auto& [chip, bytes] : adds) {
         segment_.work(chip, call_.use, (call_.add_ns * bytes + call_.bytes - 1) / call_.bytes);
@@ -144,7 +126,7 @@ class CollectiveBuilder {
   }
 
   void start_step(const Ring& ring, std::size_t s, bool reduce,
-                  std::vector<std::pair<std::uint32_t, std::uint32_t>>& receives,
+                  Receives& receives,
                   std::map<std::uint32_t, std::uint64_t>& adds) {
     const std::size_t size = ring.chips.size();
     if (s + 1 >= size) return;
@@ -197,7 +179,7 @@ class CollectiveBuilder {
   }
 
   void all_to_all() {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> receives;
+    Receives receives;
     for (const Chips& group : call_.groups) {
       const std::size_t size = group.size();
       begin(group);
@@ -211,7 +193,7 @@ class CollectiveBuilder {
         }
       }
     }
-    for (const auto& [chip, transfer] : receives) segment_.receive(chip, transfer, call_.use);
+    segment_.receive(receives, call_.use);
   }
 
   const SystemParams& params_;

@@ -2,7 +2,6 @@
 #include "models/system/program.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace lacuna::system {
@@ -82,32 +81,6 @@ void Program::add(Segment segment, std::uint64_t times) {
   repeat.segment = static_cast<std::size_t>(like - segments.begin());
   order.push_back(std::move(repeat));
   if (like == segments.end()) segments.push_back(std::move(segment));
-}
-
-bool operator==(const Step& a, const Step& b) {
-  return std::tie(a.kind, a.use, a.transfer, a.ns) == std::tie(b.kind, b.use, b.transfer, b.ns);
-}
-
-bool operator==(const Transfer& a, const Transfer& b) {
-  return std::tie(a.from, a.to, a.bytes, a.way) == std::tie(b.from, b.to, b.bytes, b.way);
-}
-
-bool operator==(const Barrier& a, const Barrier& b) {
-  return std::tie(a.chips, a.ns) == std::tie(b.chips, b.ns);
-}
-
-bool operator==(const Holding& a, const Holding& b) {
-  return std::tie(a.place, a.what, a.bytes, a.space) == std::tie(b.place, b.what, b.bytes, b.space);
-}
-
-bool operator==(const ChipSteps& a, const ChipSteps& b) {
-  return a.bubble_ns == b.bubble_ns && a.lanes == b.lanes;
-}
-
-bool operator==(const Segment& a, const Segment& b) {
-  return a.name == b.name && a.synced == b.synced && a.transfers == b.transfers &&
-         a.barriers == b.barriers && a.memory == b.memory && a.flop == b.flop &&
-         a.joules.nominal == b.joules.nominal && a.chips == b.chips;
 }
 
 }  // namespace lacuna::system

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/base/energy_range.hpp"
@@ -70,6 +72,8 @@ struct Transfer {
   std::uint32_t to = 0;
   std::uint64_t bytes = 0;
   Way way = Way::links;
+
+  auto all() const { return std::tie(from, to, bytes, way); }
 };
 
 /// One thing a lane of a chip does. A lane does them one after the other.
@@ -85,6 +89,8 @@ struct Step {
   Use use = Use::forward;      // of the time it takes, or waits
   std::uint32_t transfer = 0;  // the number of a Transfer, of a Barrier, or of steps
   std::uint64_t ns = 0;
+
+  auto all() const { return std::tie(kind, use, transfer, ns); }
 };
 
 /// The lanes of a chip: its tiles, and those set apart for transfers in the background.
@@ -101,12 +107,15 @@ struct ChipSteps {
   std::uint64_t bubble_ns = 0;
 
   bool empty() const { return lanes[kMain].empty() && lanes[kBackground].empty(); }
+  auto all() const { return std::tie(bubble_ns, lanes); }
 };
 
 /// A barrier of some chips within a segment, which each of them comes to once.
 struct Barrier {
   std::uint32_t chips = 0;
   std::uint64_t ns = 2;  // from the last arrival to the release, at least 2
+
+  auto all() const { return std::tie(chips, ns); }
 };
 
 /// What lies in a memory.
@@ -133,6 +142,8 @@ struct Holding {
   Held what = Held::weights;
   std::int64_t bytes = 0;
   Space space = Space::chip;
+
+  auto all() const { return std::tie(place, what, bytes, space); }
 };
 
 /// Appends an entry that takes or gives back so many bytes, if they are any.
@@ -140,6 +151,9 @@ void take(std::vector<Holding>& to, std::uint32_t place, Held what, std::uint64_
           Holding::Space space = Holding::Space::chip);
 void give(std::vector<Holding>& to, std::uint32_t place, Held what, std::uint64_t bytes,
           Holding::Space space = Holding::Space::chip);
+
+/// Chips, and the transfers that they are to wait for.
+using Receives = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 /// What the chips do between two barriers of all of them. Nothing is under way at either, so a
 /// segment takes the same time whenever it is run.
@@ -154,6 +168,10 @@ struct Segment {
   EnergyRange joules;           // of the operations of all chips
   std::uint64_t flop = 0;       // useful ones
 
+  auto all() const {
+    return std::tie(name, synced, transfers, barriers, memory, flop, joules.nominal, chips);
+  }
+
   void work(std::uint32_t chip, Use use, std::uint64_t ns, std::size_t lane = kMain) {
     if (ns != 0) chips[chip].lanes[lane].push_back({Step::Kind::work, use, 0, ns});
   }
@@ -163,6 +181,10 @@ struct Segment {
 
   void receive(std::uint32_t chip, std::uint32_t transfer, Use use, std::size_t lane = kMain) {
     chips[chip].lanes[lane].push_back({Step::Kind::receive, use, transfer, 0});
+  }
+
+  void receive(const Receives& all, Use use) {
+    for (const auto& [chip, transfer] : all) receive(chip, transfer, use);
   }
 
   /// Sends and receives where that is one chip: a load or store, waited for.
@@ -198,11 +220,10 @@ struct Program {
   void add(Segment segment, std::uint64_t times = 1);
 };
 
-bool operator==(const Step& a, const Step& b);
-bool operator==(const Transfer& a, const Transfer& b);
-bool operator==(const Barrier& a, const Barrier& b);
-bool operator==(const Holding& a, const Holding& b);
-bool operator==(const ChipSteps& a, const ChipSteps& b);
-bool operator==(const Segment& a, const Segment& b);
+/// Parts of a program are equal if all that they say is.
+template <typename Piece>
+auto operator==(const Piece& a, const Piece& b) -> decltype(a.all() == b.all()) {
+  return a.all() == b.all();
+}
 
 }  // namespace lacuna::system

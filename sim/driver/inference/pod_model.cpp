@@ -11,7 +11,7 @@
 #include "models/system/fabric.hpp"
 #include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/functions/ceil_div.hpp"
+#include "workloads/functions/largest.hpp"
 #include "workloads/mapping/system/training_params.hpp"
 
 namespace lacuna {
@@ -168,18 +168,11 @@ class Deal {
   template <typename Side>
   std::vector<unsigned> least(unsigned stages, Load most, Side Load::*side) const {
     const Load all = std::accumulate(layers_.begin(), layers_.end(), embedding_ + head_);
-    std::uint64_t low = 0;
-    std::uint64_t high = all.*side;
-    while (low <= high) {
-      most.*side = low + (high - low) / 2;
-      if (!within(most, stages).empty()) {
-        if (most.*side == 0) break;
-        high = most.*side - 1;
-      } else {
-        low = most.*side + 1;
-      }
-    }
-    most.*side = low;
+    const auto too_little = [&](std::uint64_t bound) {  // one more than is tried
+      most.*side = bound - 1;
+      return bound == 0 || within(most, stages).empty();
+    };
+    most.*side = largest(std::uint64_t{0}, all.*side + 2, too_little);
     return within(most, stages);
   }
 
@@ -491,20 +484,16 @@ bool PodModel::has_room(const Shape& shape, const PassRequest& request, PodPass&
 /// 0: none.
 std::uint32_t PodModel::most_positions(const PassRequest& request) const {
   const std::vector<Shape> all = shapes();
-  std::uint32_t low = 0;
-  std::uint32_t high = request.capacity;
-  while (high - low > 1) {
+  return largest(std::uint32_t{0}, request.capacity, [&](std::uint32_t positions) {
     PassRequest shorter = request;
-    shorter.capacity = low + (high - low) / 2;
-    shorter.context = std::min(request.context, shorter.capacity);
-    const bool room = std::any_of(all.begin(), all.end(), [&](const Shape& shape) {
+    shorter.capacity = positions;
+    shorter.context = std::min(request.context, positions);
+    return std::any_of(all.begin(), all.end(), [&](const Shape& shape) {
       PodPass tried;
       std::string why;
       return has_room(shape, shorter, tried, why);
     });
-    (room ? low : high) = shorter.capacity;
-  }
-  return low;
+  });
 }
 
 void PodModel::refuse(const PassRequest& request, const PodPass& nearest,

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sim/driver/inference/pod_model.hpp"
+#include "workloads/functions/largest.hpp"
 #include "workloads/trace/options.hpp"
 
 namespace lacuna {
@@ -116,11 +117,7 @@ double PodModel::positions_that_fit(const PodCut& cut, const PodParts& parts,
   if (fits(most)) {
     return has_table ? static_cast<double>(most) : std::numeric_limits<double>::infinity();
   }
-  std::uint32_t low = 0;  // positions that fit, or none
-  for (std::uint32_t step = kMost / 2; step > 0; step /= 2) {
-    if (low + step < most && fits(low + step)) low += step;
-  }
-  return low;
+  return largest(std::uint32_t{0}, most, fits);
 }
 
 ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) const {

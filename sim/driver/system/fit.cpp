@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "workloads/functions/largest.hpp"
 #include "workloads/generate/model_shape.hpp"
 
 namespace lacuna {
@@ -231,21 +233,17 @@ std::optional<FitRow> largest_held(const TrainingJob& job) {
   std::optional<FitRow> best;
   constexpr unsigned kMost = 1U << 16U;
   for (unsigned t = 1; t <= job.system.params.chips(); t *= 2) {
-    unsigned fits = best ? best->training.model_layers.value() : 0;
-    unsigned fails = fits + 1;
-    // doubles until it does not fit, then halves the gap; a smaller one that fails ends it
-    for (std::optional<FitRow> row = held(job, t, fails); row && fails < kMost;
-         row = held(job, t, fails)) {
-      fits = fails;
-      fails *= 2;
-      best = row;
-    }
-    while (best && best->training.tensor == t && fails - fits > 1) {
-      const unsigned middle = fits + (fails - fits) / 2;
-      const std::optional<FitRow> row = held(job, t, middle);
-      (row ? fits : fails) = middle;
-      if (row) best = row;
-    }
+    const auto fits = [&](unsigned layers) {
+      std::optional<FitRow> row = held(job, t, layers);
+      const bool has_room = row.has_value();
+      if (row) best = std::move(row);
+      return has_room;
+    };
+    const unsigned before = best ? best->training.model_layers.value() : 0;
+    unsigned more = before + 1;
+    // doubles until it does not fit; a smaller one that fails ends it
+    while (more < kMost && fits(more)) more *= 2;
+    if (more > before + 1) largest(std::max(before, more / 2), more, fits);
   }
   return best;
 }

@@ -45,38 +45,19 @@ Figure span_figure(const SystemRecord& record) {
   return draw_spans(std::move(chart), rows);
 }
 
-/// The first, the last and the fullest of many memories.
-std::vector<std::size_t> shown_memories(const SystemSpans& spans) {
-  constexpr std::size_t kAll = 6;
-  std::vector<double> most(spans.memories.size());
-  for (const SystemLevels& each : spans.levels) {
-    for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], each.mb[i]);
-  }
-  const auto fullest =
-      static_cast<std::size_t>(std::max_element(most.begin(), most.end()) - most.begin());
-  std::vector<std::size_t> shown;
-  for (std::size_t i = 0; i < most.size(); ++i) {
-    const bool few = most.size() <= kAll || i == 0 || i + 1 == most.size() || i == fullest;
-    if (few && most[i] > 0) shown.push_back(i);
-  }
-  return shown;
-}
-
 /// What memories hold while the bars above go on.
 Figure levels_figure(const SystemRecord& record) {
   const SystemSpans& spans = record.spans;
   Chart chart;
   chart.page.name = "memory_over_time";
   chart.page.title = {record.title, "memory of " + spans.shown};
-  chart.page.data_height = 1;
   chart.page.left = spans.left;
   chart.page.right = 0.2;
   chart.columns = {"ms"};
   chart.columns.insert(chart.columns.end(), spans.memories.begin(), spans.memories.end());
   chart.x = {"ms", false, 0, in_ms(spans.levels.back().to)};
   chart.y = {"MB", false, 0};
-  for (const std::size_t memory : shown_memories(spans)) {
-    const std::string& name = spans.memories[memory];
+  for (const std::string& name : spans.memories) {
     const auto number = static_cast<unsigned>(chart.layers.size());
     chart.layers.push_back({Mark::line, {}, "ms", name, line_style(number), name});
   }

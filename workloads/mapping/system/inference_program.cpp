@@ -56,7 +56,7 @@ class PassBuilder {
       send(turn, stage, stage + 1, pass_.hidden_bytes, receives);
     }
     if (last != 0) send(turn, last, 0, pass_.token_bytes, receives);
-    receive(turn, receives);
+    turn.receive(receives, Use::links);
     Program program;
     program.used = pass_.chips();
     program.add(std::move(turn));
@@ -121,12 +121,6 @@ class PassBuilder {
     }
   }
 
-  /// What rows at work need beside that.
-  static void work_in(Segment& to, std::size_t stage, const TileBytes& tile) {
-    take(to.memory, static_cast<std::uint32_t>(stage), Held::working, tile.working);
-    give(to.memory, static_cast<std::uint32_t>(stage), Held::working, tile.working);
-  }
-
   void work(Segment& to, std::size_t stage, const ChipCost& cost) const {
     if (!moves_) return;
     add_work(to, chips_of(stage), Use::forward, cost, pass_.clock_ghz);
@@ -139,14 +133,11 @@ class PassBuilder {
 
   void stream(Segment& to, std::size_t stage, Way way, std::uint64_t bytes,
               std::size_t lane) const {
-    if (!moves_ || bytes == 0) return;
-    for (const std::uint32_t chip : chips_of(stage)) {
-      to.transfer_and_wait({chip, chip, bytes, way}, Use::streaming, lane);
-    }
+    if (moves_) move_all(to, chips_of(stage), way, bytes, Use::streaming, lane);
   }
 
   void embed(Segment& to) const {
-    work_in(to, 0, pass_.embedding_tile);
+    hold_while(to, 0, pass_.embedding_tile.working);
     work(to, 0, pass_.embedding);
     together(to, 0, Collective::all_reduce, pass_.hidden_bytes);
   }
@@ -166,7 +157,7 @@ class PassBuilder {
 
   void layer(Segment& to, std::size_t stage, std::size_t kind, std::size_t next) const {
     const SharedLayer& layer = pass_.kinds[kind];
-    work_in(to, stage, layer.tile);
+    hold_while(to, stage, layer.tile.working);
     if (!pass_.in_background) {
       stream(to, stage, Way::load, layer.load_bytes, kMain);
     } else if (next != kNone) {
@@ -203,13 +194,10 @@ class PassBuilder {
 
   void choose(Segment& to) const {
     const std::size_t last = pass_.stages.size() - 1;
-    work_in(to, last, pass_.head_tile);
+    hold_while(to, last, pass_.head_tile.working);
     work(to, last, pass_.head);
     together(to, last, Collective::all_gather, pass_.tensor * pass_.choice_bytes);
   }
-
-  /// Chips, and the transfers that they are to wait for.
-  using Receives = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
   /// From each chip of a stage to its like; both have to be there.
   void send(Segment& to, std::size_t from, std::size_t into, std::uint64_t bytes,
@@ -219,18 +207,14 @@ class PassBuilder {
     const Chips targets = chips_of(into);
     for (std::size_t i = 0; i < sources.size(); ++i) {
       to.work(sources[i], Use::links, params_.sync_ns(2) + params_.sync.exchange_ns);
-      receives.emplace_back(targets[i], to.send({sources[i], targets[i], bytes, Way::links}));
+      hand_over(to, sources[i], targets[i], bytes, receives);
     }
-  }
-
-  static void receive(Segment& to, const Receives& receives) {
-    for (const auto& [chip, transfer] : receives) to.receive(chip, transfer, Use::links);
   }
 
   void move(Segment& to, std::size_t from, std::size_t into, std::uint64_t bytes) const {
     Receives receives;
     send(to, from, into, bytes, receives);
-    receive(to, receives);
+    to.receive(receives, Use::links);
   }
 
   const SystemParams& params_;

@@ -6,6 +6,7 @@
 #include "workloads/mapping/system/held_bytes.hpp"
 #include "workloads/mapping/system/pipeline_turns.hpp"
 #include "workloads/mapping/system/program_builder.hpp"
+#include "workloads/mapping/system/segment_work.hpp"
 
 namespace lacuna::system {
 
@@ -68,17 +69,11 @@ bool ProgramBuilder::keeps_elsewhere(std::size_t phase) const {
   return phase + 1 != step_.phases.size() || training_.activations == Activations::offloaded;
 }
 
-/// What is there while blocks work, and no longer.
-void ProgramBuilder::work_in(Segment& to, unsigned chip, std::uint64_t bytes) {
-  take(to.memory, chip, Held::working, bytes);
-  give(to.memory, chip, Held::working, bytes);
-}
-
 void ProgramBuilder::forward_work(Segment& to, std::size_t phase, const Stage& stage) const {
   const std::uint64_t kept = kept_bytes(step_, stage);
   const unsigned chip = stage.chip;
   take(to.memory, chip, Held::activations, kept);
-  work_in(to, chip, forward_bytes(step_, stage));
+  hold_while(to, chip, forward_bytes(step_, stage));
   if (keeps_elsewhere(phase)) give(to.memory, chip, Held::activations, kept);
   take(to.memory, chip, Held::activations, kept_of_head(step_, stage));
   work(to, stage.chip, Use::forward, forward_cost(step_.costs[stage.chip], stage));
@@ -87,10 +82,10 @@ void ProgramBuilder::forward_work(Segment& to, std::size_t phase, const Stage& s
 void ProgramBuilder::backward_work(Segment& to, std::size_t phase, const Stage& stage) const {
   const std::uint64_t kept = kept_bytes(step_, stage);
   const unsigned chip = stage.chip;
-  work_in(to, chip, backward_bytes_of_head(step_, stage));
+  hold_while(to, chip, backward_bytes_of_head(step_, stage));
   give(to.memory, chip, Held::activations, kept_of_head(step_, stage));
   if (keeps_elsewhere(phase)) take(to.memory, chip, Held::activations, kept);
-  work_in(to, chip, backward_bytes(step_, stage));
+  hold_while(to, chip, backward_bytes(step_, stage));
   give(to.memory, chip, Held::activations, kept);
   const std::array<PartCost, kParts>& costs = step_.costs[stage.chip];
   if (training_.activations != Activations::stored) {
@@ -132,7 +127,7 @@ void ProgramBuilder::share_bubble(Segment& to, const Pass& pass, const Active& a
     if (full[place] == 0) continue;
     const double part = static_cast<double>(missing[place]) / static_cast<double>(full[place]);
     const auto bubble = static_cast<std::uint64_t>(part * static_cast<double>(ns(longest)));
-    each(place, [&](std::uint32_t chip) { to.chips[chip].bubble_ns = bubble; });
+    for (const std::uint32_t chip : chips_at(place)) to.chips[chip].bubble_ns = bubble;
   }
 }
 
@@ -207,14 +202,14 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
   const std::uint64_t bubble =
       (full.size() - idle - 1) * ns(*std::max_element(full.begin(), full.end()));
   for (unsigned place = 0; place < training_.pipeline; ++place) {
-    each(place, [&](std::uint32_t chip) { made.chips[chip].bubble_ns = bubble; });
+    for (const std::uint32_t chip : chips_at(place)) made.chips[chip].bubble_ns = bubble;
   }
   // what each micro-batch has sent: to the next stage or the one before
   std::map<std::tuple<bool, std::size_t, std::uint64_t>, Receives> sent;
   for (const auto& [forward, s, m] : turns) {
     const auto input = sent.find({forward, s, m});
     if (input != sent.end()) {
-      for (const auto& [chip, number] : input->second) made.receive(chip, number, Use::bubble);
+      made.receive(input->second, Use::bubble);
       sent.erase(input);
       gather_input(made, stages[s].chip);
     }
@@ -230,9 +225,9 @@ void ProgramBuilder::one_after_the_other(const Pass& pass, const std::vector<Str
     if (ends) continue;
     const std::size_t next = forward ? s + 1 : s - 1;
     if (stages[s].chip == stages[next].chip) continue;
-    each(stages[s].chip, [&](std::uint32_t chip) {
+    for (const std::uint32_t chip : chips_at(stages[s].chip)) {
       made.work(chip, Use::links, step_.system.sync_ns(2) + step_.system.sync.exchange_ns);
-    });
+    }
     boundary(made, stages[s].chip, stages[next].chip, sent[{forward, next, m}]);
   }
   add(std::move(made));
@@ -395,14 +390,11 @@ void ProgramBuilder::tensor_reductions(const Stages& stages, const Active& activ
 
 /// From each chip of a stage its share, which the chips of the next then give to each other.
 void ProgramBuilder::boundary(Segment& to, unsigned from, unsigned into, Receives& receives) const {
-  if (from == into || !moves_) return;
-  const std::uint64_t bytes = step_.model.boundary_bytes / training_.tensor;
-  for (unsigned replica = 0; replica < training_.replicas; ++replica) {
-    for (unsigned shard = 0; shard < training_.tensor; ++shard) {
-      const std::uint32_t source = first_chip(training_, replica, from) + shard;
-      const std::uint32_t target = first_chip(training_, replica, into) + shard;
-      receives.emplace_back(target, to.send({source, target, bytes, Way::links}));
-    }
+  if (from == into) return;
+  const Chips sources = chips_at(from);
+  const Chips targets = chips_at(into);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    hand_over(to, sources[i], targets[i], step_.model.boundary_bytes / training_.tensor, receives);
   }
 }
 
@@ -436,7 +428,7 @@ void ProgramBuilder::move_activations(Segment& to, std::size_t phase, const Acti
     if (active.forward[s]) keep_elsewhere(to, phase, s, true);
     if (active.backward[s]) keep_elsewhere(to, phase, s, false);
   }
-  for (const auto& [chip, transfer] : receives) to.receive(chip, transfer, Use::links);
+  to.receive(receives, Use::links);
   // a chip that has both an input and a gradient gathers both
   std::sort(into.begin(), into.end());
   for (const unsigned chip : into) gather_input(to, chip);

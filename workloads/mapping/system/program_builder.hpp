@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,11 +19,9 @@ inline constexpr std::uint64_t kInputBytes = 16;  // of a token: ids, positions,
 struct Active {
   std::vector<bool> forward;
   std::vector<bool> backward;
-};
 
-inline bool operator==(const Active& a, const Active& b) {
-  return a.forward == b.forward && a.backward == b.backward;
-}
+  auto all() const { return std::tie(forward, backward); }
+};
 
 /// A run of all micro-batches through the stages of a phase.
 struct Pass {
@@ -49,9 +48,6 @@ struct TensorCall {
   unsigned count;
 };
 
-/// Chips and the transfers they are to wait for.
-using Receives = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
 /// Makes the program of a weight update. What happens in a step of the pipeline is in
 /// pipeline_steps.cpp, what happens once in an update in training_program.cpp.
 class ProgramBuilder {
@@ -75,15 +71,8 @@ class ProgramBuilder {
   bool streamed() const { return training_.phases > 1; }
   std::size_t lane() const { return training_.io_tiles > 0 ? kBackground : kMain; }
 
-  /// Calls `visit` with each chip that has this place in a replica.
-  template <typename Visit>
-  void each(unsigned chip, Visit visit) const {
-    for (unsigned replica = 0; moves_ && replica < training_.replicas; ++replica) {
-      for (unsigned shard = 0; shard < training_.tensor; ++shard) {
-        visit(first_chip(training_, replica, chip) + shard);
-      }
-    }
-  }
+  /// The chips that have this place in a replica; none if nothing moves.
+  Chips chips_at(unsigned place) const;
 
   /// Chips that share each matrix, its rows or its columns, for one place in a replica.
   std::vector<Chips> tensor_groups(unsigned chip,
@@ -123,7 +112,6 @@ class ProgramBuilder {
   void one_after_the_other(const Pass& pass, const std::vector<Stream>& streams);
   std::uint64_t gather_for(Segment& to, unsigned chip, const Stages& stages) const;
   void take_batch(Segment& to, const Stage& stage) const;
-  static void work_in(Segment& to, unsigned chip, std::uint64_t bytes);
   void forward_work(Segment& to, std::size_t phase, const Stage& stage) const;
   void backward_work(Segment& to, std::size_t phase, const Stage& stage) const;
   Cycle turn_cycles(const Stage& stage, bool forward) const;

@@ -31,4 +31,24 @@ inline void add_work(Segment& to, const Chips& chips, Use use, const ChipCost& c
   if (use != Use::recompute) to.flop += cost.flop * chips.size();
 }
 
+/// Bytes that are there while a place of a replica works, and no longer.
+inline void hold_while(Segment& to, std::size_t place, std::uint64_t bytes) {
+  take(to.memory, static_cast<std::uint32_t>(place), Held::working, bytes);
+  give(to.memory, static_cast<std::uint32_t>(place), Held::working, bytes);
+}
+
+/// From one chip to its like.
+inline void hand_over(Segment& to, std::uint32_t from, std::uint32_t into, std::uint64_t bytes,
+                      Receives& receives) {
+  receives.emplace_back(into, to.send({from, into, bytes, Way::links}));
+}
+
+/// To or from each of `chips`, waited for.
+inline void move_all(Segment& to, const Chips& chips, Way way, std::uint64_t bytes, Use use,
+                     std::size_t lane = kMain) {
+  for (const std::uint32_t chip : chips) {
+    if (bytes != 0) to.transfer_and_wait({chip, chip, bytes, way}, use, lane);
+  }
+}
+
 }  // namespace lacuna::system

@@ -152,6 +152,16 @@ Segment ProgramBuilder::segment(std::string name) const {
   return made;
 }
 
+Chips ProgramBuilder::chips_at(unsigned place) const {
+  Chips chips;
+  for (unsigned replica = 0; moves_ && replica < training_.replicas; ++replica) {
+    for (unsigned shard = 0; shard < training_.tensor; ++shard) {
+      chips.push_back(first_chip(training_, replica, place) + shard);
+    }
+  }
+  return chips;
+}
+
 std::vector<Chips> ProgramBuilder::tensor_groups(unsigned chip, TensorCall::Group group) const {
   const unsigned columns = training_.tensor_columns;
   std::uint32_t size = training_.tensor;
@@ -187,15 +197,12 @@ std::vector<Chips> ProgramBuilder::replica_chips(unsigned chip, unsigned size,
 }
 
 void ProgramBuilder::work(Segment& to, unsigned chip, Use use, const ChipCost& cost) const {
-  Chips chips;
-  each(chip, [&](std::uint32_t at) { chips.push_back(at); });
-  add_work(to, chips, use, cost, step_.clock_ghz);
+  add_work(to, chips_at(chip), use, cost, step_.clock_ghz);
 }
 
 void ProgramBuilder::move(Segment& to, unsigned chip, Way way, std::uint64_t bytes, Use use,
                           std::size_t lane) const {
-  if (bytes == 0) return;
-  each(chip, [&](std::uint32_t at) { to.transfer_and_wait({at, at, bytes, way}, use, lane); });
+  move_all(to, chips_at(chip), way, bytes, use, lane);
 }
 
 void ProgramBuilder::collective(Segment& to, Collective kind, std::vector<Chips> groups,
@@ -252,7 +259,7 @@ void ProgramBuilder::host_turn() {
   const auto ns = static_cast<std::uint64_t>(std::llround(step_.system.gateway.update_ms * 1e6));
   for (unsigned chip = 0; chip < training_.pipeline; ++chip) {
     move(host, chip, Way::to_host, 4, Use::host);
-    each(chip, [&](std::uint32_t at) { host.work(at, Use::host, ns); });
+    for (const std::uint32_t at : chips_at(chip)) host.work(at, Use::host, ns);
   }
   add(std::move(host));
 }
@@ -293,9 +300,9 @@ void ProgramBuilder::reduce_table(Segment& to, std::size_t phase) const {
   }
   if (head == embedding || !moves_) return;
   std::vector<Chips> pairs;
-  each(embedding, [&](std::uint32_t at) {
+  for (const std::uint32_t at : chips_at(embedding)) {
     pairs.push_back({at, at + head * training_.tensor - embedding * training_.tensor});
-  });
+  }
   collective(to, Collective::all_reduce, std::move(pairs), bytes, Use::all_reduce);
 }
 
