@@ -33,9 +33,9 @@ LOANS = [
     ("sim/report", 5_000, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),
     ("models/wse", 4_000, "the engines that one core replaces"),
     ("models/wse", 14_400, "turn_program, turn_sweep, shift_program, shift_sweep, relay_program, relay_sweep, repeated_lines: models/wse/lanes for any program"),
-    ("models, rest", 1_200, "formulas of memory, traffic and energy of a step"),
+    ("models, rest", 300, "formulas of memory, traffic and energy of a step"),
     ("workloads, rest", 8_400, "what four readers of convolutions and seven of whole numbers in cells say alike"),
-    ("mapping, rest", 3_100, "accounts of training and inference that a ledger replaces"),
+    ("mapping, rest", 2_300, "accounts of training and inference that a ledger replaces"),
 ]
 
 CODE = (".cpp", ".hpp", ".h", ".js", ".css", ".py")

@@ -125,8 +125,7 @@ class CollectiveBuilder {
     }
   }
 
-  void start_step(const Ring& ring, std::size_t s, bool reduce,
-                  Receives& receives,
+  void start_step(const Ring& ring, std::size_t s, bool reduce, Receives& receives,
                   std::map<std::uint32_t, std::uint64_t>& adds) {
     const std::size_t size = ring.chips.size();
     if (s + 1 >= size) return;

@@ -140,7 +140,8 @@ DrawnBeside drawn_beside(const CommonSystemParams& params, const std::vector<Tim
     double waits = ns;
     for (std::size_t use = 0; use < kUses; ++use) {
       const bool at_work = text_of(static_cast<Use>(use)).layer == Layer::compute;
-      if (at_work || static_cast<Use>(use) == Use::exchange) waits -= static_cast<double>(chip[use]);
+      if (at_work || static_cast<Use>(use) == Use::exchange)
+        waits -= static_cast<double>(chip[use]);
     }
     drawn.idle.add(watts.waiting, waits * 1e-9);
     drawn.idle.add(watts.always, seconds);

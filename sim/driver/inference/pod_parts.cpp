@@ -123,9 +123,9 @@ std::vector<DenserModel> denser_models(const LayerKind& kind, PassRequest reques
   }
 }
 
-/// Of a row that takes `cycles` the two models as which it is most likely sooner over, if it may be.
-/// Plans leave out what the start of a phase takes, so that what they expect of two models is up to
-/// a quarter of that apart; more than a tenth beyond it is seldom gained.
+/// Of a row that takes `cycles` the two models as which it is most likely sooner over, if it may
+/// be. Plans leave out what the start of a phase takes, so that what they expect of two models is
+/// up to a quarter of that apart; more than a tenth beyond it is seldom gained.
 DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::size_t row,
                         Cycle cycles, const Machine& chip, ChipTimes& times) {
   DenserRow made{0, part, row, {}, 0};
@@ -161,9 +161,7 @@ CostOf costs_within(const RoomForRows& room, ChipTimes& times) {
 
 }  // namespace
 
-PodPart& PodParts::Kind::of(system::Part part) {
-  return part == Part::attention ? attention : ffn;
-}
+PodPart& PodParts::Kind::of(system::Part part) { return part == Part::attention ? attention : ffn; }
 
 std::vector<DenserRow> denser_rows(const std::vector<LayerKind>& kinds, const PassRequest& request,
                                    unsigned tensor, PodParts& parts, const Machine& chip,
@@ -200,8 +198,8 @@ void take_denser(const DenserRow& denser, const LayerKind& kind, const RoomForRo
   PodRow best = own;
   for (const DenserModel& model : denser.models) {
     if (!is_first && model.density != as->second) continue;
-    PodRow row = made_row(kind, row_of(model), model.parts->trace, room.tiles,
-                          costs_within(room, times));
+    PodRow row =
+        made_row(kind, row_of(model), model.parts->trace, room.tiles, costs_within(room, times));
     if (row.cost.cycles >= best.cost.cycles) continue;
     best = std::move(row);
     best.as_density = model.density;

@@ -84,8 +84,8 @@ class ChipSteps {
       runs_ += run.times;
       ns += run.times * history.parts[run.part].ns;
     }
-    const std::uint64_t most =
-        std::min<std::uint64_t>(kMostSteps, kMostViewNumbers / std::max<std::size_t>(history.chips * uses_, 1));
+    const std::uint64_t most = std::min<std::uint64_t>(
+        kMostSteps, kMostViewNumbers / std::max<std::size_t>(history.chips * uses_, 1));
     cut();
     if (steps() <= most) return;
     // each run has a last stretch that is shorter
@@ -112,7 +112,7 @@ class ChipSteps {
   std::string loss() const;
 
   const ChipHistory& history_;
-  std::size_t uses_;  // how many
+  std::size_t uses_;                        // how many
   std::vector<std::vector<Stretch>> fine_;  // by part
   std::uint64_t runs_ = 0;
   Cycle length_ = 0;  // of steps; 0: they end where a chip begins something else

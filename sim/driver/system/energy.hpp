@@ -32,8 +32,9 @@ struct EnergyAccount {
   JouleRange total() const;
 };
 
-/// Joules over those of a dense run: nominal, and the ends of the three corners. Prices are alike in
-/// both, so that it is a narrower range than that of either. Nothing if one of them is not known.
+/// Joules over those of a dense run: nominal, and the ends of the three corners. Prices are alike
+/// in both, so that it is a narrower range than that of either. Nothing if one of them is not
+/// known.
 std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
                                       const std::optional<JouleRange>& dense);
 

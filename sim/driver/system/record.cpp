@@ -28,8 +28,9 @@ StepCounts counts_of(const system::TrainingParams& training, double seconds, dou
 
 std::vector<Coloured> coloured(system::Uses uses) {
   constexpr std::array<const char*, system::kUses> kColours = {
-      "#1f77b4", "#9ecae1", "#08519c", "#6a51a3", "#74c476", "#e6550d", "#fdae6b", "#d62728", "#8c564b",
-      "#7f7f7f", "#bdbdbd", "#e0e0e0", "#f5f5f5", "#1f77b4", "#fdae6b", "#d62728", "#e6550d", "#e0e0e0"};
+      "#1f77b4", "#9ecae1", "#08519c", "#6a51a3", "#74c476", "#e6550d",
+      "#fdae6b", "#d62728", "#8c564b", "#7f7f7f", "#bdbdbd", "#e0e0e0",
+      "#f5f5f5", "#1f77b4", "#fdae6b", "#d62728", "#e6550d", "#e0e0e0"};
   std::vector<Coloured> all;
   for (std::size_t i = uses.first; i < uses.end; ++i) {
     all.emplace_back(use_name(static_cast<system::Use>(i)), kColours.at(i));
@@ -94,7 +95,8 @@ std::string quantities_text(const std::vector<SystemMetric>& metrics) {
   table.column("value", "");
   table.column("unit", "", Align::left);
   for (const SystemMetric& metric : metrics) {
-    const bool part = metric.name.rfind("energy_", 0) == 0 && metric.name != "energy_per_sequence" &&
+    const bool part = metric.name.rfind("energy_", 0) == 0 &&
+                      metric.name != "energy_per_sequence" &&
                       metric.name.find("_vs_dense") == std::string::npos;
     if (!part) table.row({metric.name, four_digits(metric.value), metric.unit});
   }

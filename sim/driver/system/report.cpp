@@ -228,7 +228,8 @@ class SpanMaker {
                                                                  -1, -1, -1, -1};
 };
 
-/// What the chips of a replica and streaming memory hold at most in each run of the program's order.
+/// What the chips of a replica and streaming memory hold at most in each run of the program's
+/// order.
 std::vector<std::vector<double>> levels_of(const TrainingParams& training,
                                            const TrainingResult& result) {
   const auto mb = [](const system::MemoryUse& use) {

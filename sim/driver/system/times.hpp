@@ -27,8 +27,8 @@ class ChipTimes {
   /// The row of `trace` on `chip`. OutOfMemoryError and UnsupportedError name the row.
   system::ChipCost cost(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
-  /// Cycles that the row is expected to take, without a simulation; kNever if no one can say. Rows of
-  /// equal shapes are expected to take as long.
+  /// Cycles that the row is expected to take, without a simulation; kNever if no one can say. Rows
+  /// of equal shapes are expected to take as long.
   Cycle expected(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
   /// Tiles or cores of the chip whose row was asked for last; 0 if none was.

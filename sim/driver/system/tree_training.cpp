@@ -86,8 +86,7 @@ void check_tree(const TrainingParams& training, const std::string& system, unsig
 }
 
 /// The rows of one chip in a step, related as they follow each other on it.
-WorkloadTrace rows_on_tree(const SystemJob& job, const Machine& system,
-                           MaskStore& masks) {
+WorkloadTrace rows_on_tree(const SystemJob& job, const Machine& system, MaskStore& masks) {
   const TrainingParams& training = job.training;
   const bool again = training.activations == system::Activations::recomputed;
   WorkloadTrace trace = model_trace(training, layers_of(training), again);

@@ -19,8 +19,8 @@ void refuse_layout_on_tree(const system::TrainingParams& training, const std::st
 
 /// A weight update of a model on the chips of a StoreSystem: each is a replica with micro_batch
 /// sequences and sees every weight. Simulates each distinct row on a chip, or takes it from the
-/// cache, and the passes on the system. OutOfMemoryError, before anything is simulated, if the store
-/// or a chip has no room.
+/// cache, and the passes on the system. OutOfMemoryError, before anything is simulated, if the
+/// store or a chip has no room.
 WaferSystemRun train_on_tree(const SystemJob& job, const Machine& system);
 
 }  // namespace lacuna

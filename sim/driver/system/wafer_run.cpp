@@ -216,8 +216,8 @@ EnergyAccount energy_of(const WaferSystemRun& run, const Machine& machine,
     carried.links += std::accumulate(way->begin(), way->end(), 0.0);
   }
   const JouleRange waiting = idle_watts(machine, pricing, work.units, work.clock_ghz);
-  const system::DrawnBeside beside =
-      drawn_beside(run.params, result.chips, static_cast<double>(result.ns), carried, {waiting, {}});
+  const system::DrawnBeside beside = drawn_beside(
+      run.params, result.chips, static_cast<double>(result.ns), carried, {waiting, {}});
   return energy_account(operations, beside, run.params.steps);
 }
 

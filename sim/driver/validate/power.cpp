@@ -13,8 +13,8 @@
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/pricing.hpp"
-#include "sim/driver/system/times.hpp"
 #include "sim/driver/system/fit.hpp"
+#include "sim/driver/system/times.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
