@@ -10,6 +10,7 @@ namespace lacuna {
 namespace {
 
 using Shared = ElementFunction::Shared;
+using Operands = const ElementOperands&;
 
 constexpr double kScale = 0.125;  // of scores: one over the root of a head's width of 64
 
@@ -25,48 +26,31 @@ double gelu_slope(double x) {
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner;
 }
 
+double same(Operands o) { return o.x[0]; }
+double with_shared(Operands o) { return o.x[0] + o.s; }
+double scaled(Operands o) { return o.x[0] * kScale; }
+double times_shared(Operands o) { return o.x[0] * o.s; }
+
 const std::vector<ElementFunction>& forward_functions() {
   static const std::vector<ElementFunction> kFunctions = {
-      {"relu", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return std::max(x[0], 0.0); }},
-      {"gelu", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return gelu(x[0]); }},
-      {"silu", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * sigmoid(x[0]); }},
-      {"tanh", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return std::tanh(x[0]); }},
-      {"sigmoid", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return sigmoid(x[0]); }},
-      {"swiglu", Phase::fwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) {
-         return x[0] * sigmoid(x[0]) * x[1];
-       }},
-      {"glu", Phase::fwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) { return sigmoid(x[0]) * x[1]; }},
-      {"add", Phase::fwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] + x[1]; }},
-      {"mul", Phase::fwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * x[1]; }},
-      {"bias", Phase::fwd, Shared::features, 1, 1,
-       [](const double* x, double s, const double*, unsigned) { return x[0] + s; }},
-      {"bias_add", Phase::fwd, Shared::features, 2, 1,
-       [](const double* x, double s, const double*, unsigned) { return x[0] + s + x[1]; }},
-      {"bias_gelu", Phase::fwd, Shared::features, 1, 1,
-       [](const double* x, double s, const double*, unsigned) { return gelu(x[0] + s); }},
-      {"scale", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * kScale; }},
-      {"mask", Phase::fwd, Shared::columns, 1, 1,
-       [](const double* x, double s, const double*, unsigned) { return x[0] + s; }},
-      {"scale_mask", Phase::fwd, Shared::columns, 1, 1,
-       [](const double* x, double s, const double*, unsigned) { return x[0] * kScale + s; }},
-      {"copy", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"rope", Phase::fwd, Shared::none, 3, 1,
-       [](const double* x, double, const double* pair, unsigned) {
-         return x[0] * x[1] + pair[0] * x[2];
-       }},
-      {"dropout", Phase::fwd, Shared::none, 1, 1,
-       [](const double* x, double s, const double*, unsigned) { return x[0] * s; }},
+      {"relu", [](Operands o) { return std::max(o.x[0], 0.0); }},
+      {"gelu", [](Operands o) { return gelu(o.x[0]); }},
+      {"silu", [](Operands o) { return o.x[0] * sigmoid(o.x[0]); }},
+      {"tanh", [](Operands o) { return std::tanh(o.x[0]); }},
+      {"sigmoid", [](Operands o) { return sigmoid(o.x[0]); }},
+      {"swiglu", [](Operands o) { return o.x[0] * sigmoid(o.x[0]) * o.x[1]; }, 2},
+      {"glu", [](Operands o) { return sigmoid(o.x[0]) * o.x[1]; }, 2},
+      {"add", [](Operands o) { return o.x[0] + o.x[1]; }, 2},
+      {"mul", [](Operands o) { return o.x[0] * o.x[1]; }, 2},
+      {"bias", with_shared, 1, 1, Shared::features},
+      {"bias_add", [](Operands o) { return o.x[0] + o.s + o.x[1]; }, 2, 1, Shared::features},
+      {"bias_gelu", [](Operands o) { return gelu(o.x[0] + o.s); }, 1, 1, Shared::features},
+      {"scale", scaled},
+      {"mask", with_shared, 1, 1, Shared::columns},
+      {"scale_mask", [](Operands o) { return scaled(o) + o.s; }, 1, 1, Shared::columns},
+      {"copy", same},
+      {"rope", [](Operands o) { return o.x[0] * o.x[1] + o.pair[0] * o.x[2]; }, 3},
+      {"dropout", times_shared},
   };
   return kFunctions;
 }
@@ -75,62 +59,42 @@ const std::vector<ElementFunction>& forward_functions() {
 // backward of relu, silu, tanh and sigmoid takes the slope from the saved result.
 const std::vector<ElementFunction>& backward_functions() {
   static const std::vector<ElementFunction> kFunctions = {
-      {"relu", Phase::bwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) { return x[1] > 0 ? x[0] : 0.0; }},
-      {"gelu", Phase::bwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * gelu_slope(x[1]); }},
-      {"silu", Phase::bwd, Shared::none, 3, 1,
-       [](const double* x, double, const double*, unsigned) {
-         return x[0] * (x[1] + x[2] * (1 - x[1]));  // of y and the saved sigmoid
-       }},
-      {"tanh", Phase::bwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * (1 - x[1] * x[1]); }},
-      {"sigmoid", Phase::bwd, Shared::none, 2, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * x[1] * (1 - x[1]); }},
-      {"swiglu", Phase::bwd, Shared::none, 3, 2,
-       [](const double* x, double, const double*, unsigned r) {
-         const double s = sigmoid(x[1]);
-         return r == 0 ? x[0] * x[2] * (s + x[1] * s * (1 - s)) : x[0] * x[1] * s;
-       }},
-      {"glu", Phase::bwd, Shared::none, 3, 2,
-       [](const double* x, double, const double*, unsigned r) {
-         const double s = sigmoid(x[1]);
-         return r == 0 ? x[0] * x[2] * s * (1 - s) : x[0] * s;
-       }},
-      {"add", Phase::bwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"mul", Phase::bwd, Shared::none, 3, 2,
-       [](const double* x, double, const double*, unsigned r) { return x[0] * x[2 - r]; }},
-      {"scale", Phase::bwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * kScale; }},
-      {"mask", Phase::bwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"scale_mask", Phase::bwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0] * kScale; }},
-      {"copy", Phase::bwd, Shared::none, 1, 1,
-       [](const double* x, double, const double*, unsigned) { return x[0]; }},
-      {"rope", Phase::bwd, Shared::none, 3, 1,
-       [](const double* x, double, const double* pair, unsigned) {
-         return x[0] * x[1] - pair[0] * x[2];
-       }},
-      {"dropout", Phase::bwd, Shared::none, 1, 1,
-       [](const double* x, double s, const double*, unsigned) { return x[0] * s; }},
+      {"relu", [](Operands o) { return o.x[1] > 0 ? o.x[0] : 0.0; }, 2},
+      {"gelu", [](Operands o) { return o.x[0] * gelu_slope(o.x[1]); }, 2},
+      // of y and the saved sigmoid
+      {"silu", [](Operands o) { return o.x[0] * (o.x[1] + o.x[2] * (1 - o.x[1])); }, 3},
+      {"tanh", [](Operands o) { return o.x[0] * (1 - o.x[1] * o.x[1]); }, 2},
+      {"sigmoid", [](Operands o) { return o.x[0] * o.x[1] * (1 - o.x[1]); }, 2},
+      {"swiglu",
+       [](Operands o) {
+         const double s = sigmoid(o.x[1]);
+         return o.r == 0 ? o.x[0] * o.x[2] * (s + o.x[1] * s * (1 - s)) : o.x[0] * o.x[1] * s;
+       },
+       3, 2},
+      {"glu",
+       [](Operands o) {
+         const double s = sigmoid(o.x[1]);
+         return o.r == 0 ? o.x[0] * o.x[2] * s * (1 - s) : o.x[0] * s;
+       },
+       3, 2},
+      {"add", same},
+      {"mul", [](Operands o) { return o.x[0] * o.x[2 - o.r]; }, 3, 2},
+      {"scale", scaled},
+      {"mask", same},
+      {"scale_mask", scaled},
+      {"copy", same},
+      {"rope", [](Operands o) { return o.x[0] * o.x[1] - o.pair[0] * o.x[2]; }, 3},
+      {"dropout", times_shared},
   };
   return kFunctions;
-}
-
-// Numbers of the row's type from those of another one.
-const ElementFunction& cast_function() {
-  static const ElementFunction kCast{
-      "cast", Phase::fwd, Shared::none,
-      1,      1,          [](const double* x, double, const double*, unsigned) { return x[0]; }};
-  return kCast;
 }
 
 }  // namespace
 
 const ElementFunction* find_element_function(const LayerOp& op) {
-  if (op.fn == "cast") return &cast_function();
+  // numbers of the row's type from those of another one
+  static const ElementFunction kCast{"cast", same};
+  if (op.fn == "cast") return &kCast;
   const bool backward = op.phase == Phase::bwd;
   for (const ElementFunction& f : backward ? backward_functions() : forward_functions()) {
     if (op.fn == f.name) return &f;

@@ -7,6 +7,14 @@
 
 namespace lacuna {
 
+/// The operands of one element of a result.
+struct ElementOperands {
+  const double* x;     // those laid out like the result
+  double s;            // its number of the shared vector
+  const double* pair;  // the operands of its partner in a rotated pair; else x
+  unsigned r;          // which of the results
+};
+
 /// What an element-wise function reads and computes; a row of a table. What it costs is said by
 /// each machine.
 struct ElementFunction {
@@ -15,13 +23,10 @@ struct ElementFunction {
   enum class Shared { none, features, columns };
 
   const char* name = "";
-  Phase phase = Phase::fwd;
-  Shared shared = Shared::none;
+  double (*value)(const ElementOperands& operands) = nullptr;
   unsigned tensors = 1;  // operands laid out like the result
   unsigned results = 1;
-  /// Result `r` of the element whose operands are x[0], ..., and s, its number of the shared
-  /// vector. `pair`: the operands of its partner in a rotated pair; else x.
-  double (*value)(const double* x, double s, const double* pair, unsigned r) = nullptr;
+  Shared shared = Shared::none;
 };
 
 /// The function of `op`, an `eltwise`; null for those whose backward is a sum over columns.

@@ -36,15 +36,17 @@ struct RowFunction {
   bool columns = false;  // rows are the columns (tokens) of the operand, their length is m
   unsigned tensors = 1;
   unsigned vectors = 0;  // of m numbers that all rows share
-  bool saved = false;    // needs the forward's statistics of each row
-  bool output = true;
   std::vector<RowStage> stages;
-  unsigned sums = 0;  // over all rows, for each column
 
   /// What element `e` adds to statistic `i` of `stage`; `found` are those of the stages before.
   double (*partial)(const RowElement& e, unsigned stage, unsigned i, const RowStats* found);
-  double (*result)(const RowElement& e, const RowStats* found);
-  double (*column)(const RowElement& e, unsigned i);
+  double (*result)(const RowElement& e, const RowStats* found);  // null: sums alone
+
+  unsigned sums = 0;  // over all rows, for each column
+  double (*column)(const RowElement& e, unsigned i) = nullptr;
+  bool saved = false;  // needs the forward's statistics of each row
+
+  bool output() const { return result != nullptr; }
 };
 
 /// Null if `op` is none of them.

@@ -54,7 +54,7 @@ struct Elements {
     double s = 0;
     if (function->shared != ElementFunction::Shared::none) s = shared(e % period);
     if (dropout()) s = dropout_factor(seed, e);
-    const double value = function->value(x.data(), s, pair.data(), r);
+    const double value = function->value({x.data(), s, pair.data(), r});
     return type == DType::fp8 ? from_quarter(to_quarter(static_cast<float>(value))) : value;
   }
 };

@@ -71,7 +71,7 @@ Comparison compare_rows(const RowResult& result, const ChipMemory& chip) {
   const SeededRows rows(result.seed, result.stride,
                         {result.sigma, result.parts[0].type, result.given});
   for (std::size_t i = 0; i < result.parts.size(); ++i) {
-    if (!result.parts[i].function->output) continue;
+    if (!result.parts[i].function->output()) continue;
     compare_part(comparison, result.parts[i], result, rows, chip(static_cast<TileId>(i)));
   }
   for (std::uint64_t part = 0; part < result.sums.size(); ++part) {

@@ -60,7 +60,7 @@ void RowPart::run_stages(TileMemory& memory, std::size_t first, std::size_t last
         for (unsigned j = 0; j < stage.stats; ++j) {
           combine(stage, mine, j, function->partial(e, static_cast<unsigned>(s), j, before.data()));
         }
-        if (s + 1 == function->stages.size() && function->output) {
+        if (s + 1 == function->stages.size() && function->output()) {
           write_element(memory, type, output * std::uint64_t{4} / bytes_of(type) + offsets[r] + i,
                         static_cast<float>(function->result(e, before.data())));
         }

@@ -129,7 +129,7 @@ void RowLowering::lay_out() {
   layout_.type = type_;
   layout_.parts = plan_.parts;
   for (unsigned t = 0; t < function_.tensors; ++t) layout_.operands[t] = take(elements * size);
-  if (function_.output) layout_.output = take(elements * size);
+  if (function_.output()) layout_.output = take(elements * size);
   for (unsigned v = 0; v < function_.vectors; ++v) layout_.vectors[v] = take(stride_ * size);
   if (function_.saved) layout_.saved = take(layout_.most_rows * kRowStats * 4);
   for (const RowStage& stage : function_.stages) {
@@ -138,7 +138,7 @@ void RowLowering::lay_out() {
   builder_.operands(OperandBytes()
                         .add(Operand::input, elements * size * function_.tensors)
                         .add(Operand::weight, stride_ * size * function_.vectors)
-                        .add(Operand::output, function_.output ? elements * size : 0));
+                        .add(Operand::output, function_.output() ? elements * size : 0));
   layout_.column_stride = plan_.part_length;
   layout_.columns = take(function_.sums * plan_.part_length * 4);
   for (std::uint64_t p = 0; function_.sums > 0 && p < plan_.parts; ++p) {

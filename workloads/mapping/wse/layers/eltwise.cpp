@@ -169,7 +169,7 @@ LayerComparison Elements::compare(const WaferMemory& memory) const {
     const double s = shared() || dropout() ? shared_value(e) : 0;
     for (unsigned r = 0; r < function_.results; ++r) {
       compare_element(comparison, load(memory[at.core], space_.results.at(r), at.index, type_),
-                      function_.value(x.data(), s, pair.data(), r), type_, kRoundings, 1);
+                      function_.value({x.data(), s, pair.data(), r}), type_, kRoundings, 1);
     }
   });
   return comparison;

@@ -141,7 +141,7 @@ void Rows::place_operands(LayerPlan& plan) {
   space_.length = length_;
   space_.x = space.take(most, bytes);
   if (function_.tensors > 1) space_.dy = space.take(most, bytes, Half8::upper);
-  if (function_.output) space_.y = space.take(most, bytes, Half8::upper);
+  if (function_.output()) space_.y = space.take(most, bytes, Half8::upper);
   for (unsigned i = 0; i < code_.scratch; ++i) {
     space_.scratch.at(i) = space.take(most, bytes, i % 2 == 0 ? Half8::lower : Half8::upper);
   }
@@ -297,7 +297,7 @@ LayerComparison Rows::compare(const WaferMemory& memory) const {
     found.push_back(row_stats(function_, rows, row, length(row)));
   }
   for_each_element([&](std::uint64_t row, std::uint64_t i, const TensorPlace& at) {
-    if (!function_.output) return;
+    if (!function_.output()) return;
     const RowElement read = read_row_element(function_, rows, row, i, length(row));
     compare_element(comparison, load(memory[at.core], space_.y, at.index, type_),
                     function_.result(read, found[row].data()), type_, kRoundings,
