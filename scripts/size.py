@@ -34,7 +34,7 @@ LOANS = [
     ("models/wse", 4_000, "the engines that one core replaces"),
     ("models/wse", 14_400, "turn_program, turn_sweep, shift_program, shift_sweep, relay_program, relay_sweep, repeated_lines: models/wse/lanes for any program"),
     ("models, rest", 300, "formulas of memory, traffic and energy of a step"),
-    ("workloads, rest", 8_400, "what four readers of convolutions and seven of whole numbers in cells say alike"),
+    ("workloads, rest", 3_200, "two ways to read a pattern, of options and of cells; tensors of ONNX that are kept twice"),
     ("mapping, rest", 2_300, "accounts of training and inference that a ledger replaces"),
 ]
 

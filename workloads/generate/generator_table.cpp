@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/generate/kge.hpp"
@@ -18,6 +19,7 @@
 #include "workloads/generate/transformer.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
@@ -89,7 +91,7 @@ void refuse_contradictions(const ModelShape& shape, const TransformerOptions& op
                                shape.name));
   }
   if (options.predictions > options.tokens) {
-    refuse_setting("predictions", fmt::format("{}", options.predictions),
+    refuse_setting("predictions", std::to_string(options.predictions),
                    fmt::format("at most the {} tokens of a sequence", options.tokens));
   }
   if (options.recipe == Recipe::ipu_mixed && options.dtype != DType::fp16) {
@@ -147,7 +149,7 @@ WorkloadTrace make_model(const ModelShape& shape, const Settings& settings,
 // The names of the shapes of a family, or of those that begin with the word of a series.
 std::vector<std::string> sizes_of(const std::string& family) {
   const std::vector<std::string> series = model_series();
-  const bool is_series = std::find(series.begin(), series.end(), family) != series.end();
+  const bool is_series = contains(series, family);
   std::vector<std::string> sizes;
   for (const ModelShape& shape : model_shapes()) {
     const auto starts = [&](const std::string& word) { return shape.name.rfind(word, 0) == 0; };
@@ -161,9 +163,7 @@ std::vector<std::string> sizes_of(const std::string& family) {
 
 // The shape that a family name and the setting `size` mean: "bert" and "base" are "bert-base".
 const ModelShape* shape_of(const std::string& name, const Settings& settings) {
-  for (const ModelShape& shape : model_shapes()) {
-    if (shape.name == name) return &shape;
-  }
+  if (const ModelShape* shape = find_named(model_shapes(), name)) return shape;
   const std::vector<std::string> sizes = sizes_of(name);
   if (sizes.empty()) return nullptr;
   const std::string* size = settings.text("size");
@@ -196,29 +196,21 @@ std::vector<std::string> with_pattern_keys(std::vector<std::string> keys) {
 
 void check_settings(const Generator& generator, const Pairs& settings) {
   for (const auto& [key, value] : settings) {
-    if (std::find(generator.keys.begin(), generator.keys.end(), key) == generator.keys.end()) {
-      const std::string hint = nearest(key, generator.keys);
-      throw RequestError(
-          fmt::format("{}: there is no setting '{}'; known: {}{}", generator.name, key,
-                      fmt::join(generator.keys, ", "),
-                      hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+    if (!contains(generator.keys, key)) {
+      refuse_request("{}: there is no setting '{}'; known: {}{}", generator.name, key,
+                     fmt::join(generator.keys, ", "), hint_of(key, generator.keys));
     }
     if (key != "sparse" && find_value(settings, key) != &value) {
-      throw RequestError(fmt::format("{}: the setting '{}' is given twice", generator.name, key));
+      refuse_request("{}: the setting '{}' is given twice", generator.name, key);
     }
   }
 }
 
 const Generator& find_generator(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Generator& generator : generators()) {
-    if (generator.name == name) return generator;
-    names.push_back(generator.name);
-  }
-  const std::string hint = nearest(name, names);
-  throw RequestError(fmt::format("there is no workload '{}'; known: {}{}", name,
-                                 fmt::join(names, ", "),
-                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+  if (const Generator* found = find_named(generators(), name)) return *found;
+  const std::vector<std::string> names = names_in(generators());
+  refuse_request("there is no workload '{}'; known: {}{}", name, fmt::join(names, ", "),
+                 hint_of(name, names));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
@@ -32,8 +33,7 @@ std::vector<RowMask> prune_together(const WorkloadTrace& trace, std::uint64_t ru
     const LayerOp& op = trace.ops[i];
     if (op.pattern.name != "magnitude") continue;
     if (!weights_file(op.pattern).empty()) {
-      throw RequestError(
-          fmt::format("global: found '{}' with given weights; allowed: drawn magnitudes", op.id));
+      refuse_request("global: found '{}' with given weights; allowed: drawn magnitudes", op.id);
     }
     Mask mask;
     mask.rows = op.m;

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "workloads/generate/trace_builder.hpp"
+#include "workloads/trace/problem.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 namespace {
@@ -57,8 +60,7 @@ class KgeMaker {
     sent_ = checked(shards_ * (positives + of_pair));
     candidates_ = checked(shards_ * of_pair / halves_);
     if (triples_ % halves_ != 0) {
-      throw RequestError(fmt::format(
-          "corrupt=both: found {} triples on a chip; allowed: an even number", triples_));
+      refuse_request("corrupt=both: found {} triples on a chip; allowed: an even number", triples_);
     }
   }
 
@@ -72,8 +74,7 @@ class KgeMaker {
 
  private:
   static std::uint32_t checked(std::uint64_t value) {
-    constexpr std::uint64_t kMost = 0x7fffffff;
-    if (value <= kMost) return static_cast<std::uint32_t>(value);
+    if (value <= kMostSide) return static_cast<std::uint32_t>(value);
     throw RequestError("kge: found more than 2^31 - 1 rows or numbers; allowed: a smaller batch");
   }
 
@@ -86,9 +87,7 @@ class KgeMaker {
     row.model = std::string("kge-") + scoring_->name;
     row.layer = name;
     row.phase = phase;
-    row.m = m;
-    row.k = k;
-    row.n = n;
+    set_sides(row, {m, k, n});
     row.dtype = dtype_;
     if (!trace_.ops.empty()) row.depends_on = {trace_.ops.back().id};
     trace_.ops.push_back(std::move(row));
@@ -98,7 +97,7 @@ class KgeMaker {
   LayerOp& exchange(Phase phase, const std::string& name, const std::string& op, std::uint32_t m,
                     std::uint32_t n) {
     LayerOp& row = add(phase, name, op, "ring", m, 0, n);
-    row.args = {{"ranks", fmt::format("{}", shards_)}, {"between", "chips"}};
+    row.args = {{"ranks", std::to_string(shards_)}, {"between", "chips"}};
     return row;
   }
 

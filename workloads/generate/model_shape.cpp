@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
@@ -85,19 +87,8 @@ std::uint64_t group_bert_parameters(const ModelShape& s) {
 }  // namespace
 
 const char* family_name(ModelFamily family) {
-  switch (family) {
-    case ModelFamily::bert:
-      return "bert";
-    case ModelFamily::gpt:
-      return "gpt";
-    case ModelFamily::opt:
-      return "opt";
-    case ModelFamily::llama:
-      return "llama";
-    case ModelFamily::group_bert:
-      return "groupbert";
-  }
-  return "";
+  constexpr std::array names = {"bert", "gpt", "opt", "llama", "groupbert"};
+  return names.at(static_cast<std::size_t>(family));
 }
 
 bool ModelShape::has_experts(std::uint32_t layer) const {
@@ -238,15 +229,10 @@ std::vector<std::string> model_series() {
 }
 
 const ModelShape& find_model_shape(const std::string& name) {
-  std::vector<std::string> names;
-  for (const ModelShape& shape : model_shapes()) {
-    if (shape.name == name) return shape;
-    names.push_back(shape.name);
-  }
-  const std::string hint = nearest(name, names);
-  throw RequestError(fmt::format("model '{}' is not known; known: {}{}", name,
-                                 fmt::join(names, ", "),
-                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+  if (const ModelShape* found = find_named(model_shapes(), name)) return *found;
+  const std::vector<std::string> names = names_in(model_shapes());
+  refuse_request("model '{}' is not known; known: {}{}", name, fmt::join(names, ", "),
+                 hint_of(name, names));
 }
 
 std::uint64_t parameter_count(const ModelShape& shape) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -185,13 +186,11 @@ std::string pattern_of_sparsity(const std::string& structure, std::optional<doub
   if (structure == "unstructured" || structure == "0:0") {
     return share ? fmt::format("unstructured:{:.9g}", 1 - *sparsity) : "";
   }
-  std::uint64_t n = 0;
-  std::uint64_t m = 0;
   constexpr std::uint64_t kMost = 65536;
-  const bool right = colon != std::string::npos &&
-                     parse_integer(structure.substr(0, colon), 1, kMost, n) == IntegerError::none &&
-                     parse_integer(structure.substr(colon + 1), 1, kMost, m) == IntegerError::none;
-  if (!right || n >= m) return "";
+  if (colon == std::string::npos) return "";
+  const std::uint64_t n = parse_integer(structure.substr(0, colon), 1, kMost).value_or(kMost);
+  const std::uint64_t m = parse_integer(structure.substr(colon + 1), 1, kMost).value_or(0);
+  if (n >= m) return "";
   constexpr double kNear = 1e-6;
   const auto is_share_of = [&](std::uint64_t zeros) {
     const double of = static_cast<double>(zeros) / static_cast<double>(m);
@@ -220,15 +219,14 @@ std::vector<PatternRule> rules_of(const ModuleRule& rule, const ModelShape& shap
       rules.back().used = true;  // experts that no token takes have no row
     }
   } catch (const std::regex_error& error) {
-    throw RequestError(
-        fmt::format("{}: a target is no regular expression: {}", where, error.what()));
+    refuse_request("{}: a target is no regular expression: {}", where, error.what());
   }
   if (!rules.empty()) return rules;
-  throw RequestError(fmt::format(
+  refuse_request(
       "{}: its targets are no weights of {}; allowed: {}, or --sparse {}", where, shape.name,
       module_names(shape, 1).empty() ? "models whose weights have names here"
                                      : "names like " + module_names(shape, 1).front().module,
-      "WHERE=PATTERN"));
+      "WHERE=PATTERN");
 }
 
 }  // namespace lacuna

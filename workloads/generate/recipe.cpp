@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/sparsity/pattern.hpp"
+#include "workloads/generate/trace_builder.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/text.hpp"
@@ -24,15 +25,9 @@ bool is_product(const LayerOp& op) {
 
 // The multiply that brings a result back to unit variance (Blake et al., Unit Scaling, ICML 2023).
 LayerOp scale_of(const LayerOp& op, const std::map<std::string, PatternSpec>& patterns) {
-  LayerOp row;
-  row.id = op.id + "_scale";
-  row.op = "eltwise";
+  LayerOp row = row_like(op, op.id + "_scale", "eltwise");
   row.fn = "scale";
-  row.model = op.model;
-  row.layer = op.layer;
-  row.phase = op.phase;
-  row.m = op.m;
-  row.n = op.n;
+  set_sides(row, {op.m, 0, op.n, op.batch});
   if (op.op == "sddmm") {  // what is kept, as a column
     const PatternSpec* pattern = &op.pattern;
     while (pattern->name == "ref") pattern = &patterns.at(*find_value(pattern->args, "of"));
@@ -40,7 +35,6 @@ LayerOp scale_of(const LayerOp& op, const std::map<std::string, PatternSpec>& pa
         std::clamp<std::uint64_t>(kept_by_rule(*pattern, op.m, op.n), 1, kMostSide));
     row.n = 1;
   }
-  row.batch = op.batch;
   row.dtype = DType::fp16;
   row.depends_on = {op.id};
   return row;

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/trace/csv_lines.hpp"
@@ -17,83 +19,59 @@ namespace lacuna {
 namespace {
 
 constexpr const char* kAllowed = "uniform, zipf:EXPONENT, file:PATH";
-constexpr std::uint64_t kMostCount = 0x7fffffff;
 
-/// The columns of a file of counts, and its lines one by one.
-class CountsReader {
- public:
-  explicit CountsReader(Routing& routing)
-      : routing_(routing), lines_(read_text_file(routing.file)) {}
+/// Where each column of a file of counts stands. TraceError unless it has expert and tokens, and
+/// perhaps layer, each once.
+std::map<std::string, std::size_t> columns_of(const CsvLine& header, const std::string& path) {
+  constexpr std::array known = {"expert", "tokens", "layer"};
+  constexpr const char* kColumnsAllowed =
+      "the columns expert, tokens and, if layers differ, layer, each once";
+  std::map<std::string, std::size_t> columns;
+  for (const CsvCell& cell : header.cells) {
+    if (contains(known, cell.text) && columns.emplace(cell.text, columns.size()).second) continue;
+    throw_problem(place(path, header.number, cell.column), "E101", cell.text, kColumnsAllowed);
+  }
+  for (const char* needed : {"expert", "tokens"}) {
+    if (columns.count(needed) != 0) continue;
+    throw_problem({place(path, header.number), "E101", needed, "no such column", kColumnsAllowed});
+  }
+  return columns;
+}
 
-  void read() {
-    CsvLine line;
-    while (lines_.next(line)) {
-      if (line.kind != CsvLine::Kind::cells) continue;
-      if (names_.empty()) {
-        read_header(line);
-      } else {
-        read_counts(line);
-      }
+void read_counts(Routing& routing) {
+  const std::string& path = routing.file;
+  CsvLines lines(read_text_file(path));
+  CsvLine line;
+  std::map<std::string, std::size_t> columns;
+  if (lines.next_cells(line)) columns = columns_of(line, path);
+  while (lines.next_cells(line)) {
+    if (line.cells.size() != columns.size()) {
+      throw_problem(place(path, line.number), "E004", fmt::format("{} cells", line.cells.size()),
+                    fmt::format("{} cells", columns.size()));
     }
-    if (routing_.counts.empty()) {
-      throw_problem(
-          {place(routing_.file, 1, 1), "E001", "", "no counts of tokens", "at least one line", ""});
+    const auto number = [&](const char* column) {
+      const CsvCell& cell = line.cells[columns.at(column)];
+      return static_cast<std::uint32_t>(
+          read_integer(place(path, line.number, cell.column), column, cell.text, 0));
+    };
+    const std::uint32_t layer = columns.count("layer") == 0 ? Routing::kAllLayers : number("layer");
+    const std::uint32_t expert = number("expert");
+    if (!routing.counts[layer].emplace(expert, number("tokens")).second) {
+      throw_problem({place(path, line.number), "E207", "expert", std::to_string(expert),
+                     "each expert of a layer once"});
     }
   }
-
- private:
-  void read_header(const CsvLine& line) {
-    for (const CsvCell& cell : line.cells) {
-      const bool known = cell.text == "layer" || cell.text == "expert" || cell.text == "tokens";
-      if (!known || std::find(names_.begin(), names_.end(), cell.text) != names_.end()) {
-        throw_problem({place(routing_.file, line.number, cell.column), "E101", "", cell.text,
-                       "the columns expert, tokens and, if layers differ, layer, each once", ""});
-      }
-      names_.push_back(cell.text);
-    }
-    for (const char* needed : {"expert", "tokens"}) {
-      if (std::find(names_.begin(), names_.end(), needed) != names_.end()) continue;
-      throw_problem({place(routing_.file, line.number, 1), "E101", needed, "no such column",
-                     "the columns expert and tokens", ""});
-    }
+  if (routing.counts.empty()) {
+    throw_problem(place(path), "E001", "no counts of tokens", "at least one line");
   }
-
-  void read_counts(const CsvLine& line) {
-    if (line.cells.size() != names_.size()) {
-      throw_problem({place(routing_.file, line.number, 1), "E004", "",
-                     fmt::format("{} cells", line.cells.size()),
-                     fmt::format("{} cells", names_.size()), ""});
-    }
-    std::uint32_t layer = Routing::kAllLayers;
-    std::uint32_t expert = 0;
-    std::uint32_t tokens = 0;
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      std::uint64_t value = 0;
-      const CsvCell& cell = line.cells[i];
-      if (parse_integer(cell.text, 0, kMostCount, value) != IntegerError::none) {
-        throw_problem({place(routing_.file, line.number, cell.column), "E202", names_[i], cell.text,
-                       fmt::format("an integer in [0, {}]", kMostCount), ""});
-      }
-      const auto number = static_cast<std::uint32_t>(value);
-      (names_[i] == "layer" ? layer : names_[i] == "expert" ? expert : tokens) = number;
-    }
-    if (!routing_.counts[layer].emplace(expert, tokens).second) {
-      throw_problem({place(routing_.file, line.number, 1), "E207", "expert",
-                     fmt::format("{}", expert), "each expert of a layer once", ""});
-    }
-  }
-
-  Routing& routing_;
-  CsvLines lines_;
-  std::vector<std::string> names_;
-};
+}
 
 std::vector<std::uint32_t> counted(const Routing& routing, std::uint32_t layer,
                                    std::uint32_t experts, std::uint32_t chosen,
                                    std::uint32_t tokens) {
   const auto fail = [&](const std::string& found, const std::string& allowed) {
-    throw RequestError(fmt::format("--routing file:{}: found {} in layer {}; allowed: {}",
-                                   routing.file, found, layer, allowed));
+    refuse_request("--routing file:{}: found {} in layer {}; allowed: {}", routing.file, found,
+                   layer, allowed);
   };
   auto found = routing.counts.find(layer);
   if (found == routing.counts.end()) found = routing.counts.find(Routing::kAllLayers);
@@ -142,7 +120,7 @@ Routing parse_routing(const std::string& text, std::uint64_t seed) {
   if (kind != "file" || rest.empty()) refuse_setting("routing", text, kAllowed);
   routing.kind = Routing::Kind::counts;
   routing.file = rest;
-  CountsReader(routing).read();
+  read_counts(routing);
   return routing;
 }
 
@@ -165,9 +143,9 @@ void set_routing(const Routing& routing, std::uint32_t layer, std::uint32_t chos
                  const std::vector<std::uint32_t>& counts, LayerOp& row) {
   row.seed = routing.seed;
   row.args = {{"index", "routing"},
-              {"experts", fmt::format("{}", counts.size())},
-              {"chosen", fmt::format("{}", chosen)},
-              {"layer", fmt::format("{}", layer)}};
+              {"experts", std::to_string(counts.size())},
+              {"chosen", std::to_string(chosen)},
+              {"layer", std::to_string(layer)}};
   if (routing.kind == Routing::Kind::uniform) return;
   row.args.emplace_back("routing", routing.kind == Routing::Kind::zipf
                                        ? "zipf:" + routing.text

@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "workloads/generate/sparse_training.hpp"
+#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
@@ -50,9 +51,8 @@ class Evolving {
   Evolving(const ScheduleMatrix& matrix, const ScheduleOptions& options)
       : options_(options), seed_(stream_seed(options.seed, matrix.name)) {
     if (matrix.rows % options.block != 0 || matrix.cols % options.block != 0) {
-      throw RequestError(
-          fmt::format("block={}: found '{}' of {} x {}; allowed: sides of whole blocks",
-                      options.block, matrix.name, matrix.rows, matrix.cols));
+      refuse_request("block={}: found '{}' of {} x {}; allowed: sides of whole blocks",
+                     options.block, matrix.name, matrix.rows, matrix.cols);
     }
     mask_.rows = matrix.rows;
     mask_.cols = matrix.cols;
@@ -146,8 +146,8 @@ class Walk {
     }
     steps_ = options.steps != 0 ? options.steps : std::max(row->steps, updates_);
     if (steps_ < updates_) {
-      throw RequestError(fmt::format("steps={}: found fewer steps than updates, {}; allowed: more",
-                                     steps_, updates_));
+      refuse_request("steps={}: found fewer steps than updates, {}; allowed: more", steps_,
+                     updates_);
     }
     for (const ScheduleMatrix& matrix : matrices) evolving_.emplace_back(matrix, options_);
   }

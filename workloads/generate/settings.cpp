@@ -5,21 +5,21 @@
 
 #include <algorithm>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
-namespace {}  // namespace
-
 void refuse_setting(const std::string& key, const std::string& found, const std::string& allowed,
                     const std::string& hint) {
-  if (found.empty()) throw RequestError(fmt::format("--{} is missing; allowed: {}", key, allowed));
-  throw RequestError(fmt::format("--{}: found '{}'; allowed: {}{}", key, found, allowed,
-                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+  if (found.empty()) refuse_request("--{} is missing; allowed: {}", key, allowed);
+  refuse_request("--{}: found '{}'; allowed: {}{}", key, found, allowed,
+                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint));
 }
 
 const std::string* Settings::text(const std::string& key) const { return find_value(pairs_, key); }
@@ -34,18 +34,16 @@ std::vector<std::string> Settings::all(const std::string& key) const {
 
 void Settings::integer(const std::string& key, std::uint64_t least, std::uint32_t& value) const {
   const std::string* given = text(key);
-  std::uint64_t read = 0;
   if (given == nullptr) return;
-  if (parse_integer(*given, least, kMostSide, read) != IntegerError::none) {
-    refuse_setting(key, *given, fmt::format("an integer in [{}, {}]", least, kMostSide));
-  }
-  value = static_cast<std::uint32_t>(read);
+  const auto read = parse_integer(*given, least, kMostSide);
+  if (!read) refuse_setting(key, *given, integer_in(least, kMostSide));
+  value = static_cast<std::uint32_t>(*read);
 }
 
 std::uint32_t Settings::required(const std::string& key, std::uint64_t least,
                                  const std::string& what) const {
   if (text(key) == nullptr) {
-    throw RequestError(fmt::format("--{} is missing: {}", key, what));
+    refuse_request("--{} is missing: {}", key, what);
   }
   std::uint32_t value = 0;
   integer(key, least, value);
@@ -55,7 +53,7 @@ std::uint32_t Settings::required(const std::string& key, std::uint64_t least,
 void Settings::flag(const std::string& key, bool& value) const {
   std::uint32_t read = value ? 1 : 0;
   integer(key, 0, read);
-  if (read > 1) refuse_setting(key, fmt::format("{}", read), "0, 1");
+  if (read > 1) refuse_setting(key, std::to_string(read), "0, 1");
   value = read == 1;
 }
 
@@ -63,11 +61,8 @@ std::size_t Settings::choice(const std::string& key, const std::vector<std::stri
                              std::size_t otherwise) const {
   const std::string* given = text(key);
   if (given == nullptr) return otherwise;
-  const auto found = std::find(words.begin(), words.end(), *given);
-  if (found == words.end()) {
-    refuse_setting(key, *given, fmt::format("{}", fmt::join(words, ", ")), nearest(*given, words));
-  }
-  return static_cast<std::size_t>(found - words.begin());
+  if (const auto at = place_in(words, *given)) return *at;
+  refuse_setting(key, *given, fmt::format("{}", fmt::join(words, ", ")), nearest(*given, words));
 }
 
 void Settings::types(DType& dtype, Mode& mode) const {
@@ -98,12 +93,12 @@ void Settings::settle_weights(WorkloadTrace& trace) const {
 }
 
 PatternSpec Settings::pattern() const {
-  PatternOptions options;
-  if (const std::string* given = text("pattern")) options.pattern = *given;
-  if (const std::string* given = text("density")) options.density = *given;
-  if (const std::string* given = text("block")) options.block = *given;
-  if (const std::string* given = text("nm")) options.nm = *given;
-  return make_pattern(options).value_or(PatternSpec{});
+  const auto given = [this](const char* key) {
+    const std::string* const value = text(key);
+    return value == nullptr ? std::nullopt : std::optional(*value);
+  };
+  return make_pattern({given("pattern"), given("density"), given("block"), given("nm")})
+      .value_or(PatternSpec{});
 }
 
 }  // namespace lacuna

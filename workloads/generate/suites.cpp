@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/sparsity/decimal.hpp"
+#include "workloads/generate/trace_builder.hpp"
 
 namespace lacuna {
 namespace {
@@ -44,8 +45,7 @@ WorkloadTrace make_popsparse(const Settings& settings) {
     for (const NamedDensity& density : densities) {
       for (const std::uint32_t block : {1U, 4U, 8U, 16U}) {
         LayerOp row = row_of(fmt::format("m{}.{}.b{}", side, density.name, block), "gemm", dtype);
-        row.m = row.k = side;
-        row.n = n;
+        set_sides(row, {side, side, n});
         row.mode = mode;
         row.pattern.name = block == 1 ? "unstructured" : "block";
         row.pattern.density = density.density;
@@ -75,9 +75,7 @@ WorkloadTrace make_blas(const Settings& settings) {
   const auto product = [&](const std::string& id, const char* op, std::uint32_t m, std::uint32_t k,
                            std::uint32_t n) -> LayerOp& {
     LayerOp row = row_of(id, op, dtype);
-    row.m = m;
-    row.k = k;
-    row.n = n;
+    set_sides(row, {m, k, n});
     if (row.op == "bmm") row.fn = "dot";
     trace.ops.push_back(std::move(row));
     return trace.ops.back();

@@ -9,6 +9,33 @@
 
 namespace lacuna {
 
+/// Sides of a row; those that its operation has not are 0.
+struct RowSides {
+  std::uint32_t m = 0;
+  std::uint32_t k = 0;
+  std::uint32_t n = 0;
+  std::uint32_t batch = 1;
+};
+
+inline void set_sides(LayerOp& row, const RowSides& sides) {
+  row.m = sides.m;
+  row.k = sides.k;
+  row.n = sides.n;
+  row.batch = sides.batch;
+}
+
+/// A row of an operation, of the model, layer, phase and type of another.
+inline LayerOp row_like(const LayerOp& other, std::string id, std::string op) {
+  LayerOp row;
+  row.id = std::move(id);
+  row.op = std::move(op);
+  row.model = other.model;
+  row.layer = other.layer;
+  row.phase = other.phase;
+  row.dtype = other.dtype;
+  return row;
+}
+
 /// Appends rows to a trace, of one layer of one model after the other.
 class TraceBuilder {
  public:
@@ -18,24 +45,15 @@ class TraceBuilder {
   /// What follows is called "PHASE.LAYER.NAME".
   void begin_layer(std::string layer) { layer_ = std::move(layer); }
 
-  /// Adds a row and returns its id. Dimensions that the operation has not are 0.
-  struct Shape {
-    std::uint32_t m = 0;
-    std::uint32_t k = 0;
-    std::uint32_t n = 0;
-    std::uint32_t batch = 1;
-  };
-  std::string add(const std::string& op, const std::string& name, Shape shape,
+  /// Adds a row and returns its id.
+  std::string add(const std::string& op, const std::string& name, const RowSides& sides,
                   std::vector<std::string> inputs, const std::string& fn = "") {
     LayerOp row;
     row.op = op;
     row.id = "fwd." + layer_ + "." + name;
     row.model = model_;
     row.layer = layer_ + "." + name;
-    row.m = shape.m;
-    row.k = shape.k;
-    row.n = shape.n;
-    row.batch = shape.batch;
+    set_sides(row, sides);
     row.dtype = dtype_;
     row.fn = fn;
     row.depends_on = std::move(inputs);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "workloads/generate/recipe.hpp"
+#include "workloads/generate/trace_builder.hpp"
 #include "workloads/generate/transformer.hpp"
 #include "workloads/trace/op_kind.hpp"
 
@@ -58,17 +59,9 @@ class Differentiator {
   // Adds a row made from a forward row.
   LayerOp& add(const LayerOp& from, const std::string& suffix, const std::string& op,
                std::uint32_t m, std::uint32_t k, std::uint32_t n) {
-    LayerOp row;
-    row.id = backward_id(from.id, suffix);
-    row.op = op;
-    row.model = from.model;
-    row.layer = from.layer;
+    LayerOp row = row_like(from, backward_id(from.id, suffix), op);
     row.phase = Phase::bwd;
-    row.m = m;
-    row.k = k;
-    row.n = n;
-    row.batch = from.batch;
-    row.dtype = from.dtype;
+    set_sides(row, {m, k, n, from.batch});
     row.mode = from.mode;
     if (op == "bmm") row.fn = "dot";
     if (!gradient_.empty()) row.depends_on = {gradient_};
@@ -177,13 +170,8 @@ class Differentiator {
   // A row of the phase upd about the parameters of `op`.
   static LayerOp update_row(const LayerOp& op, const std::string& suffix, const std::string& kind,
                             std::string gradient) {
-    LayerOp row;
-    row.id = "upd." + op.id.substr(op.id.find('.') + 1) + suffix;
-    row.op = kind;
-    row.model = op.model;
-    row.layer = op.layer;
+    LayerOp row = row_like(op, "upd." + op.id.substr(op.id.find('.') + 1) + suffix, kind);
     row.phase = Phase::upd;
-    row.dtype = op.dtype;
     row.depends_on = {std::move(gradient)};
     return row;
   }
@@ -225,11 +213,9 @@ class Differentiator {
       LayerOp row = update_row(op, "_sum", "allreduce", gradient);
       row.fn = "ring";
       row.mode = op.mode;
-      row.batch = op.batch;
-      row.m = sides.m;
-      row.n = sides.k;
+      set_sides(row, {sides.m, 0, sides.k, op.batch});
       row.pattern = pattern;
-      row.args = {{"ranks", fmt::format("{}", options_.replicas)}, {"between", "chips"}};
+      row.args = {{"ranks", std::to_string(options_.replicas)}, {"between", "chips"}};
       gradient = put(std::move(row));
     }
     const std::uint64_t kept = kept_of(op, sides);
@@ -239,9 +225,7 @@ class Differentiator {
     const bool is_vector = sides.k == 1;
     row.fn = is_vector ? vector_optimizer() : options_.optimizer;
     row.mode = op.mode;
-    row.batch = op.batch;
-    row.m = sides.m;
-    row.k = sides.k;
+    set_sides(row, {sides.m, sides.k, 0, op.batch});
     row.pattern = pattern;
     row.dtype = DType::fp32;
     if (options_.recipe == Recipe::ipu_mixed) {
@@ -276,17 +260,14 @@ class Differentiator {
                    std::uint64_t length, std::uint64_t pieces) {
     LayerOp row = update_row(op, suffix, "bmm", after);
     row.fn = "dot";
-    row.m = row.n = 1;
-    row.k = static_cast<std::uint32_t>(std::max<std::uint64_t>(length, 1));
-    row.batch = static_cast<std::uint32_t>(pieces * op.batch);
+    set_sides(row, {1, static_cast<std::uint32_t>(std::max<std::uint64_t>(length, 1)), 1,
+                    static_cast<std::uint32_t>(pieces * op.batch)});
     put(std::move(row));
   }
 
   // `kept` elements of each of `batch` matrices as a column.
   static void set_elements(LayerOp& row, std::uint64_t kept, std::uint32_t batch) {
-    row.m = static_cast<std::uint32_t>(std::max<std::uint64_t>(kept, 1));
-    row.n = 1;
-    row.batch = batch;
+    set_sides(row, {static_cast<std::uint32_t>(std::max<std::uint64_t>(kept, 1)), 0, 1, batch});
   }
 
   // Elements of a matrix that its pattern keeps, by the rule of the pattern.

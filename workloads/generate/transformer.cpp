@@ -13,6 +13,8 @@
 #include "workloads/generate/trace_builder.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/problem.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 namespace {
@@ -45,17 +47,15 @@ class TransformerMaker {
     if (options_.heads) heads(x);
     for (const PatternRule& rule : rules_) {
       if (rule.used) continue;
-      throw RequestError(
-          fmt::format("--sparse {}: no weight of {} has such a name; allowed: names "
-                      "like l0.ffn1, with * for any text",
-                      rule.where, shape_.name));
+      refuse_request(
+          "--sparse {}: no weight of {} has such a name; allowed: names "
+          "like l0.ffn1, with * for any text",
+          rule.where, shape_.name);
     }
     return rows_.take();
   }
 
  private:
-  using Shape = TraceBuilder::Shape;
-
   bool training() const { return options_.part == Part::training; }
   bool decode() const { return options_.part == Part::decode; }
   bool has_experts() const { return shape_.has_experts(layer_); }
@@ -236,7 +236,7 @@ class TransformerMaker {
     const bool cuts = window != 0 && window < options_.tokens && !decode();
     if (cuts && !options_.attention_given) {
       kept.name = "window";
-      kept.args = {{"w", fmt::format("{}", window - 1)}, {"causal", "1"}};
+      kept.args = {{"w", std::to_string(window - 1)}, {"causal", "1"}};
     } else if (options_.causal) {
       kept.name = "causal";
     }
@@ -399,7 +399,7 @@ class TransformerMaker {
       const std::string id = rounds == 1 ? name : fmt::format("{}{}", name, i);
       ids.push_back(rows_.add("embed", id, {d(), columns_, columns_}, std::move(inputs), fn));
       set_routing(options_.routing, layer_, rounds, tokens, rows_.last());
-      if (i != 0) rows_.last().args.emplace_back("round", fmt::format("{}", i));
+      if (i != 0) rows_.last().args.emplace_back("round", std::to_string(i));
     }
     return ids;
   }
@@ -433,7 +433,7 @@ class TransformerMaker {
     h = prunable("conv_glu", "ffn1", 2 * d(), d(), h);
     h = eltwise("conv_gate", "glu", d(), columns_, {h});
     h = rows_.add("gemm", "conv", {kGroup, kGroup * kTaps, columns_, d() / kGroup}, {h});
-    rows_.last().args = {{"x_unique", fmt::format("{}", std::uint64_t{kGroup} * columns_)}};
+    rows_.last().args = {{"x_unique", std::to_string(std::uint64_t{kGroup} * columns_)}};
     h = norm("conv_ln2", h);
     h = eltwise("conv_act", "silu", d(), columns_, {h});
     h = prunable("conv_proj", "ffn2", d(), d(), h);
@@ -505,11 +505,9 @@ class TransformerMaker {
   std::uint32_t tokens_of_block_ = columns_;  // of all, or of the expert at hand
 };
 
-constexpr std::uint64_t kMostColumns = 0x7fffffff;
-
 [[noreturn]] void fail(const ModelShape& shape, const std::string& found,
                        const std::string& allowed) {
-  throw RequestError(fmt::format("{}: found {}; allowed: {}", shape.name, found, allowed));
+  refuse_request("{}: found {}; allowed: {}", shape.name, found, allowed);
 }
 
 void check_sizes(const ModelShape& shape, const TransformerOptions& options) {
@@ -526,7 +524,7 @@ void check_sizes(const ModelShape& shape, const TransformerOptions& options) {
     fail(shape, "masked positions to predict",
          bert ? "none without heads" : "none but of BERT's head");
   }
-  if (std::uint64_t{options.sequences} * options.tokens > kMostColumns) {
+  if (std::uint64_t{options.sequences} * options.tokens > kMostSide) {
     fail(shape, "more than 2^31 - 1 tokens", "fewer sequences or tokens");
   }
   if (options.part == Part::decode && options.context == 0) {
@@ -545,16 +543,15 @@ void check_attention(const ModelShape& shape, const TransformerOptions& options)
   if (sparse_attention && !options.causal) {
     for (const PatternProblem& problem :
          check_pattern(options.attention, options.tokens, options.tokens)) {
-      throw RequestError(fmt::format("attention={}: found '{}' ({}); allowed: {}",
-                                     pattern_label(options.attention), problem.found, problem.cell,
-                                     problem.allowed));
+      refuse_request("attention={}: found '{}' ({}); allowed: {}", pattern_label(options.attention),
+                     problem.found, problem.cell, problem.allowed);
     }
   }
   if (options.part != Part::training && (options.recipe != Recipe::plain || options.loss_scaling)) {
     fail(shape, "a training recipe", "none without part=training");
   }
   const std::uint64_t heads = std::uint64_t{options.sequences} * options.tokens * shape.heads;
-  if (shape.qk_norm == QkNorm::head && heads > kMostColumns) {
+  if (shape.qk_norm == QkNorm::head && heads > kMostSide) {
     fail(shape, "more than 2^31 - 1 heads of tokens", "fewer sequences or tokens");
   }
 }
@@ -565,7 +562,7 @@ void check_experts(const ModelShape& shape, const TransformerOptions& options) {
       fail(shape, "training of experts", "weights, forward or decode of a model with experts");
     }
     const std::uint64_t tokens = options.part == Part::decode ? 1 : options.tokens;
-    if (options.sequences * tokens * shape.experts.chosen > kMostColumns) {
+    if (options.sequences * tokens * shape.experts.chosen > kMostSide) {
       fail(shape, "more than 2^31 - 1 tokens of experts", "fewer sequences or tokens");
     }
   } else if (options.routing_given) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "workloads/generate/module_rules.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
@@ -27,8 +28,8 @@ class RecipeReader {
       fail(error.mark, "E206", error.msg, "YAML");
     }
     if (!rules_.empty()) return std::move(rules_);
-    throw_problem({path_, "E001", "", "no modifier that prunes",
-                   "SparseGPTModifier, WandaPruningModifier or MagnitudePruningModifier", ""});
+    throw_problem(path_, "E001", "no modifier that prunes",
+                  "SparseGPTModifier, WandaPruningModifier or MagnitudePruningModifier");
   }
 
  private:
@@ -37,8 +38,7 @@ class RecipeReader {
     const auto from_one = [](int number) {
       return static_cast<std::size_t>(std::max(number, 0)) + 1;
     };
-    throw_problem(
-        {place(path_, from_one(mark.line), from_one(mark.column)), code, "", found, allowed, ""});
+    throw_problem(place(path_, from_one(mark.line), from_one(mark.column)), code, found, allowed);
   }
 
   /// Modifiers stand below stages, or in lists.
@@ -68,7 +68,7 @@ class RecipeReader {
   void take(const std::string& name, const YAML::Node& node) {
     static constexpr std::array<const char*, 3> kTaken = {
         "SparseGPTModifier", "WandaPruningModifier", "MagnitudePruningModifier"};
-    if (std::find(kTaken.begin(), kTaken.end(), name) != kTaken.end()) return prune(name, node);
+    if (contains(kTaken, name)) return prune(name, node);
     const bool prunes = name.find("Prun") != std::string::npos && name != "ConstantPruningModifier";
     if (prunes) {
       fail(node.Mark(), "E206", name,
@@ -85,7 +85,12 @@ class RecipeReader {
       const std::string key = entry.first.Scalar();
       const YAML::Node& value = entry.second;
       if (key == "sparsity") {
-        sparsity = value.as<double>();
+        sparsity = value.as<double>(-1);
+        if (!(*sparsity >= 0)) {
+          fail(value.Mark(), "E204",
+               "sparsity " + (value.IsScalar() ? value.Scalar() : "as a list"),
+               "a number from 0 to 1");
+        }
       } else if (key == "mask_structure") {
         structure = value.Scalar();
       } else if (key == "targets" || key == "ignore") {
@@ -97,7 +102,8 @@ class RecipeReader {
     rule.pattern = pattern_of_sparsity(structure, sparsity);
     if (rule.pattern.empty()) {
       fail(node.Mark(), "E205",
-           fmt::format("{} of sparsity {}, {}", name, sparsity.value_or(0), structure),
+           sparsity ? fmt::format("{} of sparsity {}, {}", name, *sparsity, structure)
+                    : name + " without a sparsity",
            "a sparsity from 0 to 1, which is N / M where a mask_structure says another N:M than "
            "2:4");
     }

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/trace/problem.hpp"
 
 namespace lacuna {
@@ -45,7 +46,7 @@ class GraphReader {
         const auto rows = rows_.find(id);
         if (rows == rows_.end()) continue;  // dropped, and said so
         for (const std::string& row : rows->second) {
-          if (std::find(after.begin(), after.end(), row) == after.end()) after.push_back(row);
+          if (!contains(after, row)) after.push_back(row);
         }
       }
       if (collectives_ == Collectives::drop && is_between_chips(node)) {
@@ -58,15 +59,14 @@ class GraphReader {
       rows_[node.id] = {row.id};
     }
     if (dropped > 0) {
-      context_.result.notes.push_back(
-          fmt::format("{} collectives and transfers between chips are left out", dropped));
+      context_.note("{} collectives and transfers between chips are left out", dropped);
     }
   }
 
  private:
   [[noreturn]] void fail(const std::string& code, const std::string& found,
                          const std::string& allowed) const {
-    throw_problem({file_.path, code, "", found, allowed, ""});
+    throw_problem(file_.path, code, found, allowed);
   }
 
   static bool is_between_chips(const ChakraNode& node) {
@@ -79,12 +79,12 @@ class GraphReader {
     const auto is_one = [](const ChakraNode& node) { return is_between_chips(node); };
     const auto first = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), is_one);
     if (first == graph_.nodes.end()) return;
-    throw RequestError(fmt::format(
+    refuse_request(
         "{}: found {} collectives or transfers between chips, the first is node {}, '{}'; no "
         "machine of one chip runs them: --collectives drop leaves them out, --collectives keep "
         "imports them for a system (lacuna run --machine pod16 --trace)",
         file_.path, std::count_if(graph_.nodes.begin(), graph_.nodes.end(), is_one), first->id,
-        quotable(first->name)));
+        quotable(first->name));
   }
 
   // Nodes behind those that they depend on, else in the order of the file.
@@ -127,8 +127,7 @@ class GraphReader {
       fail("E210", fmt::format("node {} depends on {}, which is not in the file", node.id, id),
            "nodes of the file; --drop-missing leaves such dependencies out");
     }
-    context_.result.notes.push_back(
-        fmt::format("node {}: its dependency on {} is dropped", node.id, id));
+    context_.note("node {}: its dependency on {} is dropped", node.id, id);
   }
 
   LayerOp& add(const ChakraNode& node) {
@@ -162,11 +161,11 @@ class GraphReader {
 
   LayerOp& compute(const ChakraNode& node, const std::string& name) {
     Pairs args;
-    if (node.num_ops) args.emplace_back("flop", fmt::format("{}", *node.num_ops));
+    if (node.num_ops) args.emplace_back("flop", std::to_string(*node.num_ops));
     if (node.num_ops && node.tensor_size) {
-      args.emplace_back("bytes", fmt::format("{}", *node.tensor_size));
+      args.emplace_back("bytes", std::to_string(*node.tensor_size));
     }
-    if (!node.num_ops) args.emplace_back("us", fmt::format("{}", node.duration_us));
+    if (!node.num_ops) args.emplace_back("us", std::to_string(node.duration_us));
     return opaque(name, std::move(args));
   }
 
@@ -181,12 +180,9 @@ class GraphReader {
       }
       return kind;
     }
-    std::string letters;
-    for (const char c : node.name) {
-      if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-        letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      }
-    }
+    std::string letters = lower_case(node.name);
+    const auto is_other = [](char c) { return c < 'a' || c > 'z'; };
+    letters.erase(std::remove_if(letters.begin(), letters.end(), is_other), letters.end());
     for (const char* kind : kCollectives) {
       if (*kind != '\0' && letters.find(kind) != std::string::npos) return kind;
     }
@@ -220,25 +216,23 @@ class GraphReader {
       bytes = context_.settings().required("comm-size", 1, "bytes");
     }
     if (!bytes) {
-      throw RequestError(
-          fmt::format("{}: node {} does not say how many bytes it moves; give --comm-size",
-                      file_.path, node.id));
+      refuse_request("{}: node {} does not say how many bytes it moves; give --comm-size",
+                     file_.path, node.id);
     }
     const unsigned size = context_.element();
-    return ImportContext::side(std::max<std::uint64_t>(1, (*bytes + size - 1) / size), file_.path,
+    return ImportContext::side({std::max<std::uint64_t>(1, (*bytes + size - 1) / size)}, file_.path,
                                "comm_size");
   }
 
   std::string ranks() const {
     if (context_.settings().text("ranks") != nullptr) {
-      return fmt::format("{}", context_.settings().required("ranks", 1, "chips"));
+      return std::to_string(context_.settings().required("ranks", 1, "chips"));
     }
-    constexpr std::uint64_t kMost = 0x7fffffff;
-    if (graph_.ranks && *graph_.ranks >= 1 && *graph_.ranks <= kMost) {
-      return fmt::format("{}", *graph_.ranks);
+    if (graph_.ranks && *graph_.ranks >= 1 && *graph_.ranks <= kMostSide) {
+      return std::to_string(*graph_.ranks);
     }
-    throw RequestError(fmt::format(
-        "{}: does not say how many chips take part in a collective; give --ranks", file_.path));
+    refuse_request("{}: does not say how many chips take part in a collective; give --ranks",
+                   file_.path);
   }
 
   static constexpr std::size_t kLongestName = 120;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/import/import_context.hpp"
@@ -29,6 +30,9 @@ struct ChakraGraph {
   std::vector<ChakraNode> nodes;  // in the order of the file
   std::optional<std::uint64_t> ranks;
 };
+
+/// True if `bytes` are messages, each behind its length.
+bool is_chakra(std::string_view bytes);
 
 /// Sets the attribute `name` of `node` if it is one that is used.
 void set_attribute(ChakraNode& node, const std::string& name, std::uint64_t value);

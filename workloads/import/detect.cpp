@@ -11,14 +11,17 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/import/chakra_graph.hpp"
+#include "workloads/import/json_request_lines.hpp"
 #include "workloads/import/request_file.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) {
+bool has_part(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
@@ -35,7 +38,7 @@ bool is_number(const std::string& text) {
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what,
                          const std::string& instead) {
-  throw RequestError(fmt::format("{}: {}; {}", path, what, instead));
+  refuse_request("{}: {}; {}", path, what, instead);
 }
 
 // Files of the tools whose formats are read that hold no workload.
@@ -71,14 +74,14 @@ void refuse_known(std::string_view text, const std::string& first, const std::st
   constexpr std::size_t kLooked = std::size_t{1} << 16U;
   const std::string start = fmt::format("\n{}", text.substr(0, kLooked));
   for (const Known& known : kKnown) {
-    if (contains(start, known.part)) refuse(path, known.what, known.instead);
+    if (has_part(start, known.part)) refuse(path, known.what, known.instead);
   }
 }
 
 std::string detect_table(const std::vector<std::string>& cells) {
   const std::string first = lower_case(cells.front());
   constexpr std::size_t kGemmCells = 5;
-  if (contains(first, "layer") && cells.size() > 1) {
+  if (has_part(first, "layer") && cells.size() > 1) {
     return cells.size() <= kGemmCells ? "scalesim-gemm" : "scalesim-conv";
   }
   return "";
@@ -91,20 +94,24 @@ std::string detect_text(std::string_view text, const std::string& path) {
   if (is_request_header(line)) return "requests";
   if (!first.empty() && (first[0] == '{' || first[0] == '[') && first.rfind("{{", 0) != 0 &&
       first.rfind("[msn", 0) != 0 && first.rfind("[gen", 0) != 0) {
-    if (contains(text, "\"sparse_args\"")) {
+    if (has_part(text, "\"sparse_args\"")) {
       refuse(path, "holds results of pruned models, not a workload",
              "make the model, with the density of each layer by --sparse");
     }
+    // an object in each line says no configuration
+    const std::string_view more = text.substr(static_cast<std::size_t>(line.end() - text.begin()));
+    const bool lines = !keys_of_json_line(line).empty() && first_line(more).substr(0, 1) == "{";
+    if (lines) return "requests";
     const bool chakra =
-        first[0] == '[' || contains(text, "\"workload_graph\"") || contains(text, "\"nodes\"");
+        first[0] == '[' || has_part(text, "\"workload_graph\"") || has_part(text, "\"nodes\"");
     return chakra ? "chakra-json" : "config";
   }
   refuse_known(text, first, path);
   const std::vector<std::string> cells = cells_of(line);
   if (std::string table = detect_table(cells); !table.empty()) return table;
-  if (contains(text, "problem:") && contains(text, "instance:")) return "timeloop";
+  if (has_part(text, "problem:") && has_part(text, "instance:")) return "timeloop";
   for (const char* flag : {"-CONV", "-FC", "-DenseGEMM", "-SparseGEMM", "-SparseDense"}) {
-    if (contains(text, flag)) return "stonne";
+    if (has_part(text, flag)) return "stonne";
   }
   if (cells.size() == 4 && is_number(cells[1]) && is_number(cells[2]) && is_number(cells[3])) {
     refuse(path, "holds densities for the rows of other files", "give it with --densities");
@@ -115,27 +122,6 @@ std::string detect_text(std::string_view text, const std::string& path) {
   const std::string digits = "0123456789 ,\t";
   if (!first.empty() && first.find_first_not_of(digits) == std::string::npos) return "smtx";
   return "";
-}
-
-// True if `text` is a sequence of (length, message).
-bool is_sequence_of_messages(std::string_view text) {
-  constexpr std::uint64_t kLow = 0x7f;
-  constexpr unsigned kMore = 0x80;
-  constexpr unsigned kBits = 7;
-  constexpr unsigned kLongest = 35;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::uint64_t length = 0;
-    for (unsigned shift = 0;; shift += kBits) {
-      if (at == text.size() || shift >= kLongest) return false;
-      const auto byte = static_cast<unsigned char>(text[at++]);
-      length |= (byte & kLow) << shift;
-      if ((byte & kMore) == 0) break;
-    }
-    if (length > text.size() - at) return false;
-    at += length;
-  }
-  return !text.empty();
 }
 
 bool is_binary(std::string_view text) {
@@ -155,19 +141,18 @@ std::string detect_format(std::string_view text, const std::string& path) {
   // Protobuf has no mark; ONNX begins with its version, field 1 as a number.
   if (format.empty() && is_binary(text)) {
     const bool onnx = text.size() > 2 && text[0] == '\x08';
-    const bool chakra = is_sequence_of_messages(text);
+    const bool chakra = is_chakra(text);
     if (onnx && chakra) {
-      throw RequestError(
-          fmt::format("{}: fits both onnx and chakra; say which with --format", path));
+      refuse_request("{}: fits both onnx and chakra; say which with --format", path);
     }
     if (onnx) format = "onnx";
     if (chakra) format = "chakra";
   }
   if (!format.empty()) return format;
-  throw RequestError(fmt::format(
+  refuse_request(
       "{}: found a file of no known format; allowed: those that lacuna trace import --help lists, "
       "named with --format where the content alone does not tell",
-      path));
+      path);
 }
 
 }  // namespace lacuna

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
+#include "sim/base/contains.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/import/model_types.hpp"
 #include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
 
-/// Types of which no row can stand for what they compute.
-struct RefusedType {
-  const char* name;
+/// Why no row can stand for what some models compute, and words that tell them, with a space
+/// between.
+struct Refused {
   const char* reason;
+  const char* words;
 };
 
 constexpr const char* kLatent = "latent attention";
@@ -21,84 +23,43 @@ constexpr const char* kLinear = "linear attention";
 constexpr const char* kState = "state-space mixers";
 constexpr const char* kSinks = "attention sinks";
 
-constexpr std::array<RefusedType, 38> kRefused = {{
-    {"deepseek_v2", kLatent},
-    {"deepseek_v3", kLatent},
-    {"deepseek_v32", kLatent},
-    {"kimi_k2", kLatent},
-    {"longcat_flash", kLatent},
-    {"minicpm3", kLatent},
-    {"glm_moe_dsa", kLatent},
-    {"qwen3_next", kLinear},
-    {"qwen3_5", kLinear},
-    {"qwen3_5_moe", kLinear},
-    {"kimi_linear", kLinear},
-    {"minimax", kLinear},
-    {"minimax_text_01", kLinear},
-    {"rwkv", "linear attention with states"},
-    {"rwkv6", "linear attention with states"},
-    {"rwkv7", "linear attention with states"},
-    {"mamba", kState},
-    {"mamba2", kState},
-    {"falcon_mamba", kState},
-    {"falcon_h1", kState},
-    {"jamba", kState},
-    {"bamba", kState},
-    {"zamba", kState},
-    {"zamba2", kState},
-    {"nemotron_h", kState},
-    {"granitemoehybrid", kState},
-    {"lfm2", "short convolutions"},
-    {"recurrent_gemma", "recurrent mixers"},
-    {"xlstm", "recurrent mixers"},
-    {"gpt_oss", "attention sinks and clamped units"},
-    {"llama4", "attention in chunks"},
-    {"llama4_text", "attention in chunks"},
-    {"gpt_neo", "local attention beside global attention, without scale"},
-    {"t5", "an encoder and a decoder with relative positions"},
-    {"bart", "an encoder and a decoder"},
-    {"albert", "layers that share weights"},
-    {"deberta", "disentangled attention"},
-    {"bloom", "positions as a slope of scores"},
+/// By their types.
+constexpr std::array<Refused, 14> kRefused = {{
+    {kLatent, "deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2 longcat_flash minicpm3 glm_moe_dsa"},
+    {kLinear, "qwen3_next qwen3_5 qwen3_5_moe kimi_linear minimax minimax_text_01"},
+    {"linear attention with states", "rwkv rwkv6 rwkv7"},
+    {kState,
+     "mamba mamba2 falcon_mamba falcon_h1 jamba bamba zamba zamba2 nemotron_h granitemoehybrid"},
+    {"short convolutions", "lfm2"},
+    {"recurrent mixers", "recurrent_gemma xlstm"},
+    {"attention sinks and clamped units", "gpt_oss"},
+    {"attention in chunks", "llama4 llama4_text"},
+    {"local attention beside global attention, without scale", "gpt_neo"},
+    {"an encoder and a decoder with relative positions", "t5"},
+    {"an encoder and a decoder", "bart"},
+    {"layers that share weights", "albert"},
+    {"disentangled attention", "deberta"},
+    {"positions as a slope of scores", "bloom"},
 }};
 
-/// Keys that only such models have, whatever their type is called.
-constexpr std::array<RefusedType, 19> kMarkers = {{
-    {"add_swa_attention_sink_bias", kSinks},
-    {"add_full_attention_sink_bias", kSinks},
-    {"kv_lora_rank", kLatent},
-    {"q_lora_rank", kLatent},
-    {"index_topk", "sparse attention by an index"},
-    {"linear_num_value_heads", kLinear},
-    {"linear_num_key_heads", kLinear},
-    {"linear_attn_config", kLinear},
-    {"attn_type_list", kLinear},
-    {"ssm_cfg", kState},
-    {"state_size", kState},
-    {"ssm_state_size", kState},
-    {"mamba_d_state", kState},
-    {"mamba_num_heads", kState},
-    {"hybrid_override_pattern", kState},
-    {"layers_block_type", "mixers of several kinds"},
-    {"block_types", "mixers of several kinds"},
-    {"attention_chunk_size", "attention in chunks"},
-    {"swiglu_limit", "clamped units"},
+/// By keys that only such models have, whatever their type is called.
+constexpr std::array<Refused, 8> kMarkers = {{
+    {kSinks, "add_swa_attention_sink_bias add_full_attention_sink_bias"},
+    {kLatent, "kv_lora_rank q_lora_rank"},
+    {"sparse attention by an index", "index_topk"},
+    {kLinear, "linear_num_value_heads linear_num_key_heads linear_attn_config attn_type_list"},
+    {kState,
+     "ssm_cfg state_size ssm_state_size mamba_d_state mamba_num_heads hybrid_override_pattern"},
+    {"mixers of several kinds", "layers_block_type block_types"},
+    {"attention in chunks", "attention_chunk_size"},
+    {"clamped units", "swiglu_limit"},
 }};
 
 std::string known_types() {
-  std::string names;
-  for (const ModelType& type : model_types()) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", type.name);
-  }
-  return "model_type " + names;
+  return fmt::format("model_type {}", fmt::join(names_in(model_types()), ", "));
 }
 
-const ModelType* find_type(const std::string& name) {
-  for (const ModelType& type : model_types()) {
-    if (name == type.name) return &type;
-  }
-  return nullptr;
-}
+const ModelType* find_type(const std::string& name) { return find_named(model_types(), name); }
 
 /// The type whose class is `name`, such as "LlamaForCausalLM" or "GPT2LMHeadModel".
 const ModelType* find_class(const std::string& name) {
@@ -122,27 +83,28 @@ bool has_linear_layers(ModelConfig& config) {
   constexpr std::uint64_t kMostKinds = 16;
   const std::vector<std::string> types = config.words("layer_types");
   const std::vector<std::uint32_t> kinds = config.integers("attn_type_list", kMostKinds);
-  const bool no_type = std::find(types.begin(), types.end(), "linear_attention") == types.end();
-  const bool no_kind = std::find(kinds.begin(), kinds.end(), 0U) == kinds.end();
-  if (types.empty() && kinds.empty()) return true;
-  return !(types.empty() || no_type) || !(kinds.empty() || no_kind);
+  const bool says_nothing = types.empty() && kinds.empty();
+  return says_nothing || contains(types, "linear_attention") || contains(kinds, 0U);
 }
 
 void refuse_markers(ModelConfig& config) {
-  for (const RefusedType& marker : kMarkers) {
-    if (!config.has(marker.name)) continue;
-    // looked at only here: what is read counts as understood
-    if (marker.reason == kLinear && !has_linear_layers(config)) continue;
-    if (marker.reason == kSinks && !config.flag(marker.name, false)) continue;
-    config.refuse(marker.name, marker.reason,
-                  "models without it: full attention or sliding windows");
+  for (const Refused& refused : kMarkers) {
+    for (const std::string& key : split(refused.words, ' ')) {
+      if (!config.has(key.c_str())) continue;
+      // looked at only here: what is read counts as understood
+      if (refused.reason == kLinear && !has_linear_layers(config)) continue;
+      if (refused.reason == kSinks && !config.flag(key.c_str(), false)) continue;
+      config.refuse(key.c_str(), refused.reason,
+                    "models without it: full attention or sliding windows");
+    }
   }
 }
 
 /// `key` says `name`, which is no type that is read.
 [[noreturn]] void refuse_type(ModelConfig& config, const char* key, const std::string& name) {
-  for (const RefusedType& refused : kRefused) {
-    if (name != refused.name || (refused.reason == kLinear && !has_linear_layers(config))) continue;
+  for (const Refused& refused : kRefused) {
+    if (!contains(split(refused.words, ' '), name)) continue;
+    if (refused.reason == kLinear && !has_linear_layers(config)) continue;
     config.refuse(key, refused.reason, known_types());
   }
   refuse_markers(config);
@@ -188,7 +150,7 @@ const ModelType& find_model_type(ModelConfig& config) {
   if (type == nullptr) type = of_class;
   if (type == nullptr) type = type_of_tool(config);
   if (type != nullptr) return *type;
-  throw_problem({config.path(), "E101", "", "no model_type", known_types(), ""});
+  throw_problem(config.path(), "E101", "no model_type", known_types());
 }
 
 }  // namespace lacuna

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "sim/base/error.hpp"
@@ -53,11 +54,25 @@ LayerOp& ImportContext::add(std::string_view name, const std::string& op) {
   return result.trace.ops.back();
 }
 
-std::uint32_t ImportContext::side(std::uint64_t value, const std::string& where, const char* what) {
-  constexpr std::uint64_t kMost = 0x7fffffff;
-  if (value >= 1 && value <= kMost) return static_cast<std::uint32_t>(value);
-  throw_problem({where, "E203", what, fmt::format("{}", value),
-                 fmt::format("an integer in [1, {}]", kMost), ""});
+namespace {
+
+/// The product of `sizes`, each at least 1; nothing if it is more than `most`.
+std::optional<std::uint64_t> product(const std::vector<std::uint64_t>& sizes, std::uint64_t most) {
+  std::uint64_t all = 1;
+  for (const std::uint64_t size : sizes) {
+    if (size == 0 || all > most / size) return std::nullopt;
+    all *= size;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::uint32_t ImportContext::side(const std::vector<std::uint64_t>& sizes, const std::string& where,
+                                  const char* what) {
+  if (const auto all = product(sizes, kMostSide)) return static_cast<std::uint32_t>(*all);
+  throw_problem(
+      {where, "E203", what, fmt::format("{}", fmt::join(sizes, " x ")), integer_in(1, kMostSide)});
 }
 
 std::string ImportFile::stem() const {
@@ -80,30 +95,35 @@ void set_densities(LayerOp& row, const Decimal& weights, const Decimal& inputs) 
   row.x_density = inputs;
 }
 
-void set_unique_inputs(LayerOp& row, std::uint64_t inputs) {
-  if (inputs >= std::uint64_t{row.k} * row.n) return;
-  row.args = {{"x_unique", fmt::format("{}", inputs)}};
+void set_convolution(const Convolution& convolution, const std::string& where, LayerOp& row) {
+  const auto with = [](std::vector<std::uint64_t> sides, std::uint64_t more) {
+    sides.push_back(more);
+    return sides;
+  };
+  row.m = ImportContext::side({convolution.filters}, where, "m");
+  row.k = ImportContext::side(with(convolution.kernel, convolution.channels), where, "k");
+  row.n = ImportContext::side(with(convolution.outputs, convolution.images), where, "n");
+  row.batch = ImportContext::side({convolution.groups}, where, "groups");
+  const std::uint64_t places = std::uint64_t{row.k} * row.n;
+  const auto unique =
+      product(with(with(convolution.inputs, convolution.channels), convolution.images), places);
+  if (unique && *unique < places) row.args = {{"x_unique", std::to_string(*unique)}};
 }
 
 PatternSpec first_of_group(std::string_view text, const std::string& where, const char* column) {
-  const std::size_t colon = text.find(':');
-  std::uint64_t keep = 0;
-  std::uint64_t of = 0;
+  const std::size_t colon = std::min(text.find(':'), text.size());
   constexpr std::uint64_t kMostGroup = 65536;
-  const bool read =
-      colon != std::string_view::npos &&
-      parse_integer(trimmed(text.substr(0, colon)), 1, kMostGroup, keep) == IntegerError::none &&
-      parse_integer(trimmed(text.substr(colon + 1)), 1, kMostGroup, of) == IntegerError::none;
-  if (!read || keep > of) {
-    throw_problem({where, "E214", column, std::string(text), "N:M, the first N of M kept", ""});
+  const auto keep = parse_integer(trimmed(text.substr(0, colon)), 1, kMostGroup);
+  const auto of =
+      parse_integer(trimmed(text.substr(std::min(colon + 1, text.size()))), 1, kMostGroup);
+  if (!keep || !of || *keep > *of) {
+    throw_problem({where, "E214", column, std::string(text), "N:M, the first N of M kept"});
   }
   PatternSpec spec;
   if (keep == of) return spec;
   spec.name = "nm";
-  spec.args = {{"keep", fmt::format("{}", keep)},
-               {"of", fmt::format("{}", of)},
-               {"pos", "first"},
-               {"pad", "1"}};
+  spec.args = {
+      {"keep", std::to_string(*keep)}, {"of", std::to_string(*of)}, {"pos", "first"}, {"pad", "1"}};
   return spec;
 }
 

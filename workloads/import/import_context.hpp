@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
@@ -32,8 +35,19 @@ class ImportContext {
   /// Appends a row with the dtype and mode of the request and an id made of `name`.
   LayerOp& add(std::string_view name, const std::string& op);
 
-  /// A dimension or count as a 32-bit side. TraceError with `where` if it does not fit.
-  static std::uint32_t side(std::uint64_t value, const std::string& where, const char* what);
+  /// A product of sizes as the side of a matrix. TraceError with `where` if it is none.
+  static std::uint32_t side(const std::vector<std::uint64_t>& sizes, const std::string& where,
+                            const char* what);
+
+  /// What a reader of the trace should know, and what looks wrong and was read all the same.
+  template <class... Parts>
+  void note(fmt::format_string<Parts...> text, Parts&&... parts) {
+    result.notes.push_back(fmt::format(text, std::forward<Parts>(parts)...));
+  }
+  template <class... Parts>
+  void warn(fmt::format_string<Parts...> text, Parts&&... parts) {
+    result.warnings.push_back(fmt::format(text, std::forward<Parts>(parts)...));
+  }
 
   Imported result;
   /// The element size of the request, bytes.
@@ -94,8 +108,20 @@ void add_model(const ModelFile& model, const Pairs& settings, const std::vector<
 /// Says which share of weights and inputs is there, each drawn by itself; 1 is dense.
 void set_densities(LayerOp& row, const Decimal& weights, const Decimal& inputs);
 
-/// Says how many inputs a convolution reads, if its filters overlap: an input is there once.
-void set_unique_inputs(LayerOp& row, std::uint64_t inputs);
+/// A convolution, whatever file says it.
+struct Convolution {
+  std::uint64_t filters = 1;   // of a group
+  std::uint64_t channels = 1;  // of a group
+  std::uint64_t groups = 1;
+  std::uint64_t images = 1;
+  std::vector<std::uint64_t> kernel;  // sides of a filter,
+  std::vector<std::uint64_t> inputs;  // of an image
+  std::vector<std::uint64_t> outputs;
+};
+
+/// Makes `row` the product of the filters and the unrolled images. If filters overlap it says how
+/// many inputs there are, since an input is read once.
+void set_convolution(const Convolution& convolution, const std::string& where, LayerOp& row);
 
 /// The weight and activation densities of a file `name, weight, input, output` in percent of one,
 /// for the rows of the same names.

@@ -62,10 +62,10 @@ std::vector<fs::path> weight_files(const std::string& folder) {
   }
   std::sort(files.begin(), files.end());
   if (!files.empty()) return files;
-  throw RequestError(fmt::format(
+  refuse_request(
       "{}: has no weights as safetensors{}; allowed: a folder with config.json and safetensors, or "
       "config.json alone",
-      folder, pickled ? ", but pickled ones, which only a program may open" : ""));
+      folder, pickled ? ", but pickled ones, which only a program may open" : "");
 }
 
 /// All matrices but those of parts for pictures and sounds.
@@ -95,17 +95,17 @@ Tensor tensor_for(const ModuleName& name, const std::string& folder, const Found
     throw_problem({where, "E101", "", "no matrix that is called so", whole, nearest(tail, tails)});
   }
   if (std::next(first) != last) {
-    throw_problem({where, "E209", "",
-                   fmt::format("{} and {}", first->second.name, std::next(first)->second.name),
-                   "one of them", ""});
+    throw_problem(where, "E209",
+                  fmt::format("{} and {}", first->second.name, std::next(first)->second.name),
+                  "one of them");
   }
   Tensor tensor = first->second;
   const std::string turned = name.part.rfind(".T", 0) == 0 ? ".T" : "";
   const ArrayEntry sides = tensor.file->sides(tensor.name + turned);
   if (sides.rows != name.all || sides.cols != name.k) {
     throw_problem(
-        {where, "E211", "", fmt::format("{} x {}", sides.rows, sides.cols),
-         fmt::format("{} x {}, outputs and inputs, as config.json has it", name.all, name.k), ""});
+        where, "E211", fmt::format("{} x {}", sides.rows, sides.cols),
+        fmt::format("{} x {}, outputs and inputs, as config.json has it", name.all, name.k));
   }
   tensor.name += name.part;
   return tensor;
@@ -116,8 +116,8 @@ Tensor tensor_for(const ModuleName& name, const std::string& folder, const Found
 void import_folder(const ImportFile& folder, ImportContext& context) {
   const std::string config = (fs::path(folder.path) / "config.json").string();
   if (!fs::is_regular_file(config)) {
-    throw RequestError(fmt::format(
-        "{}: is a folder without config.json; allowed: a model's folder, or files", folder.path));
+    refuse_request("{}: is a folder without config.json; allowed: a model's folder, or files",
+                   folder.path);
   }
   const std::optional<PatternSpec> pruning = pruning_of(context, folder.path);
   ModelFile model = read_config(config, read_text_file(config), context);
@@ -132,9 +132,9 @@ void import_folder(const ImportFile& folder, ImportContext& context) {
   context.settings().flag("heads", heads);
   const std::vector<ModuleName> names = module_names(model.shape, layers);
   if (names.empty()) {
-    throw RequestError(fmt::format(
+    refuse_request(
         "{}: what the weights of {} are called in files is not known; allowed: config.json alone",
-        folder.path, model.type));
+        folder.path, model.type);
   }
   std::vector<std::unique_ptr<ArrayFile>> files;
   for (const fs::path& path : weight_files(folder.path)) {

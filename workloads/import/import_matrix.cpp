@@ -23,22 +23,20 @@ std::uint32_t columns_from(const std::string& path, const std::string& name) {
   // the name of a mask file ends in that of its layer
   std::string best;
   std::uint64_t columns = 0;
-  while (lines.next(line)) {
-    if (line.kind != CsvLine::Kind::cells) continue;
-    std::uint64_t n = 0;
-    constexpr std::uint64_t kMost = 0x7fffffff;
-    if (line.cells.size() != 2 ||
-        parse_integer(line.cells[1].text, 1, kMost, n) != IntegerError::none) {
-      throw_problem({place(path, line.number, 1), "E202", "", line.cells[0].text,
-                     "lines NAME,N with a whole number", ""});
+  while (lines.next_cells(line)) {
+    const auto n =
+        line.cells.size() != 2 ? std::nullopt : parse_integer(line.cells[1].text, 1, kMostSide);
+    if (!n) {
+      throw_problem(place(path, line.number), "E202", line.cells[0].text,
+                    "lines NAME,N with a whole number");
     }
     const std::string& layer = line.cells[0].text;
     if (!ends_in("." + name, layer) || layer.size() < best.size()) continue;
     best = layer;
-    columns = n;
+    columns = *n;
   }
   if (columns != 0) return static_cast<std::uint32_t>(columns);
-  throw RequestError(fmt::format("{}: has no line for '{}'; give --n instead", path, name));
+  refuse_request("{}: has no line for '{}'; give --n instead", path, name);
 }
 
 std::uint32_t columns_of(const ImportFile& file, const ImportContext& context) {
@@ -46,9 +44,8 @@ std::uint32_t columns_of(const ImportFile& file, const ImportContext& context) {
     return columns_from(*sizes, file.stem());
   }
   if (context.settings().text("n") == nullptr) {
-    throw RequestError(fmt::format(
-        "{}: holds weights, and not how many columns they are multiplied with; give --n",
-        file.path));
+    refuse_request("{}: holds weights, and not how many columns they are multiplied with; give --n",
+                   file.path);
   }
   return context.settings().required("n", 1, "columns of X");
 }
@@ -61,10 +58,10 @@ std::optional<PatternSpec> pruning_of(const ImportContext& context, const std::s
   context.settings().flag("prune", prunes);
   if (!prunes) {
     if (pattern.name == "dense" && !pattern.density) return std::nullopt;
-    throw RequestError(fmt::format(
+    refuse_request(
         "{}: has zeros of its own, and --density or --pattern would leave out others; allowed: "
         "neither, or --prune beside them, which keeps the largest weights",
-        path));
+        path);
   }
   const bool has =
       pattern.name == "magnitude" || pattern.name == "unstructured" || pattern.name == "block";
@@ -79,10 +76,10 @@ std::string name_of_array(const std::string& path, const std::string& member) {
   if (member.empty()) return path;
   std::string name = path + ":" + member;
   if (split_array_name(name).file == path) return name;
-  throw RequestError(fmt::format(
+  refuse_request(
       "{}: holds several arrays, and its name does not say what it is; allowed: a link to it whose "
       "name ends in .npz or .safetensors",
-      path));
+      path);
 }
 
 PatternSpec given_pattern(const std::string& name, const Mask& mask,
@@ -92,11 +89,11 @@ PatternSpec given_pattern(const std::string& name, const Mask& mask,
   if (pruning) {
     pattern = *pruning;
     pattern.args.insert(pattern.args.begin(), {"field", "file:" + name});
-    context.result.notes.push_back(fmt::format("{}: the largest of given weights are kept", row));
+    context.note("{}: the largest of given weights are kept", row);
     return pattern;
   }
   const ZeroStructure zeros = find_zero_structure(mask);
-  context.result.notes.push_back(fmt::format("{}: {}", row, structure_text(zeros)));
+  context.note("{}: {}", row, structure_text(zeros));
   if (zeros.nnz == std::uint64_t{mask.rows} * mask.cols) return pattern;
   pattern.name = "file";
   pattern.file = name;
@@ -112,8 +109,8 @@ namespace {
 void add_matrix(const std::string& id, const std::string& name, const Mask& mask,
                 const ImportFile& file, ImportContext& context) {
   LayerOp& row = context.add(id, "gemm");
-  row.m = ImportContext::side(mask.rows, name, "m");
-  row.k = ImportContext::side(mask.cols, name, "k");
+  row.m = mask.rows;
+  row.k = mask.cols;
   row.n = columns_of(file, context);
   row.depends_on.clear();
   row.pattern = given_pattern(name, mask, pruning_of(context, file.path), row.id, context);
@@ -135,9 +132,8 @@ void import_matrix(const ImportFile& file, ImportContext& context) {
     const PatternFile pattern = read_pattern_file(file.path);
     add_matrix(file.stem(), file.path, pattern.mask, file, context);
     if (pattern.explicit_zeros != 0) {
-      context.result.notes.push_back(fmt::format("{}: {} stored zeros are kept",
-                                                 context.result.trace.ops.back().id,
-                                                 pattern.explicit_zeros));
+      context.note("{}: {} stored zeros are kept", context.result.trace.ops.back().id,
+                   pattern.explicit_zeros);
     }
     return;
   }

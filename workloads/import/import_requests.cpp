@@ -37,8 +37,7 @@ void import_requests(const ImportFile& file, ImportContext& context) {
   }
   for (const char* key : {"part", "tokens", "context", "heads", "same-mask"}) {
     if (context.settings().text(key) != nullptr) {
-      throw RequestError(
-          fmt::format("--{}: the requests say it themselves, or it is not taken here", key));
+      refuse_request("--{}: the requests say it themselves, or it is not taken here", key);
     }
   }
   const RequestFile read = read_requests(file.text, file.path);
@@ -47,16 +46,16 @@ void import_requests(const ImportFile& file, ImportContext& context) {
     const ServingRequest& request = read.requests[number];
     Pairs prefill = context.model_settings();
     prefill.emplace_back("part", "forward");
-    prefill.emplace_back("tokens", fmt::format("{}", request.prompt - request.cached));
+    prefill.emplace_back("tokens", std::to_string(request.prompt - request.cached));
     append(fmt::format("r{}.prefill", number), *model, prefill, context);
     for (std::uint64_t token = 1; token < request.output; ++token) {
       Pairs decode = context.model_settings();
       decode.emplace_back("part", "decode");
-      decode.emplace_back("context", fmt::format("{}", request.prompt + token));
+      decode.emplace_back("context", std::to_string(request.prompt + token));
       append(fmt::format("r{}.t{}", number, token), *model, decode, context);
       if (context.result.trace.ops.size() > kMostRows) {
-        throw_problem({place(file.path, 1, 1), "E203", "", "more than 1000000 rows",
-                       "fewer tokens, or --layers", ""});
+        throw_problem(place(file.path), "E203", "more than 1000000 rows",
+                      "fewer tokens, or --layers");
       }
     }
   }

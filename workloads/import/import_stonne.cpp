@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
@@ -39,17 +40,13 @@ struct Command {
 
   [[noreturn]] void fail(const std::string& code, const std::string& key, const std::string& found,
                          const std::string& allowed) const {
-    throw_problem({where, code, key, found, allowed, ""});
+    throw_problem({where, code, key, found, allowed});
   }
 
   std::uint64_t size(const std::string& key, std::uint64_t otherwise = 0) const {
     const auto found = values.find(key);
-    constexpr std::uint64_t kMost = 0x7fffffff;
-    std::uint64_t value = otherwise;
     if (found == values.end() && otherwise != 0) return otherwise;
-    const std::string text = found == values.end() ? "" : found->second;
-    if (parse_integer(text, 1, kMost, value) == IntegerError::none) return value;
-    fail("E202", "-" + key, text, fmt::format("an integer in [1, {}]", kMost));
+    return read_integer(where, "-" + key, found == values.end() ? "" : found->second);
   }
 
   // 1 - percent / 100.
@@ -57,18 +54,16 @@ struct Command {
     const auto found = values.find(key);
     const std::string text = found == values.end() ? "0" : found->second;
     constexpr std::uint64_t kWhole = 100;
-    std::uint64_t percent = 0;
-    if (parse_integer(text, 0, kWhole, percent) != IntegerError::none) {
-      fail("E203", "-" + key, text, "a percentage, a whole number in [0, 100]");
-    }
-    if (percent == 0) return {1, 0};
-    return {kWhole - percent, 2};
+    const auto percent = parse_integer(text, 0, kWhole);
+    if (!percent) fail("E203", "-" + key, text, "a percentage, a whole number in [0, 100]");
+    if (*percent == 0) return {1, 0};
+    return {kWhole - *percent, 2};
   }
 };
 
 Command read_command(TokenReader& tokens, const std::string& path) {
   Command command;
-  command.where = place(path, tokens.line_number(), 1);
+  command.where = place(path, tokens.line_number());
   for (std::string word(tokens.next_word()); !word.empty(); word = tokens.next_word()) {
     if (word[0] != '-') continue;  // the name of the program
     const std::size_t equals = word.find('=');
@@ -94,39 +89,36 @@ void check_flags(const Command& command) {
     allowed.emplace_back("KN_sparsity");
   }
   for (const auto& [key, value] : command.values) {
-    if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+    if (!contains(allowed, key)) {
       command.fail("E207", "", "-" + key, fmt::format("-{}", fmt::join(allowed, ", -")));
     }
   }
 }
 
-void set_convolution(const Command& command, LayerOp& row) {
-  const std::uint64_t groups = command.size("G", 1);
+Convolution convolution_of(const Command& command) {
+  Convolution made;
+  made.groups = command.size("G", 1);
+  made.images = command.size("N", 1);
   const std::uint64_t channels = command.size("C");
   const std::uint64_t filters = command.size("K");
   const std::uint64_t stride = command.size("strides", 1);
-  if (channels % groups != 0 || filters % groups != 0) {
-    command.fail("E214", "-G", fmt::format("{}", groups), "a divisor of -C and of -K");
+  if (channels % made.groups != 0 || filters % made.groups != 0) {
+    command.fail("E214", "-G", std::to_string(made.groups), "a divisor of -C and of -K");
   }
-  const auto out = [&](const char* input, const char* filter) {
-    const std::uint64_t x = command.size(input);
-    const std::uint64_t r = command.size(filter);
-    if (r > x) command.fail("E214", filter, fmt::format("{}", r), fmt::format("at most {}", x));
-    return (x - r + stride) / stride;
-  };
-  const std::uint64_t kernel =
-      ImportContext::side(command.size("R") * command.size("S"), command.where, "k");
-  const std::uint64_t pixels =
-      ImportContext::side(out("X", "R") * out("Y", "S"), command.where, "n");
-  row.m = static_cast<std::uint32_t>(filters / groups);
-  row.k = ImportContext::side(kernel * (channels / groups), command.where, "k");
-  row.n = ImportContext::side(pixels * command.size("N", 1), command.where, "n");
-  row.batch = static_cast<std::uint32_t>(groups);
-  const std::uint64_t image =
-      ImportContext::side(command.size("X") * command.size("Y"), command.where, "-X x -Y");
-  const std::uint64_t inputs = image * (channels / groups);
-  const std::uint64_t pictures = command.size("N", 1);
-  if (inputs <= kMostProduct / pictures) set_unique_inputs(row, inputs * pictures);
+  made.channels = channels / made.groups;
+  made.filters = filters / made.groups;
+  made.kernel = {command.size("R"), command.size("S")};
+  made.inputs = {command.size("X"), command.size("Y")};
+  for (std::size_t i = 0; i < made.kernel.size(); ++i) {
+    const std::uint64_t filter = made.kernel[i];
+    const std::uint64_t side = made.inputs[i];
+    if (filter > side) {
+      command.fail("E214", i == 0 ? "-R" : "-S", std::to_string(filter),
+                   fmt::format("at most {}", side));
+    }
+    made.outputs.push_back((side - filter + stride) / stride);
+  }
+  return made;
 }
 
 }  // namespace
@@ -144,7 +136,7 @@ void import_stonne(const ImportFile& file, ImportContext& context) {
     const auto name = command.values.find("layer_name");
     LayerOp& row = context.add(name == command.values.end() ? command.kind : name->second, "gemm");
     if (command.kind == "CONV") {
-      set_convolution(command, row);
+      set_convolution(convolution_of(command), command.where, row);
       continue;
     }
     row.m = static_cast<std::uint32_t>(command.size("M"));
@@ -155,36 +147,29 @@ void import_stonne(const ImportFile& file, ImportContext& context) {
 }
 
 void apply_densities(const std::string& path, ImportContext& context) {
-  struct Densities {
-    Decimal weights;
-    Decimal inputs;
-  };
-  std::map<std::string, Densities> known;
+  std::map<std::string, std::pair<Decimal, Decimal>> known;  // of weights and inputs
   CsvLines lines(read_text_file(path));
   CsvLine line;
   constexpr std::size_t kCells = 4;
-  while (lines.next(line)) {
-    if (line.kind != CsvLine::Kind::cells) continue;
-    Densities densities;
-    const bool right =
-        line.cells.size() == kCells &&
-        parse_fraction(line.cells[1].text, densities.weights) == DecimalError::none &&
-        parse_fraction(line.cells[2].text, densities.inputs) == DecimalError::none;
+  while (lines.next_cells(line)) {
+    auto& [weights, inputs] = known[line.cells[0].text];
+    const bool right = line.cells.size() == kCells &&
+                       parse_fraction(line.cells[1].text, weights) == DecimalError::none &&
+                       parse_fraction(line.cells[2].text, inputs) == DecimalError::none;
     if (!right) {
-      throw_problem({place(path, line.number, 1), "E204", "", line.cells[0].text,
-                     "NAME, weights, inputs, outputs: decimals in [0, 1]", ""});
+      throw_problem(place(path, line.number), "E204", line.cells[0].text,
+                    "NAME, weights, inputs, outputs: decimals in [0, 1]");
     }
-    known[line.cells[0].text] = densities;
   }
   std::size_t found = 0;
   for (LayerOp& op : context.result.trace.ops) {
     const auto entry = known.find(op.id);
     if (entry == known.end()) continue;
     ++found;
-    set_densities(op, entry->second.weights, entry->second.inputs);
+    set_densities(op, entry->second.first, entry->second.second);
   }
-  context.result.notes.push_back(fmt::format("{} rows have densities of {}", found, path));
-  if (found == 0) context.result.warnings.push_back(path + ": has the name of no row");
+  context.note("{} rows have densities of {}", found, path);
+  if (found == 0) context.warn("{}: has the name of no row", path);
 }
 
 }  // namespace lacuna

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <system_error>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/generate/generator_table.hpp"
@@ -42,50 +42,22 @@ void check_keys(const ImportFormat& format, const Pairs& settings) {
   std::vector<std::string> keys = format.keys;
   for (const char* common : {"format", "dtype", "mode", "residency"}) keys.emplace_back(common);
   for (const auto& [key, value] : settings) {
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      const std::string hint = nearest(key, keys);
-      throw RequestError(
-          fmt::format("--{}: the format {} does not take it; it takes --{}{}", key, format.name,
-                      fmt::join(keys, ", --"),
-                      hint.empty() ? "" : fmt::format("; did you mean '--{}'?", hint)));
+    if (!contains(keys, key)) {
+      refuse_request("--{}: the format {} does not take it; it takes --{}{}", key, format.name,
+                     fmt::join(keys, ", --"), hint_of(key, keys));
     }
     const bool repeatable = key == "sparse" || key == "dim";
     if (!repeatable && find_value(settings, key) != &value) {
-      throw RequestError(fmt::format("--{} is given twice", key));
+      refuse_request("--{} is given twice", key);
     }
   }
 }
 
 const ImportFormat& find_format(const std::string& name) {
-  std::vector<std::string> names;
-  for (const ImportFormat& format : import_formats()) {
-    if (format.name == name) return format;
-    names.push_back(format.name);
-  }
-  const std::string hint = nearest(name, names);
-  throw RequestError(fmt::format("--format: found '{}'; allowed: {}{}", name,
-                                 fmt::join(names, ", "),
-                                 hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
-}
-
-using Reader = void (*)(const ImportFile& file, ImportContext& context);
-
-Reader reader_of(const std::string& format) {
-  static const std::map<std::string, Reader> kReaders = {{"smtx", import_matrix},
-                                                         {"mtx", import_matrix},
-                                                         {"npy", import_matrix},
-                                                         {"safetensors", import_matrix},
-                                                         {"folder", import_folder},
-                                                         {"config", import_model_config},
-                                                         {"requests", import_requests},
-                                                         {"scalesim-gemm", import_scalesim_gemm},
-                                                         {"scalesim-conv", import_scalesim_conv},
-                                                         {"timeloop", import_timeloop},
-                                                         {"stonne", import_stonne},
-                                                         {"chakra-json", import_chakra_json},
-                                                         {"chakra", import_chakra},
-                                                         {"onnx", import_onnx}};
-  return kReaders.at(format);
+  if (const ImportFormat* found = find_named(import_formats(), name)) return *found;
+  const std::vector<std::string> names = names_in(import_formats());
+  refuse_request("--format: found '{}'; allowed: {}{}", name, fmt::join(names, ", "),
+                 hint_of(name, names));
 }
 
 }  // namespace
@@ -114,30 +86,38 @@ const std::vector<ImportKey>& import_keys() {
 
 const std::vector<ImportFormat>& import_formats() {
   static const std::vector<ImportFormat> kFormats = {
-      {"smtx", "masks of the Deep Learning Matrix Collection", {"n", "batch-sizes"}},
-      {"mtx", "Matrix Market", {"n", "batch-sizes"}},
-      {"config", "config.json of a transformer, as Hugging Face has it", models_and({"skip"})},
-      {"folder",
+      {"smtx", import_matrix, "masks of the Deep Learning Matrix Collection", {"n", "batch-sizes"}},
+      {"mtx", import_matrix, "Matrix Market", {"n", "batch-sizes"}},
+      {"config", import_model_config, "config.json of a transformer, as Hugging Face has it",
+       models_and({"skip"})},
+      {"folder", import_folder,
        "folder of a model: config.json and its weights as safetensors, whose zeros are kept",
        models_and({"skip", "prune"})},
-      {"scalesim-gemm", "SCALE-Sim GEMM topology", {"scalesim-config"}},
-      {"scalesim-conv", "SCALE-Sim convolution topology", {"scalesim-config"}},
-      {"onnx", "ONNX graph", {"dim", "skip"}},
-      {"timeloop", "Timeloop layer shapes", {"densities"}},
-      {"stonne", "STONNE command lines", {}},
+      {"scalesim-gemm", import_scalesim_gemm, "SCALE-Sim GEMM topology", {"scalesim-config"}},
+      {"scalesim-conv",
+       import_scalesim_conv,
+       "SCALE-Sim convolution topology",
+       {"scalesim-config"}},
+      {"onnx", import_onnx, "ONNX graph", {"dim", "skip"}},
+      {"timeloop", import_timeloop, "Timeloop layer shapes", {"densities"}},
+      {"stonne", import_stonne, "STONNE command lines", {}},
       {"chakra-json",
+       import_chakra_json,
        "Chakra execution trace as JSON",
        {"ranks", "comm-size", "drop-missing", "collectives"}},
       {"chakra",
+       import_chakra,
        "Chakra execution trace, protobuf",
        {"ranks", "comm-size", "drop-missing", "collectives"}},
       {"npy",
+       import_matrix,
        "masks or weights of NumPy and SciPy: .npy, .npz",
        {"n", "density", "pattern", "block", "member", "prune"}},
       {"safetensors",
+       import_matrix,
        "matrices of a file of weights, or of an index of shards",
        {"n", "density", "pattern", "block", "member", "prune"}},
-      {"requests",
+      {"requests", import_requests,
        "requests to a language model: of Lacuna, Azure, vidur, Mooncake, BurstGPT, LLMServingSim, "
        "ONNXim",
        models_and({"model"})},
@@ -169,16 +149,15 @@ Imported import_files(const std::vector<ImportFile>& files, const Pairs& setting
     const std::string found = given == nullptr ? format_of(file) : name;
     if (name.empty()) name = found;
     if (found != name) {
-      throw RequestError(fmt::format("{}: found format {}; allowed: that of the first file, {}",
-                                     file.path, found, name));
+      refuse_request("{}: found format {}; allowed: that of the first file, {}", file.path, found,
+                     name);
     }
     const ImportFormat& format = find_format(name);
     if (&file == &files.front()) check_keys(format, settings);
     const std::size_t rows = context.result.trace.ops.size();
-    reader_of(name)(file, context);
+    format.read(file, context);
     if (context.result.trace.ops.size() == rows) {
-      throw_problem(
-          {file.path, "E001", "", fmt::format("no row of format {}", name), "at least one", ""});
+      throw_problem(file.path, "E001", fmt::format("no row of format {}", name), "at least one");
     }
   }
   if (const std::string* densities = read.text("densities")) apply_densities(*densities, context);

@@ -8,9 +8,13 @@
 
 namespace lacuna {
 
+struct ImportFile;
+class ImportContext;
+
 /// A foreign format that becomes a trace; a row of the table of importers.
 struct ImportFormat {
   std::string name;
+  void (*read)(const ImportFile& file, ImportContext& context);
   std::string meaning;
   std::vector<std::string> keys;  // settings beside dtype and mode
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cctype>
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/base/split.hpp"
 #include "workloads/import/chakra_graph.hpp"
 #include "workloads/trace/json_text.hpp"
 #include "workloads/trace/problem.hpp"
@@ -18,15 +19,13 @@ using Json = nlohmann::json;
 
 [[noreturn]] void fail(const std::string& path, const std::string& found,
                        const std::string& allowed) {
-  throw_problem({path, "E206", "", found, allowed, ""});
+  throw_problem(path, "E206", found, allowed);
 }
 
 // Keys differ in case and underscores between writers.
 std::string plain(const std::string& key) {
-  std::string result;
-  for (const char c : key) {
-    if (c != '_') result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  std::string result = lower_case(key);
+  result.erase(std::remove(result.begin(), result.end(), '_'), result.end());
   return result;
 }
 

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/trace/problem.hpp"
 
 namespace lacuna {
@@ -19,117 +21,33 @@ using Json = nlohmann::json;
 /// Keys of every kind of model that change no shape, count or arithmetic: names, tokens, files,
 /// what training begins with or watches, how text is generated. Or only a constant in an operation
 /// that is there anyway: an epsilon, the base of a rotation and how it is stretched.
-// NOLINTNEXTLINE(readability-function-size): a table
-const std::set<std::string>& idle_keys() {
-  static const std::set<std::string> kKeys = {"_attn_implementation",
-                                              "_attn_implementation_autoset",
-                                              "_commit_hash",
-                                              "_name_or_path",
-                                              "_num_labels",
-                                              "architectures",
-                                              "attn_implementation",
-                                              "auto_map",
-                                              "bad_words_ids",
-                                              "begin_suppress_tokens",
-                                              "boi_token_index",
-                                              "bos_token_id",
-                                              "cache_implementation",
-                                              "chunk_size_feed_forward",
-                                              "classifier_dropout",
-                                              "custom_pipelines",
-                                              "decoder_start_token_id",
-                                              "diversity_penalty",
-                                              "do_sample",
-                                              "early_stopping",
-                                              "embedding_initializer_range",
-                                              "encoder_no_repeat_ngram_size",
-                                              "eoi_token_index",
-                                              "eos_token_id",
-                                              "exponential_decay_length_penalty",
-                                              "finetuning_task",
-                                              "forced_bos_token_id",
-                                              "forced_eos_token_id",
-                                              "generation_config",
-                                              "gradient_checkpointing",
-                                              "id2label",
-                                              "image_token_id",
-                                              "image_token_index",
-                                              "init_std",
-                                              "initializer_factor",
-                                              "initializer_range",
-                                              "is_llama_config",
-                                              "keys_to_ignore",
-                                              "label2id",
-                                              "language",
-                                              "layer_norm_eps",
-                                              "layer_norm_epsilon",
-                                              "length_penalty",
-                                              "license",
-                                              "mask_token_id",
-                                              "max_length",
-                                              "max_sequence_length",
-                                              "min_length",
-                                              "mm_tokens_per_image",
-                                              "model_max_length",
-                                              "model_type",
-                                              "name",
-                                              "no_repeat_ngram_size",
-                                              "norm_eps",
-                                              "norm_epsilon",
-                                              "num_beam_groups",
-                                              "num_beams",
-                                              "num_labels",
-                                              "num_logits_to_keep",
-                                              "num_return_sequences",
-                                              "original_max_position_embeddings",
-                                              "output_attentions",
-                                              "output_hidden_states",
-                                              "output_past",
-                                              "output_router_logits",
-                                              "output_scores",
-                                              "pad_token_id",
-                                              "padding_idx",
-                                              "prefix",
-                                              "pretraining_tp",
-                                              "problem_type",
-                                              "remove_invalid_values",
-                                              "repetition_penalty",
-                                              "return_dict",
-                                              "return_dict_in_generate",
-                                              "rms_norm_eps",
-                                              "rope_interleaved",
-                                              "rope_local_base_freq",
-                                              "rope_parameters",
-                                              "rope_scaling",
-                                              "rope_theta",
-                                              "rotary_emb_base",
-                                              "router_aux_loss_coef",
-                                              "router_z_loss_coef",
-                                              "sep_token_id",
-                                              "summary_activation",
-                                              "summary_first_dropout",
-                                              "summary_proj_to_labels",
-                                              "summary_type",
-                                              "summary_use_proj",
-                                              "suppress_tokens",
-                                              "task_specific_params",
-                                              "temperature",
-                                              "tf_legacy_loss",
-                                              "tokenizer_class",
-                                              "tokenizer_type",
-                                              "top_k",
-                                              "top_p",
-                                              "torchscript",
-                                              "transformers.js_config",
-                                              "transformers_version",
-                                              "typical_p",
-                                              "unsloth_fixed",
-                                              "unsloth_version",
-                                              "use_cache",
-                                              "use_return_dict",
-                                              "video_token_id",
-                                              "vision_end_token_id",
-                                              "vision_start_token_id"};
+const std::vector<std::string>& idle_keys() {
+  static const std::vector<std::string> kKeys = split(
+      "_attn_implementation _attn_implementation_autoset _commit_hash _name_or_path _num_labels "
+      "architectures attn_implementation auto_map bad_words_ids begin_suppress_tokens "
+      "boi_token_index bos_token_id cache_implementation chunk_size_feed_forward "
+      "classifier_dropout "
+      "custom_pipelines decoder_start_token_id diversity_penalty do_sample early_stopping "
+      "embedding_initializer_range encoder_no_repeat_ngram_size eoi_token_index eos_token_id "
+      "exponential_decay_length_penalty finetuning_task forced_bos_token_id forced_eos_token_id "
+      "generation_config gradient_checkpointing id2label image_token_id image_token_index init_std "
+      "initializer_factor initializer_range is_llama_config keys_to_ignore label2id language "
+      "layer_norm_eps layer_norm_epsilon length_penalty license mask_token_id max_length "
+      "max_sequence_length min_length mm_tokens_per_image model_max_length model_type name "
+      "no_repeat_ngram_size norm_eps norm_epsilon num_beam_groups num_beams num_labels "
+      "num_logits_to_keep num_return_sequences original_max_position_embeddings output_attentions "
+      "output_hidden_states output_past output_router_logits output_scores pad_token_id "
+      "padding_idx "
+      "prefix pretraining_tp problem_type remove_invalid_values repetition_penalty return_dict "
+      "return_dict_in_generate rms_norm_eps rope_interleaved rope_local_base_freq rope_parameters "
+      "rope_scaling rope_theta rotary_emb_base router_aux_loss_coef router_z_loss_coef "
+      "sep_token_id "
+      "summary_activation summary_first_dropout summary_proj_to_labels summary_type "
+      "summary_use_proj suppress_tokens task_specific_params temperature tf_legacy_loss "
+      "tokenizer_class tokenizer_type top_k top_p torchscript transformers.js_config "
+      "transformers_version typical_p unsloth_fixed unsloth_version use_cache use_return_dict "
+      "video_token_id vision_end_token_id vision_start_token_id",
+      ' ');
   return kKeys;
 }
 
@@ -148,12 +66,20 @@ std::string shown(const Json& value) {
 
 [[noreturn]] void fail(const std::string& path, const char* key, const char* code,
                        const Json& value, const std::string& allowed) {
-  throw_problem({place_of(path, key), code, "", shown(value), allowed, ""});
+  throw_problem(place_of(path, key), code, shown(value), allowed);
 }
 
-std::optional<std::uint64_t> whole(const Json& value) {
-  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
-  return std::nullopt;
+std::uint32_t whole(const std::string& path, const char* key, const Json& value,
+                    std::uint64_t least, std::uint64_t most) {
+  const std::uint64_t number = value.is_number_unsigned() ? value.get<std::uint64_t>() : most + 1;
+  if (number >= least && number <= most) return static_cast<std::uint32_t>(number);
+  fail(path, key, "E203", value, fmt::format("a whole number in [{}, {}]", least, most));
+}
+
+double share(const std::string& path, const char* key, const Json& value) {
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (number >= 0 && number <= 1) return number;
+  fail(path, key, "E203", value, "a number in [0, 1]");
 }
 
 }  // namespace
@@ -163,7 +89,7 @@ ModelConfig::ModelConfig(const Json& inner, const Json& outer, std::string path,
     : inner_(inner), outer_(outer), path_(std::move(path)) {
   for (const std::string& key : skipped) {
     if (!inner_.contains(key) && !outer_.contains(key)) {
-      throw RequestError(fmt::format("--skip {}: {} has no such key", key, path_));
+      refuse_request("--skip {}: {} has no such key", key, path_);
     }
     skipped_.insert(key);
   }
@@ -190,14 +116,11 @@ std::optional<std::uint32_t> ModelConfig::integer(Keys keys, std::uint64_t most)
   for (const char* key : keys) {
     const Json* value = take(key);
     if (value == nullptr) continue;
-    const std::uint64_t number = whole(*value).value_or(0);
-    if (number == 0 || number > most) {
-      fail(path_, key, "E203", *value, fmt::format("a whole number in [1, {}]", most));
-    }
-    if (first && *first != number) {
+    const std::uint32_t number = whole(path_, key, *value, 1, most);
+    if (first.value_or(number) != number) {
       fail(path_, key, "E214", *value, fmt::format("{}, as another key says", *first));
     }
-    first = static_cast<std::uint32_t>(number);
+    first = number;
   }
   return first;
 }
@@ -205,30 +128,21 @@ std::optional<std::uint32_t> ModelConfig::integer(Keys keys, std::uint64_t most)
 std::uint32_t ModelConfig::required(const char* what, Keys keys, std::uint64_t most) {
   const std::optional<std::uint32_t> value = integer(keys, most);
   if (value) return *value;
-  throw_problem({path_, "E101", "", fmt::format("no {}", what),
-                 keys.size() == 1 ? fmt::format("the key {}", *keys.begin())
-                                  : fmt::format("one of the keys {}", fmt::join(keys, ", ")),
-                 ""});
+  throw_problem(path_, "E101", fmt::format("no {}", what),
+                keys.size() == 1 ? fmt::format("the key {}", *keys.begin())
+                                 : fmt::format("one of the keys {}", fmt::join(keys, ", ")));
 }
 
 std::uint32_t ModelConfig::count(const char* key, std::uint32_t otherwise) {
   const Json* value = take(key);
-  if (value == nullptr) return otherwise;
-  const std::optional<std::uint64_t> number = whole(*value);
-  if (!number || *number > kMostSide) {
-    fail(path_, key, "E203", *value, fmt::format("a whole number in [0, {}]", kMostSide));
-  }
-  return static_cast<std::uint32_t>(*number);
+  return value == nullptr ? otherwise : whole(path_, key, *value, 0, kMostSide);
 }
 
 std::optional<double> ModelConfig::fraction(Keys keys) {
   std::optional<double> first;
   for (const char* key : keys) {
     const Json* value = take(key);
-    if (value == nullptr || first) continue;
-    const double number = value->is_number() ? value->get<double>() : -1;
-    if (!(number >= 0 && number <= 1)) fail(path_, key, "E203", *value, "a number in [0, 1]");
-    first = number;
+    if (value != nullptr && !first) first = share(path_, key, *value);
   }
   return first;
 }
@@ -237,10 +151,7 @@ std::optional<double> ModelConfig::fraction_in(Keys objects, const char* key) {
   for (const char* name : objects) {
     const Json* object = take(name);
     if (object == nullptr || !object->is_object() || !object->contains(key)) continue;
-    const Json& value = (*object)[key];
-    const double number = value.is_number() ? value.get<double>() : -1;
-    if (!(number >= 0 && number <= 1)) fail(path_, key, "E203", value, "a number in [0, 1]");
-    return number;
+    return share(path_, key, (*object)[key]);
   }
   return std::nullopt;
 }
@@ -270,29 +181,29 @@ std::string ModelConfig::text(Keys keys) {
   return first;
 }
 
-std::vector<std::string> ModelConfig::words(const char* key) {
+const Json& ModelConfig::list(const char* key, const char* of) {
+  static const Json kNone = Json::array();
   const Json* value = take(key);
-  if (value == nullptr) return {};
-  std::vector<std::string> list;
-  if (!value->is_array()) fail(path_, key, "E206", *value, "a list of words");
-  for (const Json& entry : *value) {
+  if (value == nullptr) return kNone;
+  if (!value->is_array()) fail(path_, key, "E206", *value, fmt::format("a list of {}", of));
+  return *value;
+}
+
+std::vector<std::string> ModelConfig::words(const char* key) {
+  std::vector<std::string> words;
+  for (const Json& entry : list(key, "words")) {
     if (!entry.is_string()) fail(path_, key, "E206", entry, "a word");
-    list.push_back(entry.get<std::string>());
+    words.push_back(entry.get<std::string>());
   }
-  return list;
+  return words;
 }
 
 std::vector<std::uint32_t> ModelConfig::integers(const char* key, std::uint64_t most) {
-  const Json* value = take(key);
-  if (value == nullptr) return {};
-  std::vector<std::uint32_t> list;
-  if (!value->is_array()) fail(path_, key, "E206", *value, "a list of integers");
-  for (const Json& entry : *value) {
-    const std::uint64_t number = whole(entry).value_or(most);
-    if (number >= most) fail(path_, key, "E203", entry, fmt::format("integers below {}", most));
-    list.push_back(static_cast<std::uint32_t>(number));
+  std::vector<std::uint32_t> integers;
+  for (const Json& entry : list(key, "integers")) {
+    integers.push_back(whole(path_, key, entry, 0, most - 1));
   }
-  return list;
+  return integers;
 }
 
 const Json& ModelConfig::object(const char* key) {
@@ -305,10 +216,12 @@ void ModelConfig::read(Keys keys) {
   for (const char* key : keys) take(key);
 }
 
-void ModelConfig::neutral(const char* key, const char* neutral) {
-  const Json* value = take(key);
-  if (value == nullptr || *value == Json::parse(neutral)) return;
-  fail(path_, key, "E214", *value, fmt::format("{} or no such key", neutral));
+void ModelConfig::neutral(std::initializer_list<std::pair<const char*, std::string>> keys) {
+  for (const auto& [key, neutral] : keys) {
+    const Json* value = take(key);
+    if (value == nullptr || *value == Json::parse(neutral)) continue;
+    fail(path_, key, "E214", *value, fmt::format("{} or no such key", neutral));
+  }
 }
 
 void ModelConfig::refuse(const char* key, const std::string& why,
@@ -316,7 +229,7 @@ void ModelConfig::refuse(const char* key, const std::string& why,
   const Json* value = find(key);
   std::string found = value == nullptr ? "" : shown(*value);
   if (!why.empty()) found += fmt::format("{}({})", found.empty() ? "" : " ", why);
-  throw_problem({place_of(path_, key), "E214", "", found, allowed, ""});
+  throw_problem(place_of(path_, key), "E214", found, allowed);
 }
 
 std::vector<std::string> ModelConfig::unread() const {
@@ -324,7 +237,7 @@ std::vector<std::string> ModelConfig::unread() const {
   for (const Json* json : {&inner_, &outer_}) {
     for (const auto& [key, value] : json->items()) {
       const bool known = value.is_null() || &value == &inner_ || read_.count(key) != 0 ||
-                         skipped_.count(key) != 0 || idle_keys().count(key) != 0;
+                         skipped_.count(key) != 0 || contains(idle_keys(), key);
       if (!known) keys.insert(key);
     }
   }

@@ -55,8 +55,8 @@ class ModelConfig {
   /// Reads keys that change nothing here, whatever they say.
   void read(Keys keys);
 
-  /// Refuses the key unless it is absent or as `neutral`, a JSON text, says.
-  void neutral(const char* key, const char* neutral);
+  /// Refuses keys unless they are absent or as the JSON text beside them says.
+  void neutral(std::initializer_list<std::pair<const char*, std::string>> keys);
 
   /// Refuses `key` with what it says; `why`, if there is something to add, follows it in brackets.
   [[noreturn]] void refuse(const char* key, const std::string& why,
@@ -73,8 +73,9 @@ class ModelConfig {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  const nlohmann::json* find(const char* key) const;  // null if it is absent
-  const nlohmann::json* take(const char* key);        // and marks it
+  const nlohmann::json& list(const char* key, const char* of);  // empty if it is absent
+  const nlohmann::json* find(const char* key) const;            // null if it is absent
+  const nlohmann::json* take(const char* key);                  // and marks it
 
   const nlohmann::json& inner_;
   const nlohmann::json& outer_;

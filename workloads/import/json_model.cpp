@@ -73,14 +73,13 @@ Pairs with_type(Pairs settings, const std::string& type, ImportContext& context)
   if (type.empty()) return settings;
   if (given != nullptr) {
     if (*given != type) {
-      context.result.notes.push_back(
-          fmt::format("operands of {} as asked for; the file says {}", *given, type));
+      context.note("operands of {} as asked for; the file says {}", *given, type);
     }
     return settings;
   }
   settings.emplace_back("dtype", type);
   if (type == "bf16") {
-    context.result.warnings.emplace_back(
+    context.warn(
         "operands are bf16, as the file says, which no machine here multiplies; --dtype fp16 has "
         "as many bytes");
   }
@@ -126,10 +125,9 @@ std::vector<ModuleRule> read_sparsity(ModelConfig& config) {
     ModuleRule rule{pattern_of_sparsity(structure, share), words_in(zeros, "targets"),
                     words_in(zeros, "ignore")};
     if (rule.pattern.empty()) {
-      throw_problem({config.path() + ": key 'sparsity_config'", "E214", "", structure,
-                     "2:4, another N:M whose global_sparsity is N / M or the rest, or unstructured "
-                     "with its share",
-                     ""});
+      throw_problem(config.path() + ": key 'sparsity_config'", "E214", structure,
+                    "2:4, another N:M whose global_sparsity is N / M or the rest, or unstructured "
+                    "with its share");
     }
     rules.push_back(std::move(rule));
   }
@@ -153,7 +151,7 @@ ModelFile read_model_file(const std::string& text, const std::string& path,
                           const std::vector<std::string>& skipped) {
   const Json json = parse_json(text, path);
   if (!json.is_object()) {
-    throw_problem({place(path, 1, 1), "E206", "", "JSON that is no object", "an object", ""});
+    throw_problem(place(path), "E206", "JSON that is no object", "an object");
   }
   const Objects objects = objects_of(json);
   ModelConfig config(objects.inner, objects.outer, path, skipped);
@@ -166,10 +164,10 @@ ModelFile read_model_file(const std::string& text, const std::string& path,
   file.shape = type.read(config);
   file.left_out = config.left_out();
   config.read({"text_config", "vision_config", "audio_config"});
-  config.neutral("is_encoder_decoder", "false");
-  config.neutral("use_bfloat16", "false");
-  config.neutral("cross_attention_hidden_size", "null");
-  config.neutral("pruned_heads", "{}");
+  config.neutral({{"is_encoder_decoder", "false"},
+                  {"use_bfloat16", "false"},
+                  {"cross_attention_hidden_size", "null"},
+                  {"pruned_heads", "{}"}});
   config.finish(type.name);
   file.cut = config.has("run_single_layer") && config.flag("run_single_layer", false);
   return file;
@@ -187,8 +185,8 @@ ModelFile read_config(const std::string& path, const std::string& text, ImportCo
         fmt::format("run_single_layer: {} of the layers of a deeper model", shape.layers));
   }
   if (model.other_parts) {
-    context.result.warnings.push_back(fmt::format(
-        "{}: the language model alone; its parts for pictures or sounds are no rows", path));
+    context.warn("{}: the language model alone; its parts for pictures or sounds are no rows",
+                 path);
   }
   notes.insert(notes.end(), model.left_out.begin(), model.left_out.end());
   if (skip != nullptr) notes.push_back(fmt::format("left out: {}", *skip));
@@ -213,12 +211,11 @@ void import_model_config(const ImportFile& file, ImportContext& context) {
   for (const ModuleRule& rule : model.sparsity) {
     rules = rules_of(rule, model.shape, layers, file.path + ": sparsity_config");
     const bool head = rules.back().where == "head.out";
-    context.result.notes.push_back(
-        fmt::format("sparsity_config: {} for {} weights of {} layers{}, drawn{}", rule.pattern,
-                    rules.size() - (head ? 1 : 0), layers, head ? " and for the head" : "",
-                    rule.pattern.rfind("unstructured", 0) == 0
-                        ? "; global_sparsity is that of the whole file, and taken for each of them"
-                        : ""));
+    context.note("sparsity_config: {} for {} weights of {} layers{}, drawn{}", rule.pattern,
+                 rules.size() - (head ? 1 : 0), layers, head ? " and for the head" : "",
+                 rule.pattern.rfind("unstructured", 0) == 0
+                     ? "; global_sparsity is that of the whole file, and taken for each of them"
+                     : "");
   }
   add_model(model, context.model_settings(), rules, context);
 }

@@ -56,8 +56,8 @@ bool JsonLines::next(CsvLine& line) {
     ++known;
   }
   if (known != columns_.size() || json.size() != known) {
-    throw_problem({place(path_, number_, 1), "E004", "", std::string(text),
-                   fmt::format("an object with {}", fmt::join(columns_, ", ")), ""});
+    throw_problem(place(path_, number_), "E004", std::string(text),
+                  fmt::format("an object with {}", fmt::join(columns_, ", ")));
   }
   return true;
 }

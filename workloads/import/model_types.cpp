@@ -14,8 +14,8 @@ namespace {
 
 std::uint32_t side(const ModelConfig& config, std::uint64_t value, const char* what) {
   if (value >= 1 && value <= kMostSide) return static_cast<std::uint32_t>(value);
-  throw_problem({config.path(), "E203", "", fmt::format("{} {}", what, value),
-                 fmt::format("at most {}", kMostSide), ""});
+  throw_problem(config.path(), "E203", fmt::format("{} {}", what, value),
+                fmt::format("at most {}", kMostSide));
 }
 
 /// One of the functions that machines have. All forms of gelu are that with tanh.
@@ -35,7 +35,7 @@ std::string activation(ModelConfig& config, ModelConfig::Keys keys, const char* 
 
 void check_heads(const ModelConfig& config, const ModelShape& shape, bool has_dimension) {
   const auto fail = [&](const std::string& found, const std::string& allowed) {
-    throw_problem({config.path(), "E214", "", found, allowed, ""});
+    throw_problem(config.path(), "E214", found, allowed);
   };
   if (!has_dimension && (shape.heads > shape.width || shape.width % shape.heads != 0)) {
     fail(fmt::format("{} heads of width {} without head_dim", shape.heads, shape.width),
@@ -90,11 +90,11 @@ ModelShape read_bert(ModelConfig& config) {
   shape.tied = config.flag("tie_word_embeddings", true);
   read_dropout(config, shape, "hidden_dropout_prob", "hidden_dropout_prob",
                "attention_probs_dropout_prob");
-  config.neutral("position_embedding_type", "\"absolute\"");
-  config.neutral("is_decoder", "false");
-  config.neutral("add_cross_attention", "false");
-  config.neutral("embedding_size", std::to_string(shape.width).c_str());
-  config.neutral("num_key_value_heads", std::to_string(shape.heads).c_str());
+  config.neutral({{"position_embedding_type", "\"absolute\""},
+                  {"is_decoder", "false"},
+                  {"add_cross_attention", "false"},
+                  {"embedding_size", std::to_string(shape.width)},
+                  {"num_key_value_heads", std::to_string(shape.heads)}});
   config.read({"pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
                "pooler_size_per_head", "pooler_type", "directionality"});
   check_heads(config, shape, false);
@@ -108,10 +108,10 @@ ModelShape read_gpt2(ModelConfig& config) {
   shape.activation = activation(config, {"activation_function"}, "gelu_new");
   shape.tied = config.flag("tie_word_embeddings", true);
   read_dropout(config, shape, "embd_pdrop", "resid_pdrop", "attn_pdrop");
-  config.neutral("scale_attn_weights", "true");
-  config.neutral("scale_attn_by_inverse_layer_idx", "false");
-  config.neutral("reorder_and_upcast_attn", "false");
-  config.neutral("add_cross_attention", "false");
+  config.neutral({{"scale_attn_weights", "true"},
+                  {"scale_attn_by_inverse_layer_idx", "false"},
+                  {"reorder_and_upcast_attn", "false"},
+                  {"add_cross_attention", "false"}});
   check_heads(config, shape, false);
   return shape;
 }
@@ -124,13 +124,13 @@ ModelShape read_opt(ModelConfig& config) {
   shape.tied = config.flag("tie_word_embeddings", true);
   read_dropout(config, shape, "dropout", "dropout", "attention_dropout");
   shape.qkv_bias = shape.out_bias = shape.ffn_bias = config.flag("enable_bias", true);
-  config.neutral("word_embed_proj_dim", std::to_string(shape.width).c_str());
-  config.neutral("do_layer_norm_before", "true");
-  config.neutral("layer_norm_elementwise_affine", "true");
-  config.neutral("_remove_final_layer_norm", "false");
-  config.neutral("activation_dropout", "0.0");
+  config.neutral({{"word_embed_proj_dim", std::to_string(shape.width)},
+                  {"do_layer_norm_before", "true"},
+                  {"layer_norm_elementwise_affine", "true"},
+                  {"_remove_final_layer_norm", "false"},
+                  {"activation_dropout", "0.0"}});
   config.read({"output_projection"});
-  config.neutral("layerdrop", "0.0");
+  config.neutral({{"layerdrop", "0.0"}});
   check_heads(config, shape, false);
   return shape;
 }
@@ -144,8 +144,8 @@ void read_rotation(ModelConfig& config, ModelShape& shape, ModelConfig::Keys key
           .value_or(direct);
   shape.rotated = static_cast<std::uint32_t>(std::floor(share * shape.head_width()));
   if (shape.rotated % 2 == 0 && shape.rotated != 0) return;
-  throw_problem({config.path(), "E214", "", fmt::format("{} rotated features", shape.rotated),
-                 "an even number of a head's features, at least two", ""});
+  throw_problem(config.path(), "E214", fmt::format("{} rotated features", shape.rotated),
+                "an even number of a head's features, at least two");
 }
 
 /// What models with rotated, gated, RMS-normalised layers have in common.
@@ -227,7 +227,7 @@ ModelShape read_qwen2(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
   no_absent_kv_heads(config);
   shape.qkv_bias = config.flag("qkv_bias", true);
-  config.neutral("use_mrope", "false");
+  config.neutral({{"use_mrope", "false"}});
   read_switched_window(config, shape);
   return shape;
 }
@@ -245,7 +245,7 @@ ModelShape read_qwen3(ModelConfig& config) {
 // Qwen2, with a layer that guesses a token further, which decoding does without.
 ModelShape read_mimo(ModelConfig& config) {
   ModelShape shape = read_qwen2(config);
-  config.neutral("attention_bias", "true");
+  config.neutral({{"attention_bias", "true"}});
   const std::uint32_t further = config.count("num_nextn_predict_layers", 0);
   if (further != 0) {
     config.leave_out(fmt::format("num_nextn_predict_layers: {} layer{} that predict further tokens",
@@ -351,9 +351,8 @@ ModelShape read_qwen2_moe(ModelConfig& config) {
 
 ModelShape read_qwen3_moe(ModelConfig& config) {
   ModelShape shape = read_qwen3(config);
-  config.neutral("shared_expert_intermediate_size", "0");
-  config.neutral("use_qk_norm", "true");
-  config.neutral("qkv_bias", "false");
+  config.neutral(
+      {{"shared_expert_intermediate_size", "0"}, {"use_qk_norm", "true"}, {"qkv_bias", "false"}});
   read_experts(config, shape, {"num_experts"}, {"moe_intermediate_size"});
   read_dense_layers(config, shape);
   config.read({"norm_topk_prob"});
@@ -381,7 +380,7 @@ ModelShape read_later_gemma(ModelConfig& config) {
   shape.score_cap = config.has("attn_logit_softcapping");
   shape.logit_cap = config.has("final_logit_softcapping");
   config.read({"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar"});
-  config.neutral("use_bidirectional_attention", "false");
+  config.neutral({{"use_bidirectional_attention", "false"}});
   return shape;
 }
 
@@ -419,10 +418,9 @@ ModelShape read_phi3(ModelConfig& config) {
   shape.dropout.embedding = drops(config, "embd_pdrop", 0);
   shape.dropout.hidden = drops(config, "resid_pdrop", 0);
   for (const char* bias : {"attention_bias", "mlp_bias", "lm_head_bias"}) {
-    config.neutral(bias, "false");
+    config.neutral({{bias, "false"}});
   }
-  config.neutral("full_attn_mod", "1");
-  config.neutral("interpolate_factor", "1");
+  config.neutral({{"full_attn_mod", "1"}, {"interpolate_factor", "1"}});
   return shape;
 }
 
@@ -442,7 +440,7 @@ ModelShape read_gpt_neox(ModelConfig& config) {
   shape.dropout.hidden |= drops(config, "hidden_dropout_prob", 0);
   shape.dropout.attention |= drops(config, "attention_probs_dropout_prob", 0);
   shape.dropout.embedding = shape.dropout.hidden;
-  config.neutral("num_key_value_heads", std::to_string(shape.heads).c_str());
+  config.neutral({{"num_key_value_heads", std::to_string(shape.heads)}});
   check_heads(config, shape, false);
   constexpr double kQuarter = 0.25;
   read_rotation(config, shape, {"rotary_pct", "partial_rotary_factor"}, kQuarter);
@@ -453,8 +451,7 @@ ModelShape read_gpt_neox(ModelConfig& config) {
 ModelShape read_onnxim_llama(ModelConfig& config) {
   ModelShape shape = read_rotary(config);
   config.read({"ffn_type", "run_single_layer"});
-  config.neutral("tensor_parallel_size", "1");
-  config.neutral("pipeline_parallel_size", "1");
+  config.neutral({{"tensor_parallel_size", "1"}, {"pipeline_parallel_size", "1"}});
   return shape;
 }
 
@@ -464,8 +461,7 @@ ModelShape read_onnxim_plain(ModelConfig& config) {
   ModelShape shape = function == "relu" ? read_opt(config) : read_gpt2(config);
   if (function != "relu") read_plain_block(config, shape, {"intermediate_size"});
   config.read({"ffn_type", "run_single_layer"});
-  config.neutral("tensor_parallel_size", "1");
-  config.neutral("pipeline_parallel_size", "1");
+  config.neutral({{"tensor_parallel_size", "1"}, {"pipeline_parallel_size", "1"}});
   return shape;
 }
 
@@ -477,9 +473,9 @@ ModelShape read_mesh_gpt(ModelConfig& config) {
   read_plain_block(config, shape, {});
   shape.activation = activation(config, {"activation_function"}, "gelu");
   read_dropout(config, shape, "embed_dropout", "res_dropout", "attn_dropout");
-  config.neutral("attention_types", fmt::format("[[[\"global\"], {}]]", shape.layers).c_str());
-  config.neutral("scale_by_in", "false");
-  config.neutral("no_weight_tie", "false");
+  config.neutral({{"attention_types", fmt::format("[[[\"global\"], {}]]", shape.layers)},
+                  {"scale_by_in", "false"},
+                  {"no_weight_tie", "false"}});
   config.read({"lr",
                "lr_decay",
                "warmup_steps",

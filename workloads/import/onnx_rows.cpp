@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
 #include "workloads/import/onnx_graph.hpp"
 #include "workloads/trace/problem.hpp"
 
@@ -48,13 +50,8 @@ class RowMaker {
       : file_(file), graph_(graph), context_(context) {
     for (const std::string& name : graph.weights) weights_[name] = name;
     const std::string* list = context.settings().text("skip");
-    std::string word;
-    for (const char c : list == nullptr ? std::string() : *list + ",") {
-      if (c != ',') {
-        word += c;
-      } else if (!word.empty()) {
-        skipped_.insert(std::exchange(word, ""));
-      }
+    for (std::string& word : split(list == nullptr ? "" : *list, ',')) {
+      if (!word.empty()) skipped_.insert(std::move(word));
     }
   }
 
@@ -70,7 +67,7 @@ class RowMaker {
     note_zeros();
     note_type();
     if (context_.result.trace.ops.empty()) {
-      throw RequestError(fmt::format("{}: found a graph without an operation", file_.path));
+      refuse_request("{}: found a graph without an operation", file_.path);
     }
   }
 
@@ -86,9 +83,8 @@ class RowMaker {
     }
     note_absent(present);
     if (unknown.empty()) return;
-    throw RequestError(
-        fmt::format("{}: found operators without a row: {}; --skip {} leaves them out", file_.path,
-                    fmt::join(unknown, ", "), fmt::join(unknown, ",")));
+    refuse_request("{}: found operators without a row: {}; --skip {} leaves them out", file_.path,
+                   fmt::join(unknown, ", "), fmt::join(unknown, ","));
   }
 
   /// One list may serve several graphs: what this one does not have is said, and no mistake.
@@ -97,9 +93,8 @@ class RowMaker {
     for (const std::string& op : skipped_) {
       if (present.count(op) != 0) continue;
       const std::string meant = nearest(op, names);
-      context_.result.warnings.push_back(
-          fmt::format("{}: --skip: no operator of this graph is '{}'{}", file_.path, quotable(op),
-                      meant.empty() ? "" : fmt::format("; did you mean '{}'?", quotable(meant))));
+      context_.warn("{}: --skip: no operator of this graph is '{}'{}", file_.path, quotable(op),
+                    meant.empty() ? "" : fmt::format("; did you mean '{}'?", quotable(meant)));
     }
   }
 
@@ -116,18 +111,17 @@ class RowMaker {
       if (found->second > most.second) most = *found;
     }
     if (some == 0) return;
-    context_.result.warnings.push_back(fmt::format(
+    context_.warn(
         "{}: {} of {} weights have zeros, '{}' most with {:.1f} %; the rows are dense: say their "
         "patterns in the column pattern or with run --pattern",
-        file_.path, some, multiplied_.size(), quotable(most.first), kPercent * most.second));
+        file_.path, some, multiplied_.size(), quotable(most.first), kPercent * most.second);
   }
 
   void note_type() const {
     const bool given = context_.settings().text("dtype") != nullptr;
     if (given || graph_.type.empty() || graph_.type == "float16") return;
-    context_.result.warnings.push_back(
-        fmt::format("{}: weights are {}; the rows are fp16 unless --dtype says another", file_.path,
-                    graph_.type));
+    context_.warn("{}: weights are {}; the rows are fp16 unless --dtype says another", file_.path,
+                  graph_.type);
   }
 
   const OnnxShape& shape(const OnnxNode& node, const std::string& tensor) const {
@@ -135,13 +129,13 @@ class RowMaker {
     const auto found = graph_.shapes.find(tensor);
     if (found != graph_.shapes.end()) return found->second.empty() ? kScalar : found->second;
     if (graph_.empty.count(tensor) != 0) {
-      throw RequestError(fmt::format("{}: '{}' (operator {}, '{}') has a side of 0: no row has",
-                                     file_.path, quotable(tensor), node.op, quotable(node.name)));
+      refuse_request("{}: '{}' (operator {}, '{}') has a side of 0: no row has", file_.path,
+                     quotable(tensor), node.op, quotable(node.name));
     }
-    throw RequestError(fmt::format(
+    refuse_request(
         "{}: the shape of '{}' (operator {}, '{}') is not known; save the graph with inferred "
         "shapes, or say the sizes of named dimensions with --dim NAME=N",
-        file_.path, quotable(tensor), node.op, quotable(node.name)));
+        file_.path, quotable(tensor), node.op, quotable(node.name));
   }
 
   const OnnxShape& input(const OnnxNode& node, std::size_t index) const {
@@ -158,22 +152,17 @@ class RowMaker {
     return weights_.at(node.inputs[index]);
   }
 
+  std::string where(const OnnxNode& node) const {
+    return fmt::format("{}, node '{}' ({})", file_.path, quotable(node.name), node.op);
+  }
+
   [[noreturn]] void fail(const OnnxNode& node, const std::string& found,
                          const std::string& allowed) const {
-    throw_problem({fmt::format("{}, node '{}' ({})", file_.path, quotable(node.name), node.op),
-                   "E214", "", found, allowed, ""});
+    throw_problem(where(node), "E214", found, allowed);
   }
 
   std::uint32_t product(const OnnxNode& node, const OnnxShape& sides) const {
-    std::uint64_t result = 1;
-    for (const std::uint64_t side : sides) {
-      constexpr std::uint64_t kMost = 0x7fffffff;
-      if (side == 0 || side > kMost || result * side > kMost) {
-        fail(node, "more than 2^31 - 1 in a dimension", "smaller tensors");
-      }
-      result *= side;
-    }
-    return static_cast<std::uint32_t>(result);
+    return ImportContext::side(sides, where(node), "sides");
   }
 
   std::vector<std::string> producers(const OnnxNode& node) const {
@@ -181,8 +170,7 @@ class RowMaker {
     for (const std::string& tensor : node.inputs) {
       const auto found = rows_.find(tensor);
       if (found == rows_.end()) continue;
-      if (std::find(ids.begin(), ids.end(), found->second) == ids.end())
-        ids.push_back(found->second);
+      if (!contains(ids, found->second)) ids.push_back(found->second);
     }
     return ids;
   }
@@ -274,12 +262,12 @@ class RowMaker {
     const std::uint32_t n = product(node, {trans_b ? b[0] : b[1]});
     if ((trans_b ? b[1] : b[0]) != k) fail(node, "sides that do not match", "A[M x K], B[K x N]");
     multiply(node, m, k, n, 1);
-    const bool biased = node.inputs.size() > 2 && !node.inputs[2].empty();
-    if (biased) add_bias(node, n, m);
+    add_bias(node, n, m);
   }
 
   // The third operand of a product, which other files add by a node of its own.
   void add_bias(const OnnxNode& node, std::uint64_t length, std::uint64_t vectors) {
+    if (node.inputs.size() <= 2 || node.inputs[2].empty()) return;
     LayerOp& added = context_.add(fmt::format("{}.bias", node.name), "eltwise");
     added.m = product(node, {length});
     added.n = product(node, {vectors});
@@ -353,18 +341,17 @@ class RowMaker {
                        group >= 1 && w[0] % static_cast<std::uint64_t>(group) == 0 &&
                        w[1] * static_cast<std::uint64_t>(group) == x[1];
     if (!right) fail(node, "sides that do not match", "X[N, C, ...], W[M, C / group, ...]");
-    const auto groups = static_cast<std::uint64_t>(group);
-    const std::uint32_t k = product(node, OnnxShape(w.begin() + 1, w.end()));
-    OnnxShape columns = {y[0]};
-    columns.insert(columns.end(), y.begin() + 2, y.end());
-    OnnxShape unique = x;
-    unique[1] = w[1];
-    LayerOp& added = row(node, "gemm", product(node, {w[0] / groups}), k, product(node, columns));
-    added.batch = product(node, {groups});
-    added.args = {{"x_unique", fmt::format("{}", product(node, unique))}};
+    Convolution made;
+    made.groups = static_cast<std::uint64_t>(group);
+    made.filters = w[0] / made.groups;
+    made.channels = w[1];
+    made.images = y[0];
+    made.kernel.assign(w.begin() + 2, w.end());
+    made.inputs.assign(x.begin() + 2, x.end());
+    made.outputs.assign(y.begin() + 2, y.end());
+    set_convolution(made, where(node), row(node, "gemm", 0, 0, 0));
     if (is_weight(node, 1)) multiplied_.insert(weight(node, 1));
-    const bool biased = node.inputs.size() > 2 && !node.inputs[2].empty();
-    if (biased) add_bias(node, w[0], product(node, columns));
+    add_bias(node, w[0], context_.result.trace.ops.back().n);
   }
 
   // Rows of a table by their numbers.

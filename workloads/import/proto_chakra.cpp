@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/unknown_field_set.h>
 
-#include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "workloads/import/chakra_graph.hpp"
 #include "workloads/trace/problem.hpp"
@@ -11,197 +13,135 @@
 namespace lacuna {
 namespace {
 
+using google::protobuf::UnknownField;
+using google::protobuf::UnknownFieldSet;
 using google::protobuf::io::CodedInputStream;
 
-// What a field holds, by the low bits of its tag.
-enum WireType : std::uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+CodedInputStream stream_of(std::string_view bytes) {
+  const auto* const data =
+      reinterpret_cast<const std::uint8_t*>(bytes.data());  // NOLINT(*-reinterpret-cast)
+  return CodedInputStream(data, static_cast<int>(bytes.size()));
+}
 
-/// Reads the messages of mlcommons/chakra field by field; fields that are not known are skipped.
+/// Reads the messages of mlcommons/chakra, each behind its length; fields that are not known are
+/// passed over.
 class ChakraReader {
  public:
-  ChakraReader(const ImportFile& file)
-      : file_(file),
-        stream_(
-            reinterpret_cast<const std::uint8_t*>(file.text.data()),  // NOLINT(*-reinterpret-cast)
-            static_cast<int>(file.text.size())) {}
+  explicit ChakraReader(const ImportFile& file) : file_(file) {}
 
   ChakraGraph read() {
-    bool first = true;
-    while (stream_.CurrentPosition() < static_cast<int>(file_.text.size())) {
-      const auto limit = enter();
-      if (first) {
-        skip_message();  // metadata of the whole trace
-        first = false;
-      } else {
-        graph_.nodes.push_back(read_node());
+    CodedInputStream stream = stream_of(file_.text);
+    while (stream.CurrentPosition() < static_cast<int>(file_.text.size())) {
+      std::uint32_t length = 0;
+      std::string message;
+      if (!stream.ReadVarint32(&length) || !stream.ReadString(&message, static_cast<int>(length))) {
+        fail("is cut off");
       }
-      leave(limit);
+      if (count_++ != 0) graph_.nodes.push_back(node_of(message));  // first what is of all nodes
     }
     return std::move(graph_);
   }
 
  private:
   [[noreturn]] void fail(const std::string& found) const {
-    throw_problem({fmt::format("{}, byte {}", file_.path, stream_.CurrentPosition()), "E206", "",
-                   found, "a Chakra execution trace", ""});
+    throw_problem(file_.path, "E206", fmt::format("message {}: {}", count_, found),
+                  "a Chakra execution trace");
   }
 
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    if (!stream_.ReadVarint64(&value)) fail("a number that is cut off");
-    return value;
+  template <class Take>
+  void for_each_field(const std::string& message, const Take& take) const {
+    UnknownFieldSet fields;
+    if (!fields.ParseFromString(message)) fail("bytes that are no fields");
+    for (int i = 0; i < fields.field_count(); ++i) take(fields.field(i));
   }
 
-  // Into a message, or into packed numbers, that its length precedes.
-  CodedInputStream::Limit enter() {
-    std::uint32_t length = 0;
-    if (!stream_.ReadVarint32(&length)) fail("a length that is cut off");
-    const auto left = static_cast<std::size_t>(stream_.BytesUntilLimit() >= 0
-                                                   ? stream_.BytesUntilLimit()
-                                                   : static_cast<int>(file_.text.size()) -
-                                                         stream_.CurrentPosition());
-    if (length > left) fail(fmt::format("a length of {} with {} bytes left", length, left));
-    return stream_.PushLimit(static_cast<int>(length));
+  std::uint64_t number(const UnknownField& field) const {
+    if (field.type() != UnknownField::TYPE_VARINT)
+      fail(fmt::format("field {} is no number", field.number()));
+    return field.varint();
   }
 
-  void leave(CodedInputStream::Limit limit) {
-    if (stream_.BytesUntilLimit() != 0) fail("a message that does not fill its length");
-    stream_.PopLimit(limit);
+  const std::string& bytes(const UnknownField& field) const {
+    if (field.type() != UnknownField::TYPE_LENGTH_DELIMITED)
+      fail(fmt::format("field {} is a number", field.number()));
+    return field.length_delimited();
   }
 
-  std::string text() {
-    const auto limit = enter();
-    std::string result;
-    if (!stream_.ReadString(&result, stream_.BytesUntilLimit())) fail("text that is cut off");
-    leave(limit);
-    return result;
-  }
-
-  bool more() const { return stream_.BytesUntilLimit() > 0; }
-
-  std::uint32_t tag() {
-    std::uint32_t value = 0;
-    if (!stream_.ReadVarint32(&value) || (value >> 3U) == 0) fail("a tag that is none");
-    return value;
-  }
-
-  void skip(std::uint32_t wire) {
-    std::uint64_t wide = 0;
-    std::uint32_t narrow = 0;
-    switch (wire) {
-      case kVarint:
-        varint();
-        return;
-      case kFixed64:
-        if (!stream_.ReadLittleEndian64(&wide)) fail("a number that is cut off");
-        return;
-      case kFixed32:
-        if (!stream_.ReadLittleEndian32(&narrow)) fail("a number that is cut off");
-        return;
-      case kBytes: {
-        const auto limit = enter();
-        if (!stream_.Skip(stream_.BytesUntilLimit())) fail("a field that is cut off");
-        leave(limit);
-        return;
-      }
-      default:
-        fail(fmt::format("wire type {}", wire));
-    }
-  }
-
-  void skip_message() {
-    while (more()) skip(tag() & 7U);
-  }
-
-  // One number, or many packed together.
-  void read_ids(std::uint32_t wire, ChakraNode& node) {
-    if (wire == kVarint) {
-      node.dependencies.push_back(varint());
+  /// One number, or many packed together.
+  void take_ids(const UnknownField& field, ChakraNode& node) const {
+    if (field.type() == UnknownField::TYPE_VARINT) {
+      node.dependencies.push_back(field.varint());
       return;
     }
-    if (wire != kBytes) fail("dependencies that are no numbers");
-    const auto limit = enter();
-    while (more()) node.dependencies.push_back(varint());
-    leave(limit);
+    const std::string& packed = bytes(field);
+    CodedInputStream stream = stream_of(packed);
+    while (stream.CurrentPosition() < static_cast<int>(packed.size())) {
+      node.dependencies.emplace_back();
+      if (!stream.ReadVarint64(&node.dependencies.back())) fail("dependencies that are cut off");
+    }
   }
 
-  ChakraNode read_node() {
+  ChakraNode node_of(const std::string& message) const {
     enum Field { kId = 1, kName = 2, kType = 3, kCtrl = 4, kData = 5, kDuration = 7, kAttr = 10 };
+    constexpr std::uint64_t kTypes = 8;
     ChakraNode node;
-    while (more()) {
-      const std::uint32_t read = tag();
-      const std::uint32_t wire = read & 7U;
-      const std::uint32_t field = read >> 3U;
-      if (field == kId && wire == kVarint) {
-        node.id = varint();
-      } else if (field == kName && wire == kBytes) {
-        node.name = text();
-      } else if (field == kType && wire == kVarint) {
-        set_type(varint(), node);
-      } else if (field == kCtrl || field == kData) {
-        read_ids(wire, node);
-      } else if (field == kDuration && wire == kVarint) {
-        node.duration_us = varint();
-      } else if (field == kAttr && wire == kBytes) {
-        const auto limit = enter();
-        read_attribute(node);
-        leave(limit);
-      } else {
-        skip(wire);
-      }
-    }
+    for_each_field(message, [&](const UnknownField& field) {
+      const int which = field.number();
+      if (which == kId) node.id = number(field);
+      if (which == kName) node.name = bytes(field);
+      if (which == kDuration) node.duration_us = number(field);
+      if (which == kCtrl || which == kData) take_ids(field, node);
+      if (which == kAttr) take_attribute(bytes(field), node);
+      if (which != kType) return;
+      if (number(field) >= kTypes) fail(fmt::format("a node of type {}", number(field)));
+      node.type = static_cast<ChakraNode::Type>(number(field));
+    });
     return node;
   }
 
-  void set_type(std::uint64_t type, ChakraNode& node) const {
-    constexpr std::uint64_t kTypes = 8;
-    if (type >= kTypes) fail(fmt::format("a node of type {}", type));
-    node.type = static_cast<ChakraNode::Type>(type);
+  /// The value of an attribute if it is a whole number: int32 in field 7, int64 in 9, uint32 in 11,
+  /// uint64 in 13, sint32 in 15, sint64 in 17 and not negative, fixed ones from 19 to 25.
+  static std::optional<std::uint64_t> whole(const UnknownField& field) {
+    constexpr int kFirst = 7;
+    constexpr int kFirstZigzag = 15;
+    constexpr int kFirstFixed = 19;
+    constexpr int kLast = 25;
+    const int which = field.number();
+    if (which < kFirst || which > kLast) return std::nullopt;
+    if (which >= kFirstFixed && field.type() == UnknownField::TYPE_FIXED64) return field.fixed64();
+    if (which >= kFirstFixed && field.type() == UnknownField::TYPE_FIXED32) return field.fixed32();
+    if (field.type() != UnknownField::TYPE_VARINT || which % 2 == 0 || which >= kFirstFixed)
+      return std::nullopt;
+    const std::uint64_t value = field.varint();
+    if (which < kFirstZigzag) return value;
+    return value % 2 == 0 ? std::optional(value / 2) : std::nullopt;
   }
 
-  // A name and one value, of which only whole numbers are used: int32 in field 7, int64 in 9,
-  // uint32 in 11, uint64 in 13, sint32 in 15, sint64 in 17, fixed ones from 19 to 25.
-  void read_attribute(ChakraNode& node) {
+  void take_attribute(const std::string& message, ChakraNode& node) const {
     std::string name;
-    std::uint64_t value = 0;
-    bool has_value = false;
-    while (more()) {
-      const std::uint32_t read = tag();
-      const std::uint32_t wire = read & 7U;
-      const std::uint32_t field = read >> 3U;
-      std::uint32_t narrow = 0;
-      constexpr std::uint32_t kFirstFixed = 19;
-      constexpr std::uint32_t kLastFixed = 25;
-      const bool fixed = field >= kFirstFixed && field <= kLastFixed;
-      if (field == 1 && wire == kBytes) {
-        name = text();
-      } else if (wire == kVarint && (field == 7 || field == 9 || field == 11 || field == 13)) {
-        value = varint();
-        has_value = true;
-      } else if (wire == kVarint && (field == 15 || field == 17)) {
-        const std::uint64_t zigzag = varint();
-        value = zigzag >> 1U;
-        has_value = (zigzag & 1U) == 0;  // not a negative one
-      } else if (fixed && wire == kFixed64) {
-        has_value = stream_.ReadLittleEndian64(&value);
-        if (!has_value) fail("a number that is cut off");
-      } else if (fixed && wire == kFixed32) {
-        has_value = stream_.ReadLittleEndian32(&narrow);
-        if (!has_value) fail("a number that is cut off");
-        value = narrow;
-      } else {
-        skip(wire);
-      }
-    }
-    if (has_value) set_attribute(node, name, value);
+    std::optional<std::uint64_t> value;
+    for_each_field(message, [&](const UnknownField& field) {
+      if (field.number() == 1) name = bytes(field);
+      if (const auto read = whole(field)) value = read;
+    });
+    if (value) set_attribute(node, name, *value);
   }
 
   const ImportFile& file_;
-  CodedInputStream stream_;
+  std::size_t count_ = 0;  // of messages
   ChakraGraph graph_;
 };
 
 }  // namespace
+
+bool is_chakra(std::string_view bytes) {
+  CodedInputStream stream = stream_of(bytes);
+  std::uint32_t length = 0;
+  while (stream.CurrentPosition() < static_cast<int>(bytes.size())) {
+    if (!stream.ReadVarint32(&length) || !stream.Skip(static_cast<int>(length))) return false;
+  }
+  return !bytes.empty();
+}
 
 void import_chakra(const ImportFile& file, ImportContext& context) {
   add_graph(file, ChakraReader(file).read(), context);

@@ -16,6 +16,9 @@ using Numbers = std::vector<std::int64_t>;
 /// The sides of a tensor, or the numbers in it; nothing if one of them is not known.
 using KnownNumbers = std::function<std::optional<Numbers>(const std::string& tensor)>;
 
+/// Operators of other domains may have a name of the standard's and do something else.
+inline bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
 /// The attribute of this name, null if there is none.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name);
 

@@ -6,14 +6,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/import/onnx_graph.hpp"
+#include "workloads/import/proto_forms.hpp"
 #include "workloads/import/proto_shapes.hpp"
+#include "workloads/trace/matrix/element_type.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -26,12 +30,10 @@ std::map<std::string, std::uint64_t> named_dimensions(const Settings& settings) 
   std::map<std::string, std::uint64_t> dimensions;
   for (const std::string& text : settings.all("dim")) {
     const std::size_t equals = text.rfind('=');
-    std::uint64_t size = 0;
-    if (equals == std::string::npos || equals == 0 ||
-        parse_integer(text.substr(equals + 1), 0, kMostSide, size) != IntegerError::none) {
-      refuse_setting("dim", text, "NAME=N, a name and a whole number");
-    }
-    const bool first = dimensions.emplace(text.substr(0, equals), size).second;
+    const bool named = equals != std::string::npos && equals != 0;
+    const auto size = named ? parse_integer(text.substr(equals + 1), 0, kMostSide) : std::nullopt;
+    if (!size) refuse_setting("dim", text, "NAME=N, a name and a whole number");
+    const bool first = dimensions.emplace(text.substr(0, equals), *size).second;
     if (!first) refuse_setting("dim", text, "one size for a name");
   }
   return dimensions;
@@ -50,7 +52,7 @@ class OnnxReader {
     constexpr int kDeepestMessage = 64;
     stream.SetRecursionLimit(kDeepestMessage);
     if (!model.ParseFromCodedStream(&stream) || !model.has_graph()) {
-      throw_problem({file_.path, "E206", "", "bytes that are no ONNX model", "a ModelProto", ""});
+      throw_problem(file_.path, "E206", "bytes that are no ONNX model", "a ModelProto");
     }
     onnx::GraphProto& graph = *model.mutable_graph();
     for (const auto& set : model.opset_import()) {
@@ -63,7 +65,6 @@ class OnnxReader {
     for (auto* values : {graph.mutable_input(), graph.mutable_value_info(), graph.mutable_output()})
       for (auto& value : *values) give_sizes(value);
     for (const auto& [name, sides] : infer_shapes(model)) {
-      if (graph_.shapes.count(name) != 0) continue;
       if (const auto shape = full_shape(name, sides)) graph_.shapes[name] = *shape;
     }
     return std::move(graph_);
@@ -82,11 +83,6 @@ class OnnxReader {
   }
 
  private:
-  /// Operators of other domains may have a name of these and do something else.
-  static bool is_standard(const std::string& domain) {
-    return domain.empty() || domain == "ai.onnx";
-  }
-
   /// The sides, each at least 1; no shape and a note if the tensor is empty.
   template <class Sides>
   std::optional<OnnxShape> full_shape(const std::string& name, const Sides& sides) {
@@ -107,14 +103,14 @@ class OnnxReader {
     const std::optional<OnnxShape> shape = full_shape(name, tensor.dims());
     if (!shape) return;
     graph_.weights.insert(name);
-    graph_.shapes[name] = *shape;
-    double all = 1;
-    for (const std::uint64_t side : *shape) all *= static_cast<double>(side);
-    double kept = 1;
-    for (const std::int64_t side : tensor.values().dims()) kept *= static_cast<double>(side);
+    const auto product = [](const auto& sides) {
+      return std::accumulate(sides.begin(), sides.end(), 1.0, std::multiplies<>());
+    };
+    const double all = product(*shape);
+    const double kept = product(tensor.values().dims());
     if (kept < 0 || kept > all) {
-      throw_problem({fmt::format("{}, sparse tensor '{}'", file_.path, quotable(name)), "E214", "",
-                     fmt::format("{:.0f} values", kept), fmt::format("0 to {:.0f}", all), ""});
+      throw_problem(fmt::format("{}, sparse tensor '{}'", file_.path, quotable(name)), "E214",
+                    fmt::format("{:.0f} values", kept), fmt::format("0 to {:.0f}", all));
     }
     graph_.zeros[name] = 1 - kept / all;
     note_type(tensor.values());
@@ -130,41 +126,33 @@ class OnnxReader {
   void add_weight(const onnx::TensorProto& tensor) {
     const std::optional<OnnxShape> full = full_shape(tensor.name(), tensor.dims());
     if (!full) return;
-    const OnnxShape& shape = *full;
     graph_.weights.insert(tensor.name());
-    graph_.shapes[tensor.name()] = shape;
-    if (shape.size() < 2) return;
+    if (full->size() < 2) return;
     note_type(tensor);
-    count_zeros(tensor, shape);
+    count_zeros(tensor, *full);
   }
 
   void count_zeros(const onnx::TensorProto& tensor, const OnnxShape& shape) {
-    std::size_t width = 0;
-    if (tensor.data_type() == onnx::TensorProto::FLOAT) width = sizeof(float);
-    if (tensor.data_type() == onnx::TensorProto::FLOAT16) width = sizeof(std::uint16_t);
-    std::uint64_t all = width;
+    const bool single = tensor.data_type() == onnx::TensorProto::FLOAT;
+    if (!single && tensor.data_type() != onnx::TensorProto::FLOAT16) return;
+    const ElementType& type = *find_npy_type(single ? "f4" : "f2");
+    std::uint64_t all = type.size;
     for (const std::uint64_t side : shape) all *= std::min(side, kMostSide);
     const std::string& bytes = tensor.raw_data();
-    std::size_t zeros = 0;
-    if (width != 0 && !bytes.empty() && bytes.size() == all) {
-      for (std::size_t at = 0; at < bytes.size(); at += width) {
-        zeros += is_zero(std::string_view(bytes).substr(at, width)) ? 1 : 0;
+    const auto& list = tensor.float_data();
+    double zeros = 0;
+    if (!bytes.empty() && bytes.size() == all) {
+      for (std::size_t at = 0; at < bytes.size(); at += type.size) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, bytes.data() + at, type.size);
+        zeros += type.is_zero(bits) ? 1 : 0;
       }
       graph_.zeros[tensor.name()] =
-          static_cast<double>(zeros) / (static_cast<double>(all) / static_cast<double>(width));
-    } else if (tensor.data_type() == onnx::TensorProto::FLOAT && tensor.float_data_size() != 0) {
-      const auto& list = tensor.float_data();
-      zeros = static_cast<std::size_t>(std::count(list.begin(), list.end(), 0.0F));
-      graph_.zeros[tensor.name()] = static_cast<double>(zeros) / static_cast<double>(list.size());
+          zeros * static_cast<double>(type.size) / static_cast<double>(all);
+    } else if (single && !list.empty()) {
+      zeros = static_cast<double>(std::count(list.begin(), list.end(), 0.0F));
+      graph_.zeros[tensor.name()] = zeros / list.size();
     }
-  }
-
-  /// A zero of either sign, its sign in the last byte.
-  static bool is_zero(std::string_view number) {
-    constexpr unsigned char kSign = 0x80;
-    const auto last = static_cast<unsigned char>(number.back());
-    return (last == 0 || last == kSign) &&
-           std::all_of(number.begin(), number.end() - 1, [](char byte) { return byte == 0; });
   }
 
   /// Dimensions with a name get the size that was given for it.
@@ -221,9 +209,9 @@ class OnnxReader {
     for (const OnnxNode& node : graph_.nodes) {
       for (const std::string& input : node.inputs) {
         if (results.count(input) != 0 && made.count(input) == 0) {
-          throw_problem({fmt::format("{}, node '{}'", file_.path, quotable(node.name)), "E210", "",
-                         fmt::format("'{}', which a later node makes", quotable(input)),
-                         "nodes in an order of execution", ""});
+          throw_problem(fmt::format("{}, node '{}'", file_.path, quotable(node.name)), "E210",
+                        fmt::format("'{}', which a later node makes", quotable(input)),
+                        "nodes in an order of execution");
         }
       }
       made.insert(node.outputs.begin(), node.outputs.end());
@@ -243,15 +231,14 @@ void import_onnx(const ImportFile& file, ImportContext& context) {
   OnnxReader reader(file, context.settings());
   const OnnxGraph graph = reader.read();
   for (const std::string& name : reader.unused()) {
-    context.result.warnings.push_back(
-        fmt::format("{}: --dim: no dimension of this graph is '{}'", file.path, quotable(name)));
+    context.warn("{}: --dim: no dimension of this graph is '{}'", file.path, quotable(name));
   }
   try {
     add_onnx_rows(file, graph, context);
   } catch (const RequestError& error) {
     if (reader.unnamed().empty()) throw;
-    throw RequestError(fmt::format("{}\nDimensions without a size: {}", error.what(),
-                                   fmt::join(reader.unnamed(), ", ")));
+    refuse_request("{}\nDimensions without a size: {}", error.what(),
+                   fmt::join(reader.unnamed(), ", "));
   }
 }
 

@@ -41,8 +41,6 @@ bool is_asked(const std::string& op) {
   return kAsked.find(" " + op + " ") != std::string_view::npos;
 }
 
-bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
-
 /// Of operators that runtimes and later versions have, or had before the standard: those whose
 /// result has the sides of their first input.
 bool keeps_sides(const NodeProto& node) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "sim/base/contains.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -22,7 +23,9 @@ bool take_fraction(std::string_view& text, std::uint64_t& billionths) {
   text.remove_prefix(end);
   if (digits.empty() || digits.find_first_not_of('0', kPlaces) < digits.size()) return false;
   digits.resize(kPlaces, '0');
-  return parse_integer(digits, 0, 999'999'999, billionths) == IntegerError::none;
+  const auto value = parse_integer(digits, 0, 999'999'999);
+  billionths = value.value_or(0);
+  return value.has_value();
 }
 
 }  // namespace
@@ -81,8 +84,7 @@ const RequestFormat* find_request_format(const std::vector<std::string>& names) 
   for (const RequestFormat& format : request_formats()) {
     const bool all =
         std::all_of(format.columns.begin(), format.columns.end(), [&](const RequestColumn& column) {
-          return !column.required ||
-                 std::find(names.begin(), names.end(), column.name) != names.end();
+          return !column.required || contains(names, column.name);
         });
     if (all) return &format;
   }
@@ -116,15 +118,14 @@ bool parse_date(std::string_view text, std::int64_t& nanoseconds, bool& has_zone
 bool parse_time(std::string_view text, std::uint64_t unit, std::uint64_t& nanoseconds) {
   constexpr std::uint64_t kMostSeconds = 1'000'000'000;
   const std::size_t point = std::min(text.find('.'), text.size());
-  std::uint64_t whole = 0;
   const std::uint64_t most = kMostSeconds * (kMostSeconds / unit);
-  if (parse_integer(text.substr(0, point), 0, most, whole) != IntegerError::none) return false;
+  const auto whole = parse_integer(text.substr(0, point), 0, most);
   std::string_view rest = text.substr(point);
   std::uint64_t fraction = 0;
-  if (!take_fraction(rest, fraction) || !rest.empty()) return false;
+  if (!whole || !take_fraction(rest, fraction) || !rest.empty()) return false;
   const std::uint64_t part = fraction / (kMostSeconds / unit);
   if (part * (kMostSeconds / unit) != fraction) return false;
-  nanoseconds = whole * unit + part;
+  nanoseconds = *whole * unit + part;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 
+#include "sim/base/contains.hpp"
 #include "workloads/import/json_request_lines.hpp"
 #include "workloads/import/request_columns.hpp"
 #include "workloads/trace/csv_lines.hpp"
@@ -68,24 +69,24 @@ bool parse_rounded(std::string_view text, std::uint64_t unit, std::uint64_t& nan
 
 class RequestReader {
  public:
-  explicit RequestReader(const std::string& path) : path_(path) {}
+  explicit RequestReader(const std::string& path) : problems_(path) {}
 
   /// Takes the header; TraceError if it is that of no format.
   void begin(const std::vector<std::string>& names, std::size_t line) {
     format_ = find_request_format(names);
     if (format_ == nullptr) {
       const bool none = names.empty();
-      add(line, 1, none ? "E001" : "E101", "",
-          none ? "no header" : fmt::format("{}", fmt::join(names, ",")), known_headers());
+      problems_.add(line, 1, none ? "E001" : "E101",
+                    none ? "no header" : fmt::format("{}", fmt::join(names, ",")), known_headers());
       problems_.throw_if_any();
     }
     for (const std::string& name : names) {
       const RequestColumn* const column = format_->find(name);
       if (column == nullptr) {
-        add(line, 1, "E102", "", name,
-            fmt::format("the columns of {}: {}", format_->name, columns()));
-      } else if (std::find(columns_.begin(), columns_.end(), column) != columns_.end()) {
-        add(line, 1, "E103", "", name, "each column once");
+        problems_.add(line, 1, "E102", name,
+                      fmt::format("the columns of {}: {}", format_->name, columns()));
+      } else if (contains(columns_, column)) {
+        problems_.add(line, 1, "E103", name, "each column once");
       }
       columns_.push_back(column);
     }
@@ -94,33 +95,33 @@ class RequestReader {
 
   void take(const CsvLine& line) {
     if (line.cells.size() != columns_.size()) {
-      return add(line.number, line.cells[0].column, "E004", "",
-                 fmt::format("{} cells", line.cells.size()),
-                 fmt::format("{} cells", columns_.size()));
+      return problems_.add(line.number, line.cells[0].column, "E004",
+                           fmt::format("{} cells", line.cells.size()),
+                           fmt::format("{} cells", columns_.size()));
     }
     ServingRequest request;
     std::optional<std::uint64_t> sum;
     bool failed = false;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const CsvCell& cell = line.cells[i];
-      const RequestColumn& column = *columns_[i];
-      if (column.role == Role::prompt) request.prompt = tokens(line, cell, column, 1);
-      if (column.role == Role::cached) request.cached = tokens(line, cell, column, 0);
-      if (column.role == Role::sum) sum = tokens(line, cell, column, 0);
-      if (column.role == Role::output) {
-        request.output = tokens(line, cell, column, column.may_be_none ? 0 : 1);
+      const Cell cell{line.number, line.cells[i], *columns_[i]};
+      const Role role = cell.column.role;
+      if (role == Role::prompt) request.prompt = tokens(cell, 1);
+      if (role == Role::cached) request.cached = tokens(cell, 0);
+      if (role == Role::sum) sum = tokens(cell, 0);
+      if (role == Role::output) {
+        request.output = tokens(cell, cell.column.may_be_none ? 0 : 1);
         failed = request.output == 0;
       }
-      take_arrival(line, cell, column, request);
+      take_arrival(cell, request);
     }
     const std::uint64_t all = std::uint64_t{request.prompt} + request.output;
     if (sum && *sum != all) {
-      add(line.number, 1, "E214", "", fmt::format("{} tokens in all", *sum),
-          fmt::format("{}, those of prompt and output", all));
+      problems_.add(line.number, 1, "E214", fmt::format("{} tokens in all", *sum),
+                    fmt::format("{}, those of prompt and output", all));
     }
     if (request.cached >= request.prompt) {
-      add(line.number, 1, "E203", "", fmt::format("{} cached tokens", request.cached),
-          fmt::format("fewer than the {} of the prompt", request.prompt));
+      problems_.add(line.number, 1, "E203", fmt::format("{} cached tokens", request.cached),
+                    fmt::format("fewer than the {} of the prompt", request.prompt));
     }
     if (failed) {
       ++failed_;
@@ -130,8 +131,8 @@ class RequestReader {
   }
 
   RequestFile finish() {
-    if (file_.requests.empty() && !wrong_) {
-      add(1, 1, "E001", "", "no row after the header", "a row");
+    if (file_.requests.empty() && problems_.empty()) {
+      problems_.add(1, 1, "E001", "no row after the header", "a row");
     }
     problems_.throw_if_any();
     note();
@@ -139,10 +140,14 @@ class RequestReader {
   }
 
  private:
-  void add(std::size_t line, std::size_t column, const char* code, const char* cell,
-           const std::string& found, const std::string& allowed) {
-    wrong_ = true;
-    problems_.add({place(path_, line, column), code, cell, found, allowed, "", line, column});
+  struct Cell {
+    std::size_t line;
+    const CsvCell& at;
+    const RequestColumn& column;
+  };
+
+  void fail(const Cell& cell, const char* code, const std::string& allowed) {
+    problems_.add(cell.line, cell.at.column, code, cell.at.text, allowed, cell.column.name);
   }
 
   bool is_own() const { return format_ == &request_formats().front(); }
@@ -155,56 +160,48 @@ class RequestReader {
     return text;
   }
 
-  void take_arrival(const CsvLine& line, const CsvCell& cell, const RequestColumn& column,
-                    ServingRequest& request) {
-    if (column.role == Role::date) {
+  void take_arrival(const Cell& cell, ServingRequest& request) {
+    const Role role = cell.column.role;
+    if (role == Role::date) {
       std::int64_t moment = 0;
       bool zone = false;
-      if (!parse_date(cell.text, moment, zone)) {
-        return add(line.number, cell.column, "E202", column.name, cell.text,
-                   "a date such as 2023-11-16 18:15:46.6805900, with or without +00:00");
+      if (!parse_date(cell.at.text, moment, zone)) {
+        return fail(cell, "E202",
+                    "a date such as 2023-11-16 18:15:46.6805900, with or without +00:00");
       }
       if (!first_) {
         first_ = moment;
         has_zone_ = zone;
       }
-      if (zone != has_zone_) {
-        return add(line.number, cell.column, "E202", column.name, cell.text,
-                   "a zone in all dates or in none");
-      }
-      request.arrival_ns = static_cast<std::uint64_t>(std::max<std::int64_t>(moment - *first_, 0));
-      if (moment < *first_) return add_early(line, cell, column);
-    } else if (column.role == Role::seconds || column.role == Role::milliseconds ||
-               column.role == Role::nanoseconds) {
-      const std::uint64_t unit = unit_of(column.role);
-      if (!parse_time(cell.text, unit, request.arrival_ns) &&
-          (is_own() || !parse_rounded(cell.text, unit, request.arrival_ns))) {
-        return add(line.number, cell.column, "E202", column.name, cell.text,
-                   "seconds from 0 to 1000000000, with up to 9 decimals");
+      if (zone != has_zone_) return fail(cell, "E202", "a zone in all dates or in none");
+      if (moment < *first_) return fail_early(cell);
+      request.arrival_ns = static_cast<std::uint64_t>(moment - *first_);
+    } else if (role == Role::seconds || role == Role::milliseconds || role == Role::nanoseconds) {
+      const std::uint64_t unit = unit_of(role);
+      if (!parse_time(cell.at.text, unit, request.arrival_ns) &&
+          (is_own() || !parse_rounded(cell.at.text, unit, request.arrival_ns))) {
+        return fail(cell, "E202", "seconds from 0 to 1000000000, with up to 9 decimals");
       }
     } else {
-      file_.time_without_unit |= column.role == Role::unknown_time;
+      file_.time_without_unit |= role == Role::unknown_time;
       return;
     }
     file_.has_arrivals = true;
-    if (request.arrival_ns < latest_) return add_early(line, cell, column);
+    if (request.arrival_ns < latest_) return fail_early(cell);
     latest_ = request.arrival_ns;
   }
 
-  void add_early(const CsvLine& line, const CsvCell& cell, const RequestColumn& column) {
-    add(line.number, cell.column, "E203", column.name, cell.text,
-        "not before the line above: requests stand in the order of their arrival");
+  void fail_early(const Cell& cell) {
+    fail(cell, "E203", "not before the line above: requests stand in the order of their arrival");
   }
 
-  std::uint32_t tokens(const CsvLine& line, const CsvCell& cell, const RequestColumn& column,
-                       std::uint64_t least) {
-    const std::uint64_t most = column.role == Role::sum ? 2 * kMostTokens : kMostTokens;
-    std::uint64_t value = least;
-    if (parse_integer(cell.text, least, most, value) != IntegerError::none) {
-      add(line.number, cell.column, "E202", column.name, cell.text,
-          fmt::format("a whole number of tokens from {} to {}", least, most));
+  std::uint32_t tokens(const Cell& cell, std::uint64_t least) {
+    const std::uint64_t most = cell.column.role == Role::sum ? 2 * kMostTokens : kMostTokens;
+    const auto value = parse_integer(cell.at.text, least, most);
+    if (!value) {
+      fail(cell, "E202", fmt::format("a whole number of tokens from {} to {}", least, most));
     }
-    return static_cast<std::uint32_t>(value);
+    return static_cast<std::uint32_t>(value.value_or(least));
   }
 
   void note() {
@@ -217,7 +214,7 @@ class RequestReader {
           fmt::format("{} in the columns of {}", file_.requests.size(), format_->name));
     }
     if (!idle.empty()) {
-      const bool shared = std::find(idle.begin(), idle.end(), "hash_ids") != idle.end();
+      const bool shared = contains(idle, "hash_ids");
       file_.notes.push_back(fmt::format(
           "not used: {}{}", fmt::join(idle, ", "),
           shared ? "; prompts that share a beginning are computed whole, each by itself" : ""));
@@ -231,12 +228,10 @@ class RequestReader {
     }
   }
 
-  const std::string& path_;
   const RequestFormat* format_ = nullptr;
   std::vector<const RequestColumn*> columns_;
   RequestFile file_;
   ProblemList problems_;
-  bool wrong_ = false;
   std::uint64_t latest_ = 0;
   std::optional<std::int64_t> first_;  // moment of the first request
   bool has_zone_ = false;

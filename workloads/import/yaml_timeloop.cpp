@@ -41,7 +41,7 @@ std::string plain_yaml(const std::string& text) {
   const YAML::Mark mark = node.Mark();
   const std::size_t line = mark.is_null() ? 1 : static_cast<std::size_t>(mark.line) + 1;
   const std::size_t column = mark.is_null() ? 1 : static_cast<std::size_t>(mark.column) + 1;
-  throw_problem({place(file.path, line, column), "E206", "", found, allowed, ""});
+  throw_problem(place(file.path, line, column), "E206", found, allowed);
 }
 
 using Sizes = std::map<std::string, std::uint64_t>;
@@ -51,13 +51,11 @@ Sizes read_sizes(const ImportFile& file, const YAML::Node& instance) {
   for (const auto& entry : instance) {
     const auto name = entry.first.as<std::string>("");
     if (name == "densities") continue;
-    std::uint64_t value = 0;
-    constexpr std::uint64_t kMost = 0x7fffffff;
     const std::string text = entry.second.IsScalar() ? entry.second.Scalar() : "";
-    if (parse_integer(text, 1, kMost, value) != IntegerError::none) {
+    const auto value = parse_integer(text, 1, kMostSide);
+    if (!value)
       fail(file, entry.second, fmt::format("{}: {}", name, text), "a whole number from 1");
-    }
-    sizes[name] = value;
+    sizes[name] = *value;
   }
   return sizes;
 }
@@ -70,16 +68,6 @@ bool only(const Sizes& sizes, const std::set<std::string>& names) {
 std::uint64_t size_of(const Sizes& sizes, const char* name) {
   const auto found = sizes.find(name);
   return found == sizes.end() ? 1 : found->second;
-}
-
-std::uint32_t product(const Sizes& sizes, const std::vector<const char*>& names,
-                      const ImportFile& file) {
-  std::uint64_t result = 1;
-  for (const char* name : names) {
-    result *=
-        ImportContext::side(result * size_of(sizes, name), place(file.path, 1, 1), name) / result;
-  }
-  return static_cast<std::uint32_t>(result);
 }
 
 // The tensors of a product: weights and inputs by the dimensions that their projections name.
@@ -134,14 +122,13 @@ PatternSpec structured(const Decimal& density, ImportContext& context) {
     if (density.mantissa * of % whole != 0) continue;
     spec.name = "nm";
     spec.density.reset();
-    spec.args = {{"keep", fmt::format("{}", density.mantissa * of / whole)},
-                 {"of", fmt::format("{}", of)},
+    spec.args = {{"keep", std::to_string(density.mantissa * of / whole)},
+                 {"of", std::to_string(of)},
                  {"pad", "1"}};
     break;
   }
   if (spec.density) {
-    context.result.notes.push_back(
-        fmt::format("fixed_structured {} is no N of 4, 8 or 16: places are drawn", density.text()));
+    context.note("fixed_structured {} is no N of 4, 8 or 16: places are drawn", density.text());
   }
   return spec;
 }
@@ -170,7 +157,7 @@ PatternSpec pattern_of(const ImportFile& file, const YAML::Node& node, ImportCon
     PatternSpec spec;
     spec.name = "banded";
     spec.args = {{"w", width.as<std::string>("")}};
-    context.result.notes.emplace_back("banded: the density follows from the width");
+    context.note("banded: the density follows from the width");
     return spec;
   }
   fail(file, node, fmt::format("distribution '{}'", kind),
@@ -184,7 +171,7 @@ void read_inputs(const ImportFile& file, const YAML::Node& node, ImportContext& 
   if (pattern.name == "dense") return;
   if (pattern.name == "banded") fail(file, node, "banded inputs", "hypergeometric");
   if (pattern.name == "nm") {
-    context.result.notes.emplace_back("fixed_structured inputs: their places are drawn");
+    context.note("fixed_structured inputs: their places are drawn");
   }
   row.x_pattern = "bernoulli";
   const YAML::Node value = node.IsMap() ? node["density"] : node;
@@ -203,8 +190,7 @@ void read_densities(const ImportFile& file, const YAML::Node& problem, const Ten
     } else if (name == tensors.inputs) {
       read_inputs(file, entry.second, context, row);
     } else if (name == tensors.outputs) {
-      context.result.notes.push_back(
-          fmt::format("the density of {} is left out: all results are formed", name));
+      context.note("the density of {} is left out: all results are formed", name);
     } else {
       fail(file, entry.first, fmt::format("a density of '{}'", name),
            fmt::format("{}, {}, {}", tensors.weights, tensors.inputs, tensors.outputs));
@@ -212,26 +198,32 @@ void read_densities(const ImportFile& file, const YAML::Node& problem, const Ten
   }
 }
 
-/// Inputs that a convolution reads: where its filters overlap an input is there once.
-std::uint64_t inputs_of(const Sizes& sizes, const ImportFile& file) {
-  const auto side = [&](const char* outputs, const char* filter, const char* stride,
-                        const char* dilation) {
-    const std::uint64_t steps = (size_of(sizes, outputs) - 1) * size_of(sizes, stride);
-    const std::uint64_t reach = (size_of(sizes, filter) - 1) * size_of(sizes, dilation);
-    return ImportContext::side(steps + reach + 1, place(file.path, 1, 1), outputs);
-  };
-  const std::uint64_t high = side("P", "R", "Hstride", "Hdilation");
-  const std::uint64_t wide = side("Q", "S", "Wstride", "Wdilation");
-  const std::uint64_t image = ImportContext::side(high * wide, place(file.path, 1, 1), "P x Q");
-  return image * product(sizes, {"C", "N"}, file);
+/// A side of the inputs that `outputs` of them read, with filters that overlap.
+std::uint64_t side_of(const Sizes& sizes, const char* outputs, const char* filter,
+                      const char* stride, const char* dilation) {
+  return (size_of(sizes, outputs) - 1) * size_of(sizes, stride) +
+         (size_of(sizes, filter) - 1) * size_of(sizes, dilation) + 1;
+}
+
+Convolution convolution_of(const Sizes& sizes) {
+  Convolution made;
+  made.filters = size_of(sizes, "M");
+  made.channels = size_of(sizes, "C");
+  made.groups = size_of(sizes, "G");
+  made.images = size_of(sizes, "N");
+  made.kernel = {size_of(sizes, "R"), size_of(sizes, "S")};
+  made.outputs = {size_of(sizes, "P"), size_of(sizes, "Q")};
+  made.inputs = {side_of(sizes, "P", "R", "Hstride", "Hdilation"),
+                 side_of(sizes, "Q", "S", "Wstride", "Wdilation")};
+  return made;
 }
 
 void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext& context) {
   const YAML::Node problem = root.IsMap() ? root["problem"] : YAML::Node();
   const YAML::Node instance = problem && problem.IsMap() ? problem["instance"] : YAML::Node();
   if (!instance || !instance.IsMap()) {
-    throw_problem({place(file.path, 1, 1), "E101", "", "no problem.instance",
-                   "problem: instance: {C: 64, M: 64, P: 16}", ""});
+    throw_problem(place(file.path), "E101", "no problem.instance",
+                  "problem: instance: {C: 64, M: 64, P: 16}");
   }
   const Sizes sizes = read_sizes(file, instance);
   const std::set<std::string> gemm_names = {"M", "N", "K"};
@@ -246,11 +238,13 @@ void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext&
          "C, M, P, Q, N, R, S, G, or M, N, K");
   }
   LayerOp& row = context.add(file.stem(), "gemm");
-  row.m = product(sizes, {"M"}, file);
-  row.k = gemm ? product(sizes, {"K"}, file) : product(sizes, {"C", "R", "S"}, file);
-  row.n = gemm ? product(sizes, {"N"}, file) : product(sizes, {"N", "P", "Q"}, file);
-  row.batch = product(sizes, {"G"}, file);
-  if (!gemm) set_unique_inputs(row, inputs_of(sizes, file));
+  if (gemm) {
+    row.m = static_cast<std::uint32_t>(size_of(sizes, "M"));
+    row.k = static_cast<std::uint32_t>(size_of(sizes, "K"));
+    row.n = static_cast<std::uint32_t>(size_of(sizes, "N"));
+  } else {
+    set_convolution(convolution_of(sizes), place(file.path), row);
+  }
   Tensors tensors = tensors_of(problem, gemm);
   if (gemm && tensors.weights == "Inputs" && tensors.inputs == "Weights") {
     std::swap(row.m, row.n);  // of a file that calls the right operand weights: Y transposed
@@ -267,7 +261,7 @@ void import_timeloop(const ImportFile& file, ImportContext& context) {
   } catch (const YAML::Exception& error) {
     const std::size_t line =
         error.mark.is_null() ? 1 : static_cast<std::size_t>(error.mark.line) + 1;
-    throw_problem({place(file.path, line, 1), "E206", "", error.msg, "YAML", ""});
+    throw_problem(place(file.path, line), "E206", error.msg, "YAML");
   }
 }
 

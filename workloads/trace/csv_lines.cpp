@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/trace/csv_lines.hpp"
 
-// clang-format off
-// Without its thread the library needs <limits> and does not include it.
-#include <limits>
-#define CSV_IO_NO_THREAD
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wstringop-truncation"  // of file names in its exceptions
-#endif
-#include <libfccp/csv.h>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-// clang-format on
-
 #include <algorithm>
 
-#include "sim/base/error.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
-
-struct CsvLines::Reader {
-  explicit Reader(const std::string& text)
-      : lines("trace", text.data(), text.data() + text.size()) {}
-
-  io::LineReader lines;
-};
-
 namespace {
 
 // Cuts one cell off at `at`; `at` is then behind its separator or beyond the end.
@@ -62,6 +39,11 @@ CsvCell cut_cell(std::string_view line, char separator, std::size_t& at, std::si
   return cell;
 }
 
+std::string_view without_mark(std::string_view text) {
+  const std::string_view mark = "\xEF\xBB\xBF";
+  return text.substr(text.substr(0, mark.size()) == mark ? mark.size() : 0);
+}
+
 }  // namespace
 
 char separator_of(std::string_view text) {
@@ -70,26 +52,15 @@ char separator_of(std::string_view text) {
   return tabs && line.find(',') == std::string_view::npos ? '\t' : ',';
 }
 
-CsvLines::CsvLines(std::string_view text, char separator) : separator_(separator), text_(text) {
-  // The reader is unsure of a last line without line feed.
-  if (text_.empty() || text_.back() != '\n') text_ += '\n';
-  reader_ = std::make_unique<Reader>(text_);
-}
-
-CsvLines::~CsvLines() = default;
+CsvLines::CsvLines(std::string_view text, char separator)
+    : separator_(separator), text_(without_mark(text)), lines_(text_, "") {}
 
 bool CsvLines::next(CsvLine& line) {
-  const char* raw = nullptr;
-  try {
-    raw = reader_->lines.next_line();
-  } catch (const io::error::line_length_limit_exceeded&) {
-    throw TraceError("error E001: found a line of more than 16 MiB; allowed: shorter lines");
-  }
-  if (raw == nullptr) return false;
-  line.number = reader_->lines.get_file_line();
+  if (!lines_.next_line()) return false;
+  line.number = lines_.line_number();
   line.cells.clear();
   line.open_quote = 0;
-  const std::string_view text(raw);
+  const std::string_view text = lines_.line();
   const std::string_view content = trimmed(text);
   if (content.empty()) {
     line.kind = CsvLine::Kind::blank;

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "workloads/trace/matrix/token_reader.hpp"
 
 namespace lacuna {
 
@@ -34,19 +35,24 @@ class CsvLines {
  public:
   /// Cells end at `separator`, a comma or a tab.
   explicit CsvLines(std::string_view text, char separator = ',');
-  ~CsvLines();
   CsvLines(const CsvLines&) = delete;
   CsvLines& operator=(const CsvLines&) = delete;
 
-  /// Reads the next line into `line`; false at the end. TraceError if a line is absurdly long.
+  /// Reads the next line into `line`; false at the end.
   bool next(CsvLine& line);
 
- private:
-  struct Reader;
+  /// The same of the next line that has cells.
+  bool next_cells(CsvLine& line) {
+    while (next(line)) {
+      if (line.kind == CsvLine::Kind::cells) return true;
+    }
+    return false;
+  }
 
+ private:
   char separator_;
-  std::string text_;  // ends in a line feed
-  std::unique_ptr<Reader> reader_;
+  std::string text_;
+  TokenReader lines_;
 };
 
 }  // namespace lacuna

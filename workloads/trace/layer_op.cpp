@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/trace/layer_op.hpp"
 
+#include <array>
+#include <cstddef>
+
 namespace lacuna {
 
 LayerOp::LayerOp() = default;
@@ -24,74 +27,31 @@ unsigned bytes_of(DType dtype) {
   return 0;
 }
 
+namespace {
+
+template <class Enum, std::size_t kCount>
+const char* word_at(Enum value, const std::array<const char*, kCount>& words) {
+  return words.at(static_cast<std::size_t>(value));
+}
+
+}  // namespace
+
 const char* word(DType dtype) {
-  switch (dtype) {
-    case DType::fp32:
-      return "fp32";
-    case DType::fp16:
-      return "fp16";
-    case DType::bf16:
-      return "bf16";
-    case DType::fp8:
-      return "fp8";
-    case DType::int8:
-      return "int8";
-  }
-  return "?";
+  return word_at(dtype, std::array{"fp32", "fp16", "bf16", "fp8", "int8"});
 }
 
 const char* word(Partials partials) {
-  switch (partials) {
-    case Partials::automatic:
-      return "auto";
-    case Partials::fp16:
-      return "fp16";
-    case Partials::fp32:
-      return "fp32";
-    case Partials::int32:
-      return "int32";
-  }
-  return "?";
+  return word_at(partials, std::array{"auto", "fp16", "fp32", "int32"});
 }
 
 const char* word(Mode mode) {
-  switch (mode) {
-    case Mode::automatic:
-      return "auto";
-    case Mode::dense:
-      return "dense";
-    case Mode::static_:
-      return "static";
-    case Mode::dynamic:
-      return "dynamic";
-    case Mode::streamed:
-      return "streamed";
-  }
-  return "?";
+  return word_at(mode, std::array{"auto", "dense", "static", "dynamic", "streamed"});
 }
 
 const char* word(Residency residency) {
-  switch (residency) {
-    case Residency::automatic:
-      return "auto";
-    case Residency::streamed:
-      return "streamed";
-    case Residency::resident:
-      return "resident";
-  }
-  return "?";
+  return word_at(residency, std::array{"auto", "streamed", "resident"});
 }
 
-const char* word(Phase phase) {
-  switch (phase) {
-    case Phase::fwd:
-      return "fwd";
-    case Phase::bwd:
-      return "bwd";
-    case Phase::upd:
-      return "upd";
-  }
-  return "?";
-}
+const char* word(Phase phase) { return word_at(phase, std::array{"fwd", "bwd", "upd"}); }
 
 }  // namespace lacuna

@@ -55,11 +55,10 @@ double exponent_of(const std::string& text) {
 /// The numbers of "counts:4:0:3"; none if one is no number.
 std::vector<std::uint32_t> counts_of(const std::string& text) {
   std::vector<std::uint32_t> counts;
-  constexpr std::uint64_t kMost = 0x7fffffff;
   for (const std::string& part : split(text.substr(7), ':')) {
-    std::uint64_t count = 0;
-    if (parse_integer(part, 0, kMost, count) != IntegerError::none) return {};
-    counts.push_back(static_cast<std::uint32_t>(count));
+    const auto count = parse_integer(part, 0, kMostSide);
+    if (!count) return {};
+    counts.push_back(static_cast<std::uint32_t>(*count));
   }
   return counts;
 }

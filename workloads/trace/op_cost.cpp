@@ -162,25 +162,22 @@ OpCost once(const LayerOp& op, std::uint64_t kept) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::array kParts = {
+    &OpCost::algorithmic_macs, &OpCost::useful_macs, &OpCost::expected_macs, &OpCost::scalar,
+    &OpCost::special,          &OpCost::traffic,     &OpCost::link,          &OpCost::random_bits};
+
+}  // namespace
+
 OpCost& OpCost::operator+=(const OpCost& other) {
-  algorithmic_macs += other.algorithmic_macs;
-  useful_macs += other.useful_macs;
-  expected_macs += other.expected_macs;
-  scalar += other.scalar;
-  special += other.special;
-  traffic += other.traffic;
-  link += other.link;
-  random_bits += other.random_bits;
+  for (const auto part : kParts) this->*part += other.*part;
   return *this;
 }
 
 OpCost cost_of(const LayerOp& op, std::uint64_t kept) {
   OpCost cost = once(op, kept);
-  for (std::uint64_t* part :
-       {&cost.algorithmic_macs, &cost.useful_macs, &cost.expected_macs, &cost.scalar, &cost.special,
-        &cost.traffic, &cost.link, &cost.random_bits}) {
-    *part *= op.repeat;
-  }
+  for (const auto part : kParts) cost.*part *= op.repeat;
   return cost;
 }
 
@@ -200,32 +197,6 @@ LayerOp only_touched(LayerOp op, const WorkloadTrace& trace) {
 std::uint64_t masked_elements(const LayerOp& op) {
   const MaskShape shape = mask_shape(op);
   return std::uint64_t{shape.rows} * shape.cols;
-}
-
-std::uint64_t metadata_bytes(const Mask& mask, StorageFormat format, std::uint32_t group) {
-  constexpr std::uint64_t kOffset = 4;
-  constexpr std::uint64_t kShortIndexes = 65536;
-  const std::uint64_t nnz = mask.nnz();
-  const auto index = [](std::uint64_t size) { return size <= kShortIndexes ? 2U : 4U; };
-  switch (format) {
-    case StorageFormat::csr:
-      return nnz * index(mask.cols) + (std::uint64_t{mask.rows} + 1) * kOffset;
-    case StorageFormat::bsr:
-      return mask.blocks() * index(mask.grid_cols()) +
-             (std::uint64_t{mask.grid_rows()} + 1) * kOffset;
-    case StorageFormat::coo:
-      return nnz * 2 * index(mask.cols);
-    case StorageFormat::n_of_m: {
-      std::uint64_t bits = 0;
-      while ((std::uint64_t{1} << bits) < group) ++bits;
-      return (nnz * bits + 7) / 8;
-    }
-    case StorageFormat::bitmap:
-      return (std::uint64_t{mask.rows} * mask.cols + 7) / 8;
-    case StorageFormat::wavelets:
-      return nnz * 2;
-  }
-  return 0;
 }
 
 }  // namespace lacuna

@@ -35,8 +35,4 @@ LayerOp only_touched(LayerOp op, const WorkloadTrace& trace);
 /// The elements of the operand that a pattern may thin out; 0 if there is none.
 std::uint64_t masked_elements(const LayerOp& op);
 
-/// Bytes beside the values, by storage format of a mask.
-enum class StorageFormat { csr, bsr, coo, n_of_m, bitmap, wavelets };
-std::uint64_t metadata_bytes(const Mask& mask, StorageFormat format, std::uint32_t group = 4);
-
 }  // namespace lacuna

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/trace/op_kind.hpp"
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna {
@@ -115,12 +116,7 @@ const std::vector<OpKind>& op_kinds() {
   return kKinds;
 }
 
-const OpKind* find_op_kind(const std::string& name) {
-  for (const OpKind& kind : op_kinds()) {
-    if (kind.name == name) return &kind;
-  }
-  return nullptr;
-}
+const OpKind* find_op_kind(const std::string& name) { return find_named(op_kinds(), name); }
 
 const OpKind& kind_of(const LayerOp& op) {
   const OpKind* kind = find_op_kind(op.op);

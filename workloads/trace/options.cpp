@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/op_words.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_pattern.hpp"
 #include "workloads/trace/text.hpp"
@@ -30,11 +32,8 @@ namespace {
 template <class Enum, std::size_t kCount>
 Enum parse_word(const std::string& text, const std::string& option,
                 const std::array<Enum, kCount>& values, const std::string& meant = "") {
-  std::vector<std::string> words;
-  for (const Enum value : values) {
-    words.emplace_back(word(value));
-    if (words.back() == text) return value;
-  }
+  const std::vector<std::string> words = words_of(values);
+  if (const auto at = place_in(words, text)) return values.at(*at);
   fail(option, "E206", text, fmt::format("{}", fmt::join(words, ", ")),
        nearest(meant.empty() ? text : meant, words));
 }
@@ -75,7 +74,7 @@ void read_name(const std::string& text, const std::string& option, PatternSpec& 
   spec.name = text.substr(0, digit);
   std::vector<std::string> names = pattern_names();
   names.erase(std::remove(names.begin(), names.end(), "ref"), names.end());
-  if (std::find(names.begin(), names.end(), spec.name) == names.end()) {
+  if (!contains(names, spec.name)) {
     fail(option, "E206", spec.name, fmt::format("{}", fmt::join(names, ", ")),
          nearest(spec.name, names));
   }
@@ -114,10 +113,7 @@ void check_has_side(const PatternSpec& spec, const std::string& option) {
 // A side stands behind the name without a colon: 'block:16:0.1' is refused with what was meant.
 void check_is_no_side(const PatternSpec& spec, const std::vector<std::string>& parts,
                       std::size_t at, const std::string& option) {
-  std::uint64_t side = 0;
-  if (spec.block_rows != 0 || parse_integer(parts[at], 2, kMostSide, side) != IntegerError::none) {
-    return;
-  }
+  if (spec.block_rows != 0 || !parse_integer(parts[at], 2, kMostSide)) return;
   std::string meant = parts[0] + parts[at];
   for (std::size_t next = at + 1; next < parts.size(); ++next) meant += ":" + parts[next];
   fail(option, "E205", parts[at], "a decimal number in [0, 1]", meant);
@@ -137,11 +133,9 @@ void add_ratio(const PatternOptions& options, PatternSpec& spec) {
 }  // namespace
 
 std::uint32_t parse_side(const std::string& text, const std::string& option) {
-  std::uint64_t value = 0;
-  const IntegerError error = parse_integer(text, 1, kMostSide, value);
-  if (error == IntegerError::none) return static_cast<std::uint32_t>(value);
-  fail(option, error == IntegerError::not_an_integer ? "E202" : "E203", text,
-       fmt::format("an integer in [1, {}]", kMostSide));
+  const auto value = parse_integer(text, 1, kMostSide);
+  if (!value) fail(option, integer_error(text), text, integer_in(1, kMostSide));
+  return static_cast<std::uint32_t>(*value);
 }
 
 GemmShape parse_gemm(const std::string& text, const std::string& option) {
@@ -158,59 +152,37 @@ GemmShape parse_gemm(const std::string& text, const std::string& option) {
 
 Decimal parse_density(const std::string& text, const std::string& option) {
   Decimal value;
-  switch (parse_fraction(text, value)) {
-    case DecimalError::none:
-      return value;
-    case DecimalError::not_a_decimal:
-      fail(option, "E204", text, "a decimal number in [0, 1]");
-    case DecimalError::out_of_range:
-      fail(option, "E205", text, "a decimal number in [0, 1]");
-  }
-  return value;
+  const DecimalError error = parse_fraction(text, value);
+  if (error == DecimalError::none) return value;
+  fail(option, error == DecimalError::not_a_decimal ? "E204" : "E205", text,
+       "a decimal number in [0, 1]");
 }
 
 DType parse_dtype(const std::string& text, const std::string& option) {
-  constexpr std::array<DType, 5> kValues = {DType::fp32, DType::fp16, DType::bf16, DType::fp8,
-                                            DType::int8};
   // as other programs call them
   std::string plain = text;
   for (const auto& [theirs, ours] :
        {std::pair("bfloat", "bf"), std::pair("float", "fp"), std::pair("half", "fp16")}) {
     if (plain.rfind(theirs, 0) == 0) plain.replace(0, std::string(theirs).size(), ours);
   }
-  return parse_word(text, option, kValues, plain);
+  return parse_word(text, option, kDTypes, plain);
 }
 
 Partials parse_partials(const std::string& text, const std::string& option) {
-  constexpr std::array<Partials, 4> kValues = {Partials::automatic, Partials::fp16, Partials::fp32,
-                                               Partials::int32};
-  return parse_word(text, option, kValues);
+  return parse_word(text, option, kPartials);
 }
 
 Mode parse_mode(const std::string& text, const std::string& option) {
-  constexpr std::array<Mode, 4> kValues = {Mode::automatic, Mode::static_, Mode::dynamic,
-                                           Mode::streamed};
-  return parse_word(text, option, kValues);
+  return parse_word(text, option, kModes);
 }
 
 Residency parse_residency(const std::string& text, const std::string& option) {
-  constexpr std::array<Residency, 3> kValues = {Residency::automatic, Residency::streamed,
-                                                Residency::resident};
-  return parse_word(text, option, kValues);
+  return parse_word(text, option, kResidencies);
 }
 
 Residency residency_of_kernel(Mode mode) {
-  switch (mode) {
-    case Mode::static_:
-    case Mode::dynamic:
-      return Residency::resident;
-    case Mode::streamed:
-      return Residency::streamed;
-    case Mode::automatic:
-    case Mode::dense:
-      break;
-  }
-  return Residency::automatic;
+  if (mode == Mode::static_ || mode == Mode::dynamic) return Residency::resident;
+  return mode == Mode::streamed ? Residency::streamed : Residency::automatic;
 }
 
 PatternSpec parse_pattern(const std::string& text, const std::string& option) {
@@ -288,7 +260,7 @@ std::string pattern_label(const PatternSpec& spec) {
   if (spec.block_rows != spec.block_cols) {
     text += fmt::format("{}x{}", spec.block_rows, spec.block_cols);
   } else if (spec.block_rows > 1) {
-    text += fmt::format("{}", spec.block_rows);
+    text += std::to_string(spec.block_rows);
   }
   const std::string* keep = find_value(spec.args, "keep");
   const std::string* of = find_value(spec.args, "of");
@@ -301,11 +273,13 @@ std::string pattern_label(const PatternSpec& spec) {
   return text;
 }
 
-WorkloadTrace gemm_workload(GemmShape shape) {
+namespace {
+
+WorkloadTrace one_product(std::string name, const char* id, GemmShape shape) {
   WorkloadTrace trace;
-  trace.name = fmt::format("{}x{}x{}", shape.m, shape.k, shape.n);
+  trace.name = std::move(name);
   LayerOp op;
-  op.id = "gemm";
+  op.id = id;
   op.m = shape.m;
   op.k = shape.k;
   op.n = shape.n;
@@ -313,18 +287,18 @@ WorkloadTrace gemm_workload(GemmShape shape) {
   return trace;
 }
 
+}  // namespace
+
+WorkloadTrace gemm_workload(GemmShape shape) {
+  return one_product(fmt::format("{}x{}x{}", shape.m, shape.k, shape.n), "gemm", shape);
+}
+
 WorkloadTrace matrix_workload(const std::string& path, std::uint32_t n) {
   const Mask mask = read_pattern_file(path).mask;
-  WorkloadTrace trace;
-  trace.name = std::filesystem::path(path).filename().string();
-  LayerOp op;
-  op.id = "matrix";
-  op.m = mask.rows;
-  op.k = mask.cols;
-  op.n = n;
-  op.pattern.name = "file";
-  op.pattern.file = path;
-  trace.ops.push_back(std::move(op));
+  WorkloadTrace trace = one_product(std::filesystem::path(path).filename().string(), "matrix",
+                                    {mask.rows, mask.cols, n});
+  trace.ops[0].pattern.name = "file";
+  trace.ops[0].pattern.file = path;
   return trace;
 }
 

@@ -50,7 +50,6 @@ std::string place(const std::string& path, std::size_t line, std::size_t column)
 }
 
 std::string format_problem(const Problem& problem) {
-  if (!problem.verbatim.empty()) return problem.verbatim;
   std::string text = fmt::format("{}: error {}: ", problem.where, problem.code);
   if (!problem.cell.empty()) text += fmt::format("column '{}': ", quotable(problem.cell));
   text += fmt::format("found '{}'; allowed: {}", quotable(problem.found), problem.allowed);
@@ -60,15 +59,32 @@ std::string format_problem(const Problem& problem) {
 
 void throw_problem(const Problem& problem) { throw TraceError(format_problem(problem)); }
 
+void throw_problem(const std::string& where, const std::string& code, const std::string& found,
+                   const std::string& allowed) {
+  throw_problem({where, code, "", found, allowed});
+}
+
+std::uint64_t read_integer(const std::string& where, const std::string& cell, std::string_view text,
+                           std::uint64_t least, std::uint64_t most) {
+  if (const auto value = parse_integer(text, least, most)) return *value;
+  throw_problem({where, integer_error(text), cell, std::string(text), integer_in(least, most)});
+}
+
+void ProblemList::add(std::size_t line, std::size_t column, const std::string& code,
+                      const std::string& found, const std::string& allowed, const std::string& cell,
+                      const std::string& hint) {
+  const Problem problem{place(path_, line, column), code, cell, found, allowed, hint};
+  add_message(line, column, format_problem(problem));
+}
+
 void ProblemList::throw_if_any() {
   if (problems_.empty()) return;
-  std::stable_sort(problems_.begin(), problems_.end(), [](const Problem& a, const Problem& b) {
+  std::stable_sort(problems_.begin(), problems_.end(), [](const Placed& a, const Placed& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
   });
   std::string text;
   for (std::size_t i = 0; i < std::min(problems_.size(), kMost); ++i) {
-    if (i != 0) text += '\n';
-    text += format_problem(problems_[i]);
+    text += (i == 0 ? "" : "\n") + problems_[i].text;
   }
   if (problems_.size() > kMost) {
     text += fmt::format("\nand {} more problems", problems_.size() - kMost);

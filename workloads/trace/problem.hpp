@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "sim/base/error.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 
@@ -15,21 +22,30 @@ struct Problem {
   std::string cell;   // name of the column, or empty
   std::string found;
   std::string allowed;
-  std::string hint;  // the nearest valid name, or empty
-  // Place in the file, for sorting; a problem in a pattern file sorts where the file is named.
-  std::size_t line = 0;
-  std::size_t column = 0;
-  std::string verbatim = {};  // the whole message, if it was made elsewhere
+  std::string hint = {};  // the nearest valid name, or empty
 };
 
 /// "WHERE: error CODE: column 'NAME': found 'TEXT'; allowed: WHAT; did you mean 'X'?" in one line.
 std::string format_problem(const Problem& problem);
 
 /// "path:line:column".
-std::string place(const std::string& path, std::size_t line, std::size_t column);
+std::string place(const std::string& path, std::size_t line = 1, std::size_t column = 1);
 
 /// Throws TraceError with this one problem.
 [[noreturn]] void throw_problem(const Problem& problem);
+[[noreturn]] void throw_problem(const std::string& where, const std::string& code,
+                                const std::string& found, const std::string& allowed);
+
+/// Throws RequestError with this text.
+template <class... Parts>
+[[noreturn]] void refuse_request(fmt::format_string<Parts...> text, Parts&&... parts) {
+  throw RequestError(fmt::format(text, std::forward<Parts>(parts)...));
+}
+
+/// The integer in [least, most] that stands at `where` in the column or option `cell`. TraceError
+/// if it is none.
+std::uint64_t read_integer(const std::string& where, const std::string& cell, std::string_view text,
+                           std::uint64_t least = 1, std::uint64_t most = kMostSide);
 
 /// Collects the problems of one file.
 class ProblemList {
@@ -37,14 +53,33 @@ class ProblemList {
   /// Reported at most; what is beyond is only counted.
   static constexpr std::size_t kMost = 50;
 
-  void add(Problem problem) { problems_.push_back(std::move(problem)); }
+  explicit ProblemList(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+
+  /// A problem at a place of the file.
+  void add(std::size_t line, std::size_t column, const std::string& code, const std::string& found,
+           const std::string& allowed, const std::string& cell = "", const std::string& hint = "");
+
+  /// One whose whole message was made elsewhere, as of a file that is named at this place.
+  void add_message(std::size_t line, std::size_t column, std::string text) {
+    problems_.push_back({line, column, std::move(text)});
+  }
+
   bool empty() const { return problems_.empty(); }
 
   /// Throws TraceError with all problems in the order of the file; returns if there are none.
   void throw_if_any();
 
  private:
-  std::vector<Problem> problems_;
+  struct Placed {
+    std::size_t line;
+    std::size_t column;
+    std::string text;
+  };
+
+  std::string path_;
+  std::vector<Placed> problems_;
 };
 
 /// `text` as it may be quoted in a message: cut after 80 bytes, control characters escaped.

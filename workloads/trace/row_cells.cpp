@@ -3,22 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/split.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(';', at), text.size());
-    parts.emplace_back(trimmed(std::string_view(text).substr(at, end - at)));
-    at = end + 1;
-  }
+std::vector<std::string> trimmed_parts(const std::string& text) {
+  std::vector<std::string> parts = split(text, ';');
+  for (std::string& part : parts) part = trimmed(part);
   return parts;
 }
 
@@ -29,22 +26,23 @@ std::string RowCells::text(Column column) const {
   return cell == nullptr ? std::string() : cell->text;
 }
 
+std::size_t RowCells::begin_of(Column column) const {
+  const CsvCell* cell = header_.find(line_, column);
+  return cell == nullptr ? 1 : cell->column;
+}
+
 void RowCells::fail(Column column, const std::string& code, const std::string& found,
                     const std::string& allowed, const std::string& hint) {
-  const CsvCell* cell = header_.find(line_, column);
-  const std::size_t at = cell == nullptr ? 1 : cell->column;
-  problems_.add({place(path_, line_.number, at), code, name_of(column), found, allowed, hint,
-                 line_.number, at});
+  problems_.add(line_.number, begin_of(column), code, found, allowed, name_of(column), hint);
   failed_.push_back(column);
 }
 
+void RowCells::fail_with_op(Column column, const std::string& op) {
+  fail(column, "E208", text(column), fmt::format("empty with op {}", op));
+}
+
 void RowCells::fail_verbatim(Column column, const std::string& text) {
-  const CsvCell* cell = header_.find(line_, column);
-  Problem problem;
-  problem.verbatim = text;
-  problem.line = line_.number;
-  problem.column = cell == nullptr ? 1 : cell->column;
-  problems_.add(std::move(problem));
+  problems_.add_message(line_.number, begin_of(column), text);
   failed_.push_back(column);
 }
 
@@ -58,44 +56,32 @@ void RowCells::fail_empty(Column column, const std::string& allowed) {
   }
 }
 
-bool RowCells::failed(Column column) const {
-  return std::find(failed_.begin(), failed_.end(), column) != failed_.end();
-}
+bool RowCells::failed(Column column) const { return contains(failed_, column); }
 
 std::optional<std::uint64_t> RowCells::integer(Column column, std::uint64_t least,
                                                std::uint64_t most) {
   const std::string cell = text(column);
   if (cell.empty()) return std::nullopt;
-  std::uint64_t value = 0;
-  const IntegerError error = parse_integer(cell, least, most, value);
-  if (error == IntegerError::none) return value;
-  fail(column, error == IntegerError::not_an_integer ? "E202" : "E203", cell,
-       fmt::format("an integer in [{}, {}]", least, most));
-  return std::nullopt;
+  const auto value = parse_integer(cell, least, most);
+  if (!value) fail(column, integer_error(cell), cell, integer_in(least, most));
+  return value;
 }
 
 std::optional<Decimal> RowCells::fraction(Column column) {
   const std::string cell = text(column);
   if (cell.empty()) return std::nullopt;
   Decimal value;
-  switch (parse_fraction(cell, value)) {
-    case DecimalError::none:
-      return value;
-    case DecimalError::not_a_decimal:
-      fail(column, "E204", cell, "a decimal number in [0, 1]");
-      break;
-    case DecimalError::out_of_range:
-      fail(column, "E205", cell, "a decimal number in [0, 1]");
-      break;
-  }
+  const DecimalError error = parse_fraction(cell, value);
+  if (error == DecimalError::none) return value;
+  fail(column, error == DecimalError::not_a_decimal ? "E204" : "E205", cell,
+       "a decimal number in [0, 1]");
   return std::nullopt;
 }
 
 std::optional<std::size_t> RowCells::word(Column column, const std::vector<std::string>& words) {
   const std::string cell = text(column);
   if (cell.empty()) return std::nullopt;
-  const auto found = std::find(words.begin(), words.end(), cell);
-  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  if (const auto at = place_in(words, cell)) return at;
   fail(column, "E206", cell, fmt::format("{}", fmt::join(words, ", ")), nearest(cell, words));
   return std::nullopt;
 }
@@ -104,7 +90,7 @@ std::optional<Pairs> RowCells::pairs(Column column) {
   const std::string cell = text(column);
   Pairs result;
   if (cell.empty()) return result;
-  for (const std::string& part : split(cell)) {
+  for (const std::string& part : trimmed_parts(cell)) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
       fail(column, "E207", part, "key=value;key=value");
@@ -116,27 +102,44 @@ std::optional<Pairs> RowCells::pairs(Column column) {
   return result;
 }
 
+bool RowCells::check_key(Column column, const Pairs& pairs, std::size_t i,
+                         const std::vector<std::string>& keys) {
+  const auto& [key, value] = pairs[i];
+  const bool known = contains(keys, key);
+  if (known && find_value(pairs, key) == &value) return true;
+  fail(column, "E207", key, known ? "each key once" : fmt::format("{}", fmt::join(keys, ", ")),
+       known ? "" : nearest(key, keys));
+  return false;
+}
+
+void RowCells::check_word(Column column, const std::string& key, const std::string& value,
+                          const std::vector<std::string>& words) {
+  if (contains(words, value)) return;
+  fail(column, "E206", value, fmt::format("{}, one of {}", key, fmt::join(words, ", ")),
+       nearest(value, words));
+}
+
+void RowCells::require_key(Column column, const Pairs& pairs, const std::string& key) {
+  if (find_value(pairs, key) == nullptr) fail_empty(column, fmt::format("a value for '{}'", key));
+}
+
 std::optional<RowCells::Block> RowCells::block(Column column) {
   const std::string cell = text(column);
   if (cell.empty()) return Block{};
-  const std::string_view view = cell;
-  const std::size_t cross = view.find_first_of("xX");
-  const std::string_view second = cross == std::string_view::npos ? view : view.substr(cross + 1);
-  std::uint64_t rows = 1;
-  std::uint64_t cols = 1;
-  for (const IntegerError error : {parse_integer(view.substr(0, cross), 1, kMostSide, rows),
-                                   parse_integer(second, 1, kMostSide, cols)}) {
-    if (error == IntegerError::none) continue;
-    fail(column, error == IntegerError::not_an_integer ? "E202" : "E203", cell,
-         "a block 'b' or 'RxC' of at least 1");
-    return std::nullopt;
-  }
-  return Block{static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols)};
+  const std::size_t cross = cell.find_first_of("xX");
+  const std::string first = cell.substr(0, cross);
+  const std::string second = cross == std::string::npos ? cell : cell.substr(cross + 1);
+  const auto rows = parse_integer(first, 1, kMostSide);
+  const auto cols = parse_integer(second, 1, kMostSide);
+  if (rows && cols)
+    return Block{static_cast<std::uint32_t>(*rows), static_cast<std::uint32_t>(*cols)};
+  fail(column, integer_error(rows ? second : first), cell, "a block 'b' or 'RxC' of at least 1");
+  return std::nullopt;
 }
 
 std::vector<std::string> RowCells::list(Column column) const {
   const std::string cell = text(column);
-  return cell.empty() ? std::vector<std::string>{} : split(cell);
+  return cell.empty() ? std::vector<std::string>{} : trimmed_parts(cell);
 }
 
 }  // namespace lacuna

@@ -15,8 +15,8 @@ namespace lacuna {
 /// and read as if it were empty.
 class RowCells {
  public:
-  RowCells(TraceHeader& header, const CsvLine& line, const std::string& path, ProblemList& problems)
-      : header_(header), line_(line), path_(path), problems_(problems) {}
+  RowCells(TraceHeader& header, const CsvLine& line, ProblemList& problems)
+      : header_(header), line_(line), problems_(problems) {}
 
   /// The text of a cell, empty where the file has no such column.
   std::string text(Column column) const;
@@ -25,6 +25,9 @@ class RowCells {
   /// Notes a problem at a cell, or at the beginning of the row if there is no such column.
   void fail(Column column, const std::string& code, const std::string& found,
             const std::string& allowed, const std::string& hint = "");
+
+  /// Notes that the cell has to be empty with the operation `op`.
+  void fail_with_op(Column column, const std::string& op);
 
   /// Adds a problem whose text is already made, as one in a pattern file.
   void fail_verbatim(Column column, const std::string& text);
@@ -45,6 +48,17 @@ class RowCells {
   /// "key=value;key=value"; empty if one of them is not.
   std::optional<Pairs> pairs(Column column);
 
+  /// True if pair `i` of these is of one of `keys`, and the first of its key; else that is noted.
+  bool check_key(Column column, const Pairs& pairs, std::size_t i,
+                 const std::vector<std::string>& keys);
+
+  /// Notes that the value of a key is none of `words`, if it is.
+  void check_word(Column column, const std::string& key, const std::string& value,
+                  const std::vector<std::string>& words);
+
+  /// Notes that the key is missing, if it is.
+  void require_key(Column column, const Pairs& pairs, const std::string& key);
+
   /// "b" or "RxC", each at least 1.
   struct Block {
     std::uint32_t rows = 1;
@@ -58,9 +72,11 @@ class RowCells {
   std::size_t line_number() const { return line_.number; }
 
  private:
+  /// Where the cell begins; 1 where there is no such column.
+  std::size_t begin_of(Column column) const;
+
   TraceHeader& header_;
   const CsvLine& line_;
-  const std::string& path_;
   ProblemList& problems_;
   std::vector<Column> failed_;
 };

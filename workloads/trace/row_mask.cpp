@@ -16,9 +16,19 @@
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
+
+/// TraceError unless a matrix of a file has the sides `wanted`.
+template <class Matrix>
+void check_sides(const std::string& file, const char* what, const Matrix& matrix,
+                 MaskShape wanted) {
+  if (matrix.rows == wanted.rows && matrix.cols == wanted.cols) return;
+  throw_problem(file, "E211", fmt::format("{} of {} x {}", what, matrix.rows, matrix.cols),
+                fmt::format("{} x {}", wanted.rows, wanted.cols));
+}
 
 Mask read_mask(const PatternSpec& spec, MaskShape shape) {
   Mask mask = read_pattern_file(spec.file).mask;
@@ -32,16 +42,13 @@ Mask read_mask(const PatternSpec& spec, MaskShape shape) {
     mask = mask.blocked(spec.block_rows, spec.block_cols);
     const bool whole = mask.rows % spec.block_rows == 0 && mask.cols % spec.block_cols == 0;
     if (!whole || mask.nnz() != nnz) {
-      throw TraceError(fmt::format(
-          "{}: error E211: found {} elements in blocks of {}x{} that hold {}; allowed: blocks that "
-          "are kept whole, or no block",
-          spec.file, nnz, spec.block_rows, spec.block_cols, mask.nnz()));
+      throw_problem(spec.file, "E211",
+                    fmt::format("{} elements in blocks of {}x{} that hold {}", nnz, spec.block_rows,
+                                spec.block_cols, mask.nnz()),
+                    "blocks that are kept whole, or no block");
     }
   }
-  if (mask.rows != shape.rows || mask.cols != shape.cols) {
-    throw TraceError(fmt::format("{}: error E211: found a pattern of {} x {}; allowed: {} x {}",
-                                 spec.file, mask.rows, mask.cols, shape.rows, shape.cols));
-  }
+  check_sides(spec.file, "a pattern", mask, shape);
   return mask;
 }
 
@@ -52,11 +59,7 @@ Mask source_mask(const LayerOp& op, MaskShape shape, std::uint64_t run_seed) {
     return generate_mask(spec, shape.rows, shape.cols, row_seed(op, run_seed));
   }
   const Magnitudes weights = read_magnitudes(weights_file(spec));
-  if (weights.rows != shape.rows || weights.cols != shape.cols) {
-    throw TraceError(fmt::format("{}: error E211: found weights of {} x {}; allowed: {} x {}",
-                                 weights_file(spec), weights.rows, weights.cols, shape.rows,
-                                 shape.cols));
-  }
+  check_sides(weights_file(spec), "weights", weights, shape);
   return prune(spec, shape.rows, shape.cols, weights.values);
 }
 
@@ -193,9 +196,8 @@ std::optional<Mask> make_x_mask(const LayerOp& op, std::uint64_t run_seed) {
   if (op.x_pattern == "dense") return std::nullopt;
   if (op.x_pattern == "file") {
     Mask mask = read_pattern_file(op.x_file).mask.elements();
-    if (mask.rows == op.k && mask.cols == op.n) return mask;
-    throw TraceError(fmt::format("{}: error E211: found activations of {} x {}; allowed: {} x {}",
-                                 op.x_file, mask.rows, mask.cols, op.k, op.n));
+    check_sides(op.x_file, "activations", mask, {op.k, op.n});
+    return mask;
   }
   const Decimal density = op.x_density.value_or(Decimal{1, 0});
   const std::uint64_t seed = stream_seed(row_seed(op, run_seed), "x");

@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "models/sparsity/pattern.hpp"
-#include "sim/base/nearest.hpp"
+#include "sim/base/contains.hpp"
 
 namespace lacuna {
 namespace {
@@ -42,9 +40,7 @@ class PatternReader {
   // The cells of the pattern, of which an operation without a masked operand takes none.
   void check_unused() {
     const auto check = [this](Column column, bool used) {
-      if (!used) return;
-      cells_.fail(column, "E208", cells_.text(column),
-                  fmt::format("empty with op {}", kind_->name));
+      if (used) cells_.fail_with_op(column, kind_->name);
     };
     check(Column::pattern, spec_.name != "dense");
     check(Column::density, spec_.density && !(*spec_.density == Decimal{1, 0}));
@@ -69,13 +65,13 @@ class PatternReader {
     if (spec_.name == "file") {
       if (spec_.file.empty()) cells_.fail_empty(Column::pattern_file, "the file of a matrix");
       check_implied();
-      const std::string* unit = check_keys({"unit"}, "");
-      check_word("unit", unit, {"element", "block"});
-      if (unit == nullptr) check_no_block();
+      check_keys({"unit"});
+      if (check_word("unit", {"element", "block"}) == nullptr) check_no_block();
     } else if (spec_.name == "ref") {
       check_implied();
-      check_keys({"of", "transpose"}, "of");
-      check_word("transpose", find_value(spec_.args, "transpose"), {"0", "1"});
+      check_keys({"of", "transpose"});
+      cells_.require_key(Column::pattern_args, spec_.args, "of");
+      check_word("transpose", {"0", "1"});
       check_no_block();
     } else {
       check_generated();
@@ -94,27 +90,17 @@ class PatternReader {
                 fmt::format("empty or 1 with this pattern {}", spec_.name));
   }
 
-  // The value of the first of `keys`.
-  const std::string* check_keys(const std::vector<std::string>& keys, const std::string& required) {
-    for (const auto& [name, value] : spec_.args) {
-      if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
-        cells_.fail(Column::pattern_args, "E207", name, fmt::format("{}", fmt::join(keys, ", ")),
-                    nearest(name, keys));
-      } else if (find_value(spec_.args, name) != &value) {
-        cells_.fail(Column::pattern_args, "E207", name, "each key once");
-      }
+  void check_keys(const std::vector<std::string>& keys) {
+    for (std::size_t i = 0; i < spec_.args.size(); ++i) {
+      cells_.check_key(Column::pattern_args, spec_.args, i, keys);
     }
-    if (!required.empty() && find_value(spec_.args, required) == nullptr) {
-      cells_.fail_empty(Column::pattern_args, fmt::format("a value for '{}'", required));
-    }
-    return find_value(spec_.args, keys.front());
   }
 
-  void check_word(const std::string& key, const std::string* value,
-                  const std::vector<std::string>& words) {
-    if (value == nullptr || std::find(words.begin(), words.end(), *value) != words.end()) return;
-    cells_.fail(Column::pattern_args, "E206", *value,
-                fmt::format("{}, one of {}", key, fmt::join(words, ", ")), nearest(*value, words));
+  /// The value of a key, which is one of `words`; null if it is not there.
+  const std::string* check_word(const std::string& key, const std::vector<std::string>& words) {
+    const std::string* value = find_value(spec_.args, key);
+    if (value != nullptr) cells_.check_word(Column::pattern_args, key, *value, words);
+    return value;
   }
 
   void check_generated() {
@@ -153,8 +139,7 @@ class PatternReader {
 }  // namespace
 
 std::vector<std::string> pattern_names() {
-  std::vector<std::string> names;
-  for (const PatternKind& kind : pattern_kinds()) names.push_back(kind.name);
+  std::vector<std::string> names = names_in(pattern_kinds());
   names.emplace_back("file");
   names.emplace_back("ref");
   return names;

@@ -8,9 +8,10 @@
 #include <cctype>
 #include <limits>
 
-#include "sim/base/nearest.hpp"
+#include "sim/base/contains.hpp"
 #include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/op_words.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_pattern.hpp"
 #include "workloads/trace/text.hpp"
@@ -63,10 +64,8 @@ class RowReader {
     }
     op_.model = cells_.text(Column::model);
     op_.layer = cells_.text(Column::layer);
-    std::vector<std::string> words;
-    for (const OpKind& kind : op_kinds()) words.push_back(kind.name);
     if (!cells_.is_set(Column::op)) cells_.fail_empty(Column::op, "an operation");
-    if (const auto word = cells_.word(Column::op, words)) kind_ = &op_kinds()[*word];
+    if (const auto word = cells_.word(Column::op, names_in(op_kinds()))) kind_ = &op_kinds()[*word];
     if (kind_ != nullptr) op_.op = kind_->name;
   }
 
@@ -74,16 +73,15 @@ class RowReader {
     const auto phase =
         cells_.word(Column::phase, {"fwd", "bwd", "upd", "forward", "backward", "update"});
     op_.phase = static_cast<Phase>(phase.value_or(0) % 3);
-    const auto dtype = cells_.word(Column::dtype, {"fp32", "fp16", "bf16", "fp8", "int8"});
-    op_.dtype = static_cast<DType>(dtype.value_or(static_cast<std::size_t>(DType::fp16)));
-    const auto partials = cells_.word(Column::partials, {"auto", "fp16", "fp32", "int32"});
-    op_.partials = static_cast<Partials>(partials.value_or(0));
-    constexpr std::array<Mode, 4> kModes = {Mode::automatic, Mode::static_, Mode::dynamic,
-                                            Mode::streamed};
-    const auto mode = cells_.word(Column::mode, {"auto", "static", "dynamic", "streamed"});
-    op_.mode = kModes.at(mode.value_or(0));
-    const auto residency = cells_.word(Column::residency, {"auto", "streamed", "resident"});
-    op_.residency = static_cast<Residency>(residency.value_or(0));
+    read_word(Column::dtype, kDTypes, op_.dtype);
+    read_word(Column::partials, kPartials, op_.partials);
+    read_word(Column::mode, kModes, op_.mode);
+    read_word(Column::residency, kResidencies, op_.residency);
+  }
+
+  template <class Enum, std::size_t kCount>
+  void read_word(Column column, const std::array<Enum, kCount>& values, Enum& value) {
+    if (const auto at = cells_.word(column, words_of(values))) value = values.at(*at);
   }
 
   void check_residency() {
@@ -132,8 +130,7 @@ class RowReader {
         if (cells_.is_set(column) || optional) return;
         cells_.fail_empty(column, fmt::format("an integer, as op {} needs it", kind_->name));
       } else if (cells_.is_set(column)) {
-        cells_.fail(column, "E208", cells_.text(column),
-                    fmt::format("empty with op {}", kind_->name));
+        cells_.fail_with_op(column, kind_->name);
       }
     };
     read('m', Column::m, false, op_.m);
@@ -158,10 +155,7 @@ class RowReader {
 
   void read_function() {
     if (kind_->functions.empty()) {
-      if (cells_.is_set(Column::fn)) {
-        cells_.fail(Column::fn, "E208", cells_.text(Column::fn),
-                    fmt::format("empty with op {}", kind_->name));
-      }
+      if (cells_.is_set(Column::fn)) cells_.fail_with_op(Column::fn, kind_->name);
       return;
     }
     if (const auto word = cells_.word(Column::fn, kind_->functions)) {
@@ -179,25 +173,14 @@ class RowReader {
     const auto pairs = cells_.pairs(Column::args);
     if (!pairs) return;
     op_.args = *pairs;
-    std::vector<std::string> names;
-    for (const ArgKey& key : kind_->keys) names.push_back(key.name);
-    for (std::size_t i = 0; i < pairs->size(); ++i) {
-      const auto& [name, value] = (*pairs)[i];
-      const auto at = std::find(names.begin(), names.end(), name);
-      if (at == names.end()) {
-        cells_.fail(Column::args, "E207", name,
-                    names.empty() ? fmt::format("empty with op {}", kind_->name)
-                                  : fmt::format("{}", fmt::join(names, ", ")),
-                    nearest(name, names));
-      } else if (find_value(*pairs, name) != &value) {
-        cells_.fail(Column::args, "E207", name, "each key once");
-      } else {
-        check_value(kind_->keys[static_cast<std::size_t>(at - names.begin())], value);
-      }
+    if (kind_->keys.empty() && !pairs->empty()) cells_.fail_with_op(Column::args, kind_->name);
+    const std::vector<std::string> names = names_in(kind_->keys);
+    for (std::size_t i = 0; i < pairs->size() && !names.empty(); ++i) {
+      if (!cells_.check_key(Column::args, *pairs, i, names)) continue;
+      check_value(*find_named(kind_->keys, (*pairs)[i].first), (*pairs)[i].second);
     }
     for (const ArgKey& key : kind_->keys) {
-      if (!key.required || find_value(*pairs, key.name) != nullptr) continue;
-      cells_.fail_empty(Column::args, fmt::format("a value for '{}'", key.name));
+      if (key.required) cells_.require_key(Column::args, *pairs, key.name);
     }
     if (kind_->name == "embed" && !cells_.failed(Column::args)) {
       const std::string wrong = wrong_routing(op_);
@@ -212,73 +195,49 @@ class RowReader {
   }
 
   void check_value(const ArgKey& key, const std::string& value) {
-    std::uint64_t number = 0;
     switch (key.type) {
       case ArgKey::Type::count:
       case ArgKey::Type::index: {
         const std::uint64_t least = key.type == ArgKey::Type::count ? 1 : 0;
-        const IntegerError error = parse_integer(value, least, kMostProduct, number);
-        if (error == IntegerError::none) return;
-        cells_.fail(Column::args, error == IntegerError::not_an_integer ? "E202" : "E203", value,
+        if (parse_integer(value, least, kMostProduct)) return;
+        cells_.fail(Column::args, integer_error(value), value,
                     fmt::format("{}, an integer of at least {}", key.name, least));
         return;
       }
       case ArgKey::Type::decimal:
-        check_decimal(key.name, value);
-        return;
+        return check_decimal(key.name, value);
       case ArgKey::Type::word:
-        if (std::find(key.words.begin(), key.words.end(), value) == key.words.end()) {
-          cells_.fail(Column::args, "E206", value,
-                      fmt::format("{}, one of {}", key.name, fmt::join(key.words, ", ")),
-                      nearest(value, key.words));
-        }
-        return;
+        return cells_.check_word(Column::args, key.name, value, key.words);
       case ArgKey::Type::id:
         return;  // looked up when all earlier rows are known
       case ArgKey::Type::distribution:
-        check_distribution(value);
-        return;
+        return check_drawn(value, key.name, {"uniform", "zipf:EXPONENT", "routing"});
       case ArgKey::Type::routing:
-        check_routing(value);
-        return;
+        if (value.rfind("counts:", 0) == 0) return;  // with the other keys
+        return check_drawn(value, key.name, {"uniform", "zipf:EXPONENT", "counts:N:N"});
     }
   }
 
   void check_decimal(const std::string& name, const std::string& value) {
     const std::size_t point = std::min(value.find('.'), value.size());
-    std::uint64_t number = 0;
     const std::string_view text = value;
-    const bool whole =
-        parse_integer(text.substr(0, point), 0, kMostProduct, number) == IntegerError::none;
+    const bool whole = parse_integer(text.substr(0, point), 0, kMostProduct).has_value();
     const bool part =
-        point == value.size() ||
-        parse_integer(text.substr(point + 1), 0, kMostProduct, number) == IntegerError::none;
+        point == value.size() || parse_integer(text.substr(point + 1), 0, kMostProduct);
     if (!whole || !part) {
       cells_.fail(Column::args, "E204", value, fmt::format("{}, a decimal number", name));
     }
   }
 
-  void check_distribution(const std::string& value) {
-    if (value == "uniform" || value == "routing") return;
-    const std::string_view text = value;
-    if (text.substr(0, 5) == "zipf:") return check_decimal("zipf", value.substr(5));
-    cells_.fail(Column::args, "E206", value, "index, one of uniform, zipf:EXPONENT, routing",
-                nearest(value, {"uniform", "routing"}));
-  }
-
-  void check_routing(const std::string& value) {
-    if (value == "uniform") return;
-    const std::string_view text = value;
-    if (text.substr(0, 5) == "zipf:") return check_decimal("zipf", value.substr(5));
-    if (text.substr(0, 7) == "counts:") return;  // with the other keys
-    cells_.fail(Column::args, "E206", value, "routing, one of uniform, zipf:EXPONENT, counts:N:N",
-                nearest(value, {"uniform"}));
+  void check_drawn(const std::string& value, const std::string& key,
+                   const std::vector<std::string>& words) {
+    if (value.rfind("zipf:", 0) == 0) return check_decimal("zipf", value.substr(5));
+    cells_.check_word(Column::args, key, value, words);
   }
 
   void read_x_pattern() {
-    const auto word = cells_.word(Column::x_pattern, {"dense", "bernoulli", "channel", "file"});
-    constexpr std::array<const char*, 4> kNames = {"dense", "bernoulli", "channel", "file"};
-    op_.x_pattern = kNames.at(word.value_or(0));
+    static const std::vector<std::string> kNames = {"dense", "bernoulli", "channel", "file"};
+    op_.x_pattern = kNames.at(cells_.word(Column::x_pattern, kNames).value_or(0));
     op_.x_density = cells_.fraction(Column::x_density);
     op_.x_file = cells_.text(Column::x_pattern_file);
     check_x_file();
@@ -290,8 +249,7 @@ class RowReader {
     const bool thin = op_.x_density && !(*op_.x_density == Decimal{1, 0});
     if (kind_ != nullptr && !kind_->sparse_x && (op_.x_pattern != "dense" || thin)) {
       const Column column = op_.x_pattern != "dense" ? Column::x_pattern : Column::x_density;
-      cells_.fail(column, "E208", cells_.text(column),
-                  fmt::format("empty with op {}", kind_->name));
+      cells_.fail_with_op(column, kind_->name);
     } else if (op_.x_pattern == "dense" && thin && !cells_.failed(Column::x_pattern)) {
       cells_.fail(Column::x_density, "E208", cells_.text(Column::x_density),
                   "empty or 1 with x_pattern dense");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/trace/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -56,21 +58,23 @@ std::optional<std::size_t> find_bad_byte(std::string_view text) {
   return std::nullopt;
 }
 
-IntegerError parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most,
-                           std::uint64_t& result) {
-  const bool negative = text.size() > 1 && text.front() == '-';
-  if (negative) text.remove_prefix(1);
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (text.empty() || !std::all_of(text.begin(), text.end(), is_digit)) {
-    return IntegerError::not_an_integer;
-  }
+std::optional<std::uint64_t> parse_integer(std::string_view text, std::uint64_t least,
+                                           std::uint64_t most) {
+  if (text == "-0") text.remove_prefix(1);
   std::uint64_t value = 0;
-  const std::from_chars_result read =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool too_small = (negative && value != 0) || value < least;
-  if (read.ec != std::errc() || too_small || value > most) return IntegerError::out_of_range;
-  result = value;
-  return IntegerError::none;
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result read = std::from_chars(text.data(), end, value);
+  const bool whole = read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+bool is_integer(std::string_view text) {
+  if (text.size() > 1 && text.front() == '-') text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string integer_in(std::uint64_t least, std::uint64_t most) {
+  return fmt::format("an integer in [{}, {}]", least, most);
 }
 
 std::string_view first_line(std::string_view text, bool comments) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace lacuna {
@@ -11,10 +12,18 @@ namespace lacuna {
 /// The offset of the first byte of `text` that is NUL or breaks UTF-8, if there is one.
 std::optional<std::size_t> find_bad_byte(std::string_view text);
 
-/// An integer in [least, most] from the whole of `text`: digits only, no sign, no blank.
-enum class IntegerError { none, not_an_integer, out_of_range };
-IntegerError parse_integer(std::string_view text, std::uint64_t least, std::uint64_t most,
-                           std::uint64_t& result);
+/// The integer in [least, most] that the whole of `text` is: digits only, no sign, no blank.
+std::optional<std::uint64_t> parse_integer(std::string_view text, std::uint64_t least,
+                                           std::uint64_t most);
+
+/// Digits, perhaps with a minus before them.
+bool is_integer(std::string_view text);
+
+/// Of a text that parse_integer() did not take: the code of a problem, and what is allowed.
+inline const char* integer_error(std::string_view text) {
+  return is_integer(text) ? "E203" : "E202";
+}
+std::string integer_in(std::uint64_t least, std::uint64_t most);
 
 /// The longest side of a matrix, and the most elements, that a file or an option may name.
 constexpr std::uint64_t kMostSide = 0x7fffffff;

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void throw_unreadable(const std::string& path, const std::string& found,
                                    const std::string& allowed) {
-  throw_problem({place(path, 1, 1), "E001", "", found, allowed, ""});
+  throw_problem(place(path), "E001", found, allowed);
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
 
 namespace lacuna {
@@ -43,14 +42,12 @@ const std::array<const char*, kColumns>& column_names() {
 
 const char* name_of(Column column) { return column_names().at(static_cast<std::size_t>(column)); }
 
-TraceHeader::TraceHeader(const CsvLine& line, const std::string& path, ProblemList& problems)
-    : width_(line.cells.size()) {
+TraceHeader::TraceHeader(const CsvLine& line, ProblemList& problems) : width_(line.cells.size()) {
   places_.fill(-1);
   const std::vector<std::string> names(column_names().begin(), column_names().end());
   const auto fail = [&](std::size_t column, const char* code, const std::string& found,
                         const std::string& allowed, const std::string& hint = "") {
-    problems.add(
-        {place(path, line.number, column), code, found, found, allowed, hint, line.number, column});
+    problems.add(line.number, column, code, found, allowed, found, hint);
   };
   const std::string& first = line.cells.front().text;
   const std::size_t other = first.find_first_of(";\t");
@@ -63,22 +60,22 @@ TraceHeader::TraceHeader(const CsvLine& line, const std::string& path, ProblemLi
   }
   for (std::size_t i = 0; i < line.cells.size(); ++i) {
     const CsvCell& cell = line.cells[i];
-    const auto name = std::find(names.begin(), names.end(), cell.text);
-    if (name == names.end()) {
+    const auto name = place_in(names, cell.text);
+    if (!name) {
       fail(cell.column, "E102", cell.text, fmt::format("{}", fmt::join(names, ", ")),
            nearest(cell.text, names));
       continue;
     }
-    int& column = places_.at(static_cast<std::size_t>(name - names.begin()));
+    int& column = places_.at(*name);
     if (column >= 0) fail(cell.column, "E103", cell.text, "each column once");
     if (column < 0) column = static_cast<int>(i);
   }
   for (const Column required : {Column::id, Column::op}) {
     if (has(required)) continue;
     report_missing(required);
-    problems.add({place(path, line.number, 1), "E101", name_of(required), "no such column",
-                  fmt::format("a header with the column '{}'", name_of(required)), "", line.number,
-                  1});
+    problems.add(line.number, 1, "E101", "no such column",
+                 fmt::format("a header with the column '{}'", name_of(required)),
+                 name_of(required));
   }
 }
 

@@ -23,7 +23,8 @@ namespace {
 
 class TraceReader {
  public:
-  TraceReader(const std::string& path, bool check_files) : path_(path), check_files_(check_files) {}
+  TraceReader(const std::string& path, bool check_files)
+      : path_(path), check_files_(check_files), problems_(path) {}
 
   WorkloadTrace read(std::string_view text) {
     check_bytes(text);
@@ -33,9 +34,8 @@ class TraceReader {
     CsvLine line;
     while (lines.next(line)) read_line(line);
     if (rows_ == 0) {
-      problems_.add({place(path_, std::max<std::size_t>(line.number, 1), 1), "E001", "",
-                     header_ ? "no row after the header" : "no header", "at least one row", "",
-                     line.number, 1});
+      problems_.add(std::max<std::size_t>(line.number, 1), 1, "E001",
+                    header_ ? "no row after the header" : "no header", "at least one row");
     }
     problems_.throw_if_any();
     return std::move(trace_);
@@ -56,22 +56,22 @@ class TraceReader {
     const std::size_t start = before.rfind('\n');
     const std::size_t column = *bad - (start == std::string_view::npos ? 0 : start + 1) + 1;
     const auto byte = static_cast<unsigned char>(text[*bad]);
-    throw_problem({place(path_, line, column), "E002", "", fmt::format("byte {:#04x}", byte),
-                   "UTF-8 without NUL", ""});
+    throw_problem(place(path_, line, column), "E002", fmt::format("byte {:#04x}", byte),
+                  "UTF-8 without NUL");
   }
 
   void read_line(const CsvLine& line) {
     if (line.kind == CsvLine::Kind::comment) return read_comment(line);
     if (line.kind == CsvLine::Kind::blank) return;
     if (line.open_quote != 0) {
-      problems_.add({place(path_, line.number, line.open_quote), "E003", "",
-                     "a quote that is not closed before the end of its cell",
-                     R"("text", with "" for a quote inside)", "", line.number, line.open_quote});
+      problems_.add(line.number, line.open_quote, "E003",
+                    "a quote that is not closed before the end of its cell",
+                    R"("text", with "" for a quote inside)");
       ++rows_;
       return;
     }
     if (!header_) {
-      header_.emplace(line, path_, problems_);
+      header_.emplace(line, problems_);
       return;
     }
     ++rows_;
@@ -87,22 +87,20 @@ class TraceReader {
     if (comment.substr(0, kMark.size()) != kMark) return;
     const std::string_view version = trimmed(comment.substr(kMark.size()));
     if (version == "1") return;
-    problems_.add({place(path_, line.number, 1), "E005", "", "v" + std::string(version), "v1", "",
-                   line.number, 1});
+    problems_.add(line.number, 1, "E005", "v" + std::string(version), "v1");
   }
 
   void read_cells(const CsvLine& line) {
     if (line.cells.size() != header_->width()) {
-      problems_.add(
-          {place(path_, line.number, 1), "E004", "", fmt::format("{} cells", line.cells.size()),
-           fmt::format("{} cells, as in the header", header_->width()), "", line.number, 1});
+      problems_.add(line.number, 1, "E004", fmt::format("{} cells", line.cells.size()),
+                    fmt::format("{} cells, as in the header", header_->width()));
       // Its name is remembered, so that rows that refer to it are not blamed.
       const CsvCell* id = header_->find(line, Column::id);
       if (id != nullptr) known_.insert({id->text, {line.number, {}}});
       previous_ = id == nullptr ? "" : id->text;
       return;
     }
-    RowCells cells(*header_, line, path_, problems_);
+    RowCells cells(*header_, line, problems_);
     LayerOp op = read_row(cells);
     resolve(cells, op);
     remember(cells, op);
@@ -110,14 +108,27 @@ class TraceReader {
     trace_.ops.push_back(std::move(op));
   }
 
+  static constexpr MaskShape kElement = {1, 1};
+
   // What names other rows and files.
   void resolve(RowCells& cells, LayerOp& op) {
     resolve_dependencies(cells, op);
     if (cells.failed(Column::pattern) || cells.failed(Column::op)) return;
     if (op.pattern.name == "ref" && !cells.failed(Column::pattern_args)) resolve_ref(cells, op);
-    if (op.pattern.name == "file" && !op.pattern.file.empty()) resolve_file(cells, op);
-    if (!weights_file(op.pattern).empty()) resolve_weights(cells, op);
-    if (!op.x_file.empty()) resolve_x_file(cells, op);
+    PatternSpec& pattern = op.pattern;
+    if (pattern.name == "file" && !pattern.file.empty()) {
+      const MaskShape block = {pattern.block_rows, pattern.block_cols};
+      pattern.file = resolve_file(cells, Column::pattern_file, pattern.file, "a pattern",
+                                  mask_shape(op), is_grid_of_blocks(pattern) ? block : kElement);
+    }
+    if (const std::string weights = weights_file(pattern); !weights.empty()) {
+      set_weights_file(
+          pattern, resolve_file(cells, Column::pattern_args, weights, "weights", mask_shape(op)));
+    }
+    if (!op.x_file.empty()) {
+      op.x_file =
+          resolve_file(cells, Column::x_pattern_file, op.x_file, "activations", {op.k, op.n});
+    }
     if (const std::string* of = find_value(op.args, "of")) {
       const Known* known = find(cells, Column::args, *of);
       if (known != nullptr) check_shape(cells, Column::args, *known, {op.m, op.k}, *of);
@@ -163,71 +174,26 @@ class TraceReader {
     check_shape(cells, Column::pattern_args, *known, wanted, *of);
   }
 
-  void resolve_file(RowCells& cells, LayerOp& op) {
-    const auto folder = std::filesystem::path(path_).parent_path();
-    op.pattern.file = (folder / op.pattern.file).string();
-    if (!check_files_) return;
-    const std::string& file = op.pattern.file;
-    auto shape = shapes_.find(file);
-    if (shape == shapes_.end()) {
-      try {
-        const auto [rows, cols] = sides_of_pattern_file(file);
-        shape = shapes_
-                    .insert({file,
-                             {static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(cols)}})
-                    .first;
-      } catch (const TraceError& error) {
-        cells.fail_verbatim(Column::pattern_file,
-                            fmt::format("{} (pattern_file of row '{}', {}:{})", error.what(),
-                                        quotable(op.id), path_, op.line));
-        return;
-      }
-    }
-    check_file_shape(cells, op, shape->second);
-  }
-
-  void resolve_weights(RowCells& cells, LayerOp& op) {
-    const auto folder = std::filesystem::path(path_).parent_path();
-    set_weights_file(op.pattern, (folder / weights_file(op.pattern)).string());
-    if (!check_files_) return;
+  /// The path of a file beside the trace, whose matrix has the sides `wanted`, counted in `unit`.
+  std::string resolve_file(RowCells& cells, Column column, const std::string& name,
+                           const char* what, MaskShape wanted, MaskShape unit = kElement) {
+    const std::string path = (std::filesystem::path(path_).parent_path() / name).string();
+    if (!check_files_) return path;
     try {
-      const auto [rows, cols] = sides_of_pattern_file(weights_file(op.pattern));
-      const MaskShape wanted = mask_shape(op);
-      if (wanted.rows == 0 || wanted.cols == 0) return;
-      if (rows == wanted.rows && cols == wanted.cols) return;
-      cells.fail(Column::pattern_args, "E211", fmt::format("weights of {} x {}", rows, cols),
+      auto sides = sides_.find(path);
+      if (sides == sides_.end()) sides = sides_.emplace(path, sides_of_pattern_file(path)).first;
+      const std::uint64_t rows = sides->second.first * unit.rows;
+      const std::uint64_t cols = sides->second.second * unit.cols;
+      const bool unknown = wanted.rows == 0 || wanted.cols == 0;
+      if (unknown || (rows == wanted.rows && cols == wanted.cols)) return path;
+      cells.fail(column, "E211", fmt::format("{} of {} x {}", what, rows, cols),
                  fmt::format("{} x {}", wanted.rows, wanted.cols));
     } catch (const TraceError& error) {
-      cells.fail_verbatim(Column::pattern_args,
-                          fmt::format("{} (field of row '{}', {}:{})", error.what(),
-                                      quotable(op.id), path_, op.line));
+      cells.fail_verbatim(
+          column, fmt::format("{} ({} of row '{}', {}:{})", error.what(), name_of(column),
+                              quotable(cells.text(Column::id)), path_, cells.line_number()));
     }
-  }
-
-  /// The mask of X, if files are to be read; its shape is a problem of the row if it does not fit.
-  void resolve_x_file(RowCells& cells, LayerOp& op) {
-    op.x_file = (std::filesystem::path(path_).parent_path() / op.x_file).string();
-    if (!check_files_) return;
-    try {
-      const auto [rows, cols] = sides_of_pattern_file(op.x_file);
-      if (rows == op.k && cols == op.n) return;
-      cells.fail(Column::x_pattern_file, "E211", fmt::format("activations of {} x {}", rows, cols),
-                 fmt::format("{} x {}, k x n", op.k, op.n));
-    } catch (const TraceError& error) {
-      cells.fail_verbatim(Column::x_pattern_file,
-                          fmt::format("{} (x_pattern_file of row '{}')", error.what(), op.id));
-    }
-  }
-
-  static void check_file_shape(RowCells& cells, const LayerOp& op, MaskShape found) {
-    const MaskShape wanted = mask_shape(op);
-    if (wanted.rows == 0 || wanted.cols == 0) return;
-    const bool grid = is_grid_of_blocks(op.pattern);
-    const std::uint64_t rows = std::uint64_t{found.rows} * (grid ? op.pattern.block_rows : 1);
-    const std::uint64_t cols = std::uint64_t{found.cols} * (grid ? op.pattern.block_cols : 1);
-    if (rows == wanted.rows && cols == wanted.cols) return;
-    cells.fail(Column::pattern_file, "E211", fmt::format("a pattern of {} x {}", rows, cols),
-               fmt::format("{} x {}", wanted.rows, wanted.cols));
+    return path;
   }
 
   void remember(RowCells& cells, const LayerOp& op) {
@@ -246,9 +212,9 @@ class TraceReader {
   ProblemList problems_;
   WorkloadTrace trace_;
   std::optional<TraceHeader> header_;
-  std::map<std::string, Known> known_;       // rows by id
-  std::map<std::string, MaskShape> shapes_;  // of pattern files
-  std::string previous_;                     // id of the row before
+  std::map<std::string, Known> known_;                                    // rows by id
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> sides_;  // of files
+  std::string previous_;                                                  // id of the row before
   std::size_t rows_ = 0;
   bool seen_comment_ = false;
 };

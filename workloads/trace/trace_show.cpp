@@ -13,6 +13,7 @@
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_mask.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
@@ -60,7 +61,7 @@ std::string format_columns(const std::vector<Cells>& rows, std::size_t texts, st
   return text;
 }
 
-std::string dimension(std::uint32_t size) { return size == 0 ? "" : fmt::format("{}", size); }
+std::string dimension(std::uint32_t size) { return size == 0 ? "" : std::to_string(size); }
 
 std::string ratio(const std::optional<double>& value, const char* format = "{:.3f}") {
   return value ? fmt::format(fmt::runtime(format), *value) : "";
@@ -91,20 +92,20 @@ Cells show_row(const LayerOp& op, const Mask* mask, const OpCost& cost) {
           dimension(op.m),
           dimension(op.k),
           dimension(op.n),
-          fmt::format("{}", op.batch),
-          fmt::format("{}", op.repeat),
+          std::to_string(op.batch),
+          std::to_string(op.repeat),
           word(op.dtype),
           all == 0 ? "" : fmt::format("{:.6f}", density),
-          all == 0 ? "" : fmt::format("{}", nnz),
-          fmt::format("{}", 2 * cost.useful_macs),
-          fmt::format("{}", 2 * cost.algorithmic_macs),
-          fmt::format("{}", cost.traffic)};
+          all == 0 ? "" : std::to_string(nnz),
+          std::to_string(2 * cost.useful_macs),
+          std::to_string(2 * cost.algorithmic_macs),
+          std::to_string(cost.traffic)};
 }
 
 Cells show_statistics(const LayerOp& op, const MaskStatistics& s) {
   return {op.id,
-          fmt::format("{}", s.empty_rows),
-          fmt::format("{}", s.empty_cols),
+          std::to_string(s.empty_rows),
+          std::to_string(s.empty_cols),
           ratio(s.imbalance_8),
           ratio(s.imbalance_16),
           ratio(s.imbalance_32),
@@ -174,9 +175,9 @@ std::string show_trace(const WorkloadTrace& trace, std::uint64_t run_seed, std::
   }
   Cells sum(rows.front().size());
   sum[0] = "TOTAL";
-  sum[sum.size() - 3] = fmt::format("{}", 2 * total.useful_macs);
-  sum[sum.size() - 2] = fmt::format("{}", 2 * total.algorithmic_macs);
-  sum[sum.size() - 1] = fmt::format("{}", total.traffic);
+  sum[sum.size() - 3] = std::to_string(2 * total.useful_macs);
+  sum[sum.size() - 2] = std::to_string(2 * total.algorithmic_macs);
+  sum[sum.size() - 1] = std::to_string(total.traffic);
   rows.push_back(std::move(sum));
   std::string text =
       fmt::format("{}: {} rows, seed {}\n\n", trace.name, trace.ops.size(), run_seed);
@@ -204,10 +205,8 @@ std::string draw_mask(const WorkloadTrace& trace, const std::string& id, std::ui
     if (op.id == id) row = &op;
   }
   if (row == nullptr) {
-    const std::string hint = nearest(id, masked);
-    throw RequestError(
-        fmt::format("--picture: found '{}'; allowed: the id of a row with a pattern{}", id,
-                    hint.empty() ? "" : "; did you mean '" + hint + "'?"));
+    refuse_request("--picture: found '{}'; allowed: the id of a row with a pattern{}", id,
+                   hint_of(id, masked));
   }
   const Mask mask = make_mask(*row, trace, run_seed)->elements();
   const DensityGrid grid = density_grid(mask);

@@ -16,7 +16,7 @@ namespace {
 using RowTexts = std::array<std::string, kColumns>;
 
 std::string number(std::uint64_t value, std::uint64_t otherwise) {
-  return value == otherwise ? "" : fmt::format("{}", value);
+  return value == otherwise ? "" : std::to_string(value);
 }
 
 std::string joined(const Pairs& pairs) {
@@ -81,7 +81,7 @@ class Row {
       set(Column::pattern_file,
           folder.empty() ? file.string() : file.lexically_relative(folder).string());
     }
-    if (op.seed) set(Column::seed, fmt::format("{}", *op.seed));
+    if (op.seed) set(Column::seed, std::to_string(*op.seed));
     PatternSpec named = spec;
     const std::string weights = weights_file(spec);
     if (!weights.empty() && !folder.empty()) {

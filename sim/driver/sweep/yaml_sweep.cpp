@@ -168,12 +168,12 @@ class Reader {
   std::size_t count_of(const std::string& name, const YAML::Node& value, const char* what,
                        std::uint64_t least) const {
     const std::string text = value.IsScalar() ? one_line(value) : "";
-    std::uint64_t number = 0;
-    if (parse_integer(text, least, 1U << 30U, number) != IntegerError::none) {
+    const auto number = parse_integer(text, least, 1U << 30U);
+    if (!number) {
       refuse(value.Mark(), fmt::format("{}: found '{}'; allowed: a number of {} from {} on", name,
                                        text, what, least));
     }
-    return number;
+    return *number;
   }
 
   void read_gain(const YAML::Node& value) {

@@ -22,10 +22,9 @@ std::optional<std::uint32_t> number_after(const std::string& text, const std::st
   const std::size_t start = at + mark.size();
   const std::size_t end = std::min(text.find_first_not_of("0123456789", start), text.size());
   constexpr std::uint64_t kMost = 1 << 20;
-  std::uint64_t value = 0;
   const std::string digits = text.substr(start, end - start);
-  if (parse_integer(digits, 1, kMost, value) != IntegerError::none) return std::nullopt;
-  return static_cast<std::uint32_t>(value);
+  const auto value = parse_integer(digits, 1, kMost);
+  return value ? std::optional(static_cast<std::uint32_t>(*value)) : std::nullopt;
 }
 
 const ModelShape* model_of(const std::string& workload) {

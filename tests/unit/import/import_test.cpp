@@ -461,7 +461,11 @@ TEST_F(Import, TakesRecipesAsRules) {
   refuses("modifiers:\n  - !GMPruningModifier\n    final_sparsity: 0.8\n", "trace schedule");
   refuses(stage + "WandaPruningModifier:\n      sparsity: 0.5\n      mask_structure: '1:4'\n",
           "which is N / M");
-  refuses(stage + "SparseGPTModifier:\n      sparsity: [0.5, 0.6]\n", "recipe.yaml:4");
+  refuses(
+      stage + "SparseGPTModifier:\n      sparsity: [0.5, 0.6]\n",
+      "recipe.yaml:4:17: error E204: found 'sparsity as a list'; allowed: a number from 0 to 1");
+  refuses(stage + "SparseGPTModifier:\n      sparsity: half\n", "found 'sparsity half'");
+  refuses(stage + "MagnitudePruningModifier:\n      final_sparsity: 0.8\n", "without a sparsity");
   refuses(stage + "SparseGPTModifier:\n      sparsity: 0.5\n      targets: [\"re:(\"]\n",
           "no regular expression");
   refuses(stage + "SparseGPTModifier:\n      sparsity: 0.5\n      targets: [fc9]\n",
@@ -504,6 +508,15 @@ TEST_F(Import, RefusesWhatIsNoWorkloadWithTheReason) {
   refuses("ALEX_conv1,0.7,1,0.49\n", "give it with --densities");
   refuses("# lacuna-trace v1\nid,op\n", "a trace already");
   refuses("{\"checkpoints\": {\"a\": {\"sparse_args\": {}}}}\n", "results of pruned models");
+  // lines of requests whose keys nobody knows are no configuration of a model
+  refuses("{\"prompt\": \"a\", \"output_len\": 3}\n{\"prompt\": \"b\", \"output_len\": 4}\n",
+          "give --model");
+  EXPECT_THAT(
+      [&] {
+        read("{\"prompt\": \"a\", \"output_len\": 3}\n{\"prompt\": \"b\", \"output_len\": 4}\n",
+             {{"model", "opt-125m"}});
+      },
+      ThrowsMessage<TraceError>(HasSubstr("found 'prompt,output_len'; allowed: arrival,prompt")));
   refuses("hello\n", "no known format");
   for (const char* format : {"stonne", "scalesim-gemm", "scalesim-conv", "timeloop"}) {
     EXPECT_THAT(

@@ -96,21 +96,5 @@ TEST(OpCost, ReadsNoMoreInputsThanTheProductTakes) {
   EXPECT_EQ(traffic("100"), 2U * (32 * 64 + 100 + 32 * 4));
 }
 
-TEST(OpCost, MetadataOfEachStorageFormat) {
-  // 8 x 64 with blocks of 4 x 4: a grid of 2 x 16, of which 3 blocks, 48 elements.
-  Mask mask;
-  mask.rows = 8;
-  mask.cols = 64;
-  mask.block_rows = mask.block_cols = 4;
-  mask.offsets = {0, 2, 3};
-  mask.columns = {0, 5, 15};
-  EXPECT_EQ(metadata_bytes(mask, StorageFormat::csr), 48U * 2 + 9 * 4);
-  EXPECT_EQ(metadata_bytes(mask, StorageFormat::bsr), 3U * 2 + 3 * 4);
-  EXPECT_EQ(metadata_bytes(mask, StorageFormat::coo), 48U * 4);
-  EXPECT_EQ(metadata_bytes(mask, StorageFormat::n_of_m, 4), 12U);  // 48 * 2 bits
-  EXPECT_EQ(metadata_bytes(mask, StorageFormat::bitmap), 64U);
-  EXPECT_EQ(metadata_bytes(mask, StorageFormat::wavelets), 96U);
-}
-
 }  // namespace
 }  // namespace lacuna

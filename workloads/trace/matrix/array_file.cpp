@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/matrix/json_safetensors.hpp"
 #include "workloads/trace/problem.hpp"
@@ -30,13 +31,12 @@ std::string listed(const std::vector<std::string>& names) {
                                 const ArrayMap& arrays) {
   std::vector<std::string> names;
   for (const auto& [name, open] : arrays) names.push_back(name);
-  const std::string hint = member.empty() ? "" : nearest(member, names);
-  refuse_array(path,
-               names.empty()    ? "no array"
-               : member.empty() ? "several arrays"
-                                : fmt::format("no array '{}'", quotable(member)),
-               fmt::format("one of {}{}", listed(names),
-                           hint.empty() ? "" : fmt::format("; did you mean '{}'?", hint)));
+  refuse_array(
+      path,
+      names.empty()    ? "no array"
+      : member.empty() ? "several arrays"
+                       : fmt::format("no array '{}'", quotable(member)),
+      fmt::format("one of {}{}", listed(names), member.empty() ? "" : hint_of(member, names)));
 }
 
 OpenArray open_npy(std::unique_ptr<ByteSource> bytes, std::string path) {
@@ -64,7 +64,9 @@ Selection selection_of(const std::string& member) {
   if (member.back() == ']' && open != std::string::npos && colon != std::string::npos) {
     const std::size_t slash = std::min(member.find('/', colon), member.size() - 1);
     const auto number = [&](std::size_t at, std::size_t stop, std::uint64_t& value) {
-      return parse_integer(member.substr(at, stop - at), 0, kMostSide, value) == IntegerError::none;
+      const auto read = parse_integer(member.substr(at, stop - at), 0, kMostSide);
+      value = read.value_or(0);
+      return read.has_value();
     };
     const bool right =
         number(open + 1, colon, selection.first) && number(colon + 1, slash, selection.end) &&
@@ -168,10 +170,9 @@ void ArrayFile::open_zip() {
       return open_npy(zip_->open(i), path_ + ":" + quotable(name));
     };
   }
-  const auto format = std::find(members.begin(), members.end(), "format.npy");
-  if (format == members.end() || arrays_.count("shape") == 0 || arrays_.count("data") == 0) return;
-  const auto place = static_cast<std::size_t>(format - members.begin());
-  scipy_ = read_npy_word(*zip_->open(place), path_);
+  const auto format = place_in(members, "format.npy");
+  if (!format || arrays_.count("shape") == 0 || arrays_.count("data") == 0) return;
+  scipy_ = read_npy_word(*zip_->open(*format), path_);
 }
 
 ArrayMap ArrayFile::open_tensors(const std::string& path) {

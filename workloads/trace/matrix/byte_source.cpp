@@ -38,16 +38,15 @@ PartFile::PartFile(const std::string& path) : path_(path) {
   const bool there = std::filesystem::exists(path, error);
   if (!std::filesystem::is_regular_file(path, error)) {
     const bool folder = std::filesystem::is_directory(path, error);
-    throw_problem({place(path, 1, 1), "E001", "",
-                   folder  ? "a folder"
-                   : there ? "a pipe or device"
-                           : "no file",
-                   there ? "a file" : "a file that exists", ""});
+    throw_problem(place(path), "E001",
+                  folder  ? "a folder"
+                  : there ? "a pipe or device"
+                          : "no file",
+                  there ? "a file" : "a file that exists");
   }
   bytes_.open(path, std::ios::binary);
   if (!bytes_) {
-    throw_problem(
-        {place(path, 1, 1), "E001", "", "a file that cannot be opened", "a readable file", ""});
+    throw_problem(place(path), "E001", "a file that cannot be opened", "a readable file");
   }
   size_ = std::filesystem::file_size(path);
 }
@@ -64,7 +63,7 @@ std::unique_ptr<ByteSource> PartFile::source(std::uint64_t at, std::uint64_t siz
 }
 
 void refuse_array(const std::string& path, const std::string& found, const std::string& allowed) {
-  throw_problem({path, "E308", "", found, allowed, ""});
+  throw_problem(path, "E308", found, allowed);
 }
 
 }  // namespace lacuna

@@ -8,7 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/trace/matrix/mask_at.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
 #include "workloads/trace/problem.hpp"
@@ -57,11 +59,8 @@ class MtxReader {
   // One of the words of the banner, as its place in `words`.
   std::size_t banner_word(const std::vector<std::string>& words) {
     const std::string word = lower_case(tokens_.next_word());
-    const auto found = std::find(words.begin(), words.end(), word);
-    if (found == words.end()) {
-      tokens_.fail("E307", word, fmt::format("{}", fmt::join(words, ", ")));
-    }
-    return static_cast<std::size_t>(found - words.begin());
+    if (const auto at = place_in(words, word)) return *at;
+    tokens_.fail("E307", word, fmt::format("{}", fmt::join(words, ", ")));
   }
 
   void read_banner() {
@@ -71,8 +70,7 @@ class MtxReader {
     array_ = banner_word({"coordinate", "array"}) == 1;
     values_ = banner_word({"pattern", "real", "integer"}) != 0;
     symmetry_ = static_cast<Symmetry>(banner_word({"general", "symmetric", "skew-symmetric"}));
-    const std::string_view extra = tokens_.next_word();
-    if (!extra.empty()) tokens_.fail("E307", std::string(extra), "five words");
+    tokens_.end_line("E307", "five words");
     if (array_ && !values_) tokens_.fail("E307", "array pattern", "array real or array integer");
   }
 
@@ -86,25 +84,13 @@ class MtxReader {
   }
 
   void read_sizes() {
-    const std::size_t numbers = array_ ? 2 : 3;
     const std::string allowed = array_ ? "'rows cols', each in [1, 2^31 - 1]"
                                        : "'rows cols entries', sides in [1, 2^31 - 1]";
     if (!next_content_line(true)) tokens_.fail("E301", "the end of the file", allowed);
-    std::array<std::uint64_t, 3> sizes{};
-    for (std::size_t i = 0; i < numbers; ++i) {
-      const std::string_view word = tokens_.next_word();
-      const std::uint64_t least = i == 2 ? 0 : 1;
-      const std::uint64_t most = i == 2 ? kMostSide * kMostSide : kMostSide;
-      if (parse_integer(word, least, most, sizes.at(i)) != IntegerError::none) {
-        tokens_.fail("E301", std::string(word), allowed);
-      }
-    }
-    const std::string_view extra = tokens_.next_word();
-    if (!extra.empty()) tokens_.fail("E301", std::string(extra), allowed);
-    Mask& mask = file_.mask;
-    mask.rows = static_cast<std::uint32_t>(sizes[0]);
-    mask.cols = static_cast<std::uint32_t>(sizes[1]);
-    count_ = array_ ? array_count() : sizes[2];
+    const TokenReader::Sizes sizes = tokens_.sizes(!array_, allowed);
+    file_.mask.rows = sizes.rows;
+    file_.mask.cols = sizes.cols;
+    count_ = array_ ? array_count() : sizes.entries;
     check_believable();
   }
 
@@ -124,7 +110,7 @@ class MtxReader {
     }
     const std::uint64_t most = std::max<std::uint64_t>(kSmallSide, size_);
     if (mask.rows > most) {
-      tokens_.fail("E301", fmt::format("{}", mask.rows),
+      tokens_.fail("E301", std::to_string(mask.rows),
                    fmt::format("at most {} rows in a file of {} bytes", most, size_));
     }
     if (count_ > size_) fail_count(fmt::format("{} bytes", size_), count_);
@@ -132,16 +118,12 @@ class MtxReader {
 
   std::uint32_t read_index(std::uint32_t side, const char* what) {
     const std::string_view word = tokens_.next_word();
-    std::uint64_t index = 0;
-    switch (parse_integer(word, 1, side, index)) {
-      case IntegerError::none:
-        break;
-      case IntegerError::not_an_integer:
-        tokens_.fail("E308", std::string(word), fmt::format("a {} index", what));
-      case IntegerError::out_of_range:
-        tokens_.fail("E304", std::string(word), fmt::format("a {} index in [1, {}]", what, side));
+    if (const auto index = parse_integer(word, 1, side)) {
+      return static_cast<std::uint32_t>(*index - 1);
     }
-    return static_cast<std::uint32_t>(index - 1);
+    const bool whole = is_integer(word);
+    tokens_.fail(whole ? "E304" : "E308", std::string(word),
+                 fmt::format("a {} index in [1, {}]", what, side));
   }
 
   // True if the value is not zero.
@@ -163,15 +145,10 @@ class MtxReader {
     return value != 0;
   }
 
-  void end_entry() {
-    const std::string_view extra = tokens_.next_word();
-    if (!extra.empty()) {
-      tokens_.fail("E308", std::string(extra), values_ ? "one value" : "no value");
-    }
-  }
+  void end_entry() { tokens_.end_line("E308", values_ ? "one value" : "no value"); }
 
   void read_entry(std::uint64_t number) {
-    if (!next_content_line(false)) fail_count(fmt::format("{}", number), count_);
+    if (!next_content_line(false)) fail_count(std::to_string(number), count_);
     const std::uint32_t row = read_index(file_.mask.rows, "row");
     const std::uint32_t col = read_index(file_.mask.cols, "column");
     if (!read_value()) ++file_.explicit_zeros;
@@ -187,7 +164,7 @@ class MtxReader {
                                   : symmetry_ == Symmetry::symmetric ? col
                                                                      : col + 1;
       for (std::uint32_t row = first; row < file_.mask.rows; ++row, ++number) {
-        if (!next_content_line(false)) fail_count(fmt::format("{}", number), count_);
+        if (!next_content_line(false)) fail_count(std::to_string(number), count_);
         const bool kept = read_value();
         end_entry();
         if (kept) add(row, col);
@@ -213,22 +190,16 @@ class MtxReader {
     std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
       return std::tie(a.row, a.col, a.line) < std::tie(b.row, b.col, b.line);
     });
-    Mask& mask = file_.mask;
-    mask.offsets.assign(mask.rows + std::size_t{1}, 0);
-    mask.columns.reserve(entries_.size());
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
+    for (std::size_t i = 1; i < entries_.size(); ++i) {
       const Entry& entry = entries_[i];
-      if (i > 0 && entries_[i - 1].row == entry.row && entries_[i - 1].col == entry.col) {
+      if (entries_[i - 1].row == entry.row && entries_[i - 1].col == entry.col) {
         throw_problem(
-            {place(path_, entry.line, 1), "E306", "",
-             fmt::format("entry ({}, {}) again", entry.row + 1, entry.col + 1),
-             fmt::format("one entry for a position; the first is in line {}", entries_[i - 1].line),
-             ""});
+            place(path_, entry.line), "E306",
+            fmt::format("entry ({}, {}) again", entry.row + 1, entry.col + 1),
+            fmt::format("one entry for a position; the first is in line {}", entries_[i - 1].line));
       }
-      ++mask.offsets[entry.row + std::size_t{1}];
-      mask.columns.push_back(entry.col);
     }
-    for (std::size_t r = 0; r < mask.rows; ++r) mask.offsets[r + 1] += mask.offsets[r];
+    file_.mask = mask_at(file_.mask.rows, file_.mask.cols, entries_);
   }
 
   TokenReader tokens_;

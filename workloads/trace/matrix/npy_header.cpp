@@ -39,12 +39,12 @@ std::vector<std::uint64_t> read_shape(std::string_view text, const std::string& 
   std::vector<std::uint64_t> shape;
   for (const std::string& part : split(std::string(text.substr(1, end - 1)), ',')) {
     if (trimmed(part).empty()) continue;  // behind the last comma, or of no dimension
-    std::uint64_t side = 0;
-    if (parse_integer(trimmed(part), 0, kMostNumbers, side) != IntegerError::none) {
+    const auto side = parse_integer(trimmed(part), 0, kMostNumbers);
+    if (!side) {
       refuse_array(path, fmt::format("shape ({})", quotable(text.substr(1, end - 1))),
                    "sides that are whole numbers");
     }
-    shape.push_back(side);
+    shape.push_back(*side);
   }
   return shape;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "workloads/trace/matrix/array_numbers.hpp"
+#include "workloads/trace/matrix/mask_at.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -46,15 +47,24 @@ struct Stored {
   std::vector<std::uint64_t> col;
 };
 
-/// Packs places of entries into one number each, so that they can be sorted.
-std::vector<std::uint64_t> kept_places(const Stored& stored, OpenArray data) {
+struct Place {
+  std::uint32_t row;
+  std::uint32_t col;
+
+  bool operator==(const Place& other) const { return row == other.row && col == other.col; }
+  bool operator<(const Place& other) const {
+    return std::tie(row, col) < std::tie(other.row, other.col);
+  }
+};
+
+std::vector<Place> kept_places(const Stored& stored, OpenArray data) {
   const std::uint64_t block = stored.block_rows * stored.block_cols;
   if (data.header.count() != block * stored.row.size() || data.header.by_columns) {
     refuse_array(
         data.path, fmt::format("{} values", data.header.count()),
         fmt::format("{}, one for each index, in the order of C", block * stored.row.size()));
   }
-  std::vector<std::uint64_t> places;
+  std::vector<Place> places;
   for_each_number(data, [&](std::uint64_t i, std::uint64_t bits) {
     if (data.header.type->is_zero(bits)) return;
     const std::uint64_t inner = i % block;
@@ -64,28 +74,20 @@ std::vector<std::uint64_t> kept_places(const Stored& stored, OpenArray data) {
       refuse_array(data.path, fmt::format("an index of row {}, column {}", row, col),
                    fmt::format("a place in {} x {}", stored.rows, stored.cols));
     }
-    places.push_back(row << 32U | col);
+    places.push_back({static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(col)});
   });
   return places;
 }
 
-Mask mask_of(const Stored& stored, std::vector<std::uint64_t> places, const std::string& path) {
+Mask mask_of(const Stored& stored, std::vector<Place> places, const std::string& path) {
   std::sort(places.begin(), places.end());
   const auto twice = std::adjacent_find(places.begin(), places.end());
   if (twice != places.end()) {
-    refuse_array(path, fmt::format("row {}, column {} twice", *twice >> 32U, *twice & 0xffffffffU),
+    refuse_array(path, fmt::format("row {}, column {} twice", twice->row, twice->col),
                  "each place once, as sum_duplicates of SciPy makes it");
   }
-  Mask mask;
-  mask.rows = static_cast<std::uint32_t>(stored.rows);
-  mask.cols = static_cast<std::uint32_t>(stored.cols);
-  mask.offsets.assign(stored.rows + 1, 0);
-  for (const std::uint64_t place : places) {
-    ++mask.offsets[(place >> 32U) + 1];
-    mask.columns.push_back(static_cast<std::uint32_t>(place));
-  }
-  for (std::size_t row = 0; row < stored.rows; ++row) mask.offsets[row + 1] += mask.offsets[row];
-  return mask;
+  return mask_at(static_cast<std::uint32_t>(stored.rows), static_cast<std::uint32_t>(stored.cols),
+                 places);
 }
 
 void set_blocks(Stored& stored, const ArrayHeader& data, const std::string& path) {

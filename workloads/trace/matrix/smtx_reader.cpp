@@ -32,22 +32,12 @@ class SmtxReader {
 
  private:
   void read_sizes() {
-    constexpr const char* kAllowed = "three integers 'rows, cols, non-zeros', sides up to 2^31 - 1";
     tokens_.next_line();
-    std::array<std::uint64_t, 3> sizes{};
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const std::string_view word = tokens_.next_word(true);
-      const std::uint64_t least = i == 2 ? 0 : 1;
-      const std::uint64_t most = i == 2 ? kMostSide * kMostSide : kMostSide;
-      if (parse_integer(word, least, most, sizes.at(i)) != IntegerError::none) {
-        tokens_.fail("E301", std::string(word), kAllowed);
-      }
-    }
-    const std::string_view extra = tokens_.next_word(true);
-    if (!extra.empty()) tokens_.fail("E301", std::string(extra), kAllowed);
-    file_.mask.rows = static_cast<std::uint32_t>(sizes[0]);
-    file_.mask.cols = static_cast<std::uint32_t>(sizes[1]);
-    nnz_ = sizes[2];
+    const TokenReader::Sizes sizes =
+        tokens_.sizes(true, "three integers 'rows, cols, non-zeros', sides up to 2^31 - 1", true);
+    file_.mask.rows = sizes.rows;
+    file_.mask.cols = sizes.cols;
+    nnz_ = sizes.entries;
   }
 
   // A number takes two bytes at least, so what the first line claims cannot cost more memory
@@ -65,16 +55,16 @@ class SmtxReader {
       if (offsets.size() == count) fail_count("offsets", offsets.size() + 1, count);
       const std::uint64_t least = offsets.empty() ? 0 : offsets.back();
       const std::uint64_t most = offsets.empty() ? 0 : nnz_;  // the first one is 0
-      std::uint64_t offset = 0;
-      if (parse_integer(word, least, most, offset) != IntegerError::none) {
+      const auto offset = parse_integer(word, least, most);
+      if (!offset) {
         tokens_.fail("E303", std::string(word),
                      fmt::format("an offset in [{}, {}], not below the one before", least, most));
       }
-      offsets.push_back(offset);
+      offsets.push_back(*offset);
     }
     if (offsets.size() != count) fail_count("offsets", offsets.size(), count);
     if (offsets.back() != nnz_) {
-      tokens_.fail("E303", fmt::format("{}", offsets.back()),
+      tokens_.fail("E303", std::to_string(offsets.back()),
                    fmt::format("{} as last offset, the number of non-zeros", nnz_));
     }
   }
@@ -88,17 +78,17 @@ class SmtxReader {
       const std::uint64_t i = mask.columns.size();
       if (i == nnz_) fail_count("column indices", nnz_ + 1, nnz_);
       while (mask.offsets[row + 1] <= i) ++row;
-      std::uint64_t column = 0;
-      if (parse_integer(word, 0, mask.cols - 1, column) != IntegerError::none) {
+      const auto column = parse_integer(word, 0, mask.cols - 1);
+      if (!column) {
         tokens_.fail("E304", std::string(word),
                      fmt::format("a column index in [0, {}]", mask.cols - 1));
       }
-      if (i > mask.offsets[row] && column <= mask.columns.back()) {
+      if (i > mask.offsets[row] && *column <= mask.columns.back()) {
         tokens_.fail("E305", std::string(word),
                      fmt::format("a column index above {}, the one before it in row {}",
                                  mask.columns.back(), row));
       }
-      mask.columns.push_back(static_cast<std::uint32_t>(column));
+      mask.columns.push_back(static_cast<std::uint32_t>(*column));
     }
     if (mask.columns.size() != nnz_) fail_count("column indices", mask.columns.size(), nnz_);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "workloads/trace/problem.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 
@@ -26,6 +27,31 @@ std::string_view TokenReader::next_word(bool commas) {
   return line_.substr(word_, at_ - word_);
 }
 
+std::uint64_t TokenReader::next_integer(std::uint64_t least, std::uint64_t most,
+                                        const std::string& code, const std::string& allowed,
+                                        bool commas) {
+  const std::string_view word = next_word(commas);
+  if (const auto value = parse_integer(word, least, most)) return *value;
+  fail(code, std::string(word), allowed);
+}
+
+void TokenReader::end_line(const std::string& code, const std::string& allowed, bool commas) {
+  const std::string_view extra = next_word(commas);
+  if (!extra.empty()) fail(code, std::string(extra), allowed);
+}
+
+TokenReader::Sizes TokenReader::sizes(bool entries, const std::string& allowed, bool commas) {
+  const auto side = [&] {
+    return static_cast<std::uint32_t>(next_integer(1, kMostSide, "E301", allowed, commas));
+  };
+  Sizes sizes{};
+  sizes.rows = side();
+  sizes.cols = side();
+  if (entries) sizes.entries = next_integer(0, kMostSide * kMostSide, "E301", allowed, commas);
+  end_line("E301", allowed, commas);
+  return sizes;
+}
+
 bool TokenReader::at_end() const {
   return rest_.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
@@ -33,7 +59,7 @@ bool TokenReader::at_end() const {
 void TokenReader::fail(const std::string& code, const std::string& found,
                        const std::string& allowed) const {
   const std::size_t line = std::max<std::size_t>(line_number_, 1);
-  throw_problem({place(path_, line, word_ + 1), code, "", found, allowed, "", line, word_ + 1});
+  throw_problem(place(path_, line, word_ + 1), code, found, allowed);
 }
 
 }  // namespace lacuna

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,21 @@ class TokenReader {
   /// The next word of this line, separated by blanks and tabs, and commas too if `commas`; empty
   /// at the end of the line.
   std::string_view next_word(bool commas = false);
+
+  /// The integer in [least, most] that the next word is; else fails with `code`.
+  std::uint64_t next_integer(std::uint64_t least, std::uint64_t most, const std::string& code,
+                             const std::string& allowed, bool commas = false);
+
+  /// Refuses another word in this line.
+  void end_line(const std::string& code, const std::string& allowed, bool commas = false);
+
+  /// The sides of a matrix, and with `entries` how many it has, which are all of this line.
+  struct Sizes {
+    std::uint32_t rows;
+    std::uint32_t cols;
+    std::uint64_t entries;
+  };
+  Sizes sizes(bool entries, const std::string& allowed, bool commas = false);
 
   std::string_view line() const { return line_; }
   std::size_t line_number() const { return line_number_; }
