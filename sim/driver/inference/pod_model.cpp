@@ -11,7 +11,7 @@
 #include "models/system/fabric.hpp"
 #include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/functions/largest.hpp"
+#include "sim/base/largest.hpp"
 #include "workloads/mapping/system/training_params.hpp"
 
 namespace lacuna {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/base/largest.hpp"
 #include "sim/driver/inference/pod_model.hpp"
-#include "workloads/functions/largest.hpp"
 #include "workloads/trace/options.hpp"
 
 namespace lacuna {

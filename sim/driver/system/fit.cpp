@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/largest.hpp"
 #include "sim/report/tables/text_table.hpp"
-#include "workloads/functions/largest.hpp"
 #include "workloads/generate/model_shape.hpp"
 
 namespace lacuna {
