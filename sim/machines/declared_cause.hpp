@@ -17,7 +17,7 @@ struct DeclaredCause {
 
   std::string name;  // as a sentence has it: "barriers", "the exchange between tiles"
   Kind kind = Kind::cost;
-  std::vector<std::string> settings;  // PATH=VALUE; of a layout none: what a short search finds
+  std::vector<std::string> settings;  // PATH=VALUE; of a layout none: its rule, nothing given
   Law law = Law::hides;
 
   /// Parts of the cycle stack, "layer.kind", one of which must not be 0; empty: it is always tried.

@@ -19,6 +19,9 @@ class PlansLayouts {
   /// set by name; if not, as before, all parameters are as they are set.
   virtual void plan_layouts(bool by_rule) = 0;
 
+  /// What was set by name is from now on where a layout may begin, and not a part of it.
+  virtual void take_as_not_given() {}
+
   /// The layouts of which the rule takes the fastest; none if an operation has one layout only.
   virtual std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const = 0;
 

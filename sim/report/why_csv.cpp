@@ -19,10 +19,9 @@ std::string rows_of(std::uint64_t run, const std::string& machine, const std::st
                     const Why& why) {
   std::string csv;
   const auto row = [&](const std::string& part, std::size_t step, const WhyStep& each) {
-    csv +=
-        csv_line({fmt::format("{}", run), machine, pattern, part, fmt::format("{}", step),
-                  each.cause, each.kind, number(each.time), number(each.faster),
-                  number(each.dense_time), number(zeros_gain(each)), replay_words(each.settings)});
+    csv += csv_row(run, machine, pattern, part, step, each.cause, each.kind, number(each.time),
+                   number(each.faster), number(each.dense_time), number(zeros_gain(each)),
+                   replay_words(each.settings));
   };
   for (const WhyStep& each : why.work) row("work", 0, each);
   for (std::size_t i = 0; i < why.ladder.size(); ++i) row("ladder", i, why.ladder[i]);
@@ -47,10 +46,10 @@ std::string head_of(const std::string& unit) {
 
 }  // namespace
 
-std::string why_csv(const std::vector<RunRecord>& records) {
+std::string why_csv(const Answer& answer) {
   std::string csv;
-  for (const RunRecord& record : records) {
-    if (record.why) csv += rows_of(record.run, record.machine, record.pattern, *record.why);
+  for (const AnswerCause& each : answer.causes) {
+    csv += rows_of(each.run->run, each.run->machine, each.run->pattern, each.why());
   }
   return csv.empty() ? csv : head_of("cycles") + csv;
 }

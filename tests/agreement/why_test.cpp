@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
+#include <map>
 
+#include "sim/driver/why/why.hpp"
 #include "sim/driver/why/why_words.hpp"
 #include "tests/support/agreement/request.hpp"
 #include "tests/support/driver/random_operation.hpp"
@@ -178,6 +181,62 @@ TEST(WhyIsCausal, ACauseNamedForZerosRaisesWhatTheyGain) {
       }
     }
   });
+}
+
+// Rows that follow each other are laid out anew by whoever types the settings, and so they are
+// where causes are asked for.
+TEST(WhyIsCausal, WhatIsPrintedOfATraceReplays) {
+  const std::string file = testing::TempDir() + "lacuna_why_trace.csv";
+  std::ofstream(file) << "id,op,m,k,n,pattern,density,fn,depends_on\n"
+                         "up,gemm,256,128,64,unstructured,0.1,,\n"
+                         "relu,eltwise,256,,64,,,relu,up\n"
+                         "down,gemm,128,256,64,unstructured,0.1,,relu\n";
+  for (const Arguments& machine : {Arguments{"run", "--machine", "bow", "--set", "ipu.tiles=64"},
+                                   Arguments{"run", "--machine", "wse2", "--set",
+                                             "wafer.columns=12", "--set", "wafer.rows=8"}}) {
+    Arguments words = machine;
+    words.insert(words.end(), {"--trace", file});
+    const std::optional<Why> why = why_of(words);
+    ASSERT_TRUE(why.has_value());
+    ASSERT_GT(why->ladder.size(), 2U);
+    for (const WhyStep& step : why->ladder) {
+      Arguments again = words;
+      for (const std::string& each : step.settings) again.insert(again.end(), {"--set", each});
+      EXPECT_EQ(numbers_of(again).front().values["cycles"].value_or(0), step.time)
+          << machine[2] << " " << step.cause;
+    }
+  }
+}
+
+// Of 100 cycles three costs that add up are 60, 10 and 5, so that 25 are left without all. The
+// first leaves 15 of these 75, less than it gains: the others are not taken away alone. It and the
+// second are 70 of 75, more than nine tenths, where the ladder ends: all away, the first alone, and
+// both are three runs.
+TEST(WhyIsCausal, NothingIsRunThatCannotMatter) {
+  const auto cost = [](const char* name, const char* setting) {
+    DeclaredCause cause{name, DeclaredCause::Kind::cost, {setting}};
+    cause.law = DeclaredCause::Law::adds;
+    return cause;
+  };
+  const std::vector<DeclaredCause> causes = {cost("large", "a=0"), cost("small", "b=0"),
+                                             cost("least", "c=0")};
+  const std::map<std::string, double> gains = {{"a=0", 60}, {"b=0", 10}, {"c=0", 5}};
+  std::vector<Arguments> asked;
+  const Why why = find_why({{100}, causes}, [&](const std::vector<WhyAsk>& asks) {
+    std::vector<std::optional<WhyTime>> times;
+    for (const WhyAsk& ask : asks) {
+      asked.push_back(ask.settings);
+      times.emplace_back(WhyTime{100});
+      for (const std::string& each : ask.settings) times.back()->time -= gains.at(each);
+    }
+    return times;
+  });
+  EXPECT_EQ(why.first(), "large");
+  EXPECT_EQ(asked, (std::vector<Arguments>{{"a=0", "b=0", "c=0"}, {"a=0"}, {"a=0", "b=0"}}));
+  ASSERT_EQ(why.alone.size(), 3U);
+  EXPECT_EQ(why.alone[0].not_run, "");
+  EXPECT_NE(why.alone[1].not_run, "");
+  EXPECT_EQ(why.ladder.back().time, 25);
 }
 
 }  // namespace

@@ -162,9 +162,9 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   if (options_.event_log) folder_.write("events.csv", events_csv(records));
   folder_.write("result.json", result_text(header, records));
   folder_.write("host.json", host());
-  const std::string why = why_csv(records);
-  if (!why.empty()) folder_.write("why.csv", why);
   const Answer answer = answer_of(records);
+  const std::string why = why_csv(answer);
+  if (!why.empty()) folder_.write("why.csv", why);
   if (answer.has_seeds()) folder_.write("seeds.csv", seeds_csv(answer));
   for (const auto& [file, text] : files_) folder_.write(file, text);
   const bool of_system = std::any_of(
@@ -177,7 +177,7 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
     data.references = reference_memories(read_off_chip());
     std::vector<Figure> figures = make_figures(data);
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
-    for (Figure& fall : why_figures(records)) figures.push_back(std::move(fall));
+    for (Figure& fall : why_figures(answer)) figures.push_back(std::move(fall));
     const std::size_t anew = figures.size();  // which `plot` makes anew
     for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
     figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());

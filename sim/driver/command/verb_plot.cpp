@@ -186,7 +186,7 @@ std::vector<Figure> all_figures(const Options& options) {
   if (options.overlay) data.measured = measured_points(*options.overlay, records);
   std::vector<Figure> figures = make_figures(data);
   for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
-  for (Figure& fall : why_figures(records)) figures.push_back(std::move(fall));
+  for (Figure& fall : why_figures(answer_of(records))) figures.push_back(std::move(fall));
   if (is_interrupted(records)) mark_interrupted(figures);
   const bool whole = options.subjects.size() == 1 && options.runs.empty();
   if (!whole) return figures;

@@ -129,11 +129,7 @@ void print_answer(const std::vector<RunRecord>& records, const std::string& belo
   const ScreenWords words{screen_title(records), options.wide, below + remarks, kMore};
   streams.out << (records.size() == 1 ? run_screen(answer, words) : points_screen(answer, words));
   if (!options.wide) notes(options, streams) << note_lines(answer);
-  for (const RunRecord& record : records) {
-    if (!record.why) continue;
-    streams.out << fmt::format("\nWhy run {} is not faster: {}\n\n", record.run, record.machine)
-                << why_text(*record.why);
-  }
+  streams.out << causes_text(answer);
   if (!options.explain) return;
   for (const RunRecord& record : records) {
     streams.out << fmt::format("\nRun {}, {}\n\n", record.run, record.machine)
@@ -407,10 +403,13 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
-  if (options.why && whole)
+  if (options.why && whole) {
+    const LayoutRequest layouts = layout_request(options.layout, options.no_cache);
     add_why(points,
-            {settings, masks, pricing, jobs, streams.err, options.quiet, streams.err_is_terminal},
+            {settings, masks, pricing, layouts, jobs, streams.err, options.quiet,
+             streams.err_is_terminal},
             records);
+  }
   const bool compares = options.verb == "compare";
   if (compares) {
     result.systems = scaling_of_systems(points, records, options, settings.execution.engine);

@@ -343,7 +343,7 @@ OpResult LaidOutMachine::run_from_file(const LayerOp& op, const Mask* mask, std:
     return with_idle(run_laid_out(shared_, op, mask, seed, execution, request_.file));
   }
   const Layout layout = layout_of(*entry);
-  if (request_.source == LayoutRequest::Source::file) check_choices(*entry, *plain_, op, mask);
+  check_choices(*entry, *plain_, op, mask);
   OpResult result = with_idle(run_laid_out(layout, op, mask, seed, execution, entry->place));
   result.notes.emplace_back(kLayoutNote, layout_text(layout));
   result.notes.emplace_back(kLayoutSourceNote, entry->place);

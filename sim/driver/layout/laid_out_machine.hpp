@@ -16,9 +16,8 @@ namespace lacuna {
 
 /// Where layouts come from, as --layout says it.
 struct LayoutRequest {
-  /// planned: by the machine's rule, if it has one; first: with all parameters as they are set;
-  /// held: entries, of no file and not checked.
-  enum class Source { planned, first, best, file, held };
+  /// planned: by the machine's rule, if it has one; first: with all parameters as they are set.
+  enum class Source { planned, first, best, file };
   Source source = Source::first;
   std::vector<LayoutEntry> entries;  // of a file
   std::string file;

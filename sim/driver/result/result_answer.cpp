@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/result/result_answer.hpp"
 
-#include "sim/driver/result/result_cells.hpp"
+#include "sim/driver/result/json_fields.hpp"
 
 namespace lacuna {
 
@@ -53,6 +53,12 @@ Json point_json(const AnswerPoint& point) {
 Json answer_json(const Answer& answer) {
   Json json = {{"sentences", sentences(answer)}, {"points", Json::array()}};
   for (const AnswerPoint& point : answer.points) json["points"].push_back(point_json(point));
+  for (const AnswerCause& each : answer.causes) {
+    json["causes"].push_back({{"point", each.point},
+                              {"run", each.run->run},
+                              {"first", each.why().first()},
+                              {"sentences", each.why().sentences}});
+  }
   json["fastest"] = or_null(answer.fastest);
   json["not_told_apart"] = answer.not_told_apart;
   json["fastest_for_area"] = or_null(answer.fastest_for_area);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "sim/driver/run/idle_settings.hpp"
@@ -17,6 +18,9 @@ using Settings = std::vector<std::string>;
 constexpr double kLayoutGain = 1.05;  // from which on a layout is a cause, and asked at
 constexpr double kReached = 0.9;      // of what all causes together gain, where a ladder may end
 constexpr std::size_t kMostSteps = 2;
+constexpr double kOverlap = 2;    // by which a cost may gain more alone than others leave
+constexpr double kMostSpent = 7;  // before costs that are not needed are not taken away alone
+constexpr const char* kEnough = "not run: others have taken as long as seven runs";
 constexpr double kUnknown = std::numeric_limits<double>::infinity();  // time of no run
 
 std::string path_of(const std::string& setting) { return setting.substr(0, setting.find('=')); }
@@ -40,6 +44,7 @@ struct Candidate {
   const DeclaredCause* cause;
   std::optional<double> alone;  // time with it alone away
   std::optional<double> kept;   // time with all others away
+  std::optional<double> least;  // that it can take with it alone away, where it was not run
 };
 
 /// Whether taking it away alone is a run: what adds up is read off the stack where it shows.
@@ -66,8 +71,9 @@ class Inquiry {
   }
 
  private:
+  std::vector<std::optional<WhyTime>> run(const std::vector<WhyAsk>& asks);
   std::optional<double> time(const Settings& settings) {
-    return time_of(run_({{settings, false, false}}).front());
+    return time_of(run({{settings, false, false}}).front());
   }
   double now() const { return why_.ladder.back().time; }
   const WhyTime& laid() const { return laid_ ? *laid_ : question_.run; }
@@ -87,7 +93,8 @@ class Inquiry {
   void ask_layouts();
   void ask_costs();
   void say_alone(const Candidate& each, const std::string& not_run);
-  void rank_alone(std::vector<Candidate>& all);
+  void rank_alone(std::vector<Candidate>& all, double off);
+  Settings with(const DeclaredCause& cause) const { return settings_with(at_, cause.settings); }
   void rank_hidden(std::vector<Candidate>& all);
   void climb(const std::vector<Candidate>& all, double off);
   void ask_dense();
@@ -96,10 +103,41 @@ class Inquiry {
 
   const WhyQuestion& question_;
   const WhyRunner& run_;
+  std::map<std::string, std::optional<WhyTime>> known_;
+  double spent_ = 0;             // on runs, each as long as it took, in times of the run itself
   Settings at_;                  // the layout at which costs are asked
   std::optional<WhyTime> laid_;  // the run there, if it is another
   Why why_;
 };
+
+/// In whatever order settings are said, they are one run.
+std::string key_of(WhyAsk ask) {
+  std::sort(ask.settings.begin(), ask.settings.end());
+  std::string key = ask.dense ? "dense" : ask.by_rule ? "by rule" : "";
+  for (const std::string& each : ask.settings) key += "\n" + each;
+  return key;
+}
+
+/// What was run before is not run again.
+std::vector<std::optional<WhyTime>> Inquiry::run(const std::vector<WhyAsk>& asks) {
+  std::vector<WhyAsk> unknown;
+  std::vector<std::string> keys;
+  for (const WhyAsk& ask : asks) {
+    const std::string key = key_of(ask);
+    const bool is_new = std::find(keys.begin(), keys.end(), key) == keys.end();
+    if (!is_new || known_.count(key) != 0) continue;
+    unknown.push_back(ask);
+    keys.push_back(key);
+  }
+  const auto found = unknown.empty() ? std::vector<std::optional<WhyTime>>{} : run_(unknown);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    known_[keys[i]] = found[i];
+    spent_ += found[i] ? found[i]->time / question_.run.time : 0;
+  }
+  std::vector<std::optional<WhyTime>> times;
+  for (const WhyAsk& ask : asks) times.push_back(known_.at(key_of(ask)));
+  return times;
+}
 
 /// Operations follow each other, so that a run without some of them takes the sum of the others.
 void Inquiry::count_work() {
@@ -117,16 +155,17 @@ void Inquiry::count_work() {
 void Inquiry::ask_layouts() {
   std::vector<const DeclaredCause*> causes;
   std::vector<WhyAsk> asks;
-  if (question_.has_dense) asks.push_back({{}, false, true});  // laid out for itself
+  const bool ask_dense = question_.has_dense && !question_.dense;
+  if (ask_dense) asks.push_back({{}, false, true});  // laid out for itself
   for (const DeclaredCause& cause : question_.causes) {
     if (cause.kind != DeclaredCause::Kind::layout || !acts(cause)) continue;
     causes.push_back(&cause);
-    asks.push_back({settings_with(at_, cause.settings), cause.settings.empty(), false});
+    const bool by_rule = cause.settings.empty();
+    asks.push_back({by_rule ? Settings{} : with(cause), by_rule, false});
   }
-  if (asks.empty()) return;
-  std::vector<std::optional<WhyTime>> runs = run_(asks);
-  if (question_.has_dense) {
-    why_.ladder.front().dense_time = time_of(runs.front());
+  std::vector<std::optional<WhyTime>> runs = run(asks);
+  why_.ladder.front().dense_time = ask_dense ? time_of(runs.front()) : question_.dense;
+  if (ask_dense) {
     runs.erase(runs.begin());
     asks.erase(asks.begin());
   }
@@ -164,7 +203,7 @@ bool Inquiry::may_be(const DeclaredCause& cause) const {
 }
 
 void Inquiry::say_alone(const Candidate& each, const std::string& not_run) {
-  WhyAlone alone{each.cause->name, settings_with(at_, each.cause->settings), 0, 1, not_run};
+  WhyAlone alone{each.cause->name, with(*each.cause), 0, 1, not_run};
   if (each.alone) {
     alone.time = *each.alone;
     alone.faster = now() / *each.alone;
@@ -172,26 +211,40 @@ void Inquiry::say_alone(const Candidate& each, const std::string& not_run) {
   why_.alone.push_back(std::move(alone));
 }
 
-/// Times with each cost alone away: of what adds up and shows in the stack by it, else by runs.
-void Inquiry::rank_alone(std::vector<Candidate>& all) {
-  std::vector<WhyAsk> asks;
-  for (const Candidate& each : all) {
-    if (is_run(each)) asks.push_back({settings_with(at_, each.cause->settings), false, false});
-  }
-  const auto runs = asks.empty() ? std::vector<std::optional<WhyTime>>{} : run_(asks);
-  std::size_t next = 0;
+/// Times with each cost alone away: of what adds up and shows in the stack by it, else by runs, as
+/// long as what is left of all that they gain is more than the best gains.
+void Inquiry::rank_alone(std::vector<Candidate>& all, double off) {
+  const bool by_runs = std::all_of(all.begin(), all.end(), is_run);  // a stack's parts overlap
+  double left = now() - off;
+  double best = 0;
+  const auto take = [&](Candidate& each, double time) {
+    each.alone = time;
+    left -= std::max(0.0, now() - time);
+    best = std::max(best, now() - time);
+  };
   for (Candidate& each : all) {
-    if (is_run(each)) {
-      each.alone = time_of(runs[next++]);
-      say_alone(each, each.alone ? "" : "it cannot be by itself");
-    } else {
-      each.alone = now() * (1 - share_of(laid(), each.cause->shows_as));
+    if (!is_run(each)) take(each, now() * (1 - share_of(laid(), each.cause->shows_as)));
+  }
+  for (Candidate& each : all) {
+    if (!is_run(each)) {
       say_alone(each, "by the cycle stack, as it adds up");
+    } else if (by_runs && kOverlap * left < best) {
+      each.least = now() - left;
+      say_alone(each, "at most what the others leave");
+    } else if (best > 0 && spent_ > kMostSpent) {
+      say_alone(each, kEnough);
+    } else if (const std::optional<double> found = time(with(*each.cause))) {
+      take(each, *found);
+      say_alone(each, "");
+    } else {
+      say_alone(each, "it cannot be by itself");
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.alone.value_or(kUnknown) < b.alone.value_or(kUnknown);
-  });
+  const auto rank = [](const Candidate& each) {
+    return each.alone.value_or(each.least.value_or(kUnknown));
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
 }
 
 /// Of costs that hide behind each other: what remains with each of them only, largest first. No run
@@ -206,7 +259,7 @@ void Inquiry::rank_hidden(std::vector<Candidate>& all) {
     }
     asks.push_back({others, false, false});
   }
-  const auto runs = run_(asks);
+  const auto runs = run(asks);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].kept = time_of(runs[i]);
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     return a.kept.value_or(kUnknown) > b.kept.value_or(kUnknown);
@@ -215,7 +268,8 @@ void Inquiry::rank_hidden(std::vector<Candidate>& all) {
   for (auto each = all.rbegin(); each != all.rend(); ++each) least = each->kept.value_or(least);
   std::optional<double> best;
   const auto take_away = [&](Candidate& each) {
-    each.alone = time(settings_with(at_, each.cause->settings));
+    if (best && spent_ > kMostSpent) return say_alone(each, kEnough);
+    each.alone = time(with(*each.cause));
     say_alone(each, each.alone ? "" : "it cannot be by itself");
     if (each.alone) best = std::min(best.value_or(*each.alone), *each.alone);
   };
@@ -245,11 +299,7 @@ void Inquiry::climb(const std::vector<Candidate>& all, double off) {
   std::size_t steps = 0;
   for (std::size_t i = 0; i < all.size() && steps < kMostSteps; ++i) {
     const Settings next = settings_with(settings, all[i].cause->settings);
-    const bool known = steps == 0 && all[i].alone && is_run(all[i]);
-    const bool last = i + 1 == all.size() && i == steps;
-    const std::optional<double> found = last    ? std::optional(off)
-                                        : known ? all[i].alone
-                                                : time(next);
+    const std::optional<double> found = time(next);
     if (!found) continue;  // it goes with others only
     settings = next;
     ++steps;
@@ -263,7 +313,7 @@ void Inquiry::ask_costs() {
   Settings off = at_;
   for (const DeclaredCause& cause : question_.causes) {
     if (!may_be(cause)) continue;
-    all.push_back({&cause, std::nullopt, std::nullopt});
+    all.push_back({&cause, std::nullopt, std::nullopt, std::nullopt});
     off = settings_with(off, cause.settings);
   }
   if (all.empty()) return;
@@ -273,7 +323,7 @@ void Inquiry::ask_costs() {
     const bool hide = all.size() > 1 && std::all_of(all.begin(), all.end(), [](const auto& each) {
                         return each.cause->law == DeclaredCause::Law::hides;
                       });
-    hide ? rank_hidden(all) : rank_alone(all);
+    hide ? rank_hidden(all) : rank_alone(all, *without);
     climb(all, *without);
   }
   WhyStep step;
@@ -298,7 +348,7 @@ void Inquiry::ask_dense() {
     if (why_.ladder[i].kind == "cost") break;
   }
   if (asks.empty()) return;
-  const auto runs = run_(asks);
+  const auto runs = run(asks);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     why_.ladder[places[i]].dense_time = time_of(runs[i]);
   }

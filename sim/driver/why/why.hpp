@@ -15,7 +15,7 @@ namespace lacuna {
 /// A run that is asked for, to be compared with one that is there.
 struct WhyAsk {
   std::vector<std::string> settings;  // PATH=VALUE in place of what the run has
-  bool search_layout = false;         // lay it out as a short search finds best
+  bool by_rule = false;               // laid out by its machine's rule, whatever is given
   bool dense = false;                 // with all weights
 };
 
@@ -36,6 +36,7 @@ struct WhyQuestion {
   std::string unit = "cycles";               // or "us"
   std::vector<std::string> held = {};        // settings that keep its layout as it is
   bool has_dense = false;                    // weights are left out, so that a dense run says more
+  std::optional<double> dense = {};          // its time, if it was run
   double without_zeros = 0;                  // of its time: operations without zeros
   std::optional<double> density = {};        // of the weights, where it is one
 
@@ -47,10 +48,10 @@ struct WhyQuestion {
 std::vector<std::string> settings_with(std::vector<std::string> settings,
                                        const std::vector<std::string>& more);
 
-/// Finds why a run is not faster by the fewest runs that show it: dense, other layouts, then costs
-/// at the best of these. Costs that add up are ranked by the cycle stack and confirmed; of costs
-/// that hide behind each other each is taken away alone, and they are ordered by what remains with
-/// that cost only.
+/// Finds why a run is not faster by the fewest runs that show it, none of them twice: dense, other
+/// layouts, then costs at the best of these. Costs that add up are ranked by the cycle stack and
+/// confirmed; costs that hide behind each other are ordered by what remains with that cost only. A
+/// cost that cannot gain more than the best one is not taken away alone.
 Why find_why(const WhyQuestion& question, const WhyRunner& run);
 
 }  // namespace lacuna

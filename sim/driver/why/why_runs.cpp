@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -15,31 +15,13 @@
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
-#include "sim/driver/why/why_words.hpp"
 #include "sim/machines/machine_kind.hpp"
-#include "sim/report/layout_note.hpp"
+#include "sim/machines/plans_layouts.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 
 namespace lacuna {
 namespace {
-
-/// The layouts of all rows of a run, however they were chosen.
-LayoutRequest held_layouts(const RunRecord& record) {
-  LayoutRequest request;
-  request.source = LayoutRequest::Source::held;
-  request.file = "the run";
-  for (const OpRecord& op : record.ops) {
-    LayoutEntry entry;
-    entry.of = {{"id", op.row.op_id}};
-    for (const std::string& each : laid_out_by(op.result)) {
-      const std::size_t equals = each.find('=');
-      entry.layout.push_back({each.substr(0, equals), each.substr(equals + 1), "--why"});
-    }
-    request.entries.push_back(std::move(entry));
-  }
-  return request;
-}
 
 WhyTime time_of(const RunRecord& run) {
   WhyTime known;
@@ -55,13 +37,11 @@ WhyTime time_of(const RunRecord& run) {
   return known;
 }
 
-/// What was asked for, and how it was laid out.
-std::optional<WhyTime> time_of(const WhyAsk& ask, const std::optional<RunRecord>& run) {
+/// Of one row with its layout; of several the machine finds it again.
+std::optional<WhyTime> time_of(const std::optional<RunRecord>& run) {
   if (!run || run->total.status != Status::ok) return std::nullopt;
   WhyTime known = time_of(*run);
-  const bool one = run->ops.size() == 1;
-  if (one) known.layout = laid_out_by(run->ops[0].result);
-  if (!one && ask.search_layout) known.layout = {kLayoutOfRows};
+  if (run->ops.size() == 1) known.layout = laid_out_by(run->ops[0].result);
   return known;
 }
 
@@ -76,6 +56,12 @@ double without_zeros(const RunRecord& run) {
   return with == 0 ? 0 : without;
 }
 
+/// Of the dense run that was run beside it.
+std::optional<double> dense_time(const RunRecord& run, double cycles) {
+  const std::optional<double>& gain = run.total.speedup_vs_dense;
+  return gain ? std::optional(std::round(cycles * *gain)) : std::nullopt;
+}
+
 class WhyRuns {
  public:
   WhyRuns(const Point& point, const RunRecord& record, const WhyMeans& means)
@@ -84,7 +70,7 @@ class WhyRuns {
     plain.engine = settings_.execution.engine;
     plain.fold = settings_.execution.fold;
     settings_.execution = plain;
-    if (record.ops.size() > 1) held_ = held_layouts(record);
+    one_row_ = record.ops.size() == 1;
     std::vector<Point> dense = missing_dense_points({point});
     if (!dense.empty()) dense_ = std::move(dense.front().workload);
   }
@@ -109,47 +95,40 @@ class WhyRuns {
     Records records(points.size());
     run_points(points, how, records);
     std::vector<std::optional<WhyTime>> times;
-    for (std::size_t i = 0; i < asks.size(); ++i) {
-      keep_layouts(asks[i], records[i]);
-      times.push_back(time_of(asks[i], records[i]));
-    }
+    for (const std::optional<RunRecord>& record : records) times.push_back(time_of(record));
     return times;
   }
 
  private:
   std::unique_ptr<Machine> machine_for(const WhyAsk& ask, WorkloadTrace& workload) const {
-    std::unique_ptr<Machine> machine;
-    if (ask.dense && ask.settings.empty())
-      machine = point_.machine->clone();  // laid out for itself
-    if (!machine) machine = plain_copy(*point_.machine);
+    std::unique_ptr<Machine> machine = plain_copy(*point_.machine);
     if (!machine) {
       throw RequestError(
           fmt::format("--why: '{}' is of a kind that cannot be copied, so that nothing can be "
                       "taken away from it; it goes with chips and wafers",
                       point_.machine->name()));
     }
-    bool found = false;
     for (const std::string& each : ask.settings) {
       const Setting setting = parse_setting(each);
       if (setting.path == kResidencyKey) {
         set_residency(setting.value, workload);
-      } else if (setting.path == "layout") {
-        found = true;
       } else {
         machine->set(setting.path, setting.value, "--why");
       }
     }
     machine->check();
-    if (ask.search_layout) return with_layouts(std::move(machine), short_search());
-    if (found && searched_) return with_layouts(std::move(machine), *searched_);
-    const std::optional<LayoutRequest>& held = ask.dense ? held_dense_ : held_;
-    return held ? with_layouts(std::move(machine), *held) : std::move(machine);
+    if (ask.by_rule) return by_rule(std::move(machine));
+    const bool laid_out_by_settings = one_row_ && !(ask.dense && ask.settings.empty());
+    return laid_out_by_settings ? std::move(machine)
+                                : with_layouts(std::move(machine), means_.layouts);
   }
 
-  static LayoutRequest short_search() {
-    LayoutRequest request = layout_request("best:16", true);
-    request.effort_of_rows.budget = 2;
-    return request;
+  /// As its rule lays it out where nothing is given by name.
+  static std::unique_ptr<Machine> by_rule(std::unique_ptr<Machine> machine) {
+    if (auto* const plans = dynamic_cast<PlansLayouts*>(machine.get())) plans->take_as_not_given();
+    LayoutRequest planned;
+    planned.source = LayoutRequest::Source::planned;
+    return with_layouts(std::move(machine), planned);
   }
 
   static void set_residency(const std::string& word, WorkloadTrace& workload) {
@@ -158,20 +137,11 @@ class WhyRuns {
     }
   }
 
-  /// Rows that follow each other are laid out again as they were found.
-  void keep_layouts(const WhyAsk& ask, const std::optional<RunRecord>& record) {
-    if (!record || record->total.status != Status::ok || record->ops.size() < 2) return;
-    if (ask.search_layout) searched_ = held_layouts(*record);
-    if (ask.dense && !held_dense_) held_dense_ = held_layouts(*record);
-  }
-
   const Point& point_;
   const WhyMeans& means_;
   RunSettings settings_;
+  bool one_row_ = true;  // whose layout is settings
   std::optional<WorkloadTrace> dense_;
-  std::optional<LayoutRequest> held_;        // of several rows, as they were run
-  std::optional<LayoutRequest> held_dense_;  // likewise of the dense run
-  std::optional<LayoutRequest> searched_;
 };
 
 }  // namespace
@@ -180,10 +150,15 @@ std::optional<Why> ask_why(const Point& point, const RunRecord& record, const Wh
   const MachineKind* const kind = known_kind(point.machine->kind());
   const bool declared = kind != nullptr && kind->causes != nullptr;
   if (!declared || record.total.status != Status::ok) return std::nullopt;
-  const std::vector<DeclaredCause> causes = kind->causes();
+  std::vector<DeclaredCause> causes = kind->causes();
+  if (record.ops.size() > 1) {  // whose layouts are no settings
+    const auto is_ruled = [](const auto& each) { return each.settings.empty(); };
+    causes.erase(std::remove_if(causes.begin(), causes.end(), is_ruled), causes.end());
+  }
   WhyRuns runs(point, record, means);
   WhyQuestion question{time_of(record), causes};
   question.has_dense = runs.has_dense();
+  question.dense = dense_time(record, question.run.time);
   question.without_zeros = without_zeros(record);
   question.value = [&](const std::string& path) { return value_of(record, path); };
   if (record.ops.size() == 1) {

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/why/why.hpp"
 
@@ -16,6 +17,7 @@ struct WhyMeans {
   const RunSettings& settings;
   MaskStore& masks;
   const Pricing& pricing;
+  const LayoutRequest& layouts;
   std::size_t jobs = 1;
   std::ostream& progress;
   bool quiet = false;

@@ -15,9 +15,6 @@ inline constexpr double kTie = 1.02;    // causes that differ by less are named 
 /// The last step of a ladder.
 inline constexpr const char* kAllAway = "all costs that can be switched off";
 
-/// Stands among settings for the layouts of several rows, which only a file can say.
-inline constexpr const char* kLayoutOfRows = "layout=layouts.yaml";
-
 /// What was found, in at most five sentences: the answer first.
 std::vector<std::string> why_sentences(const Why& why, std::optional<double> density);
 

@@ -60,6 +60,7 @@ class WseMachine final : public Machine,
   }
   Mode default_mode() const override { return Mode::streamed; }
   void plan_layouts(bool by_rule) override { by_rule_ = by_rule; }
+  void take_as_not_given() override { setter_ = {}; }
   std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override;
   std::vector<Pairs> planned_together(const WorkloadTrace& workload,
                                       const MaskOf& mask_of) const override;

@@ -45,7 +45,7 @@ def _row(point: dict) -> str:
 def as_html(result: Result) -> str:
     """The answer: its sentences, and a row with the cycle stack for each point."""
     answer = result.answer
-    said = answer["sentences"] + [sentence for why in result.why if why for sentence in why["sentences"]]
+    said = answer["sentences"] + [sentence for cause in answer.get("causes", ()) for sentence in cause["sentences"]]
     head = "".join(f"<th>{title}</th>" for title in
                    ("", *(title for _, title, _ in _NUMBERS), "where cores waited"))
     return ("".join(f"<p>{html.escape(sentence)}</p>" for sentence in dict.fromkeys(said)) +

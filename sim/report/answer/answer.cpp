@@ -87,6 +87,12 @@ bool Answer::has_seeds() const {
                      [](const AnswerPoint& point) { return point.runs.size() > 1; });
 }
 
+const Why* Answer::why_of(std::size_t point) const {
+  const auto found = std::find_if(causes.begin(), causes.end(),
+                                  [&](const AnswerCause& each) { return each.point == point; });
+  return found == causes.end() ? nullptr : &found->why();
+}
+
 namespace {
 
 Waits waits_of(const SeedGroup& runs) {
@@ -280,7 +286,12 @@ bool leaves_zeros_out(const AnswerPoint& point) {
 
 Answer answer_of(const std::vector<RunRecord>& records) {
   Answer answer;
-  for (SeedGroup& group : seed_groups(records)) answer.points.push_back(point_of(std::move(group)));
+  for (SeedGroup& group : seed_groups(records)) {
+    for (const RunRecord* const run : group) {
+      if (run->why) answer.causes.push_back({answer.points.size(), run});
+    }
+    answer.points.push_back(point_of(std::move(group)));
+  }
   answer.one_workload = std::all_of(records.begin(), records.end(), [&](const RunRecord& run) {
     return run.workload == records.front().workload;
   });

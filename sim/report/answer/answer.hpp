@@ -111,9 +111,18 @@ struct NoteCount {
   std::size_t runs = 0;
 };
 
+/// Why a run is not faster, where that was asked.
+struct AnswerCause {
+  std::size_t point = 0;
+  const RunRecord* run = nullptr;
+
+  const Why& why() const { return *run->why; }
+};
+
 /// What runs say together. Computed once; whoever shows it decides nothing.
 struct Answer {
   std::vector<AnswerPoint> points;              // in the order of their first runs
+  std::vector<AnswerCause> causes;              // likewise
   std::optional<std::size_t> fastest;           // of one workload; else of most useful FLOP/s
   std::vector<std::size_t> not_told_apart;      // from the fastest, by the intervals over seeds
   std::optional<std::size_t> fastest_for_area;  // most useful FLOP/s for each mm2
@@ -123,6 +132,9 @@ struct Answer {
   std::vector<NoteCount> notes;
 
   bool has_seeds() const;
+
+  /// Of the first run of a point that was asked; null if none was.
+  const Why* why_of(std::size_t point) const;
 };
 
 /// The answer of `records`, which must outlive it.
@@ -134,6 +146,9 @@ std::vector<std::string> sentences(const Answer& answer);
 
 /// Whose energy of a useful FLOP is surely less, by pattern; empty for one machine.
 std::string energy_rank_text(const Answer& answer);
+
+/// Sentences, ladder and single causes of each run that was asked why, as text for a terminal.
+std::string causes_text(const Answer& answer);
 
 /// "compute (fma), 54 %; then exchange (reduce), 17 %": the largest part of a stack, and the
 /// largest wait if it is another; empty without a stack.

@@ -145,9 +145,7 @@ std::string layers_text(const Waits& waits, std::size_t columns) {
 
 /// The same of several points, a row each.
 std::string waits_table(const Answer& answer, const std::vector<std::size_t>& points) {
-  TextTable table;
-  table.column("run", "");
-  table.column("where cores waited, %", "", Align::left);
+  TextTable table({"run", "where cores waited, %<"});
   for (const Layer layer : kLayers) table.column(layer_name(layer), "");
   table.column("largest wait", "", Align::left);
   for (const std::size_t which : points) {
@@ -210,9 +208,7 @@ bool of_idealised_machine(const RunRecord& record) {
 }
 
 std::string ops_table(const RunRecord& record, std::size_t count) {
-  TextTable table;
-  table.column("operation", "", Align::left);
-  table.column("m x k x n", "", Align::left);
+  TextTable table({"operation<", "m x k x n<"});
   table.column("type", "", Align::left, Need::wide);
   table.column("pattern", "", Align::left);
   table.column("mode, weights", "", Align::left, Need::wide);
@@ -241,8 +237,7 @@ std::string ops_table(const RunRecord& record, std::size_t count) {
 }
 
 std::string points_table(const Answer& answer, const ScreenAxes* axes, std::size_t count) {
-  TextTable table;
-  table.column("run", "");
+  TextTable table({"run"});
   if (axes == nullptr) {
     table.column("machine", "", Align::left);
     table.column("pattern", "", Align::left);

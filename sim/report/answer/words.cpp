@@ -93,8 +93,8 @@ std::string zeros_text(const Answer& answer) {
 /// units were.
 std::string waits_text(const Answer& answer) {
   const std::size_t which = answer.most_from_zeros.value_or(*answer.fastest);
-  const std::optional<Why>& why = answer.points[which].run().why;
-  if (why && !why->sentences.empty()) {
+  const Why* const why = answer.why_of(which);
+  if (why != nullptr && !why->sentences.empty()) {
     // the first says what zeros gave, which stands before this one
     const bool said = answer.most_from_zeros && why->sentences.size() > 1 &&
                       why->ladder.front().dense_time.has_value();
@@ -110,6 +110,15 @@ std::string waits_text(const Answer& answer) {
 }
 
 }  // namespace
+
+std::string causes_text(const Answer& answer) {
+  std::string text;
+  for (const AnswerCause& each : answer.causes) {
+    text += fmt::format("\nWhy run {} is not faster: {}\n\n{}", each.run->run, each.run->machine,
+                        why_text(each.why()));
+  }
+  return text;
+}
 
 std::string largest_text(const Waits& waits) {
   if (waits.largest() == nullptr) return "";

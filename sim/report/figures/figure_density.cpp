@@ -25,7 +25,7 @@ constexpr std::size_t kMostSeries = 20;  // more cannot be told apart
 enum class DenseFollows { nothing, density, inverse };
 
 /// A quantity of a run that is drawn against its density.
-struct Quantity {
+struct DensityCurve {
   const char* name;
   const char* label;
   DenseFollows follows;
@@ -64,7 +64,7 @@ std::optional<EnergyRange> energy(const FigureRun& run) {
   return EnergyRange{joules.low * scale, joules.nominal * scale, joules.high * scale};
 }
 
-constexpr std::array<Quantity, 5> kQuantities{{
+constexpr std::array<DensityCurve, 5> kCurves{{
     {"throughput", "Useful TFLOP/s", DenseFollows::density, false, throughput},
     {"speedup", "Speed-up over dense", DenseFollows::nothing, false, speedup},
     {"throughput_per_unit", "Useful GFLOP/s per tile or core", DenseFollows::density, false,
@@ -99,7 +99,7 @@ LineSeries reference(const std::string& label, unsigned dash, double least, doub
 
 /// What the dense machine makes of sparse data: the sparse one pays where it is above (below, if
 /// the quantity is energy) this line.
-void add_dense_lines(const std::vector<FigureRun>& runs, const Quantity& quantity, double least,
+void add_dense_lines(const std::vector<FigureRun>& runs, const DensityCurve& quantity, double least,
                      LineFigure& figure) {
   if (quantity.follows == DenseFollows::nothing) return;
   unsigned dash = 1;
@@ -157,7 +157,7 @@ LinePoint point_of(const Repeats& repeats, bool priced) {
   return {x, mean.mean, mean.least, mean.most};
 }
 
-LineFigure lines_of(const std::vector<FigureRun>& runs, const Quantity& quantity) {
+LineFigure lines_of(const std::vector<FigureRun>& runs, const DensityCurve& quantity) {
   LineFigure figure;
   figure.name = quantity.name;
   figure.x_label = "Density of the weights";
@@ -231,7 +231,7 @@ void spread_ranges(LineFigure& figure) {
 
 void add_density_figures(const FigureData& data, const std::vector<FigureRun>& runs,
                          std::vector<Figure>& figures) {
-  for (const Quantity& quantity : kQuantities) {
+  for (const DensityCurve& quantity : kCurves) {
     LineFigure figure = lines_of(runs, quantity);
     const double least = least_density(figure);
     // one density is no curve; the bars of operations show such results

@@ -35,14 +35,14 @@ StackedFigure waterfall(std::string name, std::string title, const Why& why) {
 
 }  // namespace
 
-std::vector<Figure> why_figures(const std::vector<RunRecord>& records) {
+std::vector<Figure> why_figures(const Answer& answer) {
   std::vector<Figure> figures;
-  for (const RunRecord& record : records) {
-    if (!record.why) continue;
-    add_why_figure(fmt::format("why_run{}", record.run),
-                   fmt::format("{}, {}{}{}", record.machine, record.workload,
-                               record.pattern.empty() ? "" : ", ", record.pattern),
-                   *record.why, figures);
+  for (const AnswerCause& each : answer.causes) {
+    const RunRecord& run = *each.run;
+    add_why_figure(fmt::format("why_run{}", run.run),
+                   fmt::format("{}, {}{}{}", run.machine, run.workload,
+                               run.pattern.empty() ? "" : ", ", run.pattern),
+                   each.why(), figures);
   }
   return figures;
 }

@@ -279,19 +279,17 @@ std::string details(const char* summary, const std::string& text) {
 }
 
 /// What each run says that was asked why it is not faster; empty if none was.
-std::string why_html(const std::vector<RunRecord>& records) {
+std::string why_html(const Answer& answer) {
   std::string text;
-  for (const RunRecord& record : records) {
-    if (!record.why) continue;
-    text += fmt::format("<p><strong>{}{}{}.</strong>", html_escaped(record.machine),
-                        record.pattern.empty() ? "" : ", ", html_escaped(record.pattern));
-    for (const std::string& sentence : record.why->sentences) text += " " + html_escaped(sentence);
+  for (const AnswerCause& each : answer.causes) {
+    text += fmt::format("<p><strong>{}.</strong>", html_escaped(answer.points[each.point].name));
+    for (const std::string& sentence : each.why().sentences) text += " " + html_escaped(sentence);
     text += "</p>\n";
     HtmlTable table({"taken away, in this order", "replayed by, with those above", "cycles",
                      "faster", "zeros gain"},
                     2);
     std::vector<std::string> before;
-    for (const WhyStep& step : record.why->ladder) {
+    for (const WhyStep& step : each.why().ladder) {
       const auto gain = zeros_gain(step);
       const std::string by = replay_words(added_settings(step.settings, before));
       before = step.settings;
@@ -332,10 +330,11 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
       "between runs of the same modelled chip, and the stated range moves every event cost between "
       "its low and its high estimate.</p>\n" +
       details("Each component of each operation", energy_table_html(records));
+  const Answer answer = answer_of(records);
   std::vector<Section> sections = {
       {"answer", "The answer",
-       answer_html(answer_of(records), has_first ? figure_html(figures.front()) : "")}};
-  const std::string why = why_html(records);
+       answer_html(answer, has_first ? figure_html(figures.front()) : "")}};
+  const std::string why = why_html(answer);
   if (!why.empty()) sections.push_back({"why", "Why it is not faster", why});
   const std::vector<Section> rest = {
       {"figures", "Figures", figures_html(figures, has_first ? 1 : 0)},

@@ -39,12 +39,12 @@ std::optional<double> share_of_part(std::string part) {
   return std::nullopt;
 }
 
-struct Quantity {
+struct SweptQuantity {
   const char* name;
   const char* label;
   const char* title;
 };
-constexpr std::array<Quantity, 4> kQuantities = {
+constexpr std::array<SweptQuantity, 4> kSwept = {
     {{"tokens_per_s", "tokens/s", "Rate of a language model"},
      {"joules_per_token", "J/token", "Energy of a language model"},
      {"positions_that_fit", "positions", "Context that fits"},
@@ -103,7 +103,7 @@ std::optional<std::string> line_of(const ModelSweep& sweep, const ModelPoint& po
 
 /// Lines over `axis`: a point is on the line of what the others have.
 LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes,
-                      const std::string& axis, const Quantity& quantity) {
+                      const std::string& axis, const SweptQuantity& quantity) {
   LineFigure figure;
   figure.name = fmt::format("{}_{}", quantity.name, axis);
   figure.title = {quantity.title, sweep.name};
@@ -148,7 +148,7 @@ std::vector<Figure> model_sweep_figures(const ModelSweep& sweep,
                                         const std::vector<ModelOutcome>& outcomes) {
   std::vector<Figure> figures;
   for (const std::string& axis : axes_of(sweep)) {
-    for (const Quantity& quantity : kQuantities) {
+    for (const SweptQuantity& quantity : kSwept) {
       const LineFigure figure = lines_over(sweep, outcomes, axis, quantity);
       bool line = false;
       for (const LineSeries& series : figure.series) line = line || series.points.size() > 1;
