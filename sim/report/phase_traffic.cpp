@@ -86,10 +86,8 @@ std::string figure_rows(const std::vector<Traffic>& bars) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const Traffic& bar = bars[i];
       if (!(bar.possible.at(w) > 0)) continue;
-      csv += csv_line({kWays.at(w).name, bar.name, fmt::format("{}", i),
-                       fmt::format("{}", bar.bytes.at(w) / bar.possible.at(w) * 100),
-                       fmt::format("{}", bar.bytes.at(w)), fmt::format("{}", bar.possible.at(w)),
-                       fmt::format("{}", bar.cycles)});
+      csv += csv_row(kWays.at(w).name, bar.name, i, bar.bytes.at(w) / bar.possible.at(w) * 100,
+                     bar.bytes.at(w), bar.possible.at(w), bar.cycles);
     }
   }
   return csv;
@@ -158,9 +156,7 @@ std::string phases_csv(const std::vector<RunRecord>& records) {
 
 std::string phases_table(const OpRecord& op) {
   if (op.result.phases.empty()) return "";
-  TextTable table;
-  table.column("phase", "", TextTable::Align::left);
-  table.column("cycles", "");
+  TextTable table({"phase<", "cycles"});
   for (const char* const way : {"memory", "fabric", "edge"}) {
     table.column(way, "B");
     table.column("of peak", "%");

@@ -92,12 +92,9 @@ std::string power_csv_head() {
 std::string power_csv_rows(const OpRecord& op) {
   std::string csv;
   for (const PowerInterval& each : op.power) {
-    csv += csv_line({fmt::format("{}", op.row.run), op.row.op_id, fmt::format("{}", each.from),
-                     fmt::format("{}", each.to), fmt::format("{}", each.watts.nominal),
-                     fmt::format("{}", each.watts.low), fmt::format("{}", each.watts.high),
-                     fmt::format("{}", each.sram_gbps), fmt::format("{}", each.fabric_gbps),
-                     fmt::format("{}", each.io_gbps), cell(each.sram_share),
-                     cell(each.fabric_share), cell(each.io_share)});
+    csv += csv_row(op.row.run, op.row.op_id, each.from, each.to, each.watts.nominal, each.watts.low,
+                   each.watts.high, each.sram_gbps, each.fabric_gbps, each.io_gbps,
+                   cell(each.sram_share), cell(each.fabric_share), cell(each.io_share));
   }
   return csv;
 }
@@ -111,8 +108,7 @@ std::string intervals_csv(const std::vector<RunRecord>& records) {
       for (const Interval& each : intervals.each) {
         const auto line = [&](const std::string& path, const std::string& name,
                               const std::string& unit, std::uint64_t value) {
-          csv += csv_line({fmt::format("{}", run.run), op.row.op_id, fmt::format("{}", each.from),
-                           fmt::format("{}", each.to), path, name, unit, fmt::format("{}", value)});
+          csv += csv_row(run.run, op.row.op_id, each.from, each.to, path, name, unit, value);
         };
         for (std::size_t i = 0; i < each.counters.size(); ++i) {
           const StatEntry& counter = intervals.counters[i];
@@ -141,9 +137,8 @@ Figure power_figure(const RunRecord& run, const OpRecord& op) {
   for (const PowerInterval& each : op.power) {
     most = std::max(most, each.watts.high);
     for (const Cycle cycle : {each.from, each.to}) {  // a step, drawn as its two ends
-      rows += csv_line({fmt::format("{}", static_cast<double>(cycle) * micros),
-                        fmt::format("{}", each.watts.low), fmt::format("{}", each.watts.nominal),
-                        fmt::format("{}", each.watts.high)});
+      rows += csv_row(static_cast<double>(cycle) * micros, each.watts.low, each.watts.nominal,
+                      each.watts.high);
     }
   }
   chart.y = {"Power (W)", false, 0, most > 0 ? most * 1.05 : 1};

@@ -163,10 +163,8 @@ std::string sensitivity_csv(const std::vector<RunRecord>& records, const SweepAx
   std::string csv = csv_line({"axis", "groups", "time_typical", "time_most", "energy_typical",
                               "energy_most", "mostly_fastest_at"});
   for (const Sensitivity& each : sensitivities(records, axes)) {
-    csv +=
-        csv_line({each.axis, fmt::format("{}", each.groups), fmt::format("{}", each.time_typical),
-                  fmt::format("{}", each.time_most), fmt::format("{}", each.energy_typical),
-                  fmt::format("{}", each.energy_most), each.fastest});
+    csv += csv_row(each.axis, each.groups, each.time_typical, each.time_most, each.energy_typical,
+                   each.energy_most, each.fastest);
   }
   return csv;
 }

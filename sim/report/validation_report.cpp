@@ -109,24 +109,15 @@ std::vector<ValidationSummary> summarise(const std::vector<ValidationOutcome>& o
 }
 
 std::string validation_table(const std::vector<ValidationSummary>& summaries) {
-  TextTable table;
-  table.column("family", "", TextTable::Align::left);
-  table.column("points", "");
-  table.column("compared", "");
-  table.column("median", "%");
-  table.column("95th", "%");
-  table.column("worst", "%");
-  table.column("bias", "%");
-  table.column("right side of 1", "");
-  table.column("no result", "predicted");
-  table.column("missing", "");
+  TextTable table({"family<", "points", "compared", "median|%", "95th|%", "worst|%", "bias|%",
+                   "right side of 1", "no result|predicted", "missing"});
   for (const ValidationSummary& s : summaries) {
     const bool some = s.compared > 0;
-    table.row({s.name, fmt::format("{}", s.points), fmt::format("{}", s.compared),
-               some ? percent(s.median) : "", some ? percent(s.p95) : "",
-               some ? percent(s.worst) : "", some ? fmt::format("{:+.1f}", 100 * s.bias) : "",
-               part(s.same_side, s.decided), part(s.blank_predicted, s.blank),
-               s.missing == 0 ? "" : fmt::format("{}", s.missing)});
+    table.row(as_cells(s.name, s.points, s.compared, some ? percent(s.median) : "",
+                       some ? percent(s.p95) : "", some ? percent(s.worst) : "",
+                       some ? fmt::format("{:+.1f}", 100 * s.bias) : "",
+                       part(s.same_side, s.decided), part(s.blank_predicted, s.blank),
+                       s.missing == 0 ? "" : fmt::format("{}", s.missing)));
   }
   return table.text();
 }

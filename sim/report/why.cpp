@@ -91,8 +91,7 @@ std::string why_text(const Why& why) {
   std::string text;
   for (const std::string& sentence : why.sentences) text += sentence + "\n";
   using Align = TextTable::Align;
-  TextTable table;
-  table.column("taken away", "in this order", Align::left);
+  TextTable table({"taken away|in this order<"});
   table.column("time", why.unit);
   table.column("faster", "x");
   table.column("zeros gain", "x");
@@ -107,8 +106,7 @@ std::string why_text(const Why& why) {
   }
   text += "\n" + table.text();
   if (why.alone.empty()) return text;
-  TextTable alone;
-  alone.column("taken away", "alone", Align::left);
+  TextTable alone({"taken away|alone<"});
   alone.column("time", why.unit);
   alone.column("faster", "x");
   alone.column("not run", "", Align::left);

@@ -10,6 +10,7 @@
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/area.hpp"
+#include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -39,15 +40,8 @@ std::vector<Chip> chips_of(const Areas& areas, const MachineTable& kinds, const 
 
 std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
                         const Options& options) {
-  TextTable table;
-  table.column("chip", "", Align::left);
-  table.column("published", "mm2");
-  table.column("model", "mm2");
-  table.column("error", "%");
-  table.column("least to most", "mm2", Align::left);
-  table.column("calibration", "factor");
-  table.column("used", "mm2");
-  table.column("what the published area is for", "", Align::left);
+  TextTable table({"chip<", "published|mm2", "model|mm2", "error|%", "least to most|mm2<",
+                   "calibration|factor", "used|mm2", "what the published area is for<"});
   for (const Chip& chip : chips) {
     const auto& all = areas.published();
     const auto published = std::find_if(
@@ -67,8 +61,7 @@ std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
 }
 
 std::string parts_text(const std::vector<Chip>& chips, const Options& options) {
-  TextTable table;
-  table.column("block", "", Align::left);
+  TextTable table({"block<"});
   for (const Chip& chip : chips) table.column(chip.name, "mm2");
   std::vector<std::string> blocks;
   for (const Chip& chip : chips) {
@@ -91,16 +84,13 @@ std::string parts_text(const std::vector<Chip>& chips, const Options& options) {
 }
 
 std::string sources_text(const AreaTable& areas, const Options& options) {
-  TextTable table;
-  table.column("block", "", Align::left);
-  table.column("unit", "", Align::left);
+  TextTable table({"block<", "unit<"});
   for (const char* const corner : {"low", "nominal", "high"}) table.column(corner, "7 nm");
   table.column("mark", "", Align::left);
   table.column("source", "", Align::left);
   for (const EnergyRow& row : areas.rows()) {
     const EnergyRange& um2 = row.price(Node::n7);
-    table.row({row.event, row.unit, fmt::format("{}", um2.low), fmt::format("{}", um2.nominal),
-               fmt::format("{}", um2.high), row.mark, row.source});
+    table.row(as_cells(row.event, row.unit, um2.low, um2.nominal, um2.high, row.mark, row.source));
   }
   return shown(table, options);
 }

@@ -11,8 +11,6 @@
 namespace lacuna {
 namespace {
 
-using Align = TextTable::Align;
-
 /// What the machine itself takes where no one chooses.
 std::string own_value(const Machine& machine, const LayoutChoice& choice) {
   const ParamBase* const parameter = machine.parameters().find(choice.key);
@@ -25,12 +23,8 @@ const char* seen_text(LayoutChoice::Seen seen) {
 }
 
 std::string space_text(const Machine& machine, const LayoutSpace& space, const Options& options) {
-  TextTable table;
-  table.column("choice", "", Align::left);
-  table.column("as set", "", Align::left);
-  table.column("values", "", Align::left);
-  table.column("of rows that follow each other", "", Align::left);
-  table.column("memory of a tile or core", "", Align::left);
+  TextTable table({"choice<", "as set<", "values<", "of rows that follow each other<",
+                   "memory of a tile or core<"});
   for (const LayoutChoice& choice : space.choices) {
     const bool by_rule = choice.values.empty();
     table.row({choice.key, own_value(machine, choice),

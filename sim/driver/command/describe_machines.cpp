@@ -45,8 +45,6 @@ std::vector<std::string> machine_names() {
 
 namespace {
 
-using Align = TextTable::Align;
-
 double number_of(const ParameterSet& parameters, const char* path) {
   const ParamBase* const parameter = parameters.find(path);
   return parameter == nullptr ? 0 : std::stod(parameter->value_text());
@@ -94,16 +92,9 @@ std::string blas_text(const std::vector<OffChip>& off_chip, const Options& optio
 
 /// Bandwidth of the memory on the chip beside that beyond it, and bytes per fp16 FLOP at peak.
 std::string bandwidth_text(const MachineTable& table, const Options& options) {
-  TextTable list;
-  list.column("name", "", Align::left);
-  list.column("memory of a unit", "B/cycle");
-  list.column("a unit", "GB/s");
-  list.column("units", "");
-  list.column("chip", "TB/s");
-  list.column("per FLOP", "B");
-  list.column("beyond the chip", "GB/s");
-  list.column("ratio", "");
-  list.column("what is beyond, and its source", "", Align::left);
+  TextTable list({"name<", "memory of a unit|B/cycle", "a unit|GB/s", "units", "chip|TB/s",
+                  "per FLOP|B", "beyond the chip|GB/s", "ratio",
+                  "what is beyond, and its source<"});
   const std::vector<OffChip> off_chip = read_off_chip();
   for (const std::string& name : machine_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
@@ -140,13 +131,8 @@ std::vector<std::string> store_cells(const std::string& name, const MachineTable
 }
 
 std::string systems_text(const MachineTable& table, const Options& options) {
-  TextTable list;
-  list.column("name", "", Align::left);
-  list.column("machines", "");
-  list.column("chips", "");
-  list.column("chip", "", Align::left);
-  list.column("topology", "", Align::left);
-  list.column("streaming memory or store", "GB");
+  TextTable list(
+      {"name<", "machines", "chips", "chip<", "topology<", "streaming memory or store|GB"});
   for (const std::string& name : system_names()) {
     if (!is_linked_system(name)) {
       list.row(store_cells(name, table));
@@ -187,17 +173,8 @@ std::vector<std::array<std::string, 5>> read_chips() {
 }  // namespace
 
 std::string machines_text(const MachineTable& table, const Options& options) {
-  TextTable list;
-  list.column("name", "", Align::left);
-  list.column("kind", "", Align::left);
-  list.column("what it is", "", Align::left);
-  list.column("simulated", "", Align::left);
-  list.column("clock", "GHz");
-  list.column("memory", "MB");
-  list.column("peak fp16", "TFLOP/s");
-  list.column("process", "", Align::left);
-  list.column("year", "");
-  list.column("process and year by", "", Align::left);
+  TextTable list({"name<", "kind<", "what it is<", "simulated<", "clock|GHz", "memory|MB",
+                  "peak fp16|TFLOP/s", "process<", "year", "process and year by<"});
   const std::vector<std::array<std::string, 5>> chips = read_chips();
   for (const std::string& name : preset_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);

@@ -33,8 +33,7 @@ std::vector<std::string> cells_of(const ModelShape& model) {
 }
 
 std::string table_of(const std::vector<ModelShape>& models, const Options& options) {
-  TextTable table;
-  table.column("model", "", TextTable::Align::left);
+  TextTable table({"model<"});
   for (const char* const title : {"layers", "width", "heads", "kv heads", "head", "feed-forward",
                                   "experts", "vocabulary", "positions"}) {
     table.column(title, "");

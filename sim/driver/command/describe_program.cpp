@@ -386,9 +386,7 @@ std::string manual_text() {
 }
 
 std::string index_text(const MachineTable& kinds, const Options& options, const std::string& part) {
-  TextTable table;
-  table.column("kind", "", TextTable::Align::left);
-  table.column("names", "", TextTable::Align::left);
+  TextTable table({"kind<", "names<"});
   const auto row = [&](const std::string& kind, const std::vector<std::string>& names) {
     if (kind.find(part) == std::string::npos) return;
     table.row({kind, fmt::format("{}", fmt::join(names, " "))});

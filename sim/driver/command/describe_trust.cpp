@@ -20,25 +20,13 @@ namespace lacuna {
 
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr std::size_t kLongest = std::size_t{1} << 18U;
 
 std::string percent(double fraction) { return fmt::format("{:+.1f}", 100 * fraction); }
 
 std::string errors_text(const Options& options) {
-  TextTable table;
-  table.column("machine", "", Align::left);
-  table.column("family", "", Align::left);
-  table.column("regime", "", Align::left);
-  table.column("error of a", "", Align::left);
-  table.column("points", "");
-  table.column("5 %", "%");
-  table.column("median", "%");
-  table.column("95 %", "%");
-  table.column("median of sizes", "%");
-  table.column("measured at", "", Align::left);
-  table.column("since then", "", Align::left);
+  TextTable table({"machine<", "family<", "regime<", "error of a<", "points", "5 %|%", "median|%",
+                   "95 %|%", "median of sizes|%", "measured at<", "since then<"});
   const Trust trust(config_folder());
   for (const BlindErrors& each : trust.all()) {
     const TrustErrors& errors = each.errors;
@@ -51,11 +39,7 @@ std::string errors_text(const Options& options) {
 }
 
 std::string chosen_text(const Options& options) {
-  TextTable table;
-  table.column("constant", "", Align::left);
-  table.column("value", "", Align::left);
-  table.column("chosen by", "", Align::left);
-  table.column("remark", "", Align::left);
+  TextTable table({"constant<", "value<", "chosen by<", "remark<"});
   const ConfigTable chosen(config_folder() / "chosen_constants.csv",
                            {"constant", "value", "points", "remark"});
   for (std::size_t row = 0; row < chosen.size(); ++row) {
@@ -104,11 +88,7 @@ bool says_assumed(const std::string& text) {
 
 /// Where a preset or a declaration says that nothing is published.
 std::string assumed_text(const MachineTable& kinds, const Options& options) {
-  TextTable table;
-  table.column("presets", "", Align::left);
-  table.column("parameter", "", Align::left);
-  table.column("value", "");
-  table.column("what is said of it", "", Align::left);
+  TextTable table({"presets<", "parameter<", "value", "what is said of it<"});
   Comments comments;
   std::vector<std::vector<std::string>> rows;  // path, value, text, then the presets
   for (const std::string& name : options.machines.empty() ? preset_names() : options.machines) {

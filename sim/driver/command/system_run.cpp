@@ -85,7 +85,7 @@ std::string scaling_json(const Scaling& scaling) {
   return text + "\n]\n";
 }
 
-std::string metrics_json(const std::vector<SystemMetric>& metrics, const std::optional<Why>& why) {
+std::string metrics_json(const std::vector<NamedQuantity>& metrics, const std::optional<Why>& why) {
   std::string text = "{";
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     text += fmt::format("{}\n  \"{}\": {}", i == 0 ? "" : ",", metrics[i].name, metrics[i].value);
@@ -364,9 +364,7 @@ namespace {
 std::string screen_of(const SystemRecord& record) {
   QuantityScreen screen;
   screen.title = record.heading;
-  for (const SystemMetric& each : record.metrics) {
-    screen.quantities.push_back({each.name, each.value, each.unit});
-  }
+  screen.quantities = record.metrics;
   const std::string said = quantity_sentence(screen.quantities, "A step", "step_time",
                                              "sequences_per_s", "energy_per_sequence");
   if (!said.empty()) screen.sentences.push_back(said);

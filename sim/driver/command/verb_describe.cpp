@@ -134,13 +134,7 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
 /// Statistics of a machine, or of a group of them, empty if there is none.
 std::string statistics_table(Machine& machine, const Options& options,
                              const std::string& group = "") {
-  TextTable list;
-  list.column("path", "", Align::left);
-  list.column("name", "", Align::left);
-  list.column("unit", "", Align::left);
-  list.column("layer", "", Align::left);
-  list.column("action", "", Align::left);
-  list.column("meaning", "", Align::left);
+  TextTable list({"path<", "name<", "unit<", "layer<", "action<", "meaning<"});
   bool is_empty = true;
   for (const DeclaredStatistic& listed : machine.statistics()) {
     const StatEntry& entry = listed.entry;
@@ -184,12 +178,7 @@ const char* density_rule(PatternKind::Density density) {
 }
 
 std::string patterns_text(const Options& options) {
-  TextTable table;
-  table.column("pattern", "", Align::left);
-  table.column("density", "", Align::left);
-  table.column("block", "", Align::left);
-  table.column("keys", "", Align::left);
-  table.column("meaning", "", Align::left);
+  TextTable table({"pattern<", "density<", "block<", "keys<", "meaning<"});
   for (const PatternKind& kind : pattern_kinds()) {
     table.row({kind.name, density_rule(kind.density), kind.blocks ? "yes" : "",
                fmt::format("{}", fmt::join(kind.keys, " ")), kind.meaning});
@@ -201,10 +190,7 @@ std::string patterns_text(const Options& options) {
 }
 
 std::string formats_text(const Options& options) {
-  TextTable table;
-  table.column("file", "", Align::left);
-  table.column("read or written", "", Align::left);
-  table.column("content", "", Align::left);
+  TextTable table({"file<", "read or written<", "content<"});
   table.row({"*.csv", "read by --trace", "a workload, one operation a row (traces/README.md)"});
   table.row({"*.smtx", "read by --matrix and traces", "a pattern: sizes, row offsets, columns"});
   table.row({"*.mtx", "read by --matrix and traces", "Matrix Market, coordinate or array"});
@@ -313,9 +299,7 @@ std::string unit_text(const MachineTable& table, const Options& options) {
 
 /// What events cost, with the source of each price.
 std::string energy_text(const Options& options) {
-  TextTable list;
-  list.column("event", "", Align::left);
-  list.column("unit", "", Align::left);
+  TextTable list({"event<", "unit<"});
   for (const char* const node : {"16 nm", "7 nm", "5 nm"}) list.column(node, "");
   list.column("source", "", Align::left);
   const EnergyTable table = shipped_prices(config_folder());

@@ -312,10 +312,7 @@ std::string search_csv(const Search& search) {
 /// By value of each axis, how far the bounds of simulated points are below what these take.
 std::string slack_table(const Search& search) {
   const SearchOrder& order = search.order();
-  TextTable table;
-  table.column("axis", "", TextTable::Align::left);
-  table.column("value", "", TextTable::Align::left);
-  table.column("points", "");
+  TextTable table({"axis<", "value<", "points"});
   for (const char* const each : {"least", "median", "most"}) table.column(each, "%");
   for (std::size_t axis = 0; axis < search.sweep().axes.size(); ++axis) {
     std::vector<std::string> values;  // as they come
@@ -368,8 +365,7 @@ std::string search_text(const Search& search) {
   std::string text = fates_text(search);
   const std::vector<std::size_t> front = search.order().front();
   if (front.empty()) return text + "no point is left to choose from\n";
-  TextTable table;
-  table.column("point", "");
+  TextTable table({"point"});
   for (const std::string& axis : search.sweep().axes)
     table.column(axis, "", TextTable::Align::left);
   for (const Objective each : search.objectives()) {

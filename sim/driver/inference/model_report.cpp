@@ -15,12 +15,6 @@ namespace lacuna {
 
 namespace {
 
-const ModelQuantity* find(const ModelReport& report, const std::string& name) {
-  const auto found = std::find_if(report.numbers.begin(), report.numbers.end(),
-                                  [&](const ModelQuantity& each) { return each.name == name; });
-  return found == report.numbers.end() ? nullptr : &*found;
-}
-
 /// A word as JSON; of what is not printable nothing is left.
 std::string json_text(const std::string& word) {
   std::string text = "\"";
@@ -40,21 +34,6 @@ std::string cell(double value) {
 
 std::string number_json(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
-}
-
-std::string numbers_text(const std::vector<ModelQuantity>& numbers) {
-  TextTable table;
-  table.column("", "", TextTable::Align::left);
-  table.column("value", "");
-  const bool units = std::any_of(numbers.begin(), numbers.end(),
-                                 [](const ModelQuantity& each) { return !each.unit.empty(); });
-  if (units) table.column("unit", "", TextTable::Align::left);
-  for (const ModelQuantity& each : numbers) {
-    std::vector<std::string> cells = {each.name, quantity_text(each.value)};
-    if (units) cells.push_back(each.unit);
-    table.row(cells);
-  }
-  return table.text();
 }
 
 std::string table_text(const ModelTable& from) {
@@ -89,14 +68,6 @@ std::string table_json(const ModelTable& table) {
 
 }  // namespace
 
-std::string quantity_text(double value) {
-  return std::isfinite(value) ? four_digits(value) : "any";
-}
-
-std::string quantity_csv(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "";
-}
-
 void ModelReport::joules(const std::string& name, const EnergyRange& range, double over) {
   number(name, range.nominal / over, "J");
   number(name + "_low", range.low / over, "J");
@@ -125,12 +96,13 @@ void ModelReport::words(bool folded, bool composed) {
 }
 
 double ModelReport::of(const std::string& name) const {
-  const ModelQuantity* const found = find(*this, name);
+  const NamedQuantity* const found = find_quantity(numbers, name);
   return found == nullptr ? 0 : found->value;
 }
 
 std::string model_text(const ModelReport& report) {
-  std::string text = report.title + '\n' + report.remark + "\n\n" + numbers_text(report.numbers);
+  std::string text =
+      report.title + '\n' + report.remark + "\n\n" + quantity_table(report.numbers, "");
   for (const ModelTable& table : report.tables) text += '\n' + table_text(table);
   return text;
 }
@@ -140,7 +112,7 @@ std::string model_json(const ModelReport& report) {
                                  json_text(report.machine));
   for (const auto& [name, json] : report.facts) text += fmt::format(",\n  \"{}\": {}", name, json);
   text += report.more_json;
-  for (const ModelQuantity& each : report.numbers) {
+  for (const NamedQuantity& each : report.numbers) {
     text += fmt::format(",\n  \"{}\": {}", each.name, number_json(each.value));
   }
   for (const ModelTable& table : report.tables) {
@@ -158,23 +130,22 @@ std::string models_json(const std::vector<ModelReport>& reports) {
 }
 
 std::string model_comparison(const std::vector<ModelReport>& reports) {
-  TextTable table;
-  table.column("", "", TextTable::Align::left);
-  std::vector<ModelQuantity> names;
+  TextTable table({"<"});
+  std::vector<NamedQuantity> names;
   std::string text;
   for (const ModelReport& report : reports) {
     table.column(report.machine, "");
     text += fmt::format("{}: {}\n{}\n\n", report.machine, report.title, report.remark);
-    for (const ModelQuantity& each : report.numbers) {
-      const auto same = [&](const ModelQuantity& other) { return other.name == each.name; };
+    for (const NamedQuantity& each : report.numbers) {
+      const auto same = [&](const NamedQuantity& other) { return other.name == each.name; };
       if (std::none_of(names.begin(), names.end(), same)) names.push_back(each);
     }
   }
   table.column("unit", "", TextTable::Align::left);
-  for (const ModelQuantity& name : names) {
+  for (const NamedQuantity& name : names) {
     std::vector<std::string> cells = {name.name};
     for (const ModelReport& report : reports) {
-      const ModelQuantity* const found = find(report, name.name);
+      const NamedQuantity* const found = find_quantity(report.numbers, name.name);
       cells.push_back(found == nullptr ? "" : quantity_text(found->value));
     }
     cells.push_back(name.unit);
@@ -194,7 +165,7 @@ std::vector<std::pair<std::string, std::string>> model_files(
   for (std::size_t run = 0; run < reports.size(); ++run) {
     const ModelReport& report = reports[run];
     const std::string number = fmt::format("{}", run);
-    for (const ModelQuantity& each : report.numbers) {
+    for (const NamedQuantity& each : report.numbers) {
       files[0].second += csv_line({number, report.machine, report.model, report.what, each.name,
                                    quantity_csv(each.value), each.unit});
     }

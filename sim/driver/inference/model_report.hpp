@@ -6,15 +6,9 @@
 #include <vector>
 
 #include "sim/base/energy_range.hpp"
+#include "sim/driver/result/quantity_screen.hpp"
 
 namespace lacuna {
-
-/// A number of a run of a language model.
-struct ModelQuantity {
-  std::string name;
-  double value = 0;
-  std::string unit;  // empty: its name says it
-};
 
 /// A part of a run in numbers, such as the phases of a layer: a name and its numbers in each row.
 struct ModelTable {
@@ -34,7 +28,7 @@ struct ModelReport {
   std::string remark;  // which of the three words are true of it, and of what
   std::vector<std::pair<std::string, std::string>> facts;  // name, JSON
   std::string more_json;                                   // ",\n  \"NAME\": ...", after the facts
-  std::vector<ModelQuantity> numbers;
+  std::vector<NamedQuantity> numbers;
   std::vector<ModelTable> tables;
 
   void number(std::string name, double value, std::string unit = "") {
@@ -52,10 +46,6 @@ struct ModelReport {
   /// 0 if there is none of this name.
   double of(const std::string& name) const;
 };
-
-/// As text with four digits, and as a cell of a CSV file. Infinite: there is no limit.
-std::string quantity_text(double value);
-std::string quantity_csv(double value);
 
 /// As text: title, remark, numbers, tables.
 std::string model_text(const ModelReport& report);

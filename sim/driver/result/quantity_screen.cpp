@@ -15,43 +15,31 @@ namespace {
 
 constexpr std::size_t kMostShares = 6;
 
-const NamedQuantity* find(const std::vector<NamedQuantity>& all, const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-std::string number(double value) { return std::isfinite(value) ? four_digits(value) : "any"; }
-
 /// "1.161 to 2.756": the ends of the range of a quantity, if it has one.
 std::string range_of(const std::vector<NamedQuantity>& all, const std::string& name) {
-  const NamedQuantity* const low = find(all, name + "_low");
-  const NamedQuantity* const high = find(all, name + "_high");
+  const NamedQuantity* const low = find_quantity(all, name + "_low");
+  const NamedQuantity* const high = find_quantity(all, name + "_high");
   if (low == nullptr || high == nullptr) return "";
-  return number(low->value) + " to " + number(high->value);
+  return quantity_text(low->value) + " to " + quantity_text(high->value);
 }
 
 bool is_end(const std::vector<NamedQuantity>& all, const std::string& name) {
   for (const char* const end : {"_low", "_high"}) {
     const std::size_t size = std::string(end).size();
     const bool ends = name.size() > size && name.compare(name.size() - size, size, end) == 0;
-    if (ends && find(all, name.substr(0, name.size() - size)) != nullptr) return true;
+    if (ends && find_quantity(all, name.substr(0, name.size() - size)) != nullptr) return true;
   }
   return false;
 }
 
 /// A row for each quantity, of the first `most`, with the number of those there are.
 std::string table_of(const std::vector<NamedQuantity>& all, std::size_t most, std::size_t& rows) {
-  TextTable table;
-  table.column("", "", TextTable::Align::left);
-  table.column("value", "");
-  table.column("unit", "", TextTable::Align::left);
-  table.column("low to high", "", TextTable::Align::left);
+  TextTable table({"<", "value", "unit<", "low to high<"});
   rows = 0;
   for (const NamedQuantity& each : all) {
     if (is_end(all, each.name)) continue;
     if (rows++ < most) {
-      table.row({each.name, number(each.value), each.unit, range_of(all, each.name)});
+      table.row({each.name, quantity_text(each.value), each.unit, range_of(all, each.name)});
     }
   }
   return table.text(false);
@@ -76,6 +64,31 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
+const NamedQuantity* find_quantity(const std::vector<NamedQuantity>& all, const std::string& name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string quantity_text(double value) {
+  return std::isfinite(value) ? four_digits(value) : "any";
+}
+
+std::string quantity_csv(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
+}
+
+std::string quantity_table(const std::vector<NamedQuantity>& all, const char* title) {
+  TextTable table;
+  table.column(title, "", TextTable::Align::left);
+  table.column("value", "");
+  table.column("unit", "", TextTable::Align::left);  // left out where none is said
+  for (const NamedQuantity& each : all) {
+    table.row({each.name, quantity_text(each.value), each.unit});
+  }
+  return table.text();
+}
+
 std::string quantity_screen(const QuantityScreen& screen) {
   std::string head = wrapped(screen.title);
   for (const std::string& sentence : screen.sentences) head += wrapped(sentence);
@@ -94,16 +107,16 @@ std::string quantity_screen(const QuantityScreen& screen) {
 std::string quantity_sentence(const std::vector<NamedQuantity>& quantities, const std::string& what,
                               const std::string& time, const std::string& rate,
                               const std::string& joules) {
-  const NamedQuantity* const seconds = find(quantities, time);
+  const NamedQuantity* const seconds = find_quantity(quantities, time);
   if (seconds == nullptr) return "";
   const bool long_one = seconds->value >= 1e-3;
   std::string text =
       fmt::format("{} takes {} {}", what, four_digits(seconds->value * (long_one ? 1e3 : 1e6)),
                   long_one ? "ms" : "us");
-  if (const NamedQuantity* const per_second = find(quantities, rate)) {
+  if (const NamedQuantity* const per_second = find_quantity(quantities, rate)) {
     text += fmt::format(": {} {}", four_digits(per_second->value), rate);
   }
-  if (const NamedQuantity* const each = find(quantities, joules)) {
+  if (const NamedQuantity* const each = find_quantity(quantities, joules)) {
     text += fmt::format(", {} J each", four_digits(each->value));
     const std::string range = range_of(quantities, joules);
     if (!range.empty()) text += fmt::format(" ({})", range);

@@ -7,11 +7,22 @@
 
 namespace lacuna {
 
+/// A number of a result that has no operations to list.
 struct NamedQuantity {
   std::string name;
   double value = 0;
   std::string unit;  // empty: its name says it
 };
+
+/// The one of this name; null if there is none.
+const NamedQuantity* find_quantity(const std::vector<NamedQuantity>& all, const std::string& name);
+
+/// A row for each, with the columns `title`, value and, where one is said, unit.
+std::string quantity_table(const std::vector<NamedQuantity>& all, const char* title);
+
+/// As text with four digits, and as a cell of a CSV file. Infinite: there is no limit.
+std::string quantity_text(double value);
+std::string quantity_csv(double value);
 
 /// What has no operations to list, such as a language model or a system of chips.
 struct QuantityScreen {

@@ -8,17 +8,16 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/result/json_fields.hpp"
 #include "sim/driver/result/result_answer.hpp"
-#include "sim/driver/result/result_cells.hpp"
-#include "sim/driver/result/result_explain.hpp"
-#include "sim/driver/result/result_row.hpp"
 #include "sim/driver/result/result_size.hpp"
-#include "sim/driver/result/result_trust.hpp"
 #include "sim/driver/result/result_why.hpp"
 #include "sim/report/layers.hpp"
+#include "sim/report/tables/summary_fields.hpp"
 
 namespace lacuna {
 
@@ -26,210 +25,185 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-using Facts = std::vector<std::pair<std::string, std::string>>;
-
-Json facts_json(const Facts& facts) {
-  Json json = Json::array();  // an array: a key may come twice
-  for (const auto& [key, value] : facts) json.push_back({key, value});
-  return json;
-}
-
-Facts parse_facts(const Json& json) {
-  Facts facts;
-  for (const Json& fact : json) facts.emplace_back(fact.at(0), fact.at(1));
-  return facts;
-}
-
-Json stack_json(const std::vector<StackPart>& stack) {
-  Json json = Json::array();
-  for (const StackPart& part : stack) {
-    json.push_back(
-        {{"layer", layer_name(part.layer)}, {"kind", part.kind}, {"unit_cycles", part.cycles}});
-  }
-  return json;
-}
-
-std::vector<StackPart> parse_stack(const Json& json) {
-  std::vector<StackPart> stack;
-  for (const Json& part : json) {
-    StackPart parsed{Layer::idle, part.at("kind"), part.at("unit_cycles")};
-    for (const Layer layer : kLayers) {
-      if (part.at("layer") == layer_name(layer)) parsed.layer = layer;
+/// A word of a list, such as a layer, by its name.
+template <class Io, class Word, class All, class Name>
+void word_field(const Io& io, const char* key, Word& member, const All& all, const Name& name) {
+  if constexpr (Io::kReads) {
+    for (const auto each : all) {
+      if (io.json().at(key) == name(each)) member = each;
     }
-    stack.push_back(parsed);
+  } else {
+    io.json()[key] = name(member);
   }
-  return stack;
 }
 
-Json statistics_json(const std::vector<StatEntry>& statistics) {
-  Json json = Json::array();
-  for (const StatEntry& entry : statistics) {
-    Json item = {{"path", entry.path}, {"name", entry.name}, {"unit", entry.unit}};
-    item["value"] = entry.is_real ? Json(entry.real) : Json(entry.value);
-    item["action"] = or_null(entry.action);
-    json.push_back(std::move(item));
-  }
-  return json;
-}
+constexpr auto kStackPart = [](const auto& io, auto& part) {
+  word_field(io, "layer", part.layer, kLayers, layer_name);
+  io("kind", part.kind);
+  io("unit_cycles", part.cycles);
+};
 
-std::vector<StatEntry> parse_statistics(const Json& json) {
-  std::vector<StatEntry> statistics;
-  for (const Json& item : json) {
-    StatEntry entry;
-    entry.path = item.at("path");
-    entry.name = item.at("name");
-    entry.unit = item.at("unit");
-    take(item, "action", entry.action);
-    entry.is_real = item.at("value").is_number_float();
-    if (entry.is_real) {
-      entry.real = item.at("value");
-    } else {
-      entry.value = item.at("value");
+constexpr auto kStatistic = [](const auto& io, auto& entry) {
+  io("path", entry.path);
+  io("name", entry.name);
+  io("unit", entry.unit);
+  using Io = std::decay_t<decltype(io)>;
+  if constexpr (Io::kReads) entry.is_real = io.json().at("value").is_number_float();
+  entry.is_real ? io("value", entry.real) : io("value", entry.value);
+  io.text("action", entry.action);
+};
+
+constexpr auto kEnergyPart = [](const auto& io, auto& part) {
+  io("component", part.component);
+  io("low_j", part.joules.low);
+  io("nominal_j", part.joules.nominal);
+  io("high_j", part.joules.high);
+};
+
+constexpr auto kTrust = [](const auto& io, auto& trust) {
+  io("machine", trust.machine);
+  io("family", trust.family);
+  io("regime", trust.regime);
+  io("quantity", trust.quantity);
+  io("points", trust.points);
+  io("p5", trust.p5);
+  io("median", trust.median);
+  io("p95", trust.p95);
+  io("commit", trust.commit);
+  io("measured_before_this_model", trust.moved);
+};
+
+constexpr auto kSilicon = [](const auto& io, auto& silicon) {
+  io("sram_mb", silicon.sram_mb);
+  io("low_mm2", silicon.mm2.low);
+  io("nominal_mm2", silicon.mm2.nominal);
+  io("high_mm2", silicon.mm2.high);
+};
+
+/// Members in the order of names above them, without their names: there may be many.
+template <class Io, class T, class Tie>
+void rows_field(const Io& io, const std::vector<const char*>& names, T& rows, const Tie& tie) {
+  if constexpr (Io::kReads) {
+    for (const Json& row : io.json().at("each")) {
+      auto members = tie(rows.emplace_back());
+      std::size_t at = 0;
+      std::apply([&](auto&... each) { (row.at(at++).get_to(each), ...); }, members);
     }
-    statistics.push_back(std::move(entry));
-  }
-  return statistics;
-}
-
-Json energy_json(const OpRecord& op) {
-  if (op.energy.empty()) return nullptr;
-  Json parts = Json::array();
-  for (const EnergyPart& part : op.energy) {
-    parts.push_back({{"component", part.component},
-                     {"low_j", part.joules.low},
-                     {"nominal_j", part.joules.nominal},
-                     {"high_j", part.joules.high}});
-  }
-  return {{"usual_factor", or_null(op.energy_factor)}, {"parts", parts}};
-}
-
-void parse_energy(const Json& json, OpRecord& op) {
-  if (json.is_null()) return;
-  take(json, "usual_factor", op.energy_factor);
-  for (const Json& item : json.at("parts")) {
-    EnergyPart part;
-    part.component = item.at("component");
-    part.joules.low = item.at("low_j");
-    part.joules.nominal = item.at("nominal_j");
-    part.joules.high = item.at("high_j");
-    op.energy.push_back(part);
+  } else {
+    io("columns", names);
+    Json each = Json::array();
+    for (auto& row : rows) each.push_back(tie(row));
+    io("each", each);
   }
 }
 
-/// Numbers in the order of the names above them: there may be many intervals.
-Json intervals_json(const Intervals& intervals) {
-  Json each = Json::array();
-  for (const Interval& i : intervals.each) {
-    each.push_back({i.from, i.to, i.sram_bytes, i.fabric_bytes, i.io_bytes, i.counters, i.stack});
-  }
-  return {{"counters", statistics_json(intervals.counters)},
-          {"cycle_stack", stack_json(intervals.stack)},
-          {"columns",
-           {"from", "to", "sram_bytes", "fabric_bytes", "io_bytes", "counters", "cycle_stack"}},
-          {"each", std::move(each)}};
-}
-
-Intervals parse_intervals(const Json& json) {
-  Intervals intervals;
-  intervals.counters = parse_statistics(json.at("counters"));
-  intervals.stack = parse_stack(json.at("cycle_stack"));
-  for (const Json& item : json.at("each")) {
-    Interval each;
-    each.from = item.at(0);
-    each.to = item.at(1);
-    each.sram_bytes = item.at(2);
-    each.fabric_bytes = item.at(3);
-    each.io_bytes = item.at(4);
-    each.counters = item.at(5).get<std::vector<std::uint64_t>>();
-    each.stack = item.at(6).get<std::vector<std::uint64_t>>();
-    if (each.counters.size() != intervals.counters.size() ||
-        each.stack.size() != intervals.stack.size()) {
-      throw RequestError("an interval of a result has not one number for each name");
+constexpr auto kIntervals = [](const auto& io, auto& intervals) {
+  io.each("counters", intervals.counters, kStatistic);
+  io.each("cycle_stack", intervals.stack, kStackPart);
+  rows_field(io,
+             {"from", "to", "sram_bytes", "fabric_bytes", "io_bytes", "counters", "cycle_stack"},
+             intervals.each, [](auto& i) {
+               return std::tie(i.from, i.to, i.sram_bytes, i.fabric_bytes, i.io_bytes, i.counters,
+                               i.stack);
+             });
+  for (const Interval& each : intervals.each) {
+    if (each.counters.size() == intervals.counters.size() &&
+        each.stack.size() == intervals.stack.size()) {
+      continue;
     }
-    intervals.each.push_back(std::move(each));
+    throw RequestError("an interval of a result has not one number for each name");
   }
-  return intervals;
-}
+};
 
-/// Likewise.
-Json phases_json(const std::vector<PhaseTraffic>& phases) {
-  Json each = Json::array();
-  for (const PhaseTraffic& phase : phases) {
-    each.push_back(
-        {phase.name, phase.cycles, phase.sram_bytes, phase.fabric_bytes, phase.io_bytes});
+constexpr auto kPhases = [](const auto& io, auto& phases) {
+  rows_field(io, {"name", "cycles", "sram_bytes", "fabric_bytes", "io_bytes"}, phases,
+             [](auto& phase) {
+               return std::tie(phase.name, phase.cycles, phase.sram_bytes, phase.fabric_bytes,
+                               phase.io_bytes);
+             });
+};
+
+constexpr auto kValues = [](const auto& io, auto& values) {
+  io("compared", values.compared);
+  io("wrong", values.wrong);
+  std::optional<double> largest;  // none: no element has an error
+  std::optional<double> rms;
+  if (values.finite() > 0) {
+    largest = values.largest_error;
+    rms = values.rms_error;
   }
-  return {{"columns", {"name", "cycles", "sram_bytes", "fabric_bytes", "io_bytes"}},
-          {"each", std::move(each)}};
-}
-
-std::vector<PhaseTraffic> parse_phases(const Json& json) {
-  std::vector<PhaseTraffic> phases;
-  for (const Json& item : json.at("each")) {
-    phases.push_back({item.at(0), item.at(1), item.at(2), item.at(3), item.at(4)});
+  io("largest_error", largest);
+  io("rms_error", rms);
+  io("sigma", values.sigma);
+  io("overflows", values.overflows);
+  io("underflows", values.underflows);
+  io("not_finite", values.not_finite);
+  if constexpr (std::decay_t<decltype(io)>::kReads) {
+    values.largest_error = largest.value_or(0);
+    values.rms_error = rms.value_or(0);
   }
-  return phases;
-}
+};
 
-Json values_json(const ValueCheck& values) {
-  return {{"compared", values.compared},
-          {"wrong", values.wrong},
-          {"largest_error", values.finite() > 0 ? Json(values.largest_error) : Json()},
-          {"rms_error", values.finite() > 0 ? Json(values.rms_error) : Json()},
-          {"sigma", values.sigma},
-          {"overflows", values.overflows},
-          {"underflows", values.underflows},
-          {"not_finite", values.not_finite}};
-}
+constexpr auto kExplanation = [](const auto& io, auto& explanation) {
+  io.each("sections", explanation.sections, [](const auto& of_section, auto& section) {
+    of_section("title", section.title);
+    of_section("facts", section.facts);
+    of_section.each("tables", section.tables, [](const auto& of_table, auto& table) {
+      of_table("title", table.title);
+      of_table.each("columns", table.columns, [](const auto& of_column, auto& column) {
+        of_column("name", column.name);
+        of_column("unit", column.unit);
+      });
+      of_table("rows", table.rows);
+    });
+  });
+  io.each("maps", explanation.maps, [](const auto& of_map, auto& map) {
+    of_map("name", map.name);
+    of_map("title", map.title);
+    of_map("quantity", map.quantity);
+    of_map("columns", map.columns);
+    of_map("values", map.values);
+  });
+};
 
-Json op_json(const OpRecord& op, const std::vector<std::string>& varying) {
-  const OpResult& result = op.result;
-  Json json = Json::object();
-  json["summary"] = row_json(op.row, varying);
-  json["request"] = facts_json(op.request);
-  json["repeat"] = op.repeat;
-  json["units"] = result.units;
-  if (result.idle_units != 0) json["idle_units"] = result.idle_units;
-  json["clock_ghz"] = result.clock_ghz;
-  json["approximations"] = result.approximations;
-  json["mac_algorithmic"] = result.mac_algorithmic;
-  json["mac_useful"] = result.mac_useful;
-  json["peak_flop_per_cycle"] = result.peaks.flop_per_cycle;
-  json["peak_sram_bytes_per_cycle"] = result.peaks.sram_bytes_per_cycle;
-  json["peak_fabric_bytes_per_cycle"] = result.peaks.fabric_bytes_per_cycle;
-  json["peak_io_bytes_per_cycle"] = result.peaks.io_bytes_per_cycle;
-  json["notes"] = facts_json(result.notes);
-  json["remarks"] = result.remarks;
-  json["energy"] = energy_json(op);
-  if (op.trust) json["trust"] = trust_json(*op.trust);
-  json["cycle_stack"] = stack_json(result.stack);
-  json["statistics"] = statistics_json(result.statistics);
-  if (!result.phases.empty()) json["phases"] = phases_json(result.phases);
-  if (!result.intervals.each.empty()) json["intervals"] = intervals_json(result.intervals);
-  if (result.values) json["values"] = values_json(*result.values);
-  if (!result.explanation.empty()) json["explanation"] = explanation_json(result.explanation);
-  return json;
-}
+template <class Io>
+struct CellFields {
+  const Io& io;
 
-ValueCheck parse_values(const Json& json) {
-  ValueCheck values;
-  take(json, "compared", values.compared);
-  take(json, "wrong", values.wrong);
-  if (!json.at("largest_error").is_null()) {
-    take(json, "largest_error", values.largest_error);
-    take(json, "rms_error", values.rms_error);
+  template <class T>
+  void operator()(const char* key, T& member) const {
+    io(key, member);
   }
-  take(json, "sigma", values.sigma);
-  take(json, "overflows", values.overflows);
-  take(json, "underflows", values.underflows);
-  take(json, "not_finite", values.not_finite);
-  return values;
+  template <class T>
+  void operator()(const char* name, const char* unit, T& range) const {
+    io.range(name, unit, range);
+  }
+  void operator()(const char* key, const std::string& text) const { io.text(key, text); }
+  void operator()(const char* key, std::string& text) const { io.text(key, text); }
+  void operator()(const char* key, Status& status) const { of_status(key, status); }
+  void operator()(const char* key, const Status& status) const { of_status(key, status); }
+
+ private:
+  template <class T>
+  void of_status(const char* key, T& status) const {
+    constexpr std::array<Status, 5> kAll = {Status::ok, Status::out_of_memory, Status::unsupported,
+                                            Status::failed, Status::interrupted};
+    word_field(io, key, status, kAll, status_name);
+  }
+};
+
+/// A row of summary.csv, with what varies between the runs under its paths.
+auto row_fields(const std::vector<std::string>& varying) {
+  return [&varying](const auto& io, auto& row) {
+    using Io = std::decay_t<decltype(io)>;
+    for_each_cell(row, CellFields<Io>{io});
+    if constexpr (Io::kReads) row.varying.resize(varying.size());
+    for (std::size_t i = 0; i < varying.size(); ++i) io(varying[i], row.varying.at(i));
+  };
 }
 
-OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
-  OpRecord op;
-  op.row = parse_row(json.at("summary"), varying);
-  op.request = parse_facts(json.at("request"));
-  take(json, "repeat", op.repeat);
+/// What a result says of an operation that its row has too.
+void take_from_row(OpRecord& op) {
   OpResult& result = op.result;
   result.status = op.row.status;
   result.reason = op.row.reason;
@@ -239,87 +213,101 @@ OpRecord parse_op(const Json& json, const std::vector<std::string>& varying) {
   result.sram_write_bytes = op.row.sram_write_bytes.value_or(0);
   result.fabric_bytes = op.row.fabric_bytes.value_or(0);
   result.io_bytes = op.row.io_bytes.value_or(0);
-  take(json, "units", result.units);
-  result.idle_units = json.value("idle_units", result.idle_units);
-  take(json, "clock_ghz", result.clock_ghz);
-  take(json, "approximations", result.approximations);
-  take(json, "mac_algorithmic", result.mac_algorithmic);
-  take(json, "mac_useful", result.mac_useful);
-  take(json, "peak_flop_per_cycle", result.peaks.flop_per_cycle);
-  take(json, "peak_sram_bytes_per_cycle", result.peaks.sram_bytes_per_cycle);
-  take(json, "peak_fabric_bytes_per_cycle", result.peaks.fabric_bytes_per_cycle);
-  take(json, "peak_io_bytes_per_cycle", result.peaks.io_bytes_per_cycle);
-  result.notes = parse_facts(json.at("notes"));
-  take(json, "remarks", result.remarks);
   result.mode = op.row.mode;
   result.residency = op.row.residency;
   result.x_density = op.row.x_density;
-  parse_energy(json.at("energy"), op);
-  if (json.contains("trust")) op.trust = parse_trust(json.at("trust"));
-  result.stack = parse_stack(json.at("cycle_stack"));
-  result.statistics = parse_statistics(json.at("statistics"));
-  if (json.contains("phases")) result.phases = parse_phases(json.at("phases"));
-  if (json.contains("intervals")) result.intervals = parse_intervals(json.at("intervals"));
-  if (json.contains("values")) result.values = parse_values(json.at("values"));
-  if (json.contains("explanation")) {
-    result.explanation = parse_explanation(json.at("explanation"));
-  }
-  return op;
 }
 
-Json record_json(const RunRecord& record) {
+constexpr auto kEnergy = [](const auto& io, auto& op) {
+  io("usual_factor", op.energy_factor);
+  io.each("parts", op.energy, kEnergyPart);
+};
+
+auto op_fields(const std::vector<std::string>& varying) {
+  return [&varying](const auto& io, auto& op) {
+    auto& result = op.result;
+    io.object("summary", op.row, row_fields(varying));
+    if constexpr (std::decay_t<decltype(io)>::kReads) take_from_row(op);
+    io("request", op.request);
+    io("repeat", op.repeat);
+    io("units", result.units);
+    io.may("idle_units", result.idle_units);
+    io("clock_ghz", result.clock_ghz);
+    io("approximations", result.approximations);
+    io("mac_algorithmic", result.mac_algorithmic);
+    io("mac_useful", result.mac_useful);
+    io("peak_flop_per_cycle", result.peaks.flop_per_cycle);
+    io("peak_sram_bytes_per_cycle", result.peaks.sram_bytes_per_cycle);
+    io("peak_fabric_bytes_per_cycle", result.peaks.fabric_bytes_per_cycle);
+    io("peak_io_bytes_per_cycle", result.peaks.io_bytes_per_cycle);
+    io("notes", result.notes);
+    io("remarks", result.remarks);
+    io.object_or_null(op.energy.empty(), "energy", op, kEnergy);
+    io.may("trust", op.trust, kTrust);
+    io.each("cycle_stack", result.stack, kStackPart);
+    io.each("statistics", result.statistics, kStatistic);
+    io.object_unless(result.phases.empty(), "phases", result.phases, kPhases);
+    io.object_unless(result.intervals.each.empty(), "intervals", result.intervals, kIntervals);
+    io.may("values", result.values, kValues);
+    io.object_unless(result.explanation.empty(), "explanation", result.explanation, kExplanation);
+  };
+}
+
+Json parameters_json(const std::vector<ParameterValue>& parameters) {
   Json json = Json::object();
-  json["run"] = record.run;
-  json["machine"] = record.machine;
-  json["kind"] = record.kind;
-  json["simulated"] = record.extent;
-  json["engine"] = record.engine;
-  json["seed"] = record.seed;
-  json["workload"] = record.workload;
-  json["pattern"] = or_null(record.pattern);
-  json["varying"] = record.varying;
-  Json parameters = Json::object();
-  for (const ParameterValue& parameter : record.parameters) {
+  for (const ParameterValue& parameter : parameters) {
     // numbers stay the text they were given as: 0.85 must not come back as another double's
     Json value = parameter.plain ? Json::parse(parameter.value) : Json(parameter.value);
-    parameters[parameter.path] = {{"value", std::move(value)}, {"unit", parameter.unit}};
+    json[parameter.path] = {{"value", std::move(value)}, {"unit", parameter.unit}};
   }
-  json["parameters"] = std::move(parameters);
-  if (record.silicon) json["unit_silicon"] = silicon_json(*record.silicon);
-  json["notes"] = facts_json(record.notes);
-  Json ops = Json::array();
-  for (const OpRecord& op : record.ops) ops.push_back(op_json(op, record.varying));
-  json["operations"] = std::move(ops);
-  json["total"] = row_json(record.total, record.varying);
-  if (record.why) json["why"] = why_json(*record.why);
   return json;
 }
 
-RunRecord parse_record(const Json& json) {
-  RunRecord record;
-  take(json, "run", record.run);
-  take(json, "machine", record.machine);
-  take(json, "kind", record.kind);
-  take(json, "simulated", record.extent);
-  take(json, "engine", record.engine);
-  take(json, "seed", record.seed);
-  take(json, "workload", record.workload);
-  take(json, "pattern", record.pattern);
-  take(json, "varying", record.varying);
-  for (const auto& [path, parameter] : json.at("parameters").items()) {
+std::vector<ParameterValue> parse_parameters(const Json& json) {
+  std::vector<ParameterValue> parameters;
+  for (const auto& [path, parameter] : json.items()) {
     const Json& value = parameter.at("value");
     const bool plain = !value.is_string();
-    record.parameters.push_back(
+    parameters.push_back(
         {path, plain ? value.dump() : value.get<std::string>(), parameter.at("unit"), plain});
   }
-  if (json.contains("unit_silicon")) record.silicon = parse_silicon(json.at("unit_silicon"));
-  record.notes = parse_facts(json.at("notes"));
-  for (const Json& op : json.at("operations")) {
-    record.ops.push_back(parse_op(op, record.varying));
+  return parameters;
+}
+
+constexpr auto kRecordFields = [](const auto& io, auto& record) {
+  io("run", record.run);
+  io("machine", record.machine);
+  io("kind", record.kind);
+  io("simulated", record.extent);
+  io("engine", record.engine);
+  io("seed", record.seed);
+  io("workload", record.workload);
+  io.text("pattern", record.pattern);
+  io("varying", record.varying);
+  if constexpr (std::decay_t<decltype(io)>::kReads) {
+    record.parameters = parse_parameters(io.json().at("parameters"));
+  } else {
+    io("parameters", parameters_json(record.parameters));
   }
-  record.total = parse_row(json.at("total"), record.varying);
-  if (json.contains("why")) record.why = parse_why(json.at("why"));
-  return record;
+  io.may("unit_silicon", record.silicon, kSilicon);
+  io("notes", record.notes);
+  io.each("operations", record.ops, op_fields(record.varying));
+  io.object("total", record.total, row_fields(record.varying));
+  io.may("why", record.why, kWhyFields);
+};
+
+template <class T, class List>
+Json written(const T& member, const List& list) {
+  Json json = Json::object();
+  list(JsonWriter(json), member);
+  return json;
+}
+
+template <class T, class List>
+T read(const Json& json, const List& list) {
+  T member;
+  list(JsonReader(json), member);
+  return member;
 }
 
 /// There may be millions of events: as bytes, for a process of the same program.
@@ -372,7 +360,7 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
   }
   if (!records.empty()) json["answer"] = answer_json(answer_of(records));
   json["runs"] = Json::array();
-  for (const RunRecord& record : records) json["runs"].push_back(record_json(record));
+  for (const RunRecord& record : records) json["runs"].push_back(written(record, kRecordFields));
   json["explanations"] = take_explanations(json["runs"]);
   return with_short_lists(json.dump(1)) + '\n';
 }
@@ -386,14 +374,16 @@ std::string models_text(const ResultHeader& header, const std::string& models_js
 ResultHeader parse_header(const std::string& text, const std::string& path) {
   return read_json(text, path, [](const Json& json) {
     ResultHeader header;
-    take(json, "version", header.version);
-    take(json, "command", header.command);
-    take(json.at("workload"), "name", header.workload);
-    take(json.at("workload"), "path", header.workload_path);
+    const JsonReader io(json);
+    io("version", header.version);
+    io("command", header.command);
+    const JsonReader workload(json.at("workload"));
+    workload("name", header.workload);
+    workload.text("path", header.workload_path);
     for (const Json& file : json.at("files")) {
       header.files.emplace_back(file.at("path"), file.at("sha256"));
     }
-    header.interrupted = json.value("interrupted", false);
+    io.may("interrupted", header.interrupted);
     return header;
   });
 }
@@ -402,13 +392,13 @@ std::vector<RunRecord> parse_result(const std::string& text, const std::string& 
   return read_json(text, path, [](const Json& json) {
     std::vector<RunRecord> records;
     for (const Json& run : json.at("runs")) {
-      records.push_back(parse_record(run));
+      records.push_back(read<RunRecord>(run, kRecordFields));
       for (std::size_t i = 0; i < records.back().ops.size(); ++i) {
         const Json& op = run.at("operations").at(i);
         if (!op.contains("explained_by")) continue;
         const auto place = op.at("explained_by").get<std::size_t>();
         const Json& explanation = json.at("explanations").at(place);
-        records.back().ops[i].result.explanation = parse_explanation(explanation);
+        records.back().ops[i].result.explanation = read<Explanation>(explanation, kExplanation);
       }
     }
     return records;
@@ -440,19 +430,20 @@ std::string summary_json(const std::vector<RunRecord>& records, bool explain,
   Json rows = Json::array();
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
-      rows.push_back(row_json(op.row, record.varying));
-      if (op.result.values) rows.back()["values"] = values_json(*op.result.values);
-      if (explain) rows.back()["explanation"] = explanation_json(op.result.explanation);
+      rows.push_back(written(op.row, row_fields(record.varying)));
+      const JsonWriter row(rows.back());
+      row.may("values", op.result.values, kValues);
+      if (explain) row.object("explanation", op.result.explanation, kExplanation);
     }
-    rows.push_back(row_json(record.total, record.varying));
-    if (record.why) rows.back()["why"] = why_json(*record.why);
+    rows.push_back(written(record.total, row_fields(record.varying)));
+    JsonWriter(rows.back()).may("why", record.why, kWhyFields);
   }
   for (const NamedTable& table : tables) rows.back()[table.name] = table_json(table);
   return rows.dump(1) + '\n';
 }
 
 std::string encode_record(const RunRecord& record) {
-  Json json = record_json(record);
+  Json json = written(record, kRecordFields);
   Json events = Json::array();
   for (const OpRecord& op : record.ops) {
     const OpResult& result = op.result;
@@ -466,7 +457,7 @@ std::string encode_record(const RunRecord& record) {
 
 RunRecord decode_record(const std::string& bytes) {
   const Json json = Json::from_cbor(bytes);
-  RunRecord record = parse_record(json.at("record"));
+  auto record = read<RunRecord>(json.at("record"), kRecordFields);
   for (std::size_t i = 0; i < record.ops.size(); ++i) {
     const Json& events = json.at("events").at(i);
     OpResult& result = record.ops[i].result;

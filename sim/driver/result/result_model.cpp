@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const ModelReport& report) {
   Json numbers = Json::array();
-  for (const ModelQuantity& each : report.numbers) {
+  for (const NamedQuantity& each : report.numbers) {
     numbers.push_back({each.name, each.value, each.unit});
   }
   Json tables = Json::array();

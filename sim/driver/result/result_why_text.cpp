@@ -5,6 +5,10 @@
 
 namespace lacuna {
 
-std::string why_json_text(const Why& why) { return why_json(why).dump(1); }
+std::string why_json_text(const Why& why) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  kWhyFields(JsonWriter(json), why);
+  return json.dump(1);
+}
 
 }  // namespace lacuna

@@ -64,18 +64,9 @@ void add_published_losses(const std::string& model, double density,
 }
 
 std::string blocks_table(const std::vector<BlockOutcome>& outcomes) {
-  TextTable table;
-  table.column("block", "");
-  table.column("machine", "", TextTable::Align::left);
-  table.column("loss", "published");
-  table.column("dense loss", "same FLOP");
-  table.column("FLOP", "per sequence");
-  table.column("step", "us");
-  table.column("dense", "us");
-  table.column("energy", "mJ");
-  table.column("FLOP", "x fewer");
-  table.column("time", "x less");
-  table.column("energy", "x less");
+  TextTable table({"block", "machine<", "loss|published", "dense loss|same FLOP",
+                   "FLOP|per sequence", "step|us", "dense|us", "energy|mJ", "FLOP|x fewer",
+                   "time|x less", "energy|x less"});
   for (const BlockOutcome& outcome : outcomes) {
     for (const MachineTotals& machine : outcome.machines) {
       const auto value = [&](double number) { return machine.whole ? four_digits(number) : ""; };

@@ -117,15 +117,13 @@ std::string results_csv(const std::vector<SampleRow>& rows) {
     const auto cost = [&](std::uint64_t UpdateCost::*member) {
       return row.update ? fmt::format("{}", *row.update.*member) : "";
     };
-    csv += csv_line({row.machine, fmt::format("{}", row.point->phase.index),
-                     fmt::format("{}", row.point->steps), number(row.point->phase.density),
-                     number(row.point->imbalance), value(row.total.cycles), value(row.total.time_s),
-                     value(row.total.useful_tflops), value(joules_of(row.total)),
-                     value(bytes_of(row.total)), value(row.total.fabric_bytes),
-                     value(row.total.io_bytes), value(row.propagation),
-                     fmt::format("{}", row.point->updates), cost(&UpdateCost::convert_ns),
-                     cost(&UpdateCost::transfer_ns), number(row.exposed_s()), value(row.step_s()),
-                     status_name(row.total.status)});
+    csv += csv_row(
+        row.machine, row.point->phase.index, row.point->steps, number(row.point->phase.density),
+        number(row.point->imbalance), value(row.total.cycles), value(row.total.time_s),
+        value(row.total.useful_tflops), value(joules_of(row.total)), value(bytes_of(row.total)),
+        value(row.total.fabric_bytes), value(row.total.io_bytes), value(row.propagation),
+        row.point->updates, cost(&UpdateCost::convert_ns), cost(&UpdateCost::transfer_ns),
+        number(row.exposed_s()), value(row.step_s()), status_name(row.total.status));
   }
   return csv;
 }
@@ -162,8 +160,7 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
 }
 
 std::string results_table(const std::vector<SampleRow>& rows) {
-  TextTable table;
-  table.column("machine", "", TextTable::Align::left);
+  TextTable table({"machine<"});
   for (const auto& [title, unit] :
        {std::pair("update", ""), std::pair("steps", ""), std::pair("density", ""),
         std::pair("moved", ""), std::pair("explored", ""), std::pair("imbalance", "16x16"),
@@ -180,21 +177,21 @@ std::string results_table(const std::vector<SampleRow>& rows) {
     const auto scaled = [](const std::optional<double>& cell, double factor) {
       return cell ? four_digits(*cell * factor) : "";
     };
-    table.row({row.machine, fmt::format("{}", row.point->phase.index),
-               fmt::format("{}", row.point->steps), four_digits(row.point->phase.density),
-               fmt::format("{:.4f}", row.point->phase.moved),
-               fmt::format("{:.4f}", row.point->phase.explored),
-               fmt::format("{:.3f}", row.point->imbalance),
-               row.total.cycles ? fmt::format("{}", *row.total.cycles) : "",
-               scaled(row.total.time_s, 1e6), scaled(row.total.useful_tflops, 1),
-               scaled(joules_of(row.total), 1e3), scaled(bytes_of(row.total), 1e-6),
-               row.propagation ? fmt::format("{}", *row.propagation) : "",
-               row.update ? four_digits(static_cast<double>(row.update->convert_ns +
-                                                            row.update->transfer_ns) *
-                                        1e-3)
-                          : "",
-               four_digits(row.exposed_s() * 1e6), scaled(row.step_s(), 1e6),
-               row.total.status == Status::ok ? "" : status_name(row.total.status)});
+    table.row(as_cells(
+        row.machine, row.point->phase.index, row.point->steps,
+        four_digits(row.point->phase.density), fmt::format("{:.4f}", row.point->phase.moved),
+        fmt::format("{:.4f}", row.point->phase.explored),
+        fmt::format("{:.3f}", row.point->imbalance),
+        row.total.cycles ? fmt::format("{}", *row.total.cycles) : "", scaled(row.total.time_s, 1e6),
+        scaled(row.total.useful_tflops, 1), scaled(joules_of(row.total), 1e3),
+        scaled(bytes_of(row.total), 1e-6),
+        row.propagation ? fmt::format("{}", *row.propagation) : "",
+        row.update
+            ? four_digits(static_cast<double>(row.update->convert_ns + row.update->transfer_ns) *
+                          1e-3)
+            : "",
+        four_digits(row.exposed_s() * 1e6), scaled(row.step_s(), 1e6),
+        row.total.status == Status::ok ? "" : status_name(row.total.status)));
   }
   return table.text();
 }

@@ -53,10 +53,10 @@ void SystemRecord::compare_energy(const SystemRecord& dense) {
   metrics.push_back({"energy_vs_dense_high", ratio->high, ""});
 }
 
-std::vector<SystemMetric> step_metrics(const StepCounts& counts, const EnergyAccount& energy,
-                                       const std::vector<SystemMetric>& own) {
+std::vector<NamedQuantity> step_metrics(const StepCounts& counts, const EnergyAccount& energy,
+                                        const std::vector<NamedQuantity>& own) {
   const JouleRange joules = energy.total();
-  std::vector<SystemMetric> metrics;
+  std::vector<NamedQuantity> metrics;
   const auto add = [&](const char* name, double value, const char* unit, bool is_there = true) {
     if (is_there) metrics.push_back({name, value, unit});
   };
@@ -89,25 +89,17 @@ namespace {
 using Align = TextTable::Align;
 
 /// The quantities but for parts of the energy, which have a table of their own.
-std::string quantities_text(const std::vector<SystemMetric>& metrics) {
-  TextTable table;
-  table.column("quantity", "", Align::left);
-  table.column("value", "");
-  table.column("unit", "", Align::left);
-  for (const SystemMetric& metric : metrics) {
-    const bool part = metric.name.rfind("energy_", 0) == 0 &&
-                      metric.name != "energy_per_sequence" &&
-                      metric.name.find("_vs_dense") == std::string::npos;
-    if (!part) table.row({metric.name, four_digits(metric.value), metric.unit});
-  }
-  return table.text();
+std::string quantities_text(std::vector<NamedQuantity> metrics) {
+  const auto is_part = [](const NamedQuantity& each) {
+    return each.name.rfind("energy_", 0) == 0 && each.name != "energy_per_sequence" &&
+           each.name.find("_vs_dense") == std::string::npos;
+  };
+  metrics.erase(std::remove_if(metrics.begin(), metrics.end(), is_part), metrics.end());
+  return quantity_table(metrics, "quantity");
 }
 
 std::string stack_text(const SystemRecord& record) {
-  TextTable table;
-  table.column("where the time of the chips went", "", Align::left);
-  table.column("of all", "%");
-  table.column("a chip's mean", "ms");
+  TextTable table({"where the time of the chips went<", "of all|%", "a chip's mean|ms"});
   double all = 0;
   std::vector<double> sums(record.uses.size());
   for (const std::vector<std::uint64_t>& chip : record.ns) {
@@ -182,9 +174,9 @@ std::string memory_text(const std::vector<MemoryAccount>& accounts) {
   return "What the chips hold at their fullest\n\n" + table.text();
 }
 
-NamedTable metrics_table(const std::vector<SystemMetric>& metrics) {
+NamedTable metrics_table(const std::vector<NamedQuantity>& metrics) {
   NamedTable table{"metrics", {"quantity", "value", "unit"}, {}};
-  for (const SystemMetric& metric : metrics) {
+  for (const NamedQuantity& metric : metrics) {
     table.rows.push_back({metric.name, fmt::format("{}", metric.value), metric.unit});
   }
   return table;

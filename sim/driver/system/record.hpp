@@ -9,6 +9,7 @@
 
 #include "models/system/ledger.hpp"
 #include "sim/base/cycle.hpp"
+#include "sim/driver/result/quantity_screen.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/system/energy.hpp"
 #include "sim/driver/system/scaling.hpp"
@@ -17,13 +18,6 @@
 #include "workloads/mapping/system/training_params.hpp"
 
 namespace lacuna {
-
-/// A number of a result, with its unit.
-struct SystemMetric {
-  std::string name;
-  double value = 0;
-  std::string unit;
-};
 
 /// A word of a legend and its colour.
 using Coloured = std::pair<std::string, std::string>;
@@ -77,7 +71,7 @@ struct SystemRecord {
   std::string title;    // of figures
   std::string heading;  // of the text
   std::string trust;    // below the quantities
-  std::vector<SystemMetric> metrics;
+  std::vector<NamedQuantity> metrics;
   std::vector<Coloured> uses;                  // of the time of a chip
   std::vector<std::vector<std::uint64_t>> ns;  // by chip, and of a chip by use
   std::size_t drawn_chips = 0;                 // the first ones, in figures
@@ -124,8 +118,8 @@ struct StepCounts {
 StepCounts counts_of(const system::TrainingParams& training, double seconds, double flop);
 
 /// step_time, chips, rates, energy and its parts, and `own` quantities of a kind of systems.
-std::vector<SystemMetric> step_metrics(const StepCounts& counts, const EnergyAccount& energy,
-                                       const std::vector<SystemMetric>& own);
+std::vector<NamedQuantity> step_metrics(const StepCounts& counts, const EnergyAccount& energy,
+                                        const std::vector<NamedQuantity>& own);
 
 std::string text_of(const SystemRecord& record);
 

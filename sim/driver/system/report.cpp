@@ -316,16 +316,16 @@ std::string heading_of(const SystemMachine& machine, const TrainingParams& train
 }
 
 /// Rows have no tokens, and those of a trace no sequences.
-std::vector<SystemMetric> metrics_of(const SystemMachine& machine, const TrainingParams& training,
-                                     const TrainingResult& result,
-                                     const std::optional<TrustErrors>& errors) {
+std::vector<NamedQuantity> metrics_of(const SystemMachine& machine, const TrainingParams& training,
+                                      const TrainingResult& result,
+                                      const std::optional<TrustErrors>& errors) {
   const double seconds = result.seconds();
   const bool rows = !training.rows.value().empty();
   StepCounts counts = counts_of(training, seconds, result.flop);
   counts.machines = machine.params.machines;
   if (rows) counts.tokens = 0;
   if (is_trace(training)) counts.sequences = 0;
-  std::vector<SystemMetric> own;
+  std::vector<NamedQuantity> own;
   if (!rows) {
     const auto bytes = static_cast<double>(result.memory.streaming.bytes);
     own.push_back({"streaming_memory", bytes, "B per machine"});
@@ -335,7 +335,7 @@ std::vector<SystemMetric> metrics_of(const SystemMachine& machine, const Trainin
     own.push_back({"pattern_update", patterns * training.pattern_every, "s"});
     own.push_back({"pattern_update_share", patterns / seconds, "of step_time"});
   }
-  std::vector<SystemMetric> metrics = step_metrics(counts, result.energy, own);
+  std::vector<NamedQuantity> metrics = step_metrics(counts, result.energy, own);
   if (errors) {
     metrics.insert(metrics.begin() + 1, {{"step_time_low", seconds / (1 + errors->p95), "s"},
                                          {"step_time_high", seconds / (1 + errors->p5), "s"}});

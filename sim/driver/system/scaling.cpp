@@ -57,9 +57,7 @@ NamedTable scaling_table(const Scaling& scaling) {
 }
 
 std::string scaling_text(const Scaling& scaling) {
-  TextTable table;
-  table.column("system", "", TextTable::Align::left);
-  table.column("chips", "");
+  TextTable table({"system<", "chips"});
   if (scaling.is_cut()) {
     for (const char* const column : {"replicas", "accumulation"}) table.column(column, "");
   }

@@ -97,8 +97,8 @@ std::vector<StandingPower> standing_of(const system::WaferSystemParams& params) 
   return all;
 }
 
-std::vector<SystemMetric> metrics_of(const WaferSystemRun& run,
-                                     const system::TrainingParams* training) {
+std::vector<NamedQuantity> metrics_of(const WaferSystemRun& run,
+                                      const system::TrainingParams* training) {
   const double chips = run.params.chips();
   StepCounts counts;
   if (training != nullptr) counts = counts_of(*training, 0, 0);

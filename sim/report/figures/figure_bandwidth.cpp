@@ -34,9 +34,7 @@ std::string bandwidth_rows(const FigureData& data, const std::vector<FigureRun>&
       const std::optional<double> achieved = bars[i].total.*way.achieved;
       const double peak = data.peaks.at(bars[i].run).*way.peak;
       if (!achieved || peak <= 0) continue;
-      csv += csv_line({way.name, bars[i].bar(), fmt::format("{}", i),
-                       fmt::format("{}", *achieved / peak * 100), fmt::format("{}", *achieved),
-                       fmt::format("{}", peak)});
+      csv += csv_row(way.name, bars[i].bar(), i, *achieved / peak * 100, *achieved, peak);
     }
   }
   return csv;

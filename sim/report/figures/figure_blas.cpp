@@ -114,8 +114,7 @@ struct Shares {
   void add(const std::string& name, const char* kind, std::size_t level, double place,
            double percent) {
     least = std::min(least, percent);
-    rows += csv_line({name, kind, kLevels.at(level).name, fmt::format("{:.4g}", place),
-                      fmt::format("{}", percent)});
+    rows += csv_row(name, kind, kLevels.at(level).name, fmt::format("{:.4g}", place), percent);
   }
   void draw(Mark mark, const std::string& name, const std::string& label,
             const SeriesStyle& style) {
@@ -184,8 +183,7 @@ bool has_blas_rows(const std::vector<FigureRun>& runs) {
 std::string needs_rows(double side) {
   std::string rows;
   for (std::size_t i = 0; i < kLevels.size(); ++i) {
-    rows += csv_line({"needs", kLevels.at(i).name, fmt::format("{}", i + 1),
-                      fmt::format("{}", need_of(i, side))});
+    rows += csv_row("needs", kLevels.at(i).name, i + 1, need_of(i, side));
   }
   return rows;
 }
@@ -222,7 +220,7 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
     line.style = {line_style(index).colour, 0, index};
     chart.layers.push_back(std::move(line));
     least = std::min(least, value);
-    rows += csv_line({"gives", label, "", fmt::format("{}", value)});
+    rows += csv_row("gives", label, "", value);
   };
   for (const MachineLine& line : lines) {
     add_line(fmt::format("{} gives {:.3g}", line.machine, line.bytes_per_flop),

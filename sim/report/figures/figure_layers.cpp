@@ -123,9 +123,8 @@ Figure draw_cells(const CellMap& map) {
   chart.label = map.value_label;
   std::string rows;
   for (const CellMap::Cell& cell : map.cells) {
-    rows += csv_line({map.rows[cell.row], map.columns[cell.column], fmt::format("{}", cell.row),
-                      fmt::format("{}", cell.column),
-                      cell.value ? fmt::format("{}", *cell.value) : "NaN", cell.text});
+    rows += csv_row(map.rows[cell.row], map.columns[cell.column], cell.row, cell.column,
+                    cell.value ? fmt::format("{}", *cell.value) : "NaN", cell.text);
   }
   return draw_cells(chart, rows);
 }

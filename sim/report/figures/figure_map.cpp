@@ -125,10 +125,9 @@ Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
       if (cell == map.cells.end()) continue;
       const bool known = cell->speedup.value_or(0) > 0;
       const std::string words = text_of(*cell);
-      rows += csv_line({fmt::format("{}", cell->size), fmt::format("{}", cell->n),
-                        cell->speedup ? fmt::format("{}", *cell->speedup) : "NaN", words,
-                        fmt::format("{}", row), fmt::format("{}", column),
-                        known ? fmt::format("{:.2f}", *cell->speedup) : words});
+      rows +=
+          csv_row(cell->size, cell->n, cell->speedup ? fmt::format("{}", *cell->speedup) : "NaN",
+                  words, row, column, known ? fmt::format("{:.2f}", *cell->speedup) : words);
     }
   }
   return draw_cells(chart, rows);

@@ -81,9 +81,7 @@ std::string dots_rows(const Panel& panel, const OpQuantity& quantity,
       const std::optional<EnergyRange> value = quantity.value(op);
       if (!value) continue;
       const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
-      csv += csv_line({key_cell(run.bar()), op.op_id, fmt::format("{}", place),
-                       fmt::format("{}", value->nominal), fmt::format("{}", value->low),
-                       fmt::format("{}", value->high)});
+      csv += csv_row(key_cell(run.bar()), op.op_id, place, value->nominal, value->low, value->high);
       low = low == 0 ? value->low : std::min(low, value->low);
       high = std::max(high, value->high);
     }

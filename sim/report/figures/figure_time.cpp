@@ -22,8 +22,8 @@ std::string load_rows(const LoadMap& map) {
   std::string csv;
   for (std::size_t i = 0; i < map.values.size(); ++i) {
     const double value = map.values[i];
-    csv += csv_line({fmt::format("{}", i % map.columns), fmt::format("{}", i / map.columns),
-                     std::isnan(value) ? "NaN" : fmt::format("{}", value)});
+    csv += csv_row(i % map.columns, i / map.columns,
+                   std::isnan(value) ? "NaN" : fmt::format("{}", value));
   }
   return csv;
 }
@@ -52,9 +52,8 @@ std::string phases_rows(const std::vector<PhaseSpan>& spans,
   std::string csv;
   for (const PhaseSpan& span : spans) {
     const auto place = std::find(tracks.begin(), tracks.end(), span.track) - tracks.begin();
-    csv += csv_line({span.track, span.phase, layer_name(span.layer), fmt::format("{}", place),
-                     fmt::format("{}", span.from), fmt::format("{}", span.to),
-                     fmt::format("{}", span.busy)});
+    csv += csv_row(span.track, span.phase, layer_name(span.layer), place, span.from, span.to,
+                   span.busy);
   }
   return csv;
 }

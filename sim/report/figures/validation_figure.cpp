@@ -103,8 +103,7 @@ Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>
     for (const ValidationOutcome* const point : series.points) {
       low = std::min({low, *point->published, *point->simulated});
       high = std::max({high, *point->published, *point->simulated});
-      rows += csv_line({key_cell(series.label), point->id, fmt::format("{}", *point->published),
-                        fmt::format("{}", *point->simulated)});
+      rows += csv_row(key_cell(series.label), point->id, *point->published, *point->simulated);
     }
   }
   const std::vector<double> marks = log_marks(low, high);

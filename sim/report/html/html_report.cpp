@@ -332,8 +332,7 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
       details("Each component of each operation", energy_table_html(records));
   const Answer answer = answer_of(records);
   std::vector<Section> sections = {
-      {"answer", "The answer",
-       answer_html(answer, has_first ? figure_html(figures.front()) : "")}};
+      {"answer", "The answer", answer_html(answer, has_first ? figure_html(figures.front()) : "")}};
   const std::string why = why_html(answer);
   if (!why.empty()) sections.push_back({"why", "Why it is not faster", why});
   const std::vector<Section> rest = {

@@ -66,8 +66,7 @@ std::string layout_gains_table(const std::vector<ValidationOutcome>& outcomes) {
     add_error(outcome, outcome.simulated, family.all);
   }
   if (names.empty()) return "";
-  TextTable table;
-  table.column("layouts: times as fast as planned", "", TextTable::Align::left);
+  TextTable table({"layouts: times as fast as planned<"});
   for (const char* const title : {"points", "least", "25 %", "median", "75 %", "95 %", "most"}) {
     table.column(title, "");
   }

@@ -71,9 +71,8 @@ std::string cycle_stack_csv(const std::vector<RunRecord>& records) {
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       for (const StackPart& part : op.result.stack) {
-        text += csv_line({fmt::format("{}", record.run), op.row.op_id,
-                          fmt::format("{}", op.result.units), fmt::format("{}", op.result.cycles),
-                          layer_name(part.layer), part.kind, fmt::format("{}", part.cycles)});
+        text += csv_row(record.run, op.row.op_id, op.result.units, op.result.cycles,
+                        layer_name(part.layer), part.kind, part.cycles);
       }
     }
   }

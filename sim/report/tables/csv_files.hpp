@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -10,6 +12,16 @@ namespace lacuna {
 
 /// One line of CSV after RFC 4180, with LF: a cell is quoted if it has to be.
 std::string csv_line(const std::vector<std::string>& cells);
+
+/// Cells as text, numbers as the shortest that read back as the same; and a line of them.
+template <class... Cells>
+std::vector<std::string> as_cells(const Cells&... cells) {
+  return {fmt::format("{}", cells)...};
+}
+template <class... Cells>
+std::string csv_row(const Cells&... cells) {
+  return csv_line(as_cells(cells...));
+}
 
 /// The texts of the CSV files of a result folder.
 std::string summary_csv(const std::vector<RunRecord>& records);

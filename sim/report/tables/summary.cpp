@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sim/report/tables/summary_fields.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -33,125 +35,58 @@ std::vector<const SummaryRow*> rows_of_weights(std::vector<const SummaryRow*> ro
   return rows;
 }
 
-const std::vector<std::string>& summary_columns() {
-  static const std::vector<std::string> columns = {"run",
-                                                   "machine",
-                                                   "engine",
-                                                   "exact",
-                                                   "workload",
-                                                   "op_id",
-                                                   "op",
-                                                   "m",
-                                                   "k",
-                                                   "n",
-                                                   "dtype",
-                                                   "pattern",
-                                                   "density",
-                                                   "block",
-                                                   "mode",
-                                                   "residency",
-                                                   "x_kept",
-                                                   "seed",
-                                                   "cycles",
-                                                   "time_s",
-                                                   "useful_flop",
-                                                   "useful_tflops",
-                                                   "dense_tflops",
-                                                   "speedup_vs_dense",
-                                                   "utilisation",
-                                                   "sram_read_bytes",
-                                                   "sram_write_bytes",
-                                                   "fabric_bytes",
-                                                   "io_bytes",
-                                                   "sram_gbps",
-                                                   "fabric_gbps",
-                                                   "io_gbps",
-                                                   "energy_j",
-                                                   "energy_low_j",
-                                                   "energy_high_j",
-                                                   "power_w",
-                                                   "pj_per_useful_flop",
-                                                   "silicon_mm2",
-                                                   "gflops_per_mm2",
-                                                   "time_low_s",
-                                                   "time_high_s",
-                                                   "speedup_low",
-                                                   "speedup_high",
-                                                   "energy_vs_dense",
-                                                   "energy_vs_dense_low",
-                                                   "energy_vs_dense_high",
-                                                   "trust",
-                                                   "status",
-                                                   "reason"};
-  return columns;
-}
-
 namespace {
 
-std::vector<std::string> cells_of_request(const SummaryRow& row) {
-  return {fmt::format("{}", row.run),
-          row.machine,
-          row.engine,
-          row.exact ? "true" : "false",
-          row.workload,
-          row.op_id,
-          row.op,
-          cell(row.m),
-          cell(row.k),
-          cell(row.n),
-          row.dtype,
-          row.pattern,
-          cell(row.density),
-          row.block,
-          row.mode,
-          row.residency,
-          cell(row.x_density),
-          cell(row.seed)};
-}
+struct Names {
+  std::vector<std::string>& names;
+
+  template <class T>
+  void operator()(const char* key, const T& /*member*/) const {
+    names.emplace_back(key);
+  }
+  template <class T>
+  void operator()(const std::string& name, const char* unit, const T& /*range*/) const {
+    for (const char* const corner : {"", "_low", "_high"}) names.push_back(name + corner + unit);
+  }
+};
+
+struct Cells {
+  std::vector<std::string>& cells;
+
+  template <class T>
+  void operator()(const char* /*key*/, const T& member) const {
+    cells.push_back(fmt::format("{}", member));
+  }
+  template <class T>
+  void operator()(const char* /*key*/, const std::optional<T>& member) const {
+    cells.push_back(cell(member));
+  }
+  void operator()(const char* /*key*/, Status status) const {
+    cells.emplace_back(status_name(status));
+  }
+  void operator()(const char* /*name*/, const char* /*unit*/,
+                  const std::optional<JouleRange>& range) const {
+    for (const auto corner : {&JouleRange::nominal, &JouleRange::low, &JouleRange::high}) {
+      cells.push_back(range ? fmt::format("{}", (*range).*corner) : "");
+    }
+  }
+};
 
 }  // namespace
 
+const std::vector<std::string>& summary_columns() {
+  static const std::vector<std::string> columns = [] {
+    std::vector<std::string> names;
+    const SummaryRow row;
+    for_each_cell(row, Names{names});
+    return names;
+  }();
+  return columns;
+}
+
 std::vector<std::string> summary_cells(const SummaryRow& row) {
-  const auto corner_of = [](const std::optional<JouleRange>& range, double JouleRange::*corner) {
-    return range ? fmt::format("{}", (*range).*corner) : std::string();
-  };
-  const auto energy = [&](double JouleRange::*corner) { return corner_of(row.energy_j, corner); };
-  const auto ratio = [&](double JouleRange::*corner) {
-    return corner_of(row.energy_vs_dense, corner);
-  };
-  const std::vector<std::string> outcome = {cell(row.cycles),
-                                            cell(row.time_s),
-                                            cell(row.useful_flop),
-                                            cell(row.useful_tflops),
-                                            cell(row.dense_tflops),
-                                            cell(row.speedup_vs_dense),
-                                            cell(row.utilisation),
-                                            cell(row.sram_read_bytes),
-                                            cell(row.sram_write_bytes),
-                                            cell(row.fabric_bytes),
-                                            cell(row.io_bytes),
-                                            cell(row.sram_gbps),
-                                            cell(row.fabric_gbps),
-                                            cell(row.io_gbps),
-                                            energy(&JouleRange::nominal),
-                                            energy(&JouleRange::low),
-                                            energy(&JouleRange::high),
-                                            cell(row.power_w),
-                                            cell(row.pj_per_useful_flop),
-                                            cell(row.silicon_mm2),
-                                            cell(row.gflops_per_mm2),
-                                            cell(row.time_low_s),
-                                            cell(row.time_high_s),
-                                            cell(row.speedup_low),
-                                            cell(row.speedup_high),
-                                            ratio(&JouleRange::nominal),
-                                            ratio(&JouleRange::low),
-                                            ratio(&JouleRange::high),
-                                            row.trust,
-                                            status_name(row.status),
-                                            row.reason};
-  std::vector<std::string> cells = cells_of_request(row);
-  cells.insert(cells.end(), outcome.begin(), outcome.end());
+  std::vector<std::string> cells;
+  for_each_cell(row, Cells{cells});
   cells.insert(cells.end(), row.varying.begin(), row.varying.end());
   return cells;
 }

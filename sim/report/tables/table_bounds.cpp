@@ -84,10 +84,9 @@ std::string bounds_csv_head() {
 std::string bounds_csv_rows(const RunRecord& run, const std::vector<WhatIf>& what_ifs) {
   std::string csv;
   for (const Bound& bound : bounds_of(run, what_ifs)) {
-    csv += csv_line({fmt::format("{}", run.run), run.machine, run.pattern, bound.name,
-                     fmt::format("{}", bound.cycles),
-                     bound.cycles > 0 ? fmt::format("{}", bound.speedup) : "",
-                     bound.measured ? fmt::format("{}", *bound.measured) : ""});
+    csv += csv_row(run.run, run.machine, run.pattern, bound.name, bound.cycles,
+                   bound.cycles > 0 ? fmt::format("{}", bound.speedup) : "",
+                   bound.measured ? fmt::format("{}", *bound.measured) : "");
   }
   return csv;
 }

@@ -114,12 +114,7 @@ std::vector<std::vector<std::string>> settings_of(const Pair& pair) {
 }
 
 std::string settings_text(const std::vector<Pair>& pairs) {
-  TextTable table;
-  table.column("setting", "", Align::left);
-  table.column("unit", "", Align::left);
-  table.column("before", "");
-  table.column("after", "");
-  table.column("of runs", "", Align::left);
+  TextTable table({"setting<", "unit<", "before", "after", "of runs<"});
   std::vector<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>> found;
   for (const Pair& pair : pairs) {
     for (const std::vector<std::string>& row : settings_of(pair)) {

@@ -68,6 +68,16 @@ std::string wrapped(const std::string& text) {
   return fmt::format("{}\n", fmt::join(lines_of_words(text, most_letters), "\n"));
 }
 
+TextTable::TextTable(std::initializer_list<const char*> columns) {
+  for (std::string each : columns) {
+    const bool words = !each.empty() && each.back() == '<';
+    if (words) each.pop_back();
+    const std::size_t bar = std::min(each.find('|'), each.size());
+    const std::string unit = each.substr(std::min(bar + 1, each.size()));
+    column(each.substr(0, bar), unit, words ? Align::left : Align::right);
+  }
+}
+
 void TextTable::column(std::string title, std::string unit, Align align, Need need) {
   columns_.push_back({std::move(title), std::move(unit), align, need});
 }

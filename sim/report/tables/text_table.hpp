@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,11 @@ class TextTable {
   /// the lines of what is too wide even so.
   static void fit(std::size_t letters);
   static std::size_t width();
+
+  TextTable() = default;
+
+  /// Columns as "TITLE|UNIT", or "TITLE" without a unit; those of words end in '<'.
+  explicit TextTable(std::initializer_list<const char*> columns);
 
   void column(std::string title, std::string unit, Align align = Align::right,
               Need need = Need::always);

@@ -7,15 +7,24 @@
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
+namespace {
+
+Why parsed(const nlohmann::ordered_json& json) {
+  Why why;
+  kWhyFields(JsonReader(json), why);
+  return why;
+}
+
+}  // namespace
 
 std::optional<Why> why_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> words = arguments;
   words.insert(words.end(), {"--why", "--json", "--quiet"});
   const auto printed = nlohmann::ordered_json::parse(run_real(words).out, nullptr, false);
   if (printed.is_discarded()) return std::nullopt;
-  if (printed.is_object() && printed.contains("why")) return parse_why(printed.at("why"));
+  if (printed.is_object() && printed.contains("why")) return parsed(printed.at("why"));
   for (const auto& row : printed) {
-    if (row.contains("why")) return parse_why(row.at("why"));
+    if (row.contains("why")) return parsed(row.at("why"));
   }
   return std::nullopt;
 }

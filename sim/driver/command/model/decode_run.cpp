@@ -85,9 +85,7 @@ Why why_of(const Options& options, const MachineTable& kinds, ModelReport& repor
 std::string screen_of(const ModelReport& report) {
   QuantityScreen screen;
   screen.title = report.title;
-  for (const ModelQuantity& each : report.numbers) {
-    screen.quantities.push_back({each.name, each.value, each.unit});
-  }
+  screen.quantities = report.numbers;
   const bool prompt = report.what == "prefill";
   const std::string said = quantity_sentence(screen.quantities, prompt ? "The prompt" : "A step",
                                              "step_time", "tokens_per_s", "joules_per_token");

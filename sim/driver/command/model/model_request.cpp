@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <initializer_list>
 #include <tuple>
 #include <utility>
 
@@ -53,11 +54,10 @@ std::pair<std::uint32_t, std::uint32_t> two_numbers(const char* option, const st
   return {whole(option, text.substr(0, cross)), whole(option, text.substr(cross + 1))};
 }
 
-using Given = std::vector<std::pair<const char*, bool>>;
-
-void refuse_given(const Given& given, const std::string& why) {
-  for (const auto& [name, is_given] : given) {
-    if (is_given) throw RequestError(fmt::format("{} {}", name, why));
+void refuse_given(const Options& options, std::initializer_list<const char*> names,
+                  const std::string& why) {
+  for (const char* const name : names) {
+    if (find_option(name)->is_given(options)) throw RequestError(fmt::format("{} {}", name, why));
   }
 }
 
@@ -67,20 +67,17 @@ namespace {
 
 /// What the words of a request say of each other.
 void check_request(const Options& options) {
-  const Given asked = {{"--decode", options.decode},
-                       {"--prefill", options.prefill.has_value()},
-                       {"--requests", options.requests.has_value()},
-                       {"--kv-in", options.kv_in.has_value()},
-                       {"--kv-out", options.kv_out.has_value()}};
-  const auto is_given = [](const auto& each) { return each.second; };
-  if (std::count_if(asked.begin(), asked.end(), is_given) != 1) {
+  std::vector<const char*> asked;
+  for (const char* const each : {"--decode", "--prefill", "--requests", "--kv-in", "--kv-out"}) {
+    if (find_option(each)->is_given(options)) asked.push_back(each);
+  }
+  if (asked.size() != 1) {
     throw RequestError(
         "--model: say what it does: one of --decode and --prefill N, --kv-in N and --kv-out N, or "
         "--requests FILE");
   }
   if (options.context && !options.decode) {
-    throw RequestError(fmt::format("--context does not go with {}",
-                                   std::find_if(asked.begin(), asked.end(), is_given)->first));
+    throw RequestError(fmt::format("--context does not go with {}", asked[0]));
   }
   check_needs(options);
   view_path_of(options);
@@ -274,16 +271,13 @@ bool is_there(const ModelRequest& request, const std::string& kind) {
 
 /// Refuses what says how a model lies on a wafer, and what moves keys and values there.
 void refuse_blocks_on_chips(const ModelRequest& request, const std::string& name) {
-  refuse_given({{"--kv-in", request.options.kv_in.has_value()},
-                {"--kv-out", request.options.kv_out.has_value()}},
+  refuse_given(request.options, {"--kv-in", "--kv-out"},
                fmt::format("is for wafers; on {} keys and values stay on chips, or in streaming "
                            "memory with inference.cache=streaming",
                            name));
-  const bool alone = !is_there(request, "wse");
+  if (is_there(request, "wse")) return;
   refuse_given(
-      {{"--blocks", alone && request.options.blocks.has_value()},
-       {"--block-cores", alone && request.options.block_cores.has_value()},
-       {"--chunk", alone && request.options.chunk.has_value()}},
+      request.options, {"--blocks", "--block-cores", "--chunk"},
       fmt::format("is for wafers; {} is cut by inference.tensor and inference.pipeline", name));
 }
 
@@ -312,17 +306,13 @@ PodSetup setup_of(const ModelRequest& request, const std::string& name, const Pr
   PodSetup setup{
       request.kinds, pricing, times, system_of(request, name),    !is_system(name), request.params,
       request.model, {},      {},    request.run.execution.engine};
-  refuse_given({{"--window", request.options.window.has_value()},
-                {"--kept", request.options.kept.has_value()},
-                {"--experts", request.options.experts.has_value()}},
+  refuse_given(request.options, {"--window", "--kept", "--experts"},
                fmt::format("is for wafers; of zeros of a model {} has those of weights and of "
                            "the inputs of products",
                            name));
   setup.inputs = inputs_on_chips(request.options);
   if (const std::optional<PatternSpec> pattern = weights_on_chips(request.options)) {
-    refuse_given({{"--pattern", !request.options.patterns.empty()},
-                  {"--density", request.options.density.has_value()},
-                  {"--block", request.options.block.has_value()}},
+    refuse_given(request.options, {"--pattern", "--density", "--block"},
                  "and --weights both say which weights there are");
     setup.weights = *pattern;
     return setup;
@@ -397,25 +387,18 @@ ModelReport run_pod(const ModelRequest& request, const std::string& name, const 
 
 /// What prompts on a wafer have no program for.
 void refuse_with_prefill(const Options& options) {
-  const bool drawn = !options.activations.empty() || !options.weights.empty();
-  refuse_given({{"--batch", options.batch.has_value()},
-                {"--seed", options.seed && !drawn},
-                {"--window", options.window.has_value()},
-                {"--kept", options.kept.has_value()},
-                {"--experts", options.experts.has_value()}},
-               "does not go with --prefill on a wafer");
+  const std::string why = "does not go with --prefill on a wafer";
+  refuse_given(options, {"--batch"}, why);
+  if (options.activations.empty() && options.weights.empty())
+    refuse_given(options, {"--seed"}, why);
+  refuse_given(options, {"--window", "--kept", "--experts"}, why);
 }
 
 /// What keys and values on their way know nothing of.
 void refuse_with_moves(const Options& options) {
-  refuse_given({{"--batch", options.batch.has_value()},
-                {"--seed", options.seed.has_value()},
-                {"--window", options.window.has_value()},
-                {"--kept", options.kept.has_value()},
-                {"--experts", options.experts.has_value()},
-                {"--weights", !options.weights.empty()},
-                {"--activations", !options.activations.empty()},
-                {"--view", options.view}},
+  refuse_given(options,
+               {"--batch", "--seed", "--window", "--kept", "--experts", "--weights",
+                "--activations", "--view"},
                "does not go with --kv-in and --kv-out, which move the keys and values of one "
                "sequence");
 }
@@ -449,9 +432,7 @@ void show_step(WaferModel& wafer, const TaskView& view, const ModelRequest& requ
 /// What a request on a wafer has nothing for.
 void refuse_words_on_wafer(const ModelRequest& request, const Machine& machine) {
   const Options& options = request.options;
-  refuse_given({{"--pattern", !options.patterns.empty()},
-                {"--density", options.density.has_value()},
-                {"--block", options.block.has_value()}},
+  refuse_given(options, {"--pattern", "--density", "--block"},
                "is for the weights of a model on IPUs; on a wafer --weights has them");
   if (options.prefill) refuse_with_prefill(options);
   for (const std::string& text : options.settings) {
@@ -464,7 +445,7 @@ void refuse_words_on_wafer(const ModelRequest& request, const Machine& machine) 
     }
   }
   if (options.requests) {
-    refuse_given({{"--kept", options.kept.has_value()}},
+    refuse_given(options, {"--kept"},
                  "does not go with --requests: what is left of a cache differs from step to step");
   }
 }

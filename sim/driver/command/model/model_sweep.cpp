@@ -33,17 +33,14 @@ constexpr std::array<const char*, 6> kShown = {"tokens_per_s",        "joules_pe
 
 std::string points_table(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes,
                          const std::vector<std::size_t>& points) {
-  TextTable table;
-  table.column("point", "");
+  TextTable table({"point"});
   for (const std::string& axis : sweep.axes) table.column(axis, "", TextTable::Align::left);
   std::vector<std::string> shown;
   for (const char* const name : kShown) {
     for (const std::size_t i : points) {
       if (!outcomes[i].report) continue;
-      const auto& numbers = outcomes[i].report->numbers;
-      const auto found = std::find_if(numbers.begin(), numbers.end(),
-                                      [&](const ModelQuantity& each) { return each.name == name; });
-      if (found == numbers.end()) continue;
+      const NamedQuantity* const found = find_quantity(outcomes[i].report->numbers, name);
+      if (found == nullptr) continue;
       shown.emplace_back(name);
       table.column(name, found->unit);
       break;
@@ -64,7 +61,7 @@ std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>&
   std::vector<std::string> names;
   for (const ModelOutcome& outcome : outcomes) {
     if (!outcome.report) continue;
-    for (const ModelQuantity& each : outcome.report->numbers) {
+    for (const NamedQuantity& each : outcome.report->numbers) {
       if (std::find(names.begin(), names.end(), each.name) == names.end()) {
         names.push_back(each.name);
       }
@@ -80,13 +77,9 @@ std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>&
     for (const std::string& value : sweep.points[i].varying) cells.push_back(value);
     cells.push_back(outcomes[i].reason);
     for (const std::string& name : names) {
-      std::string cell;
-      if (outcomes[i].report) {
-        for (const ModelQuantity& each : outcomes[i].report->numbers) {
-          if (each.name == name) cell = quantity_csv(each.value);
-        }
-      }
-      cells.push_back(cell);
+      const NamedQuantity* const found =
+          outcomes[i].report ? find_quantity(outcomes[i].report->numbers, name) : nullptr;
+      cells.push_back(found == nullptr ? "" : quantity_csv(found->value));
     }
     text += csv_line(cells);
   }
@@ -149,10 +142,9 @@ class ModelSearch {
   bool fulfils(const ModelReport& report) const {
     return std::all_of(conditions_.begin(), conditions_.end(), [&](const SweepCondition& each) {
       return each.holds([&](const std::string& name) -> std::optional<std::string> {
-        for (const ModelQuantity& number : report.numbers) {
-          if (number.name == name) return fmt::format("{:.17g}", number.value);
-        }
-        return std::nullopt;
+        const NamedQuantity* const found = find_quantity(report.numbers, name);
+        return found == nullptr ? std::nullopt
+                                : std::optional(fmt::format("{:.17g}", found->value));
       });
     });
   }
