@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/result/result_answer.hpp"
 
-#include "sim/driver/result/json_fields.hpp"
+#include "sim/driver/result/result_fields.hpp"
 
 namespace lacuna {
 

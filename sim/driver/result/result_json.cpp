@@ -12,8 +12,8 @@
 #include <type_traits>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/result/json_fields.hpp"
 #include "sim/driver/result/result_answer.hpp"
+#include "sim/driver/result/result_fields.hpp"
 #include "sim/driver/result/result_size.hpp"
 #include "sim/driver/result/result_why.hpp"
 #include "sim/report/layers.hpp"

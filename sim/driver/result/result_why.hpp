@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/result/json_fields.hpp"
+#include "sim/driver/result/result_fields.hpp"
 #include "sim/report/why.hpp"
 
 namespace lacuna {

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/tables/summary.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "sim/report/tables/summary_fields.hpp"
 
 namespace lacuna {
 
 namespace {
-
-template <class T>
-std::string cell(const std::optional<T>& value) {
-  return value ? fmt::format("{}", *value) : std::string();
-}
 
 const OpResult* first_ok(const std::vector<OpRecord>& ops) {
   const auto found = std::find_if(ops.begin(), ops.end(), [](const OpRecord& op) {
@@ -33,62 +24,6 @@ std::vector<const SummaryRow*> rows_of_weights(std::vector<const SummaryRow*> ro
     rows.erase(std::remove_if(rows.begin(), rows.end(), holds_none), rows.end());
   }
   return rows;
-}
-
-namespace {
-
-struct Names {
-  std::vector<std::string>& names;
-
-  template <class T>
-  void operator()(const char* key, const T& /*member*/) const {
-    names.emplace_back(key);
-  }
-  template <class T>
-  void operator()(const std::string& name, const char* unit, const T& /*range*/) const {
-    for (const char* const corner : {"", "_low", "_high"}) names.push_back(name + corner + unit);
-  }
-};
-
-struct Cells {
-  std::vector<std::string>& cells;
-
-  template <class T>
-  void operator()(const char* /*key*/, const T& member) const {
-    cells.push_back(fmt::format("{}", member));
-  }
-  template <class T>
-  void operator()(const char* /*key*/, const std::optional<T>& member) const {
-    cells.push_back(cell(member));
-  }
-  void operator()(const char* /*key*/, Status status) const {
-    cells.emplace_back(status_name(status));
-  }
-  void operator()(const char* /*name*/, const char* /*unit*/,
-                  const std::optional<JouleRange>& range) const {
-    for (const auto corner : {&JouleRange::nominal, &JouleRange::low, &JouleRange::high}) {
-      cells.push_back(range ? fmt::format("{}", (*range).*corner) : "");
-    }
-  }
-};
-
-}  // namespace
-
-const std::vector<std::string>& summary_columns() {
-  static const std::vector<std::string> columns = [] {
-    std::vector<std::string> names;
-    const SummaryRow row;
-    for_each_cell(row, Names{names});
-    return names;
-  }();
-  return columns;
-}
-
-std::vector<std::string> summary_cells(const SummaryRow& row) {
-  std::vector<std::string> cells;
-  for_each_cell(row, Cells{cells});
-  cells.insert(cells.end(), row.varying.begin(), row.varying.end());
-  return cells;
 }
 
 std::string kernel_text(const SummaryRow& row) {
