@@ -282,15 +282,19 @@ void LaidOutMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of,
   shared_.clear();
   const bool follows = std::any_of(workload.ops.begin(), workload.ops.end(),
                                    [](const LayerOp& op) { return !op.depends_on.empty(); });
+  const bool best = request_.source == LayoutRequest::Source::best;
+  if (!follows && best && plans_ != nullptr) {  // what may stay is what may where the climb begins
+    const std::unique_ptr<Machine> planned = plain_->clone();
+    dynamic_cast<PlansLayouts&>(*planned).plan_layouts(true);
+    return planned->relate(workload, mask_of, seed);
+  }
   if (!follows) {
     plain_->relate(workload, mask_of, seed);
     for (const LayerOp& op : workload.ops) {
-      if (request_.source != LayoutRequest::Source::best)
-        layout_entry(request_.entries, request_.file, *plain_, op);
+      if (!best) layout_entry(request_.entries, request_.file, *plain_, op);
     }
     return;
   }
-  const bool best = request_.source == LayoutRequest::Source::best;
   shared_ = best ? choose(workload, mask_of, seed) : take_from_file(workload);
   RelatedOn way = related_on(workload, mask_of, seed, shared_);
   workload = way.rows.workload;

@@ -14,6 +14,7 @@ using Values = std::vector<std::string>;
 
 constexpr const char* kSums = "planner.sums";
 constexpr const char* kFewWorkers = "planner.few_workers";
+constexpr const char* kBands = "planner.static_bands";
 constexpr const char* kDense = "dense product";
 constexpr const char* kStatic = "static sparse product";
 constexpr const char* kDynamic = "dynamic sparse product";
@@ -87,16 +88,21 @@ Pairs with(const ParameterSet& own, Pairs layout, const std::string& key,
 std::vector<std::vector<Pairs>> layouts_around(const LayoutSpace& space, const ParameterSet& own,
                                                const Pairs& layout) {
   std::vector<std::vector<Pairs>> all;
-  for (const LayoutChoice& choice : space.choices) {
+  const auto add = [&](const Pairs& from, const LayoutChoice& choice) {
     std::vector<Pairs>& steps = all.emplace_back();
     for (const std::string& value : choice.values) {
-      if (value == value_of(own, layout, choice.key)) continue;
-      steps.push_back(with(own, layout, choice.key, value));
+      if (value == value_of(own, from, choice.key)) continue;
+      steps.push_back(with(own, from, choice.key, value));
       // fewer workers are of use where sums are made in another place, and the other way about
       if (choice.key != kSums) continue;
-      const char* const other = value_of(own, layout, kFewWorkers) == "true" ? "false" : "true";
+      const char* const other = value_of(own, from, kFewWorkers) == "true" ? "false" : "true";
       steps.push_back(with(own, steps.back(), kFewWorkers, other));
     }
+  };
+  for (const LayoutChoice& choice : space.choices) {
+    add(layout, choice);
+    // what is spread may be of one band, which has most sums to add up in a place
+    if (choice.key == kSums) add(with(own, layout, kBands, "1"), choice);
   }
   return all;
 }

@@ -19,6 +19,17 @@ inline constexpr const char* kGradient = "gradient of sparse weights";
 /// What has no weights and no stream, but a rectangle.
 inline constexpr const char* kOnRectangle = "function or product of activations";
 
+/// Words of layouts.
+inline constexpr const char* kResidencyWord = "residency";  // of the row
+inline constexpr const char* kColumnsWord = "wafer.columns";
+inline constexpr const char* kRowsWord = "wafer.rows";
+inline constexpr const char* kIoShareWord = "io.share";
+inline constexpr const char* kGroupsWord = "ws.groups";
+inline constexpr const char* kReduceWord = "ws.reduce";
+inline constexpr const char* kOrderWord = "ws.row_order";
+inline constexpr const char* kLieWord = "ws.lie";
+inline constexpr const char* kInjectWord = "ws.inject";
+
 /// How columns, rows of cores and their memories can share a product with weights, by kernel.
 const std::vector<LayoutSpace>& wafer_layout_spaces();
 

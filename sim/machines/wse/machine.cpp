@@ -147,17 +147,14 @@ class WseMachine final : public Machine,
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     if (!is_streamed(op)) return std::nullopt;
-    if (is_sampled_gradient(op)) return least_of_gradient(op, mask);
     if (is_dense_gradient(op)) return wse::least_cycles(streamed(op), streaming_setup(params_));
     return least_of_layouts(op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
-    if (!is_streamed(op)) return std::nullopt;
-    if (is_sampled_gradient(op)) return least_cycles(op, mask);
-    if (is_dense_gradient(op)) return wse::expected_cycles(streamed(op), streaming_setup(params_));
-    const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
-    if (!planned.layouts.empty()) return static_cast<Cycle>(planned.layouts[0].cycles);
-    return expected_cycles_of_weights(params_, op, mask);
+    const bool planned = by_rule_ && rule().takes(op);
+    const bool product = wafer_layout_kind(params_, op) == kProductWithWeights;
+    return product && !planned ? expected_cycles_of_weights(params_, op, mask)
+                               : least_cycles(op, mask);
   }
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
@@ -170,7 +167,6 @@ class WseMachine final : public Machine,
   }
   static wse::StreamingJob streamed(const LayerOp& op) { return streaming_job(op, nullptr, false); }
   std::optional<Cycle> least_of_layouts(const LayerOp& op, const Mask* mask) const;
-  Cycle least_of_gradient(const LayerOp& op, const Mask* mask) const;
   LayoutRule rule() const { return {params_, setter_}; }
 
   std::string name_;
@@ -291,11 +287,11 @@ Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64
 std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) const {
   if (wafer_layout_kind(params_, op).empty()) return {};
   const PlannedLayouts found = rule().layouts(op, mask);
-  if (found.layouts.empty()) return {{}};
   std::vector<Pairs> words;
   for (std::size_t i = 0; i < std::min(found.simulated, found.layouts.size()); ++i) {
     words.push_back(words_of(rule(), op, found.layouts[i]));
   }
+  if (found.as_set || words.empty()) words.emplace_back();
   return words;
 }
 
@@ -326,26 +322,19 @@ Pairs WseMachine::of_row(const LayerOp& op, const Pairs& together) const {
 /// What may run is the most promising layout that is not refused.
 std::optional<Cycle> WseMachine::least_of_layouts(const LayerOp& op, const Mask* mask) const {
   std::optional<Cycle> least;
-  if (by_rule_) {
-    for (const wse::StreamLayout& layout : rule().layouts(op, mask).layouts) {
-      const std::optional<Cycle> each =
-          least_cycles_of_weights(rule().laid_out(layout), placed(op, layout), mask);
-      if (each) least = std::min(least.value_or(*each), *each);
-    }
-  }
-  return least ? least : least_cycles_of_weights(params_, op, mask);
-}
-
-Cycle WseMachine::least_of_gradient(const LayerOp& op, const Mask* mask) const {
-  const auto least_on = [&](const WseParams& params) {
-    return wse::least_gradient_cycles(gradient_job(op, mask), streaming_setup(params));
+  const auto add = [&](const WseParams& params, const LayerOp& row) {
+    const std::optional<Cycle> each =
+        is_sampled_gradient(op)
+            ? wse::least_gradient_cycles(gradient_job(row, mask), streaming_setup(params))
+            : least_cycles_of_weights(params, row, mask);
+    if (each) least = std::min(least.value_or(*each), *each);
   };
-  Cycle least = kNever;
   const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
   for (const wse::StreamLayout& layout : planned.layouts) {
-    least = std::min(least, least_on(rule().laid_out(layout)));
+    add(rule().laid_out(layout), placed(op, layout));
   }
-  return planned.layouts.empty() ? least_on(params_) : least;
+  if (!least || planned.as_set) add(params_, op);
+  return least;
 }
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,12 +35,8 @@ constexpr std::size_t kMore = 8;   // and where it is very short
 constexpr std::size_t kSpare = 4;  // layouts that are taken if others are refused
 constexpr double kDenser = 1.5;    // steps of density whose layouts are tried too
 constexpr int kMostDenser = 5;
-constexpr const char* kResidency = "residency";  // of the row
-constexpr const char* kGroups = "ws.groups";
-constexpr const char* kReduce = "ws.reduce";
-constexpr std::uint64_t kFewCores = 1024;  // of programs that are simulated core by core
-constexpr double kRival = 1.3;             // of the least estimate, and some cycles:
-constexpr double kRivalCycles = 50;        // layouts that may be faster all the same
+constexpr double kRival = 1.3;       // of the least estimate, and some cycles:
+constexpr double kRivalCycles = 50;  // layouts that may be faster all the same
 /// Columns times rows of the stream, of products that take a second at most to simulate.
 constexpr double kShort = 1e5;
 constexpr double kVeryShort = 1e4;
@@ -52,26 +47,26 @@ wse::WeightCounts counts_of(const LayerOp& op, const Mask* mask) {
   return counts;
 }
 
-/// What the time of a simulation follows from.
+/// What the time of a simulation follows from: rows of cores that all differ, or get their words
+/// from the side, are simulated one by one.
 double simulated_cells(const LayerOp& op, const wse::WeightCounts& counts,
                        const wse::StreamLayout& at) {
   const bool scattered = at.resident && counts.sparse && !at.keeps_zeros;
+  const bool one_by_one = scattered || at.inject == wse::Inject::west_edge;
   const double rows = at.resident ? op.n : op.m;
-  return rows * op.batch * at.columns * (scattered ? at.rows : 1);
+  return rows * op.batch * at.columns * (one_by_one ? at.rows : 1);
 }
 
-/// What every layout of the rule has: of a sampled gradient, or of others.
-using Words = std::vector<std::pair<const char*, const char*>>;
-const Words& fixed_words(bool gradient) {
-  static const Words of_gradient = {
-      {"ws.row_order", "ring"}, {"ws.lie", "side_by_side"}, {"ws.gradient", "kept"}};
-  static const Words words = {
-      {"ws.reduce", "chain"}, {"ws.row_order", "natural"}, {"ws.lie", "interleaved"}};
-  return gradient ? of_gradient : words;
+const TargetSetter& nothing_given() {
+  static const TargetSetter nothing;
+  return nothing;
 }
 
-/// Words of `ws` that the rule does not know: with one of them given it has nothing to say.
-constexpr const char* kUnknown[] = {"ws.exchange", "ws.copies", "ws.buses"};
+/// Products whose layouts are simulated where estimates know little of them.
+constexpr double kRatherShort = 1e6;
+
+/// Words that are in no space: the rule leaves them as they are declared.
+constexpr const char* kLeft[] = {"ws.exchange", "ws.copies"};
 
 }  // namespace
 
@@ -79,22 +74,46 @@ bool LayoutRule::takes(const LayerOp& op) const {
   const bool product = wafer_layout_kind(params_, op) == kProductWithWeights ||
                        (is_dense_gradient(op) && op.x_pattern == "dense");
   const bool gradient = is_sampled_gradient(op);
-  return (product || gradient) && !op.share.among_rows && speaks(gradient);
+  if (params_.fed_from_store || op.share.among_rows || !(product || gradient)) return false;
+  return !gradient || !given_.named("ws.share") || params_.ws.share == wse::Share::rows;
 }
 
-/// Whether nothing is given that the rule never takes.
-bool LayoutRule::speaks(bool gradient) const {
-  if (params_.fed_from_store) return false;
-  if (std::any_of(std::begin(kUnknown), std::end(kUnknown),
-                  [&](const char* path) { return given_.named(path); })) {
-    return false;
+/// What every layout has, of a sampled gradient or of others, but for what is given: the way of the
+/// sums, and the order of rows that goes with it.
+Pairs LayoutRule::fixed_words(bool gradient) const {
+  const auto word = [&](const char* path, const char* otherwise) {
+    return std::pair<std::string, std::string>(
+        path, given_.named(path) ? params_.find(path)->value_text() : otherwise);
+  };
+  if (gradient) {
+    return {word(kOrderWord, "ring"), word(kLieWord, "side_by_side"), word("ws.gradient", "kept")};
   }
-  if (params_.ws.inject == wse::Inject::west_edge) return false;
-  if (gradient && given_.named("ws.share") && params_.ws.share != wse::Share::rows) return false;
-  const Words& fixed = fixed_words(gradient);
-  return std::all_of(fixed.begin(), fixed.end(), [&](const auto& word) {
-    return !given_.named(word.first) || params_.find(word.first)->value_text() == word.second;
+  const auto sums = word(kReduceWord, "chain");
+  return {sums, word(kOrderWord, sums.second == "ring" ? "ring" : "natural"),
+          word(kLieWord, "interleaved")};
+}
+
+/// What is given of the words of an operation's layouts.
+std::vector<std::string> LayoutRule::given_words(const LayerOp& op) const {
+  std::vector<std::string> words(std::begin(kLeft), std::end(kLeft));
+  for (const LayoutChoice& choice : wafer_layout_space(params_, op)->choices) {
+    words.push_back(choice.key);
+  }
+  const auto is_free = [&](const std::string& word) {
+    return !given_.named(word) || word.rfind("wafer.", 0) == 0 || word == kIoShareWord;
+  };
+  words.erase(std::remove_if(words.begin(), words.end(), is_free), words.end());
+  return words;
+}
+
+/// Whether estimates are of layouts with what is given.
+bool LayoutRule::estimates(bool gradient) const {
+  const LayoutRule free(params_, nothing_given());
+  const bool left = std::all_of(std::begin(kLeft), std::end(kLeft), [&](const char* path) {
+    return params_.find(path)->value_text() == params_.find(path)->initial_text();
   });
+  return left && params_.ws.inject != wse::Inject::west_edge &&
+         fixed_words(gradient) == free.fixed_words(gradient);
 }
 
 wse::GivenLayout LayoutRule::given() const {
@@ -154,29 +173,46 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op,
 }
 
 std::vector<wse::StreamLayout> LayoutRule::resident(const LayerOp& op, const Mask* mask) const {
-  if (!takes(op)) return {};
+  if (!takes(op) || !estimates(false)) return {};
   const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask), true);
   if (found.empty()) return {};
   return {wse::least_of(found)};
 }
 
-/// Of a layout that may be none of those which are `known`.
-double LayoutRule::estimate(const LayerOp& op, const wse::WeightCounts& counts,
-                            const std::vector<wse::StreamLayout>& known,
-                            const wse::StreamLayout& layout) const {
-  const auto same = std::find(known.begin(), known.end(), layout);
-  if (same != known.end()) return same->cycles;
-  if (layout.gradient) return std::numeric_limits<double>::infinity();
-  return wse::estimated_cycles(streaming_job(op, nullptr, layout.resident), counts, layout,
-                               streaming_setup(params_));
-}
-
+/// The layouts that it has with nothing given, as far as they obey what is given: a word that is
+/// what the rule takes changes nothing. Others, if none does that would be simulated.
 PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
   if (!takes(op)) return {};
   const wse::WeightCounts counts = counts_of(op, mask);
+  const std::vector<std::string> given = given_words(op);
+  if (given.empty()) return chosen(op, counts);
+  WseParams params = params_;
+  for (const std::string& word : given) params.set(word, params.find(word)->initial_text());
+  const LayoutRule free(params, nothing_given());
+  const auto obeys = [&](const wse::StreamLayout& layout) {
+    const Pairs words = free.words(layout);
+    return std::all_of(given.begin(), given.end(), [&](const std::string& word) {
+      const std::string* const value = find_value(words, word);
+      return (value == nullptr ? params.find(word)->value_text() : *value) ==
+             params_.find(word)->value_text();
+    });
+  };
+  const PlannedLayouts all = free.chosen(op, counts);
+  PlannedLayouts planned;
+  planned.simulated = 0;
+  for (std::size_t i = 0; i < all.layouts.size(); ++i) {
+    if (!obeys(all.layouts[i])) continue;
+    planned.layouts.push_back(all.layouts[i]);
+    planned.simulated += i < all.simulated ? 1 : 0;
+  }
+  return planned.simulated != 0 ? planned : chosen(op, counts);
+}
+
+PlannedLayouts LayoutRule::chosen(const LayerOp& op, const wse::WeightCounts& counts) const {
   const std::vector<wse::StreamLayout> found = all(op, counts);
   if (found.empty()) return {};
   PlannedLayouts planned;
+  planned.as_set = !estimates(is_sampled_gradient(op));
   const auto add = [&](const wse::StreamLayout& layout) {
     const auto& known = planned.layouts;
     if (std::find(known.begin(), known.end(), layout) == known.end()) {
@@ -184,6 +220,30 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
     }
   };
   add(wse::least_of(found));
+  if (planned.as_set) {
+    std::set<std::uint32_t> groups;
+    for (const wse::StreamLayout& each : found) {
+      if (groups.insert(each.groups).second) add(each);
+    }
+  } else {
+    for (const wse::StreamLayout& each : rivals(op, counts, found)) add(each);
+  }
+  const double most = planned.as_set ? kRatherShort : kShort;
+  const bool is_short = std::all_of(
+      planned.layouts.begin(), planned.layouts.end(),
+      [&](const wse::StreamLayout& at) { return simulated_cells(op, counts, at) < most; });
+  planned.simulated = is_short ? planned.layouts.size() : 1;
+  planned.as_set = planned.as_set && (is_short || params_.ws.inject != wse::Inject::west_edge);
+  for (std::size_t i = 0; i < std::min(kSpare, found.size()); ++i) add(found[i]);
+  return planned;
+}
+
+/// Layouts that may be faster than the one with the least estimate: those that denser weights would
+/// have, the best that keeps zeros, and the next.
+std::vector<wse::StreamLayout> LayoutRule::rivals(
+    const LayerOp& op, const wse::WeightCounts& counts,
+    const std::vector<wse::StreamLayout>& found) const {
+  std::vector<wse::StreamLayout> rivals;
   const double most = kRival * found[0].cycles + kRivalCycles;
   wse::WeightCounts denser = counts;
   for (int step = 0; step < kMostDenser && denser.sparse && denser.density < 1; ++step) {
@@ -191,21 +251,15 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
     denser.blocks = nullptr;  // which are not those of the mask
     const std::vector<wse::StreamLayout> theirs = all(op, denser);
     if (theirs.empty()) break;
-    wse::StreamLayout layout = wse::least_of(theirs);
-    layout.cycles = estimate(op, counts, found, layout);
-    if (layout.cycles < most) add(layout);
+    const auto mine = std::find(found.begin(), found.end(), wse::least_of(theirs));
+    if (mine != found.end() && mine->cycles < most) rivals.push_back(*mine);
   }
   const auto keeps =
       std::find_if(found.begin(), found.end(), [](const auto& each) { return each.keeps_zeros; });
-  if (keeps != found.end() && keeps->cycles < most) add(*keeps);
+  if (keeps != found.end() && keeps->cycles < most) rivals.push_back(*keeps);
   const std::size_t best = simulated_cells(op, counts, found[0]) < kVeryShort ? kMore : kBest;
-  for (std::size_t i = 0; i < std::min(best, found.size()); ++i) add(found[i]);
-  const bool is_short = std::all_of(
-      planned.layouts.begin(), planned.layouts.end(),
-      [&](const wse::StreamLayout& at) { return simulated_cells(op, counts, at) < kShort; });
-  planned.simulated = is_short ? planned.layouts.size() : 1;
-  for (std::size_t i = 0; i < std::min(kSpare, found.size()); ++i) add(found[i]);
-  return planned;
+  rivals.insert(rivals.end(), found.begin(), found.begin() + std::min(best, found.size()));
+  return rivals;
 }
 
 namespace {
@@ -238,7 +292,8 @@ bool runs_on(const WseParams& whole, const WseParams& here, const LayerOp& op, c
 std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
                                                   const MaskOf& mask_of, std::size_t most) const {
   const auto may = [&](const LayerOp& op) { return shares(params_, op); };
-  if (!speaks(false) || !std::all_of(workload.ops.begin(), workload.ops.end(), may)) return {};
+  if (params_.fed_from_store || !estimates(false)) return {};
+  if (!std::all_of(workload.ops.begin(), workload.ops.end(), may)) return {};
   std::map<std::string, wse::SharedRow> rows;
   double work = 0;
   for (const LayerOp& op : workload.ops) {
@@ -272,15 +327,18 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
 }
 
 Pairs LayoutRule::words(const wse::StreamLayout& layout) const {
-  Pairs words = {{"wafer.columns", fmt::format("{}", layout.columns)},
-                 {"wafer.rows", fmt::format("{}", layout.rows)},
-                 {"ws.groups", fmt::format("{}", layout.groups)}};
+  Pairs words = {{kColumnsWord, fmt::format("{}", layout.columns)},
+                 {kRowsWord, fmt::format("{}", layout.rows)},
+                 {kGroupsWord, fmt::format("{}", layout.groups)}};
   if (!layout.gradient) {
     words.emplace_back("ws.share", layout.share == wse::Share::rows ? "rows" : "tokens");
   }
-  for (const auto& [path, text] : fixed_words(layout.gradient)) words.emplace_back(path, text);
-  const bool middle = layout.inject == wse::Inject::middle_row;
-  if (!layout.gradient) words.emplace_back("ws.inject", middle ? "middle_row" : "column_top");
+  const Pairs fixed = fixed_words(layout.gradient);
+  words.insert(words.end(), fixed.begin(), fixed.end());
+  const std::map<wse::Inject, const char*> places = {{wse::Inject::middle_row, "middle_row"},
+                                                     {wse::Inject::column_top, "column_top"},
+                                                     {wse::Inject::west_edge, "west_edge"}};
+  if (!layout.gradient) words.emplace_back(kInjectWord, places.at(layout.inject));
   const std::map<wse::KPartition, const char*> parts = {{wse::KPartition::block, "block"},
                                                         {wse::KPartition::cyclic, "cyclic"},
                                                         {wse::KPartition::balanced, "balanced"}};
@@ -293,137 +351,9 @@ Pairs LayoutRule::words(const wse::StreamLayout& layout) const {
   if (params_.io.share == 0) {  // all that the wafer gets: idle columns ask for none
     const double share = std::min(1.0, static_cast<double>(params_.wafer.columns.value()) /
                                            params_.wafer.program_columns.value());
-    words.emplace_back("io.share", fmt::format("{}", share));
+    words.emplace_back(kIoShareWord, fmt::format("{}", share));
   }
   return words;
-}
-
-namespace {
-
-std::uint32_t number(const std::string& text) {
-  return static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
-}
-
-/// What a layout of these words is, as far as the rule knows them.
-wse::StreamLayout parsed(const Pairs& words) {
-  const auto value = [&](const char* key) {
-    const std::string* const found = find_value(words, key);
-    return found == nullptr ? std::string() : *found;
-  };
-  wse::StreamLayout at;
-  at.resident = value(kResidency) == "resident";
-  at.columns = number(value("wafer.columns"));
-  at.rows = number(value("wafer.rows"));
-  at.groups = std::max(1U, number(value("ws.groups")));
-  at.share = value("ws.share") == "tokens" ? wse::Share::tokens : wse::Share::rows;
-  at.keeps_zeros = value("ws.zero_filter") == "false" || value("resident.storage") == "all";
-  return at;
-}
-
-/// The numbers of an ascending list that are up to two places from `at`.
-std::set<std::uint32_t> near(const std::set<std::uint32_t>& all, std::uint32_t at) {
-  constexpr int kPlaces = 2;
-  std::set<std::uint32_t> found;
-  auto up = all.upper_bound(at);
-  for (int i = 0; i < kPlaces && up != all.end(); ++i) found.insert(*up++);
-  auto down = all.lower_bound(at);
-  for (int i = 0; i < kPlaces && down != all.begin(); ++i) found.insert(*--down);
-  return found;
-}
-
-/// The same layout with another word.
-Pairs with(Pairs words, const std::string& key, const std::string& value) {
-  for (auto& [each, text] : words) {
-    if (each != key) continue;
-    text = value;
-    return words;
-  }
-  words.emplace_back(key, value);
-  return words;
-}
-
-}  // namespace
-
-std::string LayoutRule::value_of(const Pairs& words, const std::string& key,
-                                 const LayerOp& op) const {
-  if (const std::string* const found = find_value(words, key)) return *found;
-  return key == kResidency ? word(op.residency) : params_.find(key)->value_text();
-}
-
-/// Whether another value makes a difference, and is simulated in a time that is worth it.
-bool LayoutRule::may_change(const std::string& key, const LayerOp& op, const Mask* mask,
-                            const Pairs& at) const {
-  const bool grouped = value_of(at, kGroups, op) != "1";
-  const std::uint64_t cores = std::uint64_t{number(value_of(at, "wafer.columns", op))} *
-                              number(value_of(at, "wafer.rows", op));
-  if (given_.named(key)) return false;
-  if (key == "ws.share" || key == "ws.lie" || key == "ws.buses") return grouped;
-  if (key == kGroups) return !takes(op);  // the rectangle goes with them
-  if (key == "kernel.gemm") return mask == nullptr && cores <= kFewCores;
-  if (key == "ws.gradient") return cores <= kFewCores;  // whose rows are all simulated
-  if (key != kResidency) return true;
-  const bool may = op.residency == Residency::automatic && op.mode == Mode::automatic;
-  const bool scattered =
-      mask != nullptr && params_.resident.storage == wse::ResidentStorage::nonzeros;
-  const std::uint64_t work = std::uint64_t{op.n} * op.batch * cores;
-  return may && op.share.may_stay && !takes(op) && !(scattered && work > kMostScattered);
-}
-
-void LayoutRule::add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
-                           std::vector<Pairs>& steps) const {
-  for (const LayoutChoice& choice : wafer_layout_space(params_, op)->choices) {
-    if (choice.values.empty() || !may_change(choice.key, op, mask, at)) continue;
-    const std::string now = value_of(at, choice.key, op);
-    const std::uint32_t columns = number(value_of(at, "wafer.columns", op));
-    if (choice.key == kReduce && !given_.named("ws.row_order")) {  // the order goes with the sums
-      const bool ring = now == "ring";
-      steps.push_back(with(with(at, kReduce, ring ? "chain" : "ring"), "ws.row_order",
-                           ring ? "natural" : "ring"));
-    }
-    for (const std::string& value : choice.values) {
-      if (value == now || (choice.key == kGroups && columns % number(value) != 0)) continue;
-      steps.push_back(with(at, choice.key, value));
-    }
-  }
-}
-
-std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const Pairs& at) const {
-  std::vector<Pairs> steps;
-  if (takes(op)) add_rectangles(op, mask, at, steps);
-  add_words(op, mask, at, steps);
-  return steps;
-}
-
-/// Those next to it of the rule, and the best with the weights elsewhere.
-void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
-                                std::vector<Pairs>& steps) const {
-  const wse::StreamLayout here = parsed(at);
-  const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask));
-  const auto width = [](const wse::StreamLayout& each) { return each.columns / each.groups; };
-  std::set<std::uint32_t> widths;
-  std::set<std::uint32_t> rows;
-  for (const wse::StreamLayout& each : found) {
-    widths.insert(width(each));
-    rows.insert(each.rows);
-  }
-  widths = near(widths, width(here));
-  rows = near(rows, here.rows);
-  bool elsewhere = false;
-  for (const wse::StreamLayout& each : found) {
-    const bool other_place = each.resident != here.resident || each.keeps_zeros != here.keeps_zeros;
-    if (other_place && !elsewhere) steps.push_back(words_of(*this, op, each));
-    elsewhere = elsewhere || other_place;
-    if (other_place) continue;
-    const bool same_width = width(each) == width(here);
-    const bool same_rows = each.rows == here.rows;
-    const bool same_groups = each.groups == here.groups;
-    const bool same_share = each.share == here.share || each.groups == 1;
-    const int differ = !same_width + !same_rows + !same_groups + !same_share;
-    if (differ != 1) continue;
-    if (!same_width && widths.count(width(each)) == 0) continue;
-    if (!same_rows && rows.count(each.rows) == 0) continue;
-    steps.push_back(words_of(*this, op, each));
-  }
 }
 
 WseParams LayoutRule::laid_out(const wse::StreamLayout& layout) const {
@@ -458,7 +388,8 @@ void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& res
 
 Pairs words_of(const LayoutRule& rule, const LayerOp& op, const wse::StreamLayout& layout) {
   Pairs words = rule.words(layout);
-  if (has_weights(op)) words.emplace_back(kResidency, layout.resident ? "resident" : "streamed");
+  if (has_weights(op))
+    words.emplace_back(kResidencyWord, layout.resident ? "resident" : "streamed");
   return words;
 }
 
@@ -479,58 +410,76 @@ void say(const WaferRequest& request, const LayoutRule& rule, const wse::StreamL
       layout.keeps_zeros ? ", zeros kept as that is faster" : "", result.idle_units));
 }
 
-}  // namespace
+/// Runs the layouts of a row.
+class PlannedRuns {
+ public:
+  PlannedRuns(const WaferRequest& request, const LayoutRule& rule)
+      : request_(request), rule_(rule), planned_(rule.layouts(request.op, request.mask)) {}
 
-namespace {
+  OpResult run() {
+    std::size_t at = planned_.simulated == 1 && !planned_.as_set ? 0 : fastest();
+    for (; at < planned_.layouts.size(); ++at) {
+      if (runs_ != nullptr) runs_->limit = kNever;
+      if (std::optional<OpResult> result = attempt(at, request_.execution)) {
+        say(request_, rule_, planned_.layouts[at], *result);
+        return *std::move(result);
+      }
+    }
+    return run_wafer_row(request_);
+  }
 
-/// Runs a layout, without record if that is not `whole`; nothing if it is refused, or takes more
-/// cycles than `limit`.
-std::optional<OpResult> attempt(const WaferRequest& request, const LayoutRule& rule,
-                                const wse::StreamLayout& layout, bool whole, Cycle limit) {
-  WseParams params = rule.laid_out(layout);
-  if (limit != kNever) {
-    params.runs = std::make_shared<ProductRuns>();
-    params.runs->limit = limit;
+ private:
+  /// Nothing if it is refused.
+  std::optional<OpResult> attempt(std::size_t i, const Execution& execution) const {
+    const bool as_set = i == planned_.layouts.size();
+    WseParams params = as_set ? request_.params : rule_.laid_out(planned_.layouts[i]);
+    if (runs_ != nullptr) params.runs = runs_;
+    const LayerOp op = as_set ? request_.op : placed(request_.op, planned_.layouts[i]);
+    try {
+      return run_wafer_row({request_.machine, params, op, request_.mask, request_.seed, execution});
+    } catch (const OutOfMemoryError&) {  // counts of a mask are not even
+    } catch (const UnsupportedError&) {
+    }
+    return std::nullopt;
   }
-  const Execution plain;  // how a row is run is no part of its layout
-  try {
-    return run_wafer_row({request.machine, params, placed(request.op, layout), request.mask,
-                          request.seed, whole ? request.execution : plain});
-  } catch (const OutOfMemoryError&) {  // counts of a mask are not even
-  } catch (const UnsupportedError&) {
-  } catch (const CycleLimitPassed&) {
-  }
-  return std::nullopt;
-}
 
-/// The fastest of those that are simulated; their number if all are refused.
-std::size_t fastest(const WaferRequest& request, const LayoutRule& rule,
-                    const PlannedLayouts& planned) {
-  if (planned.simulated == 1) return 0;
-  std::size_t best = planned.simulated;
-  Cycle least = kNever;
-  for (std::size_t i = 0; i < planned.simulated; ++i) {
-    const auto result = attempt(request, rule, planned.layouts[i], false, least);
-    if (!result || result->cycles >= least) continue;
-    least = result->cycles;
-    best = i;
+  /// Of those that are simulated, whose runs are kept; the number of layouts: as it is set.
+  std::size_t fastest() {
+    std::size_t best = planned_.layouts.size();
+    std::shared_ptr<ProductRuns> of_best;
+    Cycle least = kNever;
+    std::size_t tried = 0;
+    const auto race = [&](std::size_t i) {
+      runs_ = std::make_shared<ProductRuns>();
+      runs_->limit = least;
+      try {
+        const auto result = attempt(i, {});  // how a row is run is no part of its layout
+        if (!result) return;
+        if (result->cycles < least) {
+          least = result->cycles;
+          best = i;
+          of_best = runs_;
+        }
+      } catch (const CycleLimitPassed&) {
+      }
+      ++tried;
+    };
+    for (std::size_t i = 0; i < planned_.layouts.size() && tried < planned_.simulated; ++i) race(i);
+    if (planned_.as_set) race(planned_.layouts.size());
+    runs_ = of_best;
+    return best;
   }
-  return best;
-}
+
+  const WaferRequest& request_;
+  const LayoutRule& rule_;
+  const PlannedLayouts planned_;
+  std::shared_ptr<ProductRuns> runs_;
+};
 
 }  // namespace
 
 OpResult run_planned(const WaferRequest& request, const LayoutRule& rule) {
-  const PlannedLayouts planned = rule.layouts(request.op, request.mask);
-  if (planned.layouts.empty()) return run_wafer_row(request);
-  std::size_t at = fastest(request, rule, planned);
-  for (; at < planned.layouts.size(); ++at) {
-    std::optional<OpResult> result = attempt(request, rule, planned.layouts[at], true, kNever);
-    if (!result) continue;
-    say(request, rule, planned.layouts[at], *result);
-    return *std::move(result);
-  }
-  return run_wafer_row(request);
+  return PlannedRuns(request, rule).run();
 }
 
 }  // namespace lacuna

@@ -17,12 +17,13 @@ namespace lacuna {
 
 struct WaferRequest;
 
-/// Layouts of an operation, the most promising first. The fastest of the first `simulated` is
-/// taken; of the others the first, if all of these are refused. None if the rule says nothing of
-/// the operation.
+/// Layouts of an operation, the most promising first. The fastest of the first `simulated` that are
+/// not refused is taken; of the others the first, if all of these are. None if the rule says
+/// nothing of the operation.
 struct PlannedLayouts {
   std::vector<wse::StreamLayout> layouts;
   std::size_t simulated = 1;
+  bool as_set = false;  // the wafer as it is set is simulated too: estimates know too little
 };
 
 /// Lays products with weights out by wse::stream_layouts(), within what is set by name: `columns`
@@ -31,11 +32,15 @@ class LayoutRule {
  public:
   LayoutRule(const WseParams& params, const TargetSetter& given) : params_(params), given_(given) {}
 
-  /// None for operations of other kinds, and where something is given that the rule never takes.
-  /// Where runs are short those that denser weights would have are simulated too.
+  /// Whether it lays an operation out.
+  bool takes(const LayerOp& op) const;
+
+  /// None for operations of other kinds. Where runs are short those that denser weights would have
+  /// are simulated too.
   PlannedLayouts layouts(const LayerOp& op, const Mask* mask) const;
 
-  /// The best layout that keeps the weights in the cores, with nothing beside them; empty likewise.
+  /// The best layout that keeps the weights in the cores, with nothing beside them; empty likewise,
+  /// and where estimates do not know what is given.
   std::vector<wse::StreamLayout> resident(const LayerOp& op, const Mask* mask) const;
 
   /// The layouts in which all rows of a workload that follow each other are run, so that they share
@@ -65,11 +70,13 @@ class LayoutRule {
   bool may_change(const std::string& key, const LayerOp& op, const Mask* mask,
                   const Pairs& at) const;
   std::string value_of(const Pairs& words, const std::string& key, const LayerOp& op) const;
-  double estimate(const LayerOp& op, const wse::WeightCounts& counts,
-                  const std::vector<wse::StreamLayout>& known,
-                  const wse::StreamLayout& layout) const;
-  bool takes(const LayerOp& op) const;
-  bool speaks(bool gradient) const;
+  PlannedLayouts chosen(const LayerOp& op, const wse::WeightCounts& counts) const;
+  std::vector<wse::StreamLayout> rivals(const LayerOp& op, const wse::WeightCounts& counts,
+                                        const std::vector<wse::StreamLayout>& found) const;
+  wse::StreamLayout parsed(const Pairs& words, const LayerOp& op) const;
+  Pairs fixed_words(bool gradient) const;
+  std::vector<std::string> given_words(const LayerOp& op) const;
+  bool estimates(bool gradient) const;
   wse::GivenLayout given() const;
 
   const WseParams& params_;

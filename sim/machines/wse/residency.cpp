@@ -508,39 +508,27 @@ std::string long_run(const WseParams& params, const LayerOp& op) {
       time);
 }
 
-namespace {
-
-/// The least of what `cycles` says of the places where weights may live; the last refusal if all
-/// are refused.
-template <class Cycles>
-std::optional<Cycle> least_of_places(const WseParams& params, const LayerOp& op, const Mask* mask,
-                                     const Cycles& cycles, std::string& refused) {
+std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
+                                             const Mask* mask) {
   std::optional<Cycle> least;
+  std::string refused;
   const Residency asked = wse::residency_of(op);
   for (const bool resident : {false, true}) {
     if (asked == (resident ? Residency::streamed : Residency::resident)) continue;
     attempt(refused, [&] {
-      const Cycle each = cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));
+      const Cycle each =
+          wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));
       least = std::min(least.value_or(each), each);
     });
   }
   return least;
 }
 
-}  // namespace
-
-std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
-                                             const Mask* mask) {
-  std::string refused;
-  return least_of_places(params, op, mask, wse::least_cycles, refused);
-}
-
 Cycle expected_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask) {
-  std::string refused;
-  const std::optional<Cycle> least =
-      least_of_places(params, op, mask, wse::expected_cycles, refused);
-  if (!least) throw UnsupportedError(refused);
-  return *least;
+  const std::optional<Cycle> least = least_cycles_of_weights(params, op, mask);
+  const bool resident = wse::residency_of(op) == Residency::resident;
+  return least ? *least
+               : wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));
 }
 
 }  // namespace lacuna

@@ -40,8 +40,7 @@ std::string long_run(const WseParams& params, const LayerOp& op);
 std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
                                              const Mask* mask);
 
-/// What it is expected to take: that bound, as far as there are colors and queues for it.
-/// SimulationError if it is refused wherever they may live.
+/// The same; SimulationError if it is refused wherever they may live.
 Cycle expected_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask);
 
 /// Says what the zeros of X that were left out have bought, beside a run with all of X.

@@ -230,9 +230,9 @@ class Candidates {
     const std::uint32_t first = given_.groups.value_or(1);
     for (std::uint32_t groups = first; groups <= given_.groups.value_or(most); ++groups) {
       for (const Share share : {Share::rows, Share::tokens}) {
-        if (given_.share.value_or(share) == share && (groups > 1 || share == Share::rows)) {
-          add(groups, share);
-        }
+        // of one group it says nothing
+        const bool once = groups > 1 || given_.share || share == Share::rows;
+        if (given_.share.value_or(share) == share && once) add(groups, share);
       }
     }
   }
@@ -309,13 +309,6 @@ WeightCounts counts_at(const WeightCounts& counts, const StreamLayout& layout) {
 }
 
 }  // namespace
-
-double estimated_cycles(const StreamingJob& job, const WeightCounts& counts,
-                        const StreamLayout& layout, const StreamingSetup& setup) {
-  StreamingJob placed = job;
-  placed.resident = layout.resident;
-  return Product(placed, counts_at(counts, layout), setup).cycles(layout);
-}
 
 std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCounts& counts,
                                          const GivenLayout& given, const StreamingSetup& setup) {

@@ -58,14 +58,10 @@ struct GivenLayout {
   bool may_keep_zeros = true;
 };
 
-/// Cycles that a product takes in a layout, by counts: within 10 % of the run in most, and of no
-/// use for sums, orders and groups other than those of StreamLayout. `setup` has the wafer whose
-/// whole I/O the product gets.
-double estimated_cycles(const StreamingJob& job, const WeightCounts& counts,
-                        const StreamLayout& layout, const StreamingSetup& setup);
-
-/// The layouts of streamed or of resident weights on a rectangle of at most setup.wafer that have
-/// room in the cores' memories and keep to what is given, by their estimates.
+/// The layouts of streamed or of resident weights on a rectangle of at most setup.wafer, whose
+/// whole I/O they get, that have room in the cores' memories and keep to what is given, by their
+/// estimates. These are within 10 % of the run in most, and of no use for sums, orders and groups
+/// other than those of StreamLayout.
 std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCounts& counts,
                                          const GivenLayout& given, const StreamingSetup& setup);
 

@@ -60,8 +60,7 @@ class StreamingPlanner {
     return found;
   }
 
-  /// UnsupportedError, if that is asked, where sums lack colors or queues.
-  Cycle least_cycles(bool with_sums) {
+  Cycle least_cycles() {
     prepare();
     const StreamingKernel& k = kernel();
     const std::vector<std::uint64_t> sent = column_loads();
@@ -70,7 +69,6 @@ class StreamingPlanner {
     const Cycle enter = ceil_div(least_words(sent, whole) * rate.per, rate.words);
     if (k.tokens.empty()) return enter;
     order();
-    if (with_sums) plan_sums(setup_, use_, kernel());
     StreamingKernel form = k;
     if (whole) form.form = StreamForm::packed;  // the faster of two forms counts
     const std::uint32_t first = plan_.program.spread_rows;
@@ -488,11 +486,7 @@ StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setu
 }
 
 Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup) {
-  return StreamingPlanner(job, setup).least_cycles(false);
-}
-
-Cycle expected_cycles(const StreamingJob& job, const StreamingSetup& setup) {
-  return StreamingPlanner(job, setup).least_cycles(true);
+  return StreamingPlanner(job, setup).least_cycles();
 }
 
 StreamingPlan plan_streaming(const StreamingJob& job, const StreamingSetup& setup) {

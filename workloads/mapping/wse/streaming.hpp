@@ -59,9 +59,6 @@ StreamingNeed streaming_need(const StreamingJob& job, const StreamingSetup& setu
 /// have to enter at the I/O rate, and the issue slots of the busiest core as far as they are known.
 Cycle least_cycles(const StreamingJob& job, const StreamingSetup& setup);
 
-/// The same of a job whose sums have the colors and queues they need; UnsupportedError otherwise.
-Cycle expected_cycles(const StreamingJob& job, const StreamingSetup& setup);
-
 /// Lowers Y = W X to a program: columns hold features, rows hold tokens, non-zero weights are
 /// streamed down the columns. With `resident`, columns hold input features and rows output
 /// features of W, and the non-zeros of X are streamed, a token after the other.

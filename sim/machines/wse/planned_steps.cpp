@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "models/sparsity/mask.hpp"
+#include "sim/machines/wse/layouts.hpp"
+#include "sim/machines/wse/planned.hpp"
+#include "sim/machines/wse/residency.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::uint64_t kFewCores = 1024;  // of programs that are simulated core by core
+
+std::uint32_t number(const std::string& text) {
+  return static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
+}
+
+/// The numbers of an ascending list that are up to two places from `at`.
+std::set<std::uint32_t> near(const std::set<std::uint32_t>& all, std::uint32_t at) {
+  constexpr int kPlaces = 2;
+  std::set<std::uint32_t> found;
+  auto up = all.upper_bound(at);
+  for (int i = 0; i < kPlaces && up != all.end(); ++i) found.insert(*up++);
+  auto down = all.lower_bound(at);
+  for (int i = 0; i < kPlaces && down != all.begin(); ++i) found.insert(*--down);
+  return found;
+}
+
+/// The same layout with another word.
+Pairs with(Pairs words, const std::string& key, const std::string& value) {
+  for (auto& [each, text] : words) {
+    if (each != key) continue;
+    text = value;
+    return words;
+  }
+  words.emplace_back(key, value);
+  return words;
+}
+
+/// The rectangle and groups of `to` with all other words of `at`.
+Pairs on_rectangle(Pairs at, const Pairs& to) {
+  for (const char* const key : {kColumnsWord, kRowsWord, kGroupsWord, "ws.share", kIoShareWord}) {
+    if (const std::string* const value = find_value(to, key)) at = with(at, key, *value);
+  }
+  const std::string* const enters = find_value(to, kInjectWord);
+  return enters != nullptr && *enters == "column_top" ? with(at, kInjectWord, *enters) : at;
+}
+
+}  // namespace
+
+std::string LayoutRule::value_of(const Pairs& words, const std::string& key,
+                                 const LayerOp& op) const {
+  if (const std::string* const found = find_value(words, key)) return *found;
+  return key == kResidencyWord ? word(op.residency) : params_.find(key)->value_text();
+}
+
+/// What a layout of these words is, as far as the rule knows them.
+wse::StreamLayout LayoutRule::parsed(const Pairs& words, const LayerOp& op) const {
+  const auto value = [&](const char* key) { return value_of(words, key, op); };
+  wse::StreamLayout at;
+  at.resident = value(kResidencyWord) == "resident";
+  at.columns = number(value(kColumnsWord));
+  at.rows = number(value(kRowsWord));
+  at.groups = number(value(kGroupsWord));
+  at.share = value("ws.share") == "tokens" ? wse::Share::tokens : wse::Share::rows;
+  at.keeps_zeros = value("ws.zero_filter") == "false" || value("resident.storage") == "all";
+  return at;
+}
+
+/// Whether another value makes a difference, and is simulated in a time that is worth it.
+bool LayoutRule::may_change(const std::string& key, const LayerOp& op, const Mask* mask,
+                            const Pairs& at) const {
+  const bool grouped = value_of(at, kGroupsWord, op) != "1";
+  const std::uint64_t cores =
+      std::uint64_t{number(value_of(at, kColumnsWord, op))} * number(value_of(at, kRowsWord, op));
+  if (given_.named(key)) return false;
+  if (key == "ws.share" || key == kLieWord || key == "ws.buses") return grouped;
+  if (key == kGroupsWord) return !takes(op);  // the rectangle goes with them
+  if (key == "kernel.gemm") return mask == nullptr && cores <= kFewCores;
+  if (key == "ws.gradient") return cores <= kFewCores;  // whose rows are all simulated
+  if (key != kResidencyWord) return true;
+  const bool may = op.residency == Residency::automatic && op.mode == Mode::automatic;
+  const bool scattered =
+      mask != nullptr && params_.resident.storage == wse::ResidentStorage::nonzeros;
+  const std::uint64_t work = std::uint64_t{op.n} * op.batch * cores;
+  return may && op.share.may_stay && !takes(op) && !(scattered && work > kMostScattered);
+}
+
+void LayoutRule::add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
+                           std::vector<Pairs>& steps) const {
+  for (const LayoutChoice& choice : wafer_layout_space(params_, op)->choices) {
+    if (choice.values.empty() || !may_change(choice.key, op, mask, at)) continue;
+    const std::string now = value_of(at, choice.key, op);
+    const std::uint32_t columns = number(value_of(at, kColumnsWord, op));
+    if (choice.key == kReduceWord && !given_.named(kOrderWord)) {  // the order goes with the sums
+      const bool ring = now == "ring";
+      steps.push_back(with(with(at, kReduceWord, ring ? "chain" : "ring"), kOrderWord,
+                           ring ? "natural" : "ring"));
+    }
+    for (const std::string& value : choice.values) {
+      if (value == now || (choice.key == kGroupsWord && columns % number(value) != 0)) continue;
+      steps.push_back(with(at, choice.key, value));
+    }
+  }
+}
+
+std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const Pairs& at) const {
+  std::vector<Pairs> steps;
+  if (takes(op)) add_rectangles(op, mask, at, steps);
+  add_words(op, mask, at, steps);
+  return steps;
+}
+
+/// Those next to it of the rule, and the best with the weights elsewhere.
+void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
+                                std::vector<Pairs>& steps) const {
+  const wse::StreamLayout here = parsed(at, op);
+  const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask));
+  const auto width = [](const wse::StreamLayout& each) { return each.columns / each.groups; };
+  std::set<std::uint32_t> widths;
+  std::set<std::uint32_t> rows;
+  for (const wse::StreamLayout& each : found) {
+    widths.insert(width(each));
+    rows.insert(each.rows);
+  }
+  widths = near(widths, width(here));
+  rows = near(rows, here.rows);
+  bool elsewhere = false;
+  for (const wse::StreamLayout& each : found) {
+    const bool other_place = each.resident != here.resident || each.keeps_zeros != here.keeps_zeros;
+    if (other_place && !elsewhere) steps.push_back(words_of(*this, op, each));
+    elsewhere = elsewhere || other_place;
+    if (other_place) continue;
+    const bool same_width = width(each) == width(here);
+    const bool same_rows = each.rows == here.rows;
+    const bool same_groups = each.groups == here.groups;
+    const bool same_share = each.share == here.share || each.groups == 1;
+    const int differ = !same_width + !same_rows + !same_groups + !same_share;
+    if (differ != 1) continue;
+    if (!same_width && widths.count(width(each)) == 0) continue;
+    if (!same_rows && rows.count(each.rows) == 0) continue;
+    steps.push_back(on_rectangle(at, words_of(*this, op, each)));
+  }
+}
+
+}  // namespace lacuna
