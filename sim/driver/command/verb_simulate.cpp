@@ -17,6 +17,7 @@
 #include "sim/driver/command/system_run.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/layout/known_layouts.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/layout/layout_entries.hpp"
 #include "sim/driver/layout/layouts_file.hpp"
@@ -317,6 +318,10 @@ int simulate_verb(const Options& options, const MachineTable& kinds, const Strea
       compare_machines(options, pointers(machines), workload, settings, streams, !compares);
   if (!done) return kDone;
   if (done->records.empty()) return done->status;
+  if (layouts.source == LayoutRequest::Source::planned && !options.no_cache && !options.quiet) {
+    streams.err << known_layouts(make_points(pointers(machines), workload, options, settings),
+                                 done->records);
+  }
   if (compares) {
     print_comparison(done->records, done->systems, options, streams);
   } else {

@@ -13,6 +13,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/layout/climb_rows.hpp"
+#include "sim/driver/layout/known_layouts.hpp"
 #include "sim/driver/layout/layout_entries.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
@@ -30,8 +31,7 @@
 namespace lacuna {
 namespace {
 
-/// What a layout, and those of all rows of a workload, are called in a cache.
-constexpr const char* kLayoutKind = "layout";
+/// What the layouts of all rows of a workload are called in a cache.
 constexpr const char* kRowsKind = "layouts of rows";
 constexpr const char* kRowKind = "row as laid out";
 
@@ -108,7 +108,9 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
   }
   bool shares(const LayerOp& op, const Mask* mask, std::uint64_t seed) const;
   std::unique_ptr<Machine> taking(std::unique_ptr<Machine> machine, LayerOp& op) const;
-  std::string cache_key(const ClimbEffort& effort, const std::string& what) const;
+  std::string cache_key(const ClimbEffort& effort, const std::string& what) const {
+    return layout_key(*plain_, effort, what);
+  }
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const;
   RelatedOn related_on(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed,
@@ -175,12 +177,6 @@ std::optional<LayoutFound> LaidOutMachine::find(const LayerOp& op, const Mask* m
       climb_alone(*plain_, starts, op, mask, seed, execution, as_they_lie, request_.effort);
   if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
   return found_[key] = found;
-}
-
-/// What was found depends on the machine, how long was searched, and what it is of.
-std::string LaidOutMachine::cache_key(const ClimbEffort& effort, const std::string& what) const {
-  return fmt::format("{}\n{}{} {}\n{}", plain_->kind(), settings_text(plain_->parameters()),
-                     effort.budget, effort.patience, what);
 }
 
 /// The plain machine with what rows that follow each other share, and the rows as they are there.

@@ -53,15 +53,6 @@ std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layo
   return made;
 }
 
-Layout of_space(const LayoutSpace& space, const Layout& words) {
-  Layout layout;
-  for (const auto& word : words) {
-    const auto is_word = [&](const LayoutChoice& each) { return each.key == word.first; };
-    if (std::any_of(space.choices.begin(), space.choices.end(), is_word)) layout.push_back(word);
-  }
-  return layout;
-}
-
 bool has_own_choice(const LayoutSpace& space) {
   return std::any_of(space.choices.begin(), space.choices.end(), [](const LayoutChoice& each) {
     return each.seen != LayoutChoice::Seen::same;

@@ -35,9 +35,6 @@ std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, 
 std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layout, LayerOp& op,
                                       const Mask* mask, const std::string& origin);
 
-/// The words of a layout that are choices of a space.
-Layout of_space(const LayoutSpace& space, const Layout& words);
-
 /// Whether an operation of a space has a layout of its own among rows that follow each other.
 bool has_own_choice(const LayoutSpace& space);
 

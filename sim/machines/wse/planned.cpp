@@ -135,11 +135,8 @@ wse::GivenLayout LayoutRule::given() const {
 
 std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::WeightCounts& counts,
                                                bool resident) const {
-  wse::GivenLayout given = this->given();
-  given.may_stream = !resident;
-  given.may_stay = resident;
   std::vector<wse::StreamLayout> found = wse::stream_layouts(
-      streaming_job(op, nullptr, resident), counts, given, streaming_setup(params_));
+      streaming_job(op, nullptr, resident), counts, given(), streaming_setup(params_));
   // cores that all differ are all simulated
   const std::uint64_t tokens = std::uint64_t{op.n} * op.batch;
   const bool asked = op.residency == Residency::resident || op.mode == Mode::static_;

@@ -85,8 +85,12 @@ TEST(Layout, WhatBestFindsIsKeptForLaterRuns) {
   };
   setenv("LACUNA_CACHE", folder.c_str(), 1);
   const std::string line = std::string("run --quiet ") + kChip + " --layout best";
+  const char* const kKnown = "cycles in the best layout known, ";
+  EXPECT_THAT(run_real(std::string("run ") + kChip).err, Not(HasSubstr(kKnown)));
   const Ran first = run_real(line);
   ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(run_real(std::string("run ") + kChip).err, HasSubstr(kKnown));
+  EXPECT_THAT(run_real(std::string("run --no-cache ") + kChip).err, Not(HasSubstr(kKnown)));
   EXPECT_EQ(records(), 1U);
   EXPECT_EQ(run_real(line).out, first.out);
   EXPECT_EQ(records(), 1U);

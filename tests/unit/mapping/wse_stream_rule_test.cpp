@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sim/base/random.hpp"
 #include "workloads/mapping/wse/stream_rule.hpp"
 
@@ -31,7 +33,14 @@ WeightCounts kept(double density, std::uint32_t block = 1) {
 
 StreamLayout chosen(const StreamingJob& job, const WeightCounts& counts,
                     const GivenLayout& given = {}, const StreamingSetup& setup = whole_wafer()) {
-  const std::vector<StreamLayout> layouts = stream_layouts(job, counts, given, setup);
+  std::vector<StreamLayout> layouts = stream_layouts(job, counts, given, setup);
+  StreamingJob staying = job;  // wherever the weights may live
+  staying.resident = true;
+  for (const StreamLayout& each : stream_layouts(staying, counts, given, setup)) {
+    layouts.push_back(each);
+  }
+  std::stable_sort(layouts.begin(), layouts.end(),
+                   [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
   EXPECT_FALSE(layouts.empty());
   return layouts.empty() ? StreamLayout() : least_of(layouts);
 }

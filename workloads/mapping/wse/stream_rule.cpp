@@ -302,29 +302,16 @@ bool operator==(const StreamLayout& a, const StreamLayout& b) {
   return key(a) == key(b);
 }
 
-namespace {
-
-WeightCounts counts_at(const WeightCounts& counts, const StreamLayout& layout) {
-  return layout.keeps_zeros ? WeightCounts{} : counts;
-}
-
-}  // namespace
-
 std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCounts& counts,
                                          const GivenLayout& given, const StreamingSetup& setup) {
   std::vector<StreamLayout> all;
-  for (const bool resident : {false, true}) {
-    if (!(resident ? given.may_stay : given.may_stream)) continue;
-    StreamingJob placed = job;
-    placed.resident = resident;
-    for (const bool keeps : {false, true}) {
-      if (keeps && !(counts.sparse && given.may_keep_zeros)) continue;
-      StreamLayout like;
-      like.resident = resident;
-      like.keeps_zeros = keeps;
-      const Product product(placed, counts_at(counts, like), setup);
-      Candidates(product, given, setup, like, all).add();
-    }
+  for (const bool keeps : {false, true}) {
+    if (keeps && !(counts.sparse && given.may_keep_zeros)) continue;
+    StreamLayout like;
+    like.resident = job.resident;
+    like.keeps_zeros = keeps;
+    const Product product(job, keeps ? WeightCounts{} : counts, setup);
+    Candidates(product, given, setup, like, all).add();
   }
   std::stable_sort(all.begin(), all.end(), [](const StreamLayout& a, const StreamLayout& b) {
     return a.cycles < b.cycles;

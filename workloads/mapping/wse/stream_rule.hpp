@@ -53,8 +53,6 @@ struct GivenLayout {
   std::optional<Share> share;
   std::optional<Inject> inject;
   std::optional<KPartition> partition;
-  bool may_stream = true;  // weights
-  bool may_stay = true;
   bool may_keep_zeros = true;
 };
 
