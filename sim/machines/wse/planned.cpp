@@ -41,12 +41,6 @@ constexpr double kRivalCycles = 50;  // layouts that may be faster all the same
 constexpr double kShort = 1e5;
 constexpr double kVeryShort = 1e4;
 
-wse::WeightCounts counts_of(const LayerOp& op, const Mask* mask) {
-  wse::WeightCounts counts = wse::weight_counts(mask);
-  counts.even = op.pattern.name == "nm";
-  return counts;
-}
-
 /// What the time of a simulation follows from: rows of cores that all differ, or get their words
 /// from the side, are simulated one by one.
 double simulated_cells(const LayerOp& op, const wse::WeightCounts& counts,
@@ -69,6 +63,12 @@ constexpr double kRatherShort = 1e6;
 constexpr const char* kLeft[] = {"ws.exchange", "ws.copies"};
 
 }  // namespace
+
+wse::WeightCounts counts_of(const LayerOp& op, const Mask* mask) {
+  wse::WeightCounts counts = wse::weight_counts(mask);
+  counts.even = op.pattern.name == "nm";
+  return counts;
+}
 
 bool LayoutRule::takes(const LayerOp& op) const {
   const bool product = wafer_layout_kind(params_, op) == kProductWithWeights ||

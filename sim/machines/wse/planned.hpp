@@ -83,6 +83,9 @@ class LayoutRule {
   const TargetSetter& given_;
 };
 
+/// What the rule has to know of the weights of a row.
+wse::WeightCounts counts_of(const LayerOp& op, const Mask* mask);
+
 /// A row whose weights live where a layout has them.
 LayerOp placed(LayerOp op, const wse::StreamLayout& layout);
 
