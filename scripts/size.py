@@ -30,7 +30,7 @@ ROOMS = {
 LOANS = [
     ("sim/machines", 12_500, "the spaces of layouts that a climb replaces, and what prompts and tokens place alike"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
-    ("sim/driver", 17_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
+    ("sim/driver", 12_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 5_000, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),
     ("models/wse", 4_000, "the engines that one core replaces"),
     ("models/wse", 14_400, "turn_program, turn_sweep, shift_program, shift_sweep, relay_program, relay_sweep, repeated_lines: models/wse/lanes for any program"),
