@@ -23,7 +23,7 @@ SINCE = {
     "groups of columns that exchange results, layouts": [
         "*/exchange*", "*/group_use.*", "*/column_groups.hpp", "*/layouts.*", "*/layout_move.*", "*/feature_layout.hpp"],
     "weights that stay: scattered ones, the choice": ["*/resident/*", "*/residency.*", "*/feature_shares.hpp"],
-    "tasks that send in turn, in lanes": ["*/tasks/turn_*", "*/tasks/lane_tasks.hpp"],
+    "tasks in lanes": ["models/wse/lanes/*"],
     "streams that enter elsewhere than above": ["*/copy_row.*", "*/spread.*", "*/tokens.hpp"],
     "silicon: microbenchmarks, tiled stencils, filtered products": [
         "*/probe_kernels.*", "*/tiled_stencil.*", "*/silicon.*", "*/filtered_product.*", "*/kernel_stats.hpp", "*/scan.*"],

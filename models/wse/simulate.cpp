@@ -6,12 +6,10 @@
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/module_wafer.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
-#include "models/wse/engine/tasks/relay_sweep.hpp"
 #include "models/wse/engine/tasks/repeated_lines.hpp"
-#include "models/wse/engine/tasks/shift_sweep.hpp"
 #include "models/wse/engine/tasks/task_mesh.hpp"
 #include "models/wse/engine/tasks/task_modules.hpp"
-#include "models/wse/engine/tasks/turn_sweep.hpp"
+#include "models/wse/lanes/lane_wafer.hpp"
 #include "sim/kernel/sim_context.hpp"
 
 namespace lacuna::wse {
@@ -53,22 +51,34 @@ WaferOutcome simulate(const HardwareParams& params, const Program& program,
   return outcome;
 }
 
+namespace {
+
+/// From so many cores on the rows and columns that repeat are looked for before lanes are tried.
+constexpr std::size_t kManyCores = 32768;
+
+std::optional<TaskOutcome> in_lanes(const TaskParams& params, const TaskProgram& program) {
+  lanes::LaneRun run = lanes::simulate_lanes(params, program);
+  if (!run.refused.empty()) return std::nullopt;
+  return std::move(run.outcome);
+}
+
+}  // namespace
+
 TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
                      const RunOptions& options) {
   require_queues(params, program);
   if (options.modules) return simulate_task_modules(params, program, options);
-  if (options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
-      options.shuffle == 0 && !options.look_at_tasks) {
-    if (std::optional<TaskOutcome> swept = sweep_shifts(params, program)) return std::move(*swept);
-    if (std::optional<TaskOutcome> swept = sweep_relays(params, program)) return std::move(*swept);
-    if (std::optional<TaskOutcome> swept = sweep_turns(params, program)) return std::move(*swept);
-    if (options.fold) {
-      if (std::optional<TaskOutcome> few = simulate_repeated(params, program, options)) {
-        return std::move(*few);
-      }
-    }
-  }
-  return simulate_rows(params, program, options);
+  const bool plain = options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
+                     options.shuffle == 0 && !options.look_at_tasks;
+  if (!plain) return simulate_rows(params, program, options);
+  const auto folded = [&]() -> std::optional<TaskOutcome> {
+    if (!options.fold) return std::nullopt;
+    return simulate_repeated(params, program, options);
+  };
+  const bool many = program.core_of.size() > kManyCores;
+  std::optional<TaskOutcome> fast = many ? folded() : in_lanes(params, program);
+  if (!fast) fast = many ? in_lanes(params, program) : folded();
+  return fast ? std::move(*fast) : simulate_rows(params, program, options);
 }
 
 }  // namespace lacuna::wse

@@ -32,6 +32,9 @@ std::string lacks(const Shape& shape, const Shape& needs, const Classes& class_o
   const auto of = [&](int cls) { return class_of.at(static_cast<std::size_t>(cls)); };
   if (needs.contexts > shape.contexts) return fmt::format("{} threads", needs.contexts);
   if ((needs.contested & ~shape.contested) != 0) return "heads that compete for a port";
+  for (int c = 0; c < needs.classes; ++c) {
+    if (is_trigger(needs, c) && !is_trigger(shape, of(c))) return "tasks that words start";
+  }
   for (int s = 0; s < needs.slots; ++s) {
     const Slot& slot = needs.slot[s];
     const int there = slot_at(shape, slot.port, of(slot.cls));

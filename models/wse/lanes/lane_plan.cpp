@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -12,169 +13,16 @@
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
-#include "models/wse/pe/vector_unit.hpp"
+#include "models/wse/program/neighbour.hpp"
+#include "sim/base/mix.hpp"
 
 namespace lacuna::wse::lanes {
 namespace {
 
-using Kind = Operand::Kind;
-
-constexpr unsigned kMostTags = 7;  // words of a queue whose words carry commands
+constexpr unsigned kMostTags = 7;  // words of a queue whose words carry commands,
+constexpr unsigned kMostOut = 8;   // and of one that they leave a core by
 constexpr unsigned kMostWords = 100;
 constexpr unsigned kMostLatency = 7;
-constexpr std::uint32_t kMostExtra = 100;
-
-/// What the lanes have not: a reason, thrown while a plan is made.
-struct Refused {
-  std::string why;
-};
-[[noreturn]] void refuse(std::string why) { throw Refused{std::move(why)}; }
-
-class Coder {
- public:
-  Coder(const TaskParams& params, const std::vector<Routine>& routines,
-        const std::array<int, kColors>& class_of, const std::map<unsigned, std::uint8_t>& contexts)
-      : params_(params), routines_(routines), class_of_(class_of), contexts_(contexts) {}
-
-  Code::Task code(const Task& task) {
-    if (task.kind != Task::Kind::local) refuse("a task that a wavelet starts");
-    result_ = {};
-    result_.active = task.active;
-    result_.blocked = task.blocked;
-    for (const Step& step : task.steps) {
-      last_ = &step == &task.steps.back();
-      if (last_ || !goes_on(step)) first_ = result_.ops.size();
-      add(step);
-    }
-    result_.begun = std::min(first_ + 1, result_.ops.size());
-    return std::move(result_);
-  }
-
- private:
-  /// Beats of the main thread come before, and nobody waits for their end.
-  bool in_beats() const {
-    if (result_.ops.empty()) return false;
-    const Op& op = result_.ops.back();
-    return op.kind == Op::Kind::beats && op.activates == kNoTask && op.unblocks == kNoTask;
-  }
-  /// A step of beats follows such beats without a gap, as if it were of the same step.
-  bool goes_on(const Step& step) const {
-    if (!in_beats()) return false;
-    if (step.kind == Step::Kind::call) return true;
-    return step.kind == Step::Kind::vector && step.vector.thread == 0 && step.vector.length != 0;
-  }
-
-  Op& op(Op::Kind kind, std::uint8_t context) {
-    Op op;
-    op.kind = kind;
-    op.context = context;
-    op.continues = kind == Op::Kind::beats && in_beats();
-    result_.ops.push_back(op);
-    return result_.ops.back();
-  }
-
-  void add(const Step& step) {
-    switch (step.kind) {
-      case Step::Kind::activate:
-        op(Op::Kind::tell, 0).activates = step.task;
-        return;
-      case Step::Kind::unblock:
-        op(Op::Kind::tell, 0).unblocks = step.task;
-        return;
-      case Step::Kind::block:
-        op(Op::Kind::tell, 0).blocks = step.task;
-        return;
-      case Step::Kind::stamp:
-        return;
-      case Step::Kind::call: {
-        const Routine& routine = routines_[step.routine];
-        for (std::size_t i = 0; i < routine.size(); ++i) {
-          if (last_ && i + 1 == routine.size()) first_ = result_.ops.size();
-          add_beats(routine[i], 0);
-        }
-        return;
-      }
-      case Step::Kind::vector:
-        break;
-    }
-    const Instruction& what = step.vector;
-    const std::uint8_t context = what.thread == 0 ? 0 : contexts_.at(what.thread);
-    if (what.length != 0) {
-      add_beats(what, context);
-    } else if (context != 0) {
-      op(Op::Kind::wait, context);
-    }
-  }
-
-  std::uint8_t class_bit(const Operand& operand) const {
-    if (operand.is_fifo()) refuse("a FIFO in memory");
-    if (operand.kind == Kind::word || operand.index_bytes != 0 || operand.offset_bytes != 0) {
-      refuse("a word that started a task as an operand");
-    }
-    if (!operand.is_fabric()) return 0;
-    return static_cast<std::uint8_t>(1U << class_of_.at(static_cast<std::size_t>(operand.color)));
-  }
-
-  /// Beats of one length are one op.
-  void add_beats(const Instruction& what, std::uint8_t context) {
-    if (what.control) refuse("control wavelets");
-    if (what.simd64 && params_.core.fabric_simd64) refuse("two words in a beat");
-    const auto sends = class_bit(what.to);
-    const auto a = class_bit(what.a);
-    const auto b = class_bit(what.b);
-    if ((a & b) != 0) refuse("two words of a queue in a beat");
-    const BeatCost cost(what, params_.simd, params_.mem, 1, 0);
-    for (std::uint32_t first = 0; first < what.length;) {
-      const bool work = what.op == VectorOp::work;
-      const std::uint32_t elements = work ? what.length : cost.elements(first, what.length);
-      const BeatStalls stalls = work ? BeatStalls() : cost.stalls(first, elements);
-      const std::uint32_t extra = stalls.bank + stalls.residual + stalls.special;
-      if (extra > kMostExtra || (context != 0 && extra != 0)) refuse("a beat that takes long");
-      const bool one = (sends == 0 || words_of(result_bytes(what.element), elements) == 1) &&
-                       ((a | b) == 0 || words_of(source_bytes(what.element), elements) == 1);
-      if (!one) refuse("several words in a beat");
-      put(context, static_cast<std::uint8_t>(a | b), sends, extra, work ? elements : 1);
-      first += elements;
-    }
-    Op& last = result_.ops.back();
-    last.activates = what.activates;
-    last.unblocks = what.unblocks;
-    last.switches = what.switches;
-    for (SwitchCommands left = what.switches & 0x7FFFU; left != 0; left >>= 2U) {
-      if (command_of(left) == SwitchCommand::teardown) refuse("a teardown");
-    }
-  }
-
-  void put(std::uint8_t context, std::uint8_t takes, std::uint8_t sends, std::uint32_t extra,
-           std::uint32_t beats) {
-    if (result_.ops.size() != first_) {
-      Op& before = result_.ops.back();
-      const Op::Kind kind = context == 0 ? Op::Kind::beats : Op::Kind::start;
-      const bool goes_on = before.kind == kind && before.context == context &&
-                           before.takes == takes && before.sends == sends &&
-                           before.extra == extra && before.activates == kNoTask &&
-                           before.unblocks == kNoTask && before.switches == 0;
-      if (goes_on) {
-        before.count += beats;
-        return;
-      }
-      if (context != 0) refuse("beats of a microthread that differ");
-    }
-    Op& next = op(context == 0 ? Op::Kind::beats : Op::Kind::start, context);
-    next.takes = takes;
-    next.sends = sends;
-    next.extra = static_cast<std::uint8_t>(extra);
-    next.count = beats;
-  }
-
-  const TaskParams& params_;
-  const std::vector<Routine>& routines_;
-  const std::array<int, kColors>& class_of_;
-  const std::map<unsigned, std::uint8_t>& contexts_;
-  Code::Task result_;
-  bool last_ = false;      // step of its task
-  std::size_t first_ = 0;  // op of the step, or of steps that are as one
-};
 
 class Planner {
  public:
@@ -190,25 +38,39 @@ class Planner {
     write_routers();
     write_codes();
     find_slots();
+    check_choices();
     find_uses();
+    check_ways();
     find_rooms();
   }
 
  private:
   void check_hardware() const {
-    const std::string why = reason_against_lanes(params_.router);
+    const std::string why = reason_against_alike(params_.router);
     if (!why.empty()) refuse(why);
-    if (params_.core.slots == 2U) refuse("two issue slots");
-    if (params_.core.fabric_words_per_issue != 1U) refuse("several words in a beat");
-    if (shapes_.has_turns()) refuse("a latency of turns");
-    if (params_.router.link_cycles != params_.router.link_words) refuse("links that pause");
     const Dispatch dispatch(params_.core);
-    if (std::max(dispatch.delay(false), Cycle{params_.task.completion}) > kMostWords) {
-      refuse("a long dispatch");
-    }
+    const Cycle longest = std::max(dispatch.delay(false), dispatch.delay(true));
+    if (std::max(longest, Cycle{params_.task.completion}) > kMostWords) refuse("a long dispatch");
     if (shapes_.longest() > kMostLatency || shapes_.link().capacity > kMostWords) {
       refuse("long links or deep buffers");
     }
+  }
+
+  /// What is no matter where nothing competes and nothing is copied.
+  void check_choices() const {
+    const std::string why = reason_against_lanes(params_.router);
+    if (why.empty()) return;
+    if (plan_.needs.contested != 0) refuse(why);
+    for (int s = 0; s < plan_.needs.slots; ++s) {
+      if (plan_.needs.slot[s].several) refuse(why);
+    }
+  }
+
+  bool turns(const SwitchedRoute& route) const {
+    for (unsigned port = 0; port < kPorts; ++port) {
+      if ((route.to & bit(port)) != 0 && shapes_.turn(route.from, port) != 0) return true;
+    }
+    return false;
   }
 
   /// Colors that meet in a buffer or queue of some router are of different classes.
@@ -217,32 +79,39 @@ class Planner {
     std::set<unsigned> colors;
     for (const SwitchedRouter& router : program_.routers) {
       if (!router.filters.empty()) refuse("filters");
+      const auto ruled = [&](const SwitchedRoute& route) {
+        return std::any_of(router.rules.begin(), router.rules.end(),
+                           [&](const auto& rule) { return rule.color == route.color; });
+      };
       for (const SwitchedRoute& a : router.routes) {
+        if (turns(a)) refuse("a latency of turns");
         colors.insert(static_cast<unsigned>(a.color));
         for (const SwitchedRoute& b : router.routes) {
           const bool both = a.from == b.from || (a.to & b.to & bit(kRamp)) != 0 ||
-                            a.position != 0 || b.position != 0;
+                            a.position != 0 || b.position != 0 || ruled(a) || ruled(b);
           if (a.color != b.color && both) {
             meet.emplace(static_cast<unsigned>(a.color), static_cast<unsigned>(b.color));
           }
         }
       }
     }
-    class_of_.fill(-1);
+    plan_.names.class_of.fill(-1);
     for (const unsigned color : colors) {
       std::set<int> taken;
       for (const unsigned other : colors) {
-        if (meet.count({color, other}) != 0) taken.insert(class_of_.at(other));
+        if (meet.count({color, other}) != 0) taken.insert(plan_.names.class_of.at(other));
       }
       int cls = 0;
       while (taken.count(cls) != 0) ++cls;
       if (cls == kMostClasses) refuse("more colors in a router than there are classes");
-      class_of_.at(color) = cls;
+      plan_.names.class_of.at(color) = cls;
       plan_.needs.classes = std::max(plan_.needs.classes, cls + 1);
     }
   }
 
-  int class_of(Color color) const { return class_of_.at(static_cast<std::size_t>(color)); }
+  int class_of(Color color) const {
+    return plan_.names.class_of.at(static_cast<std::size_t>(color));
+  }
 
   void write_routers() {
     for (const SwitchedRouter& router : program_.routers) {
@@ -275,40 +144,50 @@ class Planner {
         }
       }
     }
-    std::map<unsigned, std::uint8_t> contexts;
     for (const unsigned thread : threads) {
-      contexts.emplace(thread, static_cast<std::uint8_t>(contexts.size() + 1));
+      plan_.names.context_of.at(thread) = static_cast<std::uint8_t>(plan_.needs.contexts++);
     }
-    plan_.needs.contexts = static_cast<int>(contexts.size()) + 1;
-    Coder coder(params_, program_.routines, class_of_, contexts);
     for (const CoreProgram& core : program_.cores) {
       Code code;
-      for (const Task& task : core.tasks) code.tasks.push_back(code_of(task, coder));
+      for (const Task& task : core.tasks) code.tasks.push_back(code_of(task));
       plan_.codes.push_back(std::move(code));
     }
+    find_triggers();
   }
 
-  std::shared_ptr<const Code::Task> code_of(const Task& task, Coder& coder) {
-    std::shared_ptr<const Code::Task>& known = code_of_task_[&task];
+  std::shared_ptr<const TaskCode> code_of(const Task& task) {
+    std::shared_ptr<const TaskCode>& known = code_of_task_[&task];
     if (known) return known;
-    Code::Task code = coder.code(task);
-    std::string key = {code.active ? '1' : '0', code.blocked ? '1' : '0'};
-    const auto add = [&](std::uint32_t number) {
-      key.append(reinterpret_cast<const char*>(&number), sizeof number);
-    };
+    TaskCode code = write_code(params_, program_.routines, plan_.names, task);
+    auto& alike = shared_[hash_of(code)];
+    const auto found = std::find_if(alike.begin(), alike.end(),
+                                    [&](const auto& other) { return same(*other, code); });
+    if (found != alike.end()) return known = *found;
+    alike.push_back(std::make_shared<const TaskCode>(std::move(code)));
+    return known = alike.back();
+  }
+
+  static std::uint64_t hash_of(const TaskCode& code) {
+    std::uint64_t hash = code.ops.size();
     for (const Op& op : code.ops) {
-      add(static_cast<std::uint32_t>(op.kind) | static_cast<std::uint32_t>(op.context) << 8U |
-          static_cast<std::uint32_t>(op.extra) << 16U | (op.continues ? 1U << 24U : 0U));
-      add(static_cast<std::uint32_t>(op.takes) | static_cast<std::uint32_t>(op.sends) << 8U |
-          static_cast<std::uint32_t>(op.switches) << 16U);
-      add(op.count);
-      add(static_cast<std::uint32_t>(op.activates) | static_cast<std::uint32_t>(op.unblocks)
-                                                         << 16U);
-      add(op.blocks);
+      hash =
+          mix(hash ^ (op.count | std::uint64_t{op.extra} << 32U | std::uint64_t{op.takes} << 40U |
+                      std::uint64_t{op.sends} << 48U | std::uint64_t{op.context} << 56U));
     }
-    std::shared_ptr<const Code::Task>& shared = shared_[key];
-    if (!shared) shared = std::make_shared<const Code::Task>(std::move(code));
-    return known = shared;
+    return hash;
+  }
+
+  /// Classes whose words may start tasks, and those of which some are commands for tasks.
+  void find_triggers() {
+    bool commanded = false;
+    for (const auto& [hash, alike] : shared_) {
+      for (const auto& task : alike) {
+        if (task->kind == Task::Kind::data) plan_.needs.triggers |= 1U << task->cls;
+        commanded = commanded || task->kind == Task::Kind::control;
+        for (const Op& op : task->ops) told_ |= op.control ? op.sends : 0U;
+      }
+    }
+    if (commanded) plan_.needs.triggers |= told_;
   }
 
   /// Slots and paths by class, port and way; what competes for a port.
@@ -342,7 +221,7 @@ class Planner {
     Shape& needs = plan_.needs;
     if (slots.size() > kMostSlots || paths.size() > kMostPaths) refuse("many buffers or ways");
     for (auto& [key, slot] : slots) {
-      slot.switched = switched.at(slot.cls);
+      slot.switched = switched.at(slot.cls) || (told_ >> slot.cls & 1U) != 0;
       needs.slot[needs.slots++] = slot;
     }
     for (const auto& [cls, from, port] : paths) {
@@ -350,7 +229,13 @@ class Planner {
       path.slot = static_cast<std::uint8_t>(slot_at(needs, static_cast<int>(from), cls));
       path.port = static_cast<std::uint8_t>(port);
     }
-    check_tags(switched);
+    for (int s = 0; s < needs.slots; ++s) {
+      if (!needs.slot[s].switched) continue;
+      tagged_ |= 1U << needs.slot[s].cls;
+      if (std::max(shapes_.link().capacity, shapes_.ramp_up().capacity) > kMostTags) {
+        refuse("deep buffers of words with commands");
+      }
+    }
   }
 
   /// Ports that two heads can want: of different colors, or of one color at a position.
@@ -378,15 +263,6 @@ class Planner {
     }
   }
 
-  void check_tags(const std::array<bool, kMostClasses>& switched) const {
-    for (int c = 0; c < plan_.needs.classes; ++c) {
-      if (!switched.at(static_cast<std::size_t>(c))) continue;
-      if (std::max(shapes_.link().capacity, shapes_.ramp_up().capacity) > kMostTags) {
-        refuse("deep buffers of words with commands");
-      }
-    }
-  }
-
   void find_uses() {
     std::set<std::tuple<int, int, bool>> uses;
     for (const Code& code : plan_.codes) {
@@ -407,49 +283,94 @@ class Planner {
     }
   }
 
-  void find_rooms() {
-    const std::vector<unsigned> in = params_.queue.in_depths();
-    const std::vector<unsigned> out = params_.queue.out_depths();
-    plan_.in_room.assign(program_.cores.size(), {});
-    plan_.out_room.assign(program_.cores.size(), {});
+  /// Units say where a program is wrong: words go where they are taken, cores use what is there.
+  void check_ways() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known;
     for (std::size_t place = 0; place < program_.core_of.size(); ++place) {
-      const std::uint32_t number = program_.core_of[place];
-      const CoreProgram& core = program_.cores[number];
-      std::set<unsigned> used;
-      for (int c = 0; c < kMostClasses; ++c) {
-        const ColorUse& use =
-            plan_.routers[program_.router_of[place]].at(static_cast<std::size_t>(c));
-        for (unsigned port = 0; port < kPorts; ++port) {
-          PortSet all = 0;
-          for (const PortSet to : use.to.at(port)) all = static_cast<PortSet>(all | to);
-          if ((all & bit(kRamp)) == 0) continue;
-          const unsigned from = in_queue(core, static_cast<Color>(use.color.at(port)));
-          if (from >= in.size()) refuse("a queue that is not there");
-          set_room(plan_.in_room[number].at(static_cast<std::size_t>(c)),
-                   shapes_.ramp_down(in[from]).capacity, kMostWords);
-        }
-        if (use.color[kRamp] < 0) continue;
-        const unsigned to = out_queue(core, static_cast<Color>(use.color[kRamp]));
-        if (to >= out.size()) refuse("a queue that is not there");
-        if (!used.insert(to).second) refuse("a queue of several colors");
-        set_room(plan_.out_room[number].at(static_cast<std::size_t>(c)),
-                 QueueShapes::output(out[to]).capacity, use.positions > 1 ? kMostTags : kMostWords);
+      const std::uint32_t number = program_.router_of[place];
+      for (unsigned port = 0; port < kRamp; ++port) {
+        const std::optional<std::size_t> next = neighbour_of(program_, place, port);
+        const std::uint32_t other = next ? program_.router_of[*next] : kNobody;
+        bool& fits = known.try_emplace({number * 4 + port, other}, false).first->second;
+        fits = fits || leads(number, port, other);
+        if (!fits) refuse("a route that leads nowhere");
       }
     }
   }
-  static void set_room(std::uint8_t& room, unsigned words, unsigned most) {
+  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  /// What goes out at a port of a router comes in at the next, and what comes in has a router
+  /// there.
+  bool leads(std::uint32_t number, unsigned port, std::uint32_t other) const {
+    for (const SwitchedRoute& route : program_.routers[number].routes) {
+      if (static_cast<unsigned>(route.from) == port && other == kNobody) return false;
+      if ((route.to & bit(port)) == 0) continue;
+      if (other == kNobody) return false;
+      const auto& routes = program_.routers[other].routes;
+      const bool taken = std::any_of(routes.begin(), routes.end(), [&](const SwitchedRoute& next) {
+        return next.color == route.color && static_cast<unsigned>(next.from) == opposite(port);
+      });
+      if (!taken) return false;
+    }
+    return true;
+  }
+
+  void find_rooms() {
+    for (std::size_t place = 0; place < program_.core_of.size(); ++place) {
+      const std::uint32_t core = program_.core_of[place];
+      const std::uint32_t router = program_.router_of[place];
+      const auto [found, fresh] = plan_.rooms.try_emplace({core, router});
+      if (fresh) find_rooms(program_.cores[core], plan_.routers[router], found->second);
+      if (fresh) check_streams(plan_.codes[core], found->second);
+    }
+  }
+  void find_rooms(const CoreProgram& core, const std::array<ColorUse, kMostClasses>& router,
+                  Rooms& rooms) const {
+    const std::vector<unsigned> in = params_.queue.in_depths();
+    const std::vector<unsigned> out = params_.queue.out_depths();
+    std::set<unsigned> used;
+    for (std::size_t c = 0; c < kMostClasses; ++c) {
+      const ColorUse& use = router.at(c);
+      for (unsigned port = 0; port < kPorts; ++port) {
+        PortSet all = 0;
+        for (const PortSet to : use.to.at(port)) all = static_cast<PortSet>(all | to);
+        if ((all & bit(kRamp)) == 0) continue;
+        const unsigned from = in_queue(core, static_cast<Color>(use.color.at(port)));
+        if (from >= in.size()) refuse("a queue that is not there");
+        rooms.in.at(c) = room(shapes_.ramp_down(in[from]).capacity, kMostWords);
+      }
+      if (use.color[kRamp] < 0) continue;
+      const unsigned to = out_queue(core, static_cast<Color>(use.color[kRamp]));
+      if (to >= out.size()) refuse("a queue that is not there");
+      if (!used.insert(to).second) refuse("a queue of several colors");
+      const bool tagged = (tagged_ >> c & 1U) != 0;
+      rooms.out.at(c) = room(QueueShapes::output(out[to]).capacity, tagged ? kMostOut : kMostWords);
+    }
+  }
+  static std::uint8_t room(unsigned words, unsigned most) {
     if (words > most) refuse("a deep queue");
-    if (room != 0 && room != words) refuse("a program whose queues differ by core");
-    room = static_cast<std::uint8_t>(words);
+    return static_cast<std::uint8_t>(words);
+  }
+  static void check_streams(const Code& code, const Rooms& rooms) {
+    unsigned takes = 0;
+    unsigned sends = 0;
+    for (const auto& task : code.tasks) {
+      for (const Op& op : task->ops) takes |= op.takes, sends |= op.sends;
+    }
+    for (std::size_t c = 0; c < kMostClasses; ++c) {
+      const bool none = ((takes >> c & 1U) != 0 && rooms.in.at(c) == 0) ||
+                        ((sends >> c & 1U) != 0 && rooms.out.at(c) == 0);
+      if (none) refuse("a color that does not come to a core");
+    }
   }
 
   const TaskParams& params_;
   const QueueShapes shapes_;
   const TaskProgram& program_;
   LanePlan& plan_;
-  std::array<int, kColors> class_of_{};
-  std::unordered_map<const Task*, std::shared_ptr<const Code::Task>> code_of_task_;
-  std::unordered_map<std::string, std::shared_ptr<const Code::Task>> shared_;  // by all they say
+  unsigned told_ = 0;    // classes of which some words are commands for tasks,
+  unsigned tagged_ = 0;  // and of which some carry or are commands
+  std::unordered_map<const Task*, std::shared_ptr<const TaskCode>> code_of_task_;
+  std::unordered_map<std::uint64_t, std::vector<std::shared_ptr<const TaskCode>>> shared_;
 };
 
 }  // namespace

@@ -43,10 +43,13 @@ constexpr void add_use(Shape& shape, int context, int cls, bool out) {
   if (shape.contexts <= context) shape.contexts = context + 1;
 }
 
-/// Streams of microthreads along rows and columns: one takes and one sends for each.
-constexpr void add_lines(Shape& s) {
-  for (int axis = 0; axis < 2; ++axis) add_use(s, 1 + axis, axis, false);
-  for (int axis = 0; axis < 2; ++axis) add_use(s, 3 + axis, axis, true);
+/// Streams of microthreads along rows and columns: one sends and one takes for each, in this order,
+/// or both take and then both send.
+constexpr void add_lines(Shape& s, bool in_pairs = false) {
+  for (int axis = 0; axis < 2; ++axis) {
+    add_use(s, in_pairs ? 2 + 2 * axis : 1 + axis, axis, false);
+    add_use(s, in_pairs ? 1 + 2 * axis : 3 + axis, axis, true);
+  }
   s.contested = 1U << kRampPort;
 }
 /// All words of a class may be taken, and sent, by a context.
@@ -57,6 +60,13 @@ constexpr void add_both(Shape& s, int context) {
   }
 }
 
+/// The main threads of a line hand words on.
+constexpr Shape line_shape() {
+  Shape s;
+  add_class(s, {"errewrrw"});
+  add_both(s, 0);
+  return s;
+}
 /// Tiles go to the next core on lines, and from their ends back to the other.
 constexpr Shape shift_shape() {
   Shape s;
@@ -66,11 +76,11 @@ constexpr Shape shift_shape() {
   return s;
 }
 /// Tiles go round rings, at most two hops at a time.
-constexpr Shape ring_shape() {
+constexpr Shape ring_shape(bool in_pairs) {
   Shape s;
   add_class(s, {"ewerwewrrerw"});
   add_class(s, {"nsnrsnsrrnrs"});
-  add_lines(s);
+  add_lines(s, in_pairs);
   return s;
 }
 /// By turns a core of a line sends to all others.
@@ -79,6 +89,19 @@ constexpr Shape turns_shape() {
   add_class(s, {"ewerwewrrerw", true, true});
   add_class(s, {"nsnrsnsrrnrs", true, true});
   add_lines(s);
+  return s;
+}
+/// The same, where each word of a column starts a task.
+constexpr Shape calls_shape() {
+  Shape s;
+  add_class(s, {"ewerwewrrerw", true, true});
+  add_class(s, {"nsnrsnsrrnrsrr", true, true});
+  add_use(s, 1, 0, false);
+  add_use(s, 2, 0, true);
+  add_use(s, 3, 1, true);
+  add_use(s, 0, 1, false);
+  s.contested = 1U << kRampPort;
+  s.triggers = 1U << 1;
   return s;
 }
 /// Sums along rows and up a column, in turn or not, and back to all.
@@ -112,17 +135,20 @@ constexpr Shape neighbours_shape(bool far) {
   return s;
 }
 
+inline constexpr Shape kLine = line_shape();
 inline constexpr Shape kShift = shift_shape();
-inline constexpr Shape kRings = ring_shape();
+inline constexpr Shape kRings = ring_shape(false);
+inline constexpr Shape kRingsInPairs = ring_shape(true);
 inline constexpr Shape kBroadcasts = turns_shape();
+inline constexpr Shape kCalls = calls_shape();
 inline constexpr Shape kChains = reduction_shape(false);
 inline constexpr Shape kGroups = reduction_shape(true);
 inline constexpr Shape kNeighbours = neighbours_shape(false);
 inline constexpr Shape kFar = neighbours_shape(true);
 
-#define LACUNA_LANE_SHAPES(each)                                                            \
-  each(kShift) each(kRings) each(kBroadcasts) each(kChains) each(kGroups) each(kNeighbours) \
-      each(kFar)
+#define LACUNA_LANE_SHAPES(each)                                                           \
+  each(kLine) each(kShift) each(kRings) each(kRingsInPairs) each(kBroadcasts) each(kCalls) \
+      each(kChains) each(kGroups) each(kNeighbours) each(kFar)
 
 struct NamedShape {
   const Shape* shape;

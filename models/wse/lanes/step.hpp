@@ -1,58 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
-
 #include <cstdint>
 
 #include "models/wse/lanes/shape.hpp"
+#include "models/wse/lanes/vectors.hpp"
 
 // The cycle of routers and cores, once for all shapes and widths. Compiled with flags of its own,
 // so it includes nothing that has code elsewhere: std and the rest of the project are left out.
 
 namespace lacuna::wse::lanes {
-
-template <int N>
-struct Int {
-  static constexpr int value = N;
-};
-
-/// Calls `visit` with Int<0>, Int<1>, ...: every index is a constant of the code.
-template <int N, class Visit>
-[[gnu::always_inline]] inline void each(const Visit& visit) {
-  if constexpr (N > 0) {
-    each<N - 1>(visit);
-    visit(Int<N - 1>());
-  }
-}
-
-template <unsigned W>
-struct Vec {
-  typedef std::int8_t Type __attribute__((vector_size(W)));  // NOLINT(modernize-use-using)
-};
-
-template <class V>
-[[gnu::always_inline]] inline bool any(const V& v) {
-#if defined(__AVX512BW__)
-  if constexpr (sizeof(V) == 64) {
-    return _mm512_test_epi8_mask((__m512i)v, (__m512i)v) != 0;
-  } else
-#endif
-#if defined(__AVX2__)
-      if constexpr (sizeof(V) == 32) {
-    return _mm256_testz_si256((__m256i)v, (__m256i)v) == 0;
-  } else
-#endif
-  {
-    std::uint64_t words[sizeof(V) / 8];
-    __builtin_memcpy(words, &v, sizeof v);
-    std::uint64_t bits = 0;
-    for (const std::uint64_t word : words) bits |= word;
-    return bits != 0;
-  }
-}
 
 template <const Shape& kShape, unsigned W>
 class Stepper {
@@ -62,10 +19,19 @@ class Stepper {
   static Happened step(const Machine& machine, std::uint64_t now) {
     Happened all;
     for (std::uint32_t b = 0; b < machine.blocks; ++b) {
+      std::uint8_t& comes = machine.comes[now % 2 * machine.blocks + b];
+      Sleep& sleep = machine.sleeps[b];
+      if (comes == 0 && sleep.until > now) {
+        if (sleep.until < all.next) all.next = sleep.until;
+        continue;
+      }
+      if (sleep.until != 0) machine.wake(machine.owner, b);
+      sleep.until = 0;
       Stepper stepper(machine, now, b);
-      stepper.block();
+      stepper.block(comes != 0);
+      comes = 0;
+      all.stepped = true;
       all.moved = all.moved || stepper.moved_;
-      all.busy = all.busy || stepper.busy_;
     }
     return all;
   }
@@ -75,6 +41,7 @@ class Stepper {
 
   Stepper(const Machine& machine, std::uint64_t now, std::uint32_t block)
       : m_(machine),
+        now_(now),
         index_(block),
         fields_(reinterpret_cast<V*>(machine.fields) + std::uint64_t{block} * kAt.fields),
         place_((block / machine.blocks_of_row + 1) * machine.stride + kFrame +
@@ -101,6 +68,7 @@ class Stepper {
     const auto row = static_cast<std::int64_t>(m_.stride);
     return port == 0 ? -row : port == 1 ? 1 : port == 2 ? row : -1;
   }
+  static constexpr int kSouth = 2;
   static constexpr bool is_switched(int slot) { return kShape.slot[slot].switched; }
   static constexpr int room_of(int slot) { return kShape.slot[slot].port == kRampPort ? 1 : 0; }
   [[gnu::always_inline]] V capacity(int slot) const {
@@ -114,8 +82,8 @@ class Stepper {
     m_.tell(m_.owner, index_, what, of, copy);
   }
 
-  void block() {
-    const bool words = m_.awake[index_] != 0 || receives();
+  void block(bool comes) {
+    const bool words = comes || m_.awake[index_] != 0 || m_.link_shut != 0;
     if (words) {
       receive();
       begin_cycle();
@@ -125,19 +93,7 @@ class Stepper {
     issue();
     if (words) move();
     apply();
-  }
-
-  /// Whether a neighbour has sent something.
-  bool receives() {
-    V come{};
-    each<kShape.slots>([&](auto s) {
-      constexpr int kSlot = decltype(s)::value;
-      constexpr int kPort = kShape.slot[kSlot].port;
-      if constexpr (kPort != kRampPort) {
-        come |= load(m_.sent + before_ + of(kSlot) + to_neighbour(kPort));
-      }
-    });
-    return any(come);
+    if (!words && m_.awake[index_] == 0) fall_asleep();
   }
 
   void receive() {
@@ -178,18 +134,48 @@ class Stepper {
   /// Which copies are made, which heads leave, which words go up the ramp.
   void choose() {
     each<kShape.slots>([&](auto s) { look(s); });
+    if (m_.link_shut != 0) open_links();
     each<kShape.paths>([&](auto p) {
       constexpr int kPath = decltype(p)::value;
       constexpr int kSlot = kShape.path[kPath].slot;
       constexpr int kPort = kShape.path[kPath].port;
-      go_[kPath] = wants(p) & room<kSlot, kPort, kAt.to_slot[kPath]>();
+      const V wanted = wants(p);
+      V open = room<kSlot, kPort, kAt.to_slot[kPath]>();
+      if constexpr (kPort != kRampPort) {
+        if (m_.link_shut != 0) open &= f(kAt.shut[kPort]) == V{};
+      }
+      go_[kPath] = wanted & open;
+      if constexpr (kPort == kSouth && (is_switched(kSlot) || kShape.slot[kSlot].several)) {
+        f(kAt.closed) -= f(kAt.many[kSlot]) & wanted & ~open;
+      }
     });
     each<kRampPort + 1>([&](auto port) {
       constexpr int kPort = decltype(port)::value;
       if constexpr ((kShape.contested >> kPort & 1U) != 0) contest<kPort>();
     });
+    if (m_.link_shut != 0) use_links();
     each<kShape.slots>([&](auto s) { leave(s); });
     choose_up();
+  }
+
+  /// After so many words a link is shut for some cycles.
+  void open_links() {
+    each<kRampPort>([&](auto port) {
+      V& shut = f(kAt.shut[decltype(port)::value]);
+      shut += shut > V{};
+    });
+  }
+  void use_links() {
+    each<kShape.paths>([&](auto p) {
+      constexpr int kPort = kShape.path[decltype(p)::value].port;
+      if constexpr (kPort != kRampPort) f(kAt.passed[kPort]) -= go_[decltype(p)::value];
+    });
+    each<kRampPort>([&](auto port) {
+      constexpr int kPort = decltype(port)::value;
+      const V full = f(kAt.passed[kPort]) == all(m_.link_words);
+      f(kAt.passed[kPort]) &= ~full;
+      f(kAt.shut[kPort]) = select(full, all(m_.link_shut), f(kAt.shut[kPort]));
+    });
   }
 
   /// A head of a switched slot finds out where it goes, as soon as it goes anywhere.
@@ -320,10 +306,21 @@ class Stepper {
     V& delay = f(kAt.delay);
     delay += delay > V{};
     const V due = f(kAt.no_task) & f(kAt.full) & (delay == V{});
-    const V looks = f(kAt.ask) | due;
+    const V looks = f(kAt.ask) | due | triggered();
     if (!any(looks)) return;
     moved_ = true;
     tell(Event::control, 0, looks);
+  }
+
+  /// Lanes in which a word may start a task.
+  [[gnu::always_inline]] V triggered() {
+    V words{};
+    each<kShape.classes>([&](auto c) {
+      constexpr int kClass = decltype(c)::value;
+      if constexpr (is_trigger(kShape, kClass)) words |= f(kAt.in_seen[kClass]) > V{};
+    });
+    if constexpr (kShape.triggers == 0) return words;
+    return words & f(kAt.picks);
   }
 
   template <class K>
@@ -336,9 +333,10 @@ class Stepper {
       constexpr int kClass = kShape.use[kUse].cls;
       if constexpr (kShape.use[kUse].context == kContext) {
         if constexpr (kShape.use[kUse].out) {
-          room &= ~f(kAt.need[kUse]) | (f(kAt.words[kClass]) < f(kAt.out_room[kClass]));
+          const V& need = f(kAt.need[kUse]);
+          room &= (need == V{}) | (f(kAt.words[kClass]) + need <= f(kAt.out_room[kClass]));
         } else {
-          fed &= ~f(kAt.need[kUse]) | (f(kAt.in_seen[kClass]) > V{});
+          fed &= f(kAt.in_seen[kClass]) >= f(kAt.need[kUse]);
         }
       }
     });
@@ -350,24 +348,52 @@ class Stepper {
   void issue() {
     V& kept = f(kAt.kept);
     const V open = kept == V{};
-    busy_ = any(~open);
-    each<kShape.contexts>([&](auto k) { may_issue(k, open); });
+    const V beside = m_.two ? ~V{} : open;
+    others_ = V{};
+    each<kShape.contexts>([&](auto k) {
+      constexpr int kContext = decltype(k)::value;
+      may_issue(k, kContext == 0 ? open : beside);
+      if constexpr (kContext != 0) others_ |= issued_[kContext];
+    });
     if (m_.context_turns) {
       choose_in_turn();
     } else {
-      V taken{};
-      each<kShape.contexts>([&](auto k) {
-        constexpr int kContext = decltype(k)::value;
-        if (kContext >= m_.first) {
-          issued_[kContext] &= ~taken;
-          taken |= issued_[kContext];
-        }
-      });
-      if (m_.first != 0) issued_[0] &= ~taken;
+      choose_in_order();
     }
+    V others{};
+    each<kShape.contexts>([&](auto k) {
+      if constexpr (decltype(k)::value != 0) others |= issued_[decltype(k)::value];
+    });
+    kept_ = ~open;
+    const V main = issued_[0] | kept_;
+    if (m_.two) f(kAt.beside) -= others & main;
     kept += kept > V{};
     kept = select(issued_[0], f(kAt.extra), kept);
-    wait(open);
+    const V fresh = (issued_[0] | others) & ~f(kAt.begun);
+    if (any(fresh)) {
+      f(kAt.begun) |= fresh;
+      tell(Event::begins, 0, fresh);
+    }
+    const V busy = main | others;
+    moved_ = moved_ || any(busy);
+    wait(~busy);
+  }
+  /// Of two slots the main thread has one.
+  [[gnu::always_inline]] bool shares(int context) const { return context != 0 || !m_.two; }
+  void choose_in_order() {
+    V taken{};
+    each<kShape.contexts>([&](auto k) {
+      constexpr int kContext = decltype(k)::value;
+      if (kContext < m_.first || !shares(kContext)) return;
+      issued_[kContext] &= ~taken;
+      taken |= issued_[kContext];
+    });
+    each<kShape.contexts>([&](auto k) {
+      constexpr int kContext = decltype(k)::value;
+      if (kContext >= m_.first || !shares(kContext)) return;
+      issued_[kContext] &= ~taken;
+      taken |= issued_[kContext];
+    });
   }
   void choose_in_turn() {
     V key[kShape.contexts];
@@ -376,30 +402,31 @@ class Stepper {
     each<kShape.contexts>([&](auto k) {
       constexpr int kContext = decltype(k)::value;
       key[kContext] = select(issued_[kContext], (all(kContext) - next) & all(31), all(64));
+      if (!shares(kContext)) return;
       best = select(key[kContext] < best, key[kContext], best);
     });
     each<kShape.contexts>([&](auto k) {
       constexpr int kContext = decltype(k)::value;
+      if (!shares(kContext)) return;
       issued_[kContext] &= key[kContext] == best;
       next = select(issued_[kContext], all(kContext + 1), next);
     });
   }
   /// Why lanes issue nothing: the first context with an instruction tells.
-  void wait(const V& open) {
-    V idle = open;
-    each<kShape.contexts>([&](auto k) { idle &= ~issued_[decltype(k)::value]; });
-    if (any(~idle)) busy_ = true;
+  void wait(const V& idle) {
     const V starting = f(kAt.no_task) & f(kAt.full) & (f(kAt.delay) > V{});
-    V dispatch = idle & starting;
     V left = idle & ~starting;
+    waits_in_ = waits_out_ = V{};
     each<kShape.contexts>([&](auto k) {
       constexpr int kContext = decltype(k)::value;
-      f(kAt.wait_in) -= left & has_[kContext] & ~fed_[kContext];
-      f(kAt.wait_out) -= left & has_[kContext] & fed_[kContext];
+      waits_in_ |= left & has_[kContext] & ~fed_[kContext];
+      waits_out_ |= left & has_[kContext] & fed_[kContext];
       left &= ~has_[kContext];
     });
-    dispatch |= left & f(kAt.full);
-    f(kAt.dispatch) -= dispatch;
+    starts_ = (idle & starting) | (left & f(kAt.full));
+    f(kAt.wait_in) -= waits_in_;
+    f(kAt.wait_out) -= waits_out_;
+    f(kAt.dispatch) -= starts_;
   }
 
   /// Words leave slots and queues and come into others.
@@ -416,6 +443,7 @@ class Stepper {
       constexpr int kSlot = kShape.path[kPath].slot;
       constexpr int kTo = kAt.to_slot[kPath];
       moves |= go_[kPath];
+      f(kAt.gone[kPath]) -= go_[kPath];
       V tag{};
       if constexpr (is_switched(kSlot)) {
         tag = go_[kPath] & -(f(kAt.tags[kSlot]) & all(1));
@@ -471,12 +499,25 @@ class Stepper {
       return count | f(kAt.words[kClass]);
     } else {
       store(m_.sent + here_ + of(kSlot), to_[kSlot]);
+      if (any(to_[kSlot])) wake_next(kShape.slot[kSlot].port, to_[kSlot]);
       if constexpr (is_switched(kSlot)) {
         store(m_.sent_tags + here_ + of(kSlot), to_tags_[kSlot]);
       }
       store(m_.room + here_ + of(kSlot), capacity(kSlot) - count);
       return count | to_[kSlot];
     }
+  }
+
+  /// Words have been sent into slots behind that port of neighbours.
+  void wake_next(int port, const V& words) {
+    const std::uint32_t row = m_.blocks_of_row;
+    const std::uint32_t at = index_ % row;
+    std::uint8_t* const next = m_.comes + (now_ + 1) % 2 * m_.blocks;
+    if (port == 0 && index_ + row < m_.blocks) next[index_ + row] = 1;
+    if (port == kSouth && index_ >= row) next[index_ - row] = 1;
+    if (port == 1 || port == 3) next[index_] = 1;
+    if (port == 3 && words[W - 1] != 0 && at + 1 < row) next[index_ + 1] = 1;
+    if (port == 1 && words[0] != 0 && at > 0) next[index_ - 1] = 1;
   }
 
   /// Beats have been issued.
@@ -487,11 +528,19 @@ class Stepper {
       constexpr int kClass = kShape.use[kUse].cls;
       const V words = issued_[kShape.use[kUse].context] & f(kAt.need[kUse]);
       if constexpr (kShape.use[kUse].out) {
-        f(kAt.words[kClass]) -= words;
+        f(kAt.words[kClass]) += words;
         wakes |= words;
       } else {
-        f(kAt.in_seen[kClass]) += words;
-        f(kAt.in_count[kClass]) += words;
+        f(kAt.in_seen[kClass]) -= words;
+        f(kAt.in_count[kClass]) -= words;
+        if constexpr (is_trigger(kShape, kClass))
+          f(kAt.until[kClass]) -= words & f(kAt.told[kClass]);
+      }
+    });
+    each<kShape.classes>([&](auto c) {
+      constexpr int kClass = decltype(c)::value;
+      if constexpr (is_trigger(kShape, kClass)) {
+        tell(Event::reads, kClass, f(kAt.told[kClass]) & (f(kAt.until[kClass]) < V{}));
       }
     });
     if (any(wakes)) m_.awake[index_] = 2;
@@ -501,20 +550,47 @@ class Stepper {
       left += issued_[kContext];
       tell(Event::over, kContext, issued_[kContext] & (left == V{}));
     });
-    moved_ = moved_ || busy_;
+  }
+
+  /// Sleeps if cycles like this one follow, in which nothing happens but beats on memory.
+  void fall_asleep() {
+    V stirs = f(kAt.ask) | f(kAt.delay) | f(kAt.kept) | kept_ | others_ | triggered();
+    stirs |= f(kAt.full) & f(kAt.no_task);
+    stirs |= issued_[0] & f(kAt.extra);
+    each<kShape.uses>([&](auto u) {
+      constexpr int kUse = decltype(u)::value;
+      if constexpr (kShape.use[kUse].context == 0) stirs |= issued_[0] & f(kAt.need[kUse]);
+    });
+    if (any(stirs)) return;
+    std::uint64_t until = kForGood;
+    if (any(issued_[0])) {
+      const V beats = select(issued_[0], f(kAt.left[0]), all(127));
+      std::int8_t least = 127;
+      for (unsigned lane = 0; lane < W; ++lane) least = beats[lane] < least ? beats[lane] : least;
+      if (least < 2) return;
+      until = now_ + static_cast<std::uint64_t>(least);
+    }
+    f(kAt.still_main) = issued_[0];
+    f(kAt.still_in) = waits_in_;
+    f(kAt.still_out) = waits_out_;
+    f(kAt.still_dispatch) = starts_;
+    m_.sleeps[index_] = {now_ + 1, until};
   }
 
   const Machine& m_;
+  const std::uint64_t now_;
   const std::uint32_t index_;
   V* const fields_;
   const std::uint64_t place_;
   const std::uint64_t here_;    // of the planes of this cycle
   const std::uint64_t before_;  // and of the last
   bool moved_ = false;
-  bool busy_ = false;
   V head_[kMostSlots], leaves_[kMostSlots], to_[kMostSlots], to_tags_[kMostSlots] = {};
   V go_[kMostPaths], up_[kMostClasses];
   V has_[kMostContexts], fed_[kMostContexts], issued_[kMostContexts];
+  V kept_;                           // the main thread's beat goes on
+  V others_;                         // microthreads that could issue
+  V waits_in_, waits_out_, starts_;  // why lanes issued nothing
 };
 
 }  // namespace lacuna::wse::lanes

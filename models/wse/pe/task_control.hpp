@@ -14,7 +14,7 @@
 
 // What a core that runs tasks does next: its main thread from task to task and step to step, who
 // issues, and what a core without a beat waits for. TaskCores asks for a core by itself, programs
-// in lanes (engine/tasks) for the lanes in which something changes, and for all lanes who issues.
+// in lanes (lanes/) for those in which something changes.
 
 namespace lacuna::wse {
 
@@ -155,39 +155,6 @@ class TaskWaits {
 
  private:
   Flags left_{};
-};
-
-/// The issue of one cycle in lanes whose beats of microthreads take a cycle. The contexts are the
-/// main thread and the microthreads, in their order.
-template <class Number, std::size_t kContexts>
-struct TaskIssue {
-  using Vector = Lanes<Number>;
-
-  std::array<Vector, kContexts> has{};   // an instruction,
-  std::array<Vector, kContexts> fed{};   // the words of its next beat,
-  std::array<Vector, kContexts> room{};  // and room for them
-  Vector starting{};                     // see TaskWaits
-  Vector taken{};                        // the task register is full
-  Vector main_cycles{};                  // of a beat of the main thread
-
-  std::array<Vector, kContexts> issued{};
-  TaskWaits<Vector> waits;
-  Vector beside{};  // a beat of a microthread in a cycle of the main thread
-
-  void choose(const IssueRule& rule, LaneIssue<Number>& slot) {
-    std::array<Vector, kContexts> may{};
-    for (std::size_t i = 0; i < kContexts; ++i) may[i] = has[i] & fed[i] & room[i];
-    slot.close(rule, may);
-    issued = slot.choose(rule, may);
-    Vector others{};
-    for (std::size_t i = 1; i < kContexts; ++i) others |= issued[i];
-    const Vector main = issued[0] | slot.kept(0);
-    if (rule.two) beside = others & main;
-    slot.keep(rule, issued[0], main_cycles, others, all_lanes<Number>(1));
-    waits = TaskWaits<Vector>(~(main | others), starting);
-    for (std::size_t i = 0; i < kContexts; ++i) waits.ask(has[i], fed[i]);
-    waits.end(taken);
-  }
 };
 
 }  // namespace lacuna::wse

@@ -9,6 +9,8 @@
 #include "models/wse/lanes/lane_wafer.hpp"
 #include "models/wse/simulate.hpp"
 #include "tests/support/wse/draw.hpp"
+#include "tests/support/wse/random_links.hpp"
+#include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
@@ -30,6 +32,7 @@ TaskParams draw_hardware(Draw& draw) {
   hardware.core.dispatch_overlap = draw.chance(70);
   hardware.core.sched = draw.of<Sched>({Sched::ut_first, Sched::main_first, Sched::round_robin});
   hardware.core.fabric_simd64 = draw.chance(20);
+  hardware.core.fabric_words_per_issue = draw.chance(20) ? 2 : 1;
   hardware.task.completion = draw.pick(0, 1) * 5;
   return hardware;
 }
@@ -96,40 +99,24 @@ TaskProgram draw_program(std::uint64_t seed, Draw& draw) {
   }
 }
 
-std::uint64_t of(const TaskCounters& core, TaskCycle cycle) {
-  return core.cycles.at(static_cast<std::size_t>(cycle));
-}
-
-/// Cycles and waits of every core and router.
-void compare(const LaneOutcome& lanes, const TaskOutcome& units) {
-  ASSERT_EQ(lanes.cycles, units.cycles);
-  for (std::size_t i = 0; i < units.cores.size(); ++i) {
-    ASSERT_EQ(lanes.cores[i].tasks, units.cores[i].tasks) << i;
-    ASSERT_EQ(lanes.cores[i].wait_in, of(units.cores[i], TaskCycle::wait_in)) << i;
-    ASSERT_EQ(lanes.cores[i].wait_out, of(units.cores[i], TaskCycle::wait_out)) << i;
-    ASSERT_EQ(lanes.cores[i].dispatch, of(units.cores[i], TaskCycle::dispatch)) << i;
-    std::uint64_t stalls = 0;
-    for (const auto& of_color : units.routers[i].stalls) stalls += of_color;
-    ASSERT_EQ(lanes.stalls[i], stalls) << i;
-  }
-}
-
-TEST(Lanes, CyclesAndWaitsAreThoseOfUnitsWhateverTheProgramTheHardwareAndTheWidth) {
+TEST(Lanes, AllCountsAreThoseOfUnitsWhateverTheProgramTheHardwareAndTheWidth) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 140 : 7000;
   std::uint64_t ran = 0;
   for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFatalFailure(); ++seed) {
     Draw draw(seed);
-    const TaskParams hardware = draw_hardware(draw);
+    TaskParams hardware = draw_hardware(draw);
+    draw_link_rule(seed, hardware.router);
+    draw_slots(seed, hardware.core);
     const TaskProgram program = draw_program(seed, draw);
     RunOptions options;
     options.engine = Engine::clocked;
     options.shuffle = seed;
     for (const unsigned width : lane_widths()) {
-      const LaneOutcome lanes = simulate_lanes(hardware, program, width);
+      const LaneRun lanes = simulate_lanes(hardware, program, width);
       if (!lanes.refused.empty()) break;
       SCOPED_TRACE(fmt::format("seed {}, {} in {} lanes", seed, lanes.shape, width));
-      compare(lanes, simulate(hardware, program, options));
+      ASSERT_EQ(difference(lanes.outcome, simulate(hardware, program, options)), "");
       ran += width == 16 ? 1 : 0;
     }
   }
@@ -141,15 +128,14 @@ TEST(Lanes, WhatTheyHaveNotTheyRefuseWithAReason) {
   const TaskProgram program = draw_dense(draw, DenseMesh::summa);
   TaskParams hardware;
   EXPECT_EQ(simulate_lanes(hardware, program).refused, "");
-  hardware.core.slots = 2;
-  EXPECT_EQ(simulate_lanes(hardware, program).refused, "two issue slots");
-  hardware = {};
-  hardware.router.link_words = 8;
-  hardware.router.link_cycles = 9;
-  EXPECT_EQ(simulate_lanes(hardware, program).refused, "links that pause");
-  TaskProgram woken = program;
-  woken.cores[woken.core_of[0]].tasks[0].kind = Task::Kind::data;
-  EXPECT_EQ(simulate_lanes({}, woken).refused, "a task that a wavelet starts");
+  hardware.router.arbiter = Arbiter::oldest;
+  EXPECT_EQ(simulate_lanes(hardware, program).refused, "routers choose by the age of words");
+  TaskProgram filtered = program;
+  filtered.routers[0].filters.push_back({Color{0}, WaveletFilter::zeros()});
+  EXPECT_EQ(simulate_lanes({}, filtered).refused, "filters");
+  TaskProgram valued = program;
+  valued.memory.assign(valued.core_of.size(), {});
+  EXPECT_EQ(simulate_lanes({}, valued).refused, "values");
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <tuple>
 
 #include "models/wse/engine/mesh_builder.hpp"
-#include "models/wse/engine/tasks/find_program.hpp"
 #include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/pe/vector_unit.hpp"
+#include "models/wse/program/neighbour.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::wse {

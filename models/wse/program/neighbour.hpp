@@ -3,11 +3,8 @@
 
 #include <cstddef>
 #include <optional>
-#include <utility>
 
-#include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
-#include "models/wse/program/wavelet.hpp"
 
 namespace lacuna::wse {
 
@@ -21,17 +18,6 @@ inline std::optional<std::size_t> neighbour_of(const TaskProgram& program, std::
   if (port == kSouth && row + 1 < program.rows) return core + program.columns;
   if (port == kNorth && row > 0) return core - program.columns;
   return std::nullopt;
-}
-
-/// What a Finder makes of a program without values of memory, of which no engine of forms knows.
-/// `find()` says whether it is of the form that the Finder looks for, `result` is it.
-template <class Finder>
-auto find_form(const TaskParams& params, const TaskProgram& program)
-    -> std::optional<decltype(Finder::result)> {
-  if (program.core_of.empty() || !program.memory.empty()) return std::nullopt;
-  Finder finder(params, program);
-  if (!finder.find()) return std::nullopt;
-  return std::move(finder.result);
 }
 
 }  // namespace lacuna::wse

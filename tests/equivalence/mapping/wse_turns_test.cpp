@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/engine/tasks/turn_program.hpp"
-#include "models/wse/engine/tasks/turn_sweep.hpp"
+#include "models/wse/lanes/lane_wafer.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"
@@ -111,16 +110,16 @@ unsigned compare_turns(std::uint64_t seed) {
   unsigned swept = 0;
   for (const LayerStage& stage : plan_layer(request).stages) {
     for (const TaskProgram& part : stage.parts) {
-      const auto fast = sweep_turns(product.setup.hardware, part);
-      if (!fast) continue;
+      const lanes::LaneRun fast = lanes::simulate_lanes(product.setup.hardware, part);
+      if (!fast.refused.empty()) continue;
       ++swept;
-      compare_with_units(*fast, product.setup.hardware, part, seed);
+      compare_with_units(fast.outcome, product.setup.hardware, part, seed);
     }
   }
   return swept;
 }
 
-TEST(TurnSweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
+TEST(LanesInTurn, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 80 : 4000;
   unsigned swept = 0;
@@ -143,7 +142,7 @@ TaskProgram broadcasts(std::uint32_t side, std::uint32_t m, std::uint32_t k, std
   return plan_dense_mesh(job, costs).program;
 }
 
-TEST(TurnSweep, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
+TEST(LanesInTurn, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 60 : 3000;
   unsigned swept = 0;
@@ -164,39 +163,18 @@ TEST(TurnSweep, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
     const std::uint32_t n = among(random, 1, 40);
     SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, m, k, n, side, side));
     const TaskProgram program = broadcasts(side, m, k, n, costs);
-    const auto fast = sweep_turns(hardware, program);
-    if (!fast) continue;
+    const lanes::LaneRun fast = lanes::simulate_lanes(hardware, program);
+    if (!fast.refused.empty()) continue;
     ++swept;
-    compare_with_units(*fast, hardware, program, seed);
+    compare_with_units(fast.outcome, hardware, program, seed);
   }
   EXPECT_GT(swept, seeds / 2);
-}
-
-// In lanes the switches move by count: a core that sends more after the word that passes its turn
-// on is found out when it does, and left to units.
-TEST(TurnSweep, LeavesACoreThatSendsAfterItsTurnToUnits) {
-  TaskProgram program = broadcasts(3, 12, 12, 12);
-  const TaskParams hardware;
-  ASSERT_TRUE(sweep_turns(hardware, program));
-  std::vector<Step>& steps = program.cores[program.core_of[0]].tasks[0].steps;
-  const auto send = std::find_if(steps.begin(), steps.end(), [](const Step& step) {
-    return step.vector.to.kind == Operand::Kind::fabric;
-  });
-  ASSERT_NE(send, steps.end());
-  ASSERT_NE(send->vector.switches, 0U);
-  Step after = *send;  // both send half of its words
-  send->vector.length /= 2;
-  after.vector.length = send->vector.length;
-  after.vector.switches = 0;
-  steps.insert(send + 1, after);
-  EXPECT_TRUE(find_turns(hardware, program));
-  EXPECT_FALSE(sweep_turns(hardware, program));
 }
 
 // What a core does in task i says whether its row or its column is the one that sends in it, or did
 // before, or is another: 3 x 3 tasks, and 2 x 2 of the first, before which none has sent, and of
 // the last, in which none does. On 8 x 8 cores 7 * 9 + 2 * 4 of 64 * 9.
-TEST(TurnSweep, CoresOfADenseProductHoldEqualTasksOnce) {
+TEST(LanesInTurn, CoresOfADenseProductHoldEqualTasksOnce) {
   const TaskProgram program = broadcasts(8, 16, 16, 16);
   std::set<const Task*> held;
   std::size_t tasks = 0;
@@ -209,7 +187,7 @@ TEST(TurnSweep, CoresOfADenseProductHoldEqualTasksOnce) {
 }
 
 // In columns 6 and 7 task 2 of the cores below row 2 is the same.
-TEST(TurnSweep, AChangedTaskIsItsCoresOwn) {
+TEST(LanesInTurn, AChangedTaskIsItsCoresOwn) {
   const TaskProgram program = broadcasts(8, 16, 16, 16);
   TaskProgram changed = program;
   const std::uint32_t core = program.core_of[3 * 8 + 6];
@@ -221,57 +199,6 @@ TEST(TurnSweep, AChangedTaskIsItsCoresOwn) {
   EXPECT_EQ(program.cores[core].tasks[2].steps.size(), steps);
   EXPECT_EQ(program.cores[other].tasks[2].steps.size(), steps);
   EXPECT_EQ(std::as_const(changed).cores[other].tasks[2].steps.size(), steps);
-}
-
-/// The stage of a product on 2 x 2 cores in which its elements are sent.
-TaskProgram turns(const LayerSetup& setup) {
-  LayerOp op;
-  op.id = "row";
-  op.op = "bmm";
-  op.m = op.k = op.n = 64;
-  op.x_pattern = "bernoulli";
-  Mask x{64, 64, 1, 1, {0}, {}};
-  for (std::uint32_t row = 0; row < 64; ++row) {
-    x.columns.push_back(row);
-    x.offsets.push_back(x.columns.size());
-  }
-  return plan_layer({setup, op, nullptr, 1, false, &x}).stages.back().parts.front();
-}
-
-// A program is swept only if every step of it is what lanes know.
-TEST(TurnSweep, LeavesOtherProgramsToUnits) {
-  LayerSetup setup;
-  setup.wafer.columns = setup.wafer.rows = 4;
-  const TaskParams& hardware = setup.hardware;
-  TaskProgram program = turns(setup);
-  ASSERT_GT(program.rows, 1U);
-  ASSERT_TRUE(sweep_turns(hardware, program));
-  const auto other = [&](auto&& change) {
-    TaskProgram changed = program;
-    change(changed);
-    return find_turns(hardware, changed).has_value();
-  };
-  EXPECT_TRUE(other([](TaskProgram&) {}));
-  EXPECT_FALSE(other([](TaskProgram& p) { p.routers[p.router_of[0]].rules[0].ring = true; }));
-  EXPECT_FALSE(other([](TaskProgram& p) { p.routers[p.router_of[0]].routes[0].position = 3; }));
-  EXPECT_FALSE(other([](TaskProgram& p) { p.cores[p.core_of[0]].tasks[0].active = false; }));
-  EXPECT_FALSE(
-      other([](TaskProgram& p) { p.cores[p.core_of[0]].tasks[1].steps.push_back(stamp()); }));
-  EXPECT_FALSE(
-      other([](TaskProgram& p) { p.cores[p.core_of[0]].tasks[1].steps.push_back(activate(1)); }));
-  EXPECT_FALSE(other([](TaskProgram& p) {
-    for (Step& step : p.cores[p.core_of[0]].tasks[0].steps) step.vector.switches = 0;
-  }));
-  EXPECT_FALSE(other([](TaskProgram& p) { p.memory.assign(p.core_of.size(), {}); }));
-  TaskParams oldest = hardware;
-  oldest.router.arbiter = Arbiter::oldest;
-  EXPECT_FALSE(find_turns(oldest, program));
-  TaskParams wide = hardware;
-  wide.core.fabric_words_per_issue = 2;
-  EXPECT_FALSE(find_turns(wide, program));
-  TaskParams corners = hardware;
-  corners.router.turn = 1;
-  EXPECT_FALSE(find_turns(corners, program));
 }
 
 }  // namespace

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/engine/tasks/shift_program.hpp"
-#include "models/wse/engine/tasks/shift_sweep.hpp"
+#include "models/wse/lanes/lane_wafer.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/random_links.hpp"
@@ -88,23 +87,23 @@ unsigned compare_shifts(std::uint64_t seed) {
   unsigned swept = 0;
   for (const LayerStage& stage : plan_layer(request).stages) {
     for (const TaskProgram& part : stage.parts) {
-      const auto fast = sweep_shifts(product.setup.hardware, part);
-      if (!fast) continue;
+      const lanes::LaneRun fast = lanes::simulate_lanes(product.setup.hardware, part);
+      if (!fast.refused.empty()) continue;
       ++swept;
       RunOptions options;
       options.engine = Engine::clocked;
       options.shuffle = seed + 1;
-      EXPECT_EQ(difference(*fast, simulate(product.setup.hardware, part, options)), "")
+      EXPECT_EQ(difference(fast.outcome, simulate(product.setup.hardware, part, options)), "")
           << stage.name;
       options.engine = Engine::event;
-      EXPECT_EQ(difference(*fast, simulate(product.setup.hardware, part, options)), "")
+      EXPECT_EQ(difference(fast.outcome, simulate(product.setup.hardware, part, options)), "")
           << stage.name;
     }
   }
   return swept;
 }
 
-TEST(ShiftSweep, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
+TEST(LanesOfRings, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 60 : 3000;
   unsigned swept = 0;
@@ -149,25 +148,17 @@ TaskProgram exchange(bool second_takes) {
 // Told in cycle 0, the sender issues in 1; the word is in the output queue in 2 and goes up the
 // ramp, at the router in 4, at the next in 5, in the queue in 7. The other microthread, told in 1,
 // waits for it from 2 to 6 and takes it in 7.
-TEST(ShiftSweep, AWordIsTakenSixCyclesAfterItIsSent) {
-  const auto outcome = sweep_shifts(TaskParams(), exchange(true));
-  ASSERT_TRUE(outcome);
-  EXPECT_EQ(outcome->cores[0].begin, 1U);
-  EXPECT_EQ(outcome->cores[0].end, 8U);
-  EXPECT_EQ(outcome->cores[0].cycles[static_cast<std::size_t>(TaskCycle::wait_in)], 5U);
+TEST(LanesOfRings, AWordIsTakenSixCyclesAfterItIsSent) {
+  const lanes::LaneRun run = lanes::simulate_lanes(TaskParams(), exchange(true));
+  ASSERT_EQ(run.refused, "");
+  const TaskCounters& first = run.outcome.cores[0];
+  EXPECT_EQ(first.begin, 1U);
+  EXPECT_EQ(first.end, 8U);
+  EXPECT_EQ(first.cycles[static_cast<std::size_t>(TaskCycle::wait_in)], 5U);
 }
 
-TEST(ShiftSweep, WordsThatNobodyTakesAreLeftToTheUnits) {
-  EXPECT_FALSE(sweep_shifts(TaskParams(), exchange(false)));
-}
-
-TEST(ShiftSweep, HardwareThatChoosesOtherwiseIsLeftToTheUnits) {
-  TaskParams params;
-  params.router.arbiter = Arbiter::oldest;
-  EXPECT_FALSE(sweep_shifts(params, exchange(true)));
-  params = TaskParams();
-  params.core.fabric_words_per_issue = 2;
-  EXPECT_FALSE(sweep_shifts(params, exchange(true)));
+TEST(LanesOfRings, WordsThatNobodyTakesAreLeftToTheUnits) {
+  EXPECT_NE(lanes::simulate_lanes(TaskParams(), exchange(false)).refused, "");
 }
 
 }  // namespace
