@@ -6,6 +6,9 @@
 
 #include "tests/support/agreement/request.hpp"
 #include "tests/support/driver/random_operation.hpp"
+#include "tests/support/temp_file.hpp"
+#include "workloads/generate/transformer.hpp"
+#include "workloads/trace/trace_writer.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -21,10 +24,11 @@ std::uint32_t magnitude(Random& random, double least, double most) {
   return static_cast<std::uint32_t>(std::lround(least * std::pow(most / least, draw)));
 }
 
-/// A product that a wafer of `columns` x `rows` lays out by its rule.
+/// A product, or the rows of a trace, that a wafer of `columns` x `rows` lays out by its rule.
 struct Planned {
   std::uint32_t columns, rows;
   Request request;
+  std::string trace = {};  // a file
 };
 
 Planned draw(Random& random) {
@@ -50,7 +54,8 @@ double cycles_of(Planned asked, int most_seeds = kSeeds,
   for (int seed = 1; seed <= seeds; ++seed) {
     request.seed = static_cast<std::uint64_t>(seed);
     std::vector<std::string> words = {"run", "--machine", request.machine};
-    for (const auto& more : {request.product(), request.options()}) {
+    const std::vector<std::string> trace = {"--trace", asked.trace};
+    for (const auto& more : {asked.trace.empty() ? request.product() : trace, request.options()}) {
       words.insert(words.end(), more.begin(), more.end());
     }
     const auto rows = numbers_of(words);
@@ -76,6 +81,41 @@ TEST(DefaultLayout, FewerWeightsAreNeverSlower) {
       density /= 1.5 + static_cast<double>(random.bounded(20)) / 10;
       asked.request.pattern = pattern + ":" + std::to_string(density).substr(0, 5);
       const double cycles = cycles_of(asked);
+      EXPECT_LE(cycles, at_most(before)) << text_of(asked);
+      before = cycles;
+    }
+  });
+}
+
+/// A layer of a transformer, or its training step, that runs in some milliseconds.
+WorkloadTrace drawn_layer(Random& random) {
+  ModelShape shape = shape_of_family(ModelFamily::bert);
+  shape.name = "drawn";
+  shape.layers = 1;
+  shape.vocabulary = shape.positions = 64;
+  shape.heads = shape.kv_heads = upto(random, 2);
+  shape.width = shape.heads * pick<std::uint32_t>(random, {8, 16, 32});
+  shape.ffn = shape.width * pick<std::uint32_t>(random, {2, 4});
+  TransformerOptions options;
+  options.tokens = 8 * upto(random, 4);
+  if (random.bounded(8) == 0) options.part = TransformerOptions::Part::training;
+  return make_transformer(shape, options);
+}
+
+// A layer has more rows than a product: fewer densities and masks are tried.
+TEST(DefaultLayout, FewerWeightsOfALayerAreNeverSlower) {
+  for_each_draw([](Random& random) {
+    Planned asked = draw(random);
+    const TempFile trace(format_trace(drawn_layer(random)));
+    asked.trace = trace.path();
+    const std::string pattern = pick<std::string>(random, {"unstructured", "block4"});
+    double before = cycles_of(asked);  // dense
+    double density = 1;
+    for (int step = 0; step < 2; ++step) {
+      density /= 1.5 + static_cast<double>(random.bounded(40)) / 10;
+      asked.request.pattern = pattern + ":" + std::to_string(density).substr(0, 5);
+      constexpr int kFew = 3;
+      const double cycles = cycles_of(asked, kFew);
       EXPECT_LE(cycles, at_most(before)) << text_of(asked);
       before = cycles;
     }

@@ -28,6 +28,7 @@
 #include "sim/machines/wse/view/layer_series.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
@@ -371,6 +372,12 @@ wse::StreamSettings stream_settings(const WseParams& params) {
   return stream;
 }
 
+wse::LayerMoves moves_of(const wse::LayerRequest& request, const LayerPlan& plan,
+                         const wse::StreamSettings& stream) {
+  return plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
+                     : wse::function_moves(request, stream);
+}
+
 void plan_moves(const wse::LayerRequest& request, wse::LayerMoves moves, LayerPlan& plan) {
   check_move_bytes(request, moves);
   if (moves.bytes != 0) {
@@ -399,14 +406,32 @@ OpResult run_layer_operation(const WaferRequest& asked) {
   // The plan refers to the request.
   LayerPlan plan = wse::plan_layer(request);
   const wse::StreamSettings stream = stream_settings(params);
-  plan_moves(request,
-             plan.blocks ? wse::attention_moves(request, *plan.blocks, stream)
-                         : wse::function_moves(request, stream),
-             plan);
+  plan_moves(request, moves_of(request, plan, stream), plan);
   OpResult result = run_task_plan(asked, std::move(plan));
   if (x_mask) result.x_density = x_mask->density();
   return result;
 }
+
+namespace {
+
+wse::LayerMoves moves_of(const WseParams& params, const wse::LayerRequest& request, bool resident,
+                         MoveSide side) {
+  const wse::StreamSettings stream = stream_settings(params);
+  const LayerOp& op = request.op;
+  if (side == MoveSide::after) return wse::resident_result_moves(request, stream);
+  if (is_sampled_gradient(op)) {
+    return wse::gradient_moves(
+        request, stream,
+        wse::gradient_layouts(gradient_job(op, request.mask), streaming_setup(params)));
+  }
+  if (is_dense_gradient(op)) {
+    return wse::dense_gradient_moves(request, stream, op.x_pattern != "dense");
+  }
+  return resident ? wse::resident_operand_moves(request, stream)
+                  : wse::product_moves(request, stream);
+}
+
+}  // namespace
 
 OpResult run_moves(const WaferRequest& asked, bool resident, MoveSide side) {
   const auto& [machine, params, op, mask, seed, execution] = asked;
@@ -414,22 +439,8 @@ OpResult run_moves(const WaferRequest& asked, bool resident, MoveSide side) {
   const wse::LayerSetup setup = layer_setup(params);
   const std::optional<Mask> x_mask = x_mask_of(op, seed);
   const wse::LayerRequest request{setup, op, mask, seed, false, x_mask ? &*x_mask : nullptr};
-  const wse::StreamSettings stream = stream_settings(params);
-  wse::LayerMoves moves;
-  if (side == MoveSide::after) {
-    moves = wse::resident_result_moves(request, stream);
-  } else if (is_sampled_gradient(op)) {
-    moves = wse::gradient_moves(
-        request, stream, wse::gradient_layouts(gradient_job(op, mask), streaming_setup(params)));
-  } else if (is_dense_gradient(op)) {
-    moves = wse::dense_gradient_moves(request, stream, op.x_pattern != "dense");
-  } else if (resident) {
-    moves = wse::resident_operand_moves(request, stream);
-  } else {
-    moves = wse::product_moves(request, stream);
-  }
   LayerPlan plan;
-  plan_moves(request, std::move(moves), plan);
+  plan_moves(request, moves_of(params, request, resident, side), plan);
   Execution without = execution;
   without.values = false;  // they carry no numbers
   without.view = 0;        // what the row itself does is shown
@@ -441,6 +452,22 @@ void add_moves(const WaferRequest& request, bool resident, OpResult& result, Mov
   if (moved.cycles == 0) return;
   if (side == MoveSide::before) put_before(std::move(moved), result);
   if (side == MoveSide::after) put_after(std::move(moved), result);
+}
+
+Cycle estimated_beside(const WseParams& params, const LayerOp& op, const Mask* mask) {
+  wse::LayerSetup setup = layer_setup(params);
+  setup.estimates = true;
+  const wse::LayerRequest request{setup, op, mask};
+  LayerPlan plan;
+  wse::LayerMoves moves;
+  if (has_weights(op) || is_dense_gradient(op) || is_sampled_gradient(op)) {
+    if (!op.sources.empty()) moves = moves_of(params, request, false, MoveSide::before);
+  } else {
+    plan = wse::plan_layer(request);
+    moves = moves_of(request, plan, stream_settings(params));
+  }
+  plan_moves(request, std::move(moves), plan);
+  return wse::estimated_cycles(plan.stages, setup.hardware);
 }
 
 std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask) {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -33,9 +35,18 @@
 #include "workloads/mapping/wse/residency.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/operand_sources.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 namespace {
+
+/// Whether rows are simulated in a second at most: by columns times rows of streams, and cores.
+bool is_short(const WorkloadTrace& workload, const wse::StreamLayout& at) {
+  constexpr std::uint64_t kShort = 100000;
+  std::uint64_t cells = at.cores();
+  for (const LayerOp& op : workload.ops) cells += std::uint64_t{op.m} * at.columns;
+  return cells < kShort;
+}
 
 bool may_be_resident(const LayerOp& op) {
   return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
@@ -173,8 +184,11 @@ class WseMachine final : public Machine,
   WseParams params_;
   TargetSetter setter_;
   bool by_rule_ = false;  // operations are laid out by LayoutRule
-  /// As the rows of the workload that was related last are laid out together; null: as set.
-  mutable std::shared_ptr<const WseParams> shared_;
+  WseParams among_rows() const { return shared_ ? rule().laid_out(*shared_) : params_; }
+  double cycles_of(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const;
+
+  /// As the rows of the workload that was related last are laid out together; nothing: as set.
+  mutable std::optional<wse::StreamLayout> shared_;
 };
 
 /// What keeps rows from being simulated once for all that are alike, or a row from being stepped
@@ -203,20 +217,13 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
   const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
                                   [](const LayerOp& op) { return !op.depends_on.empty(); });
   const ResidentOn resident_on = [&](const LayerOp& op, const Mask* mask) {
-    if (shared_) return *shared_;
-    if (!by_rule_ || follow) return params_;
+    if (!by_rule_ || follow) return among_rows();
     const std::vector<wse::StreamLayout> layouts = rule().resident(op, mask);
     return layouts.empty() ? params_ : rule().laid_out(layouts[0]);
   };
   shared_.reset();
-  if (by_rule_ && follow) {
-    const std::vector<wse::StreamLayout> layouts = rule().shared(workload, mask_of, 1);
-    if (!layouts.empty()) {
-      shared_ = std::make_shared<const WseParams>(rule().laid_out(layouts[0]));
-    }
-  }
   const auto share = [&] {
-    share_wafer(shared_ ? *shared_ : params_, workload, mask_of, resident_on);
+    share_wafer(among_rows(), workload, mask_of, resident_on);
     for (LayerOp& op : workload.ops) {
       op.share.among_rows = follow;
       if (!has_weights(op) || may_be_resident(op)) continue;
@@ -225,6 +232,22 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
     }
     group_decoder_rows(params_, workload, mask_of, seed);
   };
+  std::optional<wse::StreamLayout> fastest;
+  double least = 0;
+  if (by_rule_ && follow) {
+    const std::vector<wse::StreamLayout> layouts = rule().shared(workload, mask_of);
+    for (const wse::StreamLayout& layout : layouts) {
+      shared_ = layout;
+      if (layouts.size() == 1 || !is_short(workload, layout)) break;
+      share();
+      place_operands(workload);
+      const double cycles = cycles_of(workload, mask_of, seed);
+      if (fastest && cycles >= least) continue;
+      fastest = layout;
+      least = cycles;
+    }
+    if (fastest) shared_ = fastest;
+  }
   share();
   const bool grouped = std::any_of(workload.ops.begin(), workload.ops.end(),
                                    [](const LayerOp& op) { return op.share.group != nullptr; });
@@ -235,10 +258,24 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
   place_operands(workload);
 }
 
+/// Of all rows, one after the other; infinite if one cannot be.
+double WseMachine::cycles_of(const WorkloadTrace& workload, const MaskOf& mask_of,
+                             std::uint64_t seed) const {
+  double sum = 0;
+  for (const LayerOp& op : workload.ops) {
+    try {
+      sum += static_cast<double>(run(op, mask_of(op), row_seed(op, seed), {}).cycles) * op.repeat;
+    } catch (const SimulationError&) {
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+  return sum;
+}
+
 /// Whole operands that lie in blocks wherever they come from make no difference.
 void WseMachine::place_operands(WorkloadTrace& workload) const {
   find_sources(workload);
-  const wse::StreamingParams& ws = (shared_ ? *shared_ : params_).ws;
+  const wse::StreamingParams ws = among_rows().ws;
   if (ws.k_partition != wse::KPartition::block) return;
   if (ws.inject != wse::Inject::column_top) return;
   const bool grouped = ws.groups != 1;
@@ -297,9 +334,8 @@ std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) cons
 
 std::vector<Pairs> WseMachine::planned_together(const WorkloadTrace& workload,
                                                 const MaskOf& mask_of) const {
-  constexpr std::size_t kTried = 4;  // rectangles: all rows are simulated on each
   std::vector<Pairs> words;
-  for (const wse::StreamLayout& layout : rule().shared(workload, mask_of, kTried)) {
+  for (const wse::StreamLayout& layout : rule().shared(workload, mask_of)) {
     words.push_back(rule().words(layout));
   }
   if (words.empty()) words.emplace_back();
@@ -340,15 +376,10 @@ std::optional<Cycle> WseMachine::least_of_layouts(const LayerOp& op, const Mask*
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
   OpResult result;
-  if (op.share.among_rows && shared_ != nullptr) {
-    WseParams params = *shared_;
-    // rows of dY go around a ring whatever else is chosen; no other row sees their order
-    if (is_sampled_gradient(op)) params.ws.row_order = wse::RowOrder::ring;
-    result = run_wafer_row({name_, params, op, mask, seed, execution});
-    add_idle_cores(params_, result);
-    note_words(params_, *shared_, result);
+  const WaferRequest request{name_, params_, op, mask, seed, execution};
+  if (op.share.among_rows && shared_) {
+    result = run_together(request, rule(), *shared_);
   } else {
-    const WaferRequest request{name_, params_, op, mask, seed, execution};
     result = by_rule_ ? run_planned(request, rule()) : run_wafer_row(request);
   }
   if (params_.target != Target::none) {

@@ -43,11 +43,12 @@ class LayoutRule {
   /// and where estimates do not know what is given.
   std::vector<wse::StreamLayout> resident(const LayerOp& op, const Mask* mask) const;
 
-  /// The layouts in which all rows of a workload that follow each other are run, so that they share
-  /// a rectangle and its groups, by their estimates: at most so many that differ. None if one of
-  /// the rows cannot be laid out so.
-  std::vector<wse::StreamLayout> shared(const WorkloadTrace& workload, const MaskOf& mask_of,
-                                        std::size_t most) const;
+  /// The layouts that rows of a workload which follow each other may share: the rule's, then
+  /// others that may be faster. None if one of the rows cannot be laid out so.
+  std::vector<wse::StreamLayout> shared(const WorkloadTrace& workload, const MaskOf& mask_of) const;
+
+  /// Whether zeros of the weights of a row in such a layout may be kept, as that may be faster.
+  bool may_keep_zeros(const LayerOp& op, const Mask* mask, const wse::StreamLayout& at) const;
 
   /// The parameters that a layout sets.
   Pairs words(const wse::StreamLayout& layout) const;
@@ -101,5 +102,12 @@ void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& res
 /// Runs a row as `rule` lays it out, or as its wafer is where the rule says nothing. Says how, and
 /// how many cores of the wafer stand beside it.
 OpResult run_planned(const WaferRequest& request, const LayoutRule& rule);
+
+/// Runs one of several rows as all of them are laid out.
+OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
+                      const wse::StreamLayout& layout);
+
+/// Whether a row works on what nobody else has on the wafer, and so on all of its cores.
+bool has_all_cores(const LayerOp& op);
 
 }  // namespace lacuna

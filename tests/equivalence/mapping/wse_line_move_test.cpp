@@ -48,6 +48,25 @@ TEST(LineMove, WhatStaysInItsCoreTakesNothing) {
   EXPECT_EQ(cycles_of({{1, 1, 8, 0, 64}, {0, 1, 0, 0, 0}}, 3), 0U);
 }
 
+// Four words each of cores 0 and 1, which share the link behind core 1; two of core 5 elsewhere, at
+// the same time; and three that go back, after all others.
+TEST(LineMove, IsEstimatedByWhatLeavesCoresOfLinksThatFollowEachOther) {
+  const std::vector<LineVector> vectors = {{0, 2, 8}, {1, 3, 8}, {5, 6, 4}, {3, 0, 6}};
+  EXPECT_EQ(estimated_move(vectors, Element::fp16), 8U + 3U);
+}
+
+// Each of 61 cores hands 20 words on to the third behind it, and none sends while the next one has
+// words of its own: 1,220 cycles of words, and the way of the last.
+TEST(LineMove, ShiftsOfAWholeLineTakeAllThatLeavesItsCores) {
+  std::vector<LineVector> vectors;
+  for (std::uint32_t core = 0; core < 61; ++core) vectors.push_back({core, core + 3, 40});
+  const Cycle estimate = estimated_move(vectors, Element::fp16);
+  EXPECT_EQ(estimate, 61U * 20U);
+  const Cycle cycles = cycles_of(vectors, 64);
+  EXPECT_GT(cycles, estimate);
+  EXPECT_LT(cycles, 3 * estimate / 2);
+}
+
 struct Scenario {
   std::uint32_t cores = 2;
   bool rows = false;

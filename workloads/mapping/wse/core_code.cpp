@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/core_code.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -11,7 +12,9 @@
 namespace lacuna::wse {
 namespace {
 
-bool is_fabric(const Operand& operand) { return operand.is_fabric(); }
+bool is_fabric(const Instruction& what) {
+  return what.to.is_fabric() || what.a.is_fabric() || what.b.is_fabric();
+}
 
 Instruction make(VectorOp op, Element element, const Operand& to, const Operand& a,
                  const Operand& b, std::uint64_t length) {
@@ -36,7 +39,34 @@ void add(std::vector<std::uint32_t>& key, const Operand& o) {
                          static_cast<std::uint32_t>(o.outer), value});
 }
 
+/// Of an instruction on memory, or of the words of one that sends or takes them.
+Cycle issue_cycles(const Instruction& what, const Datapath& datapath) {
+  constexpr unsigned kFabricWords = 1;
+  const BeatCost cost(what, datapath.simd, datapath.mem, kFabricWords, 0);
+  return is_fabric(what) ? cost.beats(0, what.length) : cycles_alone(what, cost, 0);
+}
+
 }  // namespace
+
+Cycle busiest(const TaskProgram& program, const Datapath& datapath) {
+  std::vector<Cycle> routines;
+  for (const Routine& routine : program.routines) {
+    Cycle& all = routines.emplace_back(0);
+    for (const Instruction& what : routine) all += issue_cycles(what, datapath);
+  }
+  Cycle most = 0;
+  for (const CoreProgram& core : program.cores) {
+    Cycle all = 0;
+    for (const Task& task : core.tasks) {
+      for (const Step& step : task.steps) {
+        if (step.kind == Step::Kind::vector) all += issue_cycles(step.vector, datapath);
+        if (step.kind == Step::Kind::call) all += routines[step.routine];
+      }
+    }
+    most = std::max(most, all);
+  }
+  return most;
+}
 
 std::uint32_t SharedRoutines::of(const Routine& routine) {
   constexpr std::size_t kWordsOfOne = 20;
@@ -81,20 +111,14 @@ void CoreCode::count(const Datapath& datapath) {
 
 void CoreCode::count(const Instruction& what) {
   if (counts_ == nullptr) return;
-  constexpr unsigned kFabricWords = 1;
-  const BeatCost cost(what, counts_->simd, counts_->mem, kFabricWords, 0);
-  if (is_fabric(what.to) || is_fabric(what.a) || is_fabric(what.b)) {
-    stretch_.words += cost.beats(0, what.length);
-  } else {
-    stretch_.arithmetic += cycles_alone(what, cost, 0);
-  }
+  (is_fabric(what) ? stretch_.words : stretch_.arithmetic) += issue_cycles(what, *counts_);
 }
 
 void CoreCode::put(const Instruction& instruction) {
   if (instruction.length == 0) return;
   loop_ = {};
   count(instruction);
-  if (is_fabric(instruction.to) || is_fabric(instruction.a) || is_fabric(instruction.b)) {
+  if (is_fabric(instruction)) {
     flush();
     steps_.push_back(run(instruction));
   } else {
@@ -187,9 +211,7 @@ Cycle CoreCode::cycles_of(const Datapath& datapath, const std::function<void()>&
   if (steps_.size() != steps) throw InternalError("a piece of code that uses the fabric");
   Cycle cycles = 0;
   for (const Instruction& what : std::exchange(local_, std::move(before))) {
-    constexpr unsigned kFabricWords = 1;
-    const BeatCost cost(what, datapath.simd, datapath.mem, kFabricWords, 0);
-    cycles += cycles_alone(what, cost, 0);
+    cycles += issue_cycles(what, datapath);
   }
   return cycles;
 }

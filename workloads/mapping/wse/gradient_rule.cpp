@@ -82,6 +82,11 @@ class Gradient {
 
 }  // namespace
 
+RowCost gradient_cost(const GradientJob& job, const WeightCounts& counts,
+                      const StreamingSetup& setup) {
+  return [=](const StreamLayout& at) { return Gradient(job, counts, setup).cycles(at); };
+}
+
 std::vector<StreamLayout> gradient_layouts_by_rule(const GradientJob& job,
                                                    const WeightCounts& counts,
                                                    const GivenLayout& given,

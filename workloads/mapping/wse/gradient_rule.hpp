@@ -16,4 +16,8 @@ std::vector<StreamLayout> gradient_layouts_by_rule(const GradientJob& job,
                                                    const GivenLayout& given,
                                                    const StreamingSetup& setup);
 
+/// Of one in a layout that it shares with other rows.
+RowCost gradient_cost(const GradientJob& job, const WeightCounts& counts,
+                      const StreamingSetup& setup);
+
 }  // namespace lacuna::wse

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <set>
 #include <tuple>
 
 #include "models/wse/pe/datapath.hpp"
@@ -321,63 +323,69 @@ std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCo
 
 namespace {
 
-/// A shared row with its weights outside and, if they may, inside.
-struct Placed {
-  StreamingJob streamed;
-  StreamingJob resident;
-  std::vector<Product> products;
-  double times = 1;
-};
-
-/// The sum of what the rows take; infinite if one has no room.
-double sum_of(const std::vector<Placed>& rows, const StreamLayout& at) {
-  double sum = 0;
-  for (const Placed& row : rows) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const Product& product : row.products) {
-      if (product.fits(at)) least = std::min(least, product.cycles(at));
-    }
-    sum += row.times * least;
+/// Each the least with so many features in its fullest column, of as many for each group: what
+/// groups and functions have lies side by side.
+void add_even_widths(std::uint32_t features, std::uint32_t groups, std::uint32_t most,
+                     std::set<std::uint32_t>& all) {
+  for (const std::uint32_t each : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 64U, 128U}) {
+    const auto width = static_cast<std::uint32_t>(ceil_div(features, std::uint64_t{each} * groups));
+    if (width <= most) all.insert(width);
   }
-  return sum;
 }
 
-std::vector<std::uint32_t> steps(std::uint32_t least, std::uint32_t most) {
-  std::vector<std::uint32_t> all;
-  for (double at = least; at < most; at *= 1.25) all.push_back(static_cast<std::uint32_t>(at));
-  all.push_back(most);
-  return all;
+/// What rows take in turn; infinite if one has no room.
+double sum_of(const std::vector<SharedRow>& rows, const StreamLayout& at) {
+  double sum = 0;
+  for (const SharedRow& row : rows) sum += row.times * row.cost(at);
+  return sum;
 }
 
 }  // namespace
 
-std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows, double work,
-                                         const GivenLayout& given, const StreamingSetup& setup) {
-  std::vector<Placed> placed(rows.size());
-  std::uint32_t elements = 1;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Placed& row = placed[i];
-    row.streamed = row.resident = rows[i].job;
-    row.resident.resident = true;
-    row.times = rows[i].times;
-    row.products.emplace_back(row.streamed, rows[i].counts, setup);
-    if (rows[i].may_stay) row.products.emplace_back(row.resident, rows[i].counts, setup);
-    elements = std::max(elements, row.products[0].elements());
+RowCost product_cost(const StreamingJob& job, const WeightCounts& counts, const GivenLayout& given,
+                     const StreamingSetup& setup) {
+  struct Row {
+    StreamingJob job;
+    StreamingSetup setup;
+    std::vector<Product> forms = {};  // with zeros left out, and kept
+  };
+  const auto row = std::make_shared<Row>(Row{job, setup});
+  row->forms.emplace_back(row->job, counts, row->setup);
+  if (counts.sparse && given.may_keep_zeros) {
+    row->forms.emplace_back(row->job, WeightCounts{}, row->setup);
   }
+  return [row](const StreamLayout& at) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Product& form : row->forms) {
+      if (form.fits(at)) least = std::min(least, form.cycles(at));
+    }
+    return least;
+  };
+}
+
+std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows,
+                                         const GivenLayout& given, const StreamingSetup& setup) {
   StreamLayout at;
   at.partition = given.partition.value_or(KPartition::block);
   at.inject = given.inject.value_or(Inject::column_top);
+  std::set<std::uint32_t> tall;
+  for (const SharedRow& row : rows) {
+    for (const std::uint32_t each : heights(row.elements, setup.wafer.rows)) tall.insert(each);
+  }
   std::vector<StreamLayout> all;
   for (at.groups = given.groups.value_or(1); at.groups <= given.groups.value_or(kMostGroups);
        ++at.groups) {
-    if (at.groups > setup.wafer.columns) break;
-    for (const std::uint32_t width : steps(1, setup.wafer.columns / at.groups)) {
-      for (const std::uint32_t height : steps(1, std::min(setup.wafer.rows.value(), elements))) {
+    const std::uint32_t most = setup.wafer.columns / at.groups;
+    if (most == 0) break;
+    std::set<std::uint32_t> wide = {most};
+    for (const SharedRow& row : rows) add_even_widths(row.features, at.groups, most, wide);
+    for (const std::uint32_t width : wide) {
+      for (const std::uint32_t height : tall) {
         at.columns = width * at.groups;
         at.rows = height;
         for (const std::uint32_t lookahead : {64U, 16U}) {
           at.lookahead = given.lookahead.value_or(lookahead);
-          at.cycles = sum_of(placed, at) + work / static_cast<double>(at.cores());
+          at.cycles = sum_of(rows, at);
           if (std::isfinite(at.cycles)) break;
         }
         if (std::isfinite(at.cycles)) all.push_back(at);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -63,18 +64,23 @@ struct GivenLayout {
 std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCounts& counts,
                                          const GivenLayout& given, const StreamingSetup& setup);
 
-/// A product among rows that follow each other, each with all of a rectangle, so that nothing
-/// moves.
+/// What a row takes in a layout, by counts; infinite if it has no room there.
+using RowCost = std::function<double(const StreamLayout&)>;
+
+/// Of a product with streamed weights, whose zeros are kept where that is faster.
+RowCost product_cost(const StreamingJob& job, const WeightCounts& counts, const GivenLayout& given,
+                     const StreamingSetup& setup);
+
+/// A row among some that follow each other, each with all of a rectangle.
 struct SharedRow {
-  StreamingJob job;  // streamed
-  WeightCounts counts;
-  double times = 1;       // that it is executed
-  bool may_stay = false;  // its weights
+  RowCost cost;
+  std::uint32_t features = 1;  // that columns own,
+  std::uint32_t elements = 1;  // and rows of cores
+  double times = 1;            // that it is executed
 };
 
-/// The layouts that such rows can have together, by the sums of their estimates. `work` are cycles
-/// of a core that others share evenly.
-std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows, double work,
+/// The layouts that such rows can have together, by the sums of what they take.
+std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows,
                                          const GivenLayout& given, const StreamingSetup& setup);
 
 /// Of `layouts` the one with the least cores among those within 3 % of the least estimate.

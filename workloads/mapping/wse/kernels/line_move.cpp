@@ -180,4 +180,34 @@ LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
   return move;
 }
 
+Cycle estimated_move(const std::vector<LineVector>& vectors, Element element) {
+  struct Place {
+    Cycle words = 0;  // that leave it
+    int begin = 0;    // vectors, less those that end
+  };
+  Cycle all = 0;
+  for (const bool ahead : {true, false}) {
+    std::vector<Place> places;
+    for (const LineVector& v : vectors) {
+      if (v.from == v.to || (v.from < v.to) != ahead) continue;
+      const std::uint32_t last = std::max(v.from, v.to);
+      if (places.size() <= last) places.resize(last + std::size_t{1});
+      Place& first = places[std::min(v.from, v.to)];
+      first.words += words_of(source_bytes(element), v.length);
+      ++first.begin;
+      --places[last].begin;
+    }
+    Cycle most = 0;
+    Cycle stretch = 0;
+    int open = 0;
+    for (const Place& place : places) {
+      stretch += place.words;
+      most = std::max(most, stretch);
+      if ((open += place.begin) == 0) stretch = 0;
+    }
+    all += most;
+  }
+  return all;
+}
+
 }  // namespace lacuna::wse

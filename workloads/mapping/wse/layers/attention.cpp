@@ -46,6 +46,10 @@ class Attention {
                                               : Element::fp16;
     find_active();
     count_work(plan);
+    if (request_.setup.estimates) {
+      plan.stages.emplace_back().estimate = estimate(shape_) * waves;
+      return plan;
+    }
     add_in_slots(layout_, op_.batch, program().stages(), plan);
     add_notes(plan, waves);
     if (request_.values) fill(plan);

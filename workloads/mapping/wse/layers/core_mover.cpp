@@ -52,6 +52,7 @@ class StageMaker {
 }  // namespace
 
 void CoreMover::hold(const CorePlace& at, std::uint64_t bytes, std::uint64_t stay) {
+  if (estimates()) return;
   const WaferParams& wafer = setup_.wafer;
   if (held_.empty()) held_.resize(std::size_t{wafer.columns} * wafer.rows);
   Held& held = held_[std::size_t{at.row} * wafer.columns + at.column];
@@ -96,6 +97,7 @@ void CoreMover::add_rows(const std::vector<std::uint32_t>& at,
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       line(rows_, row).push_back({i, first_token[i], vectors[i]});
     }
+    if (estimates()) return;
   }
 }
 
@@ -105,6 +107,7 @@ void CoreMover::add_columns(const std::vector<std::uint32_t>& at,
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       line(columns_, column).push_back({i, 0, vectors[i]});
     }
+    if (estimates()) return;
   }
 }
 
@@ -209,6 +212,16 @@ LineMove CoreMover::move_of(const std::vector<LineVector>& vectors, Direction di
 void CoreMover::add_stages(const Lines& lines, Direction direction, const std::string& name,
                            const std::vector<CorePlace>& origins,
                            std::vector<LayerStage>& stages) const {
+  if (estimates()) {
+    LayerStage stage;
+    for (const std::vector<Part>& parts : lines) {
+      std::vector<LineVector> vectors;
+      for (const Part& part : parts) vectors.push_back(part.vector);
+      stage.estimate = std::max(stage.estimate, estimated_move(vectors, element_));
+    }
+    stages.push_back(std::move(stage));
+    return;
+  }
   StageMaker ahead(name);
   StageMaker back(name);
   for (const Kind& kind : kinds_of(lines)) {

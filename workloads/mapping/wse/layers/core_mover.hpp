@@ -43,6 +43,9 @@ class CoreMover {
                 const std::vector<std::uint32_t>& first_token);
   void add_columns(const std::vector<std::uint32_t>& at, const std::vector<LineVector>& vectors);
 
+  /// Whether one of lines that are alike, and no memory, is all that is asked for.
+  bool estimates() const { return setup_.estimates; }
+
   /// A stage for each direction in which anything goes, each at `origins` of as many rectangles.
   std::vector<LayerStage> stages(const std::string& name,
                                  const std::vector<CorePlace>& origins = {{}}) const;

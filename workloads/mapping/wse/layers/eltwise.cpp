@@ -52,6 +52,11 @@ class Elements {
     place_operands(plan);
     LayerStage stage;
     stage.name = op_.fn;
+    if (request_.setup.estimates) {
+      stage.parts.push_back(part(tensor_.share(0, 0, 0)));
+      plan.stages.push_back(std::move(stage));
+      return plan;
+    }
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> parts;  // by kind of core
     tensor_.for_each_core([&](std::uint32_t row, std::uint32_t column, const TensorShare& share) {
       const auto [found, is_new] =

@@ -16,6 +16,7 @@ std::vector<std::uint32_t> FeatureLayout::columns_of(std::uint32_t place,
 
 std::uint32_t FeatureLayout::nearest(std::uint32_t place, std::uint32_t share,
                                      std::uint32_t target) const {
+  if (groups.count == 1) return place;
   const std::vector<std::uint32_t> columns = columns_of(place, share);
   const auto away = [&](std::uint32_t c) { return std::max(c, target) - std::min(c, target); };
   return *std::min_element(columns.begin(), columns.end(),

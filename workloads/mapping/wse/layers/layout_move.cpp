@@ -31,14 +31,18 @@ void LayoutMove::find_runs() {
 void LayoutMove::visit_ways(const Kind& kind) {
   Features& features = features_[kind];
   auto& ways = ways_[kind];
+  const auto count = [](std::vector<std::uint32_t>& by_column, std::uint32_t column) {
+    if (by_column.size() <= column) by_column.resize(column + std::size_t{1}, 0);
+    ++by_column[column];
+  };
   for (std::uint32_t f = 0; f < change_.count; ++f) {
     for (const std::uint32_t target :
          change_.to.columns_of(change_.to.column[change_.place + f], kind.second)) {
       const std::uint32_t from =
           change_.from.nearest(change_.from.column[change_.first + f], kind.first, target);
-      ++features.come[target];
+      count(features.come, target);
       if (from == target) continue;
-      ++features.leave[from];
+      count(features.leave, from);
       ways.emplace_back(from, target);
     }
   }
@@ -47,7 +51,7 @@ void LayoutMove::visit_ways(const Kind& kind) {
 void LayoutMove::add_to(CoreMover& mover, unsigned bytes) const {
   add_rows(mover);
   add_columns(mover);
-  hold(mover, bytes);
+  if (!mover.estimates()) hold(mover, bytes);
 }
 
 /// By row of cores what leaves its columns. Tokens that are dealt to groups are one vector as long
@@ -140,14 +144,15 @@ void LayoutMove::hold(CoreMover& mover, unsigned bytes) const {
     of.end[run.to] += run.length;
   }
   for (const auto& [kind, of] : tokens) {
+    const Features& features = features_.at(kind);
     for (std::uint32_t r = 0; r < rows; ++r) {
-      for (const auto& [column, count] : features_.at(kind).leave) {
-        const std::uint64_t each = std::uint64_t{bytes} * count;
-        if (of.here[r] != 0) mover.hold({r, column}, each * of.here[r], 0);
+      for (std::uint32_t column = 0; column < features.leave.size(); ++column) {
+        const std::uint64_t each = std::uint64_t{bytes} * features.leave[column];
+        if (each * of.here[r] != 0) mover.hold({r, column}, each * of.here[r], 0);
       }
-      for (const auto& [column, count] : features_.at(kind).come) {
-        const std::uint64_t each = std::uint64_t{bytes} * count;
-        mover.hold({r, column}, each * (of.here[r] + of.come[r]), each * of.end[r]);
+      for (std::uint32_t column = 0; column < features.come.size(); ++column) {
+        const std::uint64_t each = std::uint64_t{bytes} * features.come[column];
+        if (each != 0) mover.hold({r, column}, each * (of.here[r] + of.come[r]), each * of.end[r]);
       }
     }
   }

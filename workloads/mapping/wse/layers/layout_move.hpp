@@ -43,8 +43,8 @@ class LayoutMove {
   };
   /// Features by column.
   struct Features {
-    std::map<std::uint32_t, std::uint32_t> leave;
-    std::map<std::uint32_t, std::uint32_t> come;  // or are there
+    std::vector<std::uint32_t> leave;
+    std::vector<std::uint32_t> come;  // or are there
   };
   using ByRow = std::vector<std::uint64_t>;  // tokens
 

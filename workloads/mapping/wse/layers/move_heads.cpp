@@ -8,6 +8,7 @@
 #include "models/sparsity/mask.hpp"
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/layers/layout.hpp"
 #include "workloads/mapping/wse/layers/move.hpp"
 
@@ -194,6 +195,13 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
     throw InternalError(fmt::format("{}: {} of heads are {} features, and {} are there", op_.id,
                                     name, features, source.features));
   }
+  if (request_.setup.estimates) {  // all of a row of cores leaves its core, then all of a column
+    const std::uint64_t tokens = *std::max_element(whole.tokens.begin(), whole.tokens.end());
+    const std::uint64_t each = ceil_div(features, request_.setup.wafer.columns);
+    stages.emplace_back().estimate =
+        (features * tokens + each * source.tokens) * source_bytes(element_) / 4;
+    return;
+  }
   CoreMover mover(request_.setup, element_);
   std::uint32_t token = 0;
   for (const TokenPart& part : parts(role, heads, source.tokens, whole)) {
@@ -274,7 +282,9 @@ void HeadMoves::add_scores(Role role, bool transposed, const char* name,
       while (i >= even.first_token(row) + even.tokens(row)) ++row;
       const std::uint32_t end = std::min((i / scores.block_height + 1) * scores.block_height,
                                          even.first_token(row) + even.tokens(row));
-      for (std::uint32_t j = 0; j < scores.width; ++j) {
+      const bool first = row != 0 && request_.setup.estimates;  // of the columns stands for all
+      const std::uint32_t columns = first ? even.features(0) : scores.width;
+      for (std::uint32_t j = 0; j < columns; ++j) {
         add_run(role, transposed, scores, {{i, end}, j, {row, j / even.features(0)}, instances},
                 mover);
       }

@@ -47,6 +47,7 @@ struct LayerSetup {
   TaskParams hardware;
   CodeCosts costs;
   InferenceParams functions;
+  bool estimates = false;  // stages say what they take, roughly, where programs are long to write
 };
 
 /// Sums along a line of so many cores.
@@ -79,7 +80,11 @@ struct LayerStage {
   std::vector<LayerPlacement> places;
   std::uint64_t times = 1;  // done so often, one after the other
   bool moves = false;       // operands between layouts; values are not carried
+  Cycle estimate = 0;       // without parts
 };
+
+/// What stages take: of each the estimate, or the cycles of code of the core that has most.
+Cycle estimated_cycles(const std::vector<LayerStage>& stages, const TaskParams& hardware);
 
 /// The memory of each core of the rectangle, row-major, in bytes; empty where none is used.
 using WaferMemory = std::vector<std::vector<std::uint8_t>>;
