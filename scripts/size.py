@@ -29,6 +29,8 @@ ROOMS = {
 # (room, tokens, what will be deleted for them)
 LOANS = [
     ("sim/machines", 12_500, "the spaces of layouts that a climb replaces, and what prompts and tokens place alike"),
+    ("mapping/wse", 600, "estimated_move beside LineMove, once moves are costed from their programs"),
+    ("sim/machines", 1_800, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
     ("sim/driver", 12_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 5_000, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),

@@ -203,11 +203,11 @@ class CheckpointsTest(FilesCase):
         self.assertEqual([run["machine"] for run in sparse_runs], ["bow", "wse2"])
         for run in sparse_runs:
             # which layers gain: what is dense is as fast as in the dense run, but that a wafer's
-            # other rows leave it other memory
+            # rows share a rectangle that all of them choose, and leave it other memory
             rows = [each["summary"] for each in run["operations"]]
             gains = {row["op_id"]: row["speedup_vs_dense"] for row in rows}
             self.assertEqual(len(gains), 7)
-            self.assertAlmostEqual(gains["fwd.l0.o"], 1, delta=0.05)
+            self.assertAlmostEqual(gains["fwd.l0.o"], 1, delta=0.05 if run["machine"] == "bow" else 0.1)
             # and why not the others: the same as is said of the machine alone
             nothing, first = run["why"]["ladder"][:2]
             self.assertEqual(nothing["cycles"], run["total"]["cycles"])

@@ -67,5 +67,5 @@ def validate(**words: Any) -> Validation:
     with tempfile.TemporaryDirectory(prefix="lacuna-") as folder:
         out = os.path.join(folder, "result")
         printed = command("validate", "--out", out, **words)
-        return Validation(pd.read_csv(os.path.join(out, "errors.csv")),
-                          pd.read_csv(os.path.join(out, "families.csv")), printed.out)
+        return Validation(pd.read_csv(os.path.join(out, "errors.csv"), float_precision="round_trip"),
+                          pd.read_csv(os.path.join(out, "families.csv"), float_precision="round_trip"), printed.out)

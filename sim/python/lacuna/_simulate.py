@@ -145,7 +145,7 @@ def search(experiment: Union[str, os.PathLike, dict, None] = None, **words: Any)
     """Finds the best points of an experiment without simulating all: a file, or its words as
     keywords, with space={"ws.groups": [...]}, minimise="time", subject_to, budget, strategy."""
     own, csv = _with_file(experiment, words, _lacuna.search)
-    points = pd.read_csv(io.StringIO(csv))
+    points = pd.read_csv(io.StringIO(csv), float_precision="round_trip")
     points["run"] = points.run.astype("Int64")
     points["best"] = points.best == "yes"
     return Found(points[points.best].reset_index(drop=True), points, Result(own))
