@@ -11,8 +11,8 @@
 #include "models/wse/fabric/route_rule.hpp"
 #include "models/wse/lanes/fit.hpp"
 #include "models/wse/lanes/lane_plan.hpp"
-#include "models/wse/lanes/lane_wafer.hpp"
 #include "models/wse/pe/task_control.hpp"
+#include "models/wse/task_outcome.hpp"
 
 // What a machine of lanes has beside its small integers. lane_wafer.cpp sets it up and runs it,
 // lane_control.cpp does what is rare.

@@ -273,24 +273,6 @@ class GradientRun : StreamRun {
 
 }  // namespace
 
-bool is_sampled_gradient(const LayerOp& op) { return op.op == "sddmm" && op.batch == 1; }
-
-bool is_dense_gradient(const LayerOp& op) {
-  return op.op == "bmm" && op.batch == 1 && op.phase != Phase::fwd &&
-         (op.fn.empty() || op.fn == "dot");
-}
-
-GradientJob gradient_job(const LayerOp& op, const Mask* mask) {
-  GradientJob job;
-  job.m = op.m;
-  job.tokens = op.k;
-  job.n = op.n;
-  job.mask = mask;
-  job.dtype = op.dtype;
-  job.partials = op.partials;
-  return job;
-}
-
 OpResult run_gradient(const WaferRequest& request) {
   OpResult result = GradientRun(request).run();
   result.mode = word(request.mask != nullptr ? Mode::streamed : Mode::dense);

@@ -18,7 +18,7 @@
 #include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
-#include "sim/machines/wse/gradient.hpp"
+#include "sim/machines/wse/gradient_op.hpp"
 #include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/streaming.hpp"

@@ -26,7 +26,7 @@
 namespace lacuna {
 namespace {
 
-constexpr double kNear = 1.3;           // times the estimate: may be faster all the same
+constexpr double kNear = 1.3;            // times the estimate: may be faster all the same
 constexpr double kStep = 1.5;            // from one density to the next,
 constexpr double kSparsest = 0.005;      // but below this
 constexpr double kWorthIt = 0.9;         // of the estimate of a denser workload's rectangle

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/mapping/wse/gradient.hpp"
+#include "workloads/trace/layer_op.hpp"
+
+namespace lacuna {
+
+/// One sampled product, such as the gradient of a sparse weight: its results leave the wafer. The
+/// products of attention, many at once, stay on it.
+bool is_sampled_gradient(const LayerOp& op);
+
+/// The gradient of a dense weight, a product of two activations of which one is streamed from
+/// outside as weights are.
+bool is_dense_gradient(const LayerOp& op);
+
+/// What the planner of a sampled one needs to know; without values.
+wse::GradientJob gradient_job(const LayerOp& op, const Mask* mask);
+
+}  // namespace lacuna
