@@ -125,7 +125,7 @@ std::vector<DenserModel> denser_models(const LayerKind& kind, PassRequest reques
 
 /// Of a row that takes `cycles` the two models as which it is most likely sooner over, if it may
 /// be. Plans leave out what the start of a phase takes, so that what they expect of two models is
-/// up to a quarter of that apart; more than a tenth beyond it is seldom gained.
+/// up to three tenths of that apart in draws; more than a tenth beyond it is seldom gained.
 DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::size_t row,
                         Cycle cycles, const Machine& chip, ChipTimes& times) {
   DenserRow made{0, part, row, {}, 0};
@@ -141,7 +141,7 @@ DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t i = 1; i < models.size(); ++i) {
     const double gain = own - expected(models[i]);
-    if (gain > -0.25 * took) order.emplace_back(-gain, i);
+    if (gain > -0.3 * took) order.emplace_back(-gain, i);
   }
   std::sort(order.begin(), order.end());
   order.resize(std::min(order.size(), kMost));

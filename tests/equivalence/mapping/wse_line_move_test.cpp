@@ -55,16 +55,17 @@ TEST(LineMove, IsEstimatedByWhatLeavesCoresOfLinksThatFollowEachOther) {
   EXPECT_EQ(estimated_move(vectors, Element::fp16), 8U + 3U);
 }
 
-// Each of 61 cores hands 20 words on to the third behind it, and none sends while the next one has
-// words of its own: 1,220 cycles of words, and the way of the last.
-TEST(LineMove, ShiftsOfAWholeLineTakeAllThatLeavesItsCores) {
+// Each of 61 cores hands 20 words on to the third behind it. Every link carries words of three
+// cores, so all follow each other: 61 * 20 = 1,220 cycles if none sends before the one before it
+// has ended. Cores whose words share no link overlap, but not by half, as each waits for three.
+TEST(LineMove, ShiftsOfAWholeLineTakeAtMostAllThatLeavesItsCores) {
   std::vector<LineVector> vectors;
   for (std::uint32_t core = 0; core < 61; ++core) vectors.push_back({core, core + 3, 40});
   const Cycle estimate = estimated_move(vectors, Element::fp16);
   EXPECT_EQ(estimate, 61U * 20U);
   const Cycle cycles = cycles_of(vectors, 64);
-  EXPECT_GT(cycles, estimate);
-  EXPECT_LT(cycles, 3 * estimate / 2);
+  EXPECT_LT(cycles, estimate);
+  EXPECT_GT(cycles, estimate / 2);
 }
 
 struct Scenario {
