@@ -60,10 +60,10 @@ constexpr void add_both(Shape& s, int context) {
   }
 }
 
-/// The main threads of a line hand words on.
+/// The main threads of a line hand words on; it may wind from row to row.
 constexpr Shape line_shape() {
   Shape s;
-  add_class(s, {"errewrrw"});
+  add_class(s, {"errewrrwnrrs"});
   add_both(s, 0);
   return s;
 }

@@ -47,7 +47,7 @@ TEST_P(TaskOracle, AgreesOnLinesThatHandWordsOn) {
     if (lanes::simulate_lanes(made.params, made.program).refused.empty()) ++swept;
     if (differs(compare_tasks(made, seed(i)))) FAIL() << reduce_tasks(made, seed(i));
   }
-  EXPECT_GT(swept, task_cases() / 20);  // a third has ways that no declared shape has
+  EXPECT_GT(swept, task_cases() / 12);
 }
 
 TEST_P(TaskOracle, AgreesOnCirclesThatShiftWords) {
