@@ -35,8 +35,7 @@ constexpr std::size_t kMore = 8;   // and where it is very short
 constexpr std::size_t kSpare = 4;  // layouts that are taken if others are refused
 constexpr double kDenser = 1.5;    // steps of density whose layouts are tried too
 constexpr int kMostDenser = 5;
-constexpr double kRival = 1.3;       // of the least estimate, and some cycles:
-constexpr double kRivalCycles = 50;  // layouts that may be faster all the same
+constexpr double kRivalCycles = 50;  // beside kRival
 /// Columns times rows of the stream, of products that take a second at most to simulate.
 constexpr double kShort = 1e5;
 constexpr double kVeryShort = 1e4;

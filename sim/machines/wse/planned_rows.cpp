@@ -26,7 +26,6 @@
 namespace lacuna {
 namespace {
 
-constexpr double kNear = 1.3;            // times the estimate: may be faster all the same
 constexpr double kStep = 1.5;            // from one density to the next,
 constexpr double kSparsest = 0.005;      // but below this
 constexpr double kWorthIt = 0.9;         // of the estimate of a denser workload's rectangle
@@ -205,7 +204,7 @@ bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
   const wse::StreamingJob job = streaming_job(op, nullptr, false);
   const wse::StreamingSetup setup = streaming_setup(params_);
   return wse::product_cost(job, {}, given, setup)(at) <
-         kNear * wse::product_cost(job, counts_of(op, mask), given, setup)(at);
+         kRival * wse::product_cost(job, counts_of(op, mask), given, setup)(at);
 }
 
 namespace {
