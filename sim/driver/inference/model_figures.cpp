@@ -18,13 +18,6 @@ constexpr std::array<const char*, 12> kColours = {"#1f77b4", "#9ecae1", "#08519c
                                                   "#74c476", "#e6550d", "#fdae6b", "#d62728",
                                                   "#8c564b", "#7f7f7f", "#bdbdbd", "#17becf"};
 
-const ModelTable* table_of(const ModelReport& report, const std::string& name) {
-  for (const ModelTable& table : report.tables) {
-    if (table.name == name) return &table;
-  }
-  return nullptr;
-}
-
 std::string name_of(const ModelReport& report) {
   return fmt::format("{}, {}, {}", report.machine, report.model, report.what);
 }
@@ -60,54 +53,36 @@ StackedFigure phases_of(const ModelReport& report, const ModelTable& table) {
   return figure;
 }
 
-StackedFigure memory_of(const ModelReport& report, const ModelTable& table) {
+/// A bar for each row, with a part for each column of this unit; what they are of, if that is known,
+/// beside it.
+StackedFigure columns_of(const ModelReport& report, const ModelTable& table,
+                         const std::string& title, const char* unit) {
   StackedFigure figure;
-  figure.title = {name_of(report), table.title};
-  figure.x_label = "B";
-  figure.note_label = "of what there is";
+  figure.title = {name_of(report), title};
+  figure.x_label = unit;
   std::vector<std::size_t> parts;
   std::size_t all = 0;
   std::size_t has = 0;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    const auto& [name, unit] = table.columns[i];
-    if (name == "all") all = i;
-    if (name == "has") has = i;
-    if (unit != "B" || name == "all" || name == "has") continue;
-    figure.parts.push_back({name, kColours.at(parts.size() % kColours.size())});
-    parts.push_back(i);
+    const auto& [name, of_column] = table.columns[i];
+    if (name == "all") {
+      all = i;
+    } else if (name == "has") {
+      has = i;
+    } else if (of_column == unit) {
+      figure.parts.push_back({name, kColours.at(parts.size() % kColours.size())});
+      parts.push_back(i);
+    }
   }
+  if (has != 0) figure.note_label = "of what there is";
   for (const auto& [name, values] : table.rows) {
     StackedBar bar;
     bar.label = name;
     for (const std::size_t part : parts) bar.values.push_back(values[part]);
-    bar.note = fmt::format("{:.0f} %", 100 * values[all] / values[has]);
+    if (has != 0) bar.note = fmt::format("{:.0f} %", 100 * values[all] / values[has]);
     figure.bars.push_back(bar);
   }
   return figure;
-}
-
-/// A bar for each phase, what its first core does in it.
-StackedFigure shares_of(const ModelReport& report, const ModelTable& table) {
-  StackedFigure figure;
-  figure.title = {name_of(report), "what the first core does in each phase of a layer"};
-  figure.x_label = "cycles";
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    figure.parts.push_back({table.columns[i].first, kColours.at(i)});
-  }
-  for (const auto& [name, values] : table.rows) {
-    StackedBar bar;
-    bar.label = name;
-    bar.values = values;
-    figure.bars.push_back(bar);
-  }
-  return figure;
-}
-
-/// Several runs are told apart by their numbers.
-void add(StackedFigure figure, const char* name, std::size_t run, std::size_t runs,
-         std::vector<Figure>& figures) {
-  figure.name = runs == 1 ? name : fmt::format("{}_{}", name, run);
-  if (!figure.bars.empty() && !figure.parts.empty()) add_stacked(figure, figures);
 }
 
 /// Joules per token over tokens per second, a point with its range for each run.
@@ -139,16 +114,19 @@ std::vector<Figure> model_figures(const std::vector<ModelReport>& reports) {
   std::vector<Figure> figures;
   for (std::size_t run = 0; run < reports.size(); ++run) {
     const ModelReport& report = reports[run];
-    for (const char* const name : {"phases", "parts"}) {
-      if (const ModelTable* const table = table_of(report, name)) {
-        add(phases_of(report, *table), "phases", run, reports.size(), figures);
-      }
-    }
-    if (const ModelTable* const table = table_of(report, "shares")) {
-      add(shares_of(report, *table), "shares", run, reports.size(), figures);
-    }
-    if (const ModelTable* const table = table_of(report, "memory")) {
-      add(memory_of(report, *table), "memory", run, reports.size(), figures);
+    for (const ModelTable& table : report.tables) {
+      const bool phases = table.name == "phases" || table.name == "parts";
+      const bool shares = table.name == "shares";
+      if (!phases && !shares && table.name != "memory") continue;
+      StackedFigure figure =
+          phases   ? phases_of(report, table)
+          : shares ? columns_of(report, table,
+                                "what the first core does in each phase of a layer", "cycles")
+                   : columns_of(report, table, table.title, "B");
+      // several runs are told apart by their numbers
+      figure.name = phases ? "phases" : table.name;
+      if (reports.size() > 1) figure.name += fmt::format("_{}", run);
+      if (!figure.bars.empty() && !figure.parts.empty()) add_stacked(figure, figures);
     }
   }
   const bool rated = std::all_of(reports.begin(), reports.end(), [](const ModelReport& each) {

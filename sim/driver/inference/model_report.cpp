@@ -15,16 +15,6 @@ namespace lacuna {
 
 namespace {
 
-/// A word as JSON; of what is not printable nothing is left.
-std::string json_text(const std::string& word) {
-  std::string text = "\"";
-  for (const char c : word) {
-    if (c == '"' || c == '\\') text += '\\';
-    if (static_cast<unsigned char>(c) >= ' ') text += c;
-  }
-  return text + '"';
-}
-
 /// Counts are whole; what is not has four digits.
 std::string cell(double value) {
   if (!std::isfinite(value)) return "any";
@@ -67,6 +57,20 @@ std::string table_json(const ModelTable& table) {
 }
 
 }  // namespace
+
+std::string json_text(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < static_cast<unsigned char>(' ')) {
+      out += fmt::format("\\u{:04x}", code);
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
 
 void ModelReport::joules(const std::string& name, const EnergyRange& range, double over) {
   number(name, range.nominal / over, "J");

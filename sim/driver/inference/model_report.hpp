@@ -31,6 +31,13 @@ struct ModelReport {
   std::vector<NamedQuantity> numbers;
   std::vector<ModelTable> tables;
 
+  ModelReport() = default;
+  ModelReport(std::string on, std::string its_kind, std::string of, std::string asked)
+      : machine(std::move(on)),
+        kind(std::move(its_kind)),
+        model(std::move(of)),
+        what(std::move(asked)) {}
+
   void number(std::string name, double value, std::string unit = "") {
     numbers.push_back({std::move(name), value, std::move(unit)});
   }
@@ -46,6 +53,9 @@ struct ModelReport {
   /// 0 if there is none of this name.
   double of(const std::string& name) const;
 };
+
+/// A word as JSON.
+std::string json_text(const std::string& text);
 
 /// As text: title, remark, numbers, tables.
 std::string model_text(const ModelReport& report);

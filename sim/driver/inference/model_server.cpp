@@ -146,17 +146,6 @@ class WaferServer : public ServedModel {
   std::map<std::uint32_t, Bounds> known_;
 };
 
-ModelReport report_of(const char* kind, const std::string& machine, const std::string& model,
-                      bool folded) {
-  ModelReport report;
-  report.kind = kind;
-  report.machine = machine;
-  report.model = model;
-  report.what = "requests";
-  report.words(folded, true);
-  return report;
-}
-
 constexpr const char* kScheduling =
     "Continuous batching: {} slots, prompts before steps, in the order of arrival; a step takes "
     "the time of all slots.\n";
@@ -179,8 +168,9 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
   PodServer server(pod, slots, longest_step(pod, requests));
   const ServingResult result = serve(requests, slots, server);
   const PodSetup& setup = pod.setup();
-  ModelReport report = report_of("ipu", setup.alone ? setup.system.params.chip : setup.system.name,
-                                 setup.model.name, false);
+  ModelReport report{setup.alone ? setup.system.params.chip : setup.system.name, "ipu",
+                     setup.model.name, "requests"};
+  report.words(false, true);
   report.title =
       fmt::format("{}, {} on {}: {}", setup.model.name, counted(requests.size(), "request"),
                   report.machine, server.longest().cut.text());
@@ -203,7 +193,8 @@ ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>&
   WaferServer server(wafer, context_step, longest_step(wafer, requests, context_step));
   server.simulated(longest_of(requests));  // what does not fit is refused before all else
   const ServingResult result = serve(requests, slots, server);
-  ModelReport report = report_of("wse", wafer.name(), wafer.model().name, true);
+  ModelReport report{wafer.name(), "wse", wafer.model().name, "requests"};
+  report.words(true, true);
   const DecodePlacement& placement = wafer.placement();
   report.title = fmt::format("{}, {} on {} x {} blocks of {} x {} cores", wafer.model().name,
                              counted(requests.size(), "request"), placement.blocks_x,

@@ -135,17 +135,6 @@ ModelTable layers_of(const PrefillRun& run) {
        {"ffn", [](const PrefillLayers& of) { return of.times.ffn(); }}});
 }
 
-/// A core's, all of them, and what it has.
-std::vector<double> bytes_of(const DecodeMemory& m, const WseParams& params) {
-  std::vector<double> row;
-  for (const std::uint64_t bytes :
-       {m.weights, m.cache, m.buffers, m.code, m.weights + m.cache + m.buffers + m.code,
-        std::uint64_t{params.mem.kib} * 1024}) {
-    row.push_back(static_cast<double>(bytes));
-  }
-  return row;
-}
-
 void add_rates(const DecodeStep& step, std::uint32_t batch, double hertz, ModelReport& report) {
   report.number("step_cycles", step.cycles);
   report.number("step_time", step.cycles / hertz, "s");
@@ -207,15 +196,21 @@ ModelTable layer_phases(const DecodeStep& step) {
   return phases;
 }
 
-ModelTable core_memory(const DecodeStep& step, const WseParams& params) {
+/// A core's bytes, all of them, and what it has; of a cache the positions that would fit.
+ModelTable core_memory(const std::vector<DecodeMemory>& of, const WseParams& params, bool cache) {
   ModelTable memory{"memory", "core of a block of", {}, {}};
   for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
     memory.columns.emplace_back(title, "B");
   }
-  memory.columns.emplace_back("positions_that_fit", "");
-  for (const DecodeMemory& m : step.memory) {
-    std::vector<double> row = bytes_of(m, params);
-    row.push_back(shown_positions(m.positions));
+  if (cache) memory.columns.emplace_back("positions_that_fit", "");
+  for (const DecodeMemory& m : of) {
+    std::vector<double> row;
+    for (const std::uint64_t bytes :
+         {m.weights, m.cache, m.buffers, m.code, m.weights + m.cache + m.buffers + m.code,
+          std::uint64_t{params.mem.kib} * 1024}) {
+      row.push_back(static_cast<double>(bytes));
+    }
+    if (cache) row.push_back(shown_positions(m.positions));
     memory.rows.emplace_back(m.block, row);
   }
   return memory;
@@ -235,11 +230,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   const DecodeStep step = times_.step(model_, placement_, context);
   const std::uint32_t batch = placement_.batch;
   const double hertz = params_.clock * 1e9;
-  ModelReport report;
-  report.machine = wafer_.name();
-  report.kind = wafer_.kind();
-  report.model = model_.name;
-  report.what = "decode";
+  ModelReport report{wafer_.name(), wafer_.kind(), model_.name, "decode"};
   report.title = fmt::format("{}, sequences: {}, context {}, on {}", model_.name, batch, context,
                              blocks_text(step.split, step.layers));
   report.remark =
@@ -262,7 +253,7 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   add_composed(step, report);
   add_shares(step, report);
   report.number("positions_that_fit", positions_of_all(step));
-  report.tables = {layer_phases(step), shares_of(step), core_memory(step, params_)};
+  report.tables = {layer_phases(step), shares_of(step), core_memory(step.memory, params_, true)};
   if (step.kinds.size() > 1) report.tables.push_back(layers_of(step));
   return report;
 }
@@ -271,11 +262,7 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
   const PrefillRun run = prompts_.run(model_, placement_, tokens, chunk);
   const std::uint32_t padded = (chunk - tokens % chunk) % chunk;
   const double seconds = run.cycles / (params_.clock * 1e9);
-  ModelReport report;
-  report.machine = wafer_.name();
-  report.kind = wafer_.kind();
-  report.model = model_.name;
-  report.what = "prefill";
+  ModelReport report{wafer_.name(), wafer_.kind(), model_.name, "prefill"};
   report.title = fmt::format("{}, a prompt of {} tokens in chunks of {}, on {}", model_.name,
                              tokens, chunk, blocks_text(run.split, run.layers));
   report.remark = fmt::format(
@@ -305,12 +292,7 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
   report.number("hand_over_cycles", run.hand_over);
   ModelTable parts{"parts", "part of a layer and chunk", {{"cycles", ""}}, {}};
   for (const auto& [part, cycles] : run.layer.parts) parts.rows.push_back({word(part), {cycles}});
-  ModelTable memory{"memory", "core of a block of", {}, {}};
-  for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
-    memory.columns.emplace_back(title, "B");
-  }
-  for (const DecodeMemory& m : run.memory) memory.rows.emplace_back(m.block, bytes_of(m, params_));
-  report.tables = {parts, memory};
+  report.tables = {parts, core_memory(run.memory, params_, false)};
   if (run.kinds.size() > 1) report.tables.push_back(layers_of(run));
   return report;
 }
@@ -318,11 +300,7 @@ ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk
 ModelReport WaferModel::move_report(const CacheMove& move) {
   const CacheMoveTimes times = prompts_.cache_moves(model_, placement_, move);
   const double hertz = times.clock_ghz * 1e9;
-  ModelReport report;
-  report.machine = wafer_.name();
-  report.kind = wafer_.kind();
-  report.model = model_.name;
-  report.what = move.outwards ? "kv_out" : "kv_in";
+  ModelReport report{wafer_.name(), wafer_.kind(), model_.name, move.outwards ? "kv_out" : "kv_in"};
   report.title = fmt::format("{}, keys and values of {} positions {}, {} streams, {}", model_.name,
                              move.tokens, move.outwards ? "to the host" : "from the host",
                              move.streams, blocks_text(times.split, times.layers));

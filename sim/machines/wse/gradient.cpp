@@ -128,22 +128,11 @@ class GradientRun : StreamRun {
     result_.mac_useful += useful;
     result_.sram_read_bytes += stats.sram_read_bytes;
     result_.sram_write_bytes += stats.sram_write_bytes;
-    counts_ = with(std::move(counts_), stats);
+    lacuna::add(counts_, wafer_counts(stats), 1);
     stats.limits.add_to(limits_);
     into_.events(outcome.events, result_.cycles);
     if (execution_.values) check_values(job_, plan, outcome, *result_.values);
     result_.cycles += outcome.cycles;
-  }
-
-  /// `counts` of parts that are over, and those of a further one.
-  static CountsSoFar with(CountsSoFar counts, const wse::WaferStats& stats) {
-    const CountsSoFar more = wafer_counts(stats);
-    for (const StatEntry& entry : more.statistics) merge(counts.statistics, entry);
-    for (const StackPart& part : more.stack) merge(counts.stack, part);
-    counts.sram_bytes += more.sram_bytes;
-    counts.fabric_bytes += more.fabric_bytes;
-    counts.io_bytes += more.io_bytes;
-    return counts;
   }
 
   /// Rows as lanes where that can be, unit by unit elsewhere; with the same result. Intervals, of
@@ -157,7 +146,9 @@ class GradientRun : StreamRun {
         wse::WaferStats stats;
         stats.collect_gradient(wafer.counts_so_far(plan.program, at), plan.program, hardware_,
                                plan.rows_off);
-        into_.border(before + at, with(counts_, stats));
+        CountsSoFar so_far = counts_;
+        lacuna::add(so_far, wafer_counts(stats), 1);
+        into_.border(before + at, std::move(so_far));
         return at + execution_.interval;
       };
     } else if (execution_.fold && !execution_.values) {

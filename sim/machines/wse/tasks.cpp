@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 namespace {
@@ -34,12 +34,11 @@ using wse::TaskKernel;
 std::uint32_t number_of(const LayerOp& op, const char* key, std::uint32_t otherwise) {
   const std::string* text = find_value(op.args, key);
   if (text == nullptr) return otherwise;
-  std::uint32_t value = otherwise;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size()) {
+  const auto value = parse_integer(*text, 0, ~std::uint32_t{0});
+  if (!value) {
     refuse(fmt::format("op '{}' with {} = {} (at most 4294967295)", op.op, key, *text));
   }
-  return value;
+  return static_cast<std::uint32_t>(*value);
 }
 
 Element element_of(const LayerOp& op) {

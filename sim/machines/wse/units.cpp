@@ -3,27 +3,24 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "models/wse/fabric/router.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 namespace {
 
 /// The number of "r3" or "c7"; none if it is something else.
-std::optional<std::uint32_t> number_of(const std::string& part, char letter) {
-  std::uint32_t number = 0;
-  if (part.size() < 2 || part[0] != letter) return std::nullopt;
-  const char* const end = part.data() + part.size();
-  const auto [stop, error] = std::from_chars(part.data() + 1, end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
+std::optional<std::uint64_t> number_of(const std::string& part, char letter) {
+  if (part.empty() || part[0] != letter) return std::nullopt;
+  return parse_integer(std::string_view(part).substr(1), 0, ~std::uint32_t{0});
 }
 
 class Unit {
@@ -60,7 +57,7 @@ class Unit {
   std::uint32_t last_row() const { return params_.wafer.rows - 1; }
   std::uint32_t last_column() const { return params_.wafer.columns - 1; }
 
-  void require(std::uint32_t row, std::uint32_t column) const {
+  void require(std::uint64_t row, std::uint64_t column) const {
     if (row <= last_row() && column <= last_column()) return;
     throw RequestError(fmt::format("there is no '{}': {} has rows r0 to r{} and columns c0 to c{}",
                                    name_, machine_, last_row(), last_column()));
@@ -73,18 +70,18 @@ class Unit {
   static std::string line(const char* word, const std::string& text) {
     return fmt::format("  {:<11} {}\n", word, text);
   }
-  static std::string where(std::uint32_t row, std::uint32_t column) {
+  static std::string where(std::uint64_t row, std::uint64_t column) {
     return fmt::format("row {} from the north, column {} from the west", row, column);
   }
 
-  std::string place(std::uint32_t row, std::uint32_t column) const {
+  std::string place(std::uint64_t row, std::uint64_t column) const {
     return head(fmt::format("a core and its router, {}", where(row, column))) +
            line("has", fmt::format("{}.router, {}.core", name_, name_));
   }
 
-  std::string router(std::uint32_t row, std::uint32_t column) const {
+  std::string router(std::uint64_t row, std::uint64_t column) const {
     std::vector<std::string> links;
-    const auto link = [&](const char* port, bool there, std::uint32_t r, std::uint32_t c) {
+    const auto link = [&](const char* port, bool there, std::uint64_t r, std::uint64_t c) {
       links.push_back(there ? fmt::format("{} wafer.r{}.c{}.router", port, r, c)
                             : fmt::format("{} the edge", port));
     };
@@ -104,7 +101,7 @@ class Unit {
            line("parameters", "router.*");
   }
 
-  std::string core(std::uint32_t row, std::uint32_t column) const {
+  std::string core(std::uint64_t row, std::uint64_t column) const {
     const wse::SimdParams& simd = params_.simd;
     return head(fmt::format("the core at {}", where(row, column))) +
            line("links", fmt::format("ramp wafer.r{}.c{}.router", row, column)) +
@@ -120,7 +117,7 @@ class Unit {
            line("parameters", "core.*, queue.*, mem.*, simd.*, scalar.*");
   }
 
-  std::string injector(std::uint32_t column) const {
+  std::string injector(std::uint64_t column) const {
     return head(fmt::format("where words enter column {} from the west", column)) +
            line("links", fmt::format("south wafer.r0.c{}.router", column)) +
            line("events", "word_in (number of the word)") + line("parameters", "io.*, ws.inject");

@@ -10,7 +10,6 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/decode_bench.hpp"
-#include "workloads/mapping/wse/inference/decode_tiles.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/inference/weight_forms.hpp"
 #include "workloads/trace/options.hpp"

@@ -200,7 +200,7 @@ TEST(PrefillMemory, IsRefusedWithItsParts) {
   // two features of a token, twice, in halves
   EXPECT_EQ(PrefillSpace(shape).cache_bytes, 40U * 8U);
   try {
-    require_prefill_memory(shape, InferenceParams(), 16384);
+    require_memory(shape, InferenceParams(), 16384);
     FAIL();
   } catch (const OutOfMemoryError& error) {
     EXPECT_NE(std::string(error.what()).find("weights 4000, keys and values of 1 chunk 320"),

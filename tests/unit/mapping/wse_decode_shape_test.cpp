@@ -51,7 +51,7 @@ TEST(DecodeShape, MemoryOfAttention) {
   // a cache of 32 positions of 4 keys and 4 values
   EXPECT_EQ(space.weight_bytes, 9U * (800 + 24 + 16 + 16));
   EXPECT_EQ(space.cache_bytes, 9U * 512);
-  EXPECT_NO_THROW(require_decode_memory(shape, {}, 48 * 1024));
+  EXPECT_NO_THROW(require_memory(shape, {}, 48 * 1024));
 }
 
 TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
@@ -59,7 +59,7 @@ TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
   block.layers = 5;
   const DecodeShape shape(large_model(), block);
   try {
-    require_decode_memory(shape, {}, 48 * 1024);
+    require_memory(shape, {}, 48 * 1024);
     FAIL();
   } catch (const OutOfMemoryError& error) {
     EXPECT_THAT(error.what(), HasSubstr("5 layers on 256 x 256 cores need"));
@@ -70,7 +70,7 @@ TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
   block.layers = 2;
   const DecoderModel wide{16384, 32, 8, 512, 32768, true, true, {}};
   try {
-    require_decode_memory({wide, block}, {}, 48 * 1024);
+    require_memory({wide, block}, {}, 48 * 1024);
     FAIL();
   } catch (const OutOfMemoryError& error) {
     const std::string text = error.what();
@@ -78,10 +78,10 @@ TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
     ASSERT_NE(at, std::string::npos) << text;
     block.layers = 1;
     block.rows = static_cast<std::uint32_t>(std::stoul(text.substr(at + 26)));
-    EXPECT_NO_THROW(require_decode_memory({wide, block}, {}, 48 * 1024));
+    EXPECT_NO_THROW(require_memory({wide, block}, {}, 48 * 1024));
     block.rows /= 2;
     try {
-      require_decode_memory({wide, block}, {}, 48 * 1024);
+      require_memory({wide, block}, {}, 48 * 1024);
       FAIL();
     } catch (const OutOfMemoryError& one) {
       EXPECT_THAT(one.what(), HasSubstr("1 layer on 256 x"));
@@ -93,7 +93,7 @@ TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
   block.layers = 4;
   block.context = 200000;
   try {
-    require_decode_memory({large_model(), block}, {}, 48 * 1024);
+    require_memory({large_model(), block}, {}, 48 * 1024);
     FAIL();
   } catch (const OutOfMemoryError& error) {
     const std::string text = error.what();
@@ -101,9 +101,9 @@ TEST(DecodeShape, WhatDoesNotFitIsRefusedWithTheBytesAndWhatWould) {
     ASSERT_NE(end, std::string::npos) << text;
     const std::size_t begin = text.rfind(' ', end - 1) + 1;
     block.context = static_cast<std::uint32_t>(std::stoul(text.substr(begin, end - begin)));
-    EXPECT_NO_THROW(require_decode_memory({large_model(), block}, {}, 48 * 1024));
+    EXPECT_NO_THROW(require_memory({large_model(), block}, {}, 48 * 1024));
     block.context += 1;
-    EXPECT_THROW(require_decode_memory({large_model(), block}, {}, 48 * 1024), OutOfMemoryError);
+    EXPECT_THROW(require_memory({large_model(), block}, {}, 48 * 1024), OutOfMemoryError);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/inference/model_report.hpp"
 
 namespace lacuna {
 
@@ -147,22 +148,6 @@ namespace {
 bool skips(const WseParams& params, wse::LlmSkip what) {
   const wse::LlmSkip skip = params.llm.skip;
   return skip == what || skip == wse::LlmSkip::both;
-}
-
-/// As a string of JSON.
-std::string json_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    constexpr unsigned char kSpace = 0x20;
-    const auto code = static_cast<unsigned char>(c);
-    if (code < kSpace) {
-      out += fmt::format("\\u{:04x}", code);
-    } else {
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 /// What was said, by name.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <initializer_list>
 #include <tuple>
@@ -35,14 +34,7 @@ constexpr const char* kInference = "inference.";
 constexpr const char* kContextStep = "inference.context_step";
 
 std::uint32_t whole(const char* option, const std::string& text) {
-  std::uint32_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value == 0 ||
-      value > kMostCount) {
-    throw RequestError(fmt::format("{}: found '{}', allowed is a whole number from 1 to {}", option,
-                                   text, kMostCount));
-  }
-  return value;
+  return static_cast<std::uint32_t>(check_count(option, text, 1, kMostCount));
 }
 
 std::pair<std::uint32_t, std::uint32_t> two_numbers(const char* option, const std::string& text) {

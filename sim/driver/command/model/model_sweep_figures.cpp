@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include "sim/base/split.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_style.hpp"
@@ -26,17 +27,12 @@ std::optional<double> number(const std::string& text) {
 /// Of a part such as "all=tile:nm:2:4": the share after its names.
 std::optional<double> share_of_part(std::string part) {
   part = part.substr(part.find('=') == std::string::npos ? 0 : part.find('=') + 1);
-  part = part.substr(0, part.find('@'));
-  std::vector<std::string> fields;
-  std::istringstream in(part);
-  for (std::string field; std::getline(in, field, ':');) fields.push_back(field);
   std::vector<double> numbers;
-  for (const std::string& field : fields) {
+  for (const std::string& field : split(part.substr(0, part.find('@')), ':')) {
     if (const auto value = number(field)) numbers.push_back(*value);
   }
   if (numbers.size() == 2 && numbers[1] > 0) return numbers[0] / numbers[1];
-  if (numbers.size() == 1) return numbers[0];
-  return std::nullopt;
+  return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
 }
 
 struct SweptQuantity {

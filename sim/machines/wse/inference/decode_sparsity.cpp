@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -13,9 +12,9 @@
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/base/nearest.hpp"
-#include "workloads/mapping/wse/inference/decode_tiles.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/text.hpp"
 
 namespace lacuna {
 
@@ -217,15 +216,14 @@ DecodeSparsity::Weights parse_weights(const std::string& text, const std::string
   weights.pattern = parse_pattern(rest.substr(0, at), option);
   if (at == std::string::npos) return weights;
   const auto side = [&](const std::string& digits) {
-    std::uint32_t value = 0;
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || stop != digits.data() + digits.size() || value == 0) {
+    const auto value = parse_integer(digits, 1, ~std::uint32_t{0});
+    if (!value) {
       throw RequestError(
           fmt::format("{}: found the block '{}', allowed are two numbers such as 8x1, outputs "
                       "and inputs",
                       option, block));
     }
-    return value;
+    return static_cast<std::uint32_t>(*value);
   };
   const std::size_t cross = block.find('x');
   weights.pattern.block_rows = side(block.substr(0, cross));

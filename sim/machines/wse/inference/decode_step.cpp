@@ -64,73 +64,6 @@ std::vector<DecodeLayers> DecodeTimes::layers_of(const ModelShape& model,
   return kinds;
 }
 
-namespace {
-
-/// Whole layers in each block if a core holds them, else halves.
-void place_once(const wse::DecoderModel& decoder, const DecodePlacement& placement,
-                const WseParams& params, PlacedLayers& placed) {
-  const std::uint32_t blocks = placement.blocks();
-  const std::uint64_t memory = params.mem.kib * std::uint64_t{1024};
-  std::uint32_t layers = 0;
-  for (const DecodeLayers& kind : placed.kinds) {
-    layers += static_cast<std::uint32_t>(kind.numbers.size());
-  }
-  const auto deal = [&](std::uint32_t over) {
-    placed.dealt = deal_layers(layers, over, placed.layers);
-    share_memory(placed.kinds, placed.dealt, placed.layers, placed.split,
-                 [&](const DecodeBlock& block) {
-                   const wse::DecodeSpace space({decoder, block});
-                   return LayerBytes{space.weight_bytes, space.cache_bytes};
-                 });
-  };
-  const auto part_of = [&](bool attention, bool ffn) {
-    DecodeBlock part = placed.kinds.front().block;
-    part.attention = attention;
-    part.ffn = ffn;
-    return wse::DecodeShape(decoder, part);
-  };
-  const auto require = [&](bool attention, bool ffn) {
-    wse::require_decode_memory(part_of(attention, ffn), params.llm, memory);
-  };
-  const auto positions = [&](bool attention, bool ffn) {
-    return wse::positions_that_fit(part_of(attention, ffn), params.llm, memory);
-  };
-  placed.split = false;
-  placed.layers = placement.layers_per_block != 0 ? placement.layers_per_block
-                                                  : wse::DecodeShape::ceil(layers, blocks);
-  deal(blocks);
-  try {
-    require(true, true);
-  } catch (const OutOfMemoryError& whole) {
-    if (placement.stages != 0 ? blocks % 2 != 0 : placement.blocks_x % 2 != 0) throw;
-    const std::uint32_t most = positions(true, true);
-    placed.split = true;
-    placed.layers = wse::DecodeShape::ceil(layers, blocks / 2);
-    deal(blocks / 2);
-    try {
-      require(true, false);
-      require(false, true);
-    } catch (const OutOfMemoryError&) {
-      // of two placements that hold too little, the one that holds more is what is spoken of
-      if (positions(false, true) != 0 && positions(true, false) > most) throw;
-      throw OutOfMemoryError(whole.what());
-    }
-  }
-}
-
-}  // namespace
-
-void place_layers(const wse::DecoderModel& decoder, const DecodePlacement& placement,
-                  const WseParams& params, PlacedLayers& placed) {
-  try {
-    place_once(decoder, placement, params, placed);
-  } catch (const OutOfMemoryError&) {
-    if (!list_all(placed.kinds, params.llm)) throw;
-    place_once(decoder, placement, params, placed);
-  }
-  placed.dense_weights = dense_names(placed.kinds);
-}
-
 /// The way between blocks: to the neighbour, and to the next row of them. Those of all sequences go
 /// together.
 const RunTotals& DecodeTimes::add_moves(const ModelShape& model, const DecodeBlock& block,
@@ -233,16 +166,6 @@ void compose(DecodeStep& step, std::uint32_t layers) {
 
 }  // namespace
 
-void DecodeTimes::add_memory(const ModelShape& model, const DecodeBlock& block, const char* what,
-                             DecodeStep& step) const {
-  const wse::DecodeShape shape(decoder_model(model), block);
-  const wse::DecodeSpace space(shape);
-  step.memory.push_back(
-      {what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
-       wse::DecodeSpace::code_bytes(shape, params_.llm),
-       wse::positions_that_fit(shape, params_.llm, params_.mem.kib * std::uint64_t{1024})});
-}
-
 void DecodeTimes::time_layers(const ModelShape& model, DecodeStep& step) {
   const auto has_several = [](std::uint32_t layers) { return layers > 1; };
   const bool several = std::any_of(step.dealt.begin(), step.dealt.end(), has_several);
@@ -251,16 +174,6 @@ void DecodeTimes::time_layers(const ModelShape& model, DecodeStep& step) {
         step.split ? time_split(model, kind.block) : time_whole(model, kind.block, several);
   }
   step.layer = mean_of(step.kinds, model.layers);
-  DecodeBlock block = step.kinds.front().block;
-  if (!step.split) {
-    add_memory(model, block, "whole layers", step);
-    return;
-  }
-  block.ffn = false;
-  add_memory(model, block, "attention", step);
-  block.attention = false;
-  block.ffn = true;
-  add_memory(model, block, "feed-forward", step);
 }
 
 /// What all cores count in a step: of all layers, what hands the hidden vector on in each row of
@@ -297,7 +210,7 @@ DecodeStep DecodeTimes::placed(const ModelShape& model, const DecodePlacement& p
                                std::uint32_t context) const {
   DecodeStep step;
   step.kinds = layers_of(model, placement, context);
-  place_layers(decoder_model(model), placement, params_, step);
+  place_layers<wse::DecodeShape>(decoder_model(model), placement, params_, step);
   return step;
 }
 

@@ -168,7 +168,7 @@ DecodeTimes::DecodeTimes(const WseParams& params, const wse::RunOptions& options
 const RunTotals& DecodeTimes::layer_run(const wse::DecoderModel& decoder,
                                         const DecodeBlock& block) {
   const wse::DecodeShape shape(decoder, block);
-  wse::require_decode_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
+  wse::require_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
   const auto plan = [&] {
     const wse::Datapath pieces = {params_.simd, params_.mem};
     return wse::DecodeLayer(shape, costs_, params_.llm).plan(&pieces);
@@ -226,7 +226,7 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
   functions.exp_degree = 1;
   functions.exp_squarings = kSquarings;
   const wse::DecodeShape shape(model, block);
-  wse::require_decode_memory(shape, functions, params_.mem.kib * std::uint64_t{1024});
+  wse::require_memory(shape, functions, params_.mem.kib * std::uint64_t{1024});
   wse::DecodeStyle style;
   style.scalar_silu = true;
   const std::string key = fmt::format("square {} {} {} {} {}", what.side, model.width, model.ffn,

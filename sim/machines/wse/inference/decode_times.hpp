@@ -28,44 +28,6 @@ using DecodePhaseShares = std::map<wse::DecodePhase, wse::CodeShares>;
 /// Of phases `first` to `last`.
 double sum_of(const DecodePhaseTimes& times, wse::DecodePhase first, wse::DecodePhase last);
 
-/// Columns of cores of head and tail, beside the blocks (EPCC).
-inline constexpr std::uint32_t kEndColumns = 128;
-
-/// A model on blocks of cores, all of one size: each row of them either holds whole layers in each
-/// block or, if a core cannot hold that, the attention parts of its layers in its even blocks and
-/// the feed-forward parts in the others.
-struct DecodePlacement {
-  std::uint32_t blocks_x = 2;
-  std::uint32_t blocks_y = 4;
-  std::uint32_t columns = 256;  // of a block
-  std::uint32_t rows = 256;
-  std::uint32_t layers_per_block = 0;  // whole layers in the fullest block; 0: as few as can be
-  std::uint32_t capacity = 0;          // positions of the cache; 0: the context
-  std::uint32_t top_k = 20;
-  std::uint32_t batch = 1;   // sequences at once
-  std::uint32_t stages = 0;  // blocks that there are; 0: blocks_x times blocks_y
-  DecodeSparsity sparsity;
-  wse::Attention sees;         // beside a window that the model has
-  bool experts_apart = false;  // see wse::DecodeBlock
-
-  std::uint32_t blocks() const { return stages != 0 ? stages : blocks_x * blocks_y; }
-  /// Blocks of such cores that a wafer has room for, across and down.
-  std::pair<std::uint32_t, std::uint32_t> room(const WseParams& params) const;
-  /// No more blocks than there is room for, but one.
-  void fit(const WseParams& params);
-};
-
-/// Bytes of a core of a block.
-struct DecodeMemory {
-  std::string block;  // what it holds
-  std::uint64_t weights = 0;
-  std::uint64_t cache = 0;
-  std::uint64_t buffers = 0;
-  std::uint64_t code = 0;
-  std::uint32_t positions = 0;  // of the cache that would fit; kAnyPositions: any
-};
-inline constexpr std::uint32_t kAnyPositions = 1U << 30U;
-
 /// A layer by itself, or its halves in blocks of their own.
 struct DecodeLayerTimes {
   double first = 0;      // of a block, which waits for the hidden vector
@@ -78,21 +40,8 @@ struct DecodeLayerTimes {
 
 using DecodeLayers = KindOfLayers<wse::DecodeBlock, DecodeLayerTimes>;
 
-/// Where the layers of a decoder lie: the one object that a model's pass and the rows of a trace
-/// are run from.
-struct PlacedLayers {
-  bool split = false;                // attention and feed-forward parts in blocks of their own
-  std::uint32_t layers = 0;          // in the fullest block
-  std::vector<std::uint32_t> dealt;  // of each block, or of each two
-  std::vector<DecodeLayers> kinds;
-  std::string dense_weights;  // matrices with zeros that cores have with these; see dense_names()
-};
-
-/// Whether cores hold whole layers in each block, or attention and feed-forward parts in blocks of
-/// their own; with weights as lists if they do not fit otherwise. `placed` has the kinds of layers,
-/// each with its block. OutOfMemoryError if nothing fits.
-void place_layers(const wse::DecoderModel& decoder, const DecodePlacement& placement,
-                  const WseParams& params, PlacedLayers& placed);
+/// The one object that a model's pass and the rows of a trace are run from.
+using PlacedLayers = PlacedKinds<DecodeLayers>;
 
 /// A token's way through a model, of parts that are simulated once each and added up.
 struct DecodeStep : PlacedLayers {
@@ -103,7 +52,6 @@ struct DecodeStep : PlacedLayers {
   double tail = 0;
   double cycles = 0;         // of the whole step
   double slowest_stage = 0;  // of tokens that follow each other through the blocks
-  std::vector<DecodeMemory> memory;
   std::uint64_t cores = 0;  // of blocks, head and tail
   PassTotals totals;        // of the whole step
   PassTotals forced;        // of tokens that follow each other: without the tail
@@ -182,8 +130,6 @@ class DecodeTimes {
   /// With `several` layers in a block those behind the first are simulated too, and phases theirs.
   DecodeLayerTimes time_whole(const ModelShape& model, wse::DecodeBlock block, bool several);
   void time_layers(const ModelShape& model, DecodeStep& step);
-  void add_memory(const ModelShape& model, const wse::DecodeBlock& block, const char* what,
-                  DecodeStep& step) const;
 
   const WseParams& params_;
   const wse::CodeCosts costs_;

@@ -21,7 +21,6 @@
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/mapping/wse/inference/decode_rows.hpp"
-#include "workloads/mapping/wse/inference/decode_tiles.hpp"
 #include "workloads/mapping/wse/inference/decode_values.hpp"
 #include "workloads/mapping/wse/inference/weight_forms.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -75,30 +74,17 @@ std::uint64_t useful_macs(const LayerOp& op, const Mask* mask, const std::option
 /// are dense.
 wse::NonZeros joined(const WorkloadTrace& workload, std::initializer_list<std::size_t> rows,
                      const MaskOf& mask_of, std::string& name) {
-  Mask all;
-  all.offsets.push_back(0);
+  wse::NonZeros all;
   bool any = false;
   for (const std::size_t row : rows) {
     const LayerOp& op = workload.ops[row];
     const Mask* const mask = mask_of(op);
     any = any || mask != nullptr;
-    all.cols = op.k;
     if (mask != nullptr) name += fmt::format(" {}", zeros_digest(*mask));
-    const Mask elements = mask == nullptr ? Mask() : mask->elements();
-    for (std::uint32_t i = 0; i < op.m; ++i) {
-      if (mask == nullptr) {
-        for (std::uint32_t k = 0; k < op.k; ++k) all.columns.push_back(k);
-      } else {
-        for (std::uint64_t e = elements.offsets[i]; e < elements.offsets[i + 1]; ++e) {
-          all.columns.push_back(elements.columns[e]);
-        }
-      }
-      all.offsets.push_back(all.columns.size());
-    }
-    all.rows += op.m;
+    all.append(mask == nullptr ? wse::NonZeros(op.m, op.k) : wse::NonZeros(*mask));
     name += ';';
   }
-  return any ? wse::NonZeros(all) : wse::NonZeros();
+  return any ? all : wse::NonZeros();
 }
 
 /// The zeros of X of the products of a layer; UnsupportedError if its program does not leave them
@@ -192,7 +178,7 @@ class DecoderRows {
         }
       }
       add_kinds(layers, placement);
-      place_layers(model, placement, params_, placed_);
+      place_layers<wse::DecodeShape>(model, placement, params_, placed_);
     } catch (const OutOfMemoryError& error) {
       return leave(layers, error.what());
     } catch (const UnsupportedError& error) {
@@ -395,16 +381,9 @@ class RowCounts {
   std::map<DecodePhase, std::pair<Cycle, Cycle>> spans_;
 };
 
-/// What lies between two looks at the same counters.
+/// What lies between two looks at the same counters, modulo 2^64.
 CountsSoFar difference(CountsSoFar later, const CountsSoFar& earlier) {
-  for (std::size_t i = 0; i < later.statistics.size(); ++i) {
-    later.statistics[i].value -= earlier.statistics[i].value;
-  }
-  for (std::size_t i = 0; i < later.stack.size(); ++i) {
-    later.stack[i].cycles -= earlier.stack[i].cycles;
-  }
-  later.sram_bytes -= earlier.sram_bytes;
-  later.fabric_bytes -= earlier.fabric_bytes;
+  add(later, earlier, ~std::uint64_t{0});
   return later;
 }
 

@@ -177,11 +177,6 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
   return layers_.emplace(key, std::move(layer)).first->second;
 }
 
-void PrefillTimes::require(const ModelShape& model, const PrefillBlock& block) const {
-  wse::require_prefill_memory({decoder_model(model), block}, params_.llm,
-                              params_.mem.kib * std::uint64_t{1024});
-}
-
 const PrefillLayer& PrefillTimes::layer(const ModelShape& model, const PrefillBlock& block) {
   return parts_of({decoder_model(model), block}, {}, params_.llm);
 }
@@ -222,53 +217,6 @@ void check_steps(const wse::PrefillShape& shape) {
 
 }  // namespace
 
-/// Requires that cores hold the parts of all kinds; what the fullest of them has is said.
-void PrefillTimes::hold(const ModelShape& model, bool attention, bool ffn, const char* what,
-                        PrefillRun& run) const {
-  const std::size_t before = run.memory.size();
-  for (const PrefillLayers& kind : run.kinds) {
-    PrefillBlock part = kind.block;
-    part.attention = attention;
-    part.ffn = ffn;
-    require(model, part);
-    add_memory({decoder_model(model), part}, what, run);
-  }
-  const auto less = [](const DecodeMemory& a, const DecodeMemory& b) {
-    return a.weights + a.buffers < b.weights + b.buffers;
-  };
-  const auto first = run.memory.begin() + static_cast<std::ptrdiff_t>(before);
-  *first = *std::max_element(first, run.memory.end(), less);
-  run.memory.resize(before + 1);
-}
-
-void PrefillTimes::place(const ModelShape& model, const DecodePlacement& placement,
-                         PrefillRun& run) const {
-  const std::uint32_t blocks = placement.blocks();
-  const wse::DecoderModel decoder = decoder_model(model);
-  const auto deal = [&](std::uint32_t over) {
-    run.dealt = deal_layers(model.layers, over, run.layers);
-    run.memory.clear();
-    share_memory(run.kinds, run.dealt, run.layers, run.split, [&](const PrefillBlock& block) {
-      const wse::PrefillSpace space({decoder, block});
-      return LayerBytes{space.weight_bytes, space.cache_bytes};
-    });
-  };
-  run.split = false;
-  run.layers = placement.layers_per_block != 0 ? placement.layers_per_block
-                                               : wse::DecodeShape::ceil(model.layers, blocks);
-  deal(blocks);
-  try {
-    hold(model, true, true, "whole layers", run);
-  } catch (const OutOfMemoryError&) {
-    if (placement.blocks_x % 2 != 0) throw;
-    run.split = true;
-    run.layers = wse::DecodeShape::ceil(model.layers, blocks / 2);
-    deal(blocks / 2);
-    hold(model, true, false, "attention", run);
-    hold(model, false, true, "feed-forward", run);
-  }
-}
-
 std::vector<PrefillLayers> PrefillTimes::layers_of(const ModelShape& model,
                                                    const DecodePlacement& placement,
                                                    std::uint32_t chunk,
@@ -290,13 +238,6 @@ std::vector<PrefillLayers> PrefillTimes::layers_of(const ModelShape& model,
     kinds.push_back({equal.layers, block, {}});
   }
   return kinds;
-}
-
-void PrefillTimes::add_memory(const wse::PrefillShape& shape, const char* what,
-                              PrefillRun& run) const {
-  const wse::PrefillSpace space(shape);
-  run.memory.push_back({what, space.weight_bytes, space.cache_bytes, space.buffer_bytes,
-                        prefill_code(shape.block(), params_.llm), 0});
 }
 
 namespace {
@@ -344,13 +285,7 @@ PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& pla
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);
   run.kinds = layers_of(model, placement, chunk, run.chunks);
-  try {
-    place(model, placement, run);
-  } catch (const OutOfMemoryError&) {
-    if (!list_all(run.kinds, params_.llm)) throw;
-    place(model, placement, run);
-  }
-  run.dense_weights = dense_names(run.kinds);
+  place_layers<wse::PrefillShape>(decoder_model(model), placement, params_, run);
   for (const PrefillLayers& kind : run.kinds) check_steps({decoder_model(model), kind.block});
   for (PrefillLayers& kind : run.kinds) kind.times = layer(model, kind.block);
   run.layer = mean_of(run.kinds, model.layers);

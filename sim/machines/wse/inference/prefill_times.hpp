@@ -31,21 +31,15 @@ using PrefillLayers = KindOfLayers<wse::PrefillBlock, PrefillLayer>;
 
 /// A prompt on blocks of whole layers or, if a core cannot hold that, of attention and of
 /// feed-forward parts by turns.
-struct PrefillRun {
-  bool split = false;
-  std::uint32_t layers = 0;  // in the fullest block
+struct PrefillRun : PlacedKinds<PrefillLayers> {
   std::uint32_t chunks = 0;
   double hand_over = 0;
-  double head = 0;     // of all tokens of a chunk
-  double tail = 0;     // of the last token
-  double cycles = 0;   // from the first token on the wafer to the choice of the next
-  PrefillLayer layer;  // the mean of all
-  std::vector<PrefillLayers> kinds;
-  std::vector<std::uint32_t> dealt;  // layers of each block, or of each two
-  std::vector<DecodeMemory> memory;  // of a block, or of one of each half
-  std::string dense_weights;         // matrices with zeros that cores have with these
-  std::uint64_t cores = 0;           // of blocks, head and tail
-  PassTotals totals;                 // of the whole prompt
+  double head = 0;          // of all tokens of a chunk
+  double tail = 0;          // of the last token
+  double cycles = 0;        // from the first token on the wafer to the choice of the next
+  PrefillLayer layer;       // the mean of all
+  std::uint64_t cores = 0;  // of blocks, head and tail
+  PassTotals totals;        // of the whole prompt
 };
 
 /// Keys and values of so many tokens from the host to the blocks of a model, or back. A stream of
@@ -101,12 +95,6 @@ class PrefillTimes {
   static void add_totals(const DecodePlacement& placement, PrefillRun& run);
   std::vector<PrefillLayers> layers_of(const ModelShape& model, const DecodePlacement& placement,
                                        std::uint32_t chunk, std::uint32_t chunks) const;
-  /// Blocks of whole layers or, if they do not fit, of what `run` says of halves.
-  void place(const ModelShape& model, const DecodePlacement& placement, PrefillRun& run) const;
-  void hold(const ModelShape& model, bool attention, bool ffn, const char* what,
-            PrefillRun& run) const;
-  void add_memory(const wse::PrefillShape& shape, const char* what, PrefillRun& run) const;
-  void require(const ModelShape& model, const wse::PrefillBlock& block) const;
 
   const WseParams& params_;
   const wse::CodeCosts costs_;

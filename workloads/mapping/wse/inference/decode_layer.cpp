@@ -56,7 +56,7 @@ DecodeLayer::DecodeLayer(const DecodeShape& shape, const CodeCosts& costs,
       params_(params),
       style_(style),
       space_(shape),
-      sum_(shape.model().wide_sums ? Element::fp32 : Element::fp16),
+      sum_(shape.sum()),
       y_(shape.block().rows, LineSums::groups_of(params, shape.block().rows), kColorsY),
       x_(shape.block().columns, LineSums::groups_of(params, shape.block().columns), kColorsX),
       band_(shape.block().attention ? shape.band() : 1, 1, kColorsBand) {

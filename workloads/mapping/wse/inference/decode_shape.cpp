@@ -9,6 +9,7 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
+#include "workloads/mapping/wse/core_space.hpp"
 
 namespace lacuna::wse {
 
@@ -31,8 +32,10 @@ std::vector<std::uint32_t> draw_kept(std::uint32_t context, std::uint32_t count,
 }  // namespace
 
 DecodeShape::DecodeShape(const DecoderModel& model, const DecodeBlock& block)
-    : model_(model), block_(block) {
+    : LayerCut(model), block_(block) {
   check_experts();
+  cut(ceil(model.width, block.rows), ceil(model.ffn, expert_columns()), block.columns,
+      expert_columns());
   if (!block.attention) return;
   if (block.sees.kept != 0) {
     kept_.resize(block.rows);
@@ -52,7 +55,7 @@ DecodeShape::DecodeShape(const DecoderModel& model, const DecodeBlock& block)
 }
 
 void DecodeShape::check_experts() const {
-  const DecoderExperts& experts = model_.experts;
+  const DecoderExperts& experts = model().experts;
   if (experts.chosen > experts.count) {
     throw UnsupportedError(
         fmt::format("{} experts of {} for a token", experts.chosen, experts.count));
@@ -65,28 +68,31 @@ void DecodeShape::check_experts() const {
 
 std::uint32_t DecodeShape::route(std::uint32_t sequence, std::uint32_t choice) const {
   if (block_.routes.empty()) return choice;
-  return block_.routes.at(std::size_t{sequence} * model_.experts.chosen + choice);
+  return block_.routes.at(std::size_t{sequence} * model().experts.chosen + choice);
 }
 
-std::uint32_t DecodeShape::inputs(Matrix matrix) const {
-  if (matrix == Matrix::o) return q();
-  return matrix == Matrix::down ? f() : d();
-}
-
-std::uint32_t DecodeShape::outputs(Matrix matrix) const {
-  switch (matrix) {
-    case Matrix::q:
-      return q();
-    case Matrix::k:
-    case Matrix::v:
-      return k();
-    case Matrix::up:
-      return 2 * f();
-    case Matrix::o:
-    case Matrix::down:
-      break;
+/// Outputs of o and down lie along y, as inputs of the others do.
+TileFeatures DecodeShape::tile(const TilePlace& place) const {
+  const bool along_y = place.matrix == Matrix::o || place.matrix == Matrix::down;
+  const auto& [matrix, row, column] = place;
+  TileFeatures tile;
+  for (std::uint32_t i = 0; i < inputs(matrix); ++i) {
+    tile.inputs.push_back(input_of(matrix, along_y ? column : row, i));
   }
-  return d();
+  for (std::uint32_t i = 0; i < outputs(matrix); ++i) {
+    tile.outputs.push_back(output_of(matrix, along_y ? row : column, i));
+  }
+  return tile;
+}
+
+bool DecodeShape::any_tile(Matrix matrix, const TileTest& is) const {
+  const std::uint32_t rows = block_.has(matrix) ? block_.rows : 0;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    for (std::uint32_t column = 0; column < block_.columns; ++column) {
+      if (is(tile({matrix, row, column}))) return true;
+    }
+  }
+  return false;
 }
 
 std::uint32_t DecodeShape::slots() const {
@@ -134,9 +140,7 @@ namespace {
 std::uint64_t halves_of(const DecodeShape& shape, Matrix matrix) {
   const std::uint32_t inputs = shape.inputs(matrix);
   const DecodeZeros* zeros = shape.block().zeros.get();
-  if (zeros != nullptr && zeros->sparse(matrix)) {
-    return zeros->sizes.at(static_cast<std::size_t>(matrix)).halves(inputs);
-  }
+  if (zeros != nullptr && zeros->sparse(matrix)) return zeros->size_of(matrix).halves(inputs);
   return std::uint64_t{inputs} * shape.outputs(matrix);
 }
 
@@ -246,9 +250,7 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   const DecodeBlock& block = shape.block();
   CoreSpace space;
   take_weights(shape, space, *this);
-  const std::int64_t others =
-      (block.attention ? block.others_attention : 0) + (block.ffn ? block.others_ffn : 0);
-  weight_bytes = space.bytes() * block.layers + static_cast<std::uint64_t>(others);
+  weight_bytes = space.bytes() * block.layers + block.others();
   std::uint64_t before = space.bytes();
   if (block.attention) {
     const std::uint64_t cached = std::uint64_t{block.batch} * shape.k() * shape.slots();
@@ -265,15 +267,10 @@ DecodeSpace::DecodeSpace(const DecodeShape& shape) {
   image_bytes = space.bytes();
 }
 
-std::uint64_t DecodeSpace::code_bytes(const DecodeShape& shape, const InferenceParams& params) {
-  return (shape.block().attention ? params.attention_code : 0U) +
-         (shape.block().ffn ? params.ffn_code : 0U);
-}
-
 std::uint64_t decode_bytes(const DecodeShape& shape, const InferenceParams& params) {
   const DecodeSpace space(shape);
   return space.weight_bytes + space.cache_bytes + space.buffer_bytes +
-         DecodeSpace::code_bytes(shape, params);
+         shape.block().code_bytes(params);
 }
 
 std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams& params,
@@ -325,8 +322,7 @@ std::string nearest_that_fits(const DecodeShape& shape, const InferenceParams& p
 
 }  // namespace
 
-void require_decode_memory(const DecodeShape& shape, const InferenceParams& params,
-                           std::uint64_t bytes) {
+void require_memory(const DecodeShape& shape, const InferenceParams& params, std::uint64_t bytes) {
   const std::uint64_t all = decode_bytes(shape, params);
   if (all <= bytes) return;
   const DecodeSpace space(shape);
@@ -337,7 +333,7 @@ void require_decode_memory(const DecodeShape& shape, const InferenceParams& para
       counted(shape.block().layers, "layer"), shape.block().columns, shape.block().rows,
       shape.block().layers == 1 ? "needs" : "need", all, space.weight_bytes, space.cache_bytes,
       counted(std::uint64_t{shape.slots()} * shape.block().rows, "position"), space.buffer_bytes,
-      DecodeSpace::code_bytes(shape, params), bytes, fits));
+      shape.block().code_bytes(params), bytes, fits));
 }
 
 }  // namespace lacuna::wse

@@ -2,35 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "models/wse/program/task_program.hpp"
-#include "workloads/mapping/wse/core_space.hpp"
-#include "workloads/mapping/wse/inference/decode_zeros.hpp"
-#include "workloads/mapping/wse/inference/params.hpp"
+#include "workloads/mapping/wse/inference/layer_cut.hpp"
 
 namespace lacuna::wse {
-
-/// Experts in place of the feed-forward part: gated blocks of which a token takes the `chosen` ones
-/// with the largest logits, weighted by a softmax over these.
-struct DecoderExperts {
-  std::uint32_t count = 0;  // 0: none
-  std::uint32_t chosen = 0;
-};
-
-/// A layer of a decoder: sizes as the model has them.
-struct DecoderModel {
-  std::uint32_t width = 0;  // d
-  std::uint32_t heads = 0;
-  std::uint32_t kv_heads = 0;
-  std::uint32_t head_dim = 0;
-  std::uint32_t ffn = 0;
-  bool qk_norm = false;    // of each head, before rotation
-  bool wide_sums = true;   // products of halves add up in single precision
-  DecoderExperts experts;  // of inner width `ffn`
-};
 
 /// Which positions a token sees.
 struct Attention {
@@ -41,58 +18,50 @@ struct Attention {
 };
 
 /// What a block of cores does in a run.
-struct DecodeBlock {
-  std::uint32_t columns = 1;
-  std::uint32_t rows = 1;
-  std::uint32_t context = 1;  // positions, the one being decoded included
-  std::uint32_t layers = 1;   // whose weights and cache its cores hold
-  // what the weights of the others of these layers have more bytes than this one's, or fewer;
-  // attention's and those of the feed-forward part
-  std::int64_t others_attention = 0;
-  std::int64_t others_ffn = 0;
+struct DecodeBlock : LayerBlock {
+  std::uint32_t context = 1;   // positions, the one being decoded included
   std::uint32_t capacity = 0;  // positions that the cache has room for; 0: the context
   // exponentials of a head that a core takes at least, if neither the capacity nor a window says
   // how many positions it can get
   std::uint32_t exponentials = 0;
-  bool attention = true;
-  bool ffn = true;
   bool receives = false;      // the hidden vector comes from the west, each row's to its first core
   std::uint32_t repeats = 1;  // layers run, one after the other without a barrier
   std::uint32_t batch = 1;    // sequences at once, all at the same position
   Attention sees;
   bool experts_apart = false;         // each in columns of its own; else each over all of them
   std::vector<std::uint32_t> routes;  // experts of each sequence, the best first; empty: 0, 1, ...
-  std::shared_ptr<const DecodeZeros> zeros;  // none: nothing is left out
 };
 
+/// Where a core's tile lies in its matrix. Rows and columns of the cores of a block.
+struct TilePlace {
+  Matrix matrix = Matrix::q;
+  std::uint32_t row = 0;
+  std::uint32_t column = 0;
+};
+
+struct DecodeSpace;
+
 /// A decode layer cut for the cores of a block: hidden vector, cached positions and inputs of the
-/// first products along y, heads and inner width along x. What does not divide is padded.
-class DecodeShape {
+/// first products along y, heads and inner width along x.
+class DecodeShape : public LayerCut {
  public:
+  using Space = DecodeSpace;
+
   /// UnsupportedError if a key and value head is no whole number of columns, or a core's part of
   /// it has no whole pairs to rotate.
   DecodeShape(const DecoderModel& model, const DecodeBlock& block);
 
-  const DecoderModel& model() const { return model_; }
   const DecodeBlock& block() const { return block_; }
 
-  std::uint32_t d() const { return ceil(model_.width, block_.rows); }
-  /// Features of one head in a core, of the columns of one key and value head.
-  std::uint32_t k() const { return ceil(model_.head_dim, band()); }
-  std::uint32_t q() const { return group() * k(); }
-  std::uint32_t f() const { return ceil(model_.ffn, expert_columns()); }
   /// Columns over which an inner width lies: all, or those of an expert that has its own.
   std::uint32_t expert_columns() const {
     // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): the constructor refuses this without experts
-    return block_.experts_apart ? block_.columns / model_.experts.count : block_.columns;
+    return block_.experts_apart ? block_.columns / model().experts.count : block_.columns;
   }
   /// Experts of which a core has weights.
-  std::uint32_t experts_here() const { return block_.experts_apart ? 1 : model_.experts.count; }
+  std::uint32_t experts_here() const { return block_.experts_apart ? 1 : model().experts.count; }
   /// The expert that a sequence takes as number `choice`.
   std::uint32_t route(std::uint32_t sequence, std::uint32_t choice) const;
-  /// Query heads of a key and value head.
-  std::uint32_t group() const { return model_.heads / model_.kv_heads; }
-  std::uint32_t band() const { return block_.columns / model_.kv_heads; }
   /// Positions of which a core has room for the cache.
   std::uint32_t slots() const;
   /// Exponentials of a head that a core takes, of empty places too.
@@ -104,38 +73,16 @@ class DecodeShape {
   /// The row that keeps the position being decoded.
   std::uint32_t writer() const { return (block_.context - 1) % block_.rows; }
 
-  /// Inputs and outputs of a core's tile of a matrix.
-  std::uint32_t inputs(Matrix matrix) const;
-  std::uint32_t outputs(Matrix matrix) const;
-
-  /// The feature that is number `i` of a core, or kPadding.
-  static constexpr std::uint32_t kPadding = ~0U;
-  std::uint32_t hidden_feature(std::uint32_t row, std::uint32_t i) const {
-    return inside(row * d() + i, model_.width);
+  /// Inputs of a core's tile of a matrix, and its features.
+  std::uint32_t inputs(Matrix matrix) const {
+    return matrix == Matrix::o ? q() : matrix == Matrix::down ? f() : d();
   }
-  std::uint32_t inner_feature(std::uint32_t column, std::uint32_t i) const {
-    return inside(column % expert_columns() * f() + i, model_.ffn);
-  }
-  std::uint32_t query_feature(std::uint32_t column, std::uint32_t i) const {
-    return of_head(column, column / band() * group() + i / k(), i % k());
-  }
-  std::uint32_t key_feature(std::uint32_t column, std::uint32_t i) const {
-    return of_head(column, column / band(), i);
-  }
-
-  static std::uint32_t ceil(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+  TileFeatures tile(const TilePlace& place) const;
+  bool any_tile(Matrix matrix, const TileTest& is) const override;
 
  private:
-  static std::uint32_t inside(std::uint32_t feature, std::uint32_t all) {
-    return feature < all ? feature : kPadding;
-  }
-  std::uint32_t of_head(std::uint32_t column, std::uint32_t head, std::uint32_t i) const {
-    const std::uint32_t at = column % band() * k() + i;
-    return at < model_.head_dim ? head * model_.head_dim + at : kPadding;
-  }
   void check_experts() const;
 
-  DecoderModel model_;
   DecodeBlock block_;
   std::vector<std::vector<std::uint32_t>> kept_;  // positions of each row; with sees.kept
 };
@@ -179,8 +126,6 @@ struct DecodeSpace {
   std::uint64_t cache_bytes = 0;
   std::uint64_t buffer_bytes = 0;
   std::uint64_t image_bytes = 0;  // of one layer and the buffers, from address 0 on
-
-  static std::uint64_t code_bytes(const DecodeShape& shape, const InferenceParams& params);
 };
 
 /// Bytes of a core that all of it takes.
@@ -192,7 +137,6 @@ std::uint32_t positions_that_fit(const DecodeShape& shape, const InferenceParams
 
 /// OutOfMemoryError with the bytes of each part if a core cannot hold it, and with the number of
 /// positions that it could.
-void require_decode_memory(const DecodeShape& shape, const InferenceParams& params,
-                           std::uint64_t bytes);
+void require_memory(const DecodeShape& shape, const InferenceParams& params, std::uint64_t bytes);
 
 }  // namespace lacuna::wse

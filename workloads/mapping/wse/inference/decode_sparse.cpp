@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "workloads/mapping/wse/inference/decode_layer.hpp"
-#include "workloads/mapping/wse/inference/decode_tiles.hpp"
 
 // Products of a decode layer that leave zeros out, and experts.
 
@@ -35,24 +34,13 @@ std::string DecodeLayer::role_of_zeros(const Place& place) const {
 void DecodeLayer::product(CoreCode& code, const Place& place, Matrix matrix, const LocalGemv& job,
                           std::uint32_t sequence) const {
   const DecodeZeros* zeros = shape_.block().zeros.get();
-  if (zeros == nullptr || !(zeros->tests(matrix) || zeros->sparse(matrix))) {
-    write_gemv(code, job, sum_);
-    return;
-  }
-  const auto at = static_cast<std::size_t>(projection_of(matrix));
-  const TilePlace tile{matrix, place.row, place.column};
+  if (zeros == nullptr || !zeros->act_on(matrix)) return write_gemv(code, job, sum_);
   SparseGemv sparse;
   sparse.dense = job;
-  sparse.tests = zeros->tests(matrix);
-  sparse.listed = zeros->sparse(matrix);
-  sparse.whole = !sparse.listed || zeros->sizes.at(static_cast<std::size_t>(matrix)).whole;
-  const TileFeatures features = features_of(shape_, tile);
-  for (std::uint32_t i = 0; i < job.inputs; ++i) {
-    if (sparse.tests) {
-      sparse.zero.push_back(!zeros->inputs.at(at).at(features.inputs[i], sequence));
-    }
-    if (!sparse.listed) continue;
-    sparse.runs.push_back(stored_runs(zeros->weights.at(at), features, i, sparse.whole));
+  const TileFeatures tile = shape_.tile({matrix, place.row, place.column});
+  sparse.take(*zeros, matrix, tile);
+  for (std::uint32_t i = 0; sparse.tests && i < job.inputs; ++i) {
+    sparse.zero.push_back(!zeros->inputs_of(matrix).at(tile.inputs[i], sequence));
   }
   const auto write = [&] { write_sparse_gemv(code, sparse, sum_); };
   if (place.pieces == nullptr) {

@@ -2,6 +2,7 @@
 #include "workloads/mapping/wse/inference/decode_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/common/fp16.hpp"
@@ -23,45 +24,49 @@ double DecodeValues::draw(std::uint64_t what, std::uint64_t i, std::uint64_t j) 
   return (static_cast<double>(drawn) - kSteps) / kSteps;
 }
 
-double DecodeValues::at(Tensor tensor, std::uint32_t input, std::uint32_t output,
-                        std::uint32_t expert) const {
+/// How large a tensor is and, of a matrix, where its outputs lie among those of the projection.
+struct DecodeValues::Extent {
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 1;
+  Projection what = Projection::qkv;
+  std::uint32_t first = 0;
+};
+
+DecodeValues::Extent DecodeValues::extent_of(Tensor tensor) const {
   const DecoderModel& m = shape_.model();
   const std::uint32_t q = m.heads * m.head_dim;
   const std::uint32_t kv = m.kv_heads * m.head_dim;
-  std::uint32_t inputs = m.width;
-  std::uint32_t outputs = 1;
   switch (tensor) {
     case Tensor::q:
-      outputs = q;
-      break;
+      return {m.width, q};
     case Tensor::k:
+      return {m.width, kv, Projection::qkv, q};
     case Tensor::v:
-      outputs = kv;
-      break;
+      return {m.width, kv, Projection::qkv, q + kv};
     case Tensor::o:
-      inputs = q;
-      outputs = m.width;
-      break;
+      return {q, m.width, Projection::o};
     case Tensor::up:
+      return {m.width, m.ffn, Projection::up};
     case Tensor::gate:
-      outputs = m.ffn;
-      break;
+      return {m.width, m.ffn, Projection::up, m.ffn};
     case Tensor::down:
-      inputs = m.ffn;
-      outputs = m.width;
-      break;
+      return {m.ffn, m.width, Projection::down};
     case Tensor::router:
-      outputs = m.experts.count;
-      break;
+      return {m.width, m.experts.count};
     case Tensor::q_gain:
     case Tensor::k_gain:
-      inputs = m.head_dim;
-      break;
+      return {m.head_dim};
     case Tensor::x:
     case Tensor::gain:
     case Tensor::ffn_gain:
       break;
   }
+  return {m.width};
+}
+
+double DecodeValues::at(Tensor tensor, std::uint32_t input, std::uint32_t output,
+                        std::uint32_t expert) const {
+  const auto [inputs, outputs, what, first] = extent_of(tensor);
   if (input >= inputs || output >= outputs || is_zero(tensor, input, output)) return 0;
   if (tensor == Tensor::x && !x_.empty()) return half(x_[input]);
   const double drawn =
@@ -76,72 +81,32 @@ double DecodeValues::at(Tensor tensor, std::uint32_t input, std::uint32_t output
 bool DecodeValues::is_zero(Tensor tensor, std::uint32_t input, std::uint32_t output) const {
   const DecodeZeros* zeros = shape_.block().zeros.get();
   if (zeros == nullptr) return false;
-  const DecoderModel& m = shape_.model();
-  const std::uint32_t q = m.heads * m.head_dim;
-  const std::uint32_t kv = m.kv_heads * m.head_dim;
+  const std::uint32_t dim = shape_.model().head_dim;
   const auto missing = [](const NonZeros& kept, std::uint32_t row, std::uint32_t column) {
     return kept.given() && !kept.at(row, column);
   };
-  const auto& weights = zeros->weights;
-  const auto& inputs = zeros->inputs;
-  const auto of = [](const auto& all, Projection what) -> const NonZeros& {
-    return all.at(static_cast<std::size_t>(what));
+  const auto no_input = [&](Projection of, std::uint32_t feature) {
+    return missing(zeros->inputs_of(matrix_of(of)), feature, 0);
   };
-  switch (tensor) {
-    case Tensor::gain:
-      return missing(of(inputs, Projection::qkv), input, 0);
-    case Tensor::ffn_gain:
-      return missing(of(inputs, Projection::up), input, 0);
-    case Tensor::q:
-      return missing(of(weights, Projection::qkv), output, input);
-    case Tensor::k:
-      return missing(of(weights, Projection::qkv), q + output, input);
-    case Tensor::v: {
-      // that of the first head of its group stands for all
-      const std::uint32_t head = output / m.head_dim * shape_.group();
-      return missing(of(weights, Projection::qkv), q + kv + output, input) ||
-             missing(of(inputs, Projection::o), head * m.head_dim + output % m.head_dim, 0);
-    }
-    case Tensor::o:
-      return missing(of(weights, Projection::o), output, input);
-    case Tensor::up:
-      return missing(of(weights, Projection::up), output, input) ||
-             missing(of(inputs, Projection::down), output, 0);
-    case Tensor::gate:
-      return missing(of(weights, Projection::up), m.ffn + output, input);
-    case Tensor::down:
-      return missing(of(weights, Projection::down), output, input);
-    case Tensor::x:
-    case Tensor::q_gain:
-    case Tensor::k_gain:
-    case Tensor::router:
-      break;
-  }
-  return false;
+  if (tensor == Tensor::gain) return no_input(Projection::qkv, input);
+  if (tensor == Tensor::ffn_gain) return no_input(Projection::up, input);
+  if (tensor == Tensor::x || tensor > Tensor::down) return false;
+  const Extent extent = extent_of(tensor);
+  if (missing(zeros->weights_of(matrix_of(extent.what)), extent.first + output, input)) return true;
+  // that of the first head of its group stands for all
+  const std::uint32_t head = output / dim * shape_.group();
+  return (tensor == Tensor::v && no_input(Projection::o, head * dim + output % dim)) ||
+         (tensor == Tensor::up && no_input(Projection::down, output));
 }
 
-/// What a core has at a place of its tile.
-double DecodeValues::weight(const TilePlace& place, std::uint32_t input, std::uint32_t output,
+/// Of a matrix, by features of its projection.
+double DecodeValues::weight(Matrix matrix, std::uint32_t input, std::uint32_t feature,
                             std::uint32_t expert) const {
-  const std::uint32_t in = input_of(shape_, place, input);
-  switch (place.matrix) {
-    case Matrix::q:
-      return at(Tensor::q, in, shape_.query_feature(place.column, output));
-    case Matrix::k:
-      return at(Tensor::k, in, shape_.key_feature(place.column, output));
-    case Matrix::v:
-      return at(Tensor::v, in, shape_.key_feature(place.column, output));
-    case Matrix::o:
-      return at(Tensor::o, in, shape_.hidden_feature(place.row, output));
-    case Matrix::up: {
-      const std::uint32_t f = shape_.f();
-      const Tensor tensor = output < f ? Tensor::up : Tensor::gate;
-      return at(tensor, in, shape_.inner_feature(place.column, output % f), expert);
-    }
-    case Matrix::down:
-      return at(Tensor::down, in, shape_.hidden_feature(place.row, output), expert);
-  }
-  return 0;
+  constexpr std::array<Tensor, kMatrices> kTensors = {Tensor::q, Tensor::k,  Tensor::v,
+                                                      Tensor::o, Tensor::up, Tensor::down};
+  Tensor tensor = kTensors.at(static_cast<std::size_t>(matrix));
+  if (tensor == Tensor::up && feature >= shape_.model().ffn) tensor = Tensor::gate;
+  return at(tensor, input, feature - extent_of(tensor).first, expert);
 }
 
 double DecodeValues::cached(bool value, std::uint32_t head, std::uint32_t position,
@@ -166,7 +131,7 @@ struct DecodeValues::CoreImage {
       : row(its_row),
         column(its_column),
         space(shape),
-        sum(shape.model().wide_sums ? Element::fp32 : Element::fp16),
+        sum(shape.sum()),
         bytes(static_cast<std::uint32_t>(space.image_bytes)) {}
 
   void put(std::uint32_t address, std::uint32_t i, double value) {
@@ -207,20 +172,16 @@ void DecodeValues::put_vectors(CoreImage& image) const {
 void DecodeValues::put_matrix(CoreImage& image, std::uint32_t address, Matrix matrix,
                               std::uint32_t expert) const {
   const DecodeZeros* zeros = shape_.block().zeros.get();
-  const TilePlace place{matrix, image.row, image.column};
-  const std::uint32_t outputs = shape_.outputs(matrix);
-  const auto what = static_cast<std::size_t>(projection_of(matrix));
-  const TileFeatures tile = features_of(shape_, place);
+  const TileFeatures tile = shape_.tile({matrix, image.row, image.column});
+  const bool listed = zeros != nullptr && zeros->sparse(matrix);
+  const std::vector<OutputRun> all = {{0, shape_.outputs(matrix)}};
+  LeftOut left;
+  if (listed) left.take(*zeros, matrix, tile);
   std::uint32_t next = 0;
-  for (std::uint32_t i = 0; i < shape_.inputs(matrix); ++i) {
-    std::vector<OutputRun> runs = {{0, outputs}};
-    if (zeros != nullptr && zeros->sparse(matrix)) {
-      runs = stored_runs(zeros->weights.at(what), tile, i,
-                         zeros->sizes.at(static_cast<std::size_t>(matrix)).whole);
-    }
-    for (const OutputRun& run : runs) {
+  for (std::size_t i = 0; i < tile.inputs.size(); ++i) {
+    for (const OutputRun& run : listed ? left.runs[i] : all) {
       for (std::uint32_t j = run.first; j < run.first + run.count; ++j) {
-        image.put(address, next++, weight(place, i, j, expert));
+        image.put(address, next++, weight(matrix, tile.inputs[i], tile.outputs[j], expert));
       }
     }
   }

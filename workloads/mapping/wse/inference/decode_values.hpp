@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "workloads/mapping/wse/inference/decode_layer.hpp"
-#include "workloads/mapping/wse/inference/decode_tiles.hpp"
 
 namespace lacuna::wse {
 
@@ -68,7 +67,9 @@ class DecodeValues {
 
  private:
   bool is_zero(Tensor tensor, std::uint32_t input, std::uint32_t output) const;
-  double weight(const TilePlace& place, std::uint32_t input, std::uint32_t output,
+  struct Extent;
+  Extent extent_of(Tensor tensor) const;
+  double weight(Matrix matrix, std::uint32_t input, std::uint32_t feature,
                 std::uint32_t expert) const;
   double cached(bool value, std::uint32_t head, std::uint32_t position,
                 std::uint32_t feature) const;

@@ -2,69 +2,31 @@
 #include "workloads/mapping/wse/inference/decode_zeros.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "models/sparsity/mask.hpp"
 
 namespace lacuna::wse {
 
 const char* word(Projection projection) {
-  switch (projection) {
-    case Projection::qkv:
-      return "qkv";
-    case Projection::o:
-      return "o";
-    case Projection::up:
-      return "up";
-    case Projection::down:
-      return "down";
-  }
-  return "?";
+  constexpr std::array<const char*, kProjections> kWords = {"qkv", "o", "up", "down"};
+  return kWords.at(static_cast<std::size_t>(projection));
 }
 
 const char* word(Matrix matrix) {
-  switch (matrix) {
-    case Matrix::q:
-      return "q";
-    case Matrix::k:
-      return "k";
-    case Matrix::v:
-      return "v";
-    case Matrix::o:
-    case Matrix::up:
-    case Matrix::down:
-      return word(projection_of(matrix));
-  }
-  return "?";
+  constexpr std::array<const char*, kMatrices> kWords = {"q", "k", "v", "o", "up", "down"};
+  return kWords.at(static_cast<std::size_t>(matrix));
 }
 
 Projection projection_of(Matrix matrix) {
-  switch (matrix) {
-    case Matrix::o:
-      return Projection::o;
-    case Matrix::up:
-      return Projection::up;
-    case Matrix::down:
-      return Projection::down;
-    case Matrix::q:
-    case Matrix::k:
-    case Matrix::v:
-      break;
-  }
-  return Projection::qkv;
+  if (matrix < Matrix::o) return Projection::qkv;
+  return matrix == Matrix::o ? Projection::o : matrix == Matrix::up ? Projection::up : Projection::down;
 }
 
 Matrix matrix_of(Projection projection) {
-  switch (projection) {
-    case Projection::o:
-      return Matrix::o;
-    case Projection::up:
-      return Matrix::up;
-    case Projection::down:
-      return Matrix::down;
-    case Projection::qkv:
-      return Matrix::q;
-  }
-  return Matrix::q;
+  constexpr std::array<Matrix, kProjections> kMatrix = {Matrix::q, Matrix::o, Matrix::up,
+                                                        Matrix::down};
+  return kMatrix.at(static_cast<std::size_t>(projection));
 }
 
 NonZeros::NonZeros(const Mask& mask)
@@ -84,6 +46,8 @@ NonZeros::NonZeros(const Mask& mask)
   }
 }
 
+namespace {
+
 std::vector<OutputRun> runs_of(const NonZeros& weights, const TileFeatures& tile,
                                std::uint32_t input) {
   std::vector<OutputRun> runs;
@@ -98,15 +62,23 @@ std::vector<OutputRun> runs_of(const NonZeros& weights, const TileFeatures& tile
   return runs;
 }
 
-std::vector<OutputRun> stored_runs(const NonZeros& weights, const TileFeatures& tile,
-                                   std::uint32_t input, bool whole) {
-  std::vector<OutputRun> runs = runs_of(weights, tile, input);
-  if (whole && !runs.empty()) return {{0, static_cast<std::uint32_t>(tile.outputs.size())}};
-  return runs;
+}  // namespace
+
+std::vector<std::vector<OutputRun>> stored_runs(const NonZeros& weights, const TileFeatures& tile,
+                                                bool whole) {
+  std::vector<std::vector<OutputRun>> all;
+  for (std::uint32_t i = 0; i < tile.inputs.size(); ++i) {
+    all.push_back(runs_of(weights, tile, i));
+    if (whole && !all.back().empty()) {
+      all.back() = {{0, static_cast<std::uint32_t>(tile.outputs.size())}};
+    }
+  }
+  return all;
 }
 
 void SparseTileSize::cover(const NonZeros& weights, const TileFeatures& tile) {
   SparseTileSize here;
+  outputs = static_cast<std::uint32_t>(tile.outputs.size());
   const auto inside = static_cast<std::uint32_t>(
       std::count_if(tile.outputs.begin(), tile.outputs.end(),
                     [&](std::uint32_t feature) { return feature < weights.rows(); }));

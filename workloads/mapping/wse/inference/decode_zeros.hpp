@@ -30,6 +30,16 @@ class NonZeros {
  public:
   NonZeros() = default;
   explicit NonZeros(const Mask& mask);
+  /// None is zero.
+  NonZeros(std::uint32_t rows, std::uint32_t cols)
+      : rows_(rows), cols_(cols), bits_(std::size_t{rows} * cols, true) {}
+
+  /// Rows of as many columns, below these.
+  void append(const NonZeros& more) {
+    rows_ += more.rows_;
+    cols_ = more.cols_;
+    bits_.insert(bits_.end(), more.bits_.begin(), more.bits_.end());
+  }
 
   bool given() const { return rows_ != 0; }
   std::uint32_t rows() const { return rows_; }
@@ -56,12 +66,10 @@ struct TileFeatures {
   std::vector<std::uint32_t> outputs;
 };
 
-/// Outputs with weights of one input of a tile.
-std::vector<OutputRun> runs_of(const NonZeros& weights, const TileFeatures& tile,
-                               std::uint32_t input);
-/// Those that it stores: of `whole` inputs all, those of padding too.
-std::vector<OutputRun> stored_runs(const NonZeros& weights, const TileFeatures& tile,
-                                   std::uint32_t input, bool whole);
+/// Outputs with weights of each input of a tile, as it stores them: of `whole` inputs all, those of
+/// padding too.
+std::vector<std::vector<OutputRun>> stored_runs(const NonZeros& weights, const TileFeatures& tile,
+                                                bool whole);
 
 /// How a core stores a tile of sparse weights: values side by side in the order of inputs, then
 /// what says where they belong. If all outputs of an input are there or none (`whole`, in all
@@ -71,6 +79,7 @@ struct SparseTileSize {
   std::uint32_t inputs = 0;  // with weights
   std::uint32_t values = 0;
   std::uint32_t runs = 0;
+  std::uint32_t outputs = 0;  // of any tile
   bool whole = true;
 
   /// Halves of memory of a tile of so many inputs.
@@ -80,8 +89,8 @@ struct SparseTileSize {
 
   /// Becomes the most of it and of a tile.
   void cover(const NonZeros& weights, const TileFeatures& tile);
-  /// Once all are covered: of whole inputs all of so many outputs are stored.
-  void finish(std::uint32_t outputs) {
+  /// Once all are covered: of whole inputs all outputs are stored.
+  void finish() {
     if (whole) values = inputs * outputs;
   }
 };
@@ -99,11 +108,18 @@ struct DecodeZeros {
   std::array<bool, kMatrices> dense{};            // stored with their zeros; see choose_forms()
   std::string name;                               // equal for equal zeros
 
-  bool tests(Matrix matrix) const { return skip && inputs.at(at(matrix)).given(); }
+  const NonZeros& inputs_of(Matrix matrix) const { return inputs.at(at(matrix)); }
+  const NonZeros& weights_of(Matrix matrix) const { return weights.at(at(matrix)); }
+  const SparseTileSize& size_of(Matrix matrix) const {
+    return sizes.at(static_cast<std::size_t>(matrix));
+  }
+  bool tests(Matrix matrix) const { return skip && inputs_of(matrix).given(); }
   /// Whether a matrix is stored as lists.
   bool sparse(Matrix matrix) const {
-    return weights.at(at(matrix)).given() && !dense.at(static_cast<std::size_t>(matrix));
+    return weights_of(matrix).given() && !dense.at(static_cast<std::size_t>(matrix));
   }
+  /// Whether its product leaves anything out.
+  bool act_on(Matrix matrix) const { return tests(matrix) || sparse(matrix); }
   bool any_lists() const;
 
  private:

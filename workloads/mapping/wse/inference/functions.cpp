@@ -13,6 +13,13 @@ constexpr float kLeastExponent = -20;
 
 }  // namespace
 
+void LeftOut::take(const DecodeZeros& zeros, Matrix matrix, const TileFeatures& tile) {
+  tests = zeros.tests(matrix);
+  listed = zeros.sparse(matrix);
+  whole = !listed || zeros.size_of(matrix).whole;
+  if (listed) runs = stored_runs(zeros.weights_of(matrix), tile, whole);
+}
+
 void write_gemv(CoreCode& code, const LocalGemv& job, Element sum) {
   for (std::uint32_t j = 0; j < job.inputs; ++j) {
     code.accumulate(j == 0 && !job.adds, products(sum), in_memory(job.y),
@@ -24,21 +31,21 @@ namespace {
 
 /// Whether a loop over inputs has an edge. Written out it is as long as the longest list of whole
 /// inputs, and is entered behind what a core has fewer; runs differ from input to input.
-bool has_edge(const CoreCode& code, bool listed, bool whole) {
+bool has_edge(const CoreCode& code, const LeftOut& job) {
   const InferenceParams& params = code.params();
-  return !params.unrolled || (listed && !(whole && params.moving_descriptors));
+  return !params.unrolled || (job.listed && !(job.whole && params.moving_descriptors));
 }
 
 /// Where a written-out loop over a list is entered.
-void enter_list(CoreCode& code, bool listed, bool whole) {
-  if (listed && !has_edge(code, listed, whole)) code.test();
+void enter_list(CoreCode& code, const LeftOut& job) {
+  if (job.listed && !has_edge(code, job)) code.test();
 }
 
 /// Scalar code before the instructions of an input: the edge of its loop, what says which input it
 /// is or how many runs it has, its value, and whether that is zero.
 std::uint32_t before_input(const CoreCode& code, const SparseGemv& job, bool zero) {
   const ScalarParams& s = code.costs().scalar;
-  std::uint32_t cycles = (has_edge(code, job.listed, job.whole) ? s.loop.value() : 0U) + s.load;
+  std::uint32_t cycles = (has_edge(code, job) ? s.loop.value() : 0U) + s.load;
   if (job.listed) cycles += s.load;
   if (job.tests) cycles += s.dependent + (zero ? s.branch_taken : s.branch_not);
   if (!job.tests || !zero || !job.listed) return cycles;
@@ -62,7 +69,7 @@ void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
   const LocalGemv& d = job.dense;
   const unsigned bytes = bytes_of(sum);
   if (!d.adds) code.move(sum, in_memory(d.y), number(0), d.outputs);
-  enter_list(code, job.listed, job.whole);
+  enter_list(code, job);
   const std::vector<OutputRun> all = {{0, d.outputs}};
   std::uint32_t w = d.w;
   bool stand = false;  // the descriptors in their registers
@@ -105,7 +112,7 @@ namespace {
 /// but the last the way goes on if it is zero, behind the last if it is not.
 std::uint32_t before_tile_input(const CoreCode& code, const SparseTile& job, std::uint32_t zeros) {
   const ScalarParams& s = code.costs().scalar;
-  std::uint32_t cycles = has_edge(code, job.listed, job.whole) ? s.loop.value() : 0U;
+  std::uint32_t cycles = has_edge(code, job) ? s.loop.value() : 0U;
   if (job.listed) cycles += s.load;
   if (!job.tests) return cycles;
   const std::uint32_t tested = std::min(zeros + 1, job.tokens);
@@ -131,7 +138,7 @@ void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
   const unsigned bytes = bytes_of(sum);
   const std::vector<OutputRun> all = {{0, job.outputs}};
   code.test();
-  enter_list(code, job.listed, job.whole);
+  enter_list(code, job);
   std::uint32_t w = job.weights;
   bool stand = false;  // the descriptors in their registers
   for (std::uint32_t i = 0; i < job.inputs; ++i) {

@@ -29,20 +29,28 @@ struct LocalGemv {
 };
 void write_gemv(CoreCode& code, const LocalGemv& job, Element sum);
 
-/// The same with zeros. Values lie one behind the other in the order in which they are used.
-struct SparseGemv {
-  LocalGemv dense;
-  bool tests = false;      // each input is compared with zero before its instructions
-  std::vector<bool> zero;  // inputs that are; with `tests`
-  bool listed = false;     // weights are stored as lists
-  bool whole = true;       // of inputs, with all outputs; else of runs of outputs for each
+/// What a product leaves out: inputs that are zero, weights that are. Values lie one behind the
+/// other in the order in which they are used.
+struct LeftOut {
+  bool tests = false;   // each input is compared with zero before its instructions
+  bool listed = false;  // weights are stored as lists
+  bool whole = true;    // of inputs, with all outputs; else of runs of outputs for each
   std::vector<std::vector<OutputRun>> runs;  // of each input; with `listed`
+
+  /// Of the weights of a tile.
+  void take(const DecodeZeros& zeros, Matrix matrix, const TileFeatures& tile);
+};
+
+struct SparseGemv : LeftOut {
+  LocalGemv dense;
+  std::vector<bool> zero;  // inputs that are; with `tests`
 };
 void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum);
 
 /// A step of a product of tiles with zeros: sums += weights x activations, both of which have the
-/// tokens of a core side by side, `pitch` elements from a row to the next.
-struct SparseTile {
+/// tokens of a core side by side, `pitch` elements from a row to the next. Each token of an input
+/// is tested until one is not zero; else its instructions are left out.
+struct SparseTile : LeftOut {
   std::uint32_t weights = 0;
   std::uint32_t activations = 0;
   std::uint32_t sums = 0;
@@ -50,12 +58,7 @@ struct SparseTile {
   std::uint32_t pitch = 1;
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
-  bool tests = false;                // each token of an input is compared with zero until one is
-                                     // not; else its instructions are left out
   std::vector<std::uint32_t> zeros;  // of the tokens of an input the first so many; with `tests`
-  bool listed = false;               // weights are stored as lists, as those of SparseGemv
-  bool whole = true;
-  std::vector<std::vector<OutputRun>> runs;
 };
 /// A step without zeros, of operands in this type: what the struct says of tests and lists is not
 /// used.

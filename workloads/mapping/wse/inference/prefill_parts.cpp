@@ -128,79 +128,59 @@ std::vector<TaskProgram> PrefillParts::plan_products(PrefillPart part, bool whol
 }
 
 std::vector<TaskProgram> PrefillParts::plan(PrefillPart part, const PrefillScope& scope) const {
-  switch (part) {
-    case PrefillPart::norm:
-      return {along(column(), &PrefillParts::norm, scope)};
-    case PrefillPart::ffn_norm:
-      return {along(column(), &PrefillParts::ffn_norm, scope)};
-    case PrefillPart::qk_norm:
-      if (!shape_.model().qk_norm) return {};
-      return {along(band(), &PrefillParts::head_norms, scope)};
-    case PrefillPart::rope:
-      return {alone(&PrefillParts::rope, scope)};
-    case PrefillPart::value_skew:
-      if (shape_.band() == 1) return {};
-      return {plan_value_skew(scope)};
-    case PrefillPart::clear:
-      return {alone(&PrefillParts::clear, scope)};
-    case PrefillPart::score:
-      return {plan_scores(3, scope)};
-    case PrefillPart::mask:
-      return {alone(&PrefillParts::mask, scope)};
-    case PrefillPart::softmax:
-      return {along(band(), &PrefillParts::softmax, scope)};
-    case PrefillPart::pv:
-      return {plan_values(scope)};
-    case PrefillPart::fold:
-      return {alone(&PrefillParts::fold_in, scope)};
-    case PrefillPart::context:
-      return {alone(&PrefillParts::finish_context, scope)};
-    case PrefillPart::router:
-      if (shape_.model().experts.count == 0) return {};
-      return {along(column(), &PrefillParts::route_tokens, scope)};
-    case PrefillPart::silu:
-      return {alone(&PrefillParts::silu, scope)};
-    case PrefillPart::residual:
-    case PrefillPart::ffn_residual:
-      return {alone(&PrefillParts::residual, scope)};
-    case PrefillPart::qkv:
-    case PrefillPart::o_proj:
-    case PrefillPart::up_gate:
-    case PrefillPart::down:
-      break;
+  if ((part == PrefillPart::qk_norm && !shape_.model().qk_norm) ||
+      (part == PrefillPart::value_skew && shape_.band() == 1) ||
+      (part == PrefillPart::router && shape_.model().experts.count == 0)) {
+    return {};
+  }
+  if (part == PrefillPart::value_skew) return {plan_value_skew(scope)};
+  if (part == PrefillPart::score) return {plan_scores(3, scope)};
+  if (part == PrefillPart::pv) return {plan_values(scope)};
+  struct Written {
+    PrefillPart part;
+    Write write;
+    LineSums (PrefillParts::*line)() const;  // along which it adds up; null: it needs no other core
+  };
+  static constexpr std::array<Written, 13> kWritten = {
+      {{PrefillPart::norm, &PrefillParts::norm, &PrefillParts::column},
+       {PrefillPart::ffn_norm, &PrefillParts::ffn_norm, &PrefillParts::column},
+       {PrefillPart::qk_norm, &PrefillParts::head_norms, &PrefillParts::band},
+       {PrefillPart::rope, &PrefillParts::rope, nullptr},
+       {PrefillPart::clear, &PrefillParts::clear, nullptr},
+       {PrefillPart::mask, &PrefillParts::mask, nullptr},
+       {PrefillPart::softmax, &PrefillParts::softmax, &PrefillParts::band},
+       {PrefillPart::fold, &PrefillParts::fold_in, nullptr},
+       {PrefillPart::context, &PrefillParts::finish_context, nullptr},
+       {PrefillPart::router, &PrefillParts::route_tokens, &PrefillParts::column},
+       {PrefillPart::silu, &PrefillParts::silu, nullptr},
+       {PrefillPart::residual, &PrefillParts::residual, nullptr},
+       {PrefillPart::ffn_residual, &PrefillParts::residual, nullptr}}};
+  for (const Written& each : kWritten) {
+    if (each.part != part) continue;
+    if (each.line == nullptr) return {written(nullptr, each.write, scope)};
+    const LineSums line = (this->*each.line)();
+    return {written(&line, each.write, scope)};
   }
   return plan_products(part, scope.whole);
 }
 
-/// What needs no other core.
-TaskProgram PrefillParts::alone(Write write, const PrefillScope& scope) const {
-  CoreExtent extent;
-  if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
-  return plan_cores(
-      extent, makers(), [](TaskBuilder&, std::uint32_t, std::uint32_t) {},
-      [&](std::uint32_t row, std::uint32_t column) { return kind(row, column); },
-      [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
-        (this->*write)(code, row, column, scope);
-      });
-}
-
-/// What adds up along columns, or along the band, one line below the other.
-TaskProgram PrefillParts::along(const LineSums& line, Write write,
-                                const PrefillScope& scope) const {
-  CoreExtent extent = {1, line.cores()};
+/// Of one core or, if it adds up along `line`, of one of these, which are one below the other.
+TaskProgram PrefillParts::written(const LineSums* line, Write write,
+                                  const PrefillScope& scope) const {
+  CoreExtent extent = {1, line == nullptr ? 1 : line->cores()};
   if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
   return plan_cores(
       extent, makers(),
       [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
-        if (row % line.cores() != 0) return;
-        line.route(
+        if (line == nullptr || row % line->cores() != 0) return;
+        line->route(
             builder, [&](std::uint32_t i) { return builder.place(row + i, column); },
             Direction::rows);
       },
       [&](std::uint32_t row, std::uint32_t column) { return kind(row, column); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
         (this->*write)(code, row, column, scope);
-        code.scalar(line.colors() * params_.route_write);
+        if (line != nullptr) code.scalar(line->colors() * params_.route_write);
       });
 }
 

@@ -145,8 +145,7 @@ class PrefillParts {
   std::pair<std::uint32_t, std::uint32_t> kind(std::uint32_t row, std::uint32_t column) const {
     return {row, skew_of(column) % 2};
   }
-  TaskProgram alone(Write write, const PrefillScope& scope) const;
-  TaskProgram along(const LineSums& line, Write write, const PrefillScope& scope) const;
+  TaskProgram written(const LineSums* line, Write write, const PrefillScope& scope) const;
   std::vector<TaskProgram> plan_products(PrefillPart part, bool whole) const;
   TaskProgram plan_value_skew(const PrefillScope& scope) const;
   CoreExtent folded() const;

@@ -94,23 +94,16 @@ SparseTile PrefillParts::tile_of(const TileProduct& job, std::uint32_t weights,
 SparseTile PrefillParts::nonzeros_of(const TileProduct& job, const StepTile& at) const {
   const DecodeZeros& zeros = *shape_.zeros_of(job.what);
   const Matrix matrix = matrix_of(job.what);
-  const auto number = static_cast<std::size_t>(job.what);
+  const NonZeros& inputs = zeros.inputs_of(matrix);
   const TileFeatures features = shape_.tile(job.what, at.row, at.piece);
   SparseTile tile = tile_of(job, at.weights, at.tile);
-  tile.tests = zeros.tests(matrix);
-  tile.listed = zeros.sparse(matrix);
-  tile.whole = !tile.listed || zeros.sizes.at(static_cast<std::size_t>(matrix)).whole;
-  for (std::uint32_t i = 0; i < job.inputs; ++i) {
-    if (tile.tests) {
-      std::uint32_t first = 0;
-      while (first < job.tokens &&
-             !zeros.inputs.at(number).at(features.inputs[i], at.column * job.tokens + first)) {
-        ++first;
-      }
-      tile.zeros.push_back(first);
+  tile.take(zeros, matrix, features);
+  for (std::uint32_t i = 0; tile.tests && i < job.inputs; ++i) {
+    std::uint32_t first = 0;
+    while (first < job.tokens && !inputs.at(features.inputs[i], at.column * job.tokens + first)) {
+      ++first;
     }
-    if (!tile.listed) continue;
-    tile.runs.push_back(stored_runs(zeros.weights.at(number), features, i, tile.whole));
+    tile.zeros.push_back(first);
   }
   return tile;
 }

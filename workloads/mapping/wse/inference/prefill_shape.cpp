@@ -13,7 +13,8 @@
 namespace lacuna::wse {
 
 PrefillShape::PrefillShape(const DecoderModel& model, const PrefillBlock& block)
-    : model_(model), block_(block) {
+    : LayerCut(model), block_(block) {
+  cut(piecewise(model.width), piecewise(model.ffn), block.rows, block.rows);
   const std::uint32_t columns = block.columns;
   const std::uint32_t rows = block.rows;
   if (columns % rows != 0 && rows % columns != 0) {
@@ -45,78 +46,49 @@ PrefillShape::PrefillShape(const DecoderModel& model, const PrefillBlock& block)
   }
 }
 
-std::uint32_t PrefillShape::inputs(Projection what) const {
-  return what == Projection::o ? q() : what == Projection::down ? f() : d();
-}
-
-std::uint32_t PrefillShape::outputs(Projection what) const {
-  return what == Projection::qkv ? q() + 2 * k() : what == Projection::up ? 2 * f() : d();
-}
-
-std::uint32_t PrefillShape::input_feature(Projection what, std::uint32_t row,
-                                          std::uint32_t i) const {
-  if (what == Projection::o) return query_feature(row, i);
-  if (what == Projection::down) return inner_feature(row, i);
-  return hidden_feature(row, i);
-}
-
 TileFeatures PrefillShape::tile(Projection what, std::uint32_t row, const InputPiece& piece) const {
-  const DecoderModel& m = model_;
-  const auto behind = [](std::uint32_t before, std::uint32_t feature) {
-    return feature == DecodeShape::kPadding ? feature : before + feature;
-  };
-  const auto output = [&](std::uint32_t i) {
-    if (what == Projection::up) {
-      return behind(i < f() ? 0 : m.ffn, inner_feature(row, i % f()));
-    }
-    if (what != Projection::qkv) return hidden_feature(row, i);
-    if (i < q()) return query_feature(row, i);
-    const bool value = i >= q() + k();
-    return behind((m.heads + (value ? m.kv_heads : 0)) * m.head_dim,
-                  key_feature(row, (i - q()) % k()));
-  };
-  TileFeatures tile;
+  const Matrix matrix = matrix_of(what);
   const std::uint32_t inputs_here = inputs(what) / tile_pieces();
+  TileFeatures tile;
   for (std::uint32_t i = 0; i < inputs_here; ++i) {
-    tile.inputs.push_back(input_feature(what, piece.row, piece.number * inputs_here + i));
+    tile.inputs.push_back(input_of(matrix, piece.row, piece.number * inputs_here + i));
   }
-  for (std::uint32_t i = 0; i < outputs(what); ++i) tile.outputs.push_back(output(i));
+  const auto add = [&](Matrix each) {
+    for (std::uint32_t i = 0; i < LayerCut::outputs(each); ++i) {
+      tile.outputs.push_back(output_of(each, row, i));
+    }
+  };
+  add(matrix);
+  if (what != Projection::qkv) return tile;
+  add(Matrix::k);
+  add(Matrix::v);
   return tile;
+}
+
+bool PrefillShape::any_tile(Matrix matrix, const TileTest& is) const {
+  if (stored_with(matrix) != matrix) return false;
+  for (std::uint32_t row = 0; row < block_.rows; ++row) {
+    for (InputPiece piece; piece.row < block_.rows; ++piece.row) {
+      for (piece.number = 0; piece.number < tile_pieces(); ++piece.number) {
+        if (is(tile(projection_of(matrix), row, piece))) return true;
+      }
+    }
+  }
+  return false;
 }
 
 const DecodeZeros* PrefillShape::zeros_of(Projection what) const {
   const DecodeZeros* zeros = block_.zeros.get();
-  if (zeros == nullptr) return nullptr;
-  const Matrix matrix = matrix_of(what);
-  return zeros->tests(matrix) || zeros->sparse(matrix) ? zeros : nullptr;
+  return zeros != nullptr && zeros->act_on(matrix_of(what)) ? zeros : nullptr;
 }
 
 std::uint64_t PrefillShape::tile_halves(Projection what) const {
   const std::uint32_t inputs_here = inputs(what) / tile_pieces();
   const DecodeZeros* zeros = zeros_of(what);
   const Matrix matrix = matrix_of(what);
-  if (zeros == nullptr || !zeros->sparse(matrix)) {
-    return std::uint64_t{inputs_here} * outputs(what);
-  }
-  return zeros->sizes.at(static_cast<std::size_t>(matrix)).halves(inputs_here);
-}
-
-void measure_tiles(const PrefillShape& shape, DecodeZeros& zeros) {
-  for (std::size_t i = 0; i < kProjections; ++i) {
-    const auto what = static_cast<Projection>(i);
-    const NonZeros& weights = zeros.weights.at(i);
-    SparseTileSize& size = zeros.sizes.at(static_cast<std::size_t>(matrix_of(what)));
-    size = {};
-    if (!weights.given()) continue;
-    for (std::uint32_t row = 0; row < shape.block().rows; ++row) {
-      for (InputPiece piece; piece.row < shape.block().rows; ++piece.row) {
-        for (piece.number = 0; piece.number < shape.tile_pieces(); ++piece.number) {
-          size.cover(weights, shape.tile(what, row, piece));
-        }
-      }
-    }
-    size.finish(shape.outputs(what));
-  }
+  const bool listed = zeros != nullptr && zeros->sparse(matrix);
+  return listed ? zeros->size_of(matrix).halves(inputs_here)
+                : std::uint64_t{inputs_here} * outputs(what);
 }
 
 namespace {
@@ -151,8 +123,7 @@ void take_kept(const PrefillShape& shape, CoreSpace& space, PrefillSpace& at) {
   at.weight_bytes =
       std::uint64_t{2} * block.layers *
       (qkv + o + attention * (d + 2 * k) + ffn * (experts * (up + down) + d) + of_router);
-  at.weight_bytes += static_cast<std::uint64_t>((block.attention ? block.others_attention : 0) +
-                                                (block.ffn ? block.others_ffn : 0));
+  at.weight_bytes += block.others();
   at.cache_bytes = attention * 4 * k * shape.pitch() * block.chunks * block.layers;
   const auto whole = [](std::uint64_t bytes) {
     return static_cast<std::uint32_t>((bytes + 7) / 8 * 8);
@@ -242,14 +213,9 @@ PrefillSpace::PrefillSpace(const PrefillShape& shape) {
   buffer_bytes = image_bytes - kept_in_place;
 }
 
-std::uint64_t prefill_code(const PrefillBlock& block, const InferenceParams& params) {
-  return (block.attention ? params.attention_code : 0U) + (block.ffn ? params.ffn_code : 0U);
-}
-
-void require_prefill_memory(const PrefillShape& shape, const InferenceParams& params,
-                            std::uint64_t bytes) {
+void require_memory(const PrefillShape& shape, const InferenceParams& params, std::uint64_t bytes) {
   const PrefillSpace space(shape);
-  const std::uint64_t code = prefill_code(shape.block(), params);
+  const std::uint64_t code = shape.block().code_bytes(params);
   const std::uint64_t all = space.weight_bytes + space.cache_bytes + space.buffer_bytes + code;
   if (all <= bytes) return;
   throw OutOfMemoryError(fmt::format(

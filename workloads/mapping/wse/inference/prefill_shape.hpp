@@ -4,27 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "workloads/mapping/wse/inference/decode_shape.hpp"
 
 namespace lacuna::wse {
 
 /// A chunk of a prompt on a block of cores.
-struct PrefillBlock {
-  std::uint32_t columns = 1;
-  std::uint32_t rows = 1;
+struct PrefillBlock : LayerBlock {
   std::uint32_t tokens = 1;  // of a chunk
   std::uint32_t chunks = 1;  // of which keys and values are kept
-  std::uint32_t layers = 1;  // whose weights and keys and values its cores hold
-  // what the weights of the others of these layers have more bytes than this one's, or fewer;
-  // attention's and those of the feed-forward part
-  std::int64_t others_attention = 0;
-  std::int64_t others_ffn = 0;
-  bool fused = true;      // q, k and v are one product, up and gate another
-  bool attention = true;  // parts of layers that its cores have
-  bool ffn = true;
-  std::shared_ptr<const DecodeZeros> zeros;  // of fused products; none: nothing is left out
+  bool fused = true;         // q, k and v are one product, up and gate another; with zeros they are
 };
 
 /// Which piece of a product's inputs: that of a row of cores, one of its tile_pieces().
@@ -33,20 +22,23 @@ struct InputPiece {
   std::uint32_t number = 0;
 };
 
+struct PrefillSpace;
+
 /// A layer of a prompt cut for the cores of a block: tokens along x, features along y; query heads
 /// of a key and value head in the same rows, its band. What does not divide is padded.
 ///
 /// The inputs of a product are cut into as many pieces as it has steps, one for each core of the
 /// longer side. A core of the shorter side has several of them: of activations if the block is
 /// wide, of weights if it is high.
-class PrefillShape {
+class PrefillShape : public LayerCut {
  public:
+  using Space = PrefillSpace;
+
   /// UnsupportedError if one side is no multiple of the other, a key and value head is no whole
   /// number of rows, a core's part of it has no whole pairs to rotate or no whole pieces, or keys
   /// of a chunk would be those of padding.
   PrefillShape(const DecoderModel& model, const PrefillBlock& block);
 
-  const DecoderModel& model() const { return model_; }
   const PrefillBlock& block() const { return block_; }
 
   /// Steps of a product with weights.
@@ -55,61 +47,37 @@ class PrefillShape {
   std::uint32_t tile_pieces() const { return steps() / block_.rows; }
   std::uint32_t weight_pieces() const { return steps() / block_.columns; }
 
-  std::uint32_t d() const { return cut(model_.width); }
-  std::uint32_t t() const { return DecodeShape::ceil(block_.tokens, block_.columns); }
+  std::uint32_t t() const { return ceil(block_.tokens, block_.columns); }
   /// Elements from a feature's tokens to the next one's: of several tokens whole eight bytes, so
   /// that no two rows that are read together lie in the same banks.
   std::uint32_t pitch() const { return t() == 1 ? 1 : (t() + 3) / 4 * 4; }
-  std::uint32_t k() const { return DecodeShape::ceil(model_.head_dim, band()); }
-  std::uint32_t q() const { return group() * k(); }
-  std::uint32_t f() const { return cut(model_.ffn); }
   /// Gated blocks of a layer.
-  std::uint32_t experts() const { return std::max(1U, model_.experts.count); }
-  std::uint32_t group() const { return model_.heads / model_.kv_heads; }
-  std::uint32_t band() const { return block_.rows / model_.kv_heads; }
+  std::uint32_t experts() const { return std::max(1U, model().experts.count); }
   /// Blocks of keys, one of each column, whose scores a core of the band has in the end.
-  std::uint32_t held() const { return DecodeShape::ceil(block_.columns, band()); }
+  std::uint32_t held() const { return ceil(block_.columns, band()); }
 
   /// Inputs of a row of cores of a product, and outputs, q, k and v or up and gate one behind the
   /// other.
-  std::uint32_t inputs(Projection what) const;
-  std::uint32_t outputs(Projection what) const;
+  std::uint32_t inputs(Projection what) const {
+    return what == Projection::o ? q() : what == Projection::down ? f() : d();
+  }
+  std::uint32_t outputs(Projection what) const {
+    return what == Projection::qkv ? q() + 2 * k() : LayerCut::outputs(matrix_of(what));
+  }
   /// What a row of cores multiplies in one step.
   TileFeatures tile(Projection what, std::uint32_t row, const InputPiece& piece) const;
-  std::uint32_t input_feature(Projection what, std::uint32_t row, std::uint32_t i) const;
   /// Halves of the weights of such a tile, as they are stored.
   std::uint64_t tile_halves(Projection what) const;
+  Matrix stored_with(Matrix matrix) const override { return matrix_of(projection_of(matrix)); }
+  bool any_tile(Matrix matrix, const TileTest& is) const override;
   /// Zeros that this product has a program for; null if none is left out.
   const DecodeZeros* zeros_of(Projection what) const;
-  Element sum() const { return model_.wide_sums ? Element::fp32 : Element::fp16; }
-
-  /// The feature that is number `i` of a row of cores, or DecodeShape::kPadding.
-  std::uint32_t hidden_feature(std::uint32_t row, std::uint32_t i) const {
-    return inside(row * d() + i, model_.width);
-  }
-  std::uint32_t inner_feature(std::uint32_t row, std::uint32_t i) const {
-    return inside(row * f() + i, model_.ffn);
-  }
-  std::uint32_t query_feature(std::uint32_t row, std::uint32_t i) const {
-    return of_head(row, row / band() * group() + i / k(), i % k());
-  }
-  std::uint32_t key_feature(std::uint32_t row, std::uint32_t i) const {
-    return of_head(row, row / band(), i);
-  }
 
  private:
-  std::uint32_t cut(std::uint32_t size) const {
-    return tile_pieces() * DecodeShape::ceil(size, steps());
-  }
-  static std::uint32_t inside(std::uint32_t feature, std::uint32_t all) {
-    return feature < all ? feature : DecodeShape::kPadding;
-  }
-  std::uint32_t of_head(std::uint32_t row, std::uint32_t head, std::uint32_t i) const {
-    const std::uint32_t at = row % band() * k() + i;
-    return at < model_.head_dim ? head * model_.head_dim + at : DecodeShape::kPadding;
+  std::uint32_t piecewise(std::uint32_t size) const {
+    return tile_pieces() * ceil(size, steps());
   }
 
-  DecoderModel model_;
   PrefillBlock block_;
 };
 
@@ -154,14 +122,13 @@ struct PrefillSpace {
   std::uint64_t image_bytes = 0;  // of one layer and the buffers, from address 0 on
 };
 
-/// Of the zeros of a prompt the sizes of the fullest tile of each sparse product.
-void measure_tiles(const PrefillShape& shape, DecodeZeros& zeros);
-
-/// Bytes of the code of the parts that a block has.
-std::uint64_t prefill_code(const PrefillBlock& block, const InferenceParams& params);
-
 /// OutOfMemoryError with the bytes of each part if a core cannot hold it.
-void require_prefill_memory(const PrefillShape& shape, const InferenceParams& params,
-                            std::uint64_t bytes);
+void require_memory(const PrefillShape& shape, const InferenceParams& params, std::uint64_t bytes);
+
+/// Of a prompt none is known; halves of layers have more room than whole ones.
+inline std::uint32_t positions_that_fit(const PrefillShape& shape, const InferenceParams& /*params*/,
+                                        std::uint64_t /*bytes*/) {
+  return shape.block().attention && shape.block().ffn ? 0 : 1;
+}
 
 }  // namespace lacuna::wse
