@@ -50,7 +50,17 @@ Element element_of(const LayerOp& op) {
 /// An operation as tasks: its kernel, and how to count the elements of its result that are wrong.
 struct Prepared {
   TaskKernel kernel;
-  std::function<wse::LayerComparison(const wse::WaferMemory&)> check;
+  std::function<wse::LayerComparison(const wse::WaferMemory&)> check = {};
+
+  /// wrong(memory, compared)
+  template <typename Wrong>
+  void compare(const Wrong& wrong) {
+    check = [wrong](const wse::WaferMemory& memory) {
+      wse::LayerComparison found;
+      found.wrong = wrong(memory, found.compared);
+      return found;
+    };
+  }
 };
 
 class TaskOperation {
@@ -75,6 +85,14 @@ class TaskOperation {
     return (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
   }
   void require_rectangle(std::uint64_t columns, std::uint64_t rows) const;
+  /// A job with the numbers that are asked for.
+  template <typename Job>
+  Job begun() const {
+    Job job;
+    job.values = request_.execution.values;
+    job.seed = request_.seed;
+    return job;
+  }
   /// Before a plan is made, whose addresses hold only what fits.
   void require_memory(const std::string& what, std::uint64_t bytes) const;
 
@@ -113,7 +131,7 @@ Prepared TaskOperation::collective() const {
       between != nullptr && *between == "chips") {
     refuse(fmt::format("op '{}' between chips: the ranks of one wafer are its cores", op_.op));
   }
-  Collective what;
+  auto what = begun<Collective>();
   what.op = op_.op == "broadcast" ? CollectiveOp::broadcast
             : op_.op == "reduce"  ? CollectiveOp::reduce
                                   : CollectiveOp::allreduce;
@@ -133,8 +151,6 @@ Prepared TaskOperation::collective() const {
                  elements * wse::source_bytes(what.element));
   what.elements = static_cast<std::uint32_t>(elements);
   what.ramp = params_.router.ramp;
-  what.values = request_.execution.values;
-  what.seed = request_.seed;
   Prepared made;
   made.kernel.program = wse::plan_collective(what, memory_bytes());
   made.kernel.bytes = what.elements * wse::source_bytes(what.element);
@@ -144,13 +160,10 @@ Prepared TaskOperation::collective() const {
   what.pattern = taken;
   made.kernel.notes.emplace_back("published model",
                                  fmt::format("{:.6g} cycles", wse::model_cycles(what)));
-  made.check = [what](const wse::WaferMemory& memory) {
-    wse::LayerComparison check;
-    const std::uint64_t cores = what.op == CollectiveOp::reduce ? 1 : memory.size();
-    check.compared = cores * what.elements;
-    check.wrong = wse::wrong_elements(what, memory);
-    return check;
-  };
+  made.compare([what](const wse::WaferMemory& memory, std::uint64_t& compared) {
+    compared = what.elements * (what.op == CollectiveOp::reduce ? 1 : memory.size());
+    return wse::wrong_elements(what, memory);
+  });
   return made;
 }
 
@@ -160,7 +173,7 @@ Prepared TaskOperation::spmm() const {
                        word(op_.dtype)));
   }
   if (op_.batch != 1) refuse("a batch of software-driven products");
-  wse::SpmmJob job;
+  auto job = begun<wse::SpmmJob>();
   job.m = op_.m;
   job.k = op_.k;
   job.n = op_.n;
@@ -169,16 +182,12 @@ Prepared TaskOperation::spmm() const {
   job.rows = std::min(params_.wafer.rows.value(), op_.m);
   job.align = params_.map.align;
   job.memory_bytes = memory_bytes();
-  job.values = request_.execution.values;
-  job.seed = request_.seed;
   Prepared made;
   made.kernel = wse::plan_spmm(job, params_.kernel, costs());
-  const wse::KernelParams& kernel = params_.kernel;
-  made.check = [job, &kernel](const wse::WaferMemory& memory) {
-    wse::LayerComparison check;
-    check.wrong = wse::wrong_products(job, kernel, memory, check.compared);
-    return check;
-  };
+  made.compare([job, &kernel = params_.kernel](const wse::WaferMemory& memory,
+                                               std::uint64_t& compared) {
+    return wse::wrong_products(job, kernel, memory, compared);
+  });
   return made;
 }
 
@@ -189,19 +198,15 @@ Prepared TaskOperation::local() const {
   Prepared made;
   require_memory(fmt::format("vectors of {} elements", each),
                  each * 2 * wse::source_bytes(element_of(op_)) + 16);
-  wse::LocalJob job;
+  auto job = begun<wse::LocalJob>();
   job.operation = op_.op;
   job.element = element_of(op_);
   job.elements = static_cast<std::uint32_t>(each);
   job.align = params_.map.align;
-  job.values = request_.execution.values;
-  job.seed = request_.seed;
   made.kernel = wse::plan_local(job, costs());
-  made.check = [job](const wse::WaferMemory& memory) {
-    wse::LayerComparison check;
-    check.wrong = wse::wrong_local(job, memory[0], check.compared);
-    return check;
-  };
+  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
+    return wse::wrong_local(job, memory[0], compared);
+  });
   made.kernel.copies = cores;
   made.kernel.edge = op_.op == "mul" ? 0 : each * cores - all;
   return made;
@@ -211,7 +216,7 @@ Prepared TaskOperation::gemv() const {
   if (op_.dtype != DType::fp16) refuse("op 'gemv' in a type other than fp16");
   const std::uint32_t cores = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
   Prepared made;
-  wse::GemvJob job;
+  auto job = begun<wse::GemvJob>();
   job.m = op_.m;
   job.k = op_.k;
   job.cores = cores;
@@ -220,21 +225,17 @@ Prepared TaskOperation::gemv() const {
   job.walk = params_.kernel.gemv_walk;
   job.align = params_.map.align;
   job.ramp = params_.router.ramp;
-  job.values = request_.execution.values;
-  job.seed = request_.seed;
   require_memory("a tile of W with its share of x and y", wse::gemv_bytes(job));
   made.kernel = wse::plan_gemv(job, costs());
-  made.check = [job](const wse::WaferMemory& memory) {
-    wse::LayerComparison check;
-    check.wrong = wse::wrong_gemv(job, memory, check.compared);
-    return check;
-  };
+  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
+    return wse::wrong_gemv(job, memory, compared);
+  });
   return made;
 }
 
 Prepared TaskOperation::stencil() const {
   Prepared made;
-  wse::StencilJob job;
+  auto job = begun<wse::StencilJob>();
   job.shape = params_.kernel.stencil;
   job.element = element_of(op_);
   job.width = op_.m;
@@ -242,43 +243,35 @@ Prepared TaskOperation::stencil() const {
   job.columns = params_.wafer.columns;
   job.rows = params_.wafer.rows;
   job.iterations = params_.kernel.iterations;
-  job.values = request_.execution.values;
-  job.seed = request_.seed;
   if (job.shape != wse::StencilShape::five_points && job.height != 1) {
     refuse("a stencil of 7 or 25 points over m x n points in a core (n belongs to five_points)");
   }
   require_memory(fmt::format("{} points", std::uint64_t{job.width} * job.height),
                  wse::stencil_bytes(job));
   made.kernel = wse::plan_stencil(job, costs());
-  made.check = [job](const wse::WaferMemory& memory) {
-    wse::LayerComparison check;
-    check.compared = memory.size() * job.width * job.height;
-    check.wrong = wse::wrong_points(job, memory);
-    return check;
-  };
+  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
+    compared = memory.size() * job.width * job.height;
+    return wse::wrong_points(job, memory);
+  });
   return made;
 }
 
 Prepared TaskOperation::dense() const {
   if (op_.dtype != DType::fp16) refuse("a dense product over a mesh in a type other than fp16");
   if (op_.batch != 1) refuse("a batch of dense products over a mesh");
-  wse::DenseMeshJob job;
+  auto job = begun<wse::DenseMeshJob>();
   job.m = op_.m;
   job.k = op_.k;
   job.n = op_.n;
   job.side = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
   job.kind = params_.kernel.gemm;
   job.memory_bytes = memory_bytes();
-  job.values = request_.execution.values;
-  job.seed = request_.seed;
   Prepared made;
   made.kernel = wse::plan_dense_mesh(job, costs());
-  made.check = [job](const wse::WaferMemory& memory) {
-    wse::LayerComparison check;
-    check.compared = std::uint64_t{job.m} * job.n;
-    check.wrong = wse::wrong_dense(job, memory);
-    return check;
-  };
+  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
+    compared = std::uint64_t{job.m} * job.n;
+    return wse::wrong_dense(job, memory);
+  });
   return made;
 }
 

@@ -3,6 +3,7 @@
 
 #include "models/wse/pe/vector_unit.hpp"
 #include "workloads/mapping/wse/kernels/collective_parts.hpp"
+#include "workloads/mapping/wse/ring_line.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -35,10 +36,8 @@ class Ring {
         scripts_(scripts),
         part_(part),
         packed_(source_bytes(part.element) == 2 ? 2 : 1),
-        words_((part.elements + packed_ - 1) / packed_) {
-    const std::size_t cores = line.size();
-    for (std::size_t i = 0; i < cores; i += 2) order_.push_back(i);
-    for (std::size_t i = cores - 1 - cores % 2; i < cores; i -= 2) order_.push_back(i);
+        words_((part.elements + packed_ - 1) / packed_),
+        ring_(static_cast<std::uint32_t>(line.size()), 0) {
     const std::uint32_t odd = words_ % this->cores();
     const bool may_pass = odd != 0 && words_ / this->cores() <= kShort;
     passes_sums_ = may_pass && 4 * odd < this->cores();
@@ -59,35 +58,27 @@ class Ring {
   }
 
  private:
-  std::uint32_t cores() const { return static_cast<std::uint32_t>(line_.size()); }
-  Script& script(std::uint32_t p) { return *scripts_[order_[p]]; }
-  std::uint32_t after(std::uint32_t p) const { return (p + 1) % cores(); }
+  std::uint32_t cores() const { return ring_.cores(); }
+  Script& script(std::uint32_t p) { return *scripts_[ring_.core_at(p)]; }
   std::uint32_t part_of(std::uint32_t p, std::uint32_t back) const {
     return (p + 2 * cores() - back) % cores();
   }
 
-  /// The color on which place p of the ring sends: two for each direction, by turns.
   Color color(std::uint32_t p, unsigned first) const {
-    const bool east = order_[after(p)] > order_[p];
-    return static_cast<Color>(first + (east ? 0 : 2) + p % 2);
+    return static_cast<Color>(first + static_cast<unsigned>(ring_.color(p)));
   }
 
   void route_ring(unsigned first, bool loop) {
     for (std::uint32_t p = 0; p < cores(); ++p) {
       std::vector<std::size_t> path;
-      const std::size_t from = order_[p];
-      const std::size_t to = order_[after(p)];
-      for (std::size_t i = from;; i += to > from ? 1 : std::size_t(-1)) {
-        path.push_back(line_[i]);
-        if (i == to) break;
-      }
+      for (const std::uint32_t i : ring_.link(p)) path.push_back(line_[i]);
       builder_.path(path, color(p, first));
-      if (loop) builder_.route(line_[from], color(p, first), kRamp, bit(kRamp));
+      if (loop) builder_.route(path.front(), color(p, first), kRamp, bit(kRamp));
     }
   }
 
   void use_queues(std::uint32_t p, unsigned first) {
-    use_in_queue(script(after(p)), color(p, first));
+    use_in_queue(script(p + 1), color(p, first));
     use_out_queue(script(p), color(p, first));
   }
 
@@ -196,7 +187,7 @@ class Ring {
   const VectorPart part_;
   const std::uint32_t packed_;      // elements of a word
   const std::uint32_t words_;       // of the vector
-  std::vector<std::size_t> order_;  // by place on the ring: place on the line
+  const RingLine ring_;
   bool passes_sums_ = false;        // odd words are passed on at once in the second half
   bool passes_parts_ = false;       // and in the first
 };

@@ -13,6 +13,7 @@
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
+#include "workloads/mapping/wse/ring_line.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -44,12 +45,8 @@ class DenseMeshPlanner {
         tk_(ceil_div(job.k, job.side)),
         tn_(ceil_div(job.n, job.side)),
         builder_(job.side, job.side),
-        place_on_ring_(job.side, 0) {
-    const bool line = job.kind == DenseMesh::cannon;
-    for (std::uint32_t i = 0; i < side_; i += line ? 1 : 2) order_.push_back(i);
-    for (std::uint32_t i = side_ - 1 - side_ % 2; i < side_ && !line; i -= 2) order_.push_back(i);
-    for (std::uint32_t p = 0; p < side_; ++p) place_on_ring_[order_[p]] = p;
-  }
+        x_(job.side, 0, job.kind == DenseMesh::cannon),
+        y_(job.side, 4, job.kind == DenseMesh::cannon) {}
 
   TaskKernel plan() {
     check();
@@ -113,55 +110,32 @@ class DenseMeshPlanner {
         needed, tm_, tk_, tn_, job_.memory_bytes));
   }
 
-  /// The color on which place p of a ring sends: two for each direction, by turns.
-  Color ring_color(std::uint32_t p, unsigned first) const {
-    const bool up = order_[(p + 1) % side_] > order_[p];
-    return static_cast<Color>(first + (up ? 0 : 2) + p % 2);
-  }
-
   void route_ring() {
     if (side_ == 1) return;
     for (std::uint32_t line = 0; line < side_; ++line) {
       for (std::uint32_t p = 0; p < side_; ++p) {
         std::vector<std::size_t> along_x;
         std::vector<std::size_t> along_y;
-        const std::uint32_t from = order_[p];
-        const std::uint32_t to = order_[(p + 1) % side_];
-        for (std::uint32_t i = from;; i = to > from ? i + 1 : i - 1) {
+        for (const std::uint32_t i : x_.link(p)) {
           along_x.push_back(builder_.place(line, i));
           along_y.push_back(builder_.place(i, line));
-          if (i == to) break;
         }
-        builder_.path(along_x, ring_color(p, 0));
-        builder_.path(along_y, ring_color(p, 4));
+        builder_.path(along_x, x_.color(p));
+        builder_.path(along_y, y_.color(p));
       }
     }
   }
 
-  /// One color along all rows and one along all columns. In step i core i of a line sends; before,
-  /// its router lets words through that come from lower places, afterwards from higher ones. The
-  /// last word of a step moves the switch of its own router and of the next one, whose turn it is;
+  /// One color along all rows and one along all columns. In step i core i of a line sends. The last
+  /// word of a step moves the switch of its own router and of the next one, whose turn it is;
   /// that of the one before stands at its end.
   void route_broadcasts() {
     if (side_ == 1) return;
     for (std::uint32_t r = 0; r < side_; ++r) {
       for (std::uint32_t c = 0; c < side_; ++c) {
-        route_line(builder_.place(r, c), kAlongRows, c, kWest, kEast);
-        route_line(builder_.place(r, c), kAlongColumns, r, kNorth, kSouth);
+        builder_.turn(builder_.place(r, c), kAlongRows, {c, side_});
+        builder_.turn(builder_.place(r, c), kAlongColumns, {r, side_, kNorth, kSouth});
       }
-    }
-  }
-  void route_line(std::size_t place, Color color, std::uint32_t at, Port low, Port high) {
-    const PortSet lower = at > 0 ? bit(low) : PortSet{0};
-    const PortSet higher = at + 1 < side_ ? bit(high) : PortSet{0};
-    std::uint8_t position = 0;
-    builder_.pops(place, color);
-    if (lower != 0) {
-      builder_.route(place, color, low, static_cast<PortSet>(higher | bit(kRamp)), position++);
-    }
-    builder_.route(place, color, kRamp, static_cast<PortSet>(lower | higher), position++);
-    if (higher != 0) {
-      builder_.route(place, color, high, static_cast<PortSet>(lower | bit(kRamp)), position);
     }
   }
 
@@ -212,12 +186,12 @@ class DenseMeshPlanner {
   }
 
   void shift_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {
-    const std::uint32_t px = place_on_ring_[c];
-    const std::uint32_t py = place_on_ring_[r];
-    const Color w_out = ring_color(px, 0);
-    const Color x_out = ring_color(py, 4);
-    const Color w_in = ring_color((px + side_ - 1) % side_, 0);
-    const Color x_in = ring_color((py + side_ - 1) % side_, 4);
+    const std::uint32_t px = x_.position(c);
+    const std::uint32_t py = y_.position(r);
+    const Color w_out = x_.color(px);
+    const Color x_out = y_.color(py);
+    const Color w_in = x_.color(px + side_ - 1);
+    const Color x_in = y_.color(py + side_ - 1);
     core.in = {{w_in, 0}, {x_in, 1}};
     core.out = {{w_out, 2}, {x_out, 3}};
     const std::uint32_t skews = std::max(skew(py), skew(px));
@@ -340,7 +314,7 @@ class DenseMeshPlanner {
   void fill_memory(TaskProgram& program) const {
     for (std::uint32_t r = 0; r < side_; ++r) {
       for (std::uint32_t c = 0; c < side_; ++c) {
-        const std::uint32_t diagonal = (place_on_ring_[r] + place_on_ring_[c]) % side_;
+        const std::uint32_t diagonal = (y_.position(r) + x_.position(c)) % side_;
         const bool skewed = job_.kind == DenseMesh::mesh;
         const std::uint32_t kw = skewed ? diagonal : c;  // blocks of k that it holds first
         const std::uint32_t kx = skewed ? diagonal : r;
@@ -377,8 +351,8 @@ class DenseMeshPlanner {
   const std::uint32_t tk_;
   const std::uint32_t tn_;
   TaskBuilder builder_;
-  std::vector<std::uint32_t> order_;          // by place on the ring: place on the line
-  std::vector<std::uint32_t> place_on_ring_;  // and back
+  const RingLine x_;
+  const RingLine y_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> products_;  // routines, by tiles
   std::map<std::tuple<std::uint32_t, Tile, Tile>, std::shared_ptr<Task>> broadcasts_;
 };

@@ -117,6 +117,21 @@ void TaskBuilder::path(const std::vector<std::size_t>& places, Color color) {
   route(places.back(), color, from, bit(kRamp));
 }
 
+void TaskBuilder::turn(std::size_t place, Color color, const Turn& turn) {
+  const PortSet lower = turn.at > 0 ? bit(turn.low) : PortSet{0};
+  const PortSet higher = turn.at + 1 < turn.cores ? bit(turn.high) : PortSet{0};
+  const PortSet itself = turn.to_itself ? bit(kRamp) : PortSet{0};
+  std::uint8_t position = 0;
+  if ((lower | higher) != 0) pops(place, color);
+  if (lower != 0) {
+    route(place, color, turn.low, static_cast<PortSet>(higher | bit(kRamp)), position++);
+  }
+  route(place, color, kRamp, static_cast<PortSet>(lower | higher | itself), position++);
+  if (higher != 0) {
+    route(place, color, turn.high, static_cast<PortSet>(lower | bit(kRamp)), position);
+  }
+}
+
 std::uint32_t TaskBuilder::add(CoreProgram program) {
   program_.cores.push_back(std::move(program));
   return static_cast<std::uint32_t>(program_.cores.size() - 1);

@@ -66,6 +66,17 @@ class TaskBuilder {
   /// Routes a path of neighbouring cores, from the ramp of the first to that of the last.
   void path(const std::vector<std::size_t>& places, Color color);
 
+  /// Core `at` of a line of `cores` that send one after the other, each to all others: before its
+  /// turn its router lets words through that come from lower places, afterwards from higher ones.
+  struct Turn {
+    std::uint32_t at = 0;
+    std::uint32_t cores = 1;
+    Port low = kWest;
+    Port high = kEast;
+    bool to_itself = false;
+  };
+  void turn(std::size_t place, Color color, const Turn& turn);
+
   void core(std::size_t place, std::uint32_t program) { program_.core_of[place] = program; }
   void core(std::size_t place, CoreProgram program) { core(place, add(std::move(program))); }
   /// Gives `place` the routes and the program that `like` has by now.

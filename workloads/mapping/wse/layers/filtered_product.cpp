@@ -82,9 +82,6 @@ class FilteredProduct {
   std::uint32_t element_cycles() const;
   LayerStage find_elements() const;
   LayerStage multiply() const;
-  void route(TaskBuilder& builder, std::uint32_t r, std::uint32_t c) const;
-  void route_line(TaskBuilder& builder, std::size_t place, Color color, std::uint32_t at, Port low,
-                  Port high, bool to_itself) const;
   CoreProgram core(std::uint32_t r, std::uint32_t c) const;
   Task start(std::uint32_t r, std::uint32_t c) const;
   Task element_task() const;
@@ -249,24 +246,6 @@ LayerStage FilteredProduct::find_elements() const {
   return stage;
 }
 
-/// In step i core i of a line sends; before, its router lets words through that come from lower
-/// places, afterwards from higher ones.
-void FilteredProduct::route_line(TaskBuilder& builder, std::size_t place, Color color,
-                                 std::uint32_t at, Port low, Port high, bool to_itself) const {
-  const PortSet lower = at > 0 ? bit(low) : PortSet{0};
-  const PortSet higher = at + 1 < shape_.side ? bit(high) : PortSet{0};
-  const PortSet itself = to_itself ? bit(kRamp) : PortSet{0};
-  std::uint8_t position = 0;
-  if ((lower | higher) != 0) builder.pops(place, color);
-  if (lower != 0) {
-    builder.route(place, color, low, static_cast<PortSet>(higher | bit(kRamp)), position++);
-  }
-  builder.route(place, color, kRamp, static_cast<PortSet>(lower | higher | itself), position++);
-  if (higher != 0) {
-    builder.route(place, color, high, static_cast<PortSet>(lower | bit(kRamp)), position);
-  }
-}
-
 Step FilteredProduct::take_w(std::uint32_t buffer) const {
   Instruction take;
   take.element = operand();
@@ -379,8 +358,8 @@ LayerStage FilteredProduct::multiply() const {
   for (std::uint32_t r = 0; r < shape_.side; ++r) {
     for (std::uint32_t c = 0; c < shape_.side; ++c) {
       const std::size_t place = builder.place(r, c);
-      if (shape_.side > 1) route_line(builder, place, kAlongRows, c, kWest, kEast, false);
-      route_line(builder, place, kAlongColumns, r, kNorth, kSouth, true);
+      if (shape_.side > 1) builder.turn(place, kAlongRows, {c, shape_.side});
+      builder.turn(place, kAlongColumns, {r, shape_.side, kNorth, kSouth, true});
       const auto [known, fresh] = programs.try_emplace(
           {std::min(c, 2U), end_kind(r, c), std::uint64_t{list(r, c).size()}}, 0U);
       if (fresh) known->second = builder.add(core(r, c));

@@ -3,28 +3,14 @@
 
 #include <algorithm>
 
-#include "workloads/mapping/wse/program.hpp"
-
 namespace lacuna::wse {
 
 CoreRing::CoreRing(std::uint32_t cores, Direction direction)
-    : ring_(ring_order(cores)),
-      positions_(ring_positions(ring_)),
+    : RingLine(cores, direction == Direction::columns ? 0 : 4),
       direction_(direction),
-      first_color_(direction == Direction::columns ? 0 : 4),
       sender_(direction == Direction::columns ? 1 : 3),
       taker_(direction == Direction::columns ? 2 : 4),
       slot_(direction == Direction::columns ? 0 : 1) {}
-
-bool CoreRing::goes_ahead(std::uint32_t position) const {
-  return core_at(position + 1) > ring_[position];
-}
-
-/// Of the link from a position to the next.
-Color CoreRing::color(std::uint32_t position) const {
-  const unsigned way = goes_ahead(position) ? 0 : 2;
-  return Color{static_cast<std::uint8_t>(first_color_ + way + position % 2)};
-}
 
 std::uint32_t CoreRing::kind(std::uint32_t core) const {
   if (cores() == 1) return 0;
@@ -37,7 +23,7 @@ void CoreRing::route(TaskBuilder& builder, std::size_t place, std::uint32_t core
   const Port ahead = ahead_of(direction_);
   const Port behind = behind_of(direction_);
   for (std::uint32_t p = 0; p < cores(); ++p) {
-    const std::uint32_t from = ring_[p];
+    const std::uint32_t from = core_at(p);
     const std::uint32_t to = core_at(p + 1);
     // what passes through on its way between neighbours on the ring, begins or ends here
     if (at < std::min(from, to) || at > std::max(from, to)) continue;

@@ -3,26 +3,20 @@
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/direction.hpp"
 #include "workloads/mapping/wse/inference/plan_cores.hpp"
+#include "workloads/mapping/wse/ring_line.hpp"
 
 namespace lacuna::wse {
 
-/// A closed ring over a line of cores: even ones forward, odd ones back, so that no link is longer
-/// than two hops. Blocks are shifted from each core to the next on it. A link alternates between
-/// two colors of its direction, so that what a core takes in and what it sends never meet. One core
-/// shifts nothing. Several rings lie behind each other if there are more cores.
-class CoreRing {
+/// A ring over a line of cores. Blocks are shifted from each core to the next on it. One core shifts
+/// nothing. Several rings lie behind each other if there are more cores.
+class CoreRing : public RingLine {
  public:
   CoreRing(std::uint32_t cores, Direction direction);
 
-  std::uint32_t cores() const { return static_cast<std::uint32_t>(positions_.size()); }
-  /// Place of a core on its ring, and the core of the first that has a place.
-  std::uint32_t position(std::uint32_t core) const { return positions_[core % cores()]; }
-  std::uint32_t core_at(std::uint32_t position) const { return ring_[position % cores()]; }
   /// Cores of equal kind use the same colors.
   std::uint32_t kind(std::uint32_t core) const;
 
@@ -42,15 +36,10 @@ class CoreRing {
   void wait_taken(CoreCode& code) const;
 
  private:
-  bool goes_ahead(std::uint32_t position) const;
-  Color color(std::uint32_t position) const;
-  Color in(std::uint32_t core) const { return color((position(core) + cores() - 1) % cores()); }
+  Color in(std::uint32_t core) const { return color(position(core) + cores() - 1); }
   Color out(std::uint32_t core) const { return color(position(core)); }
 
-  std::vector<std::uint32_t> ring_;       // cores in its order
-  std::vector<std::uint32_t> positions_;  // of each core
   Direction direction_;
-  std::uint8_t first_color_;
   std::uint8_t sender_;  // microthreads
   std::uint8_t taker_;
   std::uint8_t slot_;  // of queues
