@@ -53,8 +53,8 @@ StackedFigure phases_of(const ModelReport& report, const ModelTable& table) {
   return figure;
 }
 
-/// A bar for each row, with a part for each column of this unit; what they are of, if that is known,
-/// beside it.
+/// A bar for each row, with a part for each column of this unit; what they are of, if that is
+/// known, beside it.
 StackedFigure columns_of(const ModelReport& report, const ModelTable& table,
                          const std::string& title, const char* unit) {
   StackedFigure figure;
@@ -120,8 +120,8 @@ std::vector<Figure> model_figures(const std::vector<ModelReport>& reports) {
       if (!phases && !shares && table.name != "memory") continue;
       StackedFigure figure =
           phases   ? phases_of(report, table)
-          : shares ? columns_of(report, table,
-                                "what the first core does in each phase of a layer", "cycles")
+          : shares ? columns_of(report, table, "what the first core does in each phase of a layer",
+                                "cycles")
                    : columns_of(report, table, table.title, "B");
       // several runs are told apart by their numbers
       figure.name = phases ? "phases" : table.name;

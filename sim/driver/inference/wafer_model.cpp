@@ -207,7 +207,7 @@ ModelTable core_memory(const std::vector<DecodeMemory>& of, const WseParams& par
     std::vector<double> row;
     for (const std::uint64_t bytes :
          {m.weights, m.cache, m.buffers, m.code, m.weights + m.cache + m.buffers + m.code,
-          std::uint64_t{params.mem.kib} * 1024}) {
+          params.core_bytes()}) {
       row.push_back(static_cast<double>(bytes));
     }
     if (cache) row.push_back(shown_positions(m.positions));

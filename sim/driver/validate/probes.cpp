@@ -32,10 +32,7 @@ constexpr std::uint32_t kLong = 4096;
 class Probe : private PointWords {
  public:
   Probe(const ValidationPoint& point, const WseParams& params, Engine engine)
-      : PointWords(point),
-        point_(point),
-        params_(params),
-        costs_{params.core, params.scalar, params.vec, params.task} {
+      : PointWords(point), point_(point), params_(params), costs_(params.costs()) {
     options_.engine = engine;
   }
 
@@ -333,7 +330,7 @@ double Probe::tiled_stencil() const {
   // the published program of radius 1 computes tiles of 4 x 4 on without its neighbours on a WSE-3
   const bool general = job.radius != 1 || job.first_version;
   job.waits = params_.target == Target::none || general || job.width < 4 || job.height < 4;
-  if (wse::tiled_stencil_bytes(job) > std::uint64_t{params_.mem.kib} * 1024) {
+  if (wse::tiled_stencil_bytes(job) > params_.core_bytes()) {
     throw Unsupported{"the two arrays do not fit a core"};
   }
   const auto time = [&](std::uint32_t iterations) {

@@ -357,10 +357,7 @@ OpResult TaskRun::finish(bool folded) {
 }
 
 wse::LayerSetup layer_setup(const WseParams& params) {
-  return {params.wafer,
-          params.task_hardware(),
-          {params.core, params.scalar, params.vec, params.task},
-          params.llm};
+  return {params.wafer, params.task_hardware(), params.costs(), params.llm};
 }
 
 wse::StreamSettings stream_settings(const WseParams& params) {

@@ -8,6 +8,7 @@
 #include "models/wse/params.hpp"
 #include "sim/base/parameter.hpp"
 #include "sim/machines/product_runs.hpp"
+#include "workloads/mapping/wse/core_code.hpp"
 #include "workloads/mapping/wse/inference/params.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
@@ -70,6 +71,9 @@ struct WseParams : ParameterSet {
   wse::HardwareParams hardware() const { return {core, queue, router}; }
   /// Of cores that run tasks.
   wse::TaskParams task_hardware() const { return {core, queue, router, mem, simd, task}; }
+  wse::CodeCosts costs() const { return {core, scalar, vec, task}; }
+  wse::Datapath datapath() const { return {simd, mem}; }
+  std::uint64_t core_bytes() const { return std::uint64_t{mem.kib} * 1024; }
   std::uint64_t cores() const { return std::uint64_t{wafer.columns} * wafer.rows; }
 };
 

@@ -79,7 +79,7 @@ class TaskOperation {
   Prepared gemv() const;
   Prepared stencil() const;
 
-  wse::CodeCosts costs() const { return {params_.core, params_.scalar, params_.vec, params_.task}; }
+  wse::CodeCosts costs() const { return params_.costs(); }
   std::uint32_t memory_bytes() const {
     const unsigned all = params_.mem.kib;
     return (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
@@ -184,10 +184,10 @@ Prepared TaskOperation::spmm() const {
   job.memory_bytes = memory_bytes();
   Prepared made;
   made.kernel = wse::plan_spmm(job, params_.kernel, costs());
-  made.compare([job, &kernel = params_.kernel](const wse::WaferMemory& memory,
-                                               std::uint64_t& compared) {
-    return wse::wrong_products(job, kernel, memory, compared);
-  });
+  made.compare(
+      [job, &kernel = params_.kernel](const wse::WaferMemory& memory, std::uint64_t& compared) {
+        return wse::wrong_products(job, kernel, memory, compared);
+      });
   return made;
 }
 

@@ -74,8 +74,7 @@ TEST(DecodeEnds, EveryParameterOfItsFunctionsActs) {
   for (const char* const code : {"attention_code", "ffn_code"}) {
     InferenceParams params;
     params.set(code, "49000");
-    EXPECT_THROW(require_memory(DecodeShape(model, block), params, 48 * 1024),
-                 OutOfMemoryError);
+    EXPECT_THROW(require_memory(DecodeShape(model, block), params, 48 * 1024), OutOfMemoryError);
   }
 }
 

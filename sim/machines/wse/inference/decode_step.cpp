@@ -41,7 +41,7 @@ void DecodeTimes::add_zeros(const ModelShape& model, const DecodePlacement& plac
   }
   block.experts_apart = placement.experts_apart;
   block.routes = draw_routes(decoder.experts, block.batch, placement.sparsity.seed);
-  const wse::Datapath datapath = {params_.simd, params_.mem};
+  const wse::Datapath datapath = params_.datapath();
   block.zeros = make_zeros(placement.sparsity, {decoder, block}, {costs_, params_.llm, datapath});
 }
 

@@ -150,9 +150,7 @@ DecodePhaseTimes phases_of(const RunTotals& run, const std::vector<DecodePhase>&
 }  // namespace
 
 DecodeTimes::DecodeTimes(const WseParams& params, Engine engine, PartCache* cache)
-    : params_(params),
-      costs_{params.core, params.scalar, params.vec, params.task},
-      runs_(params, engine, cache) {}
+    : params_(params), costs_(params.costs()), runs_(params, engine, cache) {}
 
 DecodeBlock DecodeTimes::built(DecodeBlock block) const {
   block.exponentials = params_.llm.exp_positions;
@@ -161,16 +159,14 @@ DecodeBlock DecodeTimes::built(DecodeBlock block) const {
 
 DecodeTimes::DecodeTimes(const WseParams& params, const wse::RunOptions& options,
                          std::shared_ptr<KnownRuns> known)
-    : params_(params),
-      costs_{params.core, params.scalar, params.vec, params.task},
-      runs_(params, options, std::move(known)) {}
+    : params_(params), costs_(params.costs()), runs_(params, options, std::move(known)) {}
 
 const RunTotals& DecodeTimes::layer_run(const wse::DecoderModel& decoder,
                                         const DecodeBlock& block) {
   const wse::DecodeShape shape(decoder, block);
-  wse::require_memory(shape, params_.llm, params_.mem.kib * std::uint64_t{1024});
+  wse::require_memory(shape, params_.llm, params_.core_bytes());
   const auto plan = [&] {
-    const wse::Datapath pieces = {params_.simd, params_.mem};
+    const wse::Datapath pieces = params_.datapath();
     return wse::DecodeLayer(shape, costs_, params_.llm).plan(&pieces);
   };
   return runs_.of(key_of(decoder, block), plan, title_of(decoder, block));
@@ -189,7 +185,7 @@ const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const Decode
 
 DecodePhaseShares DecodeTimes::shares(const ModelShape& model, const DecodeBlock& given) const {
   const wse::DecodeLayer layer({decoder_model(model), built(given)}, costs_, params_.llm);
-  const std::vector<wse::CodeShares> all = layer.shares({params_.simd, params_.mem});
+  const std::vector<wse::CodeShares> all = layer.shares(params_.datapath());
   const std::vector<DecodePhase> phases = layer.phases();
   DecodePhaseShares shares;
   for (std::size_t i = 0; i < phases.size(); ++i) shares[phases[i]] = all.at(i);
@@ -226,14 +222,14 @@ double DecodeTimes::square_layer(const SquareLayer& what) {
   functions.exp_degree = 1;
   functions.exp_squarings = kSquarings;
   const wse::DecodeShape shape(model, block);
-  wse::require_memory(shape, functions, params_.mem.kib * std::uint64_t{1024});
+  wse::require_memory(shape, functions, params_.core_bytes());
   wse::DecodeStyle style;
   style.scalar_silu = true;
   const std::string key = fmt::format("square {} {} {} {} {}", what.side, model.width, model.ffn,
                                       block.context, functions.groups.value());
   const wse::DecodeLayer layer(shape, costs_, functions, style);
   const RunTotals& run = runs_.of(key, [&] {
-    const wse::Datapath pieces = {params_.simd, params_.mem};
+    const wse::Datapath pieces = params_.datapath();
     return layer.plan(&pieces);
   });
   return sum_of(phases_of(run, layer.phases()), DecodePhase::norm, DecodePhase::ffn_residual);
@@ -279,7 +275,7 @@ const RunTotals& DecodeTimes::tail_row(const wse::DecodeTail& tail) {
 
 double DecodeTimes::tail(const ModelShape& model, const DecodePlacement& placement) {
   const wse::DecodeTail tail = tail_of(model, placement);
-  const std::uint64_t memory = params_.mem.kib * std::uint64_t{1024};
+  const std::uint64_t memory = params_.core_bytes();
   if (tail.bytes() > memory) {
     throw OutOfMemoryError(fmt::format(
         "the product with a vocabulary of {} on {} x {} cores needs {} bytes of a core; it has {}",

@@ -52,9 +52,9 @@ struct DecodeStep : PlacedLayers {
   double tail = 0;
   double cycles = 0;         // of the whole step
   double slowest_stage = 0;  // of tokens that follow each other through the blocks
-  std::uint64_t cores = 0;  // of blocks, head and tail
-  PassTotals totals;        // of the whole step
-  PassTotals forced;        // of tokens that follow each other: without the tail
+  std::uint64_t cores = 0;   // of blocks, head and tail
+  PassTotals totals;         // of the whole step
+  PassTotals forced;         // of tokens that follow each other: without the tail
 };
 
 /// Runs programs of workloads/mapping/wse/inference on a wafer, each once; what they came to is

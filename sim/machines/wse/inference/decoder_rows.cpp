@@ -137,8 +137,8 @@ std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
     return nullptr;
   }
   measure_tiles(shape, *zeros);
-  const wse::CodeCosts costs{params.core, params.scalar, params.vec, params.task};
-  choose_forms(shape, {costs, params.llm, {params.simd, params.mem}}, *zeros);
+  const wse::CodeCosts costs = params.costs();
+  choose_forms(shape, {costs, params.llm, params.datapath()}, *zeros);
   return zeros;
 }
 
@@ -434,7 +434,7 @@ class RowRecord {
       : params_(params),
         execution_(execution),
         shape_(group.model, group.block),
-        costs_{params.core, params.scalar, params.vec, params.task},
+        costs_(params.costs()),
         layer_(shape_, costs_, params.llm) {}
 
   bool wanted(bool first) const {
@@ -444,7 +444,7 @@ class RowRecord {
   /// Of the row from `begin` to `end` of the program; what is of the whole layer stands with its
   /// `first` row.
   void add(WaferResult& into, Cycle begin, Cycle end, bool first, std::uint64_t seed) const {
-    const wse::Datapath pieces = {params_.simd, params_.mem};
+    const wse::Datapath pieces = params_.datapath();
     const wse::DecodeValues values(shape_, seed);
     wse::TaskProgram program = layer_.plan(execution_.values ? nullptr : &pieces);
     if (execution_.values) values.fill(program);
@@ -523,7 +523,7 @@ OpResult run_decoder_row(const WaferRequest& request) {
   into.note("plan",
             fmt::format("{} of a decoder's layer as one program of {} x {} cores; {}",
                         phases_text(row), group.block.columns, group.block.rows, group.lies));
-  into.memory(group.bytes, std::uint64_t{params.mem.kib} * 1024);
+  into.memory(group.bytes, params.core_bytes());
   into.note("fold", fmt::format("the layer's cores are all simulated; its counters are shared by "
                                 "time among its {} rows",
                                 group.rows.size()));

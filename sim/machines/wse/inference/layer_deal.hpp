@@ -167,7 +167,7 @@ template <typename Shape>
 class LayerRoom {
  public:
   LayerRoom(const wse::DecoderModel& model, const WseParams& params)
-      : model_(model), llm_(params.llm), bytes_(params.mem.kib * std::uint64_t{1024}) {}
+      : model_(model), llm_(params.llm), bytes_(params.core_bytes()) {}
 
   template <typename Block>
   LayerBytes bytes(const Block& block) const {

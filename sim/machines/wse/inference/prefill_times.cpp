@@ -89,10 +89,7 @@ double PrefillLayer::ffn() const { return of(PrefillPart::ffn_norm, kLast, 0); }
 
 PrefillTimes::PrefillTimes(const WseParams& params, Engine engine, DecodeTimes& ends,
                            PartCache* cache)
-    : params_(params),
-      costs_{params.core, params.scalar, params.vec, params.task},
-      runs_(params, engine, cache),
-      ends_(ends) {}
+    : params_(params), costs_(params.costs()), runs_(params, engine, cache), ends_(ends) {}
 
 namespace {
 
@@ -139,7 +136,7 @@ const PrefillLayer& PrefillTimes::parts_of(const wse::PrefillShape& shape,
   const auto known = layers_.find(key);
   if (known != layers_.end()) return known->second;
   wse::PrefillParts parts(shape, costs_, functions, style, kFold);
-  const wse::Datapath datapath{params_.simd, params_.mem};
+  const wse::Datapath datapath = params_.datapath();
   parts.use_pieces(datapath);
   PrefillLayer layer;
   double products = 0;
@@ -231,7 +228,7 @@ std::vector<PrefillLayers> PrefillTimes::layers_of(const ModelShape& model,
   block.tokens = chunk;
   block.chunks = chunks;
   const wse::DecoderModel decoder = decoder_model(model);
-  const wse::Datapath datapath{params_.simd, params_.mem};
+  const wse::Datapath datapath = params_.datapath();
   std::vector<PrefillLayers> kinds;
   for (const EqualLayers& equal : equal_layers(placement.sparsity, model.layers)) {
     block.zeros = make_zeros(equal.sparsity, {decoder, block}, {costs_, params_.llm, datapath});

@@ -20,7 +20,9 @@ const char* word(Matrix matrix) {
 
 Projection projection_of(Matrix matrix) {
   if (matrix < Matrix::o) return Projection::qkv;
-  return matrix == Matrix::o ? Projection::o : matrix == Matrix::up ? Projection::up : Projection::down;
+  return matrix == Matrix::o    ? Projection::o
+         : matrix == Matrix::up ? Projection::up
+                                : Projection::down;
 }
 
 Matrix matrix_of(Projection projection) {

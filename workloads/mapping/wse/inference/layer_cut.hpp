@@ -43,9 +43,7 @@ struct LayerBlock {
   bool ffn = true;
   std::shared_ptr<const DecodeZeros> zeros;  // none: nothing is left out
 
-  bool has(Matrix matrix) const {
-    return projection_of(matrix) < Projection::up ? attention : ffn;
-  }
+  bool has(Matrix matrix) const { return projection_of(matrix) < Projection::up ? attention : ffn; }
   /// Bytes of the others' weights beside as many of this one.
   std::uint64_t others() const {
     return static_cast<std::uint64_t>((attention ? others_attention : 0) + (ffn ? others_ffn : 0));

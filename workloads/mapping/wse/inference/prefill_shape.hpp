@@ -74,9 +74,7 @@ class PrefillShape : public LayerCut {
   const DecodeZeros* zeros_of(Projection what) const;
 
  private:
-  std::uint32_t piecewise(std::uint32_t size) const {
-    return tile_pieces() * ceil(size, steps());
-  }
+  std::uint32_t piecewise(std::uint32_t size) const { return tile_pieces() * ceil(size, steps()); }
 
   PrefillBlock block_;
 };
@@ -126,7 +124,8 @@ struct PrefillSpace {
 void require_memory(const PrefillShape& shape, const InferenceParams& params, std::uint64_t bytes);
 
 /// Of a prompt none is known; halves of layers have more room than whole ones.
-inline std::uint32_t positions_that_fit(const PrefillShape& shape, const InferenceParams& /*params*/,
+inline std::uint32_t positions_that_fit(const PrefillShape& shape,
+                                        const InferenceParams& /*params*/,
                                         std::uint64_t /*bytes*/) {
   return shape.block().attention && shape.block().ffn ? 0 : 1;
 }

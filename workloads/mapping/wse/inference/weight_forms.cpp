@@ -105,9 +105,8 @@ void choose(const Shape& shape, const CodeTimes& times, DecodeZeros& zeros) {
     if (!shape.block().has(matrix)) continue;
     zeros.dense.at(i) = with != matrix ? zeros.dense.at(static_cast<std::size_t>(with))
                         : !zeros.weights_of(matrix).given() ? false
-                        : form != WeightForm::sooner
-                            ? form == WeightForm::dense
-                            : dense_is_sooner(shape, times, zeros, matrix);
+                        : form != WeightForm::sooner        ? form == WeightForm::dense
+                                                     : dense_is_sooner(shape, times, zeros, matrix);
   }
 }
 

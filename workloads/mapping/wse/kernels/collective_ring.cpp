@@ -185,11 +185,11 @@ class Ring {
   const std::vector<std::size_t>& line_;
   const std::vector<Script*>& scripts_;
   const VectorPart part_;
-  const std::uint32_t packed_;      // elements of a word
-  const std::uint32_t words_;       // of the vector
+  const std::uint32_t packed_;  // elements of a word
+  const std::uint32_t words_;   // of the vector
   const RingLine ring_;
-  bool passes_sums_ = false;        // odd words are passed on at once in the second half
-  bool passes_parts_ = false;       // and in the first
+  bool passes_sums_ = false;   // odd words are passed on at once in the second half
+  bool passes_parts_ = false;  // and in the first
 };
 
 }  // namespace

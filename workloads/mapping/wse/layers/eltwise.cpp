@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 #include <utility>
 
 #include "models/wse/pe/vector_unit.hpp"
@@ -50,24 +49,18 @@ class Elements {
   LayerPlan plan() {
     LayerPlan plan;
     place_operands(plan);
-    LayerStage stage;
-    stage.name = op_.fn;
     if (request_.setup.estimates) {
-      stage.parts.push_back(part(tensor_.share(0, 0, 0)));
-      plan.stages.push_back(std::move(stage));
+      plan.stages.emplace_back().parts.push_back(part(tensor_.share(0, 0, 0)));
       return plan;
     }
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> parts;  // by kind of core
+    StageParts<std::pair<std::uint32_t, std::uint64_t>> stage(op_.fn.c_str());
     tensor_.for_each_core([&](std::uint32_t row, std::uint32_t column, const TensorShare& share) {
-      const auto [found, is_new] =
-          parts.try_emplace({share.features, share.tokens}, stage.parts.size());
-      if (is_new) stage.parts.push_back(part(share));
-      stage.places.push_back({found->second, row, column});
+      stage.add({share.features, share.tokens}, row, column, [&] { return part(share); });
     });
     plan.notes.emplace_back("elements per core", fmt::format("{} features x {} tokens, at most",
                                                              tensor_.layout().most_features(),
                                                              tensor_.layout().most_tokens()));
-    plan.stages.push_back(std::move(stage));
+    plan.stages.push_back(stage.take());
     if (request_.values) fill(plan);
     return plan;
   }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -160,16 +159,12 @@ class Embedding {
 
 /// Columns of as many features do the same.
 void Embedding::add_stage(LayerPlan& plan, const char* name, MakePart make) const {
-  LayerStage stage;
-  stage.name = name;
-  std::map<std::uint32_t, std::uint32_t> parts;  // by features
+  StageParts<std::uint32_t> stage(name);
   for (std::uint32_t c = 0; c < layout().columns(); ++c) {
     const std::uint32_t features = layout().features(c);
-    const auto [found, is_new] = parts.try_emplace(features, stage.parts.size());
-    if (is_new) stage.parts.push_back((this->*make)(features));
-    stage.places.push_back({found->second, 0, c});
+    stage.add(features, 0, c, [&] { return (this->*make)(features); });
   }
-  plan.stages.push_back(std::move(stage));
+  plan.stages.push_back(stage.take());
 }
 
 void Embedding::place_operands(LayerPlan& plan) {

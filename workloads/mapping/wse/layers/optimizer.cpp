@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "models/sparsity/mask.hpp"
@@ -169,22 +168,18 @@ void Optimizer::direction(std::uint64_t length, CoreCode& code) const {
 
 /// Every core for itself.
 LayerStage Optimizer::update_stage() const {
-  LayerStage stage;
-  stage.name = "update";
-  std::map<std::uint64_t, std::uint32_t> parts;  // by parameters
+  StageParts<std::uint64_t> stage("update");
   for (std::uint64_t core = 0; core < std::min(cores(), count_); ++core) {
-    const auto [found, is_new] = parts.try_emplace(share(core), stage.parts.size());
-    if (is_new) {
-      CoreCode written = code();
-      direction(share(core), written);
-      const unsigned by = rule_.adaptive ? 4 : rule_.state == 1 ? 2 : 1;
-      change(space_.at.at(by), share(core), written);
-      stage.parts.push_back(single_core(std::move(written).finish()));
-    }
-    stage.places.push_back({found->second, static_cast<std::uint32_t>(core / columns_),
-                            static_cast<std::uint32_t>(core % columns_)});
+    stage.add(share(core), static_cast<std::uint32_t>(core / columns_),
+              static_cast<std::uint32_t>(core % columns_), [&] {
+                CoreCode written = code();
+                direction(share(core), written);
+                const unsigned by = rule_.adaptive ? 4 : rule_.state == 1 ? 2 : 1;
+                change(space_.at.at(by), share(core), written);
+                return single_core(std::move(written).finish());
+              });
   }
-  return stage;
+  return stage.take();
 }
 
 /// The squares of weights and updates of a core.
@@ -211,51 +206,41 @@ void Optimizer::apply(std::uint64_t length, CoreCode& code) const {
 
 /// Sums along rows; rows with equal numbers of parameters do the same.
 LayerStage Optimizer::squares_stage() const {
-  LayerStage stage;
-  stage.name = "directions and squares";
+  StageParts<std::pair<std::uint64_t, std::uint64_t>> stage("directions and squares");
   const LineSums line = line_of(request_.setup, columns_);
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> parts;
   for (std::uint32_t r = 0; r < rows_; ++r) {
     const std::uint64_t begin = std::uint64_t{r} * columns_;
     const std::uint64_t all = first(begin + columns_) - first(begin);
-    const auto [found, is_new] = parts.try_emplace({share(begin), all}, stage.parts.size());
-    if (is_new) {
-      stage.parts.push_back(plan_line(line, Direction::columns, request_.setup.costs,
-                                      request_.setup.functions,
-                                      [&](CoreCode& code, std::uint32_t c) {
-                                        direction(share(begin + c), code);
-                                        squares(share(begin + c), code);
-                                        line.write(code, c, {space_.squares, 2});
-                                      }));
-    }
-    stage.places.push_back({found->second, r, 0});
+    stage.add({share(begin), all}, r, 0, [&] {
+      return plan_line(line, Direction::columns, request_.setup.costs, request_.setup.functions,
+                       [&](CoreCode& code, std::uint32_t c) {
+                         direction(share(begin + c), code);
+                         squares(share(begin + c), code);
+                         line.write(code, c, {space_.squares, 2});
+                       });
+    });
   }
-  return stage;
+  return stage.take();
 }
 
 /// Every column adds up what the rows found, and its cores go on by themselves. Columns of which
 /// the same rows have a parameter more do the same.
 LayerStage Optimizer::norm_stage() const {
-  LayerStage stage;
-  stage.name = "norms and update";
+  StageParts<std::uint64_t> stage("norms and update");  // by parameters of all cores
   const LineSums line = line_of(request_.setup, rows_);
-  std::map<std::uint64_t, std::uint32_t> parts;  // by parameters of all cores
   for (std::uint32_t c = 0; c < columns_; ++c) {
     const auto length = [&](std::uint32_t r) { return share(std::uint64_t{r} * columns_ + c); };
     std::uint64_t all = 0;
     for (std::uint32_t r = 0; r < rows_; ++r) all += length(r);
-    const auto [found, is_new] = parts.try_emplace(all, stage.parts.size());
-    if (is_new) {
-      stage.parts.push_back(plan_line(line, Direction::rows, request_.setup.costs,
-                                      request_.setup.functions,
-                                      [&](CoreCode& code, std::uint32_t r) {
-                                        line.write(code, r, {space_.squares, 2});
-                                        apply(length(r), code);
-                                      }));
-    }
-    stage.places.push_back({found->second, 0, c});
+    stage.add(all, 0, c, [&] {
+      return plan_line(line, Direction::rows, request_.setup.costs, request_.setup.functions,
+                       [&](CoreCode& code, std::uint32_t r) {
+                         line.write(code, r, {space_.squares, 2});
+                         apply(length(r), code);
+                       });
+    });
   }
-  return stage;
+  return stage.take();
 }
 
 void Optimizer::fill(LayerPlan& plan) const {

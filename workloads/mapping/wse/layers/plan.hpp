@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,6 +82,28 @@ struct LayerStage {
   std::uint64_t times = 1;  // done so often, one after the other
   bool moves = false;       // operands between layouts; values are not carried
   Cycle estimate = 0;       // without parts
+};
+
+/// Puts a stage together of lines or cores, of which those with equal keys do the same.
+template <typename Key>
+class StageParts {
+ public:
+  explicit StageParts(const char* name) { stage_.name = name; }
+
+  /// One more in this place; `make` makes the part, once for each key.
+  template <typename Make>
+  void add(const Key& key, std::uint32_t row, std::uint32_t column, const Make& make) {
+    const auto part = static_cast<std::uint32_t>(stage_.parts.size());
+    const auto [found, is_new] = parts_.try_emplace(key, part);
+    if (is_new) stage_.parts.push_back(make());
+    stage_.places.push_back({found->second, row, column});
+  }
+
+  LayerStage take() { return std::move(stage_); }
+
+ private:
+  LayerStage stage_;
+  std::map<Key, std::uint32_t> parts_;
 };
 
 /// What stages take: of each the estimate, or the cycles of code of the core that has most.

@@ -11,8 +11,8 @@
 
 namespace lacuna::wse {
 
-/// A ring over a line of cores. Blocks are shifted from each core to the next on it. One core shifts
-/// nothing. Several rings lie behind each other if there are more cores.
+/// A ring over a line of cores. Blocks are shifted from each core to the next on it. One core
+/// shifts nothing. Several rings lie behind each other if there are more cores.
 class CoreRing : public RingLine {
  public:
   CoreRing(std::uint32_t cores, Direction direction);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -184,9 +183,7 @@ std::vector<RowSpace> Rows::spaces(std::uint32_t slot, std::uint32_t row) const 
 /// Rows of cores with as many tokens, and of masked ones as many elements of each everywhere, do
 /// the same.
 void Rows::add_rows(LayerPlan& plan) const {
-  LayerStage stage;
-  stage.name = "rows";
-  std::map<std::pair<std::uint64_t, std::vector<std::uint32_t>>, std::uint32_t> parts;
+  StageParts<std::pair<std::uint64_t, std::vector<std::uint32_t>>> stage("rows");
   for (std::uint32_t slot = 0; slot < layout().slots(); ++slot) {
     for (std::uint32_t r = 0; r < layout().rows(); ++r) {
       std::vector<std::uint32_t> counts;
@@ -194,14 +191,11 @@ void Rows::add_rows(LayerPlan& plan) const {
         const std::vector<std::uint32_t>& of_core = kept(r, c);
         counts.insert(counts.end(), of_core.begin(), of_core.end());
       }
-      const auto [found, is_new] = parts.try_emplace(
-          {tensor_.share(slot, r, 0).tokens, std::move(counts)}, stage.parts.size());
-      if (is_new) stage.parts.push_back(row_part(spaces(slot, r)));
-      stage.places.push_back(
-          {found->second, layout().slot_row(slot) + r, layout().slot_column(slot)});
+      stage.add({tensor_.share(slot, r, 0).tokens, std::move(counts)}, layout().slot_row(slot) + r,
+                layout().slot_column(slot), [&] { return row_part(spaces(slot, r)); });
     }
   }
-  plan.stages.push_back(std::move(stage));
+  plan.stages.push_back(stage.take());
 }
 
 TaskProgram Rows::row_part(const std::vector<RowSpace>& spaces) const {
@@ -213,16 +207,12 @@ TaskProgram Rows::row_part(const std::vector<RowSpace>& spaces) const {
 
 /// The sums over tokens run along the columns, to their root.
 void Rows::add_columns(LayerPlan& plan) const {
-  LayerStage stage;
-  stage.name = "columns";
-  std::map<std::uint32_t, std::uint32_t> parts;  // by features
+  StageParts<std::uint32_t> stage("columns");
   for (std::uint32_t c = 0; c < layout().columns(); ++c) {
     const std::uint32_t features = layout().features(c);
-    const auto [found, is_new] = parts.try_emplace(features, stage.parts.size());
-    if (is_new) stage.parts.push_back(column_part(features));
-    stage.places.push_back({found->second, 0, c});
+    stage.add(features, 0, c, [&] { return column_part(features); });
   }
-  plan.stages.push_back(std::move(stage));
+  plan.stages.push_back(stage.take());
 }
 
 TaskProgram Rows::column_part(std::uint32_t features) const {
