@@ -133,20 +133,25 @@ std::string models_json(const std::vector<ModelReport>& reports) {
   return text + "\n]";
 }
 
+std::vector<NamedQuantity> numbers_of(const std::vector<ModelReport>& reports) {
+  std::vector<NamedQuantity> all;
+  for (const ModelReport& report : reports) {
+    for (const NamedQuantity& each : report.numbers) {
+      if (find_quantity(all, each.name) == nullptr) all.push_back(each);
+    }
+  }
+  return all;
+}
+
 std::string model_comparison(const std::vector<ModelReport>& reports) {
   TextTable table({"<"});
-  std::vector<NamedQuantity> names;
   std::string text;
   for (const ModelReport& report : reports) {
     table.column(report.machine, "");
     text += fmt::format("{}: {}\n{}\n\n", report.machine, report.title, report.remark);
-    for (const NamedQuantity& each : report.numbers) {
-      const auto same = [&](const NamedQuantity& other) { return other.name == each.name; };
-      if (std::none_of(names.begin(), names.end(), same)) names.push_back(each);
-    }
   }
   table.column("unit", "", TextTable::Align::left);
-  for (const NamedQuantity& name : names) {
+  for (const NamedQuantity& name : numbers_of(reports)) {
     std::vector<std::string> cells = {name.name};
     for (const ModelReport& report : reports) {
       const NamedQuantity* const found = find_quantity(report.numbers, name.name);

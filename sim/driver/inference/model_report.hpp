@@ -66,6 +66,9 @@ std::string model_json(const ModelReport& report);
 /// Reports as a list of JSON.
 std::string models_json(const std::vector<ModelReport>& reports);
 
+/// Numbers that any of them has.
+std::vector<NamedQuantity> numbers_of(const std::vector<ModelReport>& reports);
+
 /// Runs beside each other: numbers that any of them has, a column for each run.
 std::string model_comparison(const std::vector<ModelReport>& reports);
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <utility>
@@ -98,17 +97,15 @@ ModelTable shares_of(const DecodeStep& step) {
   return shares;
 }
 
-/// Layers that have zeros of their own, `columns` in their order: what gives one's number.
-template <typename Kind>
-ModelTable layers_table(
-    const std::vector<Kind>& kinds,
-    const std::vector<std::pair<const char*, std::function<double(const Kind&)>>>& columns) {
+/// Layers that have zeros of their own: the first of `values` of the times of one, by these titles.
+template <typename Kind, typename Values>
+ModelTable layers_table(const std::vector<Kind>& kinds, const std::vector<const char*>& titles,
+                        const Values& values) {
   ModelTable layers{"layers", "layers", {}, {}};
-  for (const auto& [title, of] : columns) layers.columns.emplace_back(title, "cycles");
+  for (const char* const title : titles) layers.columns.emplace_back(title, "cycles");
   for (const Kind& kind : kinds) {
-    std::vector<double> row;
-    row.reserve(columns.size());
-    for (const auto& [title, of] : columns) row.push_back(of(kind));
+    std::vector<double> row = values(kind.times);
+    row.resize(titles.size());
     layers.rows.emplace_back(ranges_text(kind.numbers), row);
   }
   return layers;
@@ -116,23 +113,21 @@ ModelTable layers_table(
 
 ModelTable layers_of(const DecodeStep& step) {
   if (step.split) {
-    return layers_table<DecodeLayers>(
-        step.kinds, {{"attention", [](const DecodeLayers& of) { return of.times.attention; }},
-                     {"ffn", [](const DecodeLayers& of) { return of.times.ffn; }}});
+    return layers_table(step.kinds, {"attention", "ffn"}, [](const DecodeLayerTimes& of) {
+      return std::vector<double>{of.attention, of.ffn};
+    });
   }
-  std::vector<std::pair<const char*, std::function<double(const DecodeLayers&)>>> columns = {
-      {"first_of_a_block", [](const DecodeLayers& of) { return of.times.first; }}};
-  if (step.layer.next != 0) {
-    columns.emplace_back("next", [](const DecodeLayers& of) { return of.times.next; });
-  }
-  return layers_table<DecodeLayers>(step.kinds, columns);
+  std::vector<const char*> titles = {"first_of_a_block"};
+  if (step.layer.next != 0) titles.push_back("next");
+  return layers_table(step.kinds, titles, [](const DecodeLayerTimes& of) {
+    return std::vector<double>{of.first, of.next};
+  });
 }
 
 ModelTable layers_of(const PrefillRun& run) {
-  return layers_table<PrefillLayers>(
-      run.kinds,
-      {{"attention_of_first_chunk", [](const PrefillLayers& of) { return of.times.attention(1); }},
-       {"ffn", [](const PrefillLayers& of) { return of.times.ffn(); }}});
+  return layers_table(run.kinds, {"attention_of_first_chunk", "ffn"}, [](const PrefillLayer& of) {
+    return std::vector<double>{of.attention(1), of.ffn()};
+  });
 }
 
 void add_rates(const DecodeStep& step, std::uint32_t batch, double hertz, ModelReport& report) {

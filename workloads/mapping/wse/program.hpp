@@ -6,15 +6,9 @@
 
 #include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
+#include "workloads/mapping/wse/ring_line.hpp"
 
 namespace lacuna::wse {
-
-/// Columns in the order of a ring no link of which is longer than two hops: even ones eastwards,
-/// then odd ones back (He et al., "WaferLLM", OSDI 2025, use the same embedding).
-std::vector<std::uint32_t> ring_order(std::uint32_t columns);
-
-/// The column after `column` on that ring, by ring position of each.
-std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring);
 
 /// Of a ring: two each way.
 constexpr unsigned kRingColors = 4;

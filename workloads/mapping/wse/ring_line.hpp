@@ -6,9 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/mapping/wse/program.hpp"
+#include "models/wse/program/wavelet.hpp"
 
 namespace lacuna::wse {
+
+/// Columns in the order of a ring no link of which is longer than two hops: even ones eastwards,
+/// then odd ones back (He et al., "WaferLLM", OSDI 2025, use the same embedding).
+std::vector<std::uint32_t> ring_order(std::uint32_t columns);
+
+/// The column after `column` on that ring, by ring position of each.
+std::vector<std::uint32_t> ring_positions(const std::vector<std::uint32_t>& ring);
 
 /// A closed ring over a line of cores: even ones forward, odd ones back, so that no link is longer
 /// than two hops; or all forward, and one long link back. A link alternates between two colors of

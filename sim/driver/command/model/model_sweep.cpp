@@ -31,20 +31,27 @@ constexpr std::array<const char*, 6> kShown = {"tokens_per_s",        "joules_pe
                                                "of_layer_in_weights", "of_layer_in_cache",
                                                "positions_that_fit",  "move_cycles"};
 
+/// The reports of points that have one.
+std::vector<ModelReport> reports_of(const std::vector<ModelOutcome>& outcomes,
+                                    const std::vector<std::size_t>& points) {
+  std::vector<ModelReport> reports;
+  for (const std::size_t i : points) {
+    if (outcomes[i].report) reports.push_back(*outcomes[i].report);
+  }
+  return reports;
+}
+
 std::string points_table(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes,
                          const std::vector<std::size_t>& points) {
   TextTable table({"point"});
   for (const std::string& axis : sweep.axes) table.column(axis, "", TextTable::Align::left);
+  const std::vector<NamedQuantity> all = numbers_of(reports_of(outcomes, points));
   std::vector<std::string> shown;
   for (const char* const name : kShown) {
-    for (const std::size_t i : points) {
-      if (!outcomes[i].report) continue;
-      const NamedQuantity* const found = find_quantity(outcomes[i].report->numbers, name);
-      if (found == nullptr) continue;
-      shown.emplace_back(name);
-      table.column(name, found->unit);
-      break;
-    }
+    const NamedQuantity* const found = find_quantity(all, name);
+    if (found == nullptr) continue;
+    shown.emplace_back(name);
+    table.column(name, found->unit);
   }
   for (const std::size_t i : points) {
     std::vector<std::string> row = {fmt::format("{}", i)};
@@ -58,27 +65,19 @@ std::string points_table(const ModelSweep& sweep, const std::vector<ModelOutcome
 }
 
 std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes) {
-  std::vector<std::string> names;
-  for (const ModelOutcome& outcome : outcomes) {
-    if (!outcome.report) continue;
-    for (const NamedQuantity& each : outcome.report->numbers) {
-      if (std::find(names.begin(), names.end(), each.name) == names.end()) {
-        names.push_back(each.name);
-      }
-    }
-  }
+  const std::vector<NamedQuantity> all = numbers_of(reports_of(outcomes, all_of(sweep)));
   std::vector<std::string> head = {"point"};
   head.insert(head.end(), sweep.axes.begin(), sweep.axes.end());
   head.emplace_back("why_not");
-  head.insert(head.end(), names.begin(), names.end());
+  for (const NamedQuantity& each : all) head.push_back(each.name);
   std::string text = csv_line(head);
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     std::vector<std::string> cells = {fmt::format("{}", i)};
     for (const std::string& value : sweep.points[i].varying) cells.push_back(value);
     cells.push_back(outcomes[i].reason);
-    for (const std::string& name : names) {
+    for (const NamedQuantity& each : all) {
       const NamedQuantity* const found =
-          outcomes[i].report ? find_quantity(outcomes[i].report->numbers, name) : nullptr;
+          outcomes[i].report ? find_quantity(outcomes[i].report->numbers, each.name) : nullptr;
       cells.push_back(found == nullptr ? "" : quantity_csv(found->value));
     }
     text += csv_line(cells);
@@ -91,7 +90,8 @@ std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>&
 class ModelSearch {
  public:
   ModelSearch(const SearchWords& words, std::size_t points)
-      : order_(std::vector<SearchPoint>(points, SearchPoint{zeros(words), {}, Fate::open}),
+      : order_(std::vector<SearchPoint>(
+                   points, {std::vector<double>(words.minimise.size()), {}, Fate::open}),
                words.terms) {
     if (words.descent) {
       throw RequestError(fmt::format(
@@ -134,11 +134,6 @@ class ModelSearch {
   }
 
  private:
-  static std::vector<double> zeros(const SearchWords& words) {
-    std::vector<double> all(words.minimise.size());
-    return all;
-  }
-
   bool fulfils(const ModelReport& report) const {
     return std::all_of(conditions_.begin(), conditions_.end(), [&](const SweepCondition& each) {
       return each.holds([&](const std::string& name) -> std::optional<std::string> {
@@ -226,11 +221,7 @@ ModelOutcome ModelRuns::outcome_of(const ModelPoint& point) {
 }
 
 std::vector<ModelReport> ModelRuns::reports() const {
-  std::vector<ModelReport> reports;
-  for (const ModelOutcome& outcome : outcomes_) {
-    if (outcome.report) reports.push_back(*outcome.report);
-  }
-  return reports;
+  return reports_of(outcomes_, all_of(sweep_));
 }
 
 TableResult ModelRuns::result() const {
