@@ -67,19 +67,18 @@ void PrefillValues::put_piece(std::vector<std::uint8_t>& memory, PrefillPart par
                               std::uint32_t expert) const {
   const InputPiece inputs = parts_.weights_at(job, place.row, place.column, piece);
   const DecodeZeros* zeros = shape_.zeros_of(job.what);
-  const auto matrix = static_cast<std::size_t>(matrix_of(job.what));
-  const bool sparse = zeros != nullptr && zeros->sparse(matrix_of(job.what));
+  const Matrix matrix = matrix_of(job.what);
   const std::uint32_t first =
       part == PrefillPart::up_gate ? job.first - 2 * shape_.f() * expert : job.first;
   const TileFeatures tile = shape_.tile(job.what, place.row, inputs);
+  const std::vector<OutputRun> all = {{0, job.outputs}};
+  std::vector<std::vector<OutputRun>> stored(job.inputs, all);
+  if (zeros != nullptr && zeros->sparse(matrix)) {
+    stored = stored_runs(zeros->weights_of(matrix), tile, zeros->size_of(matrix).whole);
+  }
   std::uint32_t next = piece * job.stored();
   for (std::uint32_t i = 0; i < job.inputs; ++i) {
-    std::vector<OutputRun> runs = {{0, job.outputs}};
-    if (sparse) {
-      runs = stored_runs(zeros->weights.at(static_cast<std::size_t>(job.what)), tile, i,
-                         zeros->sizes.at(matrix).whole);
-    }
-    for (const OutputRun& run : runs) {
+    for (const OutputRun& run : stored[i]) {
       for (std::uint32_t j = run.first; j < run.first + run.count; ++j) {
         put_half(memory, job.weights, next++,
                  weight(part, expert, place, tile.inputs[i], first + j));
