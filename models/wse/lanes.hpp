@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -25,6 +26,13 @@ struct LanesOf<std::int64_t> {
 
 template <class Number>
 using Lanes = typename LanesOf<Number>::Type;
+
+/// Lanes of so many units, in whole blocks.
+template <class Number>
+constexpr std::size_t whole_blocks(std::size_t units) {
+  constexpr std::size_t kWidth = LanesOf<Number>::kCount;
+  return (units + kWidth - 1) / kWidth * kWidth;
+}
 
 template <class Number>
 inline Lanes<Number> load(const Number* from) {

@@ -3,44 +3,39 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 namespace lacuna::wse {
 
 template <class Number>
-LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& program,
-                                     std::vector<std::uint32_t> column_of, std::size_t lanes)
+LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& program)
     : program_(program),
       rule_(router),
-      meters_(rule_.on_links() ? lanes / kWidth : 0),
-      gated_(meters_.empty() ? 0 : lanes, 0),
-      column_of_(std::move(column_of)),
-      lane_of_(column_of_.size()),
       tokens_(program),
       stream_(program),
-      stored_(lanes, 0),
-      left_(lanes, 0),
-      candidates_(lanes, 0),
-      chosen_(lanes, 0),
-      no_token_(lanes, 0),
-      closed_(lanes, 0),
+      stored_(whole_blocks<Number>(program.columns), 0),
+      left_(stored_),
+      candidates_(stored_),
+      chosen_(stored_),
+      no_token_(stored_),
+      closed_(stored_),
       rest_(program.columns, program.kernel.steps),
-      scan_left_(program.scan.empty() ? 0 : lanes, 0),
+      scan_left_(program.scan.empty() ? 0 : stored_.size(), 0),
       scanned_(scan_left_.size(), 0),
       found_(scan_left_.size(), -1),
       counters_(program.columns),
       last_(program.columns, 0) {
+  if (rule_.on_links()) {
+    gated_ = stored_;
+    meters_.resize(stored_.size() / kWidth);
+  }
   const StreamingKernel& kernel = program.kernel;
   std::vector<std::uint64_t> words(program.columns, kernel.steps);
   for (std::size_t s = 0; s < kernel.steps; ++s) {
     for (std::size_t c = 0; c < program.columns; ++c) words[c] += kernel.words(s, c);
   }
   for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
-    lane_of_[column_of_[lane]] = lane;
-    if (!program.has_stream(column_of_[lane])) words[column_of_[lane]] = 0;
-    counters_[lane].zeros = kernel.zeros_of(column_of_[lane]);
-    if (!program.has_stream(column_of_[lane])) counters_[lane].zeros = 0;
-    rest_[lane] = counters_[lane].words = words[column_of_[lane]] + counters_[lane].zeros;
+    if (!program.has_stream(lane)) words[lane] = 0;
+    counters_[lane].zeros = program.has_stream(lane) ? kernel.zeros_of(lane) : 0;
+    rest_[lane] = counters_[lane].words = words[lane] + counters_[lane].zeros;
     take_up(lane, 0);
     if (!scan_left_.empty()) look_for_next(lane);
   }
@@ -48,7 +43,7 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
 
 template <class Number>
 void LaneInjectors<Number>::look_for_next(std::size_t lane) {
-  const std::vector<std::uint16_t>& scan = program_.scan[column_of_[lane]];
+  const std::vector<std::uint16_t>& scan = program_.scan[lane];
   if (scanned_[lane] == scan.size()) return;
   scan_left_[lane] = scan[scanned_[lane]++];
 }
@@ -56,7 +51,7 @@ void LaneInjectors<Number>::look_for_next(std::size_t lane) {
 /// A cycle of the filters.
 template <class Number>
 void LaneInjectors<Number>::scan() {
-  for (std::size_t lane = 0; lane < column_of_.size(); ++lane) {
+  for (std::size_t lane = 0; lane < program_.columns; ++lane) {
     if (scan_left_[lane] > 0) --scan_left_[lane];
     found_[lane] = scan_left_[lane] == 0 ? Number{-1} : Number{0};
   }
@@ -100,7 +95,7 @@ const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
     store(&closed_[i], load(&closed_[i]) - control.closed);
     store(&no_token_[i], load(&no_token_[i]) - control.no_token);
   }
-  const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[lane_of_[c]]; };
+  const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[c]; };
   const std::uint64_t put = stream_.advance(
       tokens_.in(),
       [&](std::uint32_t c) { return static_cast<std::uint32_t>(fifo(c)) < program_.column_fifo; },
@@ -140,8 +135,7 @@ std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& 
 template <class Number>
 void LaneInjectors<Number>::choose(Cycle now) {
   std::fill(chosen_.begin(), chosen_.end(), Number{0});
-  ask_in_turn(now, rest_.size(), [&](std::size_t column) {
-    const std::size_t lane = lane_of_[column];
+  ask_in_turn(now, rest_.size(), [&](std::size_t lane) {
     if (candidates_[lane] == 0) return true;
     if (!tokens_.in().buy()) return false;
     chosen_[lane] = -1;
@@ -221,13 +215,10 @@ std::string LaneInjectors<Number>::deadlock(Cycle since, std::size_t rows, std::
 template <class Number>
 std::vector<InjectorCounters> LaneInjectors<Number>::counters(Cycle end) {
   flush();
-  std::vector<InjectorCounters> by_column(counters_.size());
   for (std::size_t lane = 0; lane < counters_.size(); ++lane) {
-    InjectorCounters& mine = by_column[column_of_[lane]];
-    mine = counters_[lane];
-    mine.done = program_.has_stream(column_of_[lane]) ? end - 1 - last_[lane] : end;
+    counters_[lane].done = program_.has_stream(lane) ? end - 1 - last_[lane] : end;
   }
-  return by_column;
+  return counters_;
 }
 
 template class LaneInjectors<std::int8_t>;

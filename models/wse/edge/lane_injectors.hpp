@@ -24,10 +24,7 @@ namespace lacuna::wse {
 template <class Number>
 class LaneInjectors {
  public:
-  /// `column_of` says which column each lane is; `lanes` is their number, rounded up to whole
-  /// blocks.
-  LaneInjectors(const RouterParams& router, const Program& program,
-                std::vector<std::uint32_t> column_of, std::size_t lanes);
+  LaneInjectors(const RouterParams& router, const Program& program);
 
   /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
   const std::vector<Number>& step(Cycle now, const std::vector<Number>& open) {
@@ -45,9 +42,6 @@ class LaneInjectors {
 
   /// True if a word was sent or stored in the cycle just performed.
   bool moved() const { return moved_; }
-
-  /// The lane of a column.
-  std::size_t lane_of(std::size_t column) const { return lane_of_[column]; }
 
   /// What DeadlockError says if nothing has moved since `since`: `rows` of `all` are not done.
   std::string deadlock(Cycle since, std::size_t rows, std::size_t all) const;
@@ -75,7 +69,6 @@ class LaneInjectors {
   const LinkRule rule_;
   std::vector<LaneMeter<Number>> meters_;  // by block, if the rule acts
   std::vector<Number> gated_;
-  std::vector<std::uint32_t> column_of_, lane_of_;
   EdgeTokens tokens_;
   RowStream stream_;
   std::vector<Number> stored_;  // in the FIFOs of a row-ordered stream

@@ -8,7 +8,7 @@ namespace lacuna::wse {
 template <class Number>
 ExchangeLanes<Number>::ExchangeLanes(const HardwareParams& params, const SumStreams& shared)
     : plan_(shared.kernel.exchange),
-      columns_(shared.column_of.size()),
+      columns_(shared.queues.size()),
       rule_(params.router),
       shapes_(params.router, params.queue),
       ring_elements_(shared.kernel.ring_elements),

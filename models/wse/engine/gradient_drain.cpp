@@ -15,8 +15,7 @@ GradientDrain::GradientDrain(const GradientLanes& lanes, const std::vector<std::
       up_(QueueShapes(lanes.params.router).ramp_up().capacity),
       queue_(QueueShapes::output(lanes.params.queue.sums_out()).capacity),
       down_(QueueShapes(lanes.params.router).ramp_down(lanes.params.queue.sums_in()).capacity),
-      columns_(lanes.column_of.size()),
-      lane_of_(lanes.lane_of) {
+      columns_(lanes.program.columns) {
   for (std::uint32_t lane = 0; lane < columns_.size(); ++lane) {
     columns_[lane].words = words[lane];
     columns_[lane].left.reserve(words[lane]);

@@ -75,17 +75,16 @@ class GradientDrain {
   Cycle ramp_, ramp_down_, hop_, latency_;
   std::uint64_t link_, up_, queue_, down_;  // words there is room for: a link, a ramp up, ...
   std::vector<Column> columns_;             // by lane
-  std::vector<std::uint32_t> lane_of_;      // by column
   std::uint64_t inside_ = 0;
 };
 
 template <class Pay>
 bool GradientDrain::leave(Cycle now, const Pay& pay) {
   const std::uint64_t before = inside_;
-  std::size_t column = now % lane_of_.size();
-  for (std::size_t i = 0; i < lane_of_.size(); ++i) {
-    Column& mine = columns_[lane_of_[column]];
-    if (++column == lane_of_.size()) column = 0;
+  std::size_t column = now % columns_.size();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    Column& mine = columns_[column];
+    if (++column == columns_.size()) column = 0;
     if (mine.next > now) continue;
     if (!pay()) break;
     let_go(mine, now);

@@ -16,20 +16,20 @@
 namespace lacuna::wse {
 namespace {
 
-template <class Number, class Rings>
+template <class Number>
 class Fold {
  public:
   Fold(const HardwareParams& params, const Program& program)
       : params_(params),
         program_(program),
         shared_(params, program),
-        injectors_(params.router, program, shared_.column_of, lanes(program)),
+        injectors_(params.router, program),
         outcome_(params, program),
         drain_(shared_, words()) {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
     for (std::uint32_t r = 0; r < program.rows; ++r) {
       if (r == 0 || tokens[r] != tokens[r - 1]) {
-        groups_.push_back({r, r, std::make_unique<GradientRow<Number, Rings>>(shared_, r)});
+        groups_.push_back({r, r, std::make_unique<GradientRow<Number>>(shared_, r)});
         groups_.back().row->leave_out_chain();
       }
       groups_.back().last = r;
@@ -48,13 +48,9 @@ class Fold {
   struct RowGroup {
     std::uint32_t first = 0;
     std::uint32_t last = 0;
-    std::unique_ptr<GradientRow<Number, Rings>> row;
+    std::unique_ptr<GradientRow<Number>> row;
   };
 
-  static std::size_t lanes(const Program& program) {
-    constexpr std::size_t kWidth = GradientRow<Number, Rings>::kWidth;
-    return (program.columns + kWidth - 1) / kWidth * kWidth;
-  }
   std::vector<std::uint64_t> words() const;
   Cycle hop() const { return QueueShapes(params_.router).link().latency; }
   Cycle to_the_end();
@@ -74,8 +70,8 @@ class Fold {
   GradientDrain drain_;
 };
 
-template <class Number, class Rings>
-std::vector<std::uint64_t> Fold<Number, Rings>::words() const {
+template <class Number>
+std::vector<std::uint64_t> Fold<Number>::words() const {
   std::vector<std::uint64_t> words;
   for (std::size_t lane = 0; lane < program_.columns; ++lane) {
     words.push_back(outcome_.positions(lane));
@@ -84,8 +80,8 @@ std::vector<std::uint64_t> Fold<Number, Rings>::words() const {
 }
 
 /// Returns the cycle after the last word left. Throws DeadlockError.
-template <class Number, class Rings>
-Cycle Fold<Number, Rings>::to_the_end() {
+template <class Number>
+Cycle Fold<Number>::to_the_end() {
   Cycle last_move = 0;
   Cycle left = 0;
   std::size_t begun = 0;
@@ -97,7 +93,7 @@ Cycle Fold<Number, Rings>::to_the_end() {
       moved = moved || group.row->moved();
       pending += group.row->finished() ? 0 : group.last - group.first + 1;
     }
-    GradientRow<Number, Rings>& top = *groups_.front().row;
+    GradientRow<Number>& top = *groups_.front().row;
     for (; begun != top.ready().size(); ++begun) drain_.begin(top.ready()[begun], now);
     injectors_.tokens().fill();
     if (take_exits(now)) {
@@ -113,15 +109,15 @@ Cycle Fold<Number, Rings>::to_the_end() {
   }
 }
 
-template <class Number, class Rings>
-bool Fold<Number, Rings>::take_exits(Cycle now) {
+template <class Number>
+bool Fold<Number>::take_exits(Cycle now) {
   return drain_.leave(now, [&] { return injectors_.tokens().buy_exit(); });
 }
 
 /// A cycle of all groups, from north to south, each in its local time, the cycle less the hops
 /// above; see StreamingSweep. The row below tells in its previous cycle what can be sent to it.
-template <class Number, class Rings>
-void Fold<Number, Rings>::step_groups(Cycle now) {
+template <class Number>
+void Fold<Number>::step_groups(Cycle now) {
   bool above = false;  // whether the group above has performed this cycle
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (above) groups_[i].row->arrive(groups_[i - 1].row->copied());
@@ -141,19 +137,19 @@ void Fold<Number, Rings>::step_groups(Cycle now) {
 }
 
 /// Takes the last row out of a group.
-template <class Number, class Rings>
-void Fold<Number, Rings>::split(std::size_t group) {
+template <class Number>
+void Fold<Number>::split(std::size_t group) {
   const RowGroup& whole = groups_[group];
   RowGroup last{whole.last, whole.last,
-                std::make_unique<GradientRow<Number, Rings>>(whole.row->follower())};
+                std::make_unique<GradientRow<Number>>(whole.row->follower())};
   --groups_[group].last;
   groups_.insert(groups_.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
 }
 
 /// True if in no row the first word of the chain has to wait for the core. Below the first row of a
 /// group the chain comes later still.
-template <class Number, class Rings>
-bool Fold<Number, Rings>::rows_are_ready() const {
+template <class Number>
+bool Fold<Number>::rows_are_ready() const {
   const std::vector<GradientLaneCounts> top = groups_.front().row->counts();
   for (const RowGroup& group : groups_) {
     if (!group.row->copied_in_time()) return false;
@@ -168,9 +164,9 @@ bool Fold<Number, Rings>::rows_are_ready() const {
 }
 
 /// What a row counted when its chain could begin, in cycles of the wafer.
-template <class Number, class Rings>
-std::vector<GradientLaneCounts> Fold<Number, Rings>::counts_of(const RowGroup& group,
-                                                               std::uint32_t row) const {
+template <class Number>
+std::vector<GradientLaneCounts> Fold<Number>::counts_of(const RowGroup& group,
+                                                        std::uint32_t row) const {
   std::vector<GradientLaneCounts> counts = group.row->counts();
   const Cycle behind = Cycle{row} * hop();
   for (GradientLaneCounts& lane : counts) {
@@ -181,8 +177,8 @@ std::vector<GradientLaneCounts> Fold<Number, Rings>::counts_of(const RowGroup& g
   return counts;
 }
 
-template <class Number, class Rings>
-SweptGradient Fold<Number, Rings>::result(Cycle left) {
+template <class Number>
+SweptGradient Fold<Number>::result(Cycle left) {
   std::vector<std::vector<GradientLaneCounts>> rows;
   Cycle cycles = left;
   const auto each_row = [&](const auto& visit) {
@@ -209,10 +205,7 @@ SweptGradient Fold<Number, Rings>::result(Cycle left) {
 template <class Number>
 std::optional<SweptGradient> fold_gradient_as(const HardwareParams& params,
                                               const Program& program) {
-  if (program.kernel.groups.interleaved) {
-    return Fold<Number, PassingRings<Number>>(params, program).run();
-  }
-  return Fold<Number, NearRings<Number>>(params, program).run();
+  return Fold<Number>(params, program).run();
 }
 
 template std::optional<SweptGradient> fold_gradient_as<std::int8_t>(const HardwareParams& params,

@@ -9,16 +9,12 @@ namespace lacuna::wse {
 GradientOutcome::GradientOutcome(const HardwareParams& params, const Program& program)
     : params_(params), program_(program), lanes_(params, program), work_(program.columns) {
   const StreamingKernel& kernel = program_.kernel;
-  std::vector<std::uint32_t> next(program_.columns);
-  for (std::size_t lane = 0; lane < next.size(); ++lane) {
-    next[lanes_.column_of[lane]] = lanes_.column_of[lanes_.after[lane]];
-  }
   for (const std::uint32_t owner : kernel.final_column) ++work_[owner].owned;
   for (std::size_t s = 0; s < kernel.steps; ++s) {
     for (std::size_t c = 0; c < work_.size(); ++c) work_[c].weights += kernel.count(s, c);
   }
   for (std::size_t c = 0; c < work_.size(); ++c) {
-    work_[c].passed = kernel.steps - work_[next[c]].owned;
+    work_[c].passed = kernel.steps - work_[lanes_.after[c]].owned;
     expected_ += work_[c].weights;
   }
   outcome_.cores.resize(std::size_t{program.rows} * program.columns);
@@ -29,7 +25,7 @@ void GradientOutcome::add_row(std::uint32_t row, const std::vector<GradientLaneC
                               Cycle cycles) {
   const std::size_t columns = program_.columns;
   for (std::size_t lane = 0; lane < columns; ++lane) {
-    outcome_.cores[row * columns + lanes_.column_of[lane]] = core(lane, counts[lane], row, cycles);
+    outcome_.cores[row * columns + lane] = core(lane, counts[lane], row, cycles);
   }
   add_routers(row, counts);
 }
@@ -44,7 +40,7 @@ WaferOutcome GradientOutcome::finish(std::vector<InjectorCounters> injectors, Cy
 CoreCounters GradientOutcome::core(std::size_t lane, const GradientLaneCounts& counts,
                                    std::uint32_t row, Cycle cycles) const {
   const StreamingKernel& kernel = program_.kernel;
-  const ColumnWork& work = work_[lanes_.column_of[lane]];
+  const ColumnWork& work = work_[lane];
   const std::uint64_t tokens = kernel.tokens[row];
   const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
   const std::uint64_t each = params_.core.fabric_words_per_issue;
@@ -85,9 +81,8 @@ void GradientOutcome::add_routers(std::uint32_t row,
   const CoreCounters* const cores = &outcome_.cores[row * columns];
   for (std::size_t lane = 0; lane < columns; ++lane) {
     add_ring(lane, counts, cores, routers);
-    const std::uint32_t to = lanes_.column_of[lane];
-    const CoreCounters& core = cores[to];
-    RouterCounters& mine = routers[to];
+    const CoreCounters& core = cores[lane];
+    RouterCounters& mine = routers[lane];
     const std::uint64_t streamed = core.words + core.commands;
     mine.sent[kRamp] += streamed + core.added;
     mine.sent[kSouth] += core.reductions + (row + 1 == program_.rows ? 0 : streamed);
@@ -101,8 +96,8 @@ void GradientOutcome::add_routers(std::uint32_t row,
 /// Those of the ring of a lane: dY that it sends to the next, past all routers between.
 void GradientOutcome::add_ring(std::size_t lane, const std::vector<GradientLaneCounts>& counts,
                                const CoreCounters* cores, RouterCounters* routers) const {
-  const std::uint32_t from = lanes_.column_of[lane];
-  const std::uint32_t to = lanes_.column_of[lanes_.after[lane]];
+  const auto from = static_cast<std::uint32_t>(lane);
+  const std::uint32_t to = lanes_.after[lane];
   const auto color = static_cast<std::size_t>(program_.kernel.ring_in[to]);
   const std::uint64_t words = cores[from].summed;
   for (std::uint32_t at = from; at != to; at = to > from ? at + 1 : at - 1) {
@@ -110,14 +105,8 @@ void GradientOutcome::add_ring(std::size_t lane, const std::vector<GradientLaneC
   }
   routers[to].sent[kRamp] += words;
   routers[from].stalls[color] += counts[lane].stall_out;
-  if (!lanes_.streams) {
-    const GradientLaneCounts& next = counts[lanes_.after[lane]];
-    routers[(to + from) / 2].stalls[color] += next.stall_pass;
-    routers[to].stalls[color] += next.stall_ring;
-    return;
-  }
   for (std::size_t s = 0; s < counts[lane].stall_over.size(); ++s) {
-    const Color in = lanes_.streams->streams[s].lanes[from].in;
+    const Color in = lanes_.streams.streams[s].lanes[from].in;
     routers[from].stalls[static_cast<std::size_t>(in)] += counts[lane].stall_over[s];
   }
 }

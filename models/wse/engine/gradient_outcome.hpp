@@ -21,7 +21,7 @@ class GradientOutcome {
   /// Dot products of a row of cores, which all leave the wafer.
   std::uint64_t expected() const { return expected_; }
   /// Those of the column of a lane.
-  std::uint64_t positions(std::size_t lane) const { return work_[lanes_.column_of[lane]].weights; }
+  std::uint64_t positions(std::size_t lane) const { return work_[lane].weights; }
 
   /// Adds a row, of a run that took `cycles`.
   void add_row(std::uint32_t row, const std::vector<GradientLaneCounts>& counts, Cycle cycles);

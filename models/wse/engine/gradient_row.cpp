@@ -16,11 +16,11 @@ constexpr std::size_t kToCore = 1;
 
 }  // namespace
 
-template <class Number, class Rings>
-GradientRow<Number, Rings>::GradientRow(const GradientLanes& shared, std::uint32_t row)
+template <class Number>
+GradientRow<Number>::GradientRow(const GradientLanes& shared, std::uint32_t row)
     : shared_(shared),
       kernel_(shared.program.kernel),
-      columns_(shared.column_of.size()),
+      columns_(shared.program.columns),
       first_row_(row == 0),
       last_row_(row + 1 == shared.program.rows),
       rule_(shared.params.router),
@@ -45,8 +45,8 @@ GradientRow<Number, Rings>::GradientRow(const GradientLanes& shared, std::uint32
   place_columns();
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::place_columns() {
+template <class Number>
+void GradientRow<Number>::place_columns() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Vector open{};  // lanes without a column have nothing to do
     for (std::size_t lane = i * kWidth; lane < std::min(columns_, (i + 1) * kWidth); ++lane) {
@@ -59,28 +59,28 @@ void GradientRow<Number, Rings>::place_columns() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     Block& b = blocks_[lane / kWidth];
     const auto i = static_cast<unsigned>(lane % kWidth);
-    b.pop_left[i] = static_cast<Number>(kernel_.words(0, shared_.column_of[lane]));
+    b.pop_left[i] = static_cast<Number>(kernel_.words(0, lane));
     look_up_take(b.core, i, lane);
     look_up_sent(b.core, i, lane);
   }
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::step(Cycle now, std::vector<Entry>& below) {
+template <class Number>
+void GradientRow<Number>::step(Cycle now, std::vector<Entry>& below) {
   moved_ = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, below[i]);
   end_cycle();
 }
 
 /// Lets dY move on between the lanes.
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::end_cycle() {
+template <class Number>
+inline void GradientRow<Number>::end_cycle() {
   rings_.end_cycle();
   if (++unflushed_ == flush_after_) flush();
 }
 
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::step_block(std::size_t index, Cycle now, Entry& below) {
+template <class Number>
+inline void GradientRow<Number>::step_block(std::size_t index, Cycle now, Entry& below) {
   Block& b = blocks_[index];
   Entry& entry = entries_[index];
   const std::size_t first = index * kWidth;
@@ -105,17 +105,16 @@ inline void GradientRow<Number, Rings>::step_block(std::size_t index, Cycle now,
   b.in_use += control_.vectors_in_use(b.core);
 }
 
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::shift(std::size_t index, Entry& entry) {
+template <class Number>
+inline void GradientRow<Number>::shift(std::size_t index, Entry& entry) {
   Block& b = blocks_[index];
   begin_cycles(entry.indices, entry.chain, b.indices, b.ring, b.chain, b.chain_up);
   rings_.begin_cycle(index);
 }
 
 /// The port to the core, for which indices, dY and the chain compete.
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::ramp_port(std::size_t index, Entry& entry,
-                                                  Vector& to_ramp) {
+template <class Number>
+inline void GradientRow<Number>::ramp_port(std::size_t index, Entry& entry, Vector& to_ramp) {
   Block& b = blocks_[index];
   const Vector wants = b.copies.wants(kToCore, entry.indices.has());
   const Vector index_key = b.ramp.key(rule_, wants & b.indices.room(shapes_.weights), index_color_);
@@ -140,9 +139,9 @@ inline void GradientRow<Number, Rings>::ramp_port(std::size_t index, Entry& entr
 }
 
 /// The port to the row below, for which copies of indices and the chain compete.
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::south_port(Block& b, Entry& entry, Entry& below,
-                                                   const Vector& to_ramp, std::size_t first) {
+template <class Number>
+inline void GradientRow<Number>::south_port(Block& b, Entry& entry, Entry& below,
+                                            const Vector& to_ramp, std::size_t first) {
   const Vector head = entry.indices.has();
   const Vector link = b.south_link.open(link_rule_);
   const Vector chain_room = (below.chain.count + below.chain_freed < shapes_.link.capacity) & link;
@@ -166,8 +165,8 @@ inline void GradientRow<Number, Rings>::south_port(Block& b, Entry& entry, Entry
 }
 
 /// One word goes up the ramp, from the output queues in turn.
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::send_output(std::size_t index, const Vector& chain_room) {
+template <class Number>
+inline void GradientRow<Number>::send_output(std::size_t index, const Vector& chain_room) {
   Block& b = blocks_[index];
   const Vector ring_room = rings_.room(index);
   const LanePair<Number> won(b.queues.key(b.ring_queue.has() & ring_room, all(kRingQueue)),
@@ -180,8 +179,8 @@ inline void GradientRow<Number, Rings>::send_output(std::size_t index, const Vec
   b.chain_up.push(won.second, shapes_.up);
 }
 
-template <class Number, class Rings>
-inline Lanes<Number> GradientRow<Number, Rings>::take_word(std::size_t place, const Vector& lanes) {
+template <class Number>
+inline Lanes<Number> GradientRow<Number>::take_word(std::size_t place, const Vector& lanes) {
   Block& b = blocks_[place];
   const Vector command = lanes & (b.pop_left == Vector{});
   b.pop_left += lanes & ~command;
@@ -189,10 +188,10 @@ inline Lanes<Number> GradientRow<Number, Rings>::take_word(std::size_t place, co
   return command;
 }
 
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::move(std::size_t place, const Vector& /*take*/,
-                                             const Vector& take_words, const Vector& /*send*/,
-                                             const Vector& send_words, const Vector& chain) {
+template <class Number>
+inline void GradientRow<Number>::move(std::size_t place, const Vector& /*take*/,
+                                      const Vector& take_words, const Vector& /*send*/,
+                                      const Vector& send_words, const Vector& chain) {
   Block& b = blocks_[place];
   b.ring.pop_words(take_words);
   b.ring_queue.push_words(send_words);
@@ -200,16 +199,16 @@ inline void GradientRow<Number, Rings>::move(std::size_t place, const Vector& /*
   if (!first_row_) b.chain.pop(chain);
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::ended(std::size_t place, const Vector& lanes) {
+template <class Number>
+void GradientRow<Number>::ended(std::size_t place, const Vector& lanes) {
   for_each_lane<Number>(lanes, [&](unsigned i) {
     counts_[place * kWidth + i].end = now_ + 1;
     if (!without_chain_) ++finished_;
   });
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::streamed(std::size_t place, const Vector& lanes) {
+template <class Number>
+void GradientRow<Number>::streamed(std::size_t place, const Vector& lanes) {
   for_each_lane<Number>(lanes, [&](unsigned i) {
     const std::size_t lane = place * kWidth + i;
     counts_[lane].streamed = now_;
@@ -221,8 +220,8 @@ void GradientRow<Number, Rings>::streamed(std::size_t place, const Vector& lanes
 }
 
 /// The dot products of a lane are as good as one that is always there, unless it has none.
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::leave_out_chain() {
+template <class Number>
+void GradientRow<Number>::leave_out_chain() {
   without_chain_ = true;
   control_.leave_out_chain();
   copied_.assign(open_.size(), 0);
@@ -230,15 +229,15 @@ void GradientRow<Number, Rings>::leave_out_chain() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     std::uint64_t positions = 0;
     for (std::size_t s = 0; s < kernel_.steps; ++s) {
-      positions += kernel_.count(s, shared_.column_of[lane]);
+      positions += kernel_.count(s, lane);
     }
     blocks_[lane / kWidth].core.results[lane % kWidth] =
         static_cast<Number>(positions == 0 ? 0 : 1);
   }
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::step(Cycle now, const std::vector<Number>* south_open) {
+template <class Number>
+void GradientRow<Number>::step(Cycle now, const std::vector<Number>* south_open) {
   moved_ = false;
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     Entry below{};
@@ -255,15 +254,15 @@ void GradientRow<Number, Rings>::step(Cycle now, const std::vector<Number>* sout
 }
 
 /// What the row above sees: a slot is free again a link's latency and a cycle after its word left.
-template <class Number, class Rings>
-inline void GradientRow<Number, Rings>::show_north(std::size_t index, const Vector& leaving) {
+template <class Number>
+inline void GradientRow<Number>::show_north(std::size_t index, const Vector& leaving) {
   Vector held = entries_[index].indices.count;
   for (unsigned hop = 1; hop <= hop_; ++hop) held += (leaving >> hop) & all(1);
   store(&north_open_[index * kWidth], held < shapes_.link.capacity);
 }
 
-template <class Number, class Rings>
-bool GradientRow<Number, Rings>::meets_closed(const std::vector<Number>& south_open) const {
+template <class Number>
+bool GradientRow<Number>::meets_closed(const std::vector<Number>& south_open) const {
   Vector closed{};
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     closed |= found_closed(~Vector{}, blocks_[i].copies.wants(kOnward, entries_[i].indices.has()),
@@ -273,8 +272,8 @@ bool GradientRow<Number, Rings>::meets_closed(const std::vector<Number>& south_o
 }
 
 /// A follower holds what this row has sent south and not let go of itself: at most one word.
-template <class Number, class Rings>
-GradientRow<Number, Rings> GradientRow<Number, Rings>::follower() const {
+template <class Number>
+GradientRow<Number> GradientRow<Number>::follower() const {
   GradientRow row = *this;
   for (std::size_t i = 0; i < row.blocks_.size(); ++i) {
     LaneQueue<Number>& indices = row.entries_[i].indices;
@@ -286,10 +285,9 @@ GradientRow<Number, Rings> GradientRow<Number, Rings>::follower() const {
 }
 
 /// Looks up the rows that come next in the lanes that have taken, sent or closed one.
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::advance(GradientState<Number>& core, std::size_t place,
-                                         const Vector& take, const Vector& sent,
-                                         const Vector& close) {
+template <class Number>
+void GradientRow<Number>::advance(GradientState<Number>& core, std::size_t place,
+                                  const Vector& take, const Vector& sent, const Vector& close) {
   Block& b = blocks_[place];
   for_each_lane<Number>(take | sent | close, [&](unsigned i) {
     const std::size_t lane = place * kWidth + i;
@@ -305,25 +303,23 @@ void GradientRow<Number, Rings>::advance(GradientState<Number>& core, std::size_
       const std::uint32_t next = ++close_step_[lane];
       core.open[i] = static_cast<Number>(next == kernel_.steps ? 0 : -1);
       if (next != kernel_.steps) {
-        b.pop_left[i] = static_cast<Number>(kernel_.words(next, shared_.column_of[lane]));
+        b.pop_left[i] = static_cast<Number>(kernel_.words(next, lane));
       }
     }
     if (sent[i] != 0 || close[i] != 0) release(core, i, lane);
   });
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::look_up_take(GradientState<Number>& core, unsigned i,
-                                              std::size_t lane) {
+template <class Number>
+void GradientRow<Number>::look_up_take(GradientState<Number>& core, unsigned i, std::size_t lane) {
   const std::uint32_t step = take_step_[lane];
   core.take_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
   core.own_take[i] = static_cast<Number>(shared_.owner(step, lane) == lane ? -1 : 0);
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::look_up_sent(GradientState<Number>& core, unsigned i,
-                                              std::size_t lane) {
+template <class Number>
+void GradientRow<Number>::look_up_sent(GradientState<Number>& core, unsigned i, std::size_t lane) {
   const std::uint32_t step = sent_step_[lane];
   core.send_more[i] = static_cast<Number>(step == kernel_.steps ? 0 : -1);
   if (step == kernel_.steps) return;
@@ -333,9 +329,8 @@ void GradientRow<Number, Rings>::look_up_sent(GradientState<Number>& core, unsig
 }
 
 /// The vectors of rows that are closed and sent on become free in the next cycle.
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::release(GradientState<Number>& core, unsigned i,
-                                         std::size_t lane) {
+template <class Number>
+void GradientRow<Number>::release(GradientState<Number>& core, unsigned i, std::size_t lane) {
   while (core.closed[i] > 0 && core.sent[i] > 0) {
     if (shared_.owner(released_step_[lane], lane) != lane) {
       core.releasing[i] = static_cast<Number>(core.releasing[i] + 1);
@@ -347,16 +342,16 @@ void GradientRow<Number, Rings>::release(GradientState<Number>& core, unsigned i
   }
 }
 
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::arrive(const std::vector<Number>& lanes) {
+template <class Number>
+void GradientRow<Number>::arrive(const std::vector<Number>& lanes) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].indices.arrive(load(&lanes[i * kWidth]));
   }
 }
 
 /// Moves the counts out of the lanes before they could overflow.
-template <class Number, class Rings>
-void GradientRow<Number, Rings>::flush() {
+template <class Number>
+void GradientRow<Number>::flush() {
   unflushed_ = 0;
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const Block& b = blocks_[lane / kWidth];
@@ -387,15 +382,13 @@ void GradientRow<Number, Rings>::flush() {
   for (Entry& entry : entries_) entry.indices.stalled = entry.chain.stalled = Vector{};
 }
 
-template <class Number, class Rings>
-const std::vector<GradientLaneCounts>& GradientRow<Number, Rings>::counts() {
+template <class Number>
+const std::vector<GradientLaneCounts>& GradientRow<Number>::counts() {
   flush();
   return counts_;
 }
 
-template class GradientRow<std::int8_t, NearRings<std::int8_t>>;
-template class GradientRow<std::int16_t, NearRings<std::int16_t>>;
-template class GradientRow<std::int8_t, PassingRings<std::int8_t>>;
-template class GradientRow<std::int16_t, PassingRings<std::int16_t>>;
+template class GradientRow<std::int8_t>;
+template class GradientRow<std::int16_t>;
 
 }  // namespace lacuna::wse

@@ -30,9 +30,8 @@ struct GradientEntry {
 /// One row of a weight gradient, all columns at once: the state of GradientCores and RouterArray
 /// as small integers in lanes. It does in one pass what those do unit by unit, in the same cycles.
 /// Rows are stepped from south to north, so that a row finds in the buffers of the row below what
-/// it had before the cycle: `freed` slots are not free yet, and words pushed are not seen. dY goes
-/// on `Rings`.
-template <class Number, class Rings>
+/// it had before the cycle: `freed` slots are not free yet, and words pushed are not seen.
+template <class Number>
 class GradientRow {
  public:
   GradientRow(const GradientLanes& shared, std::uint32_t row);
@@ -159,7 +158,7 @@ class GradientRow {
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> ready_;
   std::vector<Number> open_, copied_, north_open_;
-  Rings rings_;
+  GradientRings<Number> rings_;
   std::vector<std::uint32_t> take_step_, sent_step_, close_step_, released_step_;  // by lane
   std::vector<GradientLaneCounts> counts_;
 };

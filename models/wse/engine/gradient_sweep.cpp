@@ -20,15 +20,15 @@
 namespace lacuna::wse {
 namespace {
 
-template <class Number, class Rings>
+template <class Number>
 class Sweep final : public GradientSweep {
  public:
   Sweep(const HardwareParams& params, const Program& program)
       : params_(params),
         program_(program),
         shared_(params, program),
-        injectors_(params.router, program, shared_.column_of, lanes(program)),
-        edge_(lanes(program) / kWidth),
+        injectors_(params.router, program),
+        edge_(whole_blocks<Number>(program.columns) / kWidth),
         outcome_(params, program),
         expected_(outcome_.expected()) {
     rows_.reserve(program.rows);
@@ -59,11 +59,8 @@ class Sweep final : public GradientSweep {
   }
 
  private:
-  static constexpr unsigned kWidth = GradientRow<Number, Rings>::kWidth;
+  static constexpr unsigned kWidth = GradientRow<Number>::kWidth;
 
-  static std::size_t lanes(const Program& program) {
-    return std::size_t{(program.columns + kWidth - 1) / kWidth} * kWidth;
-  }
   void arrive_at_edge();
   bool take_exits(Cycle now);
   WaferOutcome outcome(Cycle cycles);
@@ -72,28 +69,27 @@ class Sweep final : public GradientSweep {
   const Program& program_;
   const GradientLanes shared_;
   LaneInjectors<Number> injectors_;
-  std::vector<GradientRow<Number, Rings>> rows_;
+  std::vector<GradientRow<Number>> rows_;
   std::vector<GradientEntry<Number>> edge_;
   GradientOutcome outcome_;
   std::uint64_t expected_;  // dot products that have not left yet
 };
 
-template <class Number, class Rings>
-void Sweep<Number, Rings>::arrive_at_edge() {
+template <class Number>
+void Sweep<Number>::arrive_at_edge() {
   for (GradientEntry<Number>& entry : edge_) entry.chain.begin_cycle();
 }
 
 /// One word of each column that has one, from column (cycle mod columns) on, while there are
 /// tokens.
-template <class Number, class Rings>
-bool Sweep<Number, Rings>::take_exits(Cycle now) {
+template <class Number>
+bool Sweep<Number>::take_exits(Cycle now) {
   bool taken = false;
   const std::size_t columns = program_.columns;
   bool any_there = false;
   for (const GradientEntry<Number>& entry : edge_) any_there = any_there || any(entry.chain.seen);
   if (!any_there) return false;
-  ask_in_turn(now, columns, [&](std::size_t column) {
-    const std::size_t lane = shared_.lane_of[column];
+  ask_in_turn(now, columns, [&](std::size_t lane) {
     GradientEntry<Number>& entry = edge_[lane / kWidth];
     const std::size_t at = lane % kWidth;
     if (entry.chain.seen[at] == 0) return true;
@@ -106,8 +102,8 @@ bool Sweep<Number, Rings>::take_exits(Cycle now) {
   return taken;
 }
 
-template <class Number, class Rings>
-WaferOutcome Sweep<Number, Rings>::outcome(Cycle cycles) {
+template <class Number>
+WaferOutcome Sweep<Number>::outcome(Cycle cycles) {
   for (std::uint32_t row = 0; row < program_.rows; ++row) {
     outcome_.add_row(row, rows_[row].counts(), cycles);
   }
@@ -159,26 +155,14 @@ bool can_sweep(const HardwareParams& params, const Program& program) {
 
 }  // namespace
 
-namespace {
-
-template <class Number>
-std::unique_ptr<GradientSweep> sweep_of(const HardwareParams& params, const Program& program) {
-  if (program.kernel.groups.interleaved) {
-    return std::make_unique<Sweep<Number, PassingRings<Number>>>(params, program);
-  }
-  return std::make_unique<Sweep<Number, NearRings<Number>>>(params, program);
-}
-
-}  // namespace
-
 std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
                                                    const Program& program) {
   if (!can_sweep(params, program)) return nullptr;
   const std::uint64_t most =
       std::max<std::uint64_t>(largest(params, program), program.gradient->results);
   const std::uint64_t latency = QueueShapes(params.router).longest();
-  if (most <= 127 && latency <= 7) return sweep_of<std::int8_t>(params, program);
-  if (most <= 32767 && latency <= 15) return sweep_of<std::int16_t>(params, program);
+  if (most <= 127 && latency <= 7) return std::make_unique<Sweep<std::int8_t>>(params, program);
+  if (most <= 32767 && latency <= 15) return std::make_unique<Sweep<std::int16_t>>(params, program);
   return nullptr;
 }
 

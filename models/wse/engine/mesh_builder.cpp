@@ -101,8 +101,7 @@ class Builder {
     const bool west = from_west() && route.from == kWest;
     const auto injector =
         static_cast<UnitId>(router(program_.rows, 0) + (west ? column_of(r, route.color) : c));
-    const LinkId link =
-        links_.add(program_.row_above ? shapes_.link() : shapes_.inlet(), injector, here);
+    const LinkId link = links_.add(shapes_.inlet(), injector, here);
     if (west) plan_.injectors[column_of(r, route.color)] = link;
     if (route.from != kNorth) return link;
     std::size_t place = c;

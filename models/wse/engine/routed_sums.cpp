@@ -4,37 +4,20 @@
 namespace lacuna::wse {
 
 template <class Number, bool kBuses>
-RoutedSums<Number, kBuses>::RoutedSums(const HardwareParams& params, const Shared& shared)
+RoutedSums<Number, kBuses>::RoutedSums(const HardwareParams& params, const SumStreams& shared)
     : shared_(&shared),
-      columns_(shared.column_of.size()),
+      columns_(shared.queues.size()),
       rule_(params.router),
       shapes_(params.router, params.queue),
-      link_rule_(params.router),
-      blocks_((columns_ + kWidth - 1) / kWidth, Block{}),
-      parts_(blocks_.size() * shared.streams.size(), Part{}),
+      streams_(params.router, shapes_.link, shared, columns_),
+      blocks_(streams_.blocks(), Block{}),
       busy_(blocks_.size() + 2, 0),
-      eastern_((1U << shared.eastern) - 1),
-      borders_(shared.streams.size()),
       next_input_(columns_, 0),
       inputs_left_(columns_, 0),
       keeps_(columns_, 0),
       out_(columns_),
-      stalls_(shared.streams.size() * columns_),
-      buses_(params, shared) {
-  const std::size_t count = shared.streams.size();
-  for (std::size_t s = 0; s < count; ++s) {
-    borders_[s] = LaneBorder<Number>(blocks_.size() * kWidth, 1);
-    for (std::size_t lane = 0; lane < columns_; ++lane) {
-      const SumStreams::Lane& from = shared.streams[s].lanes[lane];
-      Part& part = parts_[lane / kWidth * count + s];
-      const std::size_t i = lane % kWidth;
-      part.to_core[i] = static_cast<Number>(from.to_core ? -1 : 0);
-      part.in_color[i] = static_cast<Number>(from.in);
-      part.out_color[i] = static_cast<Number>(from.out);
-      part.number[i] = static_cast<Number>(from.queue);
-    }
-  }
-}
+      stalls_(streams_.count() * columns_),
+      buses_(params, shared) {}
 
 template <class Number, bool kBuses>
 void RoutedSums<Number, kBuses>::load(std::size_t lane, std::uint32_t keeper) {
@@ -51,7 +34,7 @@ template <class Number, bool kBuses>
 void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
   const std::size_t i = lane % kWidth;
   Block& b = blocks_[lane / kWidth];
-  Part* const parts = parts_of(lane / kWidth);
+  Part* const parts = streams_.of(lane / kWidth);
   for (std::size_t s = 0; s < shared_->streams.size(); ++s)
     parts[s].source[i] = parts[s].target[i] = 0;
   b.need_in[i] = b.need_out[i] = b.more[i] = 0;
@@ -72,16 +55,11 @@ void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
 
 template <class Number, bool kBuses>
 void RoutedSums<Number, kBuses>::flush() {
-  const std::size_t count = shared_->streams.size();
-  for (std::size_t lane = 0; lane < columns_; ++lane) {
-    for (std::size_t s = 0; s < count; ++s) {
-      const Part& part = parts_[lane / kWidth * count + s];
-      Stalls& sum = stalls_[s * columns_ + lane];
-      sum.in += static_cast<std::uint64_t>(part.in.stalled[lane % kWidth]);
-      sum.out += static_cast<std::uint64_t>(part.up.stalled[lane % kWidth]);
-    }
-  }
-  for (Part& part : parts_) part.in.stalled = part.up.stalled = Vector{};
+  streams_.take_stalls([&](std::size_t s, std::size_t lane, std::uint64_t in, std::uint64_t up) {
+    if (lane >= columns_) return;
+    stalls_[s * columns_ + lane].in += in;
+    stalls_[s * columns_ + lane].out += up;
+  });
   if constexpr (kBuses) buses_.flush();
 }
 

@@ -7,9 +7,9 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/engine/exchange_lanes.hpp"
+#include "models/wse/engine/lane_streams.hpp"
 #include "models/wse/fabric/arbiter.hpp"
 #include "models/wse/fabric/lane_router.hpp"
-#include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -18,37 +18,37 @@
 
 namespace lacuna::wse {
 
-/// The partial sums of a StreamingRow on routes of their own (ReducePlan): the cores' queues for
-/// them and the routers' buffers, as lanes in the order of columns, for each stream; of groups that
-/// exchange results the buses too.
+/// The partial sums of a StreamingRow on their routes (ReducePlan): the cores' queues for them and
+/// the routers' buffers, as lanes in the order of columns, for each stream; of groups that exchange
+/// results the buses too.
 template <class Number, bool kBuses>
 class RoutedSums {
  public:
   using Vector = Lanes<Number>;
-  /// A reduction may take several instructions, one for each input.
-  static constexpr bool kOneInstruction = false;
   static constexpr bool kExchanges = kBuses;
 
-  using Shared = SumStreams;
+  RoutedSums(const HardwareParams& params, const SumStreams& shared);
 
-  RoutedSums(const HardwareParams& params, const Shared& shared);
-
-  void begin_cycle() {}
-
-  // See RingSums.
+  /// The words that arrive in this cycle, and who gets the port to the core: weights, where
+  /// `weight_may` is set, or a partial sum. Returns the lanes whose weight gets it.
   Vector ramp(std::size_t i, const Vector& weight_may);
+
+  /// A lane begins with the reduction of a row that `keeper`, a column, keeps: one instruction for
+  /// each input.
   void load(std::size_t lane, std::uint32_t keeper);
+
+  /// Lanes that have their next `need` words, or need none, and that have room for them.
   Vector fed(std::size_t i, const Vector& need) const;
   Vector room(std::size_t i, const Vector& need) const;
+
+  /// Lanes whose instruction writes sums back.
   Vector gathers(std::size_t i) const { return blocks_[i].more; }
+
+  /// Lanes take in and send on so many words.
   void take(std::size_t i, const Vector& words);
   void end_cycle();
   void flush();
-  static void flush(std::size_t /*i*/, std::uint64_t /*times*/) {}  // all at once
-
-  // Streams run through all blocks, so that none rests.
-  static constexpr bool kRests = false;
-  struct Rest {};
+  /// Adds to the routers of a row, by column, how long words stood there.
   void add_stalls(const Program& program, RouterCounters* routers);
 
   /// Lanes have ended an instruction; returns those whose reduction has ended. The others go on.
@@ -65,8 +65,7 @@ class RoutedSums {
 
   struct Block {
     Vector need_in, need_out, more;  // of the instruction; more: others follow
-    LanePort<Number> ramp, east, west;
-    LaneLink<Number> east_link, west_link;
+    LanePort<Number> ramp;
     LaneTurn<Number> queues;  // on the ramp up
   };
   /// One stream.
@@ -76,6 +75,11 @@ class RoutedSums {
     Vector pushed;          // into it in this cycle
     Vector source, target;  // whether the instruction takes and sends here
     Vector number;
+
+    void place(std::size_t lane, const SumStreams::Lane& what) {
+      LaneStream<Number>::place(lane, what);
+      number[lane] = static_cast<Number>(what.queue);
+    }
   };
   struct Stalls {
     std::uint64_t in = 0;
@@ -83,31 +87,20 @@ class RoutedSums {
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
-  /// Calls `visit` with the number of each stream in `set`, a bit each.
-  template <class Visit>
-  static void for_each(std::uint32_t set, const Visit& visit) {
-    for (; set != 0; set &= set - 1) visit(static_cast<unsigned>(__builtin_ctz(set)));
-  }
-  Part* parts_of(std::size_t i) { return parts_.data() + i * shared_->streams.size(); }
-  const Part* parts_of(std::size_t i) const { return parts_.data() + i * shared_->streams.size(); }
   void begin_instruction(std::size_t lane);
   void send_output(std::size_t i);
-  void pass(std::size_t i, std::uint32_t streams, bool east, const Vector& open);
   void arrive(std::size_t i);
 
-  const Shared* shared_;
+  const SumStreams* shared_;
   std::size_t columns_;
   ArbiterRule rule_;
   LaneShapes<Number> shapes_;
-  LinkRule link_rule_;
+  LaneStreams<Number, Part> streams_;
   std::vector<Block> blocks_;
-  std::vector<Part> parts_;  // by block and stream
   /// By block, the streams in which there is something; nothing can happen in the others. The
   /// first and the last are not there.
   std::vector<std::uint32_t> busy_;
-  std::uint32_t eastern_;                    // of the streams
-  std::vector<LaneBorder<Number>> borders_;  // by stream
-  std::vector<std::uint32_t> next_input_;    // by lane
+  std::vector<std::uint32_t> next_input_;  // by lane
   std::vector<std::uint8_t> inputs_left_;
   std::vector<std::uint8_t> keeps_;
   std::vector<Color> out_;
@@ -118,13 +111,13 @@ class RoutedSums {
 template <class Number, bool kBuses>
 inline Lanes<Number> RoutedSums<Number, kBuses>::ramp(std::size_t i, const Vector& weight_may) {
   Block& b = blocks_[i];
-  Part* const parts = parts_of(i);
+  Part* const parts = streams_.of(i);
   const std::uint32_t busy = busy_[i + 1];
   const Vector weights = all(static_cast<std::uint64_t>(shared_->weights));
   const Vector weight_key = b.ramp.key(rule_, weight_may, weights);
   LaneContest<Number> port;
   port.ask(weight_key);
-  for_each(busy, [&](unsigned s) {
+  for_each_bit(busy, [&](unsigned s) {
     Part& p = parts[s];
     begin_cycles(p.in, p.sums);
     const Vector may = p.in.has() & p.to_core & p.sums.room(shapes_.sums);
@@ -135,7 +128,7 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::ramp(std::size_t i, const Vecto
   const Vector weight = port.won(weight_key);
   b.ramp.sent(rule_, weight, weights);
   if constexpr (kBuses) buses_.take_ramp(i, b.ramp, port);
-  for_each(busy, [&](unsigned s) {
+  for_each_bit(busy, [&](unsigned s) {
     Part& p = parts[s];
     p.taken = port.won(p.key_in);
     p.sums.push(p.taken, shapes_.sums);
@@ -146,17 +139,17 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::ramp(std::size_t i, const Vecto
 
 template <class Number, bool kBuses>
 inline Lanes<Number> RoutedSums<Number, kBuses>::fed(std::size_t i, const Vector& need) const {
-  const Part* const parts = parts_of(i);
+  const Part* const parts = streams_.of(i);
   Vector fed = ~blocks_[i].need_in;
-  for_each(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & parts[s].sums.has(need); });
+  for_each_bit(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & parts[s].sums.has(need); });
   return fed;
 }
 
 template <class Number, bool kBuses>
 inline Lanes<Number> RoutedSums<Number, kBuses>::room(std::size_t i, const Vector& need) const {
-  const Part* const parts = parts_of(i);
+  const Part* const parts = streams_.of(i);
   Vector room = ~blocks_[i].need_out;
-  for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
+  for (std::size_t s = 0; s < streams_.count(); ++s) {
     room |= parts[s].target & parts[s].queue.room(shapes_.out_depth, need);
   }
   return room;
@@ -165,8 +158,8 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::room(std::size_t i, const Vecto
 template <class Number, bool kBuses>
 inline void RoutedSums<Number, kBuses>::take(std::size_t i, const Vector& words) {
   if (!any(words)) return;
-  Part* const parts = parts_of(i);
-  for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
+  Part* const parts = streams_.of(i);
+  for (std::size_t s = 0; s < streams_.count(); ++s) {
     Part& p = parts[s];
     p.sums.pop_words(words & p.source);
     p.pushed = words & p.target;
@@ -188,20 +181,23 @@ template <class Number, bool kBuses>
 inline void RoutedSums<Number, kBuses>::end_cycle() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t busy = busy_[i + 1];
-    Block& b = blocks_[i];
-    const Vector east_open = b.east_link.open(link_rule_);
-    const Vector west_open = b.west_link.open(link_rule_);
+    const auto open = streams_.open(i);
     if (busy == 0 && (!kBuses || buses_.idle(i))) continue;
     send_output(i);
-    pass(i, busy, true, east_open);
-    pass(i, busy, false, west_open);
-    if constexpr (kBuses) buses_.finish(i);
+    if constexpr (kBuses) {
+      streams_.pass(i, busy, open, buses_);
+      buses_.finish(i);
+    } else {
+      NothingBeside<Number> beside;
+      streams_.pass(i, busy, open, beside);
+    }
   }
   if constexpr (kBuses) buses_.spread();
   std::uint32_t west = 0;  // what the block there had before words arrived
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t mine = busy_[i + 1];
-    const std::uint32_t may = mine | (west & eastern_) | (busy_[i + 2] & ~eastern_);
+    const std::uint32_t eastern = streams_.eastern();
+    const std::uint32_t may = mine | (west & eastern) | (busy_[i + 2] & ~eastern);
     west = mine;
     busy_[i + 1] = may;
     if (may != 0) arrive(i);
@@ -212,17 +208,17 @@ inline void RoutedSums<Number, kBuses>::end_cycle() {
 template <class Number, bool kBuses>
 inline void RoutedSums<Number, kBuses>::send_output(std::size_t i) {
   Block& b = blocks_[i];
-  Part* const parts = parts_of(i);
+  Part* const parts = streams_.of(i);
   const std::uint32_t busy = busy_[i + 1];
   LaneContest<Number> ramp;
-  for_each(busy, [&](unsigned s) {
+  for_each_bit(busy, [&](unsigned s) {
     Part& p = parts[s];
     p.up.begin_cycle();
     p.key_out = b.queues.key(p.queue.has() & p.up.room(shapes_.up), p.number);
     ramp.ask(p.key_out);
   });
   if constexpr (kBuses) buses_.ask_up(i, b.queues, ramp);
-  for_each(busy, [&](unsigned s) {
+  for_each_bit(busy, [&](unsigned s) {
     Part& p = parts[s];
     const Vector up = ramp.won(p.key_out);
     p.queue.pop(up);
@@ -234,45 +230,12 @@ inline void RoutedSums<Number, kBuses>::send_output(std::size_t i) {
   if constexpr (kBuses) buses_.take_up(i, b.queues, ramp);
 }
 
-/// The port to a neighbour, for which those of `streams` that run there compete. All of these have
-/// their words let go here.
-template <class Number, bool kBuses>
-inline void RoutedSums<Number, kBuses>::pass(std::size_t i, std::uint32_t streams, bool east,
-                                             const Vector& open) {
-  Part* const parts = parts_of(i);
-  Block& b = blocks_[i];
-  LanePort<Number>& port = east ? b.east : b.west;
-  const std::uint32_t mine = streams & (east ? eastern_ : ~eastern_);
-  const std::size_t first = i * kWidth;
-  LaneContest<Number> asks;
-  for_each(mine, [&](unsigned s) {
-    Part& p = parts[s];
-    const Vector room =
-        open & (east ? borders_[s].room_after(first, 1) : borders_[s].room_before(first, 1));
-    p.ask(port, rule_, room, asks);
-  });
-  if constexpr (kBuses) buses_.ask_port(i, east, port, open, asks);
-  (east ? b.east_link : b.west_link).sent(link_rule_, asks.granted());
-  for_each(mine, [&](unsigned s) {
-    Part& p = parts[s];
-    p.leave(asks, rule_, first, port, borders_[s]);
-    p.taken = Vector{};
-  });
-  if constexpr (kBuses) buses_.take_port(i, east, port, asks);
-}
-
-/// Words from the neighbours, a lane away. A stream without words that sent none is not busy.
+/// A stream without words that sent none is not busy.
 template <class Number, bool kBuses>
 inline void RoutedSums<Number, kBuses>::arrive(std::size_t i) {
-  Part* const parts = parts_of(i);
-  for_each(busy_[i + 1], [&](unsigned s) {
-    Part& p = parts[s];
-    LaneBorder<Number>& border = borders_[s];
-    const std::size_t first = i * kWidth;
-    const bool east = (eastern_ >> s & 1U) != 0;
-    p.in.push(east ? border.sent_before(first, 1) : border.sent_after(first, 1), shapes_.link);
-    border.show(first, p.in.room(shapes_.link));
-    const Vector sent = border.sent_after(first, 0);
+  const Part* const parts = streams_.of(i);
+  streams_.arrive(i, busy_[i + 1], [&](unsigned s, const Vector& sent) {
+    const Part& p = parts[s];
     if (!any(p.in.count | p.sums.count | p.up.count | p.queue.words | sent))
       busy_[i + 1] &= ~(1U << s);
   });

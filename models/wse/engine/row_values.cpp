@@ -9,11 +9,8 @@
 namespace lacuna::wse {
 
 RowValues::RowValues(const Program& program, std::uint32_t row)
-    : kernel_(program.kernel), tokens_(kernel_.tokens[row]), before_(kernel_.ring.size()) {
+    : kernel_(program.kernel), tokens_(kernel_.tokens[row]) {
   const std::size_t columns = kernel_.ring.size();
-  for (std::size_t p = 0; p < columns; ++p) {
-    before_[kernel_.ring[(p + 1) % columns]] = kernel_.ring[p];
-  }
   const CoreValues::Format format{kernel_.fp32, kernel_.psum_fp32, kernel_.ring_fp32, kernel_.int8};
   for (std::size_t c = 0; c < columns; ++c) {
     cores_.emplace_back(CoreValues(format, tokens_, kernel_.lookahead,
@@ -67,12 +64,6 @@ void RowValues::load(std::uint32_t column) {
   core.inputs.clear();
   core.next_input = 0;
   core.words_left = (tokens_ + kernel_.ring_elements - 1) / kernel_.ring_elements;
-  if (kernel_.reduce.is_ring()) {
-    core.keeps = column == keeper;
-    const bool starts = before_[column] == keeper;
-    if (!starts) core.inputs.push_back(static_cast<std::uint16_t>(before_[column]));
-    return;
-  }
   const ReducePlan::Role& role = kernel_.role(keeper, column);
   core.keeps = role.keeps;
   for (std::uint32_t i = 0; i < role.inputs; ++i) {

@@ -62,8 +62,7 @@ class RowValues {
 
   const StreamingKernel& kernel_;
   std::uint32_t tokens_;
-  std::vector<std::uint32_t> before_;  // the column before each on the ring
-  std::vector<Core> cores_;            // by column
+  std::vector<Core> cores_;  // by column
 };
 
 }  // namespace lacuna::wse

@@ -96,17 +96,15 @@ void StreamingOutcome::add_buses(std::uint32_t column, std::uint64_t words,
   }
 }
 
-/// The routers of `row`, of lanes that are the columns `column_of`.
+/// The routers of `row`.
 void StreamingOutcome::add_routers(std::uint32_t row, const std::vector<LaneCounts>& counts,
-                                   const std::vector<std::uint32_t>& column_of,
                                    RouterCounters* routers) const {
   const StreamingKernel& kernel = program_.kernel;
   const std::uint64_t tokens = kernel.tokens[row];
   const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
   const bool south = row >= program_.entry && row + 1 != program_.rows;
   const bool north = program_.both_ways() && row <= program_.entry && row != 0;
-  for (std::size_t lane = 0; lane < column_of.size(); ++lane) {
-    const std::uint32_t c = column_of[lane];
+  for (std::uint32_t c = 0; c < program_.columns; ++c) {
     RouterCounters& router = routers[c];
     for (unsigned port = 0; port < kPorts; ++port) {
       router.sent.at(port) += sums_.columns[c].passed.at(port) * words;
@@ -118,8 +116,8 @@ void StreamingOutcome::add_routers(std::uint32_t row, const std::vector<LaneCoun
     if (kernel.exchange.on()) add_buses(c, words, router);
     if (south) router.sent[kSouth] += streamed;
     if (north) router.sent[kNorth] += streamed;
-    router.stalls[static_cast<std::size_t>(kernel.stream_color(c))] += counts[lane].stall_weights;
-    router.closures += counts[lane].closures;
+    router.stalls[static_cast<std::size_t>(kernel.stream_color(c))] += counts[c].stall_weights;
+    router.closures += counts[c].closures;
   }
 }
 

@@ -23,9 +23,9 @@ class StreamingOutcome {
   CoreCounters core(std::uint32_t column, const LaneCounts& counts, std::uint32_t row,
                     Cycle behind) const;
 
-  /// Adds the routers of `row`, of lanes that are the columns `column_of`.
+  /// Adds the routers of `row`.
   void add_routers(std::uint32_t row, const std::vector<LaneCounts>& counts,
-                   const std::vector<std::uint32_t>& column_of, RouterCounters* routers) const;
+                   RouterCounters* routers) const;
 
   /// By column, commands included.
   std::vector<std::uint64_t> streamed_words() const;

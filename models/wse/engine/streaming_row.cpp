@@ -2,11 +2,9 @@
 #include "models/wse/engine/streaming_row.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <memory>
 
-#include "models/wse/engine/ring_sums.hpp"
 #include "models/wse/engine/routed_sums.hpp"
 
 namespace lacuna::wse {
@@ -17,48 +15,40 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / 
 }  // namespace
 
 template <class Number, class Sums>
-StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params,
-                                         const StreamingKernel& kernel, const Shared& shared,
+StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params, const SumStreams& shared,
                                          std::uint32_t tokens, std::uint32_t row)
     : params_(params),
-      kernel_(kernel),
-      shared_(shared),
-      columns_(shared.column_of.size()),
+      kernel_(shared.kernel),
+      columns_(kernel_.columns()),
       row_(row),
       sums_(params, shared),
-      vector_beats_(static_cast<Number>(ceil_div(tokens, kernel.simd))),
+      vector_beats_(static_cast<Number>(ceil_div(tokens, kernel_.simd))),
       word_beats_(static_cast<Number>(static_cast<std::uint32_t>(vector_beats_) *
-                                      kernel.weights_per_word())),
+                                      kernel_.weights_per_word())),
       shapes_(params.router, params.queue),
       link_rule_(params.router),
-      control_(params.core, kernel, tokens),
+      control_(params.core, kernel_, tokens),
       hop_(static_cast<unsigned>(QueueShapes(params.router).link().latency)),
       left_bit_(all(std::uint64_t{1} << hop_)),
       entries_(all(QueueShapes(params.router).entries())),
-      packed_(kernel.form == StreamForm::packed),
+      packed_(kernel_.form == StreamForm::packed),
       in_use_cycles_(
           static_cast<unsigned>(kMost) /
-          std::max<unsigned>({2U, kernel.lookahead, params.core.fabric_words_per_issue})),
+          std::max<unsigned>({2U, kernel_.lookahead, params.core.fabric_words_per_issue})),
       blocks_((columns_ + kWidth - 1) / kWidth),
       open_(blocks_.size() * kWidth, 0),
       copied_(open_.size(), 0),
       copied_back_(open_.size(), 0),
       takes_(open_.size(), -1),
       held_(open_.size(), 0),
-      naps_(blocks_.size(), kNever),
-      calm_(blocks_.size(), 0),
-      awake_(blocks_.size()),
-      awake_bits_((blocks_.size() + 63) / 64, 0),
-      next_word_(kernel.held.empty() ? 0 : columns_, 0),
-      zeros_left_(kernel.zeros.empty() ? 0 : columns_, 0),
+      next_word_(kernel_.held.empty() ? 0 : columns_, 0),
+      zeros_left_(kernel_.zeros.empty() ? 0 : columns_, 0),
       zeros_word_(zeros_left_.size(), 0),
       main_step_(columns_, 0),
       reduce_step_(columns_, 0),
       counts_(columns_),
       in_use_(open_.size(), 0) {
   if constexpr (Sums::kExchanges) sums_.buses().begin(tokens);
-  for (std::size_t i = 0; i < blocks_.size(); ++i)
-    awake_bits_[i / 64] |= std::uint64_t{1} << i % 64;
   place_columns();
 }
 
@@ -76,9 +66,8 @@ void StreamingRow<Number, Sums>::place_columns() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     Block& block = blocks_[lane / kWidth];
     const std::size_t i = lane % kWidth;
-    const std::uint32_t column = shared_.column_of[lane];
-    block.pop_left[i] = static_cast<Number>(kernel_.words(0, column));
-    block.last_beats[i] = rest(kernel_.count(0, column));
+    block.pop_left[i] = static_cast<Number>(kernel_.words(0, lane));
+    block.last_beats[i] = rest(kernel_.count(0, lane));
     if (!zeros_left_.empty()) look_up_zeros(lane);
   }
 }
@@ -94,14 +83,8 @@ Number StreamingRow<Number, Sums>::rest(std::uint32_t count) const {
 template <class Number, class Sums>
 void StreamingRow<Number, Sums>::step(Cycle now, const NextRows<Number>& next) {
   moved_ = false;
-  sums_.begin_cycle();
   for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, next);
   sums_.end_cycle();
-  end_cycle(now);
-}
-
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::end_cycle(Cycle now) {
   if constexpr (Sums::kExchanges) {
     if (finished_ == columns_) {
       quiet_ = sums_.buses().empty();
@@ -110,90 +93,6 @@ void StreamingRow<Number, Sums>::end_cycle(Cycle now) {
   }
   if (++unflushed_ == static_cast<unsigned>(kMost)) flush();
   if (++unflushed_in_use_ == in_use_cycles_) flush_in_use();
-}
-
-/// The steps of all blocks come before the ways of what they push.
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::step_awake(Cycle now, const NextRows<Number>& next) {
-  if constexpr (!Sums::kRests) {
-    step(now, next);
-  } else {
-    moved_ = false;
-    sums_.begin_cycle();
-    tries_.clear();
-    for_each_awake([&](std::size_t i) {
-      if (calm_[i] >= kCalm && tries_.size() != kMostTries) begin_try(i);
-      step_block(i, now, next);
-    });
-    for_each_awake([&](std::size_t i) {
-      const std::size_t reached = sums_.next(i);
-      if (awake(reached) || !sums_.pushes_on(i)) return;
-      wake(reached, now);
-      step_block(reached, now, next);
-    });
-    sums_.end_steps();
-    to_wake_.clear();
-    for_each_awake([&](std::size_t i) {
-      if (sums_.end_cycle(i)) to_wake_.push_back(sums_.previous(i));
-    });
-    end_tries(now);
-    for (const std::size_t i : to_wake_) wake(i, now + 1);
-    end_cycle(now);
-  }
-}
-
-/// From now on the block's counts are those of this step.
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::begin_try(std::size_t i) {
-  add_counts(i, 1);
-  add_in_use(i, 1);
-  sums_.flush(i, 1);
-  if constexpr (Sums::kRests) tries_.push_back({i, blocks_[i], sums_.rest(i)});
-}
-
-/// A block that is but for its counts as it was rests from now on.
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::end_tries(Cycle now) {
-  if constexpr (Sums::kRests) {
-    for (Try& tried : tries_) {
-      Block is = blocks_[tried.block];
-      is.counts = tried.before.counts;
-      is.core.tallies = tried.before.core.tallies;
-      const bool waits = any(wants(tried.block));  // for the row behind, which may let it go
-      if (waits) continue;
-      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): what differs in a gap stays awake
-      if (std::memcmp(&is, &tried.before, sizeof is) != 0) continue;
-      if (!sums_.rests(tried.block, tried.sums)) continue;
-      naps_[tried.block] = now;
-      awake_bits_[tried.block / 64] &= ~(std::uint64_t{1} << tried.block % 64);
-      --awake_;
-    }
-  }
-}
-
-/// For the step of `now`.
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::wake(std::size_t i, Cycle now) {
-  if (awake(i)) return;
-  const std::uint64_t times = now - naps_[i];
-  add_counts(i, times);
-  add_in_use(i, times);
-  sums_.flush(i, times);
-  naps_[i] = kNever;
-  awake_bits_[i / 64] |= std::uint64_t{1} << i % 64;
-  calm_[i] = 0;
-  ++awake_;
-}
-
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::settle(Cycle now) {
-  for (std::size_t i = 0; i < blocks_.size(); ++i) wake(i, now);
-}
-
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::arrive(std::size_t block, const Vector& lanes, Cycle now) {
-  wake(block, now);
-  blocks_[block].edge -= lanes;
 }
 
 template <class Number, class Sums>
@@ -229,9 +128,6 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   counts.waited.residual -= waits.residual;
   counts.waited.beside -= waits.beside;
   counts.in_use += control_.buffers_in_use(b.core);
-  const LaneIssue<Number>& slot = b.core.slot;
-  const bool changes = any(beats | b.core.task.left | slot.left(0) | slot.left(1) | b.queue.flight);
-  calm_[i] = static_cast<std::uint8_t>(changes ? 0 : std::min(calm_[i] + 1, int{kCalm}));
   const Vector all_done = ended & Control::done(b.core);
   if (any(all_done)) end_lanes(all_done, i * kWidth, now);
 }
@@ -271,7 +167,7 @@ inline Lanes<Number> StreamingRow<Number, Sums>::filter(std::size_t i, const Vec
 
 template <class Number, class Sums>
 void StreamingRow<Number, Sums>::look_up_zeros(std::size_t lane) {
-  zeros_left_[lane] = kernel_.zeros_before(shared_.column_of[lane], zeros_word_[lane]);
+  zeros_left_[lane] = kernel_.zeros_before(lane, zeros_word_[lane]);
   blocks_[lane / kWidth].zeros[lane % kWidth] =
       static_cast<Number>(zeros_left_[lane] == 0 ? 0 : -1);
 }
@@ -374,8 +270,7 @@ inline Lanes<Number> StreamingRow<Number, Sums>::start(std::size_t place, const 
   if (!kernel_.held.empty()) return start_held(place, lanes);
   const Block& b = blocks_[place];
   if (values_ != nullptr) {
-    for_each_lane<Number>(
-        lanes, [&](unsigned i) { values_->start(shared_.column_of[place * kWidth + i]); });
+    for_each_lane<Number>(lanes, [&](unsigned i) { values_->start(column(place, i)); });
   }
   const Vector beats = all(static_cast<std::uint64_t>(word_beats_));
   if (!packed_) return beats;
@@ -388,12 +283,10 @@ Lanes<Number> StreamingRow<Number, Sums>::start_held(std::size_t place, const Ve
   Vector beats{};
   for_each_lane<Number>(lanes, [&](unsigned i) {
     const std::size_t lane = place * kWidth + i;
-    const std::uint32_t column = shared_.column_of[lane];
-    const std::uint32_t word = kernel_.payloads[column][next_word_[lane]];
+    const std::uint32_t word = kernel_.payloads[lane][next_word_[lane]];
     next_word_[lane] += kernel_.words_per_weight();
     const std::uint32_t feature = kernel_.form == StreamForm::wide ? word : word >> 16U;
-    const std::uint32_t elements =
-        kernel_.held[std::size_t{row_} * kernel_.columns() + column][feature];
+    const std::uint32_t elements = kernel_.held[row_ * columns_ + lane][feature];
     beats[i] = static_cast<Number>(elements);
     counts_[lane].elements += elements;
   });
@@ -406,17 +299,17 @@ void StreamingRow<Number, Sums>::look_up(StreamState<Number>& core, std::size_t 
                                          const Vector& load, const Vector& close) {
   Block& b = blocks_[place];
   for_each_lane<Number>(load | close, [&](unsigned i) {
-    const std::size_t lane = place * kWidth + i;
+    const std::uint32_t lane = column(place, i);
     if (load[i] != 0) {
-      sums_.load(lane, kernel_.keeper(reduce_step_[lane]++, shared_.column_of[lane]));
-      if (values_ != nullptr) values_->load(shared_.column_of[lane]);
+      sums_.load(lane, kernel_.keeper(reduce_step_[lane]++, lane));
+      if (values_ != nullptr) values_->load(lane);
     }
     if (close[i] == 0) return;
-    if (values_ != nullptr) values_->close(shared_.column_of[lane]);
+    if (values_ != nullptr) values_->close(lane);
     if (++main_step_[lane] == kernel_.steps) {
       core.open[i] = 0;
     } else {
-      const std::uint32_t count = kernel_.count(main_step_[lane], shared_.column_of[lane]);
+      const std::uint32_t count = kernel_.count(main_step_[lane], lane);
       b.pop_left[i] = static_cast<Number>(kernel_.words_of(count));
       b.last_beats[i] = rest(count);
     }
@@ -430,7 +323,7 @@ inline void StreamingRow<Number, Sums>::take_sums(std::size_t place, const Vecto
   if (counts_beats_) blocks_[place].counts.sum_words += words & lanes;
   if (values_ == nullptr) return;
   for_each_lane<Number>(lanes, [&](unsigned i) {
-    values_->reduce(shared_.column_of[place * kWidth + i], static_cast<std::uint32_t>(words[i]));
+    values_->reduce(column(place, i), static_cast<std::uint32_t>(words[i]));
   });
 }
 
@@ -448,16 +341,16 @@ void StreamingRow<Number, Sums>::arrive(const std::vector<Number>& lanes) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i].edge -= load(&lanes[i * kWidth]);
 }
 
-/// Moves the counts of a block out of its lanes, `times` as many.
+/// Moves the counts of a block out of its lanes.
 template <class Number, class Sums>
-void StreamingRow<Number, Sums>::add_counts(std::size_t i, std::uint64_t times) {
+void StreamingRow<Number, Sums>::add_counts(std::size_t i) {
   Block& b = blocks_[i];
   const Counts& from = b.counts;
   const std::size_t lanes = std::min<std::size_t>(kWidth, columns_ - i * kWidth);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     LaneCounts& sum = counts_[i * kWidth + lane];
-    const auto add = [lane, times](std::uint64_t& to, const Vector& counted) {
-      to += times * static_cast<std::uint64_t>(counted[lane]);
+    const auto add = [lane](std::uint64_t& to, const Vector& counted) {
+      to += static_cast<std::uint64_t>(counted[lane]);
     };
     add(sum.dispatch, from.waited.dispatch);
     add(sum.weights, from.waited.weights);
@@ -482,36 +375,30 @@ void StreamingRow<Number, Sums>::add_counts(std::size_t i, std::uint64_t times) 
 
 /// The same of what is soon too much for a lane.
 template <class Number, class Sums>
-void StreamingRow<Number, Sums>::add_in_use(std::size_t i, std::uint64_t times) {
+void StreamingRow<Number, Sums>::add_in_use(std::size_t i) {
   Counts& from = blocks_[i].counts;
   for (unsigned lane = 0; lane < kWidth; ++lane) {
-    in_use_[i * kWidth + lane] += times * static_cast<std::uint64_t>(from.in_use[lane]);
+    in_use_[i * kWidth + lane] += static_cast<std::uint64_t>(from.in_use[lane]);
     if (!counts_beats_ || i * kWidth + lane >= columns_) continue;
     LaneCounts& sum = counts_[i * kWidth + lane];
-    sum.stream_words += times * static_cast<std::uint64_t>(from.stream_words[lane]);
-    sum.sum_words += times * static_cast<std::uint64_t>(from.sum_words[lane]);
+    sum.stream_words += static_cast<std::uint64_t>(from.stream_words[lane]);
+    sum.sum_words += static_cast<std::uint64_t>(from.sum_words[lane]);
   }
   from.in_use = from.stream_words = from.sum_words = Vector{};
 }
 
-/// Before the lanes could overflow. What rests has one step's counts.
+/// Before the lanes could overflow.
 template <class Number, class Sums>
 void StreamingRow<Number, Sums>::flush() {
   unflushed_ = 0;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (!awake(i)) continue;
-    add_counts(i, 1);
-    sums_.flush(i, 1);
-  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) add_counts(i);
   sums_.flush();
 }
 
 template <class Number, class Sums>
 void StreamingRow<Number, Sums>::flush_in_use() {
   unflushed_in_use_ = 0;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (awake(i)) add_in_use(i, 1);
-  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) add_in_use(i);
 }
 
 template <class Number, class Sums>
@@ -528,7 +415,7 @@ RowMark StreamingRow<Number, Sums>::mark() {
   counts();
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const LaneCounts& counted = counts_[lane];
-    CoreMark& mark = (*marks)[shared_.column_of[lane]];
+    CoreMark& mark = (*marks)[lane];
     mark[kFma] = counted.fma;
     mark[kReduce] = counted.sums;
     mark[kConflict] = counted.conflict;
@@ -546,8 +433,6 @@ RowMark StreamingRow<Number, Sums>::mark() {
   return marks;
 }
 
-template class StreamingRow<std::int8_t, RingSums<std::int8_t>>;
-template class StreamingRow<std::int16_t, RingSums<std::int16_t>>;
 template class StreamingRow<std::int8_t, RoutedSums<std::int8_t, false>>;
 template class StreamingRow<std::int16_t, RoutedSums<std::int16_t, false>>;
 template class StreamingRow<std::int8_t, RoutedSums<std::int8_t, true>>;

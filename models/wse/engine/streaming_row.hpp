@@ -15,6 +15,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/pe/stream_control.hpp"
 #include "models/wse/program/program.hpp"
+#include "models/wse/program/sum_streams.hpp"
 #include "models/wse/row_marks.hpp"
 #include "sim/base/cycle.hpp"
 
@@ -53,17 +54,15 @@ struct NextRows {
 
 /// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
 /// RouterArray as small integers in lanes. It does in one pass what those do unit by unit, in the
-/// same cycles. `Number` holds every count and every latency of the program; `Sums`, RingSums or
-/// RoutedSums, has the way of the partial sums and says which lane each column has.
+/// same cycles. `Number` holds every count and every latency of the program; `Sums`, a RoutedSums,
+/// has the way of the partial sums.
 template <class Number, class Sums>
 class StreamingRow {
  public:
-  using Shared = typename Sums::Shared;
-
   /// `shared` has to outlive the row, which is `row` of the wafer if its cores hold elements one by
   /// one.
-  StreamingRow(const HardwareParams& params, const StreamingKernel& kernel, const Shared& shared,
-               std::uint32_t tokens, std::uint32_t row = 0);
+  StreamingRow(const HardwareParams& params, const SumStreams& shared, std::uint32_t tokens,
+               std::uint32_t row = 0);
 
   /// From now on `values`, of the same row, is told what the cores do; it outlives this.
   void carry(RowValues& values) { values_ = &values; }
@@ -78,26 +77,8 @@ class StreamingRow {
   /// Performs a cycle of a row with neighbours.
   void step(Cycle now, const NextRows<Number>& next);
 
-  /// The same, without the blocks that rest: nothing reaches them from outside, and their last
-  /// step changed nothing but counts, so that the next one would do what it did. To be used in all
-  /// cycles, of which those in which no block is awake() may be left out; settle() comes before
-  /// what was counted is asked for.
-  void step_awake(Cycle now, const NextRows<Number>& next);
-  bool awake(std::size_t block) const { return naps_[block] == kNever; }
-  bool awake() const { return awake_ != 0; }
-  /// Calls `visit` with the number of each block that is awake now.
-  template <class Visit>
-  void for_each_awake(const Visit& visit) const {
-    for (std::size_t word = 0; word < awake_bits_.size(); ++word) {
-      for (std::uint64_t left = awake_bits_[word]; left != 0; left &= left - 1) {
-        visit(64 * word + static_cast<std::size_t>(__builtin_ctzll(left)));
-      }
-    }
-  }
-  /// Accounts for the cycles before `now`.
-  void settle(Cycle now);
-  /// Adds words, of which the cycle `now` is the first to know, to lanes of a block.
-  void arrive(std::size_t block, const Lanes<Number>& lanes, Cycle now);
+  /// Adds words to lanes of a block.
+  void arrive(std::size_t block, const Lanes<Number>& lanes) { blocks_[block].edge -= lanes; }
 
   std::size_t blocks() const { return blocks_.size(); }
   /// The lanes of a block with a word that has not gone onward.
@@ -184,16 +165,11 @@ class StreamingRow {
     Vector last_beats{}, pop_left{};  // of the row of weights that is being taken
     Counts counts;
   };
-  /// A block before a step that may change nothing.
-  struct Try {
-    std::size_t block = 0;
-    Block before;
-    typename Sums::Rest sums;
-  };
-  static constexpr std::size_t kMostTries = 8;  // in a cycle
-  static constexpr std::uint8_t kCalm = 10;     // cycles: a word's way from core to core takes less
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
+  static std::uint32_t column(std::size_t place, unsigned i) {
+    return static_cast<std::uint32_t>(place * kWidth + i);
+  }
   void place_columns();
   Number rest(std::uint32_t count) const;
   void step_block(std::size_t i, Cycle now, const NextRows<Number>& next);
@@ -206,7 +182,6 @@ class StreamingRow {
   // What StreamControl asks for; a place is a block.
   using Control = StreamControl<Number, StreamingRow, Sums::kExchanges>;
   friend Control;
-  static constexpr bool kOneInstruction = Sums::kOneInstruction;
   Vector has_word(std::size_t place) const { return blocks_[place].queue.has(); }
   static Vector may_begin(std::size_t /*place*/) { return ~Vector{}; }
   Vector take_word(std::size_t place, const Vector& lanes);
@@ -250,20 +225,15 @@ class StreamingRow {
 
   Vector start_held(std::size_t place, const Vector& lanes);
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
-  void end_cycle(Cycle now);
-  void begin_try(std::size_t i);
-  void end_tries(Cycle now);
-  void wake(std::size_t i, Cycle now);
-  void add_counts(std::size_t i, std::uint64_t times);
-  void add_in_use(std::size_t i, std::uint64_t times);
+  void add_counts(std::size_t i);
+  void add_in_use(std::size_t i);
   void flush();
   void flush_in_use();
 
   const HardwareParams params_;
   const StreamingKernel& kernel_;
-  const Shared& shared_;
   std::size_t columns_;
-  const std::uint32_t row_;
+  const std::size_t row_;
   Sums sums_;
   Number vector_beats_;  // of an instruction
   Number word_beats_;    // of the instructions that a word starts
@@ -283,13 +253,7 @@ class StreamingRow {
   Cycle end_ = 0;
   std::vector<Block> blocks_;
   std::vector<Number> open_, copied_, copied_back_, takes_;
-  std::vector<Number> held_;               // words that the row before counts as being here
-  std::vector<Cycle> naps_;                // by block: its last step, if it rests; else kNever
-  std::vector<std::uint8_t> calm_;         // by block: cycles since a step had to change something
-  std::size_t awake_ = 0;                  // blocks
-  std::vector<std::uint64_t> awake_bits_;  // by block
-  std::vector<Try> tries_;
-  std::vector<std::size_t> to_wake_;        // in the next cycle
+  std::vector<Number> held_;                // words that the row before counts as being here
   std::vector<std::size_t> next_word_;      // by lane, of elements held one by one
   std::vector<std::uint32_t> zeros_left_;   // by lane, before its next word that is none,
   std::vector<std::uint32_t> zeros_word_;   // whose number this is; empty without a filter

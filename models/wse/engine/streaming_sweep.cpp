@@ -13,7 +13,6 @@
 #include "models/wse/edge/lane_injectors.hpp"
 #include "models/wse/engine/copy_row.hpp"
 #include "models/wse/engine/fold.hpp"
-#include "models/wse/engine/ring_sums.hpp"
 #include "models/wse/engine/routed_sums.hpp"
 #include "models/wse/engine/streaming_outcome.hpp"
 #include "models/wse/engine/streaming_row.hpp"
@@ -104,16 +103,14 @@ class Sweep final : public StreamingSweep {
       : params_(params),
         program_(program),
         shared_(program),
-        injectors_(params.router, program, shared_.column_of, lanes(program)),
+        injectors_(params.router, program),
         metered_(LinkRule(params.router).on_links()),
-        all_open_(lanes(program), -1),
+        all_open_(whole_blocks<Number>(program.columns), -1),
         mark_length_(marks) {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
     const auto add_way = [&](bool north, std::uint32_t first, std::uint32_t count) {
       for (const RowClass& rows : classes_of(tokens, rows_from(first, count, north), fold)) {
-        const auto row = [&] {
-          return std::make_unique<Row>(params, program.kernel, shared_, tokens[rows.first]);
-        };
+        const auto row = [&] { return std::make_unique<Row>(params, shared_, tokens[rows.first]); };
         ways_[north ? 1 : 0].push_back({rows, row()});
       }
       // With meters the last row, which sends no copy on, does other things than the others.
@@ -122,8 +119,7 @@ class Sweep final : public StreamingSweep {
         RowClass& rows = way.back().rows;
         const RowClass end{rows.last, rows.last};
         rows.last = north ? rows.last + 1 : rows.last - 1;
-        way.push_back(
-            {end, std::make_unique<Row>(params, program.kernel, shared_, tokens[end.first])});
+        way.push_back({end, std::make_unique<Row>(params, shared_, tokens[end.first])});
       }
     };
     const std::uint32_t entry = program.entry;
@@ -133,8 +129,7 @@ class Sweep final : public StreamingSweep {
       // to the south does.
       add_way(false, entry, program.rows - entry);
     } else {
-      ways_[0].push_back(
-          {{entry, entry}, std::make_unique<Row>(params, program.kernel, shared_, tokens[entry])});
+      ways_[0].push_back({{entry, entry}, std::make_unique<Row>(params, shared_, tokens[entry])});
       add_way(false, entry + 1, program.rows - entry - 1);
       add_way(true, entry - 1, entry);
     }
@@ -185,10 +180,6 @@ class Sweep final : public StreamingSweep {
   using Row = StreamingRow<Number, Sums>;
   using Groups = std::vector<RowGroup<Row>>;
 
-  static std::size_t lanes(const Program& program) {
-    constexpr std::size_t kWidth = Row::kWidth;
-    return (program.columns + kWidth - 1) / kWidth * kWidth;
-  }
   Row& top() { return *ways_[0].front().row; }
   double share_sent() const {
     const auto words = static_cast<double>(injectors_.words());
@@ -234,7 +225,7 @@ class Sweep final : public StreamingSweep {
 
   const HardwareParams params_;
   const Program& program_;
-  const typename Sums::Shared shared_;
+  const SumStreams shared_;
   /// From where words enter to the south, and from the row above it to the north.
   std::array<Groups, 2> ways_;
   std::uint32_t classes_ = 0;
@@ -404,14 +395,13 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
     const Cycle behind =
         Cycle{hops + program_.spread_rows} * QueueShapes(params_.router).link().latency;
     const std::vector<LaneCounts>& counts = from.counts();
-    for (std::size_t lane = 0; lane < columns; ++lane) {
-      const std::uint32_t c = shared_.column_of[lane];
+    for (std::uint32_t c = 0; c < columns; ++c) {
       CoreCounters& mine = outcome.cores[place * columns + c];
-      mine = known.core(c, counts[lane], row, behind);
+      mine = known.core(c, counts[c], row, behind);
       outcome.cycles = std::max(outcome.cycles, mine.end);
     }
     RouterCounters* const routers = &outcome.routers[place * columns];
-    known.add_routers(row, counts, shared_.column_of, routers);
+    known.add_routers(row, counts, routers);
     from.add_stalls(program_, routers);
     if (from.end() != 0) outcome.routers[place * columns].end = from.end() + behind;
     outcome.cycles = std::max(outcome.cycles, outcome.routers[place * columns].end);
@@ -454,9 +444,6 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
 template <class Number>
 std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const Program& program,
                                            bool fold, Cycle marks) {
-  if (program.kernel.reduce.is_ring()) {
-    return std::make_unique<Sweep<Number, RingSums<Number>>>(params, program, fold, marks);
-  }
   if (program.kernel.exchange.on()) {
     return std::make_unique<Sweep<Number, RoutedSums<Number, true>>>(params, program, fold, marks);
   }

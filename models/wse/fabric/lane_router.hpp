@@ -11,6 +11,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/fabric/route_rule.hpp"
 #include "models/wse/lanes.hpp"
+#include "models/wse/program/sum_streams.hpp"
 
 // The rules by which RouterArray moves words, for routers in lanes: who has an output port or a
 // ramp, when a head leaves its buffer, what passes a link, what neighbours know of each other. What
@@ -88,44 +89,6 @@ class LaneLink {
   LaneMeter<Number> meter_;
 };
 
-/// The way of words of a color to the router of the core that takes them, in its lane: from the
-/// ramp of the core that sends them, over a link, or over two past a router between. Nothing
-/// competes for these links.
-template <class Number>
-struct LaneHops {
-  using Vector = Lanes<Number>;
-
-  LaneBuffer<Number> up;    // the routers' buffers: of words from the core,
-  LaneBuffer<Number> over;  // between,
-  LaneBuffer<Number> here;  // and here
-  LaneLink<Number> up_link, over_link;
-  Vector one_hop{};  // no router is between
-
-  void begin_cycle() { begin_cycles(up, over, here); }
-  /// A cycle of the links: `pushed` come up the ramp, `taken` leave for the core. Returns the lanes
-  /// in which a word has moved.
-  Vector move(const LinkRule& rule, const LaneShape<Number>& ramp, const LaneShape<Number>& link,
-              const Vector& pushed, const Vector& taken) {
-    const Vector room = here.room(link);
-    const Vector out = up_link.send(rule, up.has(), select(one_hop, room, over.room(link)));
-    const Vector pass = over_link.send(rule, over.has(), room);
-    here.let_go(taken);
-    up.let_go(out);
-    up.push(pushed, ramp);
-    over.let_go(pass);
-    over.push(out & ~one_hop, link);
-    here.push((out & one_hop) | pass, link);
-    return out | pass;
-  }
-  void forget_stalls() { up.stalled = over.stalled = here.stalled = Vector{}; }
-  void copy_stalls(const LaneHops& from) {
-    up.stalled = from.up.stalled;
-    over.stalled = from.over.stalled;
-    here.stalled = from.here.stalled;
-  }
-  Vector words() const { return up.count | over.count | here.count; }
-};
-
 /// What lanes tell neighbours at the end of a cycle: that they have sent a word, and that they have
 /// room for one. Neighbours are `reach` lanes away at most.
 template <class Number>
@@ -154,17 +117,6 @@ class LaneBorder {
     return load(&room_[reach_ + first + lanes]);
   }
 
-  /// A circle of `lanes` from lane `first` on: the last, `apart` lanes back, comes before the
-  /// first ones; the first follow the last.
-  void close_sent(std::size_t first, std::size_t lanes, std::size_t apart) {
-    Number* const last = &sent_[reach_ + first + lanes - apart];
-    std::copy_n(last, apart, &sent_[reach_ + first - apart]);
-    std::fill_n(last, apart, Number{0});  // nothing comes after the last
-  }
-  void close_room(std::size_t first, std::size_t lanes, std::size_t apart) {
-    std::copy_n(&room_[reach_ + first], apart, &room_[reach_ + first + lanes]);
-  }
-
  private:
   std::size_t reach_ = 0;
   std::vector<Number> sent_, room_;
@@ -181,6 +133,13 @@ struct LaneStream {
   Vector to_core, in_color, out_color;
   Vector key_in, key_out;  // of what asks for the port in this cycle, its turn
   Vector taken;            // by the core, in this cycle
+
+  /// What a lane does.
+  void place(std::size_t lane, const SumStreams::Lane& what) {
+    to_core[lane] = static_cast<Number>(what.to_core ? -1 : 0);
+    in_color[lane] = static_cast<Number>(what.in);
+    out_color[lane] = static_cast<Number>(what.out);
+  }
 
   /// Asks for `port`, to a neighbour that has `room`.
   void ask(const LanePort<Number>& port, const ArbiterRule& rule, const Vector& room,

@@ -251,11 +251,9 @@ inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(
   s.words -= taken;
   cores.take_sums(place, taken, reduce);
   ended = reduce & (s.words == zero);
-  if constexpr (!Cores::kOneInstruction) {
-    const Vector over = ended;
-    ended = cores.finish(place, over);
-    s.words |= over & ~ended & reduce_words_;
-  }
+  const Vector over = ended;
+  ended = cores.finish(place, over);
+  s.words |= over & ~ended & reduce_words_;
   s.pending += ended;
   s.releasing = ended;
   if constexpr (kExchanges) {

@@ -9,11 +9,7 @@ namespace lacuna::wse {
 
 StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKernel& kernel,
                                LinkArray& links, EventLog& log)
-    : LaneCores(params, links, log), kernel_(kernel), successor_(kernel.ring.size()) {
-  for (std::size_t p = 0; p < kernel.ring.size(); ++p) {
-    successor_[kernel.ring[p]] = kernel.ring[(p + 1) % kernel.ring.size()];
-  }
-}
+    : LaneCores(params, links, log), kernel_(kernel) {}
 
 void StreamingCores::add(const CorePorts& ports) {
   Core core;
@@ -161,8 +157,7 @@ void StreamingCores::look_up(StreamState<Number>& state, std::size_t place, cons
   Core& core = cores_[place];
   core.acted = true;
   if (load[0] != 0) {
-    const std::uint32_t keeper = kernel_.keeper(core.loaded, core.ports.column);
-    kernel_.reduce.is_ring() ? load_ring(core, keeper) : load_part(core, keeper);
+    load_sums(core, kernel_.keeper(core.loaded, core.ports.column));
     core.words_left = words_of(core);
     log_.record(now_, core.ports.unit, kReductionStart, core.loaded);
     ++core.loaded;
@@ -175,17 +170,7 @@ void StreamingCores::look_up(StreamState<Number>& state, std::size_t place, cons
   }
 }
 
-/// Around the ring: the column after the one that keeps the sum starts.
-void StreamingCores::load_ring(Core& core, std::uint32_t keeper) const {
-  const bool alone = kernel_.columns() == 1;
-  const bool starts = alone || core.ports.column == successor_[keeper];
-  core.keeps = core.ports.column == keeper;
-  core.source = starts ? kNoLink : core.ports.ring_in;
-  core.target = core.keeps ? kNoLink : core.ports.ring_out;
-  core.inputs_left = 0;
-}
-
-void StreamingCores::load_part(Core& core, std::uint32_t keeper) const {
+void StreamingCores::load_sums(Core& core, std::uint32_t keeper) const {
   const ReducePlan::Role& role = kernel_.role(keeper, core.ports.column);
   core.keeps = role.keeps;
   core.next_input = role.first;
@@ -381,7 +366,6 @@ void StreamingCores::finish_exchange(Core& core) {
 
 Color StreamingCores::out_color(const Core& core) const {
   const std::uint32_t column = core.ports.column;
-  if (kernel_.reduce.is_ring()) return kernel_.ring_out[column];
   return kernel_.sum_color(kernel_.role(kernel_.keeper(core.reduced, column), column).out, column);
 }
 
@@ -391,9 +375,6 @@ std::string StreamingCores::blocked(std::size_t index) const {
   const CorePorts& ports = core.ports;
   const std::string text = fmt::format("core ({}, {}): ", ports.column, ports.row);
   const auto row = fmt::format(", row {} of {} of the sums", core.reduced, kernel_.steps);
-  const char* const what = kernel_.reduce.is_ring() ? "a word of the ring" : "a partial sum";
-  const char* const room =
-      kernel_.reduce.is_ring() ? "room in the ring's output queue" : "room in its output queue";
   if (core.state.waits[0] != 0) return text + "waits for a free partial-sum buffer" + row;
   if (core.reduced == kernel_.steps) {
     return text + (core.state.sending[0] != 0 ? "waits for room to send results to other groups"
@@ -401,7 +382,8 @@ std::string StreamingCores::blocked(std::size_t index) const {
   }
   if (core.closed == kernel_.steps) {
     const bool starved = core.waiting_for == kWaitRingIn;
-    return text + "reduction waits for " + (starved ? what : room) + row;
+    return text + "reduction waits for " +
+           (starved ? "a partial sum" : "room in its output queue") + row;
   }
   return text + fmt::format("waits for weights on color {}, row {} of {}", stream_color(core),
                             core.closed, kernel_.steps);

@@ -72,7 +72,6 @@ class StreamingCores final : public LaneCores {
   };
 
   // What StreamControl asks for; a place is a core.
-  static constexpr bool kOneInstruction = false;
   Lane has_word(std::size_t place) const {
     return flag(links_.can_pop(cores_[place].ports.weights, now_));
   }
@@ -103,8 +102,7 @@ class StreamingCores final : public LaneCores {
 
   void book(Core& core, const StreamWaits<Number>& waits, const Control::Issued& issued,
             const LaneIssue<Number>& slot);
-  void load_ring(Core& core, std::uint32_t keeper) const;
-  void load_part(Core& core, std::uint32_t keeper) const;
+  void load_sums(Core& core, std::uint32_t keeper) const;
   void next_instruction(Core& core) const;
   std::uint32_t begin_vectors(Core& core, std::size_t index, std::uint32_t payload);
   std::uint32_t begin_vector(Core& core, std::size_t index, std::uint32_t feature, float value);
@@ -132,7 +130,6 @@ class StreamingCores final : public LaneCores {
   }
 
   const StreamingKernel& kernel_;
-  std::vector<std::uint32_t> successor_;                    // of each column on the ring
   std::deque<std::pair<std::uint32_t, Control>> controls_;  // by tokens of a core
   std::vector<Core> cores_;
   std::vector<std::uint8_t> filled_;  // per core and buffer: whether a weight was added

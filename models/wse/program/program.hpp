@@ -41,8 +41,8 @@ struct Rate {
   std::uint64_t per = 0;
 };
 
-/// The way of partial sums to the column that keeps them, if it is not the ring: what each column
-/// takes in and where it sends. A core takes its inputs one after the other, an instruction each;
+/// The way of partial sums to the column that keeps them: what each column takes in and where it
+/// sends. A core takes its inputs one after the other, an instruction each;
 /// all but the last add them to its sums in memory, the last sends the total on or keeps it.
 struct ReducePlan {
   struct Input {
@@ -56,10 +56,9 @@ struct ReducePlan {
     Color out{};  // unless it keeps
   };
 
-  std::vector<Role> roles;  // by column that keeps, and column; empty: the ring
+  std::vector<Role> roles;  // by column that keeps, and column
   std::vector<Input> inputs;
 
-  bool is_ring() const { return roles.empty(); }
   const Role& role(std::size_t columns, std::size_t keeper, std::size_t column) const {
     return roles[keeper * columns + column];
   }
@@ -108,9 +107,9 @@ struct StreamingKernel {
   std::vector<std::uint32_t> final_column;  // by step and group: the column that keeps the sum
   std::vector<std::uint32_t> ring;          // columns in the order of the ring; of groups' rings
   std::vector<std::uint32_t> counts;        // by step and column: weights
-  std::vector<Color> ring_in;               // by column; unused if there is one column
+  std::vector<Color> ring_in;               // by column, of dY; unused if there is one column
   std::vector<Color> ring_out;              // by column
-  ReducePlan reduce;  // of a group, by places in it; of several groups the ring's too
+  ReducePlan reduce;                        // of a group, by places in it
 
   /// By column, for each of its words in the order they are sent, commands too: so many zeros are
   /// sent before it, which the filters at the ramps of the cores drop. Empty: none are sent.
@@ -237,7 +236,6 @@ struct Program {
   std::vector<Outlet> outlets;         // to modules outside
   bool collects = false;               // the edge itself takes what comes to the outlets,
   bool full_duplex = false;            // at a rate of its own, not out of `rate`
-  bool row_above = false;              // words come into row 0 as from a row that is not here
   std::uint32_t column_fifo = 0;  // words, if one stream feeds all columns; 0: each has its own
 
   /// By column, for each word in the order they are sent, commands too: the cycles in which the

@@ -17,25 +17,11 @@ class SumCounter {
 
   SumCounts count() {
     for (std::uint32_t c = 0; c < columns_; ++c) counts_.columns[c].kept = times_[c];
-    kernel_.reduce.is_ring() ? count_ring() : count_routes();
+    count_routes();
     return std::move(counts_);
   }
 
  private:
-  /// Around the ring every column adds to what comes, but the one after the keeper.
-  void count_ring() {
-    std::vector<std::uint32_t> start(columns_);
-    for (std::size_t p = 0; p < columns_; ++p) {
-      const std::uint32_t to = kernel_.ring[(p + 1) % columns_];
-      start[kernel_.ring[p]] = to;
-      move(kernel_.ring[p], to, kernel_.steps - times_[kernel_.ring[p]]);
-    }
-    for_each_filled([&](SumCounts::Column& column, std::uint32_t c, std::uint32_t keeper) {
-      ++column.summed;
-      column.added += c != start[keeper] ? 1 : 0;
-    });
-  }
-
   /// All inputs but the last are added to what the column has, which it then has in any case.
   void count_routes() {
     for (std::uint32_t keeper = 0; keeper < columns_; ++keeper) {

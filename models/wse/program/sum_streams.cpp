@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/program/sum_streams.hpp"
 
-#include <numeric>
-
 namespace lacuna::wse {
 namespace {
 
@@ -27,8 +25,7 @@ bool overlap(const std::vector<bool>& a, const std::vector<bool>& b) {
 }  // namespace
 
 SumStreams::SumStreams(const Program& program)
-    : column_of(program.columns), kernel(program.kernel), weights(program.kernel.stream_color(0)) {
-  std::iota(column_of.begin(), column_of.end(), 0U);
+    : kernel(program.kernel), weights(program.kernel.stream_color(0)) {
   place_colors(program, kEast);
   // NOLINTNEXTLINE(*-prefer-member-initializer): counted once they are placed
   eastern = streams.size();

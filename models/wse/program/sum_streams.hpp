@@ -10,7 +10,7 @@
 
 namespace lacuna::wse {
 
-/// The ways of partial sums along a row of cores, other than the ring: colors that share no link
+/// The ways of partial sums along a row of cores: colors that share no link
 /// are one stream, so that a column has one buffer of each stream for what comes from its
 /// neighbour, and one for what comes from its core. Lanes are columns.
 struct SumStreams {
@@ -30,8 +30,7 @@ struct SumStreams {
 
   explicit SumStreams(const Program& program);
 
-  std::vector<std::uint32_t> column_of;  // by lane: the same
-  std::vector<Stream> streams;           // those to the east come first
+  std::vector<Stream> streams;  // those to the east come first
   std::size_t eastern = 0;
   OfColor of_color{};  // a color has one, as it has one direction
   const StreamingKernel& kernel;

@@ -99,9 +99,10 @@ void WseExplainer::bounds() {
   if (rate.per != 0) {
     all.push_back({"I/O of the rectangle", ceil_div(sent * rate.per, rate.words)});
   }
-  if (columns_ > 1 && kernel_.reduce.is_ring()) {
-    all.push_back(
-        {"words on the ring", kernel_.steps * ceil_div(most_tokens(), kernel_.ring_elements)});
+  all.push_back({"words over the fullest link of a row", 0});
+  for (std::size_t c = 0; c < columns_; ++c) {
+    const auto& sent = in_.outcome.routers[in_.fold.kept_entry * columns_ + c].sent;
+    all.back().cycles = std::max({all.back().cycles, sent[wse::kEast], sent[wse::kWest]});
   }
   const auto tightest = std::max_element(
       all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.cycles < b.cycles; });

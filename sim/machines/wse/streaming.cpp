@@ -12,7 +12,7 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/resident/held_rows.hpp"
-#include "models/wse/engine/resident/row_by_row.hpp"
+#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"
@@ -202,7 +202,7 @@ void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulate
   for (std::uint32_t tail = 1;; tail *= 4) {
     run.fold = wse::plan_fold(program, hardware_, options, tail);
     if (!run.fold.refused.empty() && execution_.interval == 0) {
-      if (auto outcome = wse::simulate_row_by_row(hardware_, program, options)) {
+      if (auto outcome = wse::simulate_rows_ahead(hardware_, program, options)) {
         run.outcome = std::move(*outcome);
         run.rows = program.rows;
         return;

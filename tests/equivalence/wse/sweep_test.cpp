@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "models/wse/engine/resident/row_by_row.hpp"
 #include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
@@ -127,7 +126,7 @@ std::string deadlock(const HardwareParams& params, const Program& program, Engin
     // as the machine: lanes if they can, else the units
     if (engine == Engine::event) {
       if (sweep(params, program, options)) return "";
-      if (simulate_row_by_row(params, program, options)) return "";
+      if (simulate_rows_ahead(params, program, options)) return "";
     }
     simulate(params, program, options);
   } catch (const DeadlockError& error) {

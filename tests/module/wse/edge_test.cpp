@@ -127,7 +127,7 @@ TEST(WaferEdge, ACommandThatNeverComesIsReportedWithTheCoresThatWaitForIt) {
   const std::string clocked = deadlock(Engine::clocked, {{0, kWeights, false}});
   EXPECT_EQ(clocked, deadlock(Engine::event, {{0, kWeights, false}}));
   EXPECT_THAT(clocked, HasSubstr("core (1, 0): waits for weights on color 0, row 0 of 2"));
-  EXPECT_THAT(clocked, HasSubstr("core (0, 1): reduction waits for a word of the ring"));
+  EXPECT_THAT(clocked, HasSubstr("core (0, 1): reduction waits for a partial sum"));
 }
 
 /// Color 1 goes round the four routers of a square and to their cores, two of which never read.

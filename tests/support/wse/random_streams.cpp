@@ -356,15 +356,15 @@ std::string print(const StreamCase& made) {
       "duplex "
       "{}\nsteps {} lookahead {} simd {} form {} int8 {} fp32 {}/{}/{} cycles {} {} {} {} stalls "
       "{} "
-      "values {} zeros {} held {} ring {} groups {} interleaved {} copies {} buses {} colors "
+      "values {} zeros {} held {} groups {} interleaved {} copies {} buses {} colors "
       "{}\ntokens "
       "{}\nkept by {}\ncounts {}",
       changed_parameters(shown), p.columns, p.rows, p.entry, p.spread_rows, p.rate.words,
       p.rate.per, p.column_fifo, p.background.size(), p.full_duplex, k.steps, k.lookahead, k.simd,
       static_cast<int>(k.form), k.int8, k.fp32, k.psum_fp32, k.ring_fp32, k.first_cycles,
       k.beat_cycles, k.reduce_cycles, k.gather_cycles, k.stalls, !k.activations.empty(),
-      !k.zeros.empty(), !k.held.empty(), k.reduce.is_ring(), k.groups.count, k.groups.interleaved,
-      !p.source.empty(), k.exchange.buses.size(), k.group_colors, fmt::join(k.tokens, " "),
+      !k.zeros.empty(), !k.held.empty(), k.groups.count, k.groups.interleaved, !p.source.empty(),
+      k.exchange.buses.size(), k.group_colors, fmt::join(k.tokens, " "),
       fmt::join(k.final_column, " "), fmt::join(k.counts, " "));
   if (!p.gradient) return text;
   const GradientKernel& g = *p.gradient;

@@ -8,7 +8,7 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
-#include "models/wse/engine/resident/row_by_row.hpp"
+#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
@@ -73,7 +73,7 @@ std::vector<std::pair<const char*, WaferOutcome>> faster_ways(const StreamCase& 
     add("lanes, row for row", std::move(swept->kept));
   }
   add("folded", folded(made));
-  add("row by row", simulate_row_by_row(made.params, made.program, {}));
+  add("rows ahead", simulate_rows_ahead(made.params, made.program, {}));
   return ways;
 }
 

@@ -182,7 +182,7 @@ Reduction plan_sums(const StreamingSetup& setup, const GroupUse& use, StreamingK
   const Reduce kind = setup.ws.reduce;
   const std::uint32_t width = use.groups.width;
   const bool ring = kind == Reduce::ring || width == 1;
-  if (ring && use.groups.count == 1) return {};
+  if (ring && use.groups.count == 1) return ring_reduction(width);
   const bool exchanges = use.exchanges && !kernel.final_column.empty();
   auto queues = static_cast<unsigned>(setup.queue.in_depths().size());
   // How many rows bring words from the west edge follows from the colors of a core as it is.

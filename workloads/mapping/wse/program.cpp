@@ -142,8 +142,6 @@ namespace {
 std::vector<RouterProgram> repeat_groups(Program& program, Reduction& reduction) {
   StreamingKernel& kernel = program.kernel;
   std::vector<RouterProgram> routers = repeat_routes(reduction.routers, reduction.colors, kernel);
-  kernel.ring_in.assign(program.columns, Color{0});
-  kernel.ring_out.assign(program.columns, Color{0});
   kernel.reduce = std::move(reduction.plan);
   if (kernel.exchange.on()) add_exchange_routes(kernel.exchange, routers);
   return routers;
@@ -155,17 +153,12 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
   StreamingKernel& kernel = program.kernel;
   program.columns = columns;
   program.rows = static_cast<std::uint32_t>(kernel.tokens.size());
-  if (kernel.groups.count == 1) kernel.groups.width = columns;
-  std::vector<RouterProgram> inner;
-  if (kernel.groups.count > 1) {
-    inner = repeat_groups(program, reduction);
-  } else {
-    inner = ring_routes(kernel, columns);
-    if (!reduction.plan.is_ring()) {
-      kernel.reduce = std::move(reduction.plan);
-      inner = std::move(reduction.routers);
-    }
+  if (kernel.groups.count == 1) {
+    kernel.groups.width = columns;
+    ring_routes(kernel, columns);
   }
+  if (reduction.plan.roles.empty()) reduction = ring_reduction(kernel.groups.width);
+  const std::vector<RouterProgram> inner = repeat_groups(program, reduction);
   if (program.spread_rows != 0) choose_spread(program);
   // Kinds of router in a column: those that pass the weights on, and the last ones.
   program.routers.clear();

@@ -91,26 +91,10 @@ class Reference {
   }
 
   std::vector<float> of_row(std::uint32_t step, std::uint32_t r, std::uint32_t keeper) const {
-    std::vector<float> sums =
-        kernel_.reduce.is_ring() ? around_ring(step, r) : total(step, r, keeper);
+    std::vector<float> sums = total(step, r, keeper);
     if (kernel_.fp32 || kernel_.int8) return sums;
     for (float& y : sums) y = to_float(to_half(y));
     return sums;
-  }
-
-  /// Adds up along the ring, from the column after the one that keeps the sum to that one.
-  std::vector<float> around_ring(std::uint32_t step, std::uint32_t r) const {
-    std::size_t p = 0;
-    while (kernel_.ring[p] != kernel_.final_column[step]) ++p;
-    std::vector<float> running(kernel_.tokens[r], 0);
-    for (std::size_t i = 0; i < kernel_.ring.size(); ++i) {
-      p = (p + 1) % kernel_.ring.size();
-      const std::vector<float> sums = partial_sums(step, r, kernel_.ring[p]);
-      for (std::size_t t = 0; t < running.size(); ++t) {
-        running[t] = round_ring(running[t] + sums[t]);
-      }
-    }
-    return running;
   }
 
   const Program& program_;

@@ -30,9 +30,7 @@ std::vector<std::uint64_t> heaviest_cores(const Program& program) {
 
 WaferOutcome run_held(const HardwareParams& params, const Program& program,
                       const RunOptions& options) {
-  if (options.engine == Engine::event) {
-    if (auto ahead = simulate_rows_ahead(params, program)) return std::move(*ahead);
-  }
+  if (auto ahead = simulate_rows_ahead(params, program, options)) return std::move(*ahead);
   return simulate(params, program, options);
 }
 

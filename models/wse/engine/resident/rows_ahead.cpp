@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "models/wse/edge/lane_injectors.hpp"
-#include "models/wse/engine/ring_sums.hpp"
 #include "models/wse/engine/routed_sums.hpp"
 #include "models/wse/engine/streaming_outcome.hpp"
 #include "models/wse/engine/streaming_row.hpp"
@@ -35,14 +34,14 @@ class RowsAhead {
       : params_(params),
         program_(program),
         shared_(program),
-        injectors_(params.router, program, shared_.column_of, lanes(program)),
+        injectors_(params.router, program),
         known_(params, program),
         hop_(QueueShapes(params.router).link().latency),
-        room_(lanes(program), -1),
+        room_(whole_blocks<Number>(program.columns), -1),
         places_(program.rows) {
     outcome_.cores.resize(std::size_t{program.rows} * program.columns);
     outcome_.routers.resize(outcome_.cores.size());
-    for (Place& place : places_) place.under_way.assign(lanes(program), 0);
+    for (Place& place : places_) place.under_way.assign(room_.size(), 0);
   }
 
   WaferOutcome run() {
@@ -83,11 +82,7 @@ class RowsAhead {
     std::vector<Number> under_way;  // by lane: words of `coming` that it has not stepped with
   };
 
-  static std::size_t lanes(const Program& program) {
-    return (program.columns + kWidth - 1) / kWidth * kWidth;
-  }
   bool advance(std::size_t r);
-  bool skip(std::size_t r);
   bool knows_room(std::size_t r);
   void arrive(Place& place);
   void step(std::size_t r);
@@ -96,7 +91,7 @@ class RowsAhead {
 
   const HardwareParams params_;
   const Program& program_;
-  const typename Sums::Shared shared_;
+  const SumStreams shared_;
   LaneInjectors<Number> injectors_;
   const StreamingOutcome known_;
   const Cycle hop_;
@@ -114,8 +109,7 @@ bool RowsAhead<Number, Sums>::advance(std::size_t r) {
   if (place.over) return false;
   if (place.row == nullptr) {
     const auto row = static_cast<std::uint32_t>(r);
-    place.row =
-        std::make_unique<Row>(params_, program_.kernel, shared_, program_.kernel.tokens[r], row);
+    place.row = std::make_unique<Row>(params_, shared_, program_.kernel.tokens[r], row);
   }
   const Cycle before = place.now;
   const bool last = r + 1 == places_.size();
@@ -127,8 +121,6 @@ bool RowsAhead<Number, Sums>::advance(std::size_t r) {
     const Place* const above = r == 0 ? nullptr : &places_[r - 1];
     if (above != nullptr && !above->over && above->now <= place.now) break;
     if (!last && place.now > places_[r + 1].now + kMostAhead) break;
-    if (above != nullptr && !place.row->awake() && skip(r)) continue;
-    if (stuck_) break;
     arrive(place);
     if (!last && !knows_room(r)) break;
     step(r);
@@ -137,26 +129,13 @@ bool RowsAhead<Number, Sums>::advance(std::size_t r) {
   return place.now != before;
 }
 
-/// A row that rests goes to the cycle in which something comes; false if that is this one.
-template <class Number, class Sums>
-bool RowsAhead<Number, Sums>::skip(std::size_t r) {
-  Place& place = places_[r];
-  const Place& above = places_[r - 1];
-  stuck_ = stuck_ || (place.coming.empty() && above.over);
-  if (stuck_) return false;
-  const Cycle next = place.coming.empty() ? above.now : place.coming.front().at;
-  const bool later = next > place.now;
-  place.now = next;
-  return later;
-}
-
 template <class Number, class Sums>
 void RowsAhead<Number, Sums>::arrive(Place& place) {
   if (place.arrived) return;
   place.arrived = true;
   for (const Copies& copies : place.coming) {
     if (copies.at != place.now) break;
-    place.row->arrive(copies.block, copies.lanes, place.now);
+    place.row->arrive(copies.block, copies.lanes);
   }
 }
 
@@ -169,26 +148,25 @@ bool RowsAhead<Number, Sums>::knows_room(std::size_t r) {
   const Place& behind = places_[r + 1];
   const bool exact = behind.now == place.now;
   bool known = true;
-  place.row->for_each_awake([&](std::size_t i) {
+  for (std::size_t i = 0; i < place.row->blocks(); ++i) {
     const Vector more = load(&behind.under_way[i * kWidth]);
     const Vector room =
         behind.row == nullptr ? more < Row::capacity(params_) : behind.row->has_room(i, more);
     known = known && (exact || !any(place.row->wants(i) & ~room));
     store(&room_[i * kWidth], room);
-  });
+  }
   return known;
 }
 
-/// A block that rests now has sent nothing in the step that changed nothing.
 template <class Number, class Sums>
 void RowsAhead<Number, Sums>::send_on(const Place& from, Place& to) {
-  from.row->for_each_awake([&](std::size_t i) {
+  for (std::size_t i = 0; i < from.row->blocks(); ++i) {
     const Vector copied = load(&from.row->copied()[i * kWidth]);
-    if (!any(copied)) return;
+    if (!any(copied)) continue;
     to.coming.push_back({from.now, i, copied});
     Number* const lanes = &to.under_way[i * kWidth];
     store(lanes, load(lanes) - copied);
-  });
+  }
 }
 
 template <class Number, class Sums>
@@ -197,7 +175,7 @@ void RowsAhead<Number, Sums>::step(std::size_t r) {
   Row& row = *place.row;
   const bool last = r + 1 == places_.size();
   if (last) std::fill(room_.begin(), room_.end(), Number{-1});
-  row.step_awake(place.now, {&room_, nullptr, last});
+  row.step(place.now, {&room_, nullptr, last});
   place.arrived = false;
   bool moved = row.moved();
   for (; !place.coming.empty() && place.coming.front().at == place.now; place.coming.pop_front()) {
@@ -208,11 +186,7 @@ void RowsAhead<Number, Sums>::step(std::size_t r) {
   }
   if (!last) send_on(place, places_[r + 1]);
   if (r == 0) {
-    const std::vector<Number>& sent = injectors_.step(place.now, row.open());
-    for (std::size_t i = 0; i < row.blocks(); ++i) {
-      const Vector words = load(&sent[i * kWidth]);
-      if (any(words)) row.arrive(i, words, place.now + 1);
-    }
+    row.arrive(injectors_.step(place.now, row.open()));
     moved = moved || injectors_.moved();
   }
   if (moved) last_move_ = std::max(last_move_, place.now);
@@ -225,19 +199,17 @@ template <class Number, class Sums>
 void RowsAhead<Number, Sums>::finish(std::size_t r) {
   Place& place = places_[r];
   Row& row = *place.row;
-  row.settle(place.now);
   const Cycle behind = r * hop_;
   const auto number = static_cast<std::uint32_t>(r);
   const std::size_t first = r * program_.columns;
   const std::vector<LaneCounts>& counts = row.counts();
-  for (std::size_t lane = 0; lane < program_.columns; ++lane) {
-    const std::uint32_t c = shared_.column_of[lane];
+  for (std::uint32_t c = 0; c < program_.columns; ++c) {
     CoreCounters& core = outcome_.cores[first + c];
-    core = known_.core(c, counts[lane], number, behind);
+    core = known_.core(c, counts[c], number, behind);
     outcome_.cycles = std::max(outcome_.cycles, core.end);
   }
   RouterCounters* const routers = &outcome_.routers[first];
-  known_.add_routers(number, counts, shared_.column_of, routers);
+  known_.add_routers(number, counts, routers);
   row.add_stalls(program_, routers);
   if (row.end() != 0) routers->end = row.end() + behind;
   outcome_.cycles = std::max(outcome_.cycles, routers->end);
@@ -248,9 +220,6 @@ void RowsAhead<Number, Sums>::finish(std::size_t r) {
 
 template <class Number>
 WaferOutcome run(const HardwareParams& params, const Program& program) {
-  if (program.kernel.reduce.is_ring()) {
-    return RowsAhead<Number, RingSums<Number>>(params, program).run();
-  }
   if (program.kernel.exchange.on()) {
     return RowsAhead<Number, RoutedSums<Number, true>>(params, program).run();
   }
@@ -261,12 +230,16 @@ WaferOutcome run(const HardwareParams& params, const Program& program) {
 
 bool can_run_ahead(const HardwareParams& params, const Program& program) {
   return lanes_can_stream(params, program) && !program.kernel.held.empty() && program.entry == 0 &&
-         program.spread_rows == 0 && lane_bits(params, program) != 0;
+         program.kernel.activations.empty() && program.spread_rows == 0 &&
+         lane_bits(params, program) != 0;
 }
 
 std::optional<WaferOutcome> simulate_rows_ahead(const HardwareParams& params,
-                                                const Program& program) {
-  if (!can_run_ahead(params, program)) return std::nullopt;
+                                                const Program& program, const RunOptions& options) {
+  const bool plain = options.engine == Engine::event && options.jitter == 0 &&
+                     options.shuffle == 0 && !options.event_log && !options.modules &&
+                     !options.look;
+  if (!plain || !can_run_ahead(params, program)) return std::nullopt;
   switch (lane_bits(params, program)) {
     case 8:
       return run<std::int8_t>(params, program);

@@ -163,26 +163,16 @@ void StreamCore::load_reduction(Cycle now, std::vector<Event>& log) {
   ++loaded_;
   reduction_ = {};
   reduction_.words = all_words();
-  if (!kernel_.reduce.is_ring()) {
-    const ReducePlan::Role& role =
-        groups == 1
-            ? kernel_.reduce.role(kernel_.columns(), keeper, column_)
-            : kernel_.reduce.role(kernel_.columns() / groups, place_of(keeper), place_of(column_));
-    reduction_.keeps = role.keeps;
-    reduction_.next = role.first;
-    reduction_.others = role.inputs;
-    reduction_.out = shifted(role.out);
-    if (!role.keeps) reduction_.to = &output(reduction_.out);
-    load_input();
-    return;
-  }
-  // Around the ring the column after the one that keeps the sum starts.
-  const auto at = std::find(kernel_.ring.begin(), kernel_.ring.end(), keeper);
-  const std::uint32_t first = at + 1 == kernel_.ring.end() ? kernel_.ring.front() : *(at + 1);
-  reduction_.keeps = column_ == keeper;
-  reduction_.out = kernel_.ring_out[column_];
-  if (!reduction_.keeps) reduction_.to = &output(reduction_.out);
-  if (column_ != first) reduction_.from = &input(kernel_.ring_in[column_]);
+  const ReducePlan::Role& role =
+      groups == 1
+          ? kernel_.reduce.role(kernel_.columns(), keeper, column_)
+          : kernel_.reduce.role(kernel_.columns() / groups, place_of(keeper), place_of(column_));
+  reduction_.keeps = role.keeps;
+  reduction_.next = role.first;
+  reduction_.others = role.inputs;
+  reduction_.out = shifted(role.out);
+  if (!role.keeps) reduction_.to = &output(reduction_.out);
+  load_input();
 }
 
 void StreamCore::load_input() {
