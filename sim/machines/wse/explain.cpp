@@ -101,8 +101,9 @@ void WseExplainer::bounds() {
   }
   all.push_back({"words over the fullest link of a row", 0});
   for (std::size_t c = 0; c < columns_; ++c) {
-    const auto& sent = in_.outcome.routers[in_.fold.kept_entry * columns_ + c].sent;
-    all.back().cycles = std::max({all.back().cycles, sent[wse::kEast], sent[wse::kWest]});
+    const RouterCounters& router = in_.outcome.routers[in_.fold.kept_entry * columns_ + c];
+    all.back().cycles =
+        std::max({all.back().cycles, router.sent[wse::kEast], router.sent[wse::kWest]});
   }
   const auto tightest = std::max_element(
       all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.cycles < b.cycles; });
