@@ -99,12 +99,12 @@ void WseExplainer::bounds() {
   if (rate.per != 0) {
     all.push_back({"I/O of the rectangle", ceil_div(sent * rate.per, rate.words)});
   }
-  all.push_back({"words over the fullest link of a row", 0});
+  Bound link{"words over the fullest link of a row", 0};
   for (std::size_t c = 0; c < columns_; ++c) {
-    const RouterCounters& router = in_.outcome.routers[in_.fold.kept_entry * columns_ + c];
-    all.back().cycles =
-        std::max({all.back().cycles, router.sent[wse::kEast], router.sent[wse::kWest]});
+    const auto& carried = in_.outcome.routers[in_.fold.kept_entry * columns_ + c].sent;
+    link.cycles = std::max({link.cycles, carried[wse::kEast], carried[wse::kWest]});
   }
+  all.push_back(link);
   const auto tightest = std::max_element(
       all.begin(), all.end(), [](const Bound& a, const Bound& b) { return a.cycles < b.cycles; });
   section.fact("cycles", fmt::format("{}", in_.cycles));
