@@ -3,13 +3,15 @@
 
 #include <string>
 
+#include "sim/base/texts.hpp"
+
 namespace lacuna {
 
 std::vector<ParameterValue> chip_parameters(const RunRecord& run) {
   const std::string prefix = "chip.";
   std::vector<ParameterValue> chip;
   for (const ParameterValue& each : run.parameters) {
-    if (each.path.rfind(prefix, 0) != 0) continue;
+    if (!starts_with(each.path, prefix)) continue;
     chip.push_back(each);
     chip.back().path.erase(0, prefix.size());
   }

@@ -11,6 +11,9 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -28,7 +31,7 @@ std::map<std::uint32_t, std::vector<Stretch>> work_of(const EventTracks& tracks)
     if (counts && span.to > span.from) all[span.unit].emplace_back(span.from, span.to);
   }
   for (auto& [unit, stretches] : all) {
-    std::sort(stretches.begin(), stretches.end());
+    sort_all(stretches);
     std::vector<Stretch> joined;
     for (const Stretch& each : stretches) {
       if (!joined.empty() && each.first <= joined.back().second) {
@@ -50,7 +53,7 @@ Cycle only_delay(const Times& sent, const Times& received) {
   for (const Cycle first : sent) {
     if (first >= received.front()) break;
     const Cycle delay = received.front() - first;
-    const bool fits = std::all_of(received.begin(), received.end(), [&](Cycle at) {
+    const bool fits = all_of(received, [&](Cycle at) {
       return at >= delay && std::binary_search(sent.begin(), sent.end(), at - delay);
     });
     if (!fits) continue;
@@ -70,9 +73,9 @@ void add_exchanges(const EventTracks& tracks, EventFlows& flows) {
       received[{static_cast<std::uint32_t>(span.argument), span.unit}].push_back(span.from);
     }
   }
-  for (auto& [unit, times] : sent) std::sort(times.begin(), times.end());
+  for (auto& [unit, times] : sent) sort_all(times);
   for (auto& [pair, times] : received) {
-    std::sort(times.begin(), times.end());
+    sort_all(times);
     const Cycle delay = only_delay(sent[pair.first], times);
     if (delay == 0) {
       flows.ambiguous += times.size();
@@ -124,7 +127,7 @@ void add_words(const OpResult& result, const EventTracks& tracks,
   std::map<std::string, std::uint32_t> injectors;
   for (std::uint32_t unit = 0; unit < result.event_units.size(); ++unit) {
     const std::string& name = result.event_units[unit];
-    if (name.rfind("wafer.injector.", 0) == 0) injectors[name] = unit;
+    if (starts_with(name, "wafer.injector.")) injectors[name] = unit;
   }
   const auto byte = [](std::uint64_t argument, unsigned shift) {
     return static_cast<unsigned>(argument >> shift & 0xffU);
@@ -237,7 +240,7 @@ EventFlows event_flows(const OpResult& result, const EventTracks& tracks,
   } else {
     add_words(result, tracks, units, flows);
   }
-  std::sort(flows.flows.begin(), flows.flows.end(), [](const EventFlow& a, const EventFlow& b) {
+  sort_all(flows.flows, [](const EventFlow& a, const EventFlow& b) {
     return std::tie(a.received, a.sender, a.receiver, a.sent) <
            std::tie(b.received, b.sender, b.receiver, b.sent);
   });

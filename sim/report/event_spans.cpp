@@ -9,6 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -205,10 +209,10 @@ bool matches(std::string_view name, std::string_view pattern) {
 }  // namespace
 
 bool is_wait(const std::string& what) {
-  if (what.rfind("wait_", 0) == 0) return true;
+  if (starts_with(what, "wait_")) return true;
   constexpr std::array<const char*, 6> kWords = {"conflict", "residual", "dispatch",
                                                  "io_rate",  "closed",   "scan"};
-  return std::find(kWords.begin(), kWords.end(), what) != kWords.end();
+  return contains(kWords, what);
 }
 
 EventTracks event_tracks(const OpResult& result, const std::set<std::uint32_t>& units) {
@@ -244,19 +248,18 @@ std::optional<Layer> layer_of(const EventSpan& span) {
   // the microthread's beats are those of partial sums on their way
   if (span.what == "beat") return span.argument == 0 ? Layer::compute : Layer::exchange;
   if (span.what == "io_rate") return Layer::idle;
-  const auto found = std::find_if(kBooked.begin(), kBooked.end(),
-                                  [&](const Booked& each) { return span.what == each.what; });
-  return found == kBooked.end() ? std::nullopt : std::optional<Layer>(found->layer);
+  const auto* const found =
+      find_where(kBooked, [&](const Booked& each) { return span.what == each.what; });
+  return found == nullptr ? std::nullopt : std::optional<Layer>(found->layer);
 }
 
 std::vector<std::uint32_t> matching_units(const std::vector<std::string>& names,
                                           const std::vector<std::string>& patterns) {
   std::vector<std::uint32_t> units;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool wanted =
-        std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-          return matches(names[i], pattern) || matches(names[i], pattern + ".*");
-        });
+    const bool wanted = any_of(patterns, [&](const std::string& pattern) {
+      return matches(names[i], pattern) || matches(names[i], pattern + ".*");
+    });
     if (wanted) units.push_back(static_cast<std::uint32_t>(i));
   }
   return units;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 
@@ -121,11 +122,10 @@ void check_intervals(const OpResult& result) {
     check_sum(counter.name, counter.value, repeat, known ? same->value : 0);
   }
   for (const StackPart& part : intervals.stack) {
-    const auto same =
-        std::find_if(result.stack.begin(), result.stack.end(), [&](const StackPart& other) {
-          return other.layer == part.layer && other.kind == part.kind;
-        });
-    check_sum(part.kind, part.cycles, repeat, same == result.stack.end() ? 0 : same->cycles);
+    const auto* const same = find_where(result.stack, [&](const StackPart& other) {
+      return other.layer == part.layer && other.kind == part.kind;
+    });
+    check_sum(part.kind, part.cycles, repeat, same == nullptr ? 0 : same->cycles);
   }
   for (const Interval& each : intervals.each) {
     std::uint64_t sum = 0;

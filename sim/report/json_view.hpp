@@ -42,7 +42,4 @@ ViewData unpack_view(const std::string& text);
 /// The same data under a title that begins with `origin`.
 ViewData of_origin(const ViewData& data, const std::string& origin);
 
-/// The bytes of the numbers, as a page inflates them.
-std::string bytes_of(const ViewData& data);
-
 }  // namespace lacuna

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -42,7 +43,7 @@ struct Traffic {
   std::array<double, kWays.size()> possible{};
 
   bool moves() const {
-    return std::any_of(bytes.begin(), bytes.end(), [](double b) { return b > 0; });
+    return any_of(bytes, [](double b) { return b > 0; });
   }
 };
 
@@ -64,16 +65,13 @@ std::vector<Traffic> traffic_of(const RunRecord& run) {
     for (const PhaseTraffic& phase : op.result.phases) {
       const Traffic one = traffic_of(op, phase);
       if (!one.moves() || !(one.cycles > 0)) continue;
-      auto same = std::find_if(all.begin(), all.end(),
-                               [&](const Traffic& other) { return other.name == one.name; });
-      if (same == all.end()) {
-        if (all.size() == kMostBars) continue;
-        same = all.insert(same, Traffic{one.name});
-      }
-      same->cycles += one.cycles;
+      const auto is_same = [&](const Traffic& other) { return other.name == one.name; };
+      if (all.size() == kMostBars && !any_of(all, is_same)) continue;
+      Traffic& same = find_or_add(all, is_same, {one.name});
+      same.cycles += one.cycles;
       for (std::size_t i = 0; i < kWays.size(); ++i) {
-        same->bytes.at(i) += one.bytes.at(i);
-        same->possible.at(i) += one.possible.at(i);
+        same.bytes.at(i) += one.bytes.at(i);
+        same.possible.at(i) += one.possible.at(i);
       }
     }
   }
@@ -114,8 +112,7 @@ Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, const s
   Chart chart = share_chart(name, title, labels);
   chart.columns = {"way", "phase", "place", "percent_of_peak", "bytes", "peak_bytes", "cycles"};
   for (std::size_t w = 0; w < kWays.size(); ++w) {
-    const bool there = std::any_of(bars.begin(), bars.end(),
-                                   [&](const Traffic& bar) { return bar.possible.at(w) > 0; });
+    const bool there = any_of(bars, [&](const Traffic& bar) { return bar.possible.at(w) > 0; });
     if (!there) continue;
     const Way& way = kWays.at(w);
     chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
@@ -156,11 +153,8 @@ std::string phases_csv(const std::vector<RunRecord>& records) {
 
 std::string phases_table(const OpRecord& op) {
   if (op.result.phases.empty()) return "";
-  TextTable table({"phase<", "cycles"});
-  for (const char* const way : {"memory", "fabric", "edge"}) {
-    table.column(way, "B");
-    table.column("of peak", "%");
-  }
+  TextTable table({"phase<", "cycles", "memory|B", "of peak|%", "fabric|B", "of peak|%", "edge|B",
+                   "of peak|%"});
   for (const PhaseTraffic& phase : op.result.phases) {
     const Traffic traffic = traffic_of(op, phase);
     std::vector<std::string> cells{phase.name, fmt::format("{}", phase.cycles * op.repeat)};

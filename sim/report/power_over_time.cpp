@@ -21,10 +21,6 @@ std::optional<double> share_of(std::uint64_t bytes, double peak_per_cycle, doubl
   return static_cast<double>(bytes) / (peak_per_cycle * cycles);
 }
 
-std::string cell(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : std::string();
-}
-
 /// A chart of one operation over its time, without its lines; `micros` of a cycle.
 Chart over_time(const char* name, const RunRecord& run, const OpRecord& op, double micros) {
   std::string id = op.row.op_id;
@@ -93,8 +89,8 @@ std::string power_csv_rows(const OpRecord& op) {
   std::string csv;
   for (const PowerInterval& each : op.power) {
     csv += csv_row(op.row.run, op.row.op_id, each.from, each.to, each.watts.nominal, each.watts.low,
-                   each.watts.high, each.sram_gbps, each.fabric_gbps, each.io_gbps,
-                   cell(each.sram_share), cell(each.fabric_share), cell(each.io_share));
+                   each.watts.high, each.sram_gbps, each.fabric_gbps, each.io_gbps, each.sram_share,
+                   each.fabric_share, each.io_share);
   }
   return csv;
 }

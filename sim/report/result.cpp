@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/result.hpp"
 
-#include <algorithm>
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 
 namespace lacuna {
 
@@ -13,8 +14,8 @@ OpResult& OpResult::operator=(OpResult&&) noexcept = default;
 OpResult::~OpResult() = default;
 
 bool is_idealised(const OpResult& result) {
-  return std::any_of(result.remarks.begin(), result.remarks.end(),
-                     [](const std::string& each) { return each.rfind("idealised", 0) == 0; });
+  return any_of(result.remarks,
+                [](const std::string& each) { return starts_with(each, "idealised"); });
 }
 
 const char* status_name(Status status) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -27,8 +29,7 @@ bool beats(const SummaryRow& a, const SummaryRow& b) {
 }
 
 const RunRecord& run_of(const std::vector<RunRecord>& records, std::uint64_t run) {
-  return *std::find_if(records.begin(), records.end(),
-                       [&](const RunRecord& each) { return each.run == run; });
+  return *find_where(records, [&](const RunRecord& each) { return each.run == run; });
 }
 
 /// Runs that are alike but for one axis, with their values of it.
@@ -100,23 +101,39 @@ Sensitivity sensitivity_of(const std::vector<RunRecord>& records, const SweepAxe
 
 }  // namespace
 
+std::string SweepAxes::head(const std::vector<std::string>& more) const {
+  std::vector<std::string> cells = {"run", "machine"};
+  for (const std::string& name : names) {
+    if (name != "machine") cells.push_back(name);
+  }
+  append(cells, more);
+  return csv_line(cells);
+}
+
+std::string SweepAxes::line(std::uint64_t run, const std::string& machine,
+                            const std::vector<std::string>& more) const {
+  std::vector<std::string> cells = {fmt::format("{}", run), machine};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != "machine") cells.push_back(places.at(run)[i]);
+  }
+  append(cells, more);
+  return csv_line(cells);
+}
+
 std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records) {
   std::vector<const RunRecord*> front;
   std::vector<std::string> machines;
   for (const RunRecord& run : records) {
-    if (std::find(machines.begin(), machines.end(), run.machine) == machines.end()) {
+    if (!contains(machines, run.machine)) {
       machines.push_back(run.machine);
     }
-    const bool beaten =
-        !has_both(run) || std::any_of(records.begin(), records.end(), [&](const RunRecord& other) {
-          return other.machine == run.machine && has_both(other) && beats(other.total, run.total);
-        });
+    const bool beaten = !has_both(run) || any_of(records, [&](const RunRecord& other) {
+      return other.machine == run.machine && has_both(other) && beats(other.total, run.total);
+    });
     if (!beaten) front.push_back(&run);
   }
-  const auto rank = [&](const RunRecord* run) {
-    return std::find(machines.begin(), machines.end(), run->machine) - machines.begin();
-  };
-  std::stable_sort(front.begin(), front.end(), [&](const RunRecord* a, const RunRecord* b) {
+  const auto rank = [&](const RunRecord* run) { return *place_in(machines, run->machine); };
+  sort_all(front, [&](const RunRecord* a, const RunRecord* b) {
     if (rank(a) != rank(b)) return rank(a) < rank(b);
     return *a->total.useful_tflops < *b->total.useful_tflops;
   });
@@ -133,28 +150,18 @@ std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
     const Sensitivity one = sensitivity_of(records, axes, axis);
     if (one.groups > 0) all.push_back(one);
   }
-  std::stable_sort(all.begin(), all.end(), [](const Sensitivity& a, const Sensitivity& b) {
+  sort_all(all, [](const Sensitivity& a, const Sensitivity& b) {
     return a.time_typical > b.time_typical;
   });
   return all;
 }
 
 std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
-  std::vector<std::string> head = {"run", "machine"};
-  for (const std::string& name : axes.names) {
-    if (name != "machine") head.push_back(name);
-  }
-  head.insert(head.end(), {"useful_tflops", "pj_per_useful_flop"});
-  std::string csv = csv_line(head);
+  std::string csv = axes.head({"useful_tflops", "pj_per_useful_flop"});
   for (const std::uint64_t index : pareto_front(records)) {
     const RunRecord& run = run_of(records, index);
-    std::vector<std::string> cells = {fmt::format("{}", index), run.machine};
-    for (std::size_t i = 0; i < axes.names.size(); ++i) {
-      if (axes.names[i] != "machine") cells.push_back(axes.places.at(index)[i]);
-    }
-    cells.push_back(fmt::format("{}", *run.total.useful_tflops));
-    cells.push_back(fmt::format("{}", *run.total.pj_per_useful_flop));
-    csv += csv_line(cells);
+    csv += axes.line(index, run.machine,
+                     as_cells(*run.total.useful_tflops, *run.total.pj_per_useful_flop));
   }
   return csv;
 }

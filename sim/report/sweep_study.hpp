@@ -14,6 +14,12 @@ namespace lacuna {
 struct SweepAxes {
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> places;
+
+  /// A line of a table of runs: the head, or the cells of a run, then `more`. The machine is in it
+  /// whether it is an axis or not.
+  std::string head(const std::vector<std::string>& more) const;
+  std::string line(std::uint64_t run, const std::string& machine,
+                   const std::vector<std::string>& more) const;
 };
 
 /// The runs of each machine that no other run of it beats in both useful TFLOP/s (more is better)

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/event_flows.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/figures/figure_time.hpp"
@@ -415,9 +416,9 @@ struct VertexSlots {
 
 double workers_of(const RunRecord& record) {
   const auto& all = record.parameters;
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [](const auto& each) { return each.path == "tile.workers"; });
-  return found == all.end() ? 1 : std::stod(found->value);
+  const auto* const found =
+      find_where(all, [](const auto& each) { return each.path == "tile.workers"; });
+  return found == nullptr ? 1 : std::stod(found->value);
 }
 
 /// Vertices are paler by the slots that no worker had; what is within them is no bar of its own.
@@ -449,7 +450,7 @@ std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records,
       std::map<std::string, std::vector<PhaseSpan>> tracks;
       std::vector<std::string> order;
       EventTracks found = event_tracks(op.result, shown);
-      std::stable_sort(found.spans.begin(), found.spans.end(), [](const auto& a, const auto& b) {
+      sort_all(found.spans, [](const auto& a, const auto& b) {
         return std::tuple(a.unit, a.from, b.to) < std::tuple(b.unit, b.from, a.to);
       });
       std::map<std::string, std::vector<VertexSlots>> vertices;
@@ -467,7 +468,7 @@ std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records,
       std::vector<PhaseSpan> spans;
       for (std::size_t i = 0; i < std::min(order.size(), kMostTracks); ++i) {
         const std::vector<PhaseSpan>& own = tracks[order[i]];
-        spans.insert(spans.end(), own.begin(), own.end());
+        append(spans, own);
       }
       if (spans.empty()) continue;
       figures.push_back(draw_phases(

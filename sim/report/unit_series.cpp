@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/result.hpp"
 
 namespace lacuna {
@@ -52,21 +53,17 @@ UnitChannel whole_of(const UnitSeries& series, const UnitChannel& channel) {
 }  // namespace
 
 void add_priced(UnitSeries& series, const StatGroup& group, std::size_t cell) {
-  const auto same = [&](const Counter* counter) {
-    return std::find_if(series.priced.begin(), series.priced.end(), [&](const PricedUnits& each) {
-      return each.entry.name == counter->name() && each.entry.path == group.path();
-    });
-  };
   for (const Counter* const counter : group.counters()) {
     if (counter->action() == nullptr || counter->value() == 0) continue;
-    auto found = same(counter);
-    if (found == series.priced.end()) {
-      PricedUnits made;
-      made.entry.path = group.path();
-      made.entry.name = counter->name();
-      made.entry.action = counter->action();
-      made.values.assign(std::size_t{series.stored_rows} * series.columns, 0);
-      found = series.priced.insert(found, std::move(made));
+    auto* found = find_where(series.priced, [&](const PricedUnits& each) {
+      return each.entry.name == counter->name() && each.entry.path == group.path();
+    });
+    if (found == nullptr) {
+      found = &series.priced.emplace_back();
+      found->entry.path = group.path();
+      found->entry.name = counter->name();
+      found->entry.action = counter->action();
+      found->values.assign(std::size_t{series.stored_rows} * series.columns, 0);
     }
     found->values[cell] += counter->value();
   }
@@ -118,11 +115,10 @@ void check_units(const UnitSeries& series, const OpResult& result) {
   const std::vector<std::uint64_t> like = rows_like(series);
   for (const UnitChannel& channel : series.channels) {
     if (channel.group != ChannelGroup::stack || channel.layer == Layer::idle) continue;
-    const auto part =
-        std::find_if(result.stack.begin(), result.stack.end(), [&](const StackPart& each) {
-          return each.layer == channel.layer && each.kind == channel.name;
-        });
-    const std::uint64_t counted = part == result.stack.end() ? 0 : part->cycles;
+    const auto* const part = find_where(result.stack, [&](const StackPart& each) {
+      return each.layer == channel.layer && each.kind == channel.name;
+    });
+    const std::uint64_t counted = part == nullptr ? 0 : part->cycles;
     const std::uint64_t sum = sum_of(series, channel, like);
     if (sum == counted) continue;
     throw InternalError(fmt::format("{}: the steps of all units add up to {} of {} cycles",
@@ -133,8 +129,7 @@ void check_units(const UnitSeries& series, const OpResult& result) {
 void coarsen(UnitSeries& series, std::size_t most) {
   const bool by_rows = series.timed_rows == series.rows && series.numbers.empty();
   const auto timed = static_cast<std::size_t>(
-      std::count_if(series.channels.begin(), series.channels.end(),
-                    [](const UnitChannel& channel) { return channel.timed(); }));
+      count_where(series.channels, [](const UnitChannel& channel) { return channel.timed(); }));
   std::uint32_t block = 1;
   const auto size = [&] {
     const std::size_t wide = (series.columns + block - 1) / block;

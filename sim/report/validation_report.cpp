@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
 #include "sim/base/quantile.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -50,20 +50,12 @@ ValidationSummary summary_of(const std::string& name,
     }
   }
   if (errors.empty()) return summary;
-  std::sort(errors.begin(), errors.end());
+  sort_all(errors);
   summary.bias /= static_cast<double>(errors.size());
   summary.median = quantile(errors, 0.5);
   summary.p95 = quantile(errors, 0.95);
   summary.worst = errors.back();
   return summary;
-}
-
-const std::string& cell_of(const ValidationOutcome& outcome, const std::string& column) {
-  static const std::string empty;
-  for (const auto& [name, value] : outcome.cells) {
-    if (name == column) return value;
-  }
-  return empty;
 }
 
 std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
@@ -73,15 +65,17 @@ std::string part(std::size_t some, std::size_t all) {
   return all == 0 ? "" : fmt::format("{} of {}", some, all);
 }
 
-std::string shortest(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 }  // namespace
 
 std::optional<double> ValidationOutcome::relative_error() const {
   if (!published || !simulated || *published == 0) return std::nullopt;
   return (*simulated - *published) / *published;
+}
+
+std::string ValidationOutcome::cell(const std::string& column) const {
+  const auto* const found =
+      find_where(cells, [&](const auto& each) { return each.first == column; });
+  return found == nullptr ? "" : found->second;
 }
 
 std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>& outcomes,
@@ -92,7 +86,7 @@ std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>
     if (outcome.status == Status::unsupported) continue;
     std::string name = outcome.family;
     for (const std::string& column : columns) {
-      name += fmt::format(", {} {}", column, cell_of(outcome, column));
+      name += fmt::format(", {} {}", column, outcome.cell(column));
     }
     std::vector<const ValidationOutcome*>& group = groups[name];
     if (group.empty()) names.push_back(name);
@@ -139,11 +133,7 @@ std::string grouped_table(const std::vector<ValidationOutcome>& outcomes, const 
     group.push_back(outcome.id);
   }
   if (texts.empty()) return "";
-  TextTable table;
-  table.column(count, "");
-  for (const char* const title : {"first", "last", what}) {
-    table.column(title, "", TextTable::Align::left);
-  }
+  TextTable table({count, "first<", "last<", what + std::string("<")});
   for (const std::string& key : texts) {
     const std::vector<std::string>& group = ids[key];
     table.row({fmt::format("{}", group.size()), group.front(), group.back(), key});
@@ -173,17 +163,10 @@ std::string errors_csv(const std::vector<ValidationOutcome>& outcomes) {
   }
   std::string text = csv_line(titles);
   for (const ValidationOutcome& outcome : outcomes) {
-    std::vector<std::string> cells = {outcome.id,
-                                      outcome.system,
-                                      outcome.workload,
-                                      outcome.metric,
-                                      shortest(outcome.published),
-                                      shortest(outcome.simulated),
-                                      shortest(outcome.relative_error()),
-                                      status_name(outcome.status),
-                                      outcome.reason,
-                                      outcome.unit,
-                                      outcome.family};
+    std::vector<std::string> cells =
+        as_cells(outcome.id, outcome.system, outcome.workload, outcome.metric, outcome.published,
+                 outcome.simulated, outcome.relative_error(), status_name(outcome.status),
+                 outcome.reason, outcome.unit, outcome.family);
     for (const auto& [name, value] : outcome.cells) cells.push_back(value);
     text += csv_line(cells);
   }
@@ -193,14 +176,12 @@ std::string errors_csv(const std::vector<ValidationOutcome>& outcomes) {
 std::string families_csv(const std::vector<ValidationSummary>& summaries) {
   std::string text = csv_line({"family", "points", "compared", "median", "p95", "worst", "bias",
                                "decided", "same_side", "blank", "blank_predicted", "missing"});
-  const auto whole = [](std::size_t value) { return fmt::format("{}", value); };
   for (const ValidationSummary& s : summaries) {
     const auto share = [&](double value) {
-      return s.compared == 0 ? std::string() : fmt::format("{}", value);
+      return s.compared == 0 ? std::nullopt : std::optional(value);
     };
-    text += csv_line({s.name, whole(s.points), whole(s.compared), share(s.median), share(s.p95),
-                      share(s.worst), share(s.bias), whole(s.decided), whole(s.same_side),
-                      whole(s.blank), whole(s.blank_predicted), whole(s.missing)});
+    text += csv_row(s.name, s.points, s.compared, share(s.median), share(s.p95), share(s.worst),
+                    share(s.bias), s.decided, s.same_side, s.blank, s.blank_predicted, s.missing);
   }
   return text;
 }

@@ -50,6 +50,9 @@ struct ValidationOutcome {
 
   std::optional<LaidOutPoint> laid_out = {};  // of points of one product
 
+  /// The further cell of a column; empty if there is none.
+  std::string cell(const std::string& column) const;
+
   /// (simulated - published) / published, if there are both.
   std::optional<double> relative_error() const;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <iterator>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -68,10 +68,9 @@ std::vector<std::string> beyond_cells(const Machine& machine, const std::vector<
         system->own().swarmx.link_gbps,
         "no DRAM; MemoryX over a link of SwarmX; each wafer, as " + system->own().chip.value());
   }
-  const auto beyond = std::find_if(off_chip.begin(), off_chip.end(), [&](const OffChip& each) {
-    return machine.name() == each.name;
-  });
-  if (beyond == off_chip.end()) return {"", "", "none is modelled"};
+  const auto* const beyond =
+      find_where(off_chip, [&](const OffChip& each) { return machine.name() == each.name; });
+  if (beyond == nullptr) return {"", "", "none is modelled"};
   std::vector<std::string> row = cells(beyond->gbps, beyond->what + "; " + beyond->source);
   row.front() = fmt::format("{}", beyond->gbps);
   return row;
@@ -179,20 +178,18 @@ std::string machines_text(const MachineTable& table, const Options& options) {
   for (const std::string& name : preset_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
     const ParameterSet& parameters = machine->parameters();
-    const auto kind = std::find_if(table.begin(), table.end(), [&](const MachineKind& row) {
-      return machine->kind() == std::string(row.kind);
-    });
-    const auto chip =
-        std::find_if(chips.begin(), chips.end(), [&](const auto& each) { return each[0] == name; });
-    const bool known = chip != chips.end();
+    const auto* const kind = find_where(
+        table, [&](const MachineKind& row) { return machine->kind() == std::string(row.kind); });
+    const auto* const chip = find_where(chips, [&](const auto& each) { return each[0] == name; });
+    const bool known = chip != nullptr;
     const ParamBase* const clock = parameters.find("clock");
     const double units = machine->energy().chip_units;
     const double kib = number_of(parameters, "tile.memory.kib") + number_of(parameters, "mem.kib");
     const double flop = 2 * machine->energy().peak_macs;
     list.row({name, machine->kind(),
-              known                 ? (*chip)[3]
-              : kind == table.end() ? ""
-                                    : kind->what,
+              known             ? (*chip)[3]
+              : kind == nullptr ? ""
+                                : kind->what,
               machine->extent(), clock == nullptr ? "" : clock->value_text(),
               kib > 0 ? four_digits(kib * units * 1024e-6) : "",
               flop > 0 ? four_digits(flop * units * number_of(parameters, "clock") * 1e-3) : "",

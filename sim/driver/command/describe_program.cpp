@@ -10,9 +10,13 @@
 #include <set>
 
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/describe_pages.hpp"
+#include "sim/driver/command/system_run.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/run/option_table.hpp"
@@ -97,7 +101,7 @@ std::string manual_of(const CLI::App& verb, const std::string& above) {
     text += fmt::format(".TP\n.B {}\n{}\n", roff(head), roff(option->get_description()));
   }
   for (const std::string& line : split(verb.get_footer(), '\n')) {
-    if (line.rfind("  lacuna", 0) == 0) {
+    if (starts_with(line, "  lacuna")) {
       text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(line.substr(2)));
     }
   }
@@ -107,53 +111,36 @@ std::string manual_of(const CLI::App& verb, const std::string& above) {
 
 using Words = std::vector<std::string>;
 
-template <class Things>
-void add_names(Words& words, const Things& things) {
-  for (const auto& each : things) words.push_back(each.name);
-}
-
 /// What may stand behind a verb that is no option.
 Words words_behind(const std::string& path) {
   Words words;
   if (path == " trace make") {
-    add_names(words, generators());
-    add_names(words, model_shapes());
+    append(words, names_in(generators()));
+    append(words, names_in(model_shapes()));
   }
-  if (path == " trace schedule") add_names(words, schedule_kinds());
+  if (path == " trace schedule") words = names_in(schedule_kinds());
   if (path == " describe") {
     words = subjects();
     for (const Words& more : {preset_names(), system_names()}) {
-      words.insert(words.end(), more.begin(), more.end());
+      append(words, more);
     }
-    add_names(words, model_shapes());
-    add_names(words, pattern_kinds());
+    append(words, names_in(model_shapes()));
+    append(words, names_in(pattern_kinds()));
   }
   std::set<std::string> known;  // a name of a model may be that of a generator too
-  words.erase(std::remove_if(words.begin(), words.end(),
-                             [&](const std::string& word) { return !known.insert(word).second; }),
-              words.end());
+  erase_where(words, [&](const std::string& word) { return !known.insert(word).second; });
   return words;
 }
 
 /// Values of options that are words; of one that means something else behind each verb, with the
 /// verb before its name.
 std::map<std::string, Words> words_of_options() {
-  Words patterns;
-  add_names(patterns, pattern_kinds());
-  Words models;
-  add_names(models, model_shapes());
-  Words formats;
-  add_names(formats, import_formats());
-  Words trainings;
-  for (const std::string& file : shipped_trainings()) {
-    trainings.push_back(std::filesystem::path(file).stem().string());
-  }
   std::map<std::string, Words> all = {{"--machine", preset_names()},
-                                      {"--pattern", patterns},
-                                      {"--model", models},
-                                      {"--system-config", trainings},
+                                      {"--pattern", names_in(pattern_kinds())},
+                                      {"--model", names_in(model_shapes())},
+                                      {"--system-config", training_names()},
                                       {"plot--format", figure_formats()},
-                                      {"trace--format", formats},
+                                      {"trace--format", names_in(import_formats())},
                                       {"--part", {"weights", "forward", "training", "decode"}}};
   for (const OptionDeclaration& each : option_table()) {
     if (each.choices[0] != '\0') all[each.dashed()] = split(each.choices, ' ');
@@ -394,18 +381,10 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
   row("subjects", subjects());
   row("machines", preset_names());
   row("systems", system_names());
-  std::vector<std::string> names;
-  for (const Generator& generator : generators()) names.push_back(generator.name);
-  row("trace make", names);
-  names.clear();
-  for (const ModelShape& model : model_shapes()) names.push_back(model.name);
-  row("models", names);
-  names.clear();
-  for (const PatternKind& kind : pattern_kinds()) names.push_back(kind.name);
-  row("patterns", names);
-  names.clear();
-  for (const ImportFormat& format : import_formats()) names.push_back(format.name);
-  row("trace import", names);
+  row("trace make", names_in(generators()));
+  row("models", names_in(model_shapes()));
+  row("patterns", names_in(pattern_kinds()));
+  row("trace import", names_in(import_formats()));
   for (const MachineKind& kind : kinds) {
     std::set<std::string> groups;
     const std::unique_ptr<Machine> machine = kind.make(kind.kind);
@@ -419,7 +398,7 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
   row("words of experiments on models", experiment_words(kOfModel));
   const Declared declared;
   for (const CLI::App* const verb : verbs_of(declared.app)) {
-    names.clear();
+    std::vector<std::string> names;
     for (const CLI::Option* const option : verb->get_options()) {
       for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     }

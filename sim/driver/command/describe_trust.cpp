@@ -8,7 +8,9 @@
 #include <sstream>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -71,7 +73,7 @@ class Comments {
     for (std::string line; std::getline(lines, line);) {
       const std::size_t hash = line.find(" # ");
       std::string comment = hash == std::string::npos ? "" : line.substr(hash + 3);
-      if (comment.rfind("likewise", 0) == 0) comment = above;
+      if (starts_with(comment, "likewise")) comment = above;
       if (!comment.empty()) above = comment;
       known->second.push_back(comment);
     }
@@ -103,10 +105,10 @@ std::string assumed_text(const MachineTable& kinds, const Options& options) {
       const std::string text = stated ? preset->second : parameter.doc();
       if (!says_assumed(text)) return;
       const std::vector<std::string> row = {path, parameter.value_text(), text};
-      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& each) {
+      const auto same = [&](const auto& each) {
         return std::equal(row.begin(), row.end(), each.begin());
-      });
-      (same == rows.end() ? *rows.insert(rows.end(), row) : *same).push_back(name);
+      };
+      find_or_add(rows, same, row).push_back(name);
     });
   }
   for (const std::vector<std::string>& row : rows) {

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/phase_traffic.hpp"
@@ -83,15 +82,9 @@ namespace {
 std::optional<std::pair<std::uint64_t, std::uint64_t>> two_numbers(const std::string& text,
                                                                    char between) {
   const std::size_t at = text.find(between);
-  const auto number = [](const std::string& word) -> std::optional<std::uint64_t> {
-    std::uint64_t value = 0;
-    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || stop != word.data() + word.size()) return std::nullopt;
-    return value;
-  };
   if (at == std::string::npos) return std::nullopt;
-  const auto first = number(text.substr(0, at));
-  const auto second = number(text.substr(at + 1));
+  const auto first = parsed_number<std::uint64_t>(text.substr(0, at));
+  const auto second = parsed_number<std::uint64_t>(text.substr(at + 1));
   if (!first || !second) return std::nullopt;
   return std::pair(*first, *second);
 }

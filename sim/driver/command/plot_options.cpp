@@ -5,15 +5,18 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 
@@ -30,11 +33,9 @@ struct Said {
 };
 
 double inches(const Said& said, double least) {
-  double value = 0;
-  const char* const end = said.value.data() + said.value.size();
-  const auto [read_to, error] = std::from_chars(said.value.data(), end, value);
   constexpr double kMost = 60;
-  if (error == std::errc{} && read_to == end && value >= least && value <= kMost) return value;
+  const auto value = parsed_number<double>(said.value);
+  if (value && *value >= least && *value <= kMost) return *value;
   throw RequestError(fmt::format("{}: found '{}'; allowed: a number from {} to {}", said.where,
                                  said.value, least, kMost));
 }
@@ -118,8 +119,8 @@ fs::path style_file(const std::string& name) {
       names.push_back(entry.path().stem().string());
     }
   }
-  std::sort(names.begin(), names.end());
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  sort_all(names);
+  if (!contains(names, name)) {
     throw RequestError(fmt::format("--style: there is no style '{}'; there are {}{}", name,
                                    fmt::join(names, ", "), hint_of(name, names)));
   }
@@ -132,9 +133,9 @@ void apply_style(const std::string& name, FigureLook& look) {
     const auto setter = setters().find(setting.path);
     if (setter != setters().end()) {
       setter->second(said, look);
-    } else if (setting.path.rfind("colours.", 0) == 0) {
+    } else if (starts_with(setting.path, "colours.")) {
       set_colour(setting.path.substr(8), said, look);
-    } else if (setting.path.rfind("labels.", 0) == 0) {
+    } else if (starts_with(setting.path, "labels.")) {
       look.labels[setting.path.substr(7)] = setting.value;
     } else {
       std::vector<std::string> words{"colours.NAME", "labels.TEXT"};
@@ -191,8 +192,7 @@ std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOption
   }
   for (const std::string& label : plot.labels) {
     const std::string old = label.substr(0, label.find('='));
-    const bool any = std::any_of(chosen.begin(), chosen.end(),
-                                 [&](const Figure& figure) { return shows(figure, old); });
+    const bool any = any_of(chosen, [&](const Figure& figure) { return shows(figure, old); });
     if (!any) throw RequestError(fmt::format("--labels: no figure here shows '{}'", old));
   }
   for (Figure& figure : chosen) figure = with_look(std::move(figure), look);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -12,8 +11,11 @@
 #include <set>
 #include <sstream>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/table_result.hpp"
@@ -39,14 +41,13 @@ namespace lacuna {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-/// The names of the shipped descriptions.
 std::vector<std::string> training_names() {
   std::vector<std::string> names;
   for (const std::string& file : shipped_trainings()) names.push_back(fs::path(file).stem());
   return names;
 }
+
+namespace {
 
 /// A shipped description by its name, or a file.
 std::string training_file(const std::string& name) {
@@ -97,8 +98,7 @@ std::string metrics_json(const std::vector<NamedQuantity>& metrics, const std::o
 }  // namespace
 
 bool asks_for_system(const Options& options) {
-  return options.system_config ||
-         std::any_of(options.machines.begin(), options.machines.end(), is_linked_system);
+  return options.system_config || any_of(options.machines, is_linked_system);
 }
 
 namespace {
@@ -116,9 +116,9 @@ void check_words_of_trace(const std::vector<std::string>& settings) {
                                                  "replicas"};
   const std::string prefix = "training.";
   for (const std::string& text : settings) {
-    if (text.rfind(prefix, 0) != 0) continue;
+    if (!starts_with(text, prefix)) continue;
     const std::string word = parse_setting(text).path.substr(prefix.size());
-    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) continue;
+    if (contains(kWords, word)) continue;
     throw RequestError(fmt::format(
         "--set {}: says how a model is trained (--system-config); of rows of a trace there are "
         "training.{}",
@@ -256,7 +256,7 @@ Scaling scaling_of(const Options& options, const SystemRuns& runs, const std::st
     return scaling;
   }
   const SystemRequest request = read_request(options, runs.kinds);
-  const bool alike = std::all_of(options.machines.begin(), options.machines.end(), is_tree_system);
+  const bool alike = all_of(options.machines, is_tree_system);
   Scaling scaling{"scaling",
                   {name, fmt::format("a batch of {} sequences on several systems",
                                      request.training.global_batch())},
@@ -285,9 +285,8 @@ std::string idle_everywhere(const std::vector<std::string>& idle) {
   std::string kept;
   std::istringstream text(idle.empty() ? "" : idle.front());
   for (std::string line; std::getline(text, line);) {
-    const bool all = std::all_of(idle.begin(), idle.end(), [&](const std::string& lines) {
-      return names_of(lines).count(name_of(line)) != 0;
-    });
+    const bool all = all_of(
+        idle, [&](const std::string& lines) { return names_of(lines).count(name_of(line)) != 0; });
     if (all) kept += line + '\n';
   }
   return kept;
@@ -302,9 +301,9 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     throw RequestError("--timeline does not go with systems beside each other: lacuna run has it");
   }
   const RunSettings settings = run_settings(options);
-  const auto linked = std::find_if(options.machines.begin(), options.machines.end(),
-                                   [](const auto& name) { return is_linked_system(name); });
-  const bool rows = options.trace && !options.system_config && linked != options.machines.end();
+  const auto* const linked =
+      find_where(options.machines, [](const auto& name) { return is_linked_system(name); });
+  const bool rows = options.trace && !options.system_config && linked != nullptr;
   const SystemRequest request =
       rows ? request_of_trace(options, kinds, *linked) : read_request(options, kinds);
   std::optional<ResultFolder> folder;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
 
 namespace lacuna {
+
+/// The names of the shipped descriptions of training steps.
+std::vector<std::string> training_names();
 
 /// True if `run` is of a system of chips and not of one.
 bool asks_for_system(const Options& options);

@@ -15,7 +15,9 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/command/system_run.hpp"
 #include "sim/driver/command/verbs.hpp"
@@ -33,8 +35,6 @@
 namespace lacuna {
 
 namespace {
-
-using Align = TextTable::Align;
 
 /// One machine of each kind, with the defaults of its declaration.
 std::vector<std::unique_ptr<Machine>> bare_machines(const MachineTable& table) {
@@ -62,44 +62,62 @@ std::vector<std::string> linked_systems(const std::vector<std::string>& names) {
   return linked;
 }
 
-/// Visits parameters in their order.
-using ParametersVisited = std::function<void(const ParameterSet::Visitor& visit)>;
+/// The sets of parameters that are no machine's.
+const std::vector<NamedSet>& sets_beside() {
+  static const system::SystemParams linked;
+  static const system::WaferSystemParams tree;
+  static const system::TrainingParams training;
+  static const system::InferenceParams inference;
+  static const std::vector<NamedSet> sets = {
+      {"system of chips", "", &linked, "systems of chips joined by links",
+       "Systems of chips; those of a chip are set as chip.PATH", "systems of chips"},
+      {"system with a store of weights", "", &tree,
+       "systems of chips that share a store of weights",
+       "Systems of chips that share a store of weights (network: tree); likewise",
+       "systems that share a store of weights"},
+      {"training", "training.", &training, "training steps (--system-config)",
+       "Training steps (--system-config); set as training.PATH", "training steps"},
+      {"inference", "inference.", &inference, "language models on IPUs (--model)",
+       "Language models on IPUs (--model); set as inference.PATH",
+       "language models on IPUs, inference.PATH"}};
+  return sets;
+}
 
-/// Parameters of a machine, or of a group of them, empty if there is none; the values are its own
-/// if it was asked for by name.
-std::string parameter_table(const ParametersVisited& for_each, bool with_values,
-                            const Options& options, const std::string& group) {
-  TextTable table;
-  bool is_empty = true;
-  table.column("parameter", "", Align::left);
+void visit_parameters(const ParameterSet& set, const ParameterSet::Visitor& visit) {
+  set.for_each(visit);
+}
+
+void visit_parameters(const Machine& machine, const ParameterSet::Visitor& visit) {
+  for_each_parameter(machine, visit);
+}
+
+/// Parameters of a machine or a set, or of a group of them, empty if there is none; the values are
+/// its own if it was asked for by name.
+template <class Of>
+std::string parameter_table(const Of& of, bool with_values, const Options& options,
+                            const std::string& group = "") {
+  TextTable table({"parameter<"});
   if (with_values) table.column("value", "");
   table.column("default", "");
-  table.column("unit", "", Align::left);
-  table.column("allowed", "", Align::left);
-  table.column("meaning", "", Align::left);
-  for_each([&](const std::string& path, const ParamBase& parameter) {
+  for (const char* const title : {"unit", "allowed", "meaning"}) {
+    table.column(title, "", TextTable::Align::left);
+  }
+  visit_parameters(of, [&](const std::string& path, const ParamBase& parameter) {
     if (!is_in_group(path.substr(0, path.rfind('.')), group)) return;
-    is_empty = false;
     std::vector<std::string> cells = {path};
     if (with_values) cells.push_back(parameter.value_text());
     cells.insert(cells.end(), {parameter.initial_text(), parameter.unit(), parameter.limits_text(),
                                parameter.doc()});
     table.row(std::move(cells));
   });
-  return is_empty ? "" : shown(table, options);
+  return table.empty() ? "" : shown(table, options);
 }
 
-std::string parameter_table(const ParameterSet& parameters, bool with_values,
-                            const Options& options, const std::string& group = "") {
-  return parameter_table([&](const ParameterSet::Visitor& visit) { parameters.for_each(visit); },
-                         with_values, options, group);
-}
-
-std::string parameter_table(const Machine& machine, bool with_values, const Options& options,
-                            const std::string& group = "") {
-  return parameter_table(
-      [&](const ParameterSet::Visitor& visit) { for_each_parameter(machine, visit); }, with_values,
-      options, group);
+/// Calls `visit` with the machine or the parameters of the system of this name.
+template <class Visit>
+auto with_named(const MachineTable& table, const std::string& name, const Visit& visit) {
+  return is_linked_system(name) ? visit(make_system(name, {}).params)
+                                : visit(*make_machine(table, name));
 }
 
 std::string parameters_text(const MachineTable& table, const Options& options) {
@@ -110,8 +128,8 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
   if (!options.machines.empty()) {
     for (const std::string& name : options.machines) {
       text += heading(name, options);
-      text += is_linked_system(name) ? parameter_table(make_system(name, {}).params, true, options)
-                                     : parameter_table(*make_machine(table, name), true, options);
+      text += with_named(table, name,
+                         [&](const auto& of) { return parameter_table(of, true, options); });
     }
     return text;
   }
@@ -119,15 +137,9 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
     text += heading(fmt::format("Machines of kind {}", machine->kind()), options);
     text += parameter_table(*machine, false, options);
   }
-  text += heading("Systems of chips; those of a chip are set as chip.PATH", options);
-  text += parameter_table(system::SystemParams{}, false, options);
-  text +=
-      heading("Systems of chips that share a store of weights (network: tree); likewise", options);
-  text += parameter_table(system::WaferSystemParams{}, false, options);
-  text += heading("Training steps (--system-config); set as training.PATH", options);
-  text += parameter_table(system::TrainingParams{}, false, options);
-  text += heading("Language models on IPUs (--model); set as inference.PATH", options);
-  text += parameter_table(system::InferenceParams{}, false, options);
+  for (const NamedSet& set : sets_beside()) {
+    text += heading(set.heading, options) + parameter_table(*set.parameters, false, options);
+  }
   return text;
 }
 
@@ -135,14 +147,12 @@ std::string parameters_text(const MachineTable& table, const Options& options) {
 std::string statistics_table(Machine& machine, const Options& options,
                              const std::string& group = "") {
   TextTable list({"path<", "name<", "unit<", "layer<", "action<", "meaning<"});
-  bool is_empty = true;
   for (const DeclaredStatistic& listed : machine.statistics()) {
     const StatEntry& entry = listed.entry;
     if (!is_in_group(entry.path, group) && listed.layer != group) continue;
-    is_empty = false;
     list.row({entry.path, entry.name, entry.unit, listed.layer, entry.action, entry.doc});
   }
-  return is_empty ? "" : shown(list, options);
+  return list.empty() ? "" : shown(list, options);
 }
 
 std::string statistics_text(const MachineTable& table, const Options& options) {
@@ -191,31 +201,33 @@ std::string patterns_text(const Options& options) {
 
 std::string formats_text(const Options& options) {
   TextTable table({"file<", "read or written<", "content<"});
-  table.row({"*.csv", "read by --trace", "a workload, one operation a row (traces/README.md)"});
-  table.row({"*.smtx", "read by --matrix and traces", "a pattern: sizes, row offsets, columns"});
-  table.row({"*.mtx", "read by --matrix and traces", "Matrix Market, coordinate or array"});
+  std::vector<std::vector<std::string>> rows = {
+      {"*.csv", "read by --trace", "a workload, one operation a row (traces/README.md)"},
+      {"*.smtx", "read by --matrix and traces", "a pattern: sizes, row offsets, columns"},
+      {"*.mtx", "read by --matrix and traces", "Matrix Market, coordinate or array"}};
   for (const ImportFormat& format : import_formats()) {
-    table.row({format.name, "read by trace import", format.meaning});
+    rows.push_back({format.name, "read by trace import", format.meaning});
   }
-  table.row({"*.yaml", "read by --machine", "a machine: `base:` or `machine:`, and parameters"});
-  table.row({"summary.csv", "written to --out", "a row for each operation and run, and TOTAL"});
-  table.row({"result.json", "written to --out", "everything, with what runs it again"});
-  table.row({"statistics.csv", "written to --out", "run,op_id,path,name,unit,value"});
-  table.row({"cycle_stack.csv", "written to --out",
-             "run,op_id,units,cycles,layer,kind,unit_cycles; sums exactly"});
-  table.row({"events.csv", "written with --event-log", "run,op_id,cycle,unit,kind,argument"});
-  table.row({"host.json", "written to --out", "date, host, time and memory of the run"});
-  table.row({"figures/", "written to --out", "svg, pdf and png, with script and data"});
-  table.row(
-      {"csr", "host.format of an IPU", "rows: offsets of 4 B, columns of 2 B (4 B above 65536)"});
-  table.row({"coo", "host.format of an IPU", "elements: row and column, sorted by the host"});
-  table.row({"bsr", "host.format of an IPU", "rows of dense blocks, row-major"});
-  table.row({"device, static", "made of these for an IPU",
-             "values in the order of the tiles; the "
-             "pattern is compiled in"});
-  table.row({"device, dynamic", "made of these for an IPU",
-             "buckets: 16-bit words of sub-groups, "
-             "rows and columns, then values"});
+  append(rows,
+         std::vector<std::vector<std::string>>{
+             {"*.yaml", "read by --machine", "a machine: `base:` or `machine:`, and parameters"},
+             {"summary.csv", "written to --out", "a row for each operation and run, and TOTAL"},
+             {"result.json", "written to --out", "everything, with what runs it again"},
+             {"statistics.csv", "written to --out", "run,op_id,path,name,unit,value"},
+             {"cycle_stack.csv", "written to --out",
+              "run,op_id,units,cycles,layer,kind,unit_cycles; sums exactly"},
+             {"events.csv", "written with --event-log", "run,op_id,cycle,unit,kind,argument"},
+             {"host.json", "written to --out", "date, host, time and memory of the run"},
+             {"figures/", "written to --out", "svg, pdf and png, with script and data"},
+             {"csr", "host.format of an IPU",
+              "rows: offsets of 4 B, columns of 2 B (4 B above 65536)"},
+             {"coo", "host.format of an IPU", "elements: row and column, sorted by the host"},
+             {"bsr", "host.format of an IPU", "rows of dense blocks, row-major"},
+             {"device, static", "made of these for an IPU",
+              "values in the order of the tiles; the pattern is compiled in"},
+             {"device, dynamic", "made of these for an IPU",
+              "buckets: 16-bit words of sub-groups, rows and columns, then values"}});
+  for (std::vector<std::string>& row : rows) table.row(std::move(row));
   return title("Formats", "Files that are read and written.", options) + shown(table, options);
 }
 
@@ -246,44 +258,32 @@ std::string parameter_text(const std::string& path, const ParamBase& parameter) 
                      parameter.initial_text(), parameter.unit(), parameter.limits_text());
 }
 
-void add_parameters_of_systems(Names& names) {
-  const auto add = [&](const ParameterSet& parameters, const std::string& prefix,
-                       const char* which) {
-    parameters.for_each([&](const std::string& path, const ParamBase& parameter) {
-      names.add(prefix + path,
-                fmt::format("{}\n  of {}\n", parameter_text(prefix + path, parameter), which));
-    });
-  };
-  add(system::SystemParams{}, "", "systems of chips joined by links");
-  add(system::WaferSystemParams{}, "", "systems of chips that share a store of weights");
-  add(system::TrainingParams{}, "training.", "training steps (--system-config)");
-  add(system::InferenceParams{}, "inference.", "language models on IPUs (--model)");
-}
-
 void add_parameters(Names& names, const MachineTable& table, const Options& options) {
   std::vector<std::string> presets = options.machines;
   if (presets.empty()) presets = preset_names();
   std::map<std::string, std::string> values;
-  const std::vector<std::string> linked = linked_systems(presets);
   for (const std::string& preset : presets) {
-    const auto add_value = [&](const std::string& path, const ParamBase& parameter) {
-      values[path] += fmt::format("\n  {:<8} {}", preset, parameter.value_text());
-    };
-    if (is_linked_system(preset)) {
-      make_system(preset, {}).params.for_each(add_value);
-    } else {
-      for_each_parameter(*make_machine(table, preset), add_value);
-    }
-  }
-  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
-    for_each_parameter(*machine, [&](const std::string& path, const ParamBase& parameter) {
-      names.add(path, parameter_text(path, parameter) + values[path] + "\n");
+    with_named(table, preset, [&](const auto& of) {
+      visit_parameters(of, [&](const std::string& path, const ParamBase& parameter) {
+        values[path] += fmt::format("\n  {:<8} {}", preset, parameter.value_text());
+      });
     });
   }
-  if (options.machines.empty()) return add_parameters_of_systems(names);
-  for (const std::string& name : linked) {
-    make_system(name, {}).params.for_each([&](const std::string& path, const ParamBase& each) {
-      names.add(path, parameter_text(path, each) + values[path] + "\n");
+  const auto add = [&](const std::string& path, const ParamBase& parameter) {
+    names.add(path, parameter_text(path, parameter) + values[path] + "\n");
+  };
+  for (const std::unique_ptr<Machine>& machine : chosen_machines(table, options)) {
+    for_each_parameter(*machine, add);
+  }
+  for (const std::string& name : linked_systems(options.machines)) {
+    make_system(name, {}).params.for_each(add);
+  }
+  if (!options.machines.empty()) return;
+  for (const NamedSet& set : sets_beside()) {
+    set.parameters->for_each([&](const std::string& path, const ParamBase& parameter) {
+      names.add(
+          set.prefix + path,
+          fmt::format("{}\n  of {}\n", parameter_text(set.prefix + path, parameter), set.owners));
     });
   }
 }
@@ -299,9 +299,7 @@ std::string unit_text(const MachineTable& table, const Options& options) {
 
 /// What events cost, with the source of each price.
 std::string energy_text(const Options& options) {
-  TextTable list({"event<", "unit<"});
-  for (const char* const node : {"16 nm", "7 nm", "5 nm"}) list.column(node, "");
-  list.column("source", "", Align::left);
+  TextTable list({"event<", "unit<", "16 nm", "7 nm", "5 nm", "source<"});
   const EnergyTable table = shipped_prices(config_folder());
   for (const EnergyRow& row : table.rows()) {
     std::vector<std::string> cells = {row.event, row.unit};
@@ -341,14 +339,10 @@ std::string group_text(const MachineTable& table, const Options& options) {
             parameter_table(make_system(name, {}).params, true, options, group));
   }
   if (!values) {
-    section("Parameters of systems of chips",
-            parameter_table(system::SystemParams{}, false, options, group));
-    section("Parameters of systems that share a store of weights",
-            parameter_table(system::WaferSystemParams{}, false, options, group));
-    section("Parameters of training steps",
-            parameter_table(system::TrainingParams{}, false, options, group));
-    section("Parameters of language models on IPUs, inference.PATH",
-            parameter_table(system::InferenceParams{}, false, options, group));
+    for (const NamedSet& set : sets_beside()) {
+      section("Parameters of " + set.section,
+              parameter_table(*set.parameters, false, options, group));
+    }
   }
   if (group == "energy") text += energy_text(options);
   return text;
@@ -389,10 +383,7 @@ std::string machine_text(const Machine& machine, const Options& options) {
 }
 
 bool is_machine_file(const std::string& name) {
-  const std::string ending = ".yaml";
-  return name.find('/') != std::string::npos ||
-         (name.size() > ending.size() &&
-          name.compare(name.size() - ending.size(), ending.size(), ending) == 0);
+  return name.find('/') != std::string::npos || ends_with(name, ".yaml");
 }
 
 std::string name_text(const MachineTable& table, const Options& options) {
@@ -463,22 +454,14 @@ std::string page_of(const Options& options, const MachineTable& kinds) {
 
 std::string json_of(const Options& options, const MachineTable& kinds) {
   const std::string& subject = options.subjects.front();
-  if (subject.rfind("completion", 0) == 0 || subject == "manual") {
+  if (starts_with(subject, "completion") || subject == "manual") {
     throw RequestError(fmt::format("--json: describe {} is a text for {}", subject,
                                    subject == "manual" ? "man" : "shells"));
   }
   if (subject.find("schema") != std::string::npos) return page_of(options, kinds);
   if (linked_systems(options.machines).empty()) {
-    const system::SystemParams linked;
-    const system::WaferSystemParams tree;
-    const system::TrainingParams training;
-    const system::InferenceParams inference;
-    const std::vector<NamedSet> beside = {{"system of chips", "", &linked},
-                                          {"system with a store of weights", "", &tree},
-                                          {"training", "training.", &training},
-                                          {"inference", "inference.", &inference}};
-    const auto described =
-        described_json(chosen_machines(kinds, options), !options.machines.empty(), subject, beside);
+    const auto described = described_json(chosen_machines(kinds, options),
+                                          !options.machines.empty(), subject, sets_beside());
     if (described) return *described;
   }
   Options page = options;

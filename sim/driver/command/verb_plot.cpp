@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/fonts.hpp"
 #include "sim/driver/command/output.hpp"
 #include "sim/driver/command/plot_options.hpp"
@@ -64,8 +65,8 @@ std::vector<MeasuredPoint> measured_points(const std::string& file,
   for (const RunRecord& run : records) dtypes.insert(run.total.dtype);
   for (const ValidationPoint& point : read_validation_points(file)) {
     const bool throughput = point.unit == "TFLOP/s" && point.density && point.value;
-    const bool ours = point.system.rfind("Bow", 0) == 0 || point.system.rfind("GC", 0) == 0 ||
-                      point.system.rfind("CS-", 0) == 0 || point.system.rfind("WSE", 0) == 0;
+    const bool ours = starts_with(point.system, "Bow") || starts_with(point.system, "GC") ||
+                      starts_with(point.system, "CS-") || starts_with(point.system, "WSE");
     const std::string dtype = lower_case(point.dtype);
     if (!throughput || ours || dtypes.count(dtype) == 0) continue;
     std::string label = fmt::format("{} {}", point.system, point.mode);

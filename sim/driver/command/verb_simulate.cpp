@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_run.hpp"
 #include "sim/driver/command/output.hpp"
@@ -51,7 +52,7 @@ std::vector<Point> make_points(const std::vector<const Machine*>& machines,
   for (const PatternChoice& choice : choices) settled.push_back(settle(workload, choice, options));
   settle_mode(settled, options);
   const std::uint64_t seeds = seed_count(options);
-  if (seeds > 1 && std::none_of(settled.begin(), settled.end(), depends_on_seed)) {
+  if (seeds > 1 && !any_of(settled, depends_on_seed)) {
     throw RequestError(fmt::format(
         "--seeds: found '{}', but nothing here is drawn from a seed: the weights are dense or of "
         "a file",
@@ -156,7 +157,7 @@ void print_comparison(const std::vector<RunRecord>& records, const std::optional
 }
 
 int status_of(const std::vector<RunRecord>& records, bool any_not_ok_counts) {
-  const bool failed = std::any_of(records.begin(), records.end(), [&](const RunRecord& record) {
+  const bool failed = any_of(records, [&](const RunRecord& record) {
     return record.total.status == Status::failed ||
            (any_not_ok_counts && record.total.status != Status::ok);
   });

@@ -238,27 +238,13 @@ struct Place {
 
   std::string path() const { return (folder.unfinished() / part).string(); }
   std::string target() const { return (folder.target() / part).string(); }
-  void keep(const std::string& stem) const { folder.keep(part + stem); }
 
-  /// Writes figures, and notes that they are of this schedule.
   void draw(const std::vector<Figure>& figures) const {
     const std::string place = (folder.unfinished() / part / "figures").string();
     draw_figures(figures, place);
     write_redraw(place);
-    keep("figures/redraw");
-    for (const Figure& figure : figures) keep("figures/" + figure.name);
   }
 };
-
-void keep_traces(const std::vector<SchedulePoint>& phases, const Place& place) {
-  place.keep("dense");
-  for (const SchedulePoint& point : phases) {
-    if (point.path.empty()) continue;
-    const std::string stem = fs::path(point.path).stem().string();
-    place.keep(stem);
-    place.keep("masks/" + stem);
-  }
-}
 
 /// Finished simulations of a size of block, beside the folder. The masks follow from the arguments:
 /// their files, which are made anew, need no hash.
@@ -279,9 +265,7 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
                        const Options& options, const Streams& streams) {
   const std::string folder = place.path();
   const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
-  keep_traces(phases, place);
   write_whole_file(folder + "/schedule.csv", csv_line(kPhaseColumns) + phase_rows(phases));
-  place.keep("schedule");
   place.draw({evolution_figure(phases)});
   BlockOutcome outcome;
   outcome.block = request.options.block;
@@ -299,7 +283,6 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
   if (journal != nullptr) {
     const Simulated simulated = simulate(request, phases, machines, *journal, options, streams);
     write_whole_file(folder + "/results.csv", results_csv(simulated.rows));
-    place.keep("results");
     place.draw(figures_of(request, phases, simulated));
     streams.out << results_table(simulated.rows);
     outcome.machines = simulated.totals;

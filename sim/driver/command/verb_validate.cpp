@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/resume.hpp"
@@ -33,6 +33,7 @@
 #include "sim/report/figures/validation_figure.hpp"
 #include "sim/report/layouts/layout_figure.hpp"
 #include "sim/report/layouts/layout_gains.hpp"
+#include "sim/report/tables/csv_files.hpp"
 #include "sim/report/validation_report.hpp"
 
 namespace lacuna {
@@ -60,13 +61,9 @@ std::vector<ValidationPoint> read_points(const std::vector<std::string>& names) 
 }
 
 double percent_of(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= 0 && value < 1e6)) {
-    throw RequestError(fmt::format("--fail-above = '{}' is not a percentage, such as 15", text));
-  }
-  return value;
+  const double value = parsed_number<double>(text).value_or(-1);
+  if (value >= 0 && value < 1e6) return value;
+  throw RequestError(fmt::format("--fail-above = '{}' is not a percentage, such as 15", text));
 }
 
 void check_mask_rule(const std::string& rule) {
@@ -86,7 +83,7 @@ void check_columns(const std::vector<std::string>& by) {
   const std::vector<std::string> columns = {"m",     "k",     "n",    "density",
                                             "block", "dtype", "mode", "seen"};
   for (const std::string& column : by) {
-    if (std::find(columns.begin(), columns.end(), column) != columns.end()) continue;
+    if (contains(columns, column)) continue;
     throw RequestError(fmt::format("--by '{}' is not one of {}{}", column, fmt::join(columns, ", "),
                                    hint_of(column, columns)));
   }
@@ -180,30 +177,11 @@ std::unique_ptr<Journal> journal_of(const Options& options, const ValidationPlan
                       streams.err);
 }
 
-/// Points that are no products, but for which there is a kernel or a parameter.
-void measure_others(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                    const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (outcomes[i].status != Status::unsupported) continue;
-    const std::optional<double> measured =
-        measure_point(points[i], table, run.settings, run.execution.engine);
-    if (!measured) continue;
-    outcomes[i].status = Status::ok;
-    outcomes[i].reason.clear();
-    outcomes[i].simulated = *measured;
-    const bool stream = points[i].workload.find("STREAM") == 0;
-    outcomes[i].family = fmt::format(
-        "ipu {}", stream ? "STREAM triad"
-                         : (points[i].workload == "hardware parameter" ? points[i].workload
-                                                                       : "kernels and latencies"));
-  }
-}
-
 /// Measures of points that are no products. Each has those that the measures before it leave.
 using Measure = void (*)(const std::vector<ValidationPoint>&, const MachineTable&,
                          const ValidationRunSettings&, std::vector<ValidationOutcome>&);
 constexpr std::array<std::pair<const char*, Measure>, 4> kMeasures = {
-    {{"kernels and parameters", measure_others},
+    {{"kernels and parameters", measure_kernels},
      {"probes of wafers", measure_wafer_probes},
      {"language models", measure_inference},
      {"systems", measure_systems}}};
@@ -211,8 +189,7 @@ constexpr std::array<std::pair<const char*, Measure>, 4> kMeasures = {
 /// What a measure says of an outcome, in a line; other lines of its reason follow.
 std::string text_of(std::size_t place, const ValidationOutcome& outcome) {
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}", place, static_cast<int>(outcome.status),
-                     outcome.simulated ? fmt::format("{}", *outcome.simulated) : "", outcome.family,
-                     outcome.unread, outcome.reason);
+                     cell_text(outcome.simulated), outcome.family, outcome.unread, outcome.reason);
 }
 
 void take(const std::string& text, std::vector<ValidationOutcome>& outcomes) {

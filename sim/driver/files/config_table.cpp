@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "workloads/trace/csv_lines.hpp"
 
@@ -17,13 +17,6 @@ namespace lacuna {
 namespace {
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 22U;
-
-template <class Number>
-bool parse(const std::string& text, Number& value) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && stop == end;
-}
 
 }  // namespace
 
@@ -47,20 +40,17 @@ ConfigTable::ConfigTable(const std::filesystem::path& path, std::vector<std::str
 }
 
 const std::string& ConfigTable::text(std::size_t row, const char* column) const {
-  const auto found = std::find(columns_.begin(), columns_.end(), column);
-  return rows_.at(row).cells.at(static_cast<std::size_t>(found - columns_.begin()));
+  return rows_.at(row).cells.at(place_in(columns_, column).value());
 }
 
 double ConfigTable::number(std::size_t row, const char* column) const {
-  double value = 0;
-  if (parse(text(row, column), value)) return value;
+  if (const auto value = parsed_number<double>(text(row, column))) return *value;
   throw RequestError(fmt::format("{}:{}: {} = '{}' is not a number", path_, rows_[row].line, column,
                                  text(row, column)));
 }
 
 std::uint64_t ConfigTable::count(std::size_t row, const char* column) const {
-  std::uint64_t value = 0;
-  if (parse(text(row, column), value)) return value;
+  if (const auto value = parsed_number<std::uint64_t>(text(row, column))) return *value;
   throw RequestError(fmt::format("{}:{}: {} = '{}' is not a whole number", path_, rows_[row].line,
                                  column, text(row, column)));
 }

@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/files/sha256.hpp"
 
 namespace lacuna {
@@ -81,9 +82,9 @@ Journal::Facts facts_of(const std::string& text) {
 std::string difference(const Journal::Facts& was, const Journal::Facts& is) {
   std::string text;
   const auto value = [](const Journal::Facts& facts, const std::string& name) {
-    const auto found = std::find_if(facts.begin(), facts.end(),
-                                    [&](const auto& fact) { return fact.first == name; });
-    return found == facts.end() ? std::optional<std::string>() : found->second;
+    const auto* const found =
+        find_where(facts, [&](const auto& fact) { return fact.first == name; });
+    return found == nullptr ? std::optional<std::string>() : found->second;
   };
   for (const auto& [name, before] : was) {
     const std::optional<std::string> now = value(is, name);

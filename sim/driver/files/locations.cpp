@@ -4,12 +4,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "workloads/trace/text_file.hpp"
 
 /// Defined in programs that got Lacuna by find_package(): the presets that were installed with it.
@@ -73,7 +73,7 @@ std::vector<std::string> preset_names() {
   for (const fs::directory_entry& entry : fs::directory_iterator(config_folder())) {
     if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   }
-  std::sort(names.begin(), names.end());
+  sort_all(names);
   return names;
 }
 

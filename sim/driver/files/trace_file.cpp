@@ -11,6 +11,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/trace_reader.hpp"
 #include "workloads/trace/trace_writer.hpp"
@@ -27,8 +28,8 @@ void refuse_other_file(const std::string& path) {
   if (!fs::exists(path, error)) return;
   std::ifstream file(path);
   std::string line;
-  const bool is_trace = fs::is_regular_file(path, error) && std::getline(file, line) &&
-                        line.rfind(kFirstLine, 0) == 0;
+  const bool is_trace =
+      fs::is_regular_file(path, error) && std::getline(file, line) && starts_with(line, kFirstLine);
   if (is_trace) return;
   throw RequestError(fmt::format(
       "--out {}: found something that is not a trace; allowed: a new file, or a trace that begins "

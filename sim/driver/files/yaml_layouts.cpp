@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <algorithm>
-
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/files/locations.hpp"
 
 namespace lacuna {
@@ -66,7 +66,7 @@ class LayoutsReader {
     allowed.insert(allowed.end(), {"layout", "extent", "found"});
     for (const auto& item : map) {
       const std::string key = scalar(item.first, "a key");
-      if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
+      if (!contains(allowed, key)) {
         refuse(item.first.Mark(), unknown(key, allowed));
       }
       if (key == "found") continue;
@@ -90,8 +90,7 @@ class LayoutsReader {
     if (!map.IsMap()) refuse(map.Mark(), "`layout` is no map of choices and values");
     for (const auto& item : map) {
       const std::string key = scalar(item.first, "a choice");
-      const bool twice = std::any_of(made.layout.begin(), made.layout.end(),
-                                     [&](const Setting& each) { return each.path == key; });
+      const bool twice = any_of(made.layout, [&](const Setting& each) { return each.path == key; });
       if (twice) refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
       made.layout.push_back({key, scalar(item.second, key), place(item.first.Mark())});
     }
@@ -115,7 +114,7 @@ std::vector<LayoutEntry> read_layouts(const std::string& path) {
 std::string layouts_yaml(const std::vector<LayoutEntry>& entries,
                          const std::vector<std::string>& found) {
   const auto quoted = [](const std::string& text) {
-    const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    const bool plain = all_of(text, [](unsigned char c) {
       return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
     });
     return plain && !text.empty() ? text : "\"" + text + "\"";

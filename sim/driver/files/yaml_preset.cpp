@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/files/locations.hpp"
 
 namespace lacuna {
@@ -50,11 +52,11 @@ class PresetReader {
 
   /// Removes and returns the setting `key`, which is no parameter.
   Setting take(const std::string& key) {
-    const auto found = std::find_if(settings_.begin(), settings_.end(),
-                                    [&](const Setting& s) { return s.path == key; });
-    if (found == settings_.end()) return {};
+    const auto* const found =
+        find_where(settings_, [&](const Setting& s) { return s.path == key; });
+    if (found == nullptr) return {};
     Setting setting = *found;
-    settings_.erase(found);
+    settings_.erase(settings_.begin() + (found - settings_.data()));
     return setting;
   }
 
@@ -108,7 +110,7 @@ bool is_file_name(const std::string& text) {
 }
 
 bool is_in(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return contains(names, name);
 }
 
 /// The file behind a name; `from` is the file that names it as its base, or empty.
@@ -119,7 +121,7 @@ fs::path locate(const std::string& name, const fs::path& from, const std::string
   const std::vector<std::string> systems = system_names();
   if (is_in(systems, name)) return config_folder() / "systems" / (name + ".yaml");
   std::vector<std::string> all = names;
-  all.insert(all.end(), systems.begin(), systems.end());
+  append(all, systems);
   const std::string meant = nearest(name, all);
   throw RequestError(fmt::format("{}there is no machine '{}'; presets are {}, of systems {}{}",
                                  origin.empty() ? "" : origin + ": ", name, fmt::join(names, ", "),
@@ -155,7 +157,7 @@ Preset load(const std::string& name, const fs::path& from, const std::string& or
   check_kind(preset, kind, path.string());
   if (!kind.path.empty()) preset.kind = kind.value;
   preset.name = path.stem().string();
-  preset.settings.insert(preset.settings.end(), reader.settings().begin(), reader.settings().end());
+  append(preset.settings, reader.settings());
   return preset;
 }
 
@@ -180,7 +182,7 @@ std::vector<std::string> system_names() {
        fs::directory_iterator(config_folder() / "systems", ignored)) {
     if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
   }
-  std::sort(names.begin(), names.end());
+  sort_all(names);
   return names;
 }
 

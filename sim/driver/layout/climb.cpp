@@ -10,6 +10,7 @@
 
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
 
@@ -46,7 +47,7 @@ LayoutFound climb(const std::vector<Layout>& starts,
   found.planned = found.cycles;
   for (bool moved = !starts.empty(); moved;) {
     const std::vector<Layout> steps = around(found.cycles == 0 ? starts[0] : found.layout);
-    moved = std::any_of(steps.begin(), steps.end(), gains);
+    moved = any_of(steps, gains);
   }
   return found;
 }

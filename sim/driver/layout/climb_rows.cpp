@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
@@ -90,20 +91,217 @@ class RowsClimb {
  private:
   using Chosen = std::function<const Placed*(std::size_t)>;
 
-  void add_row(const LayerOp& op, std::uint64_t seed, const Layout& words);
-  void relate(std::size_t i, const RelatedRows& related);
+  void add_row(const LayerOp& op, std::uint64_t seed, const Layout& words) {
+    Row row;
+    row.op = &op;
+    row.seed = row_seed(op, seed);
+    const Mask* const mask = mask_of_(op);
+    row.space = layout_space(machine_, machine_.layout_kind(op, mask));
+    const auto* const rule = dynamic_cast<const PlansLayouts*>(&machine_);
+    if (row.space != nullptr && rule != nullptr) row.start = rule->of_row(op, words);
+    if (row.space != nullptr && !has_own_choice(*row.space)) row.space = nullptr;
+    row.content = operation_content(op, mask, row.seed, {});
+    LayerOp plain = op;
+    plain.sources.clear();
+    row.alone = operation_content(plain, mask, row.seed, {});
+    row.alike = pattern_label(op.pattern) + operation_content(plain, nullptr, 0, {});
+    rows_.push_back(std::move(row));
+  }
+
+  void relate(std::size_t i, const RelatedRows& related) {
+    Row& row = rows_[i];
+    for (std::size_t s = 0; s < row.op->sources.size(); ++s) {
+      std::optional<std::size_t> maker = related.row(related.makers[i][s]);
+      const bool lies = maker && row.op->sources[s].of_product && rows_[*maker].space != nullptr;
+      if (!lies) maker.reset();
+      row.makers.push_back(maker);
+      if (!maker) continue;
+      std::vector<std::size_t>& takers = rows_[*maker].takers;
+      if (std::count(takers.begin(), takers.end(), i) == 0) takers.push_back(i);
+    }
+  }
+
   const Placed* at(std::size_t row) const { return rows_[row].at ? &*rows_[row].at : nullptr; }
-  Placed placed(std::size_t i, const Layout& layout, const LayoutTrial& trial) const;
-  std::string key_of_moves(std::size_t i, const Chosen& chosen) const;
-  bool is_moved(std::size_t i, const Chosen& chosen) const;
-  double moves(std::size_t i, const Chosen& chosen);
-  double moved(const Row& row, const Placed* own, const Chosen& chosen);
-  double moves_around(std::size_t i, const Placed& own);
-  double least_moves(std::size_t i, const Layout& layout);
-  double without_moves(const Row& row);
-  LayoutTrial simulate(std::size_t i, const Layout& layout, Cycle most);
-  void climb_row(std::size_t i);
-  std::optional<LayoutFound> found_of(std::size_t i);
+
+  Placed placed(std::size_t i, const Layout& layout, const LayoutTrial& trial) const {
+    const Row& row = rows_[i];
+    Placed made;
+    made.trial = trial;
+    made.layout = layout;
+    made.op = *row.op;
+    made.machine = laid_out_row(machine_, layout, made.op, mask_of_(*row.op), "layout");
+    if (made.op.residency == Residency::automatic) {  // where it was decided that they live
+      for (const Residency each : {Residency::streamed, Residency::resident}) {
+        if (trial.result->residency == word(each)) made.op.residency = each;
+      }
+    }
+    made.lies = lies_as(machine_, *row.space, layout);
+    made.lives = word(made.op.residency);
+    made.cycles = static_cast<double>(trial.result->cycles);
+    return made;
+  }
+
+  /// What decides about the moves of a row: how it and its makers lie.
+  std::string key_of_moves(std::size_t i, const Chosen& chosen) const {
+    const Row& row = rows_[i];
+    std::string key = row.content;
+    if (row.space != nullptr) key += "\n" + chosen(i)->lies + chosen(i)->lives;
+    for (const auto& maker : row.makers) {
+      const Placed* const from = maker ? chosen(*maker) : nullptr;
+      key += "\n" + (from == nullptr ? "" : from->lies);
+      if (maker && moves_->lies_by_content()) key += rows_[*maker].content;
+    }
+    return key;
+  }
+
+  /// Whether what a row takes may move.
+  bool is_moved(std::size_t i, const Chosen& chosen) const {
+    const Row& row = rows_[i];
+    const bool depends =
+        row.space != nullptr || any_of(row.makers, [](const auto& m) { return !!m; });
+    if (moves_ == nullptr || row.op->sources.empty() || !depends) return false;
+    return row.space == nullptr || chosen(i) != nullptr;
+  }
+
+  /// Cycles by which a row takes longer as its operands move; more than there are if they cannot.
+  double moves(std::size_t i, const Chosen& chosen) {
+    const Row& row = rows_[i];
+    if (!is_moved(i, chosen)) return 0;
+    const Placed* const own = row.space == nullptr ? nullptr : chosen(i);
+    const auto [at, is_new] = known_moves_.try_emplace(key_of_moves(i, chosen), kImpossible);
+    if (!is_new) return at->second;
+    try {
+      at->second = moved(row, own, chosen);
+    } catch (const SimulationError&) {  // no room for what moves, or no program that moves it
+    }
+    return at->second;
+  }
+
+  double moved(const Row& row, const Placed* own, const Chosen& chosen) {
+    std::vector<const Machine*> makers;
+    for (const auto& maker : row.makers) {
+      const Placed* const from = maker ? chosen(*maker) : nullptr;
+      makers.push_back(from == nullptr ? nullptr : from->machine.get());
+    }
+    const Mask* const mask = mask_of_(*row.op);
+    if (own != nullptr) {
+      const auto& laid = dynamic_cast<const MovesOperands&>(*own->machine);
+      const std::unique_ptr<Machine> taking = laid.taking_from(makers);
+      LayerOp op = own->op;
+      op.sources = row.op->sources;
+      const auto& moving = dynamic_cast<MovesOperands&>(*taking);
+      return static_cast<double>(moving.operand_moves(op, mask, row.seed));
+    }
+    const Cycle with = moves_->taking_from(makers)->run(*row.op, mask, row.seed, {}).cycles;
+    return static_cast<double>(with) - without_moves(row);
+  }
+
+  /// Cycles of the moves to a row that is laid out so and from it, others as they are so far.
+  double moves_around(std::size_t i, const Placed& own) {
+    const auto with = [&](std::size_t other) { return other == i ? &own : at(other); };
+    double sum = moves(i, with);
+    for (const std::size_t taker : rows_[i].takers) sum += moves(taker, with);
+    return sum;
+  }
+
+  /// The same, wherever its weights live: known before the row is simulated, which takes longer.
+  /// Infinite if something cannot be moved.
+  double least_moves(std::size_t i, const Layout& layout) {
+    const Row& row = rows_[i];
+    Placed made;
+    made.op = *row.op;
+    try {
+      made.machine = laid_out_row(machine_, layout, made.op, mask_of_(*row.op), "layout");
+    } catch (const RequestError&) {
+      return kImpossible;
+    }
+    const Residency asked = made.op.residency;
+    made.lies = lies_as(machine_, *row.space, layout);
+    double least = kImpossible;
+    for (const Residency each : {Residency::streamed, Residency::resident}) {
+      if (asked != Residency::automatic && asked != each) continue;
+      made.op.residency = each;
+      made.lives = word(each);
+      least = std::min(least, moves_around(i, made));
+    }
+    return least;
+  }
+
+  /// Cycles of a row without a choice as its operands lie where it takes them.
+  double without_moves(const Row& row) {
+    const auto [at, is_new] = without_moves_.try_emplace(row.content, 0);
+    if (is_new) {
+      LayerOp alone = *row.op;
+      alone.sources.clear();
+      const OpResult result = machine_.run(alone, mask_of_(*row.op), row.seed, {});
+      at->second = static_cast<double>(result.cycles);
+    }
+    return at->second;
+  }
+
+  /// What has the content of a row before it, as dense rows of one shape do, is not simulated again
+  /// in a layout in which that was.
+  LayoutTrial simulate(std::size_t i, const Layout& layout, Cycle most) {
+    const Row& row = rows_[i];
+    const std::string key = row.alone + "\n" + layout_text(layout);
+    const auto known = results_.find(key);
+    if (known != results_.end()) return known->second;
+    LayerOp alone = *row.op;
+    alone.sources.clear();
+    const Mask* const asked = mask_of_(*row.op);
+    const std::optional<Mask> mask = asked == nullptr ? std::nullopt : std::optional(*asked);
+    LayoutTrial trial = try_layout(machine_, layout, alone, mask ? &*mask : nullptr, row.seed, {},
+                                   {}, most, moves_ != nullptr);
+    if (trial.result) results_.emplace(key, trial);
+    return trial;
+  }
+
+  /// From where a row began, or from what a row like it has found.
+  void climb_row(std::size_t i) {
+    Row& row = rows_[i];
+    const auto attempt = [&](const Layout& layout, double best) {
+      const double around = least_moves(i, layout);
+      if (around == kImpossible) return Tried{Tried::Fate::impossible};
+      const Cycle most = best == kImpossible ? kNever : limit_below(best - around);
+      const LayoutTrial trial = simulate(i, layout, most);
+      Tried tried{trial.fate};
+      if (!trial.result) return tried;
+      Placed made = placed(i, layout, trial);
+      tried.cycles = made.cycles + moves_around(i, made);
+      if (tried.cycles < best) row.at = std::move(made);
+      return tried;
+    };
+    const auto [first, is_new] = climbed_.try_emplace(row.alike, i);
+    std::vector<Layout> starts = {row.start};
+    const Placed* const like = is_new ? nullptr : at(first->second);
+    if (like != nullptr) starts.push_back(like->layout);
+    const auto& rule = dynamic_cast<const PlansLayouts&>(machine_);
+    const auto around = [&](const Layout& layout) {
+      return like != nullptr ? std::vector<Layout>{}
+                             : rule.around(*row.op, mask_of_(*row.op), layout);
+    };
+    row.found = climb(starts, around, attempt, effort_);
+  }
+
+  std::optional<LayoutFound> found_of(std::size_t i) {
+    const Row& row = rows_[i];
+    LayoutFound found = row.found;
+    if (row.space == nullptr && !row.start.empty()) {
+      found.layout = row.start;  // with all the others
+      return found;
+    }
+    if (!row.at) return std::nullopt;
+    found.layout = row.at->layout;
+    found.runs = row.at->trial.runs;
+    if (moves_ == nullptr) found.result = row.at->trial.result;
+    const double moved = moves(i, [this](std::size_t other) { return at(other); });
+    found.cycles = static_cast<Cycle>(row.at->cycles + moved);
+    const auto begun = [this](std::size_t other) {
+      return rows_[other].begun ? &*rows_[other].begun : nullptr;
+    };
+    found.planned = row.begun ? static_cast<Cycle>(row.begun->cycles + moves(i, begun)) : 0;
+    return found;
+  }
 
   const Machine& machine_;
   const MovesOperands* moves_;  // null: the machine charges none
@@ -115,216 +313,6 @@ class RowsClimb {
   std::map<std::string, std::size_t> climbed_;   // the first row of each kind that is alike
   std::map<std::string, LayoutTrial> results_;   // of products by themselves, as laid out
 };
-
-void RowsClimb::add_row(const LayerOp& op, std::uint64_t seed, const Layout& words) {
-  Row row;
-  row.op = &op;
-  row.seed = row_seed(op, seed);
-  const Mask* const mask = mask_of_(op);
-  row.space = layout_space(machine_, machine_.layout_kind(op, mask));
-  const auto* const rule = dynamic_cast<const PlansLayouts*>(&machine_);
-  if (row.space != nullptr && rule != nullptr) row.start = rule->of_row(op, words);
-  if (row.space != nullptr && !has_own_choice(*row.space)) row.space = nullptr;
-  row.content = operation_content(op, mask, row.seed, {});
-  LayerOp plain = op;
-  plain.sources.clear();
-  row.alone = operation_content(plain, mask, row.seed, {});
-  row.alike = pattern_label(op.pattern) + operation_content(plain, nullptr, 0, {});
-  rows_.push_back(std::move(row));
-}
-
-void RowsClimb::relate(std::size_t i, const RelatedRows& related) {
-  Row& row = rows_[i];
-  for (std::size_t s = 0; s < row.op->sources.size(); ++s) {
-    std::optional<std::size_t> maker = related.row(related.makers[i][s]);
-    const bool lies = maker && row.op->sources[s].of_product && rows_[*maker].space != nullptr;
-    if (!lies) maker.reset();
-    row.makers.push_back(maker);
-    if (!maker) continue;
-    std::vector<std::size_t>& takers = rows_[*maker].takers;
-    if (std::count(takers.begin(), takers.end(), i) == 0) takers.push_back(i);
-  }
-}
-
-Placed RowsClimb::placed(std::size_t i, const Layout& layout, const LayoutTrial& trial) const {
-  const Row& row = rows_[i];
-  Placed made;
-  made.trial = trial;
-  made.layout = layout;
-  made.op = *row.op;
-  made.machine = laid_out_row(machine_, layout, made.op, mask_of_(*row.op), "layout");
-  if (made.op.residency == Residency::automatic) {  // where it was decided that they live
-    for (const Residency each : {Residency::streamed, Residency::resident}) {
-      if (trial.result->residency == word(each)) made.op.residency = each;
-    }
-  }
-  made.lies = lies_as(machine_, *row.space, layout);
-  made.lives = word(made.op.residency);
-  made.cycles = static_cast<double>(trial.result->cycles);
-  return made;
-}
-
-/// Whether what a row takes may move.
-bool RowsClimb::is_moved(std::size_t i, const Chosen& chosen) const {
-  const Row& row = rows_[i];
-  const bool depends = row.space != nullptr || std::any_of(row.makers.begin(), row.makers.end(),
-                                                           [](const auto& m) { return !!m; });
-  if (moves_ == nullptr || row.op->sources.empty() || !depends) return false;
-  return row.space == nullptr || chosen(i) != nullptr;
-}
-
-/// What decides about the moves of a row: how it and its makers lie.
-std::string RowsClimb::key_of_moves(std::size_t i, const Chosen& chosen) const {
-  const Row& row = rows_[i];
-  std::string key = row.content;
-  if (row.space != nullptr) key += "\n" + chosen(i)->lies + chosen(i)->lives;
-  for (const auto& maker : row.makers) {
-    const Placed* const from = maker ? chosen(*maker) : nullptr;
-    key += "\n" + (from == nullptr ? "" : from->lies);
-    if (maker && moves_->lies_by_content()) key += rows_[*maker].content;
-  }
-  return key;
-}
-
-/// Cycles by which a row takes longer as its operands move; more than there are if they cannot.
-double RowsClimb::moves(std::size_t i, const Chosen& chosen) {
-  const Row& row = rows_[i];
-  if (!is_moved(i, chosen)) return 0;
-  const Placed* const own = row.space == nullptr ? nullptr : chosen(i);
-  const auto [at, is_new] = known_moves_.try_emplace(key_of_moves(i, chosen), kImpossible);
-  if (!is_new) return at->second;
-  try {
-    at->second = moved(row, own, chosen);
-  } catch (const SimulationError&) {  // no room for what moves, or no program that moves it
-  }
-  return at->second;
-}
-
-double RowsClimb::moved(const Row& row, const Placed* own, const Chosen& chosen) {
-  std::vector<const Machine*> makers;
-  for (const auto& maker : row.makers) {
-    const Placed* const from = maker ? chosen(*maker) : nullptr;
-    makers.push_back(from == nullptr ? nullptr : from->machine.get());
-  }
-  const Mask* const mask = mask_of_(*row.op);
-  if (own != nullptr) {
-    const auto& laid = dynamic_cast<const MovesOperands&>(*own->machine);
-    const std::unique_ptr<Machine> taking = laid.taking_from(makers);
-    LayerOp op = own->op;
-    op.sources = row.op->sources;
-    const auto& moving = dynamic_cast<MovesOperands&>(*taking);
-    return static_cast<double>(moving.operand_moves(op, mask, row.seed));
-  }
-  const Cycle with = moves_->taking_from(makers)->run(*row.op, mask, row.seed, {}).cycles;
-  return static_cast<double>(with) - without_moves(row);
-}
-
-/// Cycles of a row without a choice as its operands lie where it takes them.
-double RowsClimb::without_moves(const Row& row) {
-  const auto [at, is_new] = without_moves_.try_emplace(row.content, 0);
-  if (is_new) {
-    LayerOp alone = *row.op;
-    alone.sources.clear();
-    const OpResult result = machine_.run(alone, mask_of_(*row.op), row.seed, {});
-    at->second = static_cast<double>(result.cycles);
-  }
-  return at->second;
-}
-
-/// Cycles of the moves to a row that is laid out so and from it, others as they are so far.
-double RowsClimb::moves_around(std::size_t i, const Placed& own) {
-  const auto with = [&](std::size_t other) { return other == i ? &own : at(other); };
-  double sum = moves(i, with);
-  for (const std::size_t taker : rows_[i].takers) sum += moves(taker, with);
-  return sum;
-}
-
-/// The same, wherever its weights live: known before the row is simulated, which takes longer.
-/// Infinite if something cannot be moved.
-double RowsClimb::least_moves(std::size_t i, const Layout& layout) {
-  const Row& row = rows_[i];
-  Placed made;
-  made.op = *row.op;
-  try {
-    made.machine = laid_out_row(machine_, layout, made.op, mask_of_(*row.op), "layout");
-  } catch (const RequestError&) {
-    return kImpossible;
-  }
-  const Residency asked = made.op.residency;
-  made.lies = lies_as(machine_, *row.space, layout);
-  double least = kImpossible;
-  for (const Residency each : {Residency::streamed, Residency::resident}) {
-    if (asked != Residency::automatic && asked != each) continue;
-    made.op.residency = each;
-    made.lives = word(each);
-    least = std::min(least, moves_around(i, made));
-  }
-  return least;
-}
-
-/// What has the content of a row before it, as dense rows of one shape do, is not simulated again
-/// in a layout in which that was.
-LayoutTrial RowsClimb::simulate(std::size_t i, const Layout& layout, Cycle most) {
-  const Row& row = rows_[i];
-  const std::string key = row.alone + "\n" + layout_text(layout);
-  const auto known = results_.find(key);
-  if (known != results_.end()) return known->second;
-  LayerOp alone = *row.op;
-  alone.sources.clear();
-  const Mask* const asked = mask_of_(*row.op);
-  const std::optional<Mask> mask = asked == nullptr ? std::nullopt : std::optional(*asked);
-  LayoutTrial trial = try_layout(machine_, layout, alone, mask ? &*mask : nullptr, row.seed, {}, {},
-                                 most, moves_ != nullptr);
-  if (trial.result) results_.emplace(key, trial);
-  return trial;
-}
-
-/// From where a row began, or from what a row like it has found.
-void RowsClimb::climb_row(std::size_t i) {
-  Row& row = rows_[i];
-  const auto attempt = [&](const Layout& layout, double best) {
-    const double around = least_moves(i, layout);
-    if (around == kImpossible) return Tried{Tried::Fate::impossible};
-    const Cycle most = best == kImpossible ? kNever : limit_below(best - around);
-    const LayoutTrial trial = simulate(i, layout, most);
-    Tried tried{trial.fate};
-    if (!trial.result) return tried;
-    Placed made = placed(i, layout, trial);
-    tried.cycles = made.cycles + moves_around(i, made);
-    if (tried.cycles < best) row.at = std::move(made);
-    return tried;
-  };
-  const auto [first, is_new] = climbed_.try_emplace(row.alike, i);
-  std::vector<Layout> starts = {row.start};
-  const Placed* const like = is_new ? nullptr : at(first->second);
-  if (like != nullptr) starts.push_back(like->layout);
-  const auto& rule = dynamic_cast<const PlansLayouts&>(machine_);
-  const auto around = [&](const Layout& layout) {
-    return like != nullptr ? std::vector<Layout>{}
-                           : rule.around(*row.op, mask_of_(*row.op), layout);
-  };
-  row.found = climb(starts, around, attempt, effort_);
-}
-
-std::optional<LayoutFound> RowsClimb::found_of(std::size_t i) {
-  const Row& row = rows_[i];
-  LayoutFound found = row.found;
-  if (row.space == nullptr && !row.start.empty()) {
-    found.layout = row.start;  // with all the others
-    return found;
-  }
-  if (!row.at) return std::nullopt;
-  found.layout = row.at->layout;
-  found.runs = row.at->trial.runs;
-  if (moves_ == nullptr) found.result = row.at->trial.result;
-  const double moved = moves(i, [this](std::size_t other) { return at(other); });
-  found.cycles = static_cast<Cycle>(row.at->cycles + moved);
-  const auto begun = [this](std::size_t other) {
-    return rows_[other].begun ? &*rows_[other].begun : nullptr;
-  };
-  found.planned = row.begun ? static_cast<Cycle>(row.begun->cycles + moves(i, begun)) : 0;
-  return found;
-}
 
 }  // namespace
 

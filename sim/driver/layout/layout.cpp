@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/moves_operands.hpp"
 
 namespace lacuna {
@@ -54,9 +53,8 @@ std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layo
 }
 
 bool has_own_choice(const LayoutSpace& space) {
-  return std::any_of(space.choices.begin(), space.choices.end(), [](const LayoutChoice& each) {
-    return each.seen != LayoutChoice::Seen::same;
-  });
+  return any_of(space.choices,
+                [](const LayoutChoice& each) { return each.seen != LayoutChoice::Seen::same; });
 }
 
 Layout shared_words(const Machine& machine, const Layout& layout) {

@@ -7,8 +7,10 @@
 #include <map>
 
 #include "models/sparsity/mask.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/trace/options.hpp"
@@ -32,8 +34,7 @@ std::map<std::string, std::string> names_of(const Machine& machine, const LayerO
 
 /// Whether a layout of a file is of an operation of these names.
 bool fits(const LayoutEntry& entry, const std::map<std::string, std::string>& names) {
-  return std::all_of(entry.of.begin(), entry.of.end(),
-                     [&](const auto& word) { return names.at(word.first) == word.second; });
+  return all_of(entry.of, [&](const auto& word) { return names.at(word.first) == word.second; });
 }
 
 std::string row_text(const LayerOp& op) {
@@ -47,7 +48,7 @@ void check_one_layout(const std::vector<LayoutEntry>& entries, const Machine& ma
                       const LayerOp& op) {
   for (const LayoutEntry& each : entries) {
     const auto named = [&](const auto& word) { return word.first == "id" && word.second == op.id; };
-    if (each.layout.empty() || std::none_of(each.of.begin(), each.of.end(), named)) continue;
+    if (each.layout.empty() || !any_of(each.of, named)) continue;
     throw RequestError(fmt::format("{}: {} has one layout on {}; allowed: `layout: {{}}`, or none",
                                    each.place, row_text(op), machine.name()));
   }
@@ -119,7 +120,7 @@ void check_choices(const LayoutEntry& entry, const Machine& machine, const Layer
   std::vector<std::string> keys;
   for (const LayoutChoice& choice : space->choices) keys.push_back(choice.key);
   for (const Setting& each : entry.layout) {
-    if (std::find(keys.begin(), keys.end(), each.path) != keys.end()) continue;
+    if (contains(keys, each.path)) continue;
     throw RequestError(fmt::format("{}: '{}' is no choice of a {} of {}; allowed: {}{}",
                                    each.origin, each.path, space->kind, machine.name(),
                                    fmt::join(keys, ", "), hint_of(each.path, keys)));
@@ -130,12 +131,11 @@ std::string unused_layouts(const std::vector<LayoutEntry>& entries, const std::s
                            const std::vector<Point>& points) {
   std::vector<std::string> places;
   for (const LayoutEntry& each : entries) {
-    const bool used = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+    const bool used = any_of(points, [&](const Point& point) {
       if (as_store_system(*point.machine) != nullptr) return true;
       const std::vector<LayerOp>& ops = point.workload.ops;
-      return std::any_of(ops.begin(), ops.end(), [&](const LayerOp& op) {
-        return fits(each, names_of(*point.machine, op));
-      });
+      return any_of(ops,
+                    [&](const LayerOp& op) { return fits(each, names_of(*point.machine, op)); });
     });
     if (!used) places.push_back(each.place);
   }

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/report/answer/screen.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -26,8 +28,8 @@ std::string range_of(const std::vector<NamedQuantity>& all, const std::string& n
 bool is_end(const std::vector<NamedQuantity>& all, const std::string& name) {
   for (const char* const end : {"_low", "_high"}) {
     const std::size_t size = std::string(end).size();
-    const bool ends = name.size() > size && name.compare(name.size() - size, size, end) == 0;
-    if (ends && find_quantity(all, name.substr(0, name.size() - size)) != nullptr) return true;
+    if (!ends_with(name, end)) continue;
+    if (find_quantity(all, name.substr(0, name.size() - size)) != nullptr) return true;
   }
   return false;
 }
@@ -48,8 +50,7 @@ std::string table_of(const std::vector<NamedQuantity>& all, std::size_t most, st
 std::string shares_of(const QuantityScreen& screen) {
   if (screen.shares.empty()) return "";
   std::vector<std::pair<std::string, double>> shares = screen.shares;
-  std::stable_sort(shares.begin(), shares.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  sort_all(shares, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text = "\n" + screen.where + "\n";
   for (std::size_t i = 0; i < std::min(shares.size(), kMostShares); ++i) {
     if (shares[i].second < 0.05) break;
@@ -65,9 +66,7 @@ std::size_t lines_of(const std::string& text) {
 }  // namespace
 
 const NamedQuantity* find_quantity(const std::vector<NamedQuantity>& all, const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
-  return found == all.end() ? nullptr : &*found;
+  return find_where(all, [&](const auto& each) { return each.name == name; });
 }
 
 std::string quantity_text(double value) {
@@ -79,10 +78,7 @@ std::string quantity_csv(double value) {
 }
 
 std::string quantity_table(const std::vector<NamedQuantity>& all, const char* title) {
-  TextTable table;
-  table.column(title, "", TextTable::Align::left);
-  table.column("value", "");
-  table.column("unit", "", TextTable::Align::left);  // left out where none is said
+  TextTable table({title + std::string("<"), "value", "unit<"});  // left out where none is said
   for (const NamedQuantity& each : all) {
     table.row({each.name, quantity_text(each.value), each.unit});
   }

@@ -6,6 +6,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
@@ -33,18 +34,10 @@ Json parameter_json(const std::string& path, const ParamBase& parameter, bool wi
 Json parameters_json(const Machine& machine, bool with_values, const std::string& group) {
   Json list = Json::array();
   for_each_parameter(machine, [&](const std::string& path, const ParamBase& parameter) {
-    const bool asked = group.empty() || path == group || path.rfind(group + ".", 0) == 0;
+    const bool asked = group.empty() || path == group || starts_with(path, group + ".");
     if (asked) list.push_back(parameter_json(path, parameter, with_values));
   });
   return list;
-}
-
-Json set_json(const NamedSet& set) {
-  Json list = Json::array();
-  set.parameters->for_each([&](const std::string& path, const ParamBase& parameter) {
-    list.push_back(parameter_json(set.prefix + path, parameter, false));
-  });
-  return {{"kind", set.kind}, {"parameters", std::move(list)}};
 }
 
 Json statistics_json(Machine& machine, const std::string& group) {
@@ -100,18 +93,17 @@ std::vector<std::string> cells_of(const std::string& line) {
 class PageReader {
  public:
   void take(const std::string& line) {
-    if (line.empty()) {
-      titles_.clear();
-      paragraph_ = false;
-    } else if (line[0] == '|') {
-      paragraph_ = false;
+    if (line.empty()) titles_.clear();
+    if (line.empty() || line[0] == '|') paragraph_ = false;
+    if (line.empty()) return;
+    if (line[0] == '|') {
       take_row(cells_of(line));
     } else if (line[0] == '#') {
       const std::string title = line.substr(line.find_first_not_of("# "));
-      if (line.rfind("## ", 0) == 0) above_ = title;
-      if (line.rfind("### ", 0) == 0) begin(above_ + ": " + title);
-      if (line.rfind("## ", 0) == 0) begin(title);
-    } else if (line.rfind("Made by `lacuna ", 0) != 0) {
+      if (starts_with(line, "## ")) above_ = title;
+      if (starts_with(line, "### ")) begin(above_ + ": " + title);
+      if (starts_with(line, "## ")) begin(title);
+    } else if (!starts_with(line, "Made by `lacuna ")) {
       take_text(line);
     }
   }
@@ -203,7 +195,13 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
     all.push_back(std::move(item));
   }
   if (subject == "parameters" && !with_values) {
-    for (const NamedSet& set : beside) all.push_back(set_json(set));
+    for (const NamedSet& set : beside) {
+      Json list = Json::array();
+      set.parameters->for_each([&](const std::string& path, const ParamBase& parameter) {
+        list.push_back(parameter_json(set.prefix + path, parameter, false));
+      });
+      all.push_back({{"kind", set.kind}, {"parameters", std::move(list)}});
+    }
   }
   if (all.empty()) return std::nullopt;
   return all.dump(1) + '\n';

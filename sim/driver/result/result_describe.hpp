@@ -15,9 +15,12 @@ bool is_in_group(const std::string& name, const std::string& group);
 
 /// Parameters that are no machine's, and what stands before their paths where they are set.
 struct NamedSet {
-  std::string kind;
+  std::string kind;  // in JSON
   std::string prefix;
   const ParameterSet* parameters;
+  std::string owners;   // behind "of", in the text of a parameter
+  std::string heading;  // of their table
+  std::string section;  // behind "Parameters of", of a group of them
 };
 
 /// What `describe --json` prints of parameters, statistics or patterns, of a parameter or of a

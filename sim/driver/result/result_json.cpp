@@ -172,23 +172,19 @@ struct CellFields {
 
   template <class T>
   void operator()(const char* key, T& member) const {
-    io(key, member);
+    constexpr std::array<Status, 5> kAll = {Status::ok, Status::out_of_memory, Status::unsupported,
+                                            Status::failed, Status::interrupted};
+    if constexpr (std::is_same_v<std::remove_const_t<T>, Status>) {
+      word_field(io, key, member, kAll, status_name);
+    } else if constexpr (std::is_same_v<std::remove_const_t<T>, std::string>) {
+      io.text(key, member);
+    } else {
+      io(key, member);
+    }
   }
   template <class T>
   void operator()(const char* name, const char* unit, T& range) const {
     io.range(name, unit, range);
-  }
-  void operator()(const char* key, const std::string& text) const { io.text(key, text); }
-  void operator()(const char* key, std::string& text) const { io.text(key, text); }
-  void operator()(const char* key, Status& status) const { of_status(key, status); }
-  void operator()(const char* key, const Status& status) const { of_status(key, status); }
-
- private:
-  template <class T>
-  void of_status(const char* key, T& status) const {
-    constexpr std::array<Status, 5> kAll = {Status::ok, Status::out_of_memory, Status::unsupported,
-                                            Status::failed, Status::interrupted};
-    word_field(io, key, status, kAll, status_name);
   }
 };
 

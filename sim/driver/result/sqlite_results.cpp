@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/options.hpp"
@@ -110,7 +110,7 @@ void add_table(Database& database, const std::string& table, const std::string& 
       fmt::format("INSERT INTO {} ({}) VALUES ({})", name_of(table), names, places);
   for (std::size_t i = 1; i < rows.size(); ++i) {
     Row values = {result};
-    values.insert(values.end(), rows[i].begin(), rows[i].end());
+    append(values, rows[i]);
     values.resize(rows.front().size() + 1);
     database.run(insert, values);
   }
@@ -144,7 +144,7 @@ void add_to_database(const fs::path& folder, const fs::path& file) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".csv") tables.push_back(entry.path());
   }
-  std::sort(tables.begin(), tables.end());
+  sort_all(tables);
   for (const fs::path& table : tables) {
     add_table(database, table.stem().string(), read_text(table, kLongestTable), result);
   }

@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/report/chip_parameters.hpp"
@@ -28,8 +29,7 @@ const std::vector<std::string>& beside() {
 }
 
 bool begins(const std::string& path, const std::vector<std::string>& beginnings) {
-  return std::any_of(beginnings.begin(), beginnings.end(),
-                     [&](const std::string& each) { return path.rfind(each, 0) == 0; });
+  return any_of(beginnings, [&](const std::string& each) { return starts_with(path, each); });
 }
 
 /// Parameters of the measured presets, each read once.
@@ -39,7 +39,7 @@ class Presets {
   bool alike(const RunRecord& run, const MachineKind& kind, const TrustPlace& place) {
     const std::map<std::string, std::string>& preset = values(place.machine);
     const std::vector<ParameterValue> chip = chip_parameters(run);
-    return std::all_of(chip.begin(), chip.end(), [&](const auto& each) {
+    return all_of(chip, [&](const auto& each) {
       if (begins(each.path, beside()) || begins(each.path, kind.of_kernels)) return true;
       const auto found = preset.find(each.path);
       return found != preset.end() && found->second == each.value;
@@ -147,11 +147,11 @@ Trust::Trust(const std::filesystem::path& folder) {
 
 const TrustErrors* Trust::find(const std::string& machine, const std::string& family,
                                const std::string& regime) const {
-  const auto found = std::find_if(all_.begin(), all_.end(), [&](const BlindErrors& each) {
+  const auto* const found = find_where(all_, [&](const BlindErrors& each) {
     const TrustErrors& errors = each.errors;
     return errors.machine == machine && errors.family == family && errors.regime == regime;
   });
-  return found == all_.end() ? nullptr : &found->errors;
+  return found == nullptr ? nullptr : &found->errors;
 }
 
 void add_trust(std::vector<RunRecord>& records, const Trust& trust) {

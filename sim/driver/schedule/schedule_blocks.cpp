@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/validate/points.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -18,13 +19,11 @@
 namespace lacuna {
 namespace {
 
-bool begins(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }
-
 /// The loss of a dense model with about `flop` FLOP for a sequence, as the source interpolates it.
 std::optional<double> dense_loss_at(const std::vector<ValidationPoint>& points, double flop) {
   const std::string mark = "dense interpolated to ";
   for (const ValidationPoint& point : points) {
-    if (point.metric != "MLM_loss" || !begins(point.workload, mark)) continue;
+    if (point.metric != "MLM_loss" || !starts_with(point.workload, mark)) continue;
     const double at = std::strtod(point.workload.c_str() + mark.size(), nullptr);
     constexpr double kNear = 0.01;
     if (std::abs(at - flop) < kNear * flop) return point.value;
@@ -57,7 +56,7 @@ void add_published_losses(const std::string& model, double density,
       const bool same = point.mode == "dynamic" && point.block == outcome.block && point.density &&
                         std::abs(point.density->value() - density) < kSame;
       // the main results, without the variations of one setting
-      if (same && begins(lower_case(point.workload), model + " phase-1"))
+      if (same && starts_with(lower_case(point.workload), model + " phase-1"))
         outcome.loss = point.value;
     }
   }
@@ -84,8 +83,7 @@ std::string blocks_table(const std::vector<BlockOutcome>& outcomes) {
 }
 
 std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes) {
-  const bool any = std::any_of(outcomes.begin(), outcomes.end(),
-                               [](const BlockOutcome& each) { return each.loss.has_value(); });
+  const bool any = any_of(outcomes, [](const BlockOutcome& each) { return each.loss.has_value(); });
   if (!any) return {};
   Chart chart;
   chart.page.name = "loss_cost";

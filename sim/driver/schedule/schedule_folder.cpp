@@ -59,20 +59,12 @@ ScheduleFolder::~ScheduleFolder() {
   if (!unfinished_.empty()) fs::remove_all(unfinished_, ignored);
 }
 
-bool ScheduleFolder::is_kept(const fs::path& name) const {
-  static const std::set<std::string> written = {".csv", ".smtx", ".svg",  ".pdf",
-                                                ".png", ".gp",   ".json", ".py"};
-  const std::string file = name.filename().string();
-  const fs::path stem = name.parent_path() / file.substr(0, file.find('.'));
-  return written.count(name.extension().string()) != 0 && stems_.count(stem.string()) != 0;
-}
-
 void ScheduleFolder::finish() {
   const HeldSignals held;
   std::set<std::string> names;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(unfinished_)) {
     const std::string name = entry.path().lexically_relative(unfinished_).string();
-    if (!entry.is_directory() && is_kept(name)) names.insert(name);
+    if (!entry.is_directory() && name != kFiles) names.insert(name);
   }
   std::string kept;
   std::error_code error;

@@ -26,9 +26,6 @@ class ScheduleFolder {
   ScheduleFolder(const ScheduleFolder&) = delete;
   ScheduleFolder& operator=(const ScheduleFolder&) = delete;
 
-  /// What begins with `stem`, such as "masks/u0000", and a dot is of this schedule.
-  void keep(const std::string& stem) { stems_.insert(stem); }
-
   /// Puts the files of this schedule into the target, removes those of an older one that are not of
   /// this one, and lists those of this one. Signals wait meanwhile.
   void finish();
@@ -38,11 +35,8 @@ class ScheduleFolder {
   const std::filesystem::path& unfinished() const { return unfinished_; }
 
  private:
-  bool is_kept(const std::filesystem::path& name) const;
-
   std::filesystem::path target_;
   std::filesystem::path unfinished_;
-  std::set<std::string> stems_;
   std::set<std::string> older_;  // files of an older schedule
 };
 

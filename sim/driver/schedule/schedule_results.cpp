@@ -113,17 +113,15 @@ std::string results_csv(const std::vector<SampleRow>& rows) {
                               "io_bytes", "propagation_steps", "updates", "update_convert_ns",
                               "update_transfer_ns", "update_exposed_s", "step_s", "status"});
   for (const SampleRow& row : rows) {
-    const auto value = [](const auto& cell) { return cell ? fmt::format("{}", *cell) : ""; };
     const auto cost = [&](std::uint64_t UpdateCost::*member) {
-      return row.update ? fmt::format("{}", *row.update.*member) : "";
+      return row.update ? std::optional(*row.update.*member) : std::nullopt;
     };
-    csv += csv_row(
-        row.machine, row.point->phase.index, row.point->steps, number(row.point->phase.density),
-        number(row.point->imbalance), value(row.total.cycles), value(row.total.time_s),
-        value(row.total.useful_tflops), value(joules_of(row.total)), value(bytes_of(row.total)),
-        value(row.total.fabric_bytes), value(row.total.io_bytes), value(row.propagation),
-        row.point->updates, cost(&UpdateCost::convert_ns), cost(&UpdateCost::transfer_ns),
-        number(row.exposed_s()), value(row.step_s()), status_name(row.total.status));
+    csv += csv_row(row.machine, row.point->phase.index, row.point->steps, row.point->phase.density,
+                   row.point->imbalance, row.total.cycles, row.total.time_s,
+                   row.total.useful_tflops, joules_of(row.total), bytes_of(row.total),
+                   row.total.fabric_bytes, row.total.io_bytes, row.propagation, row.point->updates,
+                   cost(&UpdateCost::convert_ns), cost(&UpdateCost::transfer_ns), row.exposed_s(),
+                   row.step_s(), status_name(row.total.status));
   }
   return csv;
 }
@@ -160,37 +158,26 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
 }
 
 std::string results_table(const std::vector<SampleRow>& rows) {
-  TextTable table({"machine<"});
-  for (const auto& [title, unit] :
-       {std::pair("update", ""), std::pair("steps", ""), std::pair("density", ""),
-        std::pair("moved", ""), std::pair("explored", ""), std::pair("imbalance", "16x16"),
-        std::pair("cycles", "per step"), std::pair("time", "us"), std::pair("useful", "TFLOP/s"),
-        std::pair("energy", "mJ"), std::pair("SRAM", "MB"), std::pair("spill", "steps"),
-        std::pair("update", "us"), std::pair("exposed", "us"), std::pair("step", "us")}) {
-    table.column(title, unit);
-  }
-  table.column("status", "", TextTable::Align::left);
+  TextTable table({"machine<", "update", "steps", "density", "moved", "explored", "imbalance|16x16",
+                   "cycles|per step", "time|us", "useful|TFLOP/s", "energy|mJ", "SRAM|MB",
+                   "spill|steps", "update|us", "exposed|us", "step|us", "status<"});
   std::string machine;
   for (const SampleRow& row : rows) {
     if (!machine.empty() && machine != row.machine) table.rule();
     machine = row.machine;
-    const auto scaled = [](const std::optional<double>& cell, double factor) {
-      return cell ? four_digits(*cell * factor) : "";
-    };
     table.row(as_cells(
         row.machine, row.point->phase.index, row.point->steps,
         four_digits(row.point->phase.density), fmt::format("{:.4f}", row.point->phase.moved),
         fmt::format("{:.4f}", row.point->phase.explored),
-        fmt::format("{:.3f}", row.point->imbalance),
-        row.total.cycles ? fmt::format("{}", *row.total.cycles) : "", scaled(row.total.time_s, 1e6),
-        scaled(row.total.useful_tflops, 1), scaled(joules_of(row.total), 1e3),
-        scaled(bytes_of(row.total), 1e-6),
-        row.propagation ? fmt::format("{}", *row.propagation) : "",
+        fmt::format("{:.3f}", row.point->imbalance), row.total.cycles,
+        number_cell(row.total.time_s, 1e6), number_cell(row.total.useful_tflops),
+        number_cell(joules_of(row.total), 1e3), number_cell(bytes_of(row.total), 1e-6),
+        row.propagation,
         row.update
             ? four_digits(static_cast<double>(row.update->convert_ns + row.update->transfer_ns) *
                           1e-3)
             : "",
-        four_digits(row.exposed_s() * 1e6), scaled(row.step_s(), 1e6),
+        four_digits(row.exposed_s() * 1e6), number_cell(row.step_s(), 1e6),
         row.total.status == Status::ok ? "" : status_name(row.total.status)));
   }
   return table.text();

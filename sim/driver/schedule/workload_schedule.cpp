@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "models/sparsity/mask_statistics.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
@@ -47,10 +48,10 @@ void check_kind(const Settings& settings, ScheduleKind kind) {
       {"global", {Kind::gradual, Kind::iterative}}};
   for (const auto& [key, kinds] : own) {
     if (settings.text(key) == nullptr) continue;
-    if (std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) continue;
+    if (contains(kinds, kind)) continue;
     std::vector<std::string> names;
     for (const ScheduleKindRow& row : schedule_kinds()) {
-      if (std::find(kinds.begin(), kinds.end(), row.kind) != kinds.end()) {
+      if (contains(kinds, row.kind)) {
         names.emplace_back(row.name);
       }
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/validate/kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <systemc>
@@ -11,6 +13,8 @@
 #include "models/ipu/floor_plan.hpp"
 #include "models/ipu/ipu_chip.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
+#include "sim/driver/validate/outcome.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "workloads/mapping/ipu/reference_kernels.hpp"
 
@@ -54,19 +58,11 @@ struct KernelChip {
 /// The preset of a system: "GC2x1@1.6GHz" and "Mk1" are gc2; a number of any of them is Bow's.
 std::string preset_of(const std::string& system) {
   const std::string name = lower_case(system.substr(0, system.find('@')));
-  for (const auto& [word, preset] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"gc200", "gc200"},
-                                                                  {"gc2x1", "gc2"},
-                                                                  {"c600x1", "c600"},
-                                                                  {"gc2", "gc2"},
-                                                                  {"c600", "c600"},
-                                                                  {"bow", "bow"},
-                                                                  {"mk2", "gc200"},
-                                                                  {"mk1", "gc2"},
-                                                                  {"any", "bow"}}) {
-    if (name == word) return preset;
-  }
-  return "";
+  static const std::map<std::string, const char*> presets = {
+      {"gc200", "gc200"}, {"gc2x1", "gc2"}, {"c600x1", "c600"}, {"gc2", "gc2"}, {"c600", "c600"},
+      {"bow", "bow"},     {"mk2", "gc200"}, {"mk1", "gc2"},     {"any", "bow"}};
+  const auto found = presets.find(name);
+  return found == presets.end() ? "" : found->second;
 }
 
 KernelChip make_chip(const Machine& machine, Engine engine) {
@@ -155,27 +151,28 @@ double latency(const KernelChip& chip, double part) {
 std::optional<double> hardware(const KernelChip& chip, const ValidationPoint& point) {
   const ipu::TileParams& tile = chip.chip.tile;
   const double tflops = 2e-3 * chip.tiles() * chip.clock;
-  const std::string& metric = point.metric;
-  if (metric == "tiles") return chip.tiles();
-  if (metric == "sram_per_tile") return tile.memory.kib.value();
-  if (metric == "clock") return chip.clock;
-  if (metric == "peak_fp16") return tflops * tile.amp.fp16_macs;
-  if (metric == "peak_fp32") return tflops * tile.amp.fp32_macs;
-  if (metric == "peak_fp8") return tflops * tile.amp.fp8_macs;
-  if (metric == "exchange_aggregate_4B_per_cycle") return 4e-3 * chip.tiles() * chip.clock;
-  if (metric == "threads_per_tile") return tile.workers.value();
-  if (metric == "exchange_send_rate") return 4;
-  if (metric == "load_rate_interleaved") return tile.memory.load_bytes.value();
-  if (metric == "flop_per_cycle_tile_fp16") return 2 * tile.amp.fp16_macs;
-  if (metric == "flop_per_cycle_tile_fp32") return 2 * tile.amp.fp32_macs;
-  if (metric == "flop_per_cycle_tile_fp8") return 2 * tile.amp.fp8_macs;
-  if (metric == "onchip_sync") return chip.chip.sync.cycles.value();
-  if (metric == "send_to_remote_sram_latency_min") return latency(chip, 0);
-  if (metric == "send_to_remote_sram_latency_median") return latency(chip, 0.5);
-  if (metric == "send_to_remote_sram_latency_mean") return latency(chip, -1);
-  if (metric == "send_to_remote_sram_latency_p95") return latency(chip, 0.95);
-  if (metric == "send_to_remote_sram_latency_max") return latency(chip, 1);
-  return {};
+  const std::map<std::string, double> known = {
+      {"tiles", chip.tiles()},
+      {"sram_per_tile", tile.memory.kib},
+      {"clock", chip.clock},
+      {"peak_fp16", tflops * tile.amp.fp16_macs},
+      {"peak_fp32", tflops * tile.amp.fp32_macs},
+      {"peak_fp8", tflops * tile.amp.fp8_macs},
+      {"exchange_aggregate_4B_per_cycle", 4e-3 * chip.tiles() * chip.clock},
+      {"threads_per_tile", tile.workers},
+      {"exchange_send_rate", 4},
+      {"load_rate_interleaved", tile.memory.load_bytes},
+      {"flop_per_cycle_tile_fp16", 2 * tile.amp.fp16_macs},
+      {"flop_per_cycle_tile_fp32", 2 * tile.amp.fp32_macs},
+      {"flop_per_cycle_tile_fp8", 2 * tile.amp.fp8_macs},
+      {"onchip_sync", chip.chip.sync.cycles}};
+  if (const auto found = known.find(point.metric); found != known.end()) return found->second;
+  static const std::map<std::string, double> latencies = {
+      {"min", 0}, {"median", 0.5}, {"mean", -1}, {"p95", 0.95}, {"max", 1}};
+  const std::string begin = "send_to_remote_sram_latency_";
+  if (!starts_with(point.metric, begin)) return {};
+  const auto part = latencies.find(point.metric.substr(begin.size()));
+  return part == latencies.end() ? std::optional<double>() : latency(chip, part->second);
 }
 
 }  // namespace
@@ -191,6 +188,21 @@ std::optional<double> measure_point(const ValidationPoint& point, const MachineT
   if (point.workload == "hardware parameter") return hardware(chip, point);
   if (point.mode == "micro") return micro(chip, point);
   return kernel(chip, point);
+}
+
+void measure_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                     const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
+  measure_each(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
+    const auto measured = measure_point(point, table, run.settings, run.execution.engine);
+    const bool stream = point.workload.find("STREAM") == 0;
+    if (measured) {
+      outcome.family =
+          fmt::format("ipu {}", stream                                   ? "STREAM triad"
+                                : point.workload == "hardware parameter" ? point.workload
+                                                                         : "kernels and latencies");
+    }
+    return measured;
+  });
 }
 
 }  // namespace lacuna

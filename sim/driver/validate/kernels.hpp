@@ -5,7 +5,9 @@
 
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/validate/points.hpp"
+#include "sim/driver/validate/runner.hpp"
 #include "sim/kernel/engine.hpp"
+#include "sim/report/validation_report.hpp"
 
 namespace lacuna {
 
@@ -14,5 +16,10 @@ namespace lacuna {
 /// unit of the point; nothing if no rule knows its system, workload and metric.
 std::optional<double> measure_point(const ValidationPoint& point, const MachineTable& table,
                                     const std::vector<std::string>& settings, Engine engine);
+
+/// Points that are no products, but for which there is such a rule: fills in the outcomes that are
+/// unsupported so far.
+void measure_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                     const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes);
 
 }  // namespace lacuna

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/generate/transformer.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -30,7 +31,7 @@ std::optional<std::uint32_t> number_after(const std::string& text, const std::st
 const ModelShape* model_of(const std::string& workload) {
   const ModelShape* best = nullptr;
   for (const ModelShape& shape : model_shapes()) {
-    const bool begins = workload.rfind(shape.name, 0) == 0;
+    const bool begins = starts_with(workload, shape.name);
     if (begins && (best == nullptr || shape.name.size() > best->name.size())) best = &shape;
   }
   return best;
@@ -77,7 +78,7 @@ ModelInference model_inference(const ValidationPoint& point) {
   model.samples = *batch;
   model.ops = make_transformer(shape, options).ops;
   for (LayerOp& op : model.ops) {
-    if (op.layer.rfind("l0.", 0) == 0) op.repeat = shape.layers;
+    if (starts_with(op.layer, "l0.")) op.repeat = shape.layers;
     const bool product = op.op == "gemm" || op.op == "bmm";
     if (!product && op.dtype == DType::fp8) op.dtype = DType::fp16;
   }

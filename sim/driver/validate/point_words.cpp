@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
+
+#include "sim/base/numbers.hpp"
 
 namespace lacuna {
 
@@ -24,14 +25,10 @@ const std::string& PointWords::text(const char* key) const {
 
 std::uint32_t PointWords::parse(const std::string& word, const char* key,
                                 std::uint32_t least) const {
-  std::uint32_t value = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value);
-  if (error != std::errc() || stop != end || value < least) {
-    throw Unsupported{
-        fmt::format("{} = '{}' is not a whole number from {} on", key, text(key), least)};
-  }
-  return value;
+  const auto value = parsed_number<std::uint32_t>(word);
+  if (value && *value >= least) return *value;
+  throw Unsupported{
+      fmt::format("{} = '{}' is not a whole number from {} on", key, text(key), least)};
 }
 
 std::uint32_t PointWords::number(const char* key) const { return parse(text(key), key, 1); }
@@ -43,14 +40,9 @@ std::uint32_t PointWords::number(const char* key, std::uint32_t otherwise) const
 std::uint32_t PointWords::count(const char* key) const { return parse(text(key), key, 0); }
 
 double PointWords::rate(const char* key) const {
-  const std::string& word = text(key);
-  double value = 0;
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value) || value <= 0) {
-    throw Unsupported{fmt::format("{} = '{}' is not a number above 0", key, word)};
-  }
-  return value;
+  const auto value = parsed_number<double>(text(key));
+  if (value && std::isfinite(*value) && *value > 0) return *value;
+  throw Unsupported{fmt::format("{} = '{}' is not a number above 0", key, text(key))};
 }
 
 std::pair<std::uint32_t, std::uint32_t> PointWords::sides(const char* key) const {

@@ -10,11 +10,13 @@
 
 #include "models/energy/energy_model.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/pricing.hpp"
 #include "sim/driver/system/fit.hpp"
 #include "sim/driver/system/times.hpp"
+#include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/trace_reader.hpp"
 
@@ -38,11 +40,9 @@ JouleRange at_boundary(const JouleRange& chips, const Boundary& boundary) {
 }
 
 JouleRange times(const JouleRange& range, double factor) {
-  return {range.low * factor, range.nominal * factor, range.high * factor};
-}
-
-void add(JouleRange& sum, const JouleRange& part) {
-  for (const Corner corner : kCorners) sum.at(corner) += part.at(corner);
+  JouleRange all;
+  all.add(range, factor);
+  return all;
 }
 
 class PowerPoints {
@@ -73,11 +73,11 @@ class PowerPoints {
       const std::unique_ptr<Machine> machine = make_machine(table_, text(point, "machine"));
       row.chips = times(peak(*machine), chips);
       row.chips_idle = idle(*machine).nominal * chips;
-    } else if (what.rfind("trace:", 0) == 0) {
+    } else if (starts_with(what, "trace:")) {
       const std::unique_ptr<Machine> machine = make_machine(table_, text(point, "machine"));
       row.chips = times(of_trace(*machine, name), chips);
       row.chips_idle = idle(*machine).nominal * chips;
-    } else if (what.rfind("system:", 0) == 0) {
+    } else if (starts_with(what, "system:")) {
       of_system(name, row);
     } else {
       throw TraceError(fmt::format("{}:{}: run = '{}'; allowed: peak, trace:FILE, system:NAME",
@@ -159,7 +159,7 @@ class PowerPoints {
     double cycles = 0;
     for (const LayerOp& op : trace.ops) {
       const system::ChipCost cost = times_.cost(machine, op, trace);
-      add(joules, times(cost.joules, static_cast<double>(op.repeat)));
+      joules.add(cost.joules, static_cast<double>(op.repeat));
       cycles += static_cast<double>(cost.cycles) * static_cast<double>(op.repeat);
     }
     return times(joules, number(machine, "clock") * 1e9 / cycles);
@@ -178,7 +178,7 @@ class PowerPoints {
       JouleRange joules = result.energy.range;
       for (const SystemEnergyPart& part : result.energy.beside) {
         // Machines and hosts are what the boundary adds, or beyond it.
-        if (part.key != "machines" && part.key != "hosts") add(joules, part.joules);
+        if (part.key != "machines" && part.key != "hosts") joules.add(part.joules);
       }
       row.chips = times(joules, 1 / (result.seconds() * system.params.machines));
       const std::unique_ptr<Machine> chip = make_machine(table_, system.params.chip);
@@ -222,14 +222,8 @@ std::vector<PowerRow> measure_power(const std::vector<ValidationPoint>& points,
 }
 
 std::string power_table(const std::vector<PowerRow>& rows) {
-  TextTable table;
-  for (const char* const column : {"power", "system", "boundary", "workload", "kind", "role"}) {
-    table.column(column, "", TextTable::Align::left);
-  }
-  for (const char* const column :
-       {"published", "predicted", "low", "high", "chips", "idle chips"}) {
-    table.column(column, "W");
-  }
+  TextTable table({"power<", "system<", "boundary<", "workload<", "kind<", "role<", "published|W",
+                   "predicted|W", "low|W", "high|W", "chips|W", "idle chips|W"});
   for (const PowerRow& row : rows) {
     const auto watts = [](double value) { return fmt::format("{:.0f}", value); };
     table.row({row.id, row.system, row.boundary, row.workload, row.kind, row.role,
@@ -244,9 +238,9 @@ std::string power_csv(const std::vector<PowerRow>& rows) {
       "id,system,boundary,workload,kind,role,published_w,predicted_w,low_w,high_w,chips_w,"
       "chips_idle_w\n";
   for (const PowerRow& row : rows) {
-    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", row.id, row.system, row.boundary,
-                        row.workload, row.kind, row.role, row.published, row.watts.nominal,
-                        row.watts.low, row.watts.high, row.chips.nominal, row.chips_idle);
+    text += csv_row(row.id, row.system, row.boundary, row.workload, row.kind, row.role,
+                    row.published, row.watts.nominal, row.watts.low, row.watts.high,
+                    row.chips.nominal, row.chips_idle);
   }
   return text;
 }

@@ -9,10 +9,14 @@
 #include <utility>
 
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/validate/models.hpp"
 #include "sim/driver/validate/wafer.hpp"
+#include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
 
@@ -135,8 +139,7 @@ struct PointSystem {
 /// A word for all chips or wafers of a maker.
 bool is_kind(const std::string& name) {
   constexpr std::array<const char*, 5> kKinds = {"ipu", "wse", "cs", "wafer", "gpu"};
-  return std::any_of(kKinds.begin(), kKinds.end(),
-                     [&name](const char* kind) { return name == kind; });
+  return any_of(kKinds, [&name](const char* kind) { return name == kind; });
 }
 
 /// What a point measures is time, or something that follows from it: what training learns, and how
@@ -170,12 +173,9 @@ PointSystem system_of(const ValidationPoint& point, const std::vector<std::strin
   }
   name = lower_case(name);
   for (const char* const ending : {"x1", "-ipu"}) {
-    const std::string_view end(ending);
-    if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
-      name.erase(name.size() - end.size());
-    }
+    if (ends_with(name, ending)) name.erase(name.size() - std::string_view(ending).size());
   }
-  if (std::find(presets.begin(), presets.end(), name) == presets.end()) {
+  if (!contains(presets, name)) {
     const std::string what = is_kind(name) ? "names a kind of machine and not which one of it"
                                            : "is not a machine of Lacuna";
     throw Unsupported{fmt::format("'{}' {}", plain(point.system), what)};
@@ -308,12 +308,9 @@ bool better(Quantity quantity, double value, double than) {
 }
 
 std::vector<std::pair<std::string, std::string>> cells_of(const ValidationPoint& point) {
-  const auto side = [](const std::optional<std::uint32_t>& value) {
-    return value ? fmt::format("{}", *value) : std::string();
-  };
-  return {{"m", side(point.m)},
-          {"k", side(point.k)},
-          {"n", point.best_n ? "best" : side(point.n)},
+  return {{"m", cell_text(point.m)},
+          {"k", cell_text(point.k)},
+          {"n", point.best_n ? "best" : cell_text(point.n)},
           {"density", point.density ? point.density->text() : ""},
           {"block", point.block == 0 ? "" : fmt::format("{}", point.block)},
           {"dtype", point.dtype},
@@ -452,13 +449,12 @@ ValidationPlan::Recipe ValidationPlan::model_recipe(const ValidationPoint& point
   recipe.samples = model.samples;
   for (const LayerOp& op : model.ops) {
     const std::size_t run = run_of({machine, clock, op});
-    const auto known = std::find(recipe.runs.begin(), recipe.runs.end(), run);
-    if (known == recipe.runs.end()) {
+    const std::size_t known = place_in(recipe.runs, run).value_or(recipe.runs.size());
+    if (known == recipe.runs.size()) {
       recipe.runs.push_back(run);
-      recipe.times.push_back(op.repeat);
-    } else {
-      recipe.times[static_cast<std::size_t>(known - recipe.runs.begin())] += op.repeat;
+      recipe.times.push_back(0);
     }
+    recipe.times[known] += op.repeat;
   }
   return recipe;
 }
@@ -466,7 +462,7 @@ ValidationPlan::Recipe ValidationPlan::model_recipe(const ValidationPoint& point
 std::vector<std::string> ValidationPlan::families() const {
   std::vector<std::string> names;
   for (const Recipe& recipe : recipes_) {
-    const bool known = std::find(names.begin(), names.end(), recipe.family) != names.end();
+    const bool known = contains(names, recipe.family);
     if (!known && recipe.unsupported.empty()) names.push_back(recipe.family);
   }
   return names;
@@ -476,7 +472,7 @@ void ValidationPlan::keep_families(const std::vector<std::string>& words) {
   if (words.empty()) return;
   std::vector<ValidationPoint> kept;
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    const bool wanted = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    const bool wanted = any_of(words, [&](const std::string& word) {
       return recipes_[i].family.find(word) != std::string::npos;
     });
     if (wanted) kept.push_back(points_[i]);
@@ -547,8 +543,7 @@ ValidationOutcome ValidationPlan::outcome_of(
   const Best best = found(among);
   const Best other = found(among == Among::all ? Among::powers_of_four : Among::all);
   set_cell(outcome, "best_n", best.n);
-  if (other.value)
-    set_cell(outcome, "simulated_other_n", fmt::format("{}", *other.value / unit.scale));
+  if (other.value) set_cell(outcome, "simulated_other_n", cell_text(*other.value / unit.scale));
   return with_best(outcome, best, unit.scale);
 }
 

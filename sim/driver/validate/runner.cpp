@@ -17,6 +17,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/run/children.hpp"
 #include "sim/report/layout_note.hpp"
 
@@ -36,60 +37,6 @@ std::string mask_name(const LayerOp& op) {
   return name;
 }
 
-/// Makes what runs need, each once: machines for good, and the latest mask, because runs come
-/// ordered by mask and a large one takes 100 MB.
-class Workshop {
- public:
-  Workshop(const MachineTable& table, const ValidationRunSettings& settings)
-      : table_(table), settings_(settings) {}
-
-  ValidationRunResult simulate(const ValidationRun& run);
-
-  const Machine& machine(const ValidationRun& run);
-
- private:
-  const Mask* mask(const LayerOp& op);
-  std::unique_ptr<Machine> planned_machine(const ValidationRun& run) const;
-  void add_planned(const ValidationRun& run, ValidationRunResult& result);
-
-  const MachineTable& table_;
-  const ValidationRunSettings& settings_;
-  std::map<std::string, std::unique_ptr<Machine>> machines_;
-  std::string mask_name_;
-  std::optional<Mask> mask_;
-};
-
-const Machine& Workshop::machine(const ValidationRun& run) {
-  std::string key = run.machine + "@" + run.clock;
-  for (const std::string& setting : run.settings) key += " " + setting;
-  std::unique_ptr<Machine>& kept = machines_[key];
-  if (kept == nullptr) kept = with_layouts(planned_machine(run), settings_.layout);
-  return *kept;
-}
-
-std::unique_ptr<Machine> Workshop::planned_machine(const ValidationRun& run) const {
-  std::vector<std::unique_ptr<Machine>> made =
-      make_machines(table_, {run.machine}, settings_.settings);
-  if (!run.clock.empty()) made[0]->set("clock", run.clock, "the system of the point");
-  for (const std::string& setting : run.settings) {
-    const std::size_t equals = setting.find('=');
-    made[0]->set(setting.substr(0, equals), setting.substr(equals + 1), "the point");
-  }
-  made[0]->check();
-  return std::move(made[0]);
-}
-
-const Mask* Workshop::mask(const LayerOp& op) {
-  if (op.pattern.name == "dense") return nullptr;
-  std::string name = mask_name(op);
-  if (name != mask_name_) {
-    mask_.reset();
-    mask_ = generate_mask(op.pattern, op.m, op.k, stream_seed(settings_.seed, name));
-    mask_name_ = std::move(name);
-  }
-  return &*mask_;
-}
-
 /// The number of cycles that a run is for.
 Cycle cycles_of(const ValidationRun& run, const OpResult& result) {
   if (run.statistic.empty()) return kernel_cycles(result);
@@ -99,37 +46,83 @@ Cycle cycles_of(const ValidationRun& run, const OpResult& result) {
   throw InternalError(fmt::format("there is no statistic '{}'", run.statistic));
 }
 
-ValidationRunResult Workshop::simulate(const ValidationRun& run) {
-  const Machine& on = machine(run);
-  try {
-    const OpResult result = on.run(run.op, mask(run.op), settings_.seed, settings_.execution);
-    ValidationRunResult made = {result.status, result.reason, cycles_of(run, result),
-                                result.clock_ghz, result.cycles};
-    made.layout = note_of(result, kLayoutNote);
-    made.layout_from = note_of(result, kLayoutSourceNote);
-    if (!made.layout.empty()) add_planned(run, made);
-    return made;
-  } catch (const OutOfMemoryError& error) {
-    return {Status::out_of_memory, error.what(), 0, 0, 0};
-  } catch (const UnsupportedError& error) {
-    return {Status::unsupported, error.what(), 0, 0, 0};
-  } catch (const SimulationError& error) {
-    return {Status::failed, error.what(), 0, 0, 0};
-  } catch (const InternalError& error) {
-    throw InternalError(fmt::format("{}: {}", run.op.id, error.what()));
-  }
-}
+/// Makes what runs need, each once: machines for good, and the latest mask, because runs come
+/// ordered by mask and a large one takes 100 MB.
+class Workshop {
+ public:
+  Workshop(const MachineTable& table, const ValidationRunSettings& settings)
+      : table_(table), settings_(settings) {}
 
-/// The same as the machine plans it, which may be what it cannot do.
-void Workshop::add_planned(const ValidationRun& run, ValidationRunResult& result) {
-  try {
-    const OpResult planned =
-        planned_machine(run)->run(run.op, mask(run.op), settings_.seed, settings_.execution);
-    result.planned = cycles_of(run, planned);
-    result.all_planned = planned.cycles;
-  } catch (const SimulationError&) {
+  ValidationRunResult simulate(const ValidationRun& run) {
+    const Machine& on = machine(run);
+    try {
+      const OpResult result = on.run(run.op, mask(run.op), settings_.seed, settings_.execution);
+      ValidationRunResult made = {result.status, result.reason, cycles_of(run, result),
+                                  result.clock_ghz, result.cycles};
+      made.layout = note_of(result, kLayoutNote);
+      made.layout_from = note_of(result, kLayoutSourceNote);
+      if (!made.layout.empty()) add_planned(run, made);
+      return made;
+    } catch (const OutOfMemoryError& error) {
+      return {Status::out_of_memory, error.what(), 0, 0, 0};
+    } catch (const UnsupportedError& error) {
+      return {Status::unsupported, error.what(), 0, 0, 0};
+    } catch (const SimulationError& error) {
+      return {Status::failed, error.what(), 0, 0, 0};
+    } catch (const InternalError& error) {
+      throw InternalError(fmt::format("{}: {}", run.op.id, error.what()));
+    }
   }
-}
+
+  const Machine& machine(const ValidationRun& run) {
+    std::string key = run.machine + "@" + run.clock;
+    for (const std::string& setting : run.settings) key += " " + setting;
+    std::unique_ptr<Machine>& kept = machines_[key];
+    if (kept == nullptr) kept = with_layouts(planned_machine(run), settings_.layout);
+    return *kept;
+  }
+
+ private:
+  const Mask* mask(const LayerOp& op) {
+    if (op.pattern.name == "dense") return nullptr;
+    std::string name = mask_name(op);
+    if (name != mask_name_) {
+      mask_.reset();
+      mask_ = generate_mask(op.pattern, op.m, op.k, stream_seed(settings_.seed, name));
+      mask_name_ = std::move(name);
+    }
+    return &*mask_;
+  }
+
+  std::unique_ptr<Machine> planned_machine(const ValidationRun& run) const {
+    std::vector<std::unique_ptr<Machine>> made =
+        make_machines(table_, {run.machine}, settings_.settings);
+    if (!run.clock.empty()) made[0]->set("clock", run.clock, "the system of the point");
+    for (const std::string& setting : run.settings) {
+      const std::size_t equals = setting.find('=');
+      made[0]->set(setting.substr(0, equals), setting.substr(equals + 1), "the point");
+    }
+    made[0]->check();
+    return std::move(made[0]);
+  }
+
+  /// The same as the machine plans it, which may be what it cannot do.
+  void add_planned(const ValidationRun& run, ValidationRunResult& result) {
+    try {
+      const OpResult planned =
+          planned_machine(run)->run(run.op, mask(run.op), settings_.seed, settings_.execution);
+      result.planned = cycles_of(run, planned);
+      result.all_planned = planned.cycles;
+    } catch (const SimulationError&) {
+    }
+  }
+
+  const MachineTable& table_;
+  const ValidationRunSettings& settings_;
+  std::map<std::string, std::unique_ptr<Machine>> machines_;
+  std::string mask_name_;
+  std::optional<Mask> mask_;
+};
 
 /// The order in which runs are made: by mask, the largest first, so that each mask is made once
 /// and no large run is left for the end.
@@ -141,8 +134,7 @@ std::vector<std::size_t> work_order(const std::vector<ValidationRun>& runs) {
     const std::uint64_t size = std::uint64_t{op.m} * op.k;
     return std::make_tuple(~size, mask_name(op), ~op.n, i);
   };
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  sort_all(order, [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return order;
 }
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -13,7 +12,10 @@
 #include <set>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/system/fit.hpp"
@@ -53,12 +55,12 @@ std::optional<Pod> pod_of(const std::string& system) {
   const std::vector<std::array<std::string, 3>> forms = {{"POD", "-GC200", "pod"},
                                                          {"BowPod", "", "bow_pod"}};
   for (const auto& [begin, end, preset] : forms) {
-    if (system.size() <= begin.size() + end.size() || system.rfind(begin, 0) != 0) continue;
+    if (system.size() <= begin.size() + end.size() || !starts_with(system, begin)) continue;
     const std::string digits =
         system.substr(begin.size(), system.size() - begin.size() - end.size());
     const bool number = digits.find_first_not_of("0123456789") == std::string::npos;
     if (!number || digits.size() > 5) continue;
-    if (system.compare(system.size() - end.size(), end.size(), end) != 0) continue;
+    if (!ends_with(system, end)) continue;
     return Pod{preset, static_cast<unsigned>(std::stoul(digits))};
   }
   return std::nullopt;
@@ -90,7 +92,7 @@ std::optional<TrainingParams> on_system(TrainingParams training, const Validatio
   const std::string name = fmt::format("{}{}", pod.preset, pod.chips);
   const std::vector<std::string> names = system_names();
   const unsigned replica = training.tensor * training.pipeline;
-  const bool known = std::find(names.begin(), names.end(), name) != names.end();
+  const bool known = contains(names, name);
   if (!known || pod.chips % replica != 0) return std::nullopt;
   training.set("system", name);
   const unsigned replicas = pod.chips / replica;
@@ -128,11 +130,11 @@ class SystemPoints {
     }
   }
 
-  void measure(const ValidationPoint& point, ValidationOutcome& outcome) {
+  std::optional<double> measure(const ValidationPoint& point, ValidationOutcome& outcome) {
     const std::vector<const TrainingParams*> near = layouts_for(point);
     if (near.empty()) {
-      say_what_is_missing(point, outcome);
-      return;
+      say_what_is_missing(point);
+      return std::nullopt;
     }
     const TrainingParams& best = *near.front();
     const std::string rows = best.rows.value().substr(0, best.rows.value().find(' '));
@@ -146,15 +148,21 @@ class SystemPoints {
       if (there) training = with_batch(*there, point);
     }
     if (!has_room) {
-      outcome.reason = fmt::format("no known layout of '{}' is for {}, or for so many of its chips",
-                                   model_words(point.workload), point.system);
-    } else if (!training) {
-      outcome.reason = "no number of accumulations makes this batch with a known layout";
-    } else if (point.metric == "time_to_train") {
-      outcome.reason = "the number of weight updates until the target is reached is not known";
-    } else {
-      run(*training, point, outcome);
+      throw Unsupported{
+          fmt::format("no known layout of '{}' is for {}, or for so many of its chips",
+                      model_words(point.workload), point.system)};
     }
+    if (!training) {
+      throw Unsupported{"no number of accumulations makes this batch with a known layout"};
+    }
+    if (point.metric == "time_to_train") {
+      throw Unsupported{"the number of weight updates until the target is reached is not known"};
+    }
+    set_training(*training, settings_);
+    const double seconds = step_seconds(*training) * training->updates_per_iteration;
+    const double all = training->global_batch() * training->updates_per_iteration;
+    const bool rate = point.metric == "training_rate" || point.metric == "throughput";
+    return rate ? all / seconds : seconds / (point.unit == "ms" ? 1e-3 : 1);
   }
 
  private:
@@ -178,30 +186,20 @@ class SystemPoints {
     for (const TrainingParams& training : trainings_) {
       if (nearness(training, point) > 0) near.push_back(&training);
     }
-    std::stable_sort(near.begin(), near.end(), [&](const auto* a, const auto* b) {
+    sort_all(near, [&](const auto* a, const auto* b) {
       return nearness(*a, point) > nearness(*b, point);
     });
     return near;
   }
 
   /// Of a system that is known: it is the workload that is not.
-  void say_what_is_missing(const ValidationPoint& point, ValidationOutcome& outcome) const {
-    for (const TrainingParams& training : trainings_) {
-      if (training.published_system.value() != point.system) continue;
-      outcome.reason = fmt::format("no layout of '{}' on {} is shipped",
-                                   model_words(point.workload), point.system);
-      return;
-    }
-  }
-
-  void run(TrainingParams training, const ValidationPoint& point, ValidationOutcome& outcome) {
-    set_training(training, settings_);
-    measure_into(outcome, [&] {
-      const double seconds = step_seconds(training) * training.updates_per_iteration;
-      const double all = training.global_batch() * training.updates_per_iteration;
-      const bool rate = point.metric == "training_rate" || point.metric == "throughput";
-      return rate ? all / seconds : seconds / (point.unit == "ms" ? 1e-3 : 1);
+  void say_what_is_missing(const ValidationPoint& point) const {
+    const bool known = any_of(trainings_, [&](const TrainingParams& training) {
+      return training.published_system.value() == point.system;
     });
+    if (!known) return;
+    throw Unsupported{fmt::format("no layout of '{}' on {} is shipped", model_words(point.workload),
+                                  point.system)};
   }
 
   /// Points with different metrics of one run share it.
@@ -233,14 +231,14 @@ void measure_systems(const std::vector<ValidationPoint>& points, const MachineTa
                      const ValidationRunSettings& settings,
                      std::vector<ValidationOutcome>& outcomes) {
   std::unique_ptr<SystemPoints> systems;  // made where there is something to run
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const bool step = points[i].workload.find("GBS=") != std::string::npos ||
-                      points[i].metric == "step_time" || points[i].metric == "time_to_train" ||
-                      points[i].workload.find("BioKG") == 0;
-    if (outcomes[i].status != Status::unsupported || !step) continue;
+  measure_each(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
+    const bool step = point.workload.find("GBS=") != std::string::npos ||
+                      point.metric == "step_time" || point.metric == "time_to_train" ||
+                      point.workload.find("BioKG") == 0;
+    if (!step) return std::optional<double>();
     if (systems == nullptr) systems = std::make_unique<SystemPoints>(table, settings);
-    systems->measure(points[i], outcomes[i]);
-  }
+    return systems->measure(point, outcome);
+  });
 }
 
 }  // namespace lacuna

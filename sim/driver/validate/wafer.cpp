@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "sim/base/texts.hpp"
 #include "sim/driver/validate/point_words.hpp"
 
 namespace lacuna {
@@ -46,11 +47,11 @@ class Recipes : private PointWords {
 
   std::vector<ValidationRun> runs() {
     const std::string& workload = point_.workload;
-    if (workload.rfind("spmm_local_compute", 0) == 0) return {spmm()};
+    if (starts_with(workload, "spmm_local_compute")) return {spmm()};
     if (workload == "vector_multiply_isolated") return {vector_product()};
     if (workload == "mesh_gemv") return gemv();
     for (const char* const kind : {"broadcast", "allreduce", "reduce"}) {
-      if (workload.rfind(kind, 0) == 0) return {collective(kind)};
+      if (starts_with(workload, kind)) return {collective(kind)};
     }
     throw Unsupported{"no measurement of a kernel: a bound, a data sheet or a count"};
   }
@@ -170,10 +171,7 @@ class Recipes : private PointWords {
   ValidationRun collective(const std::string& kind) const {
     std::string fn = point_.workload.substr(kind.size());
     for (const char* const ending : {"_1d", "_2d", "_broadcast"}) {
-      const std::string end = ending;
-      if (fn.size() >= end.size() && fn.compare(fn.size() - end.size(), end.size(), end) == 0) {
-        fn.erase(fn.size() - end.size());
-      }
+      if (ends_with(fn, ending)) fn.erase(fn.size() - std::string_view(ending).size());
     }
     if (!fn.empty()) fn.erase(0, 1);
     require_element("fp32");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -34,13 +35,13 @@ bool beats(const SummaryRow& a, const SummaryRow& b) {
 
 void find_front(AreaGroup& group) {
   for (const SummaryRow* const row : group.rows) {
-    const bool beaten = std::any_of(group.rows.begin(), group.rows.end(),
-                                    [&](const SummaryRow* other) { return beats(*other, *row); });
+    const bool beaten =
+        any_of(group.rows, [&](const SummaryRow* other) { return beats(*other, *row); });
     if (!beaten) group.front.push_back(row);
   }
-  std::stable_sort(
-      group.front.begin(), group.front.end(),
-      [](const SummaryRow* a, const SummaryRow* b) { return *a->silicon_mm2 < *b->silicon_mm2; });
+  sort_all(group.front, [](const SummaryRow* a, const SummaryRow* b) {
+    return *a->silicon_mm2 < *b->silicon_mm2;
+  });
 }
 
 bool has_several_areas(const AreaGroup& group) {
@@ -64,14 +65,10 @@ std::vector<AreaGroup> area_groups(const std::vector<const SummaryRow*>& totals)
     if (row->status != Status::ok || !row->time_s || !row->silicon_mm2) continue;
     if (!(*row->time_s > 0)) continue;
     const std::string label = label_of(*row);
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const AreaGroup& each) { return each.label == label; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {label, {}, {}});
-    group->rows.push_back(row);
+    const auto same = [&](const AreaGroup& each) { return each.label == label; };
+    find_or_add(groups, same, {label, {}, {}}).rows.push_back(row);
   }
-  groups.erase(std::remove_if(groups.begin(), groups.end(),
-                              [](const AreaGroup& group) { return !has_several_areas(group); }),
-               groups.end());
+  erase_where(groups, [](const AreaGroup& group) { return !has_several_areas(group); });
   for (AreaGroup& group : groups) find_front(group);
   return groups;
 }
@@ -79,22 +76,11 @@ std::vector<AreaGroup> area_groups(const std::vector<const SummaryRow*>& totals)
 std::string area_front_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
   const std::vector<AreaGroup> groups = groups_of(records);
   if (groups.empty()) return "";
-  std::vector<std::string> head = {"run", "machine"};
-  for (const std::string& name : axes.names) {
-    if (name != "machine") head.push_back(name);
-  }
-  head.insert(head.end(), {"silicon_mm2", "time_s", "gflops_per_mm2"});
-  std::string csv = csv_line(head);
+  std::string csv = axes.head({"silicon_mm2", "time_s", "gflops_per_mm2"});
   for (const AreaGroup& group : groups) {
     for (const SummaryRow* const row : group.front) {
-      std::vector<std::string> cells = {fmt::format("{}", row->run), row->machine};
-      for (std::size_t i = 0; i < axes.names.size(); ++i) {
-        if (axes.names[i] != "machine") cells.push_back(axes.places.at(row->run)[i]);
-      }
-      cells.push_back(fmt::format("{}", *row->silicon_mm2));
-      cells.push_back(fmt::format("{}", *row->time_s));
-      cells.push_back(row->gflops_per_mm2 ? fmt::format("{}", *row->gflops_per_mm2) : "");
-      csv += csv_line(cells);
+      csv += axes.line(row->run, row->machine,
+                       as_cells(*row->silicon_mm2, *row->time_s, row->gflops_per_mm2));
     }
   }
   return csv;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <sstream>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/area_front.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
@@ -33,7 +33,7 @@ std::vector<std::string> short_labels(const std::vector<AreaGroup>& groups) {
   for (const AreaGroup& group : groups) all.push_back(words_of(group.label));
   std::size_t common = 0;
   const auto is_common = [&] {
-    return std::all_of(all.begin(), all.end(), [&](const std::vector<std::string>& words) {
+    return all_of(all, [&](const std::vector<std::string>& words) {
       return common + 1 < words.size() && words[common] == all.front()[common];
     });
   };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -62,13 +63,9 @@ std::vector<MachineLine> lines_of(const FigureData& data, const std::vector<Figu
   for (const FigureRun& run : runs) {
     const auto peak = data.peaks.find(run.run);
     if (peak == data.peaks.end() || !(peak->second.sram_gbps > 0)) continue;
-    auto line = std::find_if(lines.begin(), lines.end(),
-                             [&](const MachineLine& each) { return each.machine == run.machine; });
-    if (line == lines.end()) {
-      const double ratio = peak->second.sram_gbps / (peak->second.tflops * 1e3);
-      line = lines.insert(lines.end(), {run.machine, ratio, {}});
-    }
-    keep_best(run, line->shares);
+    const double ratio = peak->second.sram_gbps / (peak->second.tflops * 1e3);
+    const auto same = [&](const MachineLine& each) { return each.machine == run.machine; };
+    keep_best(run, find_or_add(lines, same, {run.machine, ratio, {}}).shares);
   }
   return lines;
 }
@@ -189,8 +186,8 @@ std::string needs_rows(double side) {
 }
 
 bool has_shares(const MachineLine& line) {
-  return std::any_of(line.shares.begin(), line.shares.end(),
-                     [](const std::optional<double>& share) { return share.value_or(0) > 0; });
+  return any_of(line.shares,
+                [](const std::optional<double>& share) { return share.value_or(0) > 0; });
 }
 
 }  // namespace
@@ -232,7 +229,7 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   }
   chart.y = {"Bytes per FLOP", true, least / 3, 10};
   figures.push_back(draw_chart(std::move(chart), rows));
-  const bool any = std::any_of(lines.begin(), lines.end(), has_shares);
+  const bool any = any_of(lines, has_shares);
   if (any) add_share_figure(data, runs, lines, side, figures);
 }
 

@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <sstream>
+
+#include "sim/base/split.hpp"
 
 namespace lacuna {
 
@@ -35,22 +39,38 @@ std::optional<Checked> checked(const std::string& script) {
   return Checked{script.substr(begin, end - begin), script.substr(end + 1)};
 }
 
+/// Eight colours that the colour-blind tell apart: M. Okabe and K. Ito, "Color Universal Design",
+/// 2008, without yellow, because a yellow line is not seen on white; and shades of grey. Bars of
+/// more parts than these have the further ones, from azure on, each pale beside a dark one. Behind
+/// each its grey.
+constexpr std::array<const char*, 33> kColours = {
+    "black #000000 #000000",     "orange #E69F00 #C4C4C4", "skyblue #56B4E9 #A2A2A2",
+    "green #009E73 #5C5C5C",     "blue #0072B2 #333333",   "vermilion #D55E00 #787878",
+    "purple #CC79A7 #DCDCDC",    "ink #444444 #222222",    "dim #666666 #666666",
+    "reference #888888 #999999", "rule #CCCCCC #D8D8D8",   "pale #D9D9D9 #EFEFEF",
+    "clock #4D4D4D #4D4D4D",     "tree #6E6E6E #6E6E6E",   "idle #8C8C8C #8C8C8C",
+    "night #00304A #1A1A1A",     "mist #F7FBFF #FBFBFB",   "edge #FFFFFF #FFFFFF",
+    "azure #1f77b4 #3A3A3A",     "sky #9ecae1 #C8C8C8",    "navy #08519c #141414",
+    "violet #6a51a3 #7A7A7A",    "leaf #74c476 #ABABAB",   "ember #e6550d #555555",
+    "peach #fdae6b #D6D6D6",     "red #d62728 #262626",    "brown #8c564b #686868",
+    "stone #7f7f7f #909090",     "silver #bdbdbd #E4E4E4", "cyan #17becf #4A4A4A",
+    "water #6baed6 #606060",     "ash #e0e0e0 #F2F2F2",    "haze #CFE3F2 #E6E6E6"};
+
+using Colours = std::vector<std::pair<std::string, std::string>>;
+
+Colours colours_of(std::size_t column) {
+  Colours colours;
+  for (const char* const row : kColours) {
+    const std::vector<std::string> words = split(row, ' ');
+    colours.emplace_back(words[0], words[column]);
+  }
+  return colours;
+}
+
 }  // namespace
 
 const std::vector<std::pair<std::string, std::string>>& figure_colours() {
-  // Eight colours that the colour-blind tell apart: M. Okabe and K. Ito, "Color Universal Design",
-  // 2008, without yellow, because a yellow line is not seen on white; and shades of grey. Bars of
-  // more parts than these have the further ones, from azure on, each pale beside a dark one.
-  static const std::vector<std::pair<std::string, std::string>> colours = {
-      {"black", "#000000"},  {"orange", "#E69F00"},    {"skyblue", "#56B4E9"}, {"green", "#009E73"},
-      {"blue", "#0072B2"},   {"vermilion", "#D55E00"}, {"purple", "#CC79A7"},  {"ink", "#444444"},
-      {"dim", "#666666"},    {"reference", "#888888"}, {"rule", "#CCCCCC"},    {"pale", "#D9D9D9"},
-      {"clock", "#4D4D4D"},  {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#00304A"},
-      {"mist", "#F7FBFF"},   {"edge", "#FFFFFF"},      {"azure", "#1f77b4"},   {"sky", "#9ecae1"},
-      {"navy", "#08519c"},   {"violet", "#6a51a3"},    {"leaf", "#74c476"},    {"ember", "#e6550d"},
-      {"peach", "#fdae6b"},  {"red", "#d62728"},       {"brown", "#8c564b"},   {"stone", "#7f7f7f"},
-      {"silver", "#bdbdbd"}, {"cyan", "#17becf"},      {"water", "#6baed6"},   {"ash", "#e0e0e0"},
-      {"haze", "#CFE3F2"}};
+  static const Colours colours = colours_of(1);
   return colours;
 }
 
@@ -62,16 +82,7 @@ std::string colour_variable(const std::string& colour) {
 }
 
 const std::vector<std::pair<std::string, std::string>>& grey_colours() {
-  static const std::vector<std::pair<std::string, std::string>> greys = {
-      {"black", "#000000"},  {"orange", "#C4C4C4"},    {"skyblue", "#A2A2A2"}, {"green", "#5C5C5C"},
-      {"blue", "#333333"},   {"vermilion", "#787878"}, {"purple", "#DCDCDC"},  {"ink", "#222222"},
-      {"dim", "#666666"},    {"reference", "#999999"}, {"rule", "#D8D8D8"},    {"pale", "#EFEFEF"},
-      {"clock", "#4D4D4D"},  {"tree", "#6E6E6E"},      {"idle", "#8C8C8C"},    {"night", "#1A1A1A"},
-      {"mist", "#FBFBFB"},   {"edge", "#FFFFFF"},      {"azure", "#3A3A3A"},   {"sky", "#C8C8C8"},
-      {"navy", "#141414"},   {"violet", "#7A7A7A"},    {"leaf", "#ABABAB"},    {"ember", "#555555"},
-      {"peach", "#D6D6D6"},  {"red", "#262626"},       {"brown", "#686868"},   {"stone", "#909090"},
-      {"silver", "#E4E4E4"}, {"cyan", "#4A4A4A"},      {"water", "#606060"},   {"ash", "#F2F2F2"},
-      {"haze", "#E6E6E6"}};
+  static const Colours greys = colours_of(2);
   return greys;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/answer/mean.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
@@ -73,18 +74,6 @@ constexpr std::array<DensityCurve, 5> kCurves{{
     {"energy", "Energy per useful FLOP (pJ)", DenseFollows::inverse, true, energy},
 }};
 
-LineSeries& series_of(LineFigure& figure, const FigureRun& run, const SeriesStyle& style) {
-  const std::string label = run.series();
-  const auto found = std::find_if(figure.series.begin(), figure.series.end(),
-                                  [&](const LineSeries& series) { return series.label == label; });
-  if (found != figure.series.end()) return *found;
-  LineSeries series;
-  series.label = label;
-  series.style = style;
-  figure.series.push_back(series);
-  return figure.series.back();
-}
-
 /// A straight line of the page, from the least density to 1.
 LineSeries reference(const std::string& label, unsigned dash, double least, double at_least,
                      double at_one) {
@@ -116,16 +105,10 @@ void add_dense_lines(const std::vector<FigureRun>& runs, const DensityCurve& qua
 void add_measured(const FigureData& data, LineFigure& figure) {
   for (const MeasuredPoint& point : data.measured) {
     const std::string label = point.label + " (measured)";
-    auto series = std::find_if(figure.series.begin(), figure.series.end(),
-                               [&](const LineSeries& each) { return each.label == label; });
-    if (series == figure.series.end()) {
-      LineSeries fresh;
-      fresh.label = label;
-      fresh.style = {"#666666", 1 + static_cast<unsigned>(figure.series.size() % 3), 1};
-      fresh.joined = false;
-      series = figure.series.insert(figure.series.end(), fresh);
-    }
-    series->points.push_back({point.density, point.tflops, point.tflops, point.tflops});
+    LineSeries& series =
+        figure.labelled(label, {"#666666", 1 + static_cast<unsigned>(figure.series.size() % 3), 1});
+    series.joined = false;
+    series.points.push_back({point.density, point.tflops, point.tflops, point.tflops});
   }
 }
 
@@ -168,7 +151,7 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const DensityCurve& quan
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::optional<EnergyRange> value = quantity.value(runs[i]);
     if (!runs[i].ok() || !value || runs[i].density <= 0) continue;
-    series_of(figure, runs[i], styles[i]);
+    figure.labelled(runs[i].series(), styles[i]);
     Repeats& repeats = points[{runs[i].series(), runs[i].density_text}];
     repeats.x.push_back(runs[i].density);
     repeats.y.push_back(*value);
@@ -179,8 +162,7 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const DensityCurve& quan
     for (const auto& [key, repeats] : points) {
       if (key.first == series.label) series.points.push_back(point_of(repeats, quantity.ranges));
     }
-    std::stable_sort(series.points.begin(), series.points.end(),
-                     [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
+    sort_all(series.points, [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
   }
   return figure;
 }

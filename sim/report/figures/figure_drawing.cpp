@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/json_figure.hpp"
@@ -24,9 +25,9 @@ class Columns {
   const std::string& file() const { return file_; }
 
   std::size_t operator[](const std::string& column) const {
-    const auto found = std::find(columns_.begin(), columns_.end(), column);
-    if (found == columns_.end()) throw InternalError("a figure has no column " + column);
-    return static_cast<std::size_t>(found - columns_.begin()) + 1;
+    const auto found = place_in(columns_, column);
+    if (!found) throw InternalError("a figure has no column " + column);
+    return *found + 1;
   }
 
  private:
@@ -212,7 +213,7 @@ std::string plot_of(const CellChart& chart) {
 Figure draw_chart(Chart chart, const std::string& rows) {
   std::vector<std::string>& legend = chart.page.legend;
   for (const ChartLayer& layer : chart.layers) {
-    const bool known = std::find(legend.begin(), legend.end(), layer.label) != legend.end();
+    const bool known = contains(legend, layer.label);
     if (!layer.label.empty() && !known) legend.push_back(layer.label);
   }
   std::string body = axis_of("x", chart.x) + axis_of("y", chart.y);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -65,8 +66,8 @@ std::vector<LayerMap> layer_maps_of(const FigureData& data) {
 std::vector<std::string> phase_names(const LayerMap& map) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < kPhases.size(); ++i) {
-    const bool present = std::any_of(map.layers.begin(), map.layers.end(),
-                                     [&](const auto& layer) { return layer.second.at(i).all > 0; });
+    const bool present =
+        any_of(map.layers, [&](const auto& layer) { return layer.second.at(i).all > 0; });
     names.emplace_back(present ? kPhases.at(i) : "");
   }
   return names;
@@ -133,9 +134,9 @@ void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& run
                        std::vector<Figure>& figures) {
   std::size_t drawn = 0;
   for (const LayerMap& map : layer_maps_of(data)) {
-    const auto run = std::find_if(runs.begin(), runs.end(),
-                                  [&](const FigureRun& each) { return each.run == map.run; });
-    if (run == runs.end() || map.layers.size() < 2 || drawn++ >= kMostRuns) continue;
+    const auto* const run =
+        find_where(runs, [&](const FigureRun& each) { return each.run == map.run; });
+    if (run == nullptr || map.layers.size() < 2 || drawn++ >= kMostRuns) continue;
     figures.push_back(
         draw_cells(cells_of(map, {run->bar(), "share of tiles or cores that compute"})));
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_runs.hpp"
 
@@ -49,6 +50,15 @@ struct LineFigure {
   bool bands = false;       // of joined series an area from low to high in their place
   std::vector<LineSeries> series;
   std::vector<LineGap> gaps = {};
+
+  /// The series of this label; a new one of this style if there is none.
+  LineSeries& labelled(const std::string& label, const SeriesStyle& style) {
+    LineSeries fresh;
+    fresh.label = label;
+    fresh.style = style;
+    return find_or_add(
+        series, [&](const LineSeries& each) { return each.label == label; }, fresh);
+  }
 };
 
 Figure draw_lines(const LineFigure& figure);

@@ -8,6 +8,7 @@
 #include <regex>
 #include <sstream>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "sim/report/figures/figure_style.hpp"
@@ -130,7 +131,7 @@ bool has_dense_times(const Figure& figure) {
 
 void normalise(std::vector<Figure>& figures, const std::string& how) {
   const std::vector<std::string> words = {"share", "sum", "time", "dense"};
-  if (std::find(words.begin(), words.end(), how) == words.end()) {
+  if (!contains(words, how)) {
     throw RequestError(
         fmt::format("--normalise: found '{}'; allowed: {}", how, fmt::join(words, ", ")));
   }

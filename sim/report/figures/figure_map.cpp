@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -48,14 +49,10 @@ std::vector<Map> maps_of(const FigureData& data) {
     const std::string density = row.density ? short_number(*row.density) : "";
     const std::string label = fmt::format("{} {} at {} {} {}", row.machine, pattern_label(row),
                                           density, row.mode, row.dtype);
-    auto map = std::find_if(maps.begin(), maps.end(),
-                            [&](const Map& each) { return each.label == label; });
-    if (map == maps.end()) {
-      maps.push_back({row.machine, label, {label}, {}});
-      map = maps.end() - 1;
-    }
+    Map& map = find_or_add(maps, [&](const Map& each) { return each.label == label; },
+                           {row.machine, label, {label}, {}});
     const bool ok = row.status == Status::ok;
-    map->cells.push_back({*row.m, *row.n, ok ? row.speedup_vs_dense : std::nullopt, row.status});
+    map.cells.push_back({*row.m, *row.n, ok ? row.speedup_vs_dense : std::nullopt, row.status});
   }
   return maps;
 }
@@ -102,7 +99,7 @@ Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
   CellChart chart;
   chart.page.name = file_name(map.label);
   chart.page.title = map.title;
-  chart.page.title.insert(chart.page.title.end(), machines.begin(), machines.end());
+  append(chart.page.title, machines);
   // the scale beside the cells has seven marks
   chart.page.data_height = std::max(0.22 * static_cast<double>(sizes.size()), 0.9);
   chart.page.left = 0.62;
@@ -119,10 +116,10 @@ Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
   std::string rows;
   for (std::size_t row = 0; row < sizes.size(); ++row) {
     for (std::size_t column = 0; column < ns.size(); ++column) {
-      const auto cell = std::find_if(map.cells.begin(), map.cells.end(), [&](const MapCell& each) {
+      const auto* const cell = find_where(map.cells, [&](const MapCell& each) {
         return each.size == sizes[row] && each.n == ns[column];
       });
-      if (cell == map.cells.end()) continue;
+      if (cell == nullptr) continue;
       const bool known = cell->speedup.value_or(0) > 0;
       const std::string words = text_of(*cell);
       rows +=

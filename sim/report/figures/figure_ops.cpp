@@ -7,6 +7,8 @@
 #include <iterator>
 #include <optional>
 
+#include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -41,7 +43,7 @@ std::vector<Panel> panels(const std::vector<FigureRun>& runs) {
   std::vector<std::string> densities;
   for (const FigureRun& run : runs) {
     const std::string& text = run.density_text;
-    const bool known = std::find(densities.begin(), densities.end(), text) != densities.end();
+    const bool known = contains(densities, text);
     if (run.pattern != "dense" && !known) densities.push_back(text);
   }
   if (densities.empty()) densities.emplace_back("1");
@@ -64,7 +66,7 @@ std::vector<std::string> op_names(const Panel& panel) {
   std::vector<std::string> names;
   for (const FigureRun& run : panel.runs) {
     for (const SummaryRow& op : run.ops) {
-      if (std::find(names.begin(), names.end(), op.op_id) == names.end()) {
+      if (!contains(names, op.op_id)) {
         names.push_back(op.op_id);
       }
     }
@@ -80,7 +82,7 @@ std::string dots_rows(const Panel& panel, const OpQuantity& quantity,
     for (const SummaryRow& op : run.ops) {
       const std::optional<EnergyRange> value = quantity.value(op);
       if (!value) continue;
-      const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
+      const std::size_t place = *place_in(names, op.op_id);
       csv += csv_row(key_cell(run.bar()), op.op_id, place, value->nominal, value->low, value->high);
       low = low == 0 ? value->low : std::min(low, value->low);
       high = std::max(high, value->high);
@@ -95,8 +97,8 @@ std::vector<std::string> gaps_of(const Panel& panel, const std::vector<std::stri
   for (const FigureRun& run : panel.runs) {
     for (const SummaryRow& op : run.ops) {
       if (op.status == Status::ok) continue;
-      const auto place = std::find(names.begin(), names.end(), op.op_id) - names.begin();
-      std::string& text = texts[static_cast<std::size_t>(place)];
+      const std::size_t place = *place_in(names, op.op_id);
+      std::string& text = texts[place];
       text += (text.empty() ? "" : "; ") + run.bar() + ": " + status_words(op.status);
     }
   }
@@ -142,8 +144,8 @@ void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
       double low = 0;
       double high = 0;
       const std::string rows = dots_rows(panel, quantity, names, low, high);
-      const bool only_dense = std::all_of(panel.runs.begin(), panel.runs.end(),
-                                          [](const auto& run) { return run.pattern == "dense"; });
+      const bool only_dense =
+          all_of(panel.runs, [](const auto& run) { return run.pattern == "dense"; });
       if (low == 0 || (only_dense && quantity.of_dense) || panel.runs.size() > 16) continue;
       figures.push_back(draw_chart(
           dots_of(panel, quantity, names, figure_title(data, panel.runs), low, high), rows));

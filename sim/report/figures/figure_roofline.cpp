@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 
@@ -48,21 +49,12 @@ LineFigure points_of(const std::vector<FigureRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     std::vector<SummaryRow> rows = runs[i].ops;
     if (runs.size() > 1) rows = {runs[i].total};
-    LineSeries series;
-    series.label = runs[i].series();
-    series.style = styles[i];
-    series.joined = false;
     for (const SummaryRow& row : rows) {
       const std::optional<LinePoint> point = place(row);
-      if (point) series.points.push_back(*point);
-    }
-    const auto same =
-        std::find_if(figure.series.begin(), figure.series.end(),
-                     [&](const LineSeries& each) { return each.label == series.label; });
-    if (same != figure.series.end()) {
-      same->points.insert(same->points.end(), series.points.begin(), series.points.end());
-    } else if (!series.points.empty()) {
-      figure.series.push_back(series);
+      if (!point) continue;
+      LineSeries& series = figure.labelled(runs[i].series(), styles[i]);
+      series.joined = false;
+      series.points.push_back(*point);
     }
   }
   return figure;
@@ -74,8 +66,7 @@ std::vector<std::pair<std::string, PeakRates>> peaks_of(const FigureData& data,
   std::vector<std::pair<std::string, PeakRates>> peaks;
   for (const FigureRun& run : runs) {
     const auto peak = data.peaks.find(run.run);
-    const bool known = std::any_of(peaks.begin(), peaks.end(),
-                                   [&](const auto& each) { return each.first == run.machine; });
+    const bool known = any_of(peaks, [&](const auto& each) { return each.first == run.machine; });
     if (known || !run.ok() || peak == data.peaks.end() || peak->second.sram_gbps <= 0) continue;
     peaks.emplace_back(run.machine, peak->second);
   }

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -69,9 +71,8 @@ std::vector<std::string> short_names(const std::vector<std::string>& paths) {
   const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
   std::vector<std::string> names;
   for (const std::string& path : paths) {
-    const auto alike = std::count_if(paths.begin(), paths.end(), [&](const std::string& other) {
-      return last(other) == last(path);
-    });
+    const auto alike =
+        count_where(paths, [&](const std::string& other) { return last(other) == last(path); });
     names.push_back(alike > 1 ? path : last(path));
   }
   return names;
@@ -80,8 +81,7 @@ std::vector<std::string> short_names(const std::vector<std::string>& paths) {
 /// Where parameters vary, names of bars leave out what all of them have in common.
 void shorten_bars(std::vector<FigureRun>& runs) {
   const auto differ = [&](auto word) {
-    return std::any_of(runs.begin(), runs.end(),
-                       [&](const FigureRun& run) { return word(run) != word(runs.front()); });
+    return any_of(runs, [&](const FigureRun& run) { return word(run) != word(runs.front()); });
   };
   const bool machines = differ([](const FigureRun& run) { return run.machine; });
   const bool patterns = differ([](const FigureRun& run) { return run.pattern + run.density_text; });
@@ -99,7 +99,7 @@ void shorten_bars(std::vector<FigureRun>& runs) {
 /// Whether each value of axis `first` has one value of axis `second` beside it.
 bool implies(const std::vector<FigureRun>& runs, std::size_t first, std::size_t second) {
   std::map<std::string, std::string> with;
-  return std::all_of(runs.begin(), runs.end(), [&](const FigureRun& run) {
+  return all_of(runs, [&](const FigureRun& run) {
     const std::vector<std::string>& values = run.total.varying;
     if (values.size() <= std::max(first, second)) return false;
     return with.emplace(values[first], values[second]).first->second == values[second];
@@ -111,9 +111,8 @@ std::vector<std::size_t> axes_to_name(const std::vector<FigureRun>& runs, std::s
   constexpr std::size_t kFew = 2;
   std::vector<std::size_t> named;
   for (std::size_t i = 0; i < axes; ++i) {
-    const bool implied = axes > kFew && std::any_of(named.begin(), named.end(), [&](std::size_t j) {
-                           return implies(runs, j, i);
-                         });
+    const bool implied =
+        axes > kFew && any_of(named, [&](std::size_t j) { return implies(runs, j, i); });
     if (!implied) named.push_back(i);
   }
   return named;
@@ -136,22 +135,13 @@ void tell_apart(std::vector<FigureRun>& runs, const std::vector<std::string>& va
     for (const FigureRun& run : runs) {
       words[run.machine + "/" + run.pattern].insert(facet.word(run));
     }
-    const bool differs = std::any_of(words.begin(), words.end(),
-                                     [](const auto& each) { return each.second.size() > 1; });
+    const bool differs = any_of(words, [](const auto& each) { return each.second.size() > 1; });
     if (!differs) continue;
     for (FigureRun& run : runs) {
       if (!run.variant.empty()) run.variant += " ";
       run.variant += facet.word(run);
     }
   }
-}
-
-/// Where `word` stands among `words`; it is added if it is new.
-unsigned rank(std::vector<std::string>& words, const std::string& word) {
-  const auto found = std::find(words.begin(), words.end(), word);
-  const auto index = static_cast<unsigned>(found - words.begin());
-  if (found == words.end()) words.push_back(word);
-  return index;
 }
 
 }  // namespace
@@ -253,11 +243,11 @@ std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs) {
   std::vector<std::string> others;
   std::vector<SeriesStyle> styles;
   for (const FigureRun& run : runs) {
-    const unsigned machine = rank(machines, run.machine);
+    const auto machine = static_cast<unsigned>(place_or_add(machines, run.machine));
     // a variant of a pattern needs a look of its own
     const std::string label = run.variant.empty() ? run.pattern : run.pattern + " " + run.variant;
-    const unsigned other = has_own_colour(label) ? 0 : rank(others, label);
-    styles.push_back(series_style(machine, label, other));
+    const std::size_t other = has_own_colour(label) ? 0 : place_or_add(others, label);
+    styles.push_back(series_style(machine, label, static_cast<unsigned>(other)));
   }
   return styles;
 }
@@ -266,8 +256,8 @@ std::vector<std::string> figure_title(const FigureData& data, const std::vector<
   std::vector<std::string> workloads;
   std::vector<std::string> machines;
   for (const FigureRun& run : runs) {
-    rank(workloads, run.total.workload.empty() ? workload_of(run) : run.total.workload);
-    rank(machines, run.machine);
+    place_or_add(workloads, run.total.workload.empty() ? workload_of(run) : run.total.workload);
+    place_or_add(machines, run.machine);
   }
   std::vector<std::string> lines;
   if (workloads.size() == 1) lines.push_back(workloads.front());

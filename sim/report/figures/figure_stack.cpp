@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
 #include "sim/report/layers.hpp"
@@ -94,7 +94,7 @@ void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& run
                        std::vector<Figure>& figures) {
   StackedFigure of_runs = layers("cycle_stack", figure_title(data, runs));
   StackedFigure of_ops = layers("cycle_stack_ops", of_runs.title);
-  if (std::none_of(runs.begin(), runs.end(), [](const FigureRun& run) { return run.ok(); })) return;
+  if (!any_of(runs, [](const FigureRun& run) { return run.ok(); })) return;
   for (const FigureRun& run : runs) {
     if (!run.ok()) {
       of_runs.bars.push_back(gap_bar(run, kLayers.size()));

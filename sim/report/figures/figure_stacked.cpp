@@ -27,10 +27,6 @@ double sum_of(const StackedBar& bar) {
   return sum;
 }
 
-std::string number_or_none(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 /// Where the bars stand, from the top; groups are a little apart.
 std::vector<double> places_of(const std::vector<StackedBar>& bars) {
   std::vector<double> places;
@@ -50,8 +46,8 @@ std::string stacked_csv(const StackedFigure& figure) {
   for (const StackedPart& part : figure.parts) columns.push_back(part.first);
   std::string csv = csv_line(columns);
   for (const StackedBar& bar : figure.bars) {
-    std::vector<std::string> cells = {key_cell(bar.label), bar.note, number_or_none(bar.time_us),
-                                      number_or_none(bar.dense_time_us)};
+    std::vector<std::string> cells = {key_cell(bar.label), bar.note, cell_text(bar.time_us),
+                                      cell_text(bar.dense_time_us)};
     for (const double value : bar.values) cells.push_back(fmt::format("{}", value));
     csv += csv_line(cells);
   }

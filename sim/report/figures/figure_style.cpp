@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_check.hpp"
 
 namespace lacuna {
@@ -108,9 +109,7 @@ std::string with_names(std::string text) {
 }
 
 const OwnStyle* own_style(const std::string& pattern) {
-  const auto* const found = std::find_if(
-      kOwn.begin(), kOwn.end(), [&](const OwnStyle& style) { return pattern == style.pattern; });
-  return found == kOwn.end() ? nullptr : found;
+  return find_where(kOwn, [&](const OwnStyle& style) { return pattern == style.pattern; });
 }
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 
+#include "sim/base/numbers.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 
@@ -20,11 +20,8 @@ namespace {
 constexpr std::size_t kMostSweepSeries = 10;  // more cannot be told apart
 
 std::optional<double> positive(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value > 0)) return std::nullopt;
-  return value;
+  const auto value = parsed_number<double>(text);
+  return value && *value > 0 ? value : std::nullopt;
 }
 
 /// Whether each value of axis `axis` goes with one text of the runs alone, of which there are
@@ -146,19 +143,11 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
     }
     if (!run.ok() || !x || !y) continue;
     figure.ranges = figure.ranges || y->low < y->high;
-    auto series = std::find_if(figure.series.begin(), figure.series.end(),
-                               [&](const LineSeries& each) { return each.label == name; });
-    if (series == figure.series.end()) {
-      LineSeries fresh;
-      fresh.label = name;
-      fresh.style = line_style(static_cast<unsigned>(figure.series.size()));
-      series = figure.series.insert(figure.series.end(), fresh);
-    }
-    series->points.push_back({*x, y->nominal, y->low, y->high});
+    figure.labelled(name, line_style(static_cast<unsigned>(figure.series.size())))
+        .points.push_back({*x, y->nominal, y->low, y->high});
   }
   for (LineSeries& series : figure.series) {
-    std::stable_sort(series.points.begin(), series.points.end(),
-                     [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
+    sort_all(series.points, [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
   }
   for (LineGap& gap : figure.gaps) {
     for (const LineSeries& series : figure.series) {

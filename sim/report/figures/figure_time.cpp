@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -40,7 +41,7 @@ Axis cells_axis(const char* label, std::size_t cells, bool down) {
 std::vector<std::string> tracks_of(const std::vector<PhaseSpan>& spans) {
   std::vector<std::string> tracks;
   for (const PhaseSpan& span : spans) {
-    if (std::find(tracks.begin(), tracks.end(), span.track) == tracks.end()) {
+    if (!contains(tracks, span.track)) {
       tracks.push_back(span.track);
     }
   }
@@ -51,7 +52,7 @@ std::string phases_rows(const std::vector<PhaseSpan>& spans,
                         const std::vector<std::string>& tracks) {
   std::string csv;
   for (const PhaseSpan& span : spans) {
-    const auto place = std::find(tracks.begin(), tracks.end(), span.track) - tracks.begin();
+    const std::size_t place = *place_in(tracks, span.track);
     csv += csv_row(span.track, span.phase, layer_name(span.layer), place, span.from, span.to,
                    span.busy);
   }

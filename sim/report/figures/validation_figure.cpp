@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -29,20 +30,13 @@ bool drawable(const ValidationOutcome& outcome) {
   return outcome.published && outcome.simulated && *outcome.published > 0 && *outcome.simulated > 0;
 }
 
-std::string cell_of(const ValidationOutcome& outcome, const std::string& column) {
-  for (const auto& [name, value] : outcome.cells) {
-    if (name == column) return value;
-  }
-  return "";
-}
-
 /// Points with blocks are told apart by them, others by their family.
 std::string label_of(const ValidationOutcome& outcome) {
-  const std::string block = cell_of(outcome, "block");
-  const std::string density = cell_of(outcome, "density");
+  const std::string block = outcome.cell("block");
+  const std::string density = outcome.cell("density");
   if (block.empty() || density.empty()) return outcome.family;
-  return fmt::format("{}, block {}, density {}{}", cell_of(outcome, "mode"), block, density,
-                     cell_of(outcome, "n") == "best" ? ", best n" : "");
+  return fmt::format("{}, block {}, density {}{}", outcome.cell("mode"), block, density,
+                     outcome.cell("n") == "best" ? ", best n" : "");
 }
 
 /// The points of one unit as series, in the order of their first point.
@@ -50,10 +44,8 @@ std::vector<Series> series_of(const std::vector<const ValidationOutcome*>& point
   std::vector<Series> all;
   for (const ValidationOutcome* const point : points) {
     const std::string label = label_of(*point);
-    auto found = std::find_if(all.begin(), all.end(),
-                              [&](const Series& series) { return series.label == label; });
-    if (found == all.end()) found = all.insert(all.end(), {label, {}});
-    found->points.push_back(point);
+    const auto same = [&](const Series& series) { return series.label == label; };
+    find_or_add(all, same, {label, {}}).points.push_back(point);
   }
   return all;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/texts.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -74,7 +76,7 @@ constexpr std::array<Caption, 27> kCaptions{{
 /// The end of all if there is none.
 const Caption* find_caption(const std::string& name) {
   return std::find_if(kCaptions.begin(), kCaptions.end(),
-                      [&](const Caption& caption) { return name.rfind(caption.prefix, 0) == 0; });
+                      [&](const Caption& caption) { return starts_with(name, caption.prefix); });
 }
 
 }  // namespace

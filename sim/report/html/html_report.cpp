@@ -9,6 +9,8 @@
 #include <iterator>
 #include <optional>
 
+#include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/answer/screen.hpp"
 #include "sim/report/html/html_answer.hpp"
 #include "sim/report/html/html_captions.hpp"
@@ -73,12 +75,8 @@ const std::vector<std::string> kMeasureColumns{"density",       "cycles",
                                                "5 to 95 %: by", "remark"};
 
 std::vector<std::string> heads(std::vector<std::string> first) {
-  first.insert(first.end(), kMeasureColumns.begin(), kMeasureColumns.end());
+  append(first, kMeasureColumns);
   return first;
-}
-
-void append(std::vector<Cell>& cells, const std::vector<Cell>& more) {
-  cells.insert(cells.end(), more.begin(), more.end());
 }
 
 constexpr std::size_t kMostRows = 400;  // of the tables behind the answer
@@ -155,19 +153,26 @@ std::string notes_html(const std::vector<RunRecord>& records) {
   return table.text(kMostRows, "result.json");
 }
 
+std::string details(const std::string& summary, const std::string& text) {
+  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, text);
+}
+
+std::string parameter_table_html(const std::vector<ParameterValue>& parameters) {
+  HtmlTable table({"parameter", "value", "unit"}, 3);
+  for (const ParameterValue& parameter : parameters) {
+    table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});
+  }
+  return table.text();
+}
+
 /// Of each machine's first run; what differs between runs is a column of the tables.
 std::string parameters_html(const std::vector<RunRecord>& records) {
   std::string text;
   std::vector<std::string> seen;
   for (const RunRecord& record : records) {
-    if (std::find(seen.begin(), seen.end(), record.machine) != seen.end()) continue;
+    if (contains(seen, record.machine)) continue;
     seen.push_back(record.machine);
-    HtmlTable table({"parameter", "value", "unit"}, 3);
-    for (const ParameterValue& parameter : record.parameters) {
-      table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});
-    }
-    text += fmt::format("<details><summary>{}</summary>\n{}</details>\n",
-                        html_escaped(record.machine), table.text());
+    text += details(html_escaped(record.machine), parameter_table_html(record.parameters));
   }
   return text;
 }
@@ -195,7 +200,7 @@ std::string figure_html(const NamedDrawing& figure) {
 
 /// Those that answer first in front.
 std::vector<NamedDrawing> in_order(std::vector<NamedDrawing> figures) {
-  std::stable_sort(figures.begin(), figures.end(), [](const auto& x, const auto& y) {
+  sort_all(figures, [](const auto& x, const auto& y) {
     return figure_rank(x.first) < figure_rank(y.first);
   });
   return figures;
@@ -242,8 +247,7 @@ std::string csv_table(const std::string& csv) {
 }
 
 bool all_exact(const std::vector<RunRecord>& records) {
-  return std::all_of(records.begin(), records.end(),
-                     [](const RunRecord& record) { return record.total.exact; });
+  return all_of(records, [](const RunRecord& record) { return record.total.exact; });
 }
 
 }  // namespace
@@ -272,10 +276,6 @@ std::string page_of(const std::string& title, const std::string& said, const std
                         section.text);
   }
   return text + html_foot();
-}
-
-std::string details(const char* summary, const std::string& text) {
-  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, text);
 }
 
 /// What each run says that was asked why it is not faster; empty if none was.
@@ -310,7 +310,7 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
                                  records.size(), records.size() == 1 ? "" : "s",
                                  all_exact(records) ? "exact" : "with approximations");
   if (is_interrupted(records)) {
-    const auto left = std::count_if(records.begin(), records.end(), [](const RunRecord& record) {
+    const auto left = count_where(records, [](const RunRecord& record) {
       return record.total.status == Status::interrupted;
     });
     said += fmt::format(
@@ -344,7 +344,7 @@ std::string html_report(const HtmlReport& report, const std::vector<RunRecord>& 
       {"parameters", "Parameters", parameters_html(records)},
       {"again", "Files, and to make it again",
        beside + fmt::format("<pre>{}</pre>\n", html_escaped(report.command))}};
-  sections.insert(sections.end(), rest.begin(), rest.end());
+  append(sections, rest);
   return page_of(records.empty() ? "no run" : screen_title(records), said, report.command,
                  sections);
 }
@@ -358,11 +358,8 @@ std::string html_tables(const HtmlReport& report,
   // the first table is the answer
   sections.insert(sections.begin() + (sections.empty() ? 0 : 1),
                   {"figures", "Figures", figures_html(in_order(report.figures))});
-  HtmlTable table({"parameter", "value", "unit"}, 3);
-  for (const ParameterValue& parameter : parameters) {
-    table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});
-  }
-  sections.push_back({"parameters", "Parameters", details("All", table.text())});
+  sections.push_back(
+      {"parameters", "Parameters", details("All", parameter_table_html(parameters))});
   return page_of("Lacuna report",
                  fmt::format("<p>Lacuna {}; exact.</p>\n", html_escaped(report.version)),
                  report.command, sections);
@@ -379,7 +376,7 @@ std::vector<std::pair<std::string, std::string>> read_figures(const std::string&
                          std::string(std::istreambuf_iterator<char>(file), {}));
   }
   // a folder lists its files in any order
-  std::sort(figures.begin(), figures.end());
+  sort_all(figures);
   return figures;
 }
 

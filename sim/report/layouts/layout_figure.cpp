@@ -42,10 +42,8 @@ LineSeries line_at_one(const std::vector<LineSeries>& all) {
 }
 
 std::string block_of(const ValidationOutcome& outcome) {
-  for (const auto& [name, value] : outcome.cells) {
-    if (name == "block" && !value.empty()) return "block " + value;
-  }
-  return outcome.family;
+  const std::string block = outcome.cell("block");
+  return block.empty() ? outcome.family : "block " + block;
 }
 
 Figure gains(const std::vector<const ValidationOutcome*>& points) {
@@ -54,18 +52,13 @@ Figure gains(const std::vector<const ValidationOutcome*>& points) {
   figure.x_label = "cycles as planned";
   figure.y_label = "times as fast at its layout";
   figure.x_at_values = false;
-  std::vector<std::string> names;
   for (const ValidationOutcome* const point : points) {
-    const std::string name = block_of(*point);
-    auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) {
-      figure.series.push_back(dots(name, static_cast<unsigned>(names.size())));
-      at = names.insert(names.end(), name);
-    }
+    LineSeries& series =
+        figure.labelled(block_of(*point), line_style(static_cast<unsigned>(figure.series.size())));
+    series.joined = false;
     const LaidOutPoint& laid = *point->laid_out;
     const auto planned = static_cast<double>(laid.planned);
-    add(figure.series[static_cast<std::size_t>(at - names.begin())], planned,
-        planned / static_cast<double>(laid.cycles));
+    add(series, planned, planned / static_cast<double>(laid.cycles));
   }
   figure.series.insert(figure.series.begin(), line_at_one(figure.series));
   return draw_lines(figure);

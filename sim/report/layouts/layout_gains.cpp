@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "sim/base/quantile.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -26,7 +26,7 @@ struct FamilyGains {
 };
 
 double value_at(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
+  sort_all(values);
   return quantile(values, share);
 }
 
@@ -38,10 +38,6 @@ void add_error(const ValidationOutcome& outcome, const std::optional<double>& si
 
 std::string median_of(const std::vector<double>& errors) {
   return errors.empty() ? "" : fmt::format("{:.1f}", 100 * value_at(errors, 0.5));
-}
-
-std::string cell_of_value(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : std::string();
 }
 
 std::string factor(double value) { return fmt::format("{:.3f}", value); }
@@ -66,14 +62,9 @@ std::string layout_gains_table(const std::vector<ValidationOutcome>& outcomes) {
     add_error(outcome, outcome.simulated, family.all);
   }
   if (names.empty()) return "";
-  TextTable table({"layouts: times as fast as planned<"});
-  for (const char* const title : {"points", "least", "25 %", "median", "75 %", "95 %", "most"}) {
-    table.column(title, "");
-  }
-  table.column("no plan", "");
-  for (const char* const title : {"error, planned", "product alone", "all laid out"}) {
-    table.column(title, "%");
-  }
+  TextTable table({"layouts: times as fast as planned<", "points", "least", "25 %", "median",
+                   "75 %", "95 %", "most", "no plan", "error, planned|%", "product alone|%",
+                   "all laid out|%"});
   for (const std::string& name : names) {
     const FamilyGains& family = families[name];
     std::vector<std::string> row = {name, fmt::format("{}", family.gains.size() + family.no_plan)};
@@ -92,7 +83,7 @@ std::string layout_gains_table(const std::vector<ValidationOutcome>& outcomes) {
 std::string layout_gains_csv(const std::vector<ValidationOutcome>& outcomes) {
   static constexpr std::array<const char*, 6> kShape = {"m", "k", "n", "density", "block", "mode"};
   std::vector<std::string> titles = {"id", "family"};
-  titles.insert(titles.end(), kShape.begin(), kShape.end());
+  append(titles, kShape);
   for (const char* const title : {"planned_cycles", "cycles", "times_as_fast", "published",
                                   "as_planned", "product_alone", "all", "layout", "from"}) {
     titles.emplace_back(title);
@@ -105,19 +96,13 @@ std::string layout_gains_csv(const std::vector<ValidationOutcome>& outcomes) {
     const LaidOutPoint& laid = *outcome.laid_out;
     std::vector<std::string> cells = {outcome.id, outcome.family};
     for (const char* const name : kShape) {
-      const auto at = std::find_if(outcome.cells.begin(), outcome.cells.end(),
-                                   [&](const auto& cell) { return cell.first == name; });
-      cells.push_back(at == outcome.cells.end() ? "" : at->second);
+      cells.push_back(outcome.cell(name));
     }
     const bool planned = laid.planned != 0;
     const double gain = static_cast<double>(laid.planned) / static_cast<double>(laid.cycles);
-    for (const std::string& each :
-         {planned ? fmt::format("{}", laid.planned) : "", fmt::format("{}", laid.cycles),
-          planned ? fmt::format("{:.4f}", gain) : "", cell_of_value(outcome.published),
-          cell_of_value(laid.as_planned), cell_of_value(laid.alone),
-          cell_of_value(outcome.simulated), laid.layout, laid.from}) {
-      cells.push_back(each);
-    }
+    append(cells, as_cells(planned ? std::optional(laid.planned) : std::nullopt, laid.cycles,
+                           planned ? fmt::format("{:.4f}", gain) : "", outcome.published,
+                           laid.as_planned, laid.alone, outcome.simulated, laid.layout, laid.from));
     text += csv_line(cells);
   }
   return some ? text : "";

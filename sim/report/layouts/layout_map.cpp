@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 
 namespace lacuna {
@@ -30,23 +31,15 @@ std::string short_layout(const std::string& layout) {
   return text;
 }
 
-/// The place of a text in a list, which it is added to if it is not there.
-std::size_t place_in(std::vector<std::string>& all, const std::string& text) {
-  const auto at = std::find(all.begin(), all.end(), text);
-  if (at != all.end()) return static_cast<std::size_t>(at - all.begin());
-  all.push_back(text);
-  return all.size() - 1;
-}
-
 /// Rising; "1" last.
 std::vector<std::string> densities_of(const std::vector<const FigureRun*>& runs) {
   std::vector<std::pair<double, std::string>> all;
   for (const FigureRun* const run : runs) {
-    const bool known = std::any_of(
-        all.begin(), all.end(), [&](const auto& each) { return each.second == run->density_text; });
+    const bool known =
+        any_of(all, [&](const auto& each) { return each.second == run->density_text; });
     if (!known) all.emplace_back(run->density, run->density_text);
   }
-  std::sort(all.begin(), all.end());
+  sort_all(all);
   std::vector<std::string> texts;
   texts.reserve(all.size());
   for (const auto& each : all) texts.push_back(each.second);
@@ -64,11 +57,9 @@ void shorten(std::vector<std::string>& rows) {
   std::vector<std::string> common = words_of(rows.front());
   for (const std::string& row : rows) {
     const std::vector<std::string> words = words_of(row);
-    common.erase(std::remove_if(common.begin(), common.end(),
-                                [&](const std::string& word) {
-                                  return std::count(words.begin(), words.end(), word) == 0;
-                                }),
-                 common.end());
+    erase_where(common, [&](const std::string& word) {
+      return std::count(words.begin(), words.end(), word) == 0;
+    });
   }
   for (std::string& row : rows) {
     std::string text;
@@ -85,10 +76,10 @@ std::vector<CellMap::Cell> all_places(const CellMap& map) {
   std::vector<CellMap::Cell> all;
   for (std::size_t row = 0; row < map.rows.size(); ++row) {
     for (std::size_t column = 0; column < map.columns.size(); ++column) {
-      const auto at = std::find_if(
-          map.cells.begin(), map.cells.end(),
-          [&](const CellMap::Cell& each) { return each.row == row && each.column == column; });
-      all.push_back(at == map.cells.end() ? CellMap::Cell{row, column} : *at);
+      const auto* const at = find_where(map.cells, [&](const CellMap::Cell& each) {
+        return each.row == row && each.column == column;
+      });
+      all.push_back(at == nullptr ? CellMap::Cell{row, column} : *at);
     }
   }
   return all;
@@ -116,10 +107,10 @@ void add_layout_map(const FigureData& data, const std::vector<FigureRun>& runs,
   std::vector<std::string> layouts;
   for (const FigureRun* const run : laid) {
     CellMap::Cell cell;
-    cell.row = place_in(map.rows, run->series());
-    cell.column = place_in(map.columns, run->density_text);
+    cell.row = place_or_add(map.rows, run->series());
+    cell.column = place_or_add(map.columns, run->density_text);
     if (cell.row >= kMostMapRows) continue;
-    cell.text = fmt::format("{}", place_in(layouts, data.layouts.at(run->run)) + 1);
+    cell.text = fmt::format("{}", place_or_add(layouts, data.layouts.at(run->run)) + 1);
     if (run->total.speedup_vs_dense) {
       cell.value = std::min(100.0, 100 * *run->total.speedup_vs_dense * run->density);
     }

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -42,7 +43,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
 std::string summary_csv(const std::vector<RunRecord>& records) {
   std::vector<std::string> header = summary_columns();
   if (!records.empty()) {
-    header.insert(header.end(), records[0].varying.begin(), records[0].varying.end());
+    append(header, records[0].varying);
   }
   std::string text = csv_line(header);
   for (const RunRecord& record : records) {

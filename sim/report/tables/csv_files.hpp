@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,20 @@ namespace lacuna {
 /// One line of CSV after RFC 4180, with LF: a cell is quoted if it has to be.
 std::string csv_line(const std::vector<std::string>& cells);
 
-/// Cells as text, numbers as the shortest that read back as the same; and a line of them.
+/// A cell as text, a number as the shortest that reads back as the same; empty if there is none.
+template <class Cell>
+std::string cell_text(const Cell& cell) {
+  return fmt::format("{}", cell);
+}
+template <class Cell>
+std::string cell_text(const std::optional<Cell>& cell) {
+  return cell ? fmt::format("{}", *cell) : "";
+}
+
+/// Cells as text, and a line of them.
 template <class... Cells>
 std::vector<std::string> as_cells(const Cells&... cells) {
-  return {fmt::format("{}", cells)...};
+  return {cell_text(cells)...};
 }
 template <class... Cells>
 std::string csv_row(const Cells&... cells) {

@@ -8,6 +8,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -63,7 +66,7 @@ std::uint64_t count(const OpResult& result, std::string_view path, std::string_v
   std::uint64_t sum = 0;
   for (const StatEntry& entry : result.statistics) {
     const bool there = path.empty() || entry.path == path;
-    if (there && entry.name.rfind(begin, 0) == 0) sum += entry.value;
+    if (there && starts_with(entry.name, begin)) sum += entry.value;
   }
   return sum;
 }
@@ -74,7 +77,7 @@ struct PhaseSpan {
   double begin = 0;
   double end = 0;
 
-  bool is(std::string_view with) const { return name.rfind(with, 0) == 0; }
+  bool is(std::string_view with) const { return starts_with(name, with); }
   bool computes() const { return !is("sync") && !is("exchange"); }
 };
 
@@ -82,7 +85,7 @@ struct PhaseSpan {
 std::vector<PhaseSpan> phases_of(const OpResult& result) {
   std::vector<PhaseSpan> phases;
   for (const ExplainSection& section : result.explanation.sections) {
-    if (section.title.rfind("phases", 0) != 0 || section.tables.empty()) continue;
+    if (!starts_with(section.title, "phases") || section.tables.empty()) continue;
     double before = 0;
     for (const std::vector<std::string>& row : section.tables.front().rows) {
       if (row.size() < 3) break;
@@ -223,7 +226,7 @@ std::string sparse_row(const std::string& id, const OpRecord& op, const LayerRep
   const std::uint64_t size = *op.row.m * *op.row.k;
   const double kept = std::round(static_cast<double>(size) * *op.row.density);
   const std::string pattern = request_of(op, "pattern");
-  const bool ratio = pattern.rfind("nm:", 0) == 0;
+  const bool ratio = starts_with(pattern, "nm:");
   double metadata = kept + static_cast<double>(*op.row.m) + 1;
   if (ratio) {
     const std::size_t colon = pattern.find(':', std::string("nm:").size());
@@ -251,7 +254,7 @@ std::string access_header() {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> scalesim_reports(const RunRecord& run) {
-  const bool sparse = std::any_of(run.ops.begin(), run.ops.end(), is_sparse);
+  const bool sparse = any_of(run.ops, is_sparse);
   std::string compute =
       line({"LayerID", "Total Cycles (incl. prefetch)", "Total Cycles", "Stall Cycles",
             "Overall Util %", "Mapping Efficiency %", "Compute Util %"});

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/tables/summary.hpp"
 
-#include <algorithm>
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 
 namespace {
 
 const OpResult* first_ok(const std::vector<OpRecord>& ops) {
-  const auto found = std::find_if(ops.begin(), ops.end(), [](const OpRecord& op) {
+  const auto* const found = find_where(ops, [](const OpRecord& op) {
     return op.result.status == Status::ok && op.result.units != 0;
   });
-  return found == ops.end() ? nullptr : &found->result;
+  return found == nullptr ? nullptr : &found->result;
 }
 
 }  // namespace
@@ -20,8 +20,8 @@ std::vector<const SummaryRow*> rows_of_weights(std::vector<const SummaryRow*> ro
   const auto holds_none = [](const SummaryRow* row) {
     return row->op != "gemm" && row->op != "spmm";
   };
-  if (!std::all_of(rows.begin(), rows.end(), holds_none)) {
-    rows.erase(std::remove_if(rows.begin(), rows.end(), holds_none), rows.end());
+  if (!all_of(rows, holds_none)) {
+    erase_where(rows, holds_none);
   }
   return rows;
 }
@@ -35,18 +35,13 @@ std::vector<StackPart> RunRecord::stack() const {
   std::vector<StackPart> sum;
   for (const OpRecord& op : ops) {
     for (const StackPart& part : op.result.stack) {
-      const auto same = std::find_if(sum.begin(), sum.end(), [&](const StackPart& other) {
+      const auto same = [&](const StackPart& other) {
         return other.layer == part.layer && other.kind == part.kind;
-      });
-      if (same == sum.end()) {
-        sum.push_back(part);
-      } else {
-        same->cycles += part.cycles;
-      }
+      };
+      find_or_add(sum, same, {part.layer, part.kind, 0}).cycles += part.cycles;
     }
   }
-  std::stable_sort(sum.begin(), sum.end(),
-                   [](const StackPart& a, const StackPart& b) { return a.layer < b.layer; });
+  sort_all(sum, [](const StackPart& a, const StackPart& b) { return a.layer < b.layer; });
   return sum;
 }
 
@@ -61,9 +56,8 @@ std::uint64_t RunRecord::units() const {
 }
 
 bool is_interrupted(const std::vector<RunRecord>& records) {
-  return std::any_of(records.begin(), records.end(), [](const RunRecord& record) {
-    return record.total.status == Status::interrupted;
-  });
+  return any_of(records,
+                [](const RunRecord& record) { return record.total.status == Status::interrupted; });
 }
 
 }  // namespace lacuna

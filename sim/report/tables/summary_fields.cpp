@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/ranges.hpp"
+#include "sim/report/tables/csv_files.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -25,11 +28,7 @@ struct Cells {
 
   template <class T>
   void operator()(const char* /*key*/, const T& member) const {
-    cells.push_back(fmt::format("{}", member));
-  }
-  template <class T>
-  void operator()(const char* /*key*/, const std::optional<T>& member) const {
-    cells.push_back(member ? fmt::format("{}", *member) : "");
+    cells.push_back(cell_text(member));
   }
   void operator()(const char* /*key*/, Status status) const {
     cells.emplace_back(status_name(status));
@@ -57,7 +56,7 @@ const std::vector<std::string>& summary_columns() {
 std::vector<std::string> summary_cells(const SummaryRow& row) {
   std::vector<std::string> cells;
   for_each_cell(row, Cells{cells});
-  cells.insert(cells.end(), row.varying.begin(), row.varying.end());
+  append(cells, row.varying);
   return cells;
 }
 

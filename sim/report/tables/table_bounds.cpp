@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -14,7 +15,7 @@ namespace {
 
 bool is_removed(const StackPart& part, const WhatIf& what_if) {
   const std::string layer = layer_name(part.layer);
-  return std::any_of(what_if.without.begin(), what_if.without.end(), [&](const std::string& each) {
+  return any_of(what_if.without, [&](const std::string& each) {
     return each == layer || each == layer + "." + part.kind;
   });
 }
@@ -23,10 +24,10 @@ bool is_removed(const StackPart& part, const WhatIf& what_if) {
 std::optional<double> limit(const OpRecord& op, const std::vector<std::string>& names) {
   std::optional<double> most;
   for (const std::string& name : names) {
-    const auto found =
-        std::find_if(op.result.statistics.begin(), op.result.statistics.end(),
-                     [&](const StatEntry& entry) { return entry.path + "." + entry.name == name; });
-    if (found == op.result.statistics.end()) return std::nullopt;
+    const auto* const found = find_where(op.result.statistics, [&](const StatEntry& entry) {
+      return entry.path + "." + entry.name == name;
+    });
+    if (found == nullptr) return std::nullopt;
     most = std::max(most.value_or(0), static_cast<double>(found->value));
   }
   return most;
@@ -85,8 +86,7 @@ std::string bounds_csv_rows(const RunRecord& run, const std::vector<WhatIf>& wha
   std::string csv;
   for (const Bound& bound : bounds_of(run, what_ifs)) {
     csv += csv_row(run.run, run.machine, run.pattern, bound.name, bound.cycles,
-                   bound.cycles > 0 ? fmt::format("{}", bound.speedup) : "",
-                   bound.measured ? fmt::format("{}", *bound.measured) : "");
+                   bound.cycles > 0 ? fmt::format("{}", bound.speedup) : "", bound.measured);
   }
   return csv;
 }

@@ -8,13 +8,12 @@
 #include <optional>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
 namespace {
-
-using Align = TextTable::Align;
 
 constexpr std::size_t kMostRows = 30;  // of a table of changes
 
@@ -100,14 +99,13 @@ std::vector<std::vector<std::string>> settings_of(const Pair& pair) {
   add("pattern", "", a.pattern, b.pattern);
   add("seed", "", fmt::format("{}", a.seed), fmt::format("{}", b.seed));
   for (const ParameterValue& parameter : a.parameters) {
-    const auto other = std::find_if(b.parameters.begin(), b.parameters.end(),
-                                    [&](const auto& each) { return each.path == parameter.path; });
-    add(parameter.path, parameter.unit, parameter.value,
-        other == b.parameters.end() ? "-" : other->value);
+    const auto* const other =
+        find_where(b.parameters, [&](const auto& each) { return each.path == parameter.path; });
+    add(parameter.path, parameter.unit, parameter.value, other == nullptr ? "-" : other->value);
   }
   for (const ParameterValue& parameter : b.parameters) {
-    const bool known = std::any_of(a.parameters.begin(), a.parameters.end(),
-                                   [&](const auto& each) { return each.path == parameter.path; });
+    const bool known =
+        any_of(a.parameters, [&](const auto& each) { return each.path == parameter.path; });
     if (!known) add(parameter.path, parameter.unit, "-", parameter.value);
   }
   return rows;
@@ -118,13 +116,8 @@ std::string settings_text(const std::vector<Pair>& pairs) {
   std::vector<std::pair<std::vector<std::string>, std::vector<std::uint64_t>>> found;
   for (const Pair& pair : pairs) {
     for (const std::vector<std::string>& row : settings_of(pair)) {
-      const auto same = std::find_if(found.begin(), found.end(),
-                                     [&](const auto& each) { return each.first == row; });
-      if (same == found.end()) {
-        found.push_back({row, {pair.before->run}});
-      } else {
-        same->second.push_back(pair.before->run);
-      }
+      const auto same = [&](const auto& each) { return each.first == row; };
+      find_or_add(found, same, {row, {}}).second.push_back(pair.before->run);
     }
   }
   if (found.empty()) return "No setting differs.\n";
@@ -142,21 +135,13 @@ enum class Order { as_given, largest_first };
 /// A row for each change that is one.
 std::string changes_text(const std::string& title, const std::string& unit,
                          std::vector<Change> changes, Order order = Order::largest_first) {
-  changes.erase(std::remove_if(changes.begin(), changes.end(),
-                               [](const Change& each) { return each.by() == 0; }),
-                changes.end());
+  erase_where(changes, [](const Change& each) { return each.by() == 0; });
   if (changes.empty()) return fmt::format("{}: no change\n", title);
   if (order == Order::largest_first) {
-    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-      return std::abs(a.by()) > std::abs(b.by());
-    });
+    sort_all(changes,
+             [](const Change& a, const Change& b) { return std::abs(a.by()) > std::abs(b.by()); });
   }
-  TextTable table;
-  table.column(title, "", Align::left);
-  table.column("before", unit);
-  table.column("after", unit);
-  table.column("change", unit);
-  table.column("change", "%");
+  TextTable table({title + "<", "before|" + unit, "after|" + unit, "change|" + unit, "change|%"});
   for (std::size_t i = 0; i < std::min(changes.size(), kMostRows); ++i) {
     const Change& change = changes[i];
     const std::string by = number(change.by());
@@ -171,11 +156,8 @@ std::string changes_text(const std::string& title, const std::string& unit,
 }
 
 Change& place(std::vector<Change>& changes, const std::string& name) {
-  const auto found = std::find_if(changes.begin(), changes.end(),
-                                  [&](const Change& each) { return each.name == name; });
-  if (found != changes.end()) return *found;
-  changes.push_back({name, std::nullopt, std::nullopt});
-  return changes.back();
+  return find_or_add(changes, [&](const Change& each) { return each.name == name; },
+                     {name, std::nullopt, std::nullopt});
 }
 
 using Side = std::optional<double> Change::*;
@@ -248,8 +230,7 @@ std::string pair_text(const Pair& pair) {
 bool same_totals(const Pair& pair) {
   const std::vector<Change> totals = totals_of(pair);
   return pair.before->total.status == pair.after->total.status &&
-         std::all_of(totals.begin(), totals.end(),
-                     [](const Change& each) { return each.by() == 0; });
+         all_of(totals, [](const Change& each) { return each.by() == 0; });
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ std::string wrapped(const std::string& text) {
   return fmt::format("{}\n", fmt::join(lines_of_words(text, most_letters), "\n"));
 }
 
-TextTable::TextTable(std::initializer_list<const char*> columns) {
+TextTable::TextTable(std::initializer_list<std::string> columns) {
   for (std::string each : columns) {
     const bool words = !each.empty() && each.back() == '<';
     if (words) each.pop_back();

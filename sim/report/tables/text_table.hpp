@@ -29,7 +29,7 @@ class TextTable {
   TextTable() = default;
 
   /// Columns as "TITLE|UNIT", or "TITLE" without a unit; those of words end in '<'.
-  explicit TextTable(std::initializer_list<const char*> columns);
+  explicit TextTable(std::initializer_list<std::string> columns);
 
   void column(std::string title, std::string unit, Align align = Align::right,
               Need need = Need::always);

@@ -2,36 +2,49 @@
 // What is said of the units in view, of the critical path and of the chosen unit.
 'use strict';
 
-function stackRows(series, parts) {
-  const total = parts.reduce((sum, each) => sum + each, 0);
-  return series.stack.map((part, i) => ({ part, cycles: parts[i], share: total ? parts[i] / total : 0 }));
+/** A bar of parts and a table of them; a part is { name, hint, doc, colour, count }. */
+function partsSection(title, parts) {
+  const total = parts.reduce((sum, each) => sum + each.count, 0);
+  const share = (each) => (total ? each.count / total : 0);
+  const box = element('section', '');
+  const bar = element('div', '', { class: 'bar' });
+  const table = element('table', '');
+  for (const each of parts) {
+    const piece = element('i', '', { title: `${each.hint} ${percent(share(each))}` });
+    piece.style.width = `${100 * share(each)}%`;
+    piece.style.background = each.colour;
+    bar.append(piece);
+    if (each.count === 0) continue;
+    const line = element('tr', '', { title: each.doc });
+    const key = element('td', '');
+    key.append(colourMark(each.colour), each.name);
+    line.append(key, element('td', number(Math.round(each.count))), element('td', percent(share(each))));
+    table.append(line);
+  }
+  box.append(element('h3', title), bar, table);
+  return box;
+}
+
+function colourMark(colour) {
+  const mark = element('i', '', { class: 'key' });
+  mark.style.background = colour;
+  return mark;
+}
+
+/** A button that chooses a unit. */
+function unitButton(text, unit) {
+  const button = element('button', text);
+  button.addEventListener('click', () => {
+    state.chosen = unit;
+    request('words');
+  });
+  return button;
 }
 
 function showStack(place, title, series, parts) {
-  const rows = stackRows(series, parts);
-  const box = element('section', '');
-  box.append(element('h3', title));
-  const bar = element('div', '', { class: 'bar' });
-  for (const { part, share } of rows) {
-    const piece = element('i', '', { title: `${part.name} ${percent(share)}` });
-    piece.style.width = `${100 * share}%`;
-    piece.style.background = COLOURS[part.layer];
-    bar.append(piece);
-  }
-  box.append(bar);
-  const table = element('table', '');
-  for (const { part, cycles, share } of rows) {
-    if (cycles === 0) continue;
-    const line = element('tr', '', { title: part.doc });
-    const key = element('td', '');
-    const mark = element('i', '', { class: 'key' });
-    mark.style.background = COLOURS[part.layer];
-    key.append(mark, `${part.layer} ${part.name}`);
-    line.append(key, element('td', number(Math.round(cycles))), element('td', percent(share)));
-    table.append(line);
-  }
-  box.append(table);
-  place.append(box);
+  place.append(partsSection(title, series.stack.map((part, i) => ({
+    name: `${part.layer} ${part.name}`, hint: part.name, doc: part.doc, colour: COLOURS[part.layer],
+    count: parts[i] }))));
 }
 
 function shownSeries() {
@@ -69,12 +82,7 @@ function showCritical(place, series, step) {
   const at = series.critical(step);
   if (at === null) return;
   const line = element('p', 'the others waited for ');
-  const button = element('button', series.nameOf(at.row, at.column));
-  button.addEventListener('click', () => {
-    state.chosen = at;
-    request('words');
-  });
-  line.append(button);
+  line.append(unitButton(series.nameOf(at.row, at.column), at));
   place.append(line);
 }
 
@@ -91,30 +99,13 @@ function showWindow(place, series, step) {
     return;
   }
   const path = series.window_path;
-  const box = element('section', '');
-  box.append(element('h3', `what each moment waited for, cycles ${number(path.from)} to `
+  const sums = path.whats.map((name, what) => ({ name, hint: name, doc: '', colour: pathColour(what), count: 0 }));
+  for (const [, , , what, from, to] of path.steps) sums[what].count += to - from;
+  sums.sort((a, b) => b.count - a.count);
+  const box = partsSection(`what each moment waited for, cycles ${number(path.from)} to `
     + `${number(path.to)} of the run, columns ${path.column} to ${path.column + path.columns - 1}, `
-    + `rows ${path.row} to ${path.row + path.rows - 1}`));
-  const sums = path.whats.map((name, what) => ({ name, what, cycles: 0 }));
-  for (const [, , , what, from, to] of path.steps) sums[what].cycles += to - from;
-  sums.sort((a, b) => b.cycles - a.cycles);
-  const bar = element('div', '', { class: 'bar' });
-  const table = element('table', '');
-  for (const { name, what, cycles } of sums) {
-    const share = cycles / (path.to - path.from);
-    const piece = element('i', '', { title: `${name} ${percent(share)}` });
-    piece.style.width = `${100 * share}%`;
-    piece.style.background = pathColour(what);
-    bar.append(piece);
-    const key = element('td', '');
-    const mark = element('i', '', { class: 'key' });
-    mark.style.background = pathColour(what);
-    key.append(mark, name);
-    const line = element('tr', '');
-    line.append(key, element('td', number(cycles)), element('td', percent(share)));
-    table.append(line);
-  }
-  box.append(bar, table, stepsOf(series, step));
+    + `rows ${path.row} to ${path.row + path.rows - 1}`, sums);
+  box.append(stepsOf(series, step));
   place.append(box);
 }
 
@@ -125,15 +116,8 @@ function stepsOf(series, step) {
   for (const [where, row, column, what, from, to] of shown.slice(0, MOST_STEPS)) {
     const item = element('li', '');
     const place = ['core', 'router', 'edge', 'outside'][where];
-    const button = element('button', `${place} r${row}.c${column}`);
-    button.addEventListener('click', () => {
-      state.chosen = { row, column };
-      request('words');
-    });
-    const mark = element('i', '', { class: 'key' });
-    mark.style.background = pathColour(what);
-    item.append(mark, `${number(from)} to ${number(to)} `, button,
-      ` ${series.window_path.whats[what]}`);
+    item.append(colourMark(pathColour(what)), `${number(from)} to ${number(to)} `,
+      unitButton(`${place} r${row}.c${column}`, { row, column }), ` ${series.window_path.whats[what]}`);
     list.append(item);
   }
   if (shown.length > MOST_STEPS) {

@@ -14,6 +14,7 @@
 #include "sim/report/view_page.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/driver/system_results.hpp"
+#include "tests/support/report/view_bytes.hpp"
 #include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
@@ -69,7 +70,7 @@ TEST(SystemRun, BothEnginesGiveTheSameNumbers) {
 /// Of each data set its numbers, as a browser would inflate them.
 std::vector<std::string> seen(const std::string& page) {
   std::vector<std::string> numbers;
-  for (const ViewData& data : read_views("", page)) numbers.push_back(bytes_of(data));
+  for (const ViewData& data : read_views("", page)) numbers.push_back(test::bytes_of(data));
   return numbers;
 }
 

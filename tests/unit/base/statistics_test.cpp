@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/base/histogram.hpp"
 
 namespace lacuna {
 namespace {
@@ -27,7 +26,6 @@ struct UnitStats : StatGroup {
   CycleCounter idle{this, "idle", Layer::idle, "Cycles without work."};
   Formula share{this, "share", "1", "Useful share.", {&useful}, {&issued}};
   TimeAverage level{this, "level", "words", "Words waiting."};
-  Histogram sizes{this, "sizes", "words", "Words of a message.", Bins{10, 5, 2}};
 };
 
 std::vector<std::string> listing(const std::vector<StatEntry>& entries) {
@@ -53,17 +51,13 @@ TEST(StatGroup, ListsItsStatisticsWithUnits) {
   stats.level.set(2, 3);
   stats.level.set(4, 1);
   stats.settle(10);
-  for (const std::uint64_t size : {9U, 10U, 14U, 15U, 19U, 20U, 100U}) stats.sizes.fill(size);
   std::vector<StatEntry> entries;
   stats.add_to(entries);
-  // The level is 0 for 2 cycles, 3 for 2 and 1 for 6: 12 / 10. The sizes sum to 187 over 7.
-  EXPECT_THAT(
-      listing(entries),
-      ElementsAre("chip.unit.issued 8 MAC", "chip.unit.useful 2 MAC", "chip.unit.busy 6 cycles",
-                  "chip.unit.idle 4 cycles", "chip.unit.share 0.250000 1",
-                  "chip.unit.level 1.200000 words", "chip.unit.sizes.mean 26.714286 words",
-                  "chip.unit.sizes[0,10) 1 times", "chip.unit.sizes[10,15) 2 times",
-                  "chip.unit.sizes[15,20) 2 times", "chip.unit.sizes[20,) 2 times"));
+  // The level is 0 for 2 cycles, 3 for 2 and 1 for 6: 12 / 10.
+  EXPECT_THAT(listing(entries),
+              ElementsAre("chip.unit.issued 8 MAC", "chip.unit.useful 2 MAC",
+                          "chip.unit.busy 6 cycles", "chip.unit.idle 4 cycles",
+                          "chip.unit.share 0.250000 1", "chip.unit.level 1.200000 words"));
 }
 
 // 2 / 8 and 30 / 32 make 32 / 40, which is not the mean of the quotients.
@@ -91,9 +85,9 @@ TEST(StatsRegistry, ListsEachUnitApartOnRequest) {
   registry.attach(a, "unit0");
   registry.attach(b, "unit1");
   const std::vector<std::string> lines = listing(registry.per_unit());
-  EXPECT_EQ(lines.size(), 14U);
+  EXPECT_EQ(lines.size(), 12U);
   EXPECT_EQ(lines.at(0), "unit0.chip.unit.issued 8 MAC");
-  EXPECT_EQ(lines.at(7), "unit1.chip.unit.issued 32 MAC");
+  EXPECT_EQ(lines.at(6), "unit1.chip.unit.issued 32 MAC");
 }
 
 TEST(StatsRegistry, SumsCycleStacksLowestLayerFirst) {
@@ -137,24 +131,6 @@ TEST(CycleStack, IsRefusedIfItsPartsDoNotSumToUnitsTimesCycles) {
         check_stack("a wafer", {{Layer::sync, "barrier", 19}}, 2, 10);
       },
       ThrowsMessage<AccountingError>(HasSubstr("a wafer sums to 19")));
-}
-
-// With reals the 29 would fall into bin 28 of a hundred, as 29 / 100 * 100 is below 29.
-TEST(Histogram, PutsEveryIntegerIntoItsOwnBin) {
-  StatGroup group("group");
-  Histogram histogram(&group, "h", "words", "Words.", Bins{0, 1, 100});
-  for (std::uint64_t value = 0; value < 100; ++value) histogram.fill(value, value + 1);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(histogram.at(i), static_cast<std::uint64_t>(i) + 1);
-}
-
-TEST(Histogram, CountsWhatLiesBeyondItsBins) {
-  StatGroup group("group");
-  Histogram histogram(&group, "h", "words", "Words.", Bins{4, 2, 3});
-  histogram.fill(3);
-  histogram.fill(10);
-  histogram.fill(~std::uint64_t{0} / 2);
-  EXPECT_EQ(histogram.at(-1), 1U);
-  EXPECT_EQ(histogram.at(3), 2U);
 }
 
 }  // namespace

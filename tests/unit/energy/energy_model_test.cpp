@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <string>
 
-#include "models/energy/energy_comparison.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/energy/chips.hpp"
+#include "tests/support/energy/energy_comparison.hpp"
 #include "tests/support/temp_file.hpp"
 
 namespace lacuna {

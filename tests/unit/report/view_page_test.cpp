@@ -8,6 +8,7 @@
 #include "sim/base/error.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/unit_series.hpp"
+#include "tests/support/report/view_bytes.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -97,7 +98,7 @@ TEST(ViewPage, HoldsItsDataAndGivesThemBack) {
 // 16 numbers of two bytes: the lowest bytes of all, then the highest, which are 0 but that of 300 =
 // 256 + 44.
 TEST(ViewPage, HasNumbersInPlanesOfBytes) {
-  const std::string bytes = bytes_of(view_data({}, a_series()));
+  const std::string bytes = test::bytes_of(view_data({}, a_series()));
   std::string low{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0, 44, 0, 0, 1};
   std::string high(16, '\0');
   high[12] = 1;

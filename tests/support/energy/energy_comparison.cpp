@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/energy/energy_comparison.hpp"
+#include "tests/support/energy/energy_comparison.hpp"
 
 #include <algorithm>
 
