@@ -59,8 +59,7 @@ std::vector<Statistic> Result::statistics(std::size_t run) const {
   std::vector<Statistic> all;
   for (const OpRecord& op : record_of(*hidden_, run).ops) {
     for (const StatEntry& entry : op.result.statistics) {
-      all.push_back({op.row.op_id, entry.path, entry.name, entry.unit, entry.value,
-                     entry.is_real ? std::optional<double>(entry.real) : std::nullopt});
+      all.push_back({op.row.op_id, entry.path, entry.name, entry.unit, entry.value, {}});
     }
   }
   return all;

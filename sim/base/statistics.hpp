@@ -14,7 +14,6 @@ namespace lacuna {
 
 class Counter;
 class CycleCounter;
-class Statistic;
 
 /// The layers of a cycle stack, from the bottom. A cycle in which a block does several things
 /// belongs to the lowest of them.
@@ -23,9 +22,7 @@ enum class Layer { compute, exchange, sync, stall, imbalance, idle };
 /// The word for a layer in results.
 const char* layer_name(Layer layer);
 
-/// One statistic of a finished run, as results carry it. `value` is exact. A quotient or a mean
-/// (`is_real`) is value / over, kept apart so that entries of many units add up exactly; `real`
-/// is their quotient.
+/// One statistic of a finished run, as results carry it.
 struct StatEntry {
   std::string path;  // of the group, such as "tile.amp"; units of an array are summed
   std::string name;
@@ -33,9 +30,6 @@ struct StatEntry {
   std::string doc;
   std::string action;  // the row of the energy table that prices it; empty: costs nothing
   std::uint64_t value = 0;
-  double real = 0;
-  bool is_real = false;
-  std::uint64_t over = 0;
 };
 
 /// Adds `entry` to the one of the same path and name, or puts it at the end.
@@ -67,16 +61,10 @@ class StatGroup {
   const std::vector<const Counter*>& counters() const { return counters_; }
   const std::vector<const CycleCounter*>& cycle_stack() const { return cycle_stack_; }
 
-  /// The height of the cycle stack: how many cycles the block has lived.
-  Cycle cycles() const;
-
   std::map<std::string, std::uint64_t> snapshot() const;
 
-  /// Closes the accounts of statistics that depend on time, at the end of a run of `end` cycles.
-  void settle(Cycle end);
-
-  /// Adds this group's statistics to `entries`, counters first, each in the order of declaration:
-  /// to the entry of the same path and name, or as a new entry.
+  /// Adds this group's counters to `entries`, in the order of declaration: to the entry of the same
+  /// path and name, or as a new entry.
   void add_to(std::vector<StatEntry>& entries) const;
 
   /// Adds this group's cycle counters to `stack`, likewise.
@@ -85,39 +73,10 @@ class StatGroup {
  private:
   friend class Counter;
   friend class CycleCounter;
-  friend class Statistic;
 
   std::string path_;
   std::vector<const Counter*> counters_;
   std::vector<const CycleCounter*> cycle_stack_;
-  std::vector<Statistic*> others_;
-};
-
-/// What is not a plain count: a Histogram, a TimeAverage, a Formula.
-class Statistic {
- public:
-  Statistic(StatGroup* group, const char* name, const char* unit, const char* doc);
-  Statistic(const Statistic&) = delete;
-  Statistic& operator=(const Statistic&) = delete;
-  virtual ~Statistic() = default;
-
-  const char* name() const { return name_; }
-  const char* unit() const { return unit_; }
-  const char* doc() const { return doc_; }
-
-  /// Merges what it has to say into `entries`, under the group's `path`.
-  virtual void add_to(std::vector<StatEntry>& entries, const std::string& path) const = 0;
-
-  virtual void settle(Cycle /*end*/) {}
-
- protected:
-  /// An entry of this statistic, to be completed. `suffix` follows the name.
-  StatEntry entry(const std::string& path, const std::string& suffix = "") const;
-
- private:
-  const char* name_;
-  const char* unit_;
-  const char* doc_;
 };
 
 /// Counts one kind of event. `action` names the row of the energy table that prices it.
@@ -159,73 +118,6 @@ class CycleCounter : public Counter {
 
  private:
   Layer layer_;
-};
-
-/// The mean over time of a level, such as the words in a queue. The level is set when it changes.
-class TimeAverage final : public Statistic {
- public:
-  using Statistic::Statistic;
-
-  /// From cycle `now` on the level is `level`; calls are in the order of cycles.
-  void set(Cycle now, std::uint64_t level) {
-    settle(now);
-    level_ = level;
-  }
-
-  void settle(Cycle end) override {
-    integral_ += level_ * (end - since_);
-    since_ = end;
-  }
-  void add_to(std::vector<StatEntry>& entries, const std::string& path) const override;
-
- private:
-  std::uint64_t level_ = 0;
-  Cycle since_ = 0;
-  std::uint64_t integral_ = 0;  // of level * cycles
-};
-
-/// A quotient of sums of counters of the same group, such as macs_useful / macs_issued. It is
-/// taken after the run and after units have been summed.
-class Formula final : public Statistic {
- public:
-  using Counters = std::vector<const Counter*>;
-
-  Formula(StatGroup* group, const char* name, const char* unit, const char* doc, Counters above,
-          Counters below)
-      : Statistic(group, name, unit, doc), above_(std::move(above)), below_(std::move(below)) {}
-
-  void add_to(std::vector<StatEntry>& entries, const std::string& path) const override;
-
- private:
-  Counters above_;
-  Counters below_;
-};
-
-/// The groups of a run. It refers to them and must not outlive them.
-class StatsRegistry {
- public:
-  /// `unit` tells the groups of one path apart, such as "tile17"; it may be empty if there is one.
-  void attach(StatGroup& group, std::string unit = "");
-
-  std::size_t size() const { return groups_.size(); }
-
-  /// Closes every account at the end of a run of `end` cycles.
-  void settle(Cycle end);
-
-  /// The statistics, groups of the same path summed, in the order of attachment.
-  std::vector<StatEntry> summed() const;
-
-  /// The statistics of every group, under the path "unit.path" where the unit has a name.
-  std::vector<StatEntry> per_unit() const;
-
-  /// The cycle stacks of all groups that have one, summed, lowest layer first.
-  std::vector<StackPart> stack() const;
-
-  /// Throws an AccountingError that names the first group whose cycle stack is not `cycles` high.
-  void check(Cycle cycles) const;
-
- private:
-  std::vector<std::pair<StatGroup*, std::string>> groups_;
 };
 
 }  // namespace lacuna

@@ -106,9 +106,7 @@ const OpRecord& op_of(const api::Result& result, std::size_t run, std::size_t op
 py::list statistics(const api::Result& result, std::size_t run, std::size_t op) {
   py::list rows;
   for (const StatEntry& entry : op_of(result, run, op).result.statistics) {
-    const py::object value =
-        entry.is_real ? py::object(py::float_(entry.real)) : py::object(py::int_(entry.value));
-    rows.append(py::make_tuple(entry.path, entry.name, entry.unit, value));
+    rows.append(py::make_tuple(entry.path, entry.name, entry.unit, entry.value));
   }
   return rows;
 }

@@ -47,9 +47,7 @@ constexpr auto kStatistic = [](const auto& io, auto& entry) {
   io("path", entry.path);
   io("name", entry.name);
   io("unit", entry.unit);
-  using Io = std::decay_t<decltype(io)>;
-  if constexpr (Io::kReads) entry.is_real = io.json().at("value").is_number_float();
-  entry.is_real ? io("value", entry.real) : io("value", entry.value);
+  io("value", entry.value);
   io.text("action", entry.action);
 };
 

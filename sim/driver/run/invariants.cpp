@@ -21,7 +21,7 @@ std::optional<std::uint64_t> counted(const OpResult& result, const std::string& 
   std::optional<std::uint64_t> sum;
   for (const StatEntry& entry : result.statistics) {
     const bool family = name.back() == '_' && entry.name.compare(0, name.size(), name) == 0;
-    if (!entry.is_real && (family || entry.name == name)) sum = sum.value_or(0) + entry.value;
+    if (family || entry.name == name) sum = sum.value_or(0) + entry.value;
   }
   return sum;
 }

@@ -58,9 +58,7 @@ std::string statistics_csv(const std::vector<RunRecord>& records) {
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       for (const StatEntry& entry : op.result.statistics) {
-        text += csv_line(
-            {fmt::format("{}", record.run), op.row.op_id, entry.path, entry.name, entry.unit,
-             entry.is_real ? fmt::format("{}", entry.real) : fmt::format("{}", entry.value)});
+        text += csv_row(record.run, op.row.op_id, entry.path, entry.name, entry.unit, entry.value);
       }
     }
   }

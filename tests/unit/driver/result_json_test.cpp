@@ -43,11 +43,7 @@ RunRecord a_record() {
   counter.unit = "MAC";
   counter.value = 9007199254740993U;  // no double holds it
   counter.action = "amp_mac_fp16";
-  StatEntry ratio = counter;
-  ratio.name = "share";
-  ratio.is_real = true;
-  ratio.real = 0.1;
-  op.result.statistics = {counter, ratio};
+  op.result.statistics = {counter};
   op.result.stack = {{Layer::compute, "amp", 3}, {Layer::imbalance, "wait", 4}};
   op.result.events = {{1, 2, 0, 3}};
   op.result.event_units = {"a", "b", "c"};
