@@ -32,7 +32,7 @@ LOANS = [
     ("mapping/wse", 600, "estimated_move beside LineMove, once moves are costed from their programs"),
     ("sim/machines", 1_800, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
-    ("sim/driver", 7_000, "readers of results that decide: tables, what-ifs, the system's formulas"),
+    ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 1_500, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),
     ("models, rest", 300, "formulas of memory, traffic and energy of a step"),
     ("workloads, rest", 3_200, "two ways to read a pattern, of options and of cells; tensors of ONNX that are kept twice"),

@@ -41,36 +41,20 @@ class CollectiveBuilder {
       : params_(params), call_(call), segment_(segment) {}
 
   void build() {
-    std::vector<std::vector<Chips>> parts;  // of each group, by domain
-    bool spread = false;
-    for (const Chips& group : call_.groups) {
-      parts.push_back(by_domain(group));
-      spread = spread || parts.back().size() > 1;
-    }
     if (call_.kind == Collective::all_to_all) return all_to_all();
     if (call_.kind == Collective::broadcast) exchange_parts(true);
-    if (spread) {
-      over_domains(parts);
-    } else {
-      over_rings();
-    }
+    over_rings();
     if (call_.kind == Collective::reduce) exchange_parts(false);
   }
 
  private:
+  /// The chips of each domain in the order of a ring.
   std::vector<Chips> by_domain(const Chips& group) const {
     std::map<std::uint32_t, Chips> domains;
     for (const std::uint32_t chip : group) domains[chip / params_.links.domain].push_back(chip);
     std::vector<Chips> all;
-    all.reserve(domains.size());
-    for (auto& [domain, chips] : domains) all.push_back(std::move(chips));
+    for (const auto& [domain, chips] : domains) all.push_back(ring_order(chips));
     return all;
-  }
-
-  void over_rings() {
-    const std::vector<Ring> rings = rings_of(call_.groups, call_.bytes);
-    if (adds_up(call_.kind)) passes(rings, true);
-    if (gives_all(call_.kind)) passes(rings, false);
   }
 
   /// The first chip of each group gives every other one its part, or gets it, in one exchange.
@@ -88,15 +72,14 @@ class CollectiveBuilder {
     segment_.receive(receives, call_.use);
   }
 
-  /// Each group as one ring, or as two with half of the bytes.
+  /// Each group, in the order of a ring, as one or as two with half of the bytes.
   std::vector<Ring> rings_of(const std::vector<Chips>& groups, std::uint64_t bytes) const {
     std::vector<Ring> rings;
     for (const Chips& group : groups) {
       if (group.size() < 2) continue;
-      const Chips order = ring_order(group);
       const bool two = params_.collective.rings == 2 && group.size() > 2;
-      rings.push_back({order, two ? bytes - bytes / 2 : bytes, false});
-      if (two) rings.push_back({order, bytes / 2, true});
+      rings.push_back({group, two ? bytes - bytes / 2 : bytes, false});
+      if (two) rings.push_back({group, bytes / 2, true});
     }
     return rings;
   }
@@ -143,27 +126,27 @@ class CollectiveBuilder {
     }
   }
 
-  /// Reduce-scatter within each domain, all-reduce across of the parts, all-gather within.
-  void over_domains(const std::vector<std::vector<Chips>>& parts) {
+  /// Reduce-scatter within each domain, all-reduce across of the parts, all-gather within. In one
+  /// domain nothing goes across.
+  void over_rings() {
     std::vector<Chips> within;
     std::vector<Chips> across;
-    for (const std::vector<Chips>& group : parts) {
-      for (const Chips& domain : group) within.push_back(ring_order(domain));
-      const std::size_t size = group.front().size();
-      for (const Chips& domain : group) {
-        if (domain.size() != size) {
-          throw RequestError("a collective over domains needs as many chips in each of them");
-        }
+    for (const Chips& group : call_.groups) {
+      const std::vector<Chips> domains = by_domain(group);
+      const std::size_t size = domains.front().size();
+      for (const Chips& domain : domains) {
+        within.push_back(domain);
+        if (domain.size() == size) continue;
+        throw RequestError("a collective over domains needs as many chips in each of them");
       }
       for (std::size_t i = 0; i < size; ++i) {
-        Chips members;
-        for (const Chips& domain : group) members.push_back(ring_order(domain)[i]);
-        across.push_back(std::move(members));
+        Chips& members = across.emplace_back();
+        for (const Chips& domain : domains) members.push_back(domain[i]);
       }
     }
     const std::uint64_t size = within.front().size();
-    const std::vector<Ring> inner = rings_of(within, call_.bytes);
     const std::uint64_t share = (call_.bytes + size - 1) / size;
+    const std::vector<Ring> inner = rings_of(within, call_.bytes);
     std::vector<Ring> outer;
     outer.reserve(across.size());
     for (const Chips& members : across) outer.push_back({members, share, false});

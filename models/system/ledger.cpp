@@ -96,15 +96,17 @@ std::vector<SegmentMemory> memory_over(const Program& program, std::size_t place
   return all;
 }
 
-ProgramMemory memory_of(const Program& program, std::size_t places) {
+ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity) {
   const std::vector<SegmentMemory> all = memory_over(program, places);
   ProgramMemory memory;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t phase = program.order[i].phase;
-    if (memory.chips.size() <= phase)
-      memory.chips.resize(phase + 1, std::vector<MemoryUse>(places));
+    while (memory.chips.size() < (phase + 1) * places) {
+      const std::size_t next = memory.chips.size();
+      memory.chips.push_back({next / places, static_cast<unsigned>(next % places), {}, capacity});
+    }
     for (std::size_t place = 0; place < places; ++place) {
-      keep_larger(all[i].chips[place], memory.chips[phase][place]);
+      keep_larger(all[i].chips[place], memory.chips[phase * places + place].use);
     }
     keep_larger(all[i].streaming, memory.streaming);
   }
@@ -132,54 +134,51 @@ double seconds_of(const Program& program, const ProgramResult& run, const char* 
   return seconds;
 }
 
-DrawnBeside drawn_beside(const CommonSystemParams& params, const std::vector<TimeStack>& chips,
-                         double ns, const Carried& carried, const StandingWatts& watts) {
-  DrawnBeside drawn;
+EnergyRange EnergyAccount::total() const {
+  EnergyRange sum;
+  for (const SystemEnergyPart& part : parts) sum.add(part.joules);
+  return sum;
+}
+
+EnergyAccount energy_of(const CommonSystemParams& params, const RunResult& run,
+                        const EnergyRange& operations, const StandingWatts& watts, double steps) {
+  EnergyRange idle;
+  const auto ns = static_cast<double>(run.ns);
   const double seconds = ns * 1e-9;
-  for (const TimeStack& chip : chips) {
+  for (const TimeStack& chip : run.chips) {
     double waits = ns;
     for (std::size_t use = 0; use < kUses; ++use) {
       const bool at_work = text_of(static_cast<Use>(use)).layer == Layer::compute;
       if (at_work || static_cast<Use>(use) == Use::exchange)
         waits -= static_cast<double>(chip[use]);
     }
-    drawn.idle.add(watts.waiting, waits * 1e-9);
-    drawn.idle.add(watts.always, seconds);
+    idle.add(watts.waiting, waits * 1e-9);
+    idle.add(watts.always, seconds);
   }
-  drawn.links = 8 * carried.links * params.link_pj_bit * 1e-12;
-  drawn.streaming = 8 * carried.streaming * params.memory_pj_bit * 1e-12;
-  drawn.machines = params.machines_watts() * seconds;
-  drawn.hosts = params.hosts_watts() * seconds;
-  return drawn;
+  EnergyRange idle_of_step;
+  idle_of_step.add(idle, 1 / steps);
+  EnergyAccount account{
+      {{"chips", "operations on chips", operations}, {"idle", "chips that wait", idle_of_step}}};
+  const auto add = [&](const char* key, const char* text, double joules) {
+    const double each = joules / steps;
+    account.parts.push_back({key, text, {each, each, each}});
+  };
+  add("links", "links and gateways", 8 * run.carried.links * params.link_pj_bit * 1e-12);
+  add("streaming", "streaming memory", 8 * run.carried.memory * params.memory_pj_bit * 1e-12);
+  add("machines", "machines", params.machines_watts() * seconds);
+  add("hosts", "hosts", params.hosts_watts() * seconds);
+  return account;
 }
 
-DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const ProgramResult& run,
-                         const StandingWatts& watts) {
-  Carried carried;
-  for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
-    const bool memory = fabric.resources()[i].kind == ResourceKind::ddr;
-    (memory ? carried.streaming : carried.links) += static_cast<double>(run.bytes[i]);
-  }
-  return drawn_beside(params, run.chips, static_cast<double>(run.ns), carried, watts);
-}
-
-std::vector<double> watts_over(const SystemParams& params, const Fabric& fabric,
-                               const Program& program, const ProgramResult& run,
-                               const StandingWatts& watts) {
-  std::vector<double> of_segment;
-  for (std::size_t i = 0; i < program.segments.size(); ++i) {
-    const SegmentResult& segment = run.segments[i];
-    ProgramResult alone;
-    alone.ns = segment.ns;
-    alone.chips = segment.chips;
-    alone.bytes = segment.bytes;
-    const DrawnBeside beside = drawn_beside(params, fabric, alone, watts);
-    const double joules = program.segments[i].joules.nominal + beside.idle.nominal + beside.links +
-                          beside.streaming + beside.machines + beside.hosts;
-    of_segment.push_back(joules / (static_cast<double>(segment.ns) * 1e-9));
-  }
+std::vector<double> watts_over(const SystemParams& params, const Program& program,
+                               const ProgramResult& run, const StandingWatts& watts) {
   std::vector<double> all;
-  for (const Repeat& repeat : program.order) all.push_back(of_segment[repeat.segment]);
+  for (const Repeat& repeat : program.order) {
+    const SegmentResult& segment = run.segments[repeat.segment];
+    const EnergyAccount energy =
+        energy_of(params, segment, program.segments[repeat.segment].joules, watts);
+    all.push_back(energy.total().nominal / (static_cast<double>(segment.ns) * 1e-9));
+  }
   return all;
 }
 

@@ -37,8 +37,8 @@ struct MemoryAccount {
 
 /// The memories of a replica at their fullest.
 struct ProgramMemory {
-  std::vector<std::vector<MemoryUse>> chips;  // by phase and place
-  MemoryUse streaming;                        // for all places together
+  std::vector<MemoryAccount> chips;  // by phase, and of a phase by place
+  MemoryUse streaming;               // for all places together
 };
 
 /// The memories of a replica at their fullest while a segment is run.
@@ -51,8 +51,8 @@ struct SegmentMemory {
 /// if something gives back more than there is.
 std::vector<SegmentMemory> memory_over(const Program& program, std::size_t places);
 
-/// The most of all of them.
-ProgramMemory memory_of(const Program& program, std::size_t places);
+/// The most of all of them, where a chip has room for so many bytes.
+ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity);
 
 /// The operations of all chips in a program, with the mean of what not every one has.
 struct ProgramWork {
@@ -70,31 +70,31 @@ struct StandingWatts {
   EnergyRange always;   // of each chip, what is set apart from its work: tiles for transfers
 };
 
-/// What a run draws beside the operations on chips: joules of waiting and of what moves.
-struct DrawnBeside {
-  EnergyRange idle;      // chips that wait, those that are not used with them
-  double links = 0;      // links and gateways
-  double streaming = 0;  // streaming memory
-  double machines = 0;
-  double hosts = 0;
+/// A part of the joules of a step.
+struct SystemEnergyPart {
+  std::string key;   // of the metric, after "energy_"
+  std::string text;  // in a table
+  EnergyRange joules;
 };
 
-/// Bytes that are priced by the bit.
-struct Carried {
-  double links = 0;
-  double streaming = 0;
+/// Joules of a whole system: operations of its chips, which come first, and what is drawn beside
+/// them. What is counted or assumed has no range of its own.
+struct EnergyAccount {
+  std::vector<SystemEnergyPart> parts;
+
+  const EnergyRange& work() const { return parts.front().joules; }
+  EnergyRange total() const;
 };
 
-/// Of chips that took `ns` each, in any system.
-DrawnBeside drawn_beside(const CommonSystemParams& params, const std::vector<TimeStack>& chips,
-                         double ns, const Carried& carried, const StandingWatts& watts);
-DrawnBeside drawn_beside(const SystemParams& params, const Fabric& fabric, const ProgramResult& run,
-                         const StandingWatts& watts);
+/// The account of a step of which a run has `steps`: its operations, what waiting and standing
+/// hardware draws, and what moves.
+EnergyAccount energy_of(const CommonSystemParams& params, const RunResult& run,
+                        const EnergyRange& operations, const StandingWatts& watts,
+                        double steps = 1);
 
 /// What the system draws while each segment of the program's order is run, operations and all that
 /// is beside them, in watts.
-std::vector<double> watts_over(const SystemParams& params, const Fabric& fabric,
-                               const Program& program, const ProgramResult& run,
-                               const StandingWatts& watts);
+std::vector<double> watts_over(const SystemParams& params, const Program& program,
+                               const ProgramResult& run, const StandingWatts& watts);
 
 }  // namespace lacuna::system

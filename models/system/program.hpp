@@ -220,6 +220,19 @@ struct Program {
   void add(Segment segment, std::uint64_t times = 1);
 };
 
+/// Bytes that are priced by the bit.
+struct Carried {
+  double links = 0;  // and gateways
+  double memory = 0;
+};
+
+/// What a run came to, whatever joins the chips.
+struct RunResult {
+  Cycle ns = 0;
+  std::vector<TimeStack> chips;  // each sums to ns
+  Carried carried;
+};
+
 /// Parts of a program are equal if all that they say is.
 template <typename Piece>
 auto operator==(const Piece& a, const Piece& b) -> decltype(a.all() == b.all()) {

@@ -111,6 +111,15 @@ SegmentResult LinkedPlant::run() {
   return result;
 }
 
+Carried carried_of(const Fabric& fabric, const std::vector<std::uint64_t>& bytes) {
+  Carried carried;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const bool memory = fabric.resources()[i].kind == ResourceKind::ddr;
+    (memory ? carried.memory : carried.links) += static_cast<double>(bytes[i]);
+  }
+  return carried;
+}
+
 void add(std::vector<std::uint64_t>& sum, const std::vector<std::uint64_t>& part,
          const Repeat& repeat) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i] * repeat.times / repeat.every;
@@ -134,13 +143,15 @@ SegmentResult run_segment(const SystemParams& params, const Fabric& fabric, cons
     throw InternalError(
         fmt::format("a segment of {} chips for {}", segment.chips.size(), fabric.chips()));
   }
-  return run_plant<LinkedPlant>(params, fabric, segment, execution);
+  SegmentResult result = run_plant<LinkedPlant>(params, fabric, segment, execution);
+  result.carried = carried_of(fabric, result.bytes);
+  return result;
 }
 
-TimeStack ProgramResult::stack() const {
+TimeStack ProgramResult::stack(std::size_t count) const {
   TimeStack sum{};
-  for (const TimeStack& chip : chips) {
-    for (std::size_t i = 0; i < kUses; ++i) sum[i] += chip[i];
+  for (std::size_t chip = 0; chip < std::min(count, chips.size()); ++chip) {
+    for (std::size_t i = 0; i < kUses; ++i) sum[i] += chips[chip][i];
   }
   return sum;
 }
@@ -163,6 +174,7 @@ ProgramResult run_program(const SystemParams& params, const Fabric& fabric, cons
     add(result.bytes, part.bytes, repeat);
     add(result.busy_ns, part.busy_ns, repeat);
   }
+  result.carried = carried_of(fabric, result.bytes);
   for (std::size_t c = program.used; program.used != 0 && c < result.chips.size(); ++c) {
     result.chips[c] = {};
     result.chips[c][static_cast<std::size_t>(Use::unused)] = result.ns;

@@ -17,9 +17,7 @@
 namespace lacuna::system {
 
 /// What a run of one segment came to.
-struct SegmentResult {
-  Cycle ns = 0;
-  std::vector<TimeStack> chips;        // each sums to ns
+struct SegmentResult : RunResult {
   std::vector<std::uint64_t> bytes;    // carried, by resource
   std::vector<std::uint64_t> busy_ns;  // by resource
   std::vector<Event> events;           // sorted; if asked for
@@ -33,15 +31,13 @@ SegmentResult run_segment(const SystemParams& params, const Fabric& fabric, cons
 
 /// What a run of a whole program came to: sums over its segments, each simulated once and counted
 /// as often as it is run. Segments are separated by barriers of all chips.
-struct ProgramResult {
-  Cycle ns = 0;
-  std::vector<TimeStack> chips;
+struct ProgramResult : RunResult {
   std::vector<std::uint64_t> bytes;
   std::vector<std::uint64_t> busy_ns;
   std::vector<SegmentResult> segments;  // of one run each
 
-  /// The sum over all chips; it is chips x ns.
-  TimeStack stack() const;
+  /// The sum over the first `count` chips, or all; it is chips x ns.
+  TimeStack stack(std::size_t count = ~std::size_t{0}) const;
 };
 
 ProgramResult run_program(const SystemParams& params, const Fabric& fabric, const Program& program,

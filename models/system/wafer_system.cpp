@@ -163,6 +163,10 @@ WaferSystemResult TreePlant::run() {
   result.wait_ns = store_.totals().wait_ns;
   result.store_bytes = store_.totals().bytes;
   for (const WaferPass& pass : passes_) result.store_bytes += pass.update_bytes;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    result.carried.links += static_cast<double>(result.down_bytes[i] + result.up_bytes[i]);
+  }
+  result.carried.memory = static_cast<double>(result.store_bytes);
   result.events = log_.sorted();
   result.steps = clock_.steps();
   return result;

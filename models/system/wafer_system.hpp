@@ -102,9 +102,7 @@ struct WaferPassTimes {
   Cycle updated = kNever;
 };
 
-struct WaferSystemResult {
-  Cycle ns = 0;
-  std::vector<TimeStack> chips;                      // each sums to ns
+struct WaferSystemResult : RunResult {
   std::vector<WaferPassTimes> passes;                // in the order given
   std::vector<std::pair<Cycle, Cycle>> first_wafer;  // begin and end of each on the first wafer
   std::vector<std::uint64_t> down_bytes;    // of each link, the store's first, level by level

@@ -27,9 +27,12 @@ TEST(SystemDecoders, TimeStackAndJoulesAreTheSumsOfTheEntries) {
           pass.program.segments[repeat.segment].joules.nominal * static_cast<double>(repeat.times);
     }
     EXPECT_EQ(ns, pass.run.ns);
-    const auto all = std::accumulate(pass.stack.begin(), pass.stack.end(), std::uint64_t{0});
+    const system::TimeStack stack = pass.run.stack(pass.cut.chips());
+    const auto all = std::accumulate(stack.begin(), stack.end(), std::uint64_t{0});
     EXPECT_EQ(all, pass.run.ns * pass.cut.chips());
-    for (const SystemEnergyPart& part : pass.energy.beside) joules += part.joules.nominal;
+    EXPECT_NEAR(pass.energy.work().nominal, joules, 1e-12 * joules);
+    joules = 0;
+    for (const SystemEnergyPart& part : pass.energy.parts) joules += part.joules.nominal;
     EXPECT_NEAR(pass.energy.total().nominal, joules, 1e-12 * joules);
   });
 }
@@ -71,6 +74,23 @@ TEST(SystemDecoders, TheAdviceOfARefusalRunsAndOneMoreDoesNot) {
     ++followed;
   });
   EXPECT_GE(5 * followed, draws()) << "too few of them hold any position";
+}
+
+// A context of as many positions as are said to fit runs, and one more does not, unless the model
+// takes no more.
+TEST(SystemDecoders, ThePositionsThatFitRunAndOneMoreDoesNot) {
+  std::uint64_t bounded = 0;
+  for_each_draw([&](Random& random) {
+    SmallDecoder decoder(random);
+    decoder.set("chip.tile.memory.kib=" + std::to_string(100 + random.bounded(16)));
+    if (!decoder.refusal(64).empty()) return;
+    const auto most = static_cast<std::uint32_t>(decoder.decode(64).of("positions_that_fit"));
+    EXPECT_EQ(decoder.refusal(most), "");
+    if (most == decoder.model.positions) return;
+    EXPECT_NE(decoder.refusal(most + 1), "");
+    ++bounded;
+  });
+  EXPECT_GE(5 * bounded, draws()) << "too few of them are full";
 }
 
 // By default fewer weights never give fewer tokens a second, of the mean of five seeds: zeros that

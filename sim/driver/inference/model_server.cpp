@@ -64,7 +64,7 @@ class PodServer : public ServedModel {
     const auto [known, is_new] = known_.try_emplace({decode, rounded});
     if (is_new) {
       const PodPass made = pod_.pass(request(decode, rounded));
-      known->second = {to_ns(made.seconds), made.energy.total()};
+      known->second = {to_ns(made.seconds()), made.energy.total()};
     }
     return known->second;
   }

@@ -22,15 +22,6 @@ using system::MemoryAccount;
 
 namespace {
 
-double number(const Machine& chip, const char* path) {
-  const ParamBase* const parameter = chip.parameters().find(path);
-  if (parameter == nullptr) {
-    throw RequestError(fmt::format("--model runs on wafers, IPUs and systems of IPUs; {} has no {}",
-                                   chip.name(), path));
-  }
-  return std::stod(parameter->value_text());
-}
-
 std::uint64_t bytes_of_kib(double kib) {
   return static_cast<std::uint64_t>(std::llround(kib * 1024));
 }
@@ -48,43 +39,29 @@ const MemoryAccount& PodPass::fullest() const {
 }
 
 PodModel::PodModel(PodSetup setup)
-    : setup_(std::move(setup)), kinds_(kinds_of_layers(setup_.model)) {
-  const system::SystemParams& system = setup_.system.params;
-  chip_ =
-      std::move(make_machines(setup_.kinds, {system.chip.value()}, setup_.system.chip_settings)[0]);
-  const auto tiles = static_cast<unsigned>(number(*chip_, "ipu.tiles"));
-  const unsigned io = setup_.params.io_tiles;
-  if (io + 2 > tiles) {
-    throw ParameterError(fmt::format("inference.io_tiles = {}: the chip has {} tiles", io, tiles));
-  }
-  tiles_ = tiles - io;
-  watts_.always = lacuna::idle_watts(*chip_, setup_.pricing);
-  chip_->set("ipu.tiles", fmt::format("{}", tiles_), "inference.io_tiles");
-  chip_->check();
-  watts_.waiting = lacuna::idle_watts(*chip_, setup_.pricing);
-  watts_.always.add(watts_.waiting, -1);
-  clock_ghz_ = number(*chip_, "clock");
+    : setup_(std::move(setup)),
+      chips_(setup_.kinds, setup_.pricing, setup_.system, setup_.params.io_tiles,
+             "inference.io_tiles"),
+      kinds_(kinds_of_layers(setup_.model)),
+      tiles_(chips_.tiles()),
+      watts_(chips_.watts()),
+      clock_ghz_(chips_.number("clock")) {
   kind_of_.resize(setup_.model.layers);
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
     for (const std::uint32_t layer : kinds_[kind].layers) kind_of_[layer] = kind;
   }
 }
 
-/// Whose tiles have so many bytes for a row, or all they have.
-const Machine& PodModel::chip_of(std::uint64_t bytes) const {
-  const auto all = bytes_of_kib(number(*chip_, "tile.memory.kib"));
-  if (bytes >= all) return *chip_;
-  const std::uint64_t kib = bytes / 1024;
-  if (kib == 0) throw OutOfMemoryError("a tile has less than 1 KiB left for a row");
-  std::unique_ptr<Machine>& made = smaller_[kib];
-  if (made == nullptr) {
-    std::vector<std::string> settings = setup_.system.chip_settings;
-    made = std::move(make_machines(setup_.kinds, {setup_.system.params.chip.value()}, settings)[0]);
-    made->set("ipu.tiles", fmt::format("{}", tiles_), "inference.io_tiles");
-    made->set("tile.memory.kib", fmt::format("{}", kib), "the room that is left");
-    made->check();
-  }
-  return *made;
+/// Of chips whose tiles have so many bytes for a row, or all they have.
+RoomForRows PodModel::room_for(std::uint64_t working, bool runs) const {
+  return {tiles_, working,
+          [this](std::uint64_t bytes) -> const Machine& {
+            if (bytes >= chips_.tile_bytes()) return chips_.chip();
+            const std::uint64_t kib = bytes / 1024;
+            if (kib == 0) throw OutOfMemoryError("a tile has less than 1 KiB left for a row");
+            return chips_.chip("tile.memory.kib", fmt::format("{}", kib), "the room that is left");
+          },
+          runs};
 }
 
 std::string PodModel::place() const {
@@ -319,26 +296,24 @@ MemoryAccount PodModel::beside_layers(const PodParts& parts) const {
 }
 
 std::vector<MemoryAccount> PodModel::account(const PodCut& cut, const PodParts& parts) const {
-  const std::size_t stages = cut.layers.size();
-  const system::ProgramMemory most = memory_of(pass_entries(program_of(cut, parts)), stages);
-  const std::uint64_t has = bytes_of_kib(number(*chip_, "tile.memory.kib"));
-  std::vector<MemoryAccount> accounts;
-  for (unsigned stage = 0; stage < stages; ++stage) {
-    accounts.push_back({0, stage, most.chips[0][stage], has});
-  }
-  return accounts;
+  return memory_of(pass_entries(program_of(cut, parts)), cut.layers.size(), chips_.tile_bytes())
+      .chips;
 }
 
-/// Whether the cut has room, before its rows are simulated and after it. Plans are the soonest
-/// over; a row that has no room beside what is stored is planned again for the room there is. If
-/// rows do not fit, `why` is what they say of it.
-bool PodModel::fits(PodPass& tried, const PassRequest& request, std::string& why) const {
+/// Whether the cut that such a shape has of the request has room, before its rows are simulated, or
+/// planned if nothing `runs`, and after it. Plans are the soonest over; a row that has no room
+/// beside what is stored is planned again for the room there is. If rows do not fit, `why` is what
+/// they say of it.
+bool PodModel::has_room(const Shape& shape, const PassRequest& request, bool runs, PodPass& tried,
+                        std::string& why) const {
+  const unsigned tensor = shape.first;
+  tried.parts = parts_of(kinds_, request, tensor);
+  tried.cut = cut_of(tensor, shape.second, tried.parts);
+  if (!kept_ && tried.cut.chips() > setup_.system.params.chips()) return false;
   tried.memory = account(tried.cut, tried.parts);
   if (!tried.fullest().fits()) return false;
   const auto simulate = [&](std::uint64_t working) {
-    const RoomForRows room{tiles_, working,
-                           [&](std::uint64_t bytes) -> const Machine& { return chip_of(bytes); }};
-    tried.parts = simulated_parts(kinds_, request, tried.cut.tensor, room, setup_.times);
+    tried.parts = parts_within(kinds_, request, tensor, room_for(working, runs), setup_.times);
     tried.memory = account(tried.cut, tried.parts);
   };
   try {
@@ -383,9 +358,9 @@ void PodModel::deal_by_time(PodPass& fitting) const {
       if (sum > rows) layers = count;
       rows = std::max(rows, sum);
     }
-    const auto turn = static_cast<Cycle>(tried.turn_seconds * clock_ghz_ * 1e9);
+    const auto turn = static_cast<Cycle>(tried.turn.seconds() * clock_ghz_ * 1e9);
     exchange = layers == 0 ? 0 : (turn - std::min(turn, rows)) / layers;
-    if (tried.turn_seconds < fitting.turn_seconds) fitting = std::move(tried);
+    if (tried.turn.seconds() < fitting.turn.seconds()) fitting = std::move(tried);
   }
 }
 
@@ -393,15 +368,14 @@ void PodModel::deal_by_time(PodPass& fitting) const {
 double PodModel::seconds_with(const PodPass& pass, const std::vector<DenserRow>& rows) const {
   double cycles = 0;
   for (const DenserRow& row : rows) cycles += row.gain;
-  return pass.seconds - cycles / (clock_ghz_ * 1e9);
+  return pass.seconds() - cycles / (clock_ghz_ * 1e9);
 }
 
 /// Where blocks are few, a product's time is that of its supersteps, and a denser one may have
 /// fewer of them. So rows are also taken as denser models have them, as long as there is room: what
 /// they keep more are zeros.
 void PodModel::keep_zeros(PodPass& pass, const std::vector<DenserRow>& rows) const {
-  const RoomForRows room{tiles_, RoomForRows::kAll,
-                         [&](std::uint64_t bytes) -> const Machine& { return chip_of(bytes); }};
+  const RoomForRows room = room_for(RoomForRows::kAll);
   PodPass tried = pass;
   DensityOfShape known;
   for (const DenserRow& row : rows) {
@@ -416,7 +390,7 @@ void PodModel::keep_zeros(PodPass& pass, const std::vector<DenserRow>& rows) con
   }
   tried.memory = account(tried.cut, tried.parts);
   time(tried);
-  if (tried.seconds < pass.seconds) pass = std::move(tried);
+  if (tried.seconds() < pass.seconds()) pass = std::move(tried);
 }
 
 /// The soonest over of passes that fit. Zeros are kept where that may make a cut the soonest.
@@ -424,16 +398,17 @@ PodPass PodModel::soonest(std::vector<PodPass> fitting, const PassRequest& reque
   std::vector<std::pair<double, std::size_t>> order;
   std::vector<std::vector<DenserRow>> rows;
   for (PodPass& each : fitting) {
-    rows.push_back(denser_rows(kinds_, request, each.cut.tensor, each.parts, *chip_, setup_.times));
+    rows.push_back(
+        denser_rows(kinds_, request, each.cut.tensor, each.parts, chips_.chip(), setup_.times));
     order.emplace_back(seconds_with(each, rows.back()), order.size());
   }
   std::sort(order.begin(), order.end());
   PodPass* best = nullptr;
   for (const auto& [expected, place] : order) {
-    if (best != nullptr && expected >= best->seconds) break;
+    if (best != nullptr && expected >= best->seconds()) break;
     PodPass& each = fitting[place];
     if (!rows[place].empty()) keep_zeros(each, rows[place]);
-    if (best == nullptr || each.seconds < best->seconds) best = &each;
+    if (best == nullptr || each.seconds() < best->seconds()) best = &each;
   }
   return std::move(*best);
 }
@@ -442,27 +417,21 @@ PodPass PodModel::pass(const PassRequest& request) {
   std::vector<PodPass> fitting;
   std::optional<PodPass> nearest;  // of those that do not fit
   std::string reason;
-  double positions = 0;
   for (const Shape& shape : shapes()) {
     PodPass tried;
     std::string why;
-    if (!has_room(shape, request, tried, why)) {
+    if (!has_room(shape, request, true, tried, why)) {
       if (tried.memory.empty()) continue;  // too few chips
       if (nearest && nearest->fullest().use.total() <= tried.fullest().use.total()) continue;
       nearest = std::move(tried);
       reason = why;
       continue;
     }
-    positions = std::max(positions, positions_that_fit(tried.cut, tried.parts, request));
     time(tried);
     if (is_dealt()) deal_by_time(tried);
     fitting.push_back(std::move(tried));
   }
-  if (!fitting.empty()) {
-    PodPass best = soonest(std::move(fitting), request);
-    best.positions = positions;
-    return best;
-  }
+  if (!fitting.empty()) return soonest(std::move(fitting), request);
   if (!nearest) {
     throw RequestError(fmt::format("inference.layers = {}: {} has too few chips",
                                    setup_.params.layers.value(), place()));
@@ -470,30 +439,21 @@ PodPass PodModel::pass(const PassRequest& request) {
   refuse(request, *nearest, reason);
 }
 
-/// Whether the cut that such a shape has of the request has room.
-bool PodModel::has_room(const Shape& shape, const PassRequest& request, PodPass& tried,
-                        std::string& why) const {
-  const auto& [tensor, stages] = shape;
-  tried.parts = parts_of(kinds_, request, tensor);
-  tried.cut = cut_of(tensor, stages, tried.parts);
-  if (!kept_ && tried.cut.chips() > setup_.system.params.chips()) return false;
-  return fits(tried, request, why);
-}
-
-/// The most positions of a sequence that some cut has room for, fewer than those of the request;
-/// 0: none.
-std::uint32_t PodModel::most_positions(const PassRequest& request) const {
+/// The most positions of a sequence that some cut has room for, below `most`; `least` fit.
+std::uint32_t PodModel::most_positions(const PassRequest& request, std::uint32_t least,
+                                       std::uint32_t most) const {
   const std::vector<Shape> all = shapes();
-  return largest(std::uint32_t{0}, request.capacity, [&](std::uint32_t positions) {
-    PassRequest shorter = request;
-    shorter.capacity = positions;
-    shorter.context = std::min(request.context, positions);
+  const auto fits = [&](std::uint32_t positions) {
+    PassRequest other = request;
+    other.context = other.capacity = positions;
     return std::any_of(all.begin(), all.end(), [&](const Shape& shape) {
       PodPass tried;
       std::string why;
-      return has_room(shape, shorter, tried, why);
+      return has_room(shape, other, false, tried, why);
     });
-  });
+  };
+  if (most - least > 1 && fits(most - 1)) return most - 1;
+  return largest(least, most, fits);
 }
 
 void PodModel::refuse(const PassRequest& request, const PodPass& nearest,
@@ -511,7 +471,7 @@ void PodModel::refuse(const PassRequest& request, const PodPass& nearest,
       use.total(), most.capacity, use.of(Held::weights), use.of(Held::cache),
       use.of(Held::activations), use.of(Held::working), use.of(Held::code) + use.of(Held::buffers));
   text += reason.empty() ? bytes : reason;
-  const std::uint32_t positions = request.decode ? most_positions(request) : 0;
+  const std::uint32_t positions = request.decode ? most_positions(request, 0, request.capacity) : 0;
   if (positions > 0) {
     throw OutOfMemoryError(text + fmt::format("; the nearest that fits: {} positions", positions));
   }
@@ -533,39 +493,12 @@ void PodModel::refuse(const PassRequest& request, const PodPass& nearest,
 void PodModel::time(PodPass& pass) const {
   const system::InferencePass program = program_of(pass.cut, pass.parts);
   const system::SystemParams& params = setup_.system.params;
-  const system::Fabric fabric(params);
   system::SystemExecution execution;
   execution.engine = setup_.engine;
   execution.event_log = pages_ != nullptr;
-  pass.program = system::pass_program(params, program);
-  pass.run = run_program(params, fabric, pass.program, execution);
-  pass.seconds = static_cast<double>(pass.run.ns) * 1e-9;
-  for (unsigned chip = 0; chip < pass.cut.chips(); ++chip) {
-    for (std::size_t use = 0; use < system::kUses; ++use) {
-      pass.stack.at(use) += pass.run.chips[chip][use];
-    }
-  }
-  pass.energy = energy(pass.program, fabric, pass.run);
+  run_step(params, pass_program(params, program), watts_, execution, pass, setup_.alone);
   execution.event_log = false;
-  const system::Program all = system::turn_program(params, program);
-  const system::ProgramResult turn = run_program(params, fabric, all, execution);
-  pass.turn_seconds = static_cast<double>(turn.ns) * 1e-9;
-  pass.turn_energy = energy(all, fabric, turn);
-}
-
-/// Operations of all chips, and what is drawn beside them while they last.
-EnergyAccount PodModel::energy(const system::Program& program, const system::Fabric& fabric,
-                               const system::ProgramResult& run) const {
-  const JouleRange operations = work_of(program).joules;
-  if (!setup_.alone) {
-    return energy_account(operations, drawn_beside(setup_.system.params, fabric, run, watts_));
-  }
-  system::SystemParams params = setup_.system.params;
-  params.machine_w = 0;
-  params.hosts_w = 0;
-  system::ProgramResult one = run;
-  one.chips.resize(1);
-  return energy_account(operations, drawn_beside(params, fabric, one, watts_));
+  run_step(params, turn_program(params, program), watts_, execution, pass.turn, setup_.alone);
 }
 
 JouleRange PodModel::idle_watts() const {
@@ -575,7 +508,8 @@ JouleRange PodModel::idle_watts() const {
     watts.add(each, setup_.alone ? 1 : params.chips());
   }
   if (setup_.alone) return watts;
-  watts.add(without_range(params.machine_w * params.machines + params.hosts_w));
+  const double standing = params.machines_watts() + params.hosts_watts();
+  watts.add({standing, standing, standing});
   return watts;
 }
 

@@ -27,19 +27,11 @@ struct PodCut {
   std::string text() const;  // "4 x 4 chips, 9-9-9-9 layers"
 };
 
-/// A pass of a model on chips.
-struct PodPass {
+/// A pass of a model on chips, by itself. Its memory is that of the fullest tile of each stage.
+struct PodPass : StepResult {
   PodCut cut;
-  std::vector<system::MemoryAccount> memory;  // of the fullest tile of each stage
-  double positions = 0;                       // that fit, dealt for them; infinite: any
-  double seconds = 0;                         // of one by itself
-  double turn_seconds = 0;                    // from one to the next, if all stages are at work
-  EnergyAccount energy;                       // of one by itself
-  EnergyAccount turn_energy;
+  StepResult turn;  // from one to the next, if all stages are at work
   PodParts parts;
-  system::Program program;
-  system::ProgramResult run;  // of `program`, of one by itself
-  system::TimeStack stack{};  // of one by itself, all chips together
 
   const system::MemoryAccount& fullest() const;
 };
@@ -87,9 +79,10 @@ class PodModel {
   using Shape = std::pair<unsigned, unsigned>;  // tensor and pipeline
 
   std::vector<Shape> shapes() const;
-  bool has_room(const Shape& shape, const PassRequest& request, PodPass& tried,
+  bool has_room(const Shape& shape, const PassRequest& request, bool runs, PodPass& tried,
                 std::string& why) const;
-  std::uint32_t most_positions(const PassRequest& request) const;
+  std::uint32_t most_positions(const PassRequest& request, std::uint32_t least,
+                               std::uint32_t most) const;
   PodCut dealt(unsigned tensor, unsigned stages, const PodParts& parts,
                std::optional<Cycle> exchange) const;
   void deal_by_time(PodPass& fitting) const;
@@ -101,23 +94,17 @@ class PodModel {
   system::MemoryAccount beside_layers(const PodParts& parts) const;
   PodCut listed(unsigned tensor) const;
   PodCut cut_of(unsigned tensor, unsigned stages, const PodParts& parts) const;
-  bool fits(PodPass& tried, const PassRequest& request, std::string& why) const;
   std::vector<system::MemoryAccount> account(const PodCut& cut, const PodParts& parts) const;
   void time(PodPass& pass) const;
-  EnergyAccount energy(const system::Program& program, const system::Fabric& fabric,
-                       const system::ProgramResult& run) const;
   [[noreturn]] void refuse(const PassRequest& request, const PodPass& nearest,
                            const std::string& reason) const;
   void add_pages(const PodPass& pass, const PassRequest& request);
-  double positions_that_fit(const PodCut& cut, const PodParts& parts,
-                            const PassRequest& request) const;
   ModelReport report(const PodPass& pass, const PassRequest& request) const;
-  const Machine& chip_of(std::uint64_t bytes) const;
+  RoomForRows room_for(std::uint64_t working, bool runs = true) const;
   std::string place() const;
 
   PodSetup setup_;
-  std::unique_ptr<Machine> chip_;
-  mutable std::map<std::uint64_t, std::unique_ptr<Machine>> smaller_;  // by KiB of a tile
+  SystemChips chips_;
   std::vector<LayerKind> kinds_;
   std::vector<std::size_t> kind_of_;  // each layer
   unsigned tiles_ = 0;                // that work

@@ -40,7 +40,7 @@ PodRow made_row(const LayerKind& kind, const LayerOp& op, const WorkloadTrace& t
   row.stored = stored * copies_stored(op, kind, trace);
   const std::uint64_t there = share_of_tile(stored + cache_operand(op), tiles);
   const system::ChipCost once = cost_of(op, trace, there);
-  for (std::uint32_t i = 0; i < op.repeat; ++i) row.cost += once;
+  row.cost.add(once, op.repeat);
   row.working = once.tile_bytes - std::min(once.tile_bytes, there);
   return row;
 }
@@ -152,10 +152,16 @@ DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::
 
 CostOf costs_within(const RoomForRows& room, ChipTimes& times) {
   return [&](const LayerOp& op, const WorkloadTrace& trace, std::uint64_t there) {
-    const system::ChipCost soonest = times.cost(room.chip(RoomForRows::kAll), op, trace);
+    const auto cost_on = [&](const Machine& chip) {
+      if (room.runs) return times.cost(chip, op, trace);
+      system::ChipCost planned;
+      planned.tile_bytes = times.tile_bytes(chip, op, trace);
+      return planned;
+    };
+    const system::ChipCost soonest = cost_on(room.chip(RoomForRows::kAll));
     const bool has_room = room.working == RoomForRows::kAll ||
                           soonest.tile_bytes <= std::max(there, room.working + there);
-    return has_room ? soonest : times.cost(room.chip(room.working + there), op, trace);
+    return has_room ? soonest : cost_on(room.chip(room.working + there));
   };
 }
 
@@ -281,8 +287,8 @@ PodParts parts_of(const std::vector<LayerKind>& kinds, const PassRequest& reques
   return PartsMaker(request, tensor, 1, nothing).make(kinds);
 }
 
-PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
-                         unsigned tensor, const RoomForRows& room, ChipTimes& times) {
+PodParts parts_within(const std::vector<LayerKind>& kinds, const PassRequest& request,
+                      unsigned tensor, const RoomForRows& room, ChipTimes& times) {
   return PartsMaker(request, tensor, room.tiles, costs_within(room, times)).make(kinds);
 }
 

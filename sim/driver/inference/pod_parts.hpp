@@ -65,12 +65,13 @@ struct RoomForRows {
   unsigned tiles = 1;            // that work
   std::uint64_t working = kAll;  // bytes of a tile that a row may need beside what is stored
   std::function<const Machine&(std::uint64_t bytes)> chip;
+  bool runs = true;  // or is planned, of which what it needs is known
 };
 
-/// Simulates the rows: each as it is soonest over, or, if that needs more than there is room for,
+/// The rows as they run: each as it is soonest over, or, if that needs more than there is room for,
 /// as it is soonest over within that. OutOfMemoryError if it is not.
-PodParts simulated_parts(const std::vector<LayerKind>& kinds, const PassRequest& request,
-                         unsigned tensor, const RoomForRows& room, ChipTimes& times);
+PodParts parts_within(const std::vector<LayerKind>& kinds, const PassRequest& request,
+                      unsigned tensor, const RoomForRows& room, ChipTimes& times);
 
 /// A layer of a model with so many of its weights, in words.
 struct DenserModel {

@@ -17,12 +17,12 @@ namespace {
 /// Where the time of the chips that have a part of the model goes, in per cent.
 ModelTable stack_table(const PodPass& pass) {
   ModelTable table{"time_stack", "where the time of the chips goes", {{"of all", "%"}}, {}};
-  double all = 0;
-  for (const std::uint64_t ns : pass.stack) all += static_cast<double>(ns);
+  const system::TimeStack stack = pass.run.stack(pass.cut.chips());
+  const auto all = static_cast<double>(pass.run.ns) * pass.cut.chips();
   for (std::size_t i = 0; i < system::kUses; ++i) {
-    if (pass.stack[i] == 0) continue;
+    if (stack[i] == 0) continue;
     table.rows.push_back({system::use_name(static_cast<system::Use>(i)),
-                          {100 * static_cast<double>(pass.stack[i]) / all}});
+                          {100 * static_cast<double>(stack[i]) / all}});
   }
   return table;
 }
@@ -93,33 +93,6 @@ void add_zeros(const PodPass& pass, const PassRequest& request, ModelReport& rep
 
 }  // namespace
 
-/// With rows that need as much beside what they store as `parts`: dealt anew for each number of
-/// positions, or with this cut if it stays; no more than the model takes, if it has a table of
-/// them. Infinite: any.
-double PodModel::positions_that_fit(const PodCut& cut, const PodParts& parts,
-                                    const PassRequest& request) const {
-  PassRequest longer = request;
-  PodParts with = parts;
-  const auto fits = [&](std::uint32_t positions) {
-    longer.capacity = positions;
-    for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      with.kinds[i].cache = cache_bytes(kinds_[i], longer, cut.tensor);
-    }
-    const auto stages = static_cast<unsigned>(cut.layers.size());
-    const std::vector<system::MemoryAccount> memory =
-        account(is_dealt() ? dealt(cut.tensor, stages, with, std::nullopt) : cut, with);
-    return std::all_of(memory.begin(), memory.end(),
-                       [](const system::MemoryAccount& each) { return each.fits(); });
-  };
-  constexpr std::uint32_t kMost = 1U << 30U;
-  const bool has_table = setup_.model.position_table && setup_.model.positions != 0;
-  const std::uint32_t most = has_table ? setup_.model.positions : kMost;
-  if (fits(most)) {
-    return has_table ? static_cast<double>(most) : std::numeric_limits<double>::infinity();
-  }
-  return largest(std::uint32_t{0}, most, fits);
-}
-
 ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) const {
   ModelReport report;
   report.machine = place();
@@ -136,13 +109,13 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   report.number("chips", pass.cut.chips());
   report.number("tensor", pass.cut.tensor, "chips");
   report.number("pipeline", static_cast<double>(pass.cut.layers.size()), "stages");
-  report.number("step_time", pass.seconds, "s");
-  report.number("tokens_per_s", tokens / pass.seconds, "1/s");
+  report.number("step_time", pass.seconds(), "s");
+  report.number("tokens_per_s", tokens / pass.seconds(), "1/s");
   report.joules("joules_per_token", pass.energy.total(), tokens);
-  report.number("power", pass.energy.total().nominal / pass.seconds, "W");
-  report.number("turn_time", pass.turn_seconds, "s");
-  report.number("pipelined_tokens_per_s", tokens / pass.turn_seconds, "1/s");
-  report.joules("pipelined_joules_per_token", pass.turn_energy.total(), tokens);
+  report.number("power", pass.energy.total().nominal / pass.seconds(), "W");
+  report.number("turn_time", pass.turn.seconds(), "s");
+  report.number("pipelined_tokens_per_s", tokens / pass.turn.seconds(), "1/s");
+  report.joules("pipelined_joules_per_token", pass.turn.energy.total(), tokens);
   double all = 0;
   double weights = 0;
   double cache = 0;
@@ -157,7 +130,9 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   report.number("of_layer_in_weights", 100 * weights / all, "%");
   report.number("of_layer_in_cache", 100 * cache / all, "%");
   if (request.decode) {
-    report.number("positions_that_fit", pass.positions);
+    report.number("positions_that_fit",
+                  most_positions(request, request.capacity,
+                                 std::max(setup_.model.positions, request.capacity) + 1));
   }
   report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().use.total()), "B");
   report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};
@@ -166,8 +141,7 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   const auto add = [&](const std::string& name, const JouleRange& joules) {
     energy.rows.push_back({name, {joules.nominal, joules.low, joules.high}});
   };
-  add(pass.energy.work.key, pass.energy.range);
-  for (const SystemEnergyPart& part : pass.energy.beside) add(part.key, part.joules);
+  for (const SystemEnergyPart& part : pass.energy.parts) add(part.key, part.joules);
   report.tables.push_back(energy);
   return report;
 }

@@ -61,9 +61,10 @@ void PodModel::add_pages(const PodPass& pass, const PassRequest& request) {
     row.clock_ghz = result.clock_ghz;
     row.units = result.units;
     row.exact = result.exact;
-    pages_->push_back(packed_view(*chip_, setup_.pricing, row, result, *result.units_in_time));
+    pages_->push_back(
+        packed_view(chips_.chip(), setup_.pricing, row, result, *result.units_in_time));
   };
-  see_rows(kinds_, request, pass.cut.tensor, *chip_, setup_.times, add);
+  see_rows(kinds_, request, pass.cut.tensor, chips_.chip(), setup_.times, add);
 }
 
 }  // namespace lacuna

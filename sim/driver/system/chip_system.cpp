@@ -72,7 +72,7 @@ std::optional<SystemRecord> record_of_rows(const Point& point, const RunRecord& 
   execution.engine = engine;
   execution.event_log = wishes.viewed;
   const WaferSystemRun run =
-      run_wafer_system(machine, point.workload, work_of(record), execution, pricing);
+      run_wafer_system(machine, point.workload, costs_of(record), execution, pricing);
   return record_of(machine, point.workload.name, run, wishes);
 }
 

@@ -272,7 +272,7 @@ void add_memory(const system::TrainingParams& training, const TrainingResult& re
                 UnitSeries& series) {
   const std::uint32_t of_replica = training.pipeline * training.tensor;
   std::vector<std::uint64_t> bytes(of_replica, 0);
-  for (const system::MemoryAccount& account : result.memory.chips) {
+  for (const system::MemoryAccount& account : result.memory) {
     for (unsigned shard = 0; shard < training.tensor; ++shard) {
       std::uint64_t& most = bytes.at(account.chip * training.tensor + shard);
       most = std::max(most, account.use.total());

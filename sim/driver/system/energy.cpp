@@ -10,12 +10,6 @@
 
 namespace lacuna {
 
-JouleRange EnergyAccount::total() const {
-  JouleRange sum = range;
-  for (const SystemEnergyPart& part : beside) sum.add(part.joules);
-  return sum;
-}
-
 std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
                                       const std::optional<JouleRange>& dense) {
   if (!joules || !dense) return std::nullopt;
@@ -28,34 +22,16 @@ std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
   return JouleRange{low, ratio.nominal, high};
 }
 
-EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside,
-                             double steps) {
-  JouleRange idle;
-  idle.add(beside.idle, 1 / steps);
-  return {{"chips", "operations on chips", operations},
-          operations,
-          {{"idle", "chips that wait", idle},
-           {"links", "links and gateways", without_range(beside.links / steps)},
-           {"streaming", "streaming memory", without_range(beside.streaming / steps)},
-           {"machines", "machines", without_range(beside.machines / steps)},
-           {"hosts", "hosts", without_range(beside.hosts / steps)}}};
-}
-
 std::string energy_text(const std::string& title, const EnergyAccount& account) {
   TextTable table;
   table.column(title, "", TextTable::Align::left);
   for (const char* const column : {"energy", "low", "high"}) table.column(column, "J");
   const auto row = [&](const std::string& what, const JouleRange& joules) {
-    table.row(
-        {what, four_digits(joules.nominal), four_digits(joules.low), four_digits(joules.high)});
+    const bool ranged = joules.low != joules.high;
+    table.row({what, four_digits(joules.nominal), ranged ? four_digits(joules.low) : "",
+               ranged ? four_digits(joules.high) : ""});
   };
-  row(account.work.text, account.range);
-  for (const SystemEnergyPart& part : account.beside) {
-    const bool ranged = part.joules.low != part.joules.high;
-    table.row({part.text, four_digits(part.joules.nominal),
-               ranged ? four_digits(part.joules.low) : "",
-               ranged ? four_digits(part.joules.high) : ""});
-  }
+  for (const SystemEnergyPart& part : account.parts) row(part.text, part.joules);
   table.rule();
   row("all", account.total());
   return table.text();

@@ -12,35 +12,14 @@
 
 namespace lacuna {
 
-/// Joules of a system that are not operations: waiting, traffic, standing power.
-struct SystemEnergyPart {
-  std::string key;   // of the metric, after "energy_"
-  std::string text;  // in a table
-  JouleRange joules;
-};
-
-/// What is counted or assumed and has no range of its own.
-inline JouleRange without_range(double joules) { return {joules, joules, joules}; }
-
-/// Joules of a whole system: operations of its chips with all prices low, nominal and high, and
-/// the rest.
-struct EnergyAccount {
-  SystemEnergyPart work;
-  JouleRange range;
-  std::vector<SystemEnergyPart> beside;
-
-  JouleRange total() const;
-};
+using system::EnergyAccount;
+using system::SystemEnergyPart;
 
 /// Joules over those of a dense run: nominal, and the ends of the three corners. Prices are alike
 /// in both, so that it is a narrower range than that of either. Nothing if one of them is not
 /// known.
 std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
                                       const std::optional<JouleRange>& dense);
-
-/// The account of a step: its operations on chips, and what is drawn beside those of all `steps`.
-EnergyAccount energy_account(const JouleRange& operations, const system::DrawnBeside& beside,
-                             double steps = 1);
 
 /// A table of all parts and their sum; low and high are those of the operations.
 std::string energy_text(const std::string& title, const EnergyAccount& account);

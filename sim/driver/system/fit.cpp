@@ -18,17 +18,27 @@ using system::TrainingParams;
 
 namespace {
 
+/// A layout and what it needs.
+struct FitRow {
+  system::TrainingParams training;
+  std::uint64_t most_bytes = 0;  // of a chip, in its fullest phase
+  std::uint64_t capacity = 0;
+  std::uint64_t streaming_bytes = 0;  // of a machine
+  std::uint64_t parameters = 0;       // of the model: those that its pattern keeps
+  bool fits = false;
+};
+
 FitRow account_of(const TrainingJob& job, const TrainingParams& training) {
   const TrainingJob tried({job.kinds, job.pricing, job.times, training, job.execution, job.seed},
                           job.system);
   const TrainingResult result = account_training(tried);
   FitRow row;
   row.training = training;
-  for (const system::MemoryAccount& account : result.memory.chips) {
+  for (const system::MemoryAccount& account : result.memory) {
     row.most_bytes = std::max(row.most_bytes, account.use.total());
     row.capacity = account.capacity;
   }
-  row.streaming_bytes = result.memory.streaming.bytes;
+  row.streaming_bytes = result.streaming.bytes;
   row.parameters = result.parameters;
   row.fits = misfit(result).empty();
   return row;
@@ -181,23 +191,30 @@ unsigned even_parts(const TrainingParams& training, unsigned tensor) {
   return parts;
 }
 
-}  // namespace
+/// The model on so many chips, each replica with state of its own, in one phase.
+TrainingParams laid_out(const TrainingJob& job, unsigned tensor, unsigned pipeline,
+                        unsigned replicas) {
+  TrainingParams training = job.training;
+  forget_lists(training);
+  training.tensor = tensor;
+  training.pipeline = pipeline;
+  training.replicas = replicas;
+  training.rts = 1;
+  training.rts_state = replicas;
+  training.attention_parts = even_parts(job.training, tensor);
+  training.phases = 1;
+  return training;
+}
 
+/// Layouts of the model on all chips of the system: every tensor x pipeline x replicas of powers of
+/// two that its heads and layers allow, each with the fewest phases and the state on the chips if
+/// that fits. Those that do not fit at all are left out.
 std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
   std::vector<FitRow> rows;
   const unsigned chips = job.system.params.chips();
-  const unsigned layers = layers_of(job.training);
   for (unsigned t = 1; t <= chips; t *= 2) {
-    for (unsigned p = 1; t * p <= chips && p <= layers; p *= 2) {
-      TrainingParams training = job.training;
-      forget_lists(training);
-      training.tensor = t;
-      training.pipeline = p;
-      training.replicas = chips / (t * p);
-      training.rts = 1;
-      training.rts_state = training.replicas.value();
-      training.attention_parts = even_parts(job.training, t);
-      training.phases = 1;
+    for (unsigned p = 1; t * p <= chips && p <= layers_of(job.training); p *= 2) {
+      TrainingParams training = laid_out(job, t, p, chips / (t * p));
       training.state = system::Place::chip;
       const std::optional<FitRow> row = first_fit(job, training);
       if (row) rows.push_back(*row);
@@ -206,20 +223,10 @@ std::vector<FitRow> fitting_layouts(const TrainingJob& job) {
   return rows;
 }
 
-namespace {
-
 /// The layout of `layers` layers over all chips, a replica, that keeps most room for weights.
 std::optional<FitRow> held(const TrainingJob& job, unsigned tensor, unsigned layers) {
-  TrainingParams training = job.training;
-  forget_lists(training);
+  TrainingParams training = laid_out(job, tensor, job.system.params.chips() / tensor, 1);
   training.model_layers = layers;
-  training.tensor = tensor;
-  training.pipeline = job.system.params.chips() / tensor;
-  training.replicas = 1;
-  training.rts = 1;
-  training.rts_state = 1;
-  training.phases = 1;
-  training.attention_parts = even_parts(job.training, tensor);
   training.state = system::Place::streaming;
   training.activations = system::Activations::offloaded;
   training.set("prefetch", "none");
@@ -227,8 +234,9 @@ std::optional<FitRow> held(const TrainingJob& job, unsigned tensor, unsigned lay
   return row && row->fits ? row : std::nullopt;
 }
 
-}  // namespace
-
+/// The most layers of the model's width whose weights and gradients all chips of the system hold
+/// together, one replica on them, without phases; state of the optimizer and inputs of layers in
+/// streaming memory. Nothing if one layer is too many.
 std::optional<FitRow> largest_held(const TrainingJob& job) {
   std::optional<FitRow> best;
   constexpr unsigned kMost = 1U << 16U;
@@ -262,17 +270,12 @@ std::string largest_text(const TrainingJob& job) {
       row->training.share_sequence ? ", share_sequence=true" : "");
 }
 
+}  // namespace
+
 std::string fit_text(const TrainingJob& job, bool markdown) {
-  TextTable table;
-  for (const char* const name : {"tensor", "pipeline", "replicas"}) table.column(name, "");
-  table.column("state", "", TextTable::Align::left);
-  table.column("activations", "", TextTable::Align::left);
-  table.column("phases", "");
-  table.column("gradient parts", "");
-  table.column("sequence", "", TextTable::Align::left);
-  table.column("a chip needs", "MB");
-  table.column("of its memory", "%");
-  table.column("a machine streams", "GB");
+  TextTable table({"tensor", "pipeline", "replicas", "state<", "activations<", "phases",
+                   "gradient parts", "sequence<", "a chip needs|MB", "of its memory|%",
+                   "a machine streams|GB"});
   const std::vector<FitRow> rows = fitting_layouts(job);
   for (const FitRow& row : rows) {
     const TrainingParams& training = row.training;

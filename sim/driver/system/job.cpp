@@ -40,9 +40,6 @@ namespace {
 
 const std::string kTrainingPrefix = "training.";
 
-/// How long a barrier of the tiles of a chip takes.
-constexpr const char* kBarrier = "sync.chip_ns";
-
 bool begins(const std::string& text, const std::string& with) {
   return text.compare(0, with.size(), with) == 0;
 }
@@ -57,70 +54,35 @@ std::vector<std::string> yaml_stems(const fs::path& folder) {
   return names;
 }
 
-double number(const Machine& machine, const char* path) {
-  const ParamBase* const parameter = machine.parameters().find(path);
-  if (parameter == nullptr) {
-    throw RequestError(fmt::format("{}: a chip of a system needs the parameter {}; IPUs have it",
-                                   machine.name(), path));
-  }
-  return std::stod(parameter->value_text());
-}
-
-/// The chips of a replica as machines: those that plan alike are one.
-class ChipMachines {
+/// The chips of a job as machines; those that plan alike are one.
+class JobChips : public SystemChips {
  public:
-  explicit ChipMachines(const TrainingJob& job) : job_(job) {
-    const std::string list = job.training.available_memory;
-    shares_ = system::parse_shares("available_memory", list);
+  explicit JobChips(const TrainingJob& job)
+      : SystemChips(job.kinds, job.pricing, job.system, job.training.io_tiles, "io_tiles") {
+    shares_ = system::parse_shares("available_memory", job.training.available_memory);
     if (shares_.size() > 1 && shares_.size() != job.training.pipeline) {
       throw ParameterError(fmt::format("available_memory has {} numbers for pipeline = {} stages",
                                        shares_.size(), job.training.pipeline.value()));
     }
-  }
-
-  const Machine& of(unsigned chip) {
-    const std::string share =
-        shares_.empty() ? "" : fmt::format("{}", shares_[shares_.size() == 1 ? 0 : chip]);
-    std::unique_ptr<Machine>& kept = made_[share];
-    if (kept != nullptr) return *kept;
-    std::vector<std::string> settings = job_.system.chip_settings;
-    kept = std::move(make_machines(job_.kinds, {job_.system.params.chip}, settings)[0]);
-    const bool trains = job_.training.rows.value().empty();
-    if (trains && kept->kind() != std::string("ipu")) {
+    const bool trains = job.training.rows.value().empty();
+    if (trains && chip().kind() != std::string("ipu")) {
       throw RequestError(
           fmt::format("{}: found chip = '{}'; a model is trained on an IPU, such as gc200 or bow; "
                       "rows of a trace "
                       "run on any machine",
-                      job_.system.name, job_.system.params.chip.value()));
+                      job.system.name, job.system.params.chip.value()));
     }
-    if (!share.empty()) kept->set("planner.available_memory", share, "available_memory");
-    if (job_.training.io_tiles > 0) {
-      whole_w_ = idle_watts(*kept, job_.pricing);
-      const auto tiles = static_cast<unsigned>(number(*kept, "ipu.tiles"));
-      if (tiles < job_.training.io_tiles + 2) {
-        throw ParameterError(fmt::format("io_tiles = {}: the chip has {} tiles",
-                                         job_.training.io_tiles.value(), tiles));
-      }
-      kept->set("ipu.tiles", fmt::format("{}", tiles - job_.training.io_tiles), "io_tiles");
-      kept->check();
-    }
-    return *kept;
   }
 
-  /// Of a chip that waits, and of the tiles that are set apart.
-  system::StandingWatts watts() {
-    const JouleRange waiting = idle_watts(of(0), job_.pricing);
-    if (job_.training.io_tiles == 0) return {waiting, {}};
-    JouleRange apart = whole_w_;
-    apart.add(waiting, -1);
-    return {waiting, apart};
+  /// That of a place of a replica.
+  const Machine& of(unsigned place) const {
+    if (shares_.empty()) return chip();
+    const double share = shares_[shares_.size() == 1 ? 0 : place];
+    return chip("planner.available_memory", fmt::format("{}", share), "available_memory");
   }
 
  private:
-  const TrainingJob& job_;
   std::vector<double> shares_;
-  std::map<std::string, std::unique_ptr<Machine>> made_;
-  JouleRange whole_w_;  // of a chip with all of its tiles
 };
 
 /// The costs of all parts that `chip` has in some phase.
@@ -166,8 +128,7 @@ class PartPricer {
   ChipCost sum(const Machine& chip, const std::vector<LayerOp>& rows) {
     ChipCost total;
     for (const LayerOp& op : rows) {
-      const ChipCost cost = job_.times.cost(chip, op, model_.trace);
-      for (std::uint32_t i = 0; i < op.repeat; ++i) total += cost;
+      total.add(job_.times.cost(chip, op, model_.trace), op.repeat);
     }
     return total;
   }
@@ -191,7 +152,7 @@ bool has(const std::vector<Stages>& phases, unsigned chip, Part part, bool tied)
 
 /// The costs of all parts that a chip has in some phase; without `simulate` their sizes alone.
 system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
-                             const std::vector<Stages>& phases, ChipMachines& machines,
+                             const std::vector<Stages>& phases, const JobChips& chips,
                              bool simulate) {
   system::ChipCosts costs(job.training.pipeline);
   PartPricer pricer(job, model);
@@ -199,7 +160,7 @@ system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
     for (std::size_t i = 0; i < kParts; ++i) {
       if (!has(phases, chip, static_cast<Part>(i), model.tied)) continue;
       const PartRows& rows = model.parts[i];
-      costs[chip][i] = simulate ? pricer.cost(machines.of(chip), rows) : pricer.sizes(rows);
+      costs[chip][i] = simulate ? pricer.cost(chips.of(chip), rows) : pricer.sizes(rows);
     }
   }
   return costs;
@@ -221,12 +182,6 @@ std::vector<std::string> split_words(const std::string& text) {
   std::istringstream stream(text);
   for (std::string each; stream >> each;) words.push_back(each);
   return words;
-}
-
-std::string no_system(const std::string& name) {
-  const std::vector<std::string> names = system_names();
-  return fmt::format("'{}' is no system of chips; systems are {}, or a file{}", name,
-                     fmt::join(names, ", "), hint_of(name, names));
 }
 
 /// A name in the description of a training step is known, or RequestError says where it stands.
@@ -266,60 +221,6 @@ std::vector<std::string> shipped_trainings() {
     if (!files.empty()) return files;
   }
   return {};
-}
-
-bool is_system(const std::string& name) {
-  const std::vector<std::string> names = system_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
-  const bool file = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
-  return file && load_preset(name).kind == kSystemKind;
-}
-
-bool is_linked_system(const std::string& name) {
-  return is_system(name) && network_of(load_preset(name)) == kLinksNetwork;
-}
-
-SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings) {
-  SystemMachine made;
-  if (!is_system(name)) throw RequestError("--machine: " + no_system(name));
-  const Preset loaded = load_preset(name);
-  if (network_of(loaded) != kLinksNetwork) {
-    throw RequestError(
-        fmt::format("'{}' has chips that share a store of weights, which all go through the link "
-                    "of each chip for every token that --model makes; a chip by itself holds them "
-                    "(--machine wse2), as do systems joined by links. A model is trained there "
-                    "with --system-config",
-                    name));
-  }
-  made.name = loaded.name;
-  std::string chip_file;
-  const auto take = [&](const Setting& setting) {
-    const std::string file = setting.origin.substr(0, setting.origin.find(':'));
-    if (setting.path == "chip") {
-      chip_file = file;
-      made.own_barrier = false;
-    }
-    if (setting.path == kBarrier) made.own_barrier = file == "--set" || file == chip_file;
-    if (setting.path == kNetworkKey && setting.origin != "--set") return;
-    if (begins(setting.path, kChipPrefix)) {
-      made.chip_settings.push_back(setting.path.substr(std::strlen(kChipPrefix)) + "=" +
-                                   setting.value);
-    } else {
-      made.params.set(setting.path, setting.value, setting.origin);
-    }
-  };
-  for (const Setting& setting : loaded.settings) take(setting);
-  std::set<std::string> given;
-  for (const std::string& text : settings) {
-    const Setting setting = parse_setting(text);
-    if (!given.insert(setting.path).second) {
-      throw ParameterError(
-          fmt::format("--set: '{}' is given twice for {}", setting.path, made.name));
-    }
-    if (!begins(setting.path, kTrainingPrefix)) take(setting);
-  }
-  made.params.check();
-  return made;
 }
 
 TrainingParams read_training(const std::string& file, const std::vector<std::string>& settings) {
@@ -374,7 +275,7 @@ WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool 
 
 std::string misfit(const TrainingResult& result) {
   const system::MemoryAccount* worst = nullptr;
-  for (const system::MemoryAccount& account : result.memory.chips) {
+  for (const system::MemoryAccount& account : result.memory) {
     if (account.fits()) continue;
     if (worst == nullptr || account.use.total() > worst->use.total()) worst = &account;
   }
@@ -387,7 +288,7 @@ std::string misfit(const TrainingResult& result) {
     return fmt::format("chip {} of a replica needs {} B in phase {} and has {} B: {}", worst->chip,
                        worst->use.total(), worst->phase, worst->capacity, fmt::join(parts, ", "));
   }
-  const system::StreamingAccount& streaming = result.memory.streaming;
+  const system::StreamingAccount& streaming = result.streaming;
   if (streaming.bytes > streaming.capacity) {
     return fmt::format("the streaming memory of a machine needs {} B and has {} B", streaming.bytes,
                        streaming.capacity);
@@ -414,29 +315,28 @@ struct Layout {
   ModelParts model;
 };
 
-system::TrainingStep step_of(const TrainingJob& job, const Layout& layout,
+system::TrainingStep step_of(const TrainingJob& job, const Layout& layout, const JobChips& chips,
                              const TrainingResult& result) {
-  return {job.system.params, job.training, layout.model,
-          result.phases,     result.costs, result.clock_ghz};
-}
-
-/// Of the tiles that work.
-system::ChipMemory memory_of_chip(const Machine& chip) {
-  const auto tiles = static_cast<unsigned>(number(chip, "ipu.tiles"));
-  const double kib = number(chip, "tile.memory.kib");
-  return {static_cast<std::uint64_t>(kib * 1024) * tiles, tiles};
+  return {job.system.params,
+          job.training,
+          layout.model,
+          result.phases,
+          result.costs,
+          result.clock_ghz,
+          0,
+          chips.tiles()};
 }
 
 /// The memory of a layout, from its sizes alone.
-TrainingResult account(const TrainingJob& job, const Layout& layout) {
+TrainingResult account(const TrainingJob& job, const Layout& layout, const JobChips& chips) {
   TrainingResult result;
-  ChipMachines machines(job);
-  const Machine& chip = machines.of(0);
   result.phases = stages_of(job.training, layout.layers);
-  result.clock_ghz = number(chip, "clock");
-  result.costs = chip_costs(job, layout.model, result.phases, machines, false);
-  const system::TrainingStep step = step_of(job, layout, result);
-  result.memory = training_memory(step, memory_of_chip(chip));
+  result.clock_ghz = chips.number("clock");
+  result.costs = chip_costs(job, layout.model, result.phases, chips, false);
+  const system::TrainingStep step = step_of(job, layout, chips, result);
+  system::TrainingMemory memory = training_memory(step, chips.tile_bytes() * step.tiles);
+  result.memory = std::move(memory.chips);
+  result.streaming = memory.streaming;
   for (const Stages& stages : result.phases) {
     for (unsigned place = 0; place < job.training.pipeline; ++place) {
       for (const system::UpdatedPart& part : updated_parts(step, stages, place)) {
@@ -446,17 +346,6 @@ TrainingResult account(const TrainingJob& job, const Layout& layout) {
     }
   }
   return result;
-}
-
-/// Runs the program of `result`, and reads what it came to off it.
-void run(const TrainingJob& job, const system::StandingWatts& watts, TrainingResult& result) {
-  const system::SystemParams& params = job.system.params;
-  const system::Fabric fabric(params);
-  result.run = run_program(params, fabric, result.program, job.execution);
-  const system::ProgramWork work = work_of(result.program);
-  result.flop = work.flop;
-  result.watts = watts_over(params, fabric, result.program, result.run, watts);
-  result.energy = energy_account(work.joules, drawn_beside(params, fabric, result.run, watts));
 }
 
 /// The rows of one chip: of a file, or made.
@@ -477,32 +366,31 @@ WorkloadTrace rows_of(const TrainingParams& training) {
 TrainingResult run_rows(const TrainingJob& job) {
   const TrainingParams& training = job.training;
   const WorkloadTrace trace = rows_of(training);
-  ChipMachines machines(job);
-  const Machine& chip = machines.of(0);
+  const JobChips chips(job);
+  const Machine& chip = chips.of(0);
   if (chip.kind() != std::string("ipu") && !job.system.own_barrier) {
     throw RequestError(fmt::format(
         "{}: {} = {} is the barrier of the tiles of an IPU; say how long all cores of {} take to "
         "meet, which is not published: --set {}=NS",
-        job.system.name, kBarrier, job.system.params.sync.chip_ns.value(),
-        job.system.params.chip.value(), kBarrier));
+        job.system.name, kBarrierOfTiles, job.system.params.sync.chip_ns.value(),
+        job.system.params.chip.value(), kBarrierOfTiles));
   }
   TrainingResult result;
-  result.clock_ghz = number(chip, "clock");
+  result.clock_ghz = chips.number("clock");
   std::vector<ChipCost> costs;
+  std::uint64_t units = 0;
   for (const LayerOp& op : trace.ops) {
-    ChipCost cost;
-    if (!system::is_between(op)) {
-      const ChipCost once = job.times.cost(chip, only_touched(op, trace), trace);
-      for (std::uint32_t i = 0; i < op.repeat; ++i) cost += once;
-    }
-    costs.push_back(cost);
+    ChipCost& cost = costs.emplace_back();
+    if (system::is_between(op)) continue;
+    cost.add(job.times.cost(chip, only_touched(op, trace), trace), op.repeat);
+    units = std::max(units, cost.units);
   }
-  result.program = row_program(job.system.params, trace.ops, costs, training.replicas,
-                               training.accumulation, result.clock_ghz);
-  const std::uint64_t units = job.times.units();
   const JouleRange idle = units == 0 ? idle_watts(chip, job.pricing)
                                      : idle_watts(chip, job.pricing, units, result.clock_ghz);
-  run(job, {idle, machines.watts().always}, result);
+  run_step(job.system.params,
+           row_program(job.system.params, trace.ops, costs, training.replicas,
+                       training.accumulation, result.clock_ghz),
+           {idle, chips.watts().always}, job.execution, result);
   return result;
 }
 
@@ -513,19 +401,18 @@ TrainingResult simulate_training(const TrainingJob& job) {
   const TrainingParams& training = job.training;
   if (!training.rows.value().empty()) return run_rows(job);
   const Layout layout(job);
-  TrainingResult result = account(job, layout);
-  ChipMachines machines(job);
-  result.costs = chip_costs(job, layout.model, result.phases, machines, true);
-  system::TrainingStep step = step_of(job, layout, result);
-  step.add_cycles = add_cycles(job, machines.of(0), layout.model);
-  result.program = training_program(step);
-  run(job, machines.watts(), result);
+  const JobChips chips(job);
+  TrainingResult result = account(job, layout, chips);
+  result.costs = chip_costs(job, layout.model, result.phases, chips, true);
+  system::TrainingStep step = step_of(job, layout, chips, result);
+  step.add_cycles = add_cycles(job, chips.of(0), layout.model);
+  run_step(job.system.params, training_program(step), chips.watts(), job.execution, result);
   return result;
 }
 
 TrainingResult account_training(const TrainingJob& job) {
   check_chips(job);
-  return account(job, Layout(job));
+  return account(job, Layout(job), JobChips(job));
 }
 
 }  // namespace lacuna

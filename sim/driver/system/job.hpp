@@ -6,36 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "models/system/simulation.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
 #include "sim/driver/run/pricing.hpp"
-#include "sim/driver/system/energy.hpp"
+#include "sim/driver/system/system_chips.hpp"
 #include "sim/driver/system/times.hpp"
-#include "workloads/mapping/system/memory_account.hpp"
 #include "workloads/mapping/system/training_program.hpp"
 
 namespace lacuna {
 
 /// Before the path of a trace in TrainingParams::rows.
 inline constexpr const char* kRowsOfFile = "file:";
-
-/// True if `name` is a preset of a system, or a file of one.
-bool is_system(const std::string& name);
-
-/// The same of systems whose chips are joined by links. Those that share a store of weights are
-/// machines (StoreSystem).
-bool is_linked_system(const std::string& name);
-
-/// A system of chips joined by links, and the machine of its chips. Settings may be of either:
-/// those of chips begin with "chip.". RequestError if the chips of `name` are joined by a tree.
-struct SystemMachine {
-  std::string name;
-  system::SystemParams params;
-  std::vector<std::string> chip_settings;  // "path=value"
-  bool own_barrier = false;                // sync.chip_ns is of its chips: said where they are
-};
-SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings);
 
 /// A training step as a file describes it; `settings` beginning with "training." go over it.
 system::TrainingParams read_training(const std::string& file,
@@ -55,19 +36,12 @@ unsigned layers_of(const system::TrainingParams& training);
 WorkloadTrace model_trace(const system::TrainingParams& training, unsigned layers, bool recompute);
 
 /// What one weight update came to.
-struct TrainingResult {
+struct TrainingResult : StepResult {
   std::vector<system::Stages> phases;
   system::ChipCosts costs;  // by chip of a replica
   double clock_ghz = 0;
-  system::Program program;
-  system::ProgramResult run;
-  std::vector<double> watts;  // of the system, for each of the program's order
-  system::TrainingMemory memory;
-  EnergyAccount energy;
-  double flop = 0;               // useful, without recomputation
+  system::StreamingAccount streaming;
   std::uint64_t parameters = 0;  // that are trained
-
-  double seconds() const { return static_cast<double>(run.ns) * 1e-9; }
 };
 
 /// What a system is to train, or which rows its chips are to run, and with what they are simulated

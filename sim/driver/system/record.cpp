@@ -77,8 +77,7 @@ std::vector<NamedQuantity> step_metrics(const StepCounts& counts, const EnergyAc
   add("energy_per_sequence", joules.nominal / counts.sequences, "J", batch);
   metrics.insert(metrics.end(), own.begin(), own.end());
   add("training_time", counts.steps * counts.seconds / 3600, "h", counts.steps > 0);
-  metrics.push_back({"energy_" + energy.work.key, energy.work.joules.nominal, "J"});
-  for (const SystemEnergyPart& part : energy.beside) {
+  for (const SystemEnergyPart& part : energy.parts) {
     metrics.push_back({"energy_" + part.key, part.joules.nominal, "J"});
   }
   return metrics;

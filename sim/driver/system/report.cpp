@@ -316,47 +316,63 @@ std::string heading_of(const SystemMachine& machine, const TrainingParams& train
 }
 
 /// Rows have no tokens, and those of a trace no sequences.
-std::vector<NamedQuantity> metrics_of(const SystemMachine& machine, const TrainingParams& training,
-                                      const TrainingResult& result,
-                                      const std::optional<TrustErrors>& errors) {
-  const double seconds = result.seconds();
-  const bool rows = !training.rows.value().empty();
-  StepCounts counts = counts_of(training, seconds, result.flop);
+StepCounts step_counts(const SystemMachine& machine, const TrainingParams& training,
+                       const TrainingResult& result) {
+  StepCounts counts = counts_of(training, result.seconds(), result.flop);
   counts.machines = machine.params.machines;
-  if (rows) counts.tokens = 0;
+  if (!training.rows.value().empty()) counts.tokens = 0;
   if (is_trace(training)) counts.sequences = 0;
+  return counts;
+}
+
+std::vector<NamedQuantity> own_metrics(const TrainingParams& training,
+                                       const TrainingResult& result) {
   std::vector<NamedQuantity> own;
-  if (!rows) {
-    const auto bytes = static_cast<double>(result.memory.streaming.bytes);
+  if (training.rows.value().empty()) {
+    const auto bytes = static_cast<double>(result.streaming.bytes);
     own.push_back({"streaming_memory", bytes, "B per machine"});
   }
   if (training.pattern_every > 0) {
     const double patterns = seconds_of(result.program, result.run, "pattern update");
     own.push_back({"pattern_update", patterns * training.pattern_every, "s"});
-    own.push_back({"pattern_update_share", patterns / seconds, "of step_time"});
+    own.push_back({"pattern_update_share", patterns / result.seconds(), "of step_time"});
   }
-  std::vector<NamedQuantity> metrics = step_metrics(counts, result.energy, own);
-  if (errors) {
-    metrics.insert(metrics.begin() + 1, {{"step_time_low", seconds / (1 + errors->p95), "s"},
-                                         {"step_time_high", seconds / (1 + errors->p5), "s"}});
-  }
-  return metrics;
+  return own;
 }
 
 }  // namespace
 
+SystemRecord record_of_run(const std::string& system, const std::string& work,
+                           const StepCounts& counts, const system::RunResult& run,
+                           system::Uses uses, const EnergyAccount& energy,
+                           const std::vector<NamedQuantity>& own) {
+  SystemRecord record;
+  record.title = fmt::format("{}, {}", system, work);
+  record.metrics = step_metrics(counts, energy, own);
+  record.take_times(run.chips, uses);
+  record.energy = energy;
+  record.series_ns = run.ns;
+  record.scaling = {system, static_cast<std::uint64_t>(counts.chips), counts.seconds,
+                    counts.sequences > 0 ? counts.sequences : counts.chips, energy.total().nominal};
+  return record;
+}
+
 SystemRecord record_of(const SystemMachine& machine, const TrainingParams& training,
                        const TrainingResult& result, const SystemWishes& wishes) {
+  SystemRecord record =
+      record_of_run(machine.name, training.model, step_counts(machine, training, result),
+                    result.run, system::kUsesOfLinks, result.energy, own_metrics(training, result));
   const std::optional<TrustErrors> errors = errors_of(machine, training);
-  SystemRecord record;
-  record.title = fmt::format("{}, {}", machine.name, training.model.value());
+  if (errors) {
+    const double seconds = result.seconds();
+    record.metrics.insert(record.metrics.begin() + 1,
+                          {{"step_time_low", seconds / (1 + errors->p95), "s"},
+                           {"step_time_high", seconds / (1 + errors->p5), "s"}});
+  }
   record.heading = heading_of(machine, training, wishes.name);
   record.trust = trust_text(errors);
-  record.metrics = metrics_of(machine, training, result, errors);
-  record.take_times(result.run.chips, system::kUsesOfLinks);
   record.drawn_chips = std::size_t{training.pipeline} * training.tensor;
-  record.memory = result.memory.chips;
-  record.energy = result.energy;
+  record.memory = result.memory;
   record.standing = {{"hosts (hosts_w)", machine.params.hosts_w},
                      {"machines beside their chips (machine_w)", machine.params.machine_w}};
   const char* const stages = "Stages of the pipeline, for one micro-batch";
@@ -364,15 +380,10 @@ SystemRecord record_of(const SystemMachine& machine, const TrainingParams& train
                    {"", resources_table(machine, result)}};
   if (wishes.drawn) record.spans = spans_of(machine, training, result);
   if (wishes.viewed) record.series = training_series(training, result);
-  record.series_ns = result.run.ns;
-  record.scaling = {machine.name,
-                    training.chips(),
-                    result.seconds(),
-                    training.global_batch(),
-                    result.energy.total().nominal,
-                    errors,
-                    training.replicas.value_text(),
-                    training.accumulation.value_text()};
+  record.scaling.each = training.global_batch();
+  record.scaling.trust = errors;
+  record.scaling.replicas = training.replicas.value_text();
+  record.scaling.accumulation = training.accumulation.value_text();
   record.idle = idle_parts(machine.params, result.run.bytes, wishes.settings);
   return record;
 }

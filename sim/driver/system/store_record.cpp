@@ -7,6 +7,7 @@
 
 #include "sim/driver/system/chip_view.hpp"
 #include "sim/driver/system/idle.hpp"
+#include "sim/driver/system/report.hpp"
 #include "sim/machines/system/store_system.hpp"
 
 namespace lacuna {
@@ -97,19 +98,14 @@ std::vector<StandingPower> standing_of(const system::WaferSystemParams& params) 
   return all;
 }
 
-std::vector<NamedQuantity> metrics_of(const WaferSystemRun& run,
-                                      const system::TrainingParams* training) {
+StepCounts step_counts(const WaferSystemRun& run, const system::TrainingParams* training) {
   const double chips = run.params.chips();
   StepCounts counts;
   if (training != nullptr) counts = counts_of(*training, 0, 0);
   counts.seconds = run.seconds_per_step();
   counts.chips = counts.machines = chips;
   counts.flop = run.flop;
-  const auto ns = [](std::uint64_t value) { return static_cast<double>(value); };
-  return step_metrics(counts, run.energy,
-                      {{"link_busy", ns(run.result.link_busy_ns[0]), "ns"},
-                       {"store_updates", ns(run.result.update_ns), "ns"},
-                       {"store_waits", ns(run.result.wait_ns), "ns"}});
+  return counts;
 }
 
 }  // namespace
@@ -117,27 +113,21 @@ std::vector<NamedQuantity> metrics_of(const WaferSystemRun& run,
 SystemRecord record_of(const Machine& machine, const std::string& workload,
                        const WaferSystemRun& run, const SystemWishes& wishes,
                        const system::TrainingParams* training) {
-  SystemRecord record;
-  record.title = fmt::format("{}, {}", machine.name(), workload);
+  const auto ns = [](std::uint64_t value) { return static_cast<double>(value); };
+  SystemRecord record = record_of_run(machine.name(), workload, step_counts(run, training),
+                                      run.result, system::kUsesOfStores, run.energy,
+                                      {{"link_busy", ns(run.result.link_busy_ns[0]), "ns"},
+                                       {"store_updates", ns(run.result.update_ns), "ns"},
+                                       {"store_waits", ns(run.result.wait_ns), "ns"}});
   record.heading = heading_of(machine, run, wishes, training);
   record.trust = "step_time: not validated here: no training of such a system is\n";
-  record.metrics = metrics_of(run, training);
-  record.take_times(run.result.chips, system::kUsesOfStores);
   record.drawn_chips = std::min(record.ns.size(), kMostWafers);
   record.memory = run.memory;
-  record.energy = run.energy;
   record.standing = standing_of(run.params);
   record.tables = {{training == nullptr ? "Passes" : "", passes_table(run)}};
   record.spans = spans_of(run);
   if (wishes.viewed) record.series = wafer_series(run);
-  record.series_ns = run.result.ns;
-  record.scaling.system = machine.name();
-  record.scaling.chips = run.params.chips();
-  record.scaling.seconds = run.seconds_per_step();
-  record.scaling.each = static_cast<double>(run.params.chips());
-  record.scaling.joules = run.energy.total().nominal;
   if (training == nullptr) return record;
-  record.scaling.each = training->global_batch();
   record.scaling.replicas = training->replicas.value_text();
   record.scaling.accumulation = training->accumulation.value_text();
   record.idle = idle_words_on_tree(*training, run.params.memoryx.state_bytes);

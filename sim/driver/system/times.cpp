@@ -10,6 +10,7 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/relations.hpp"
 #include "sim/machines/measure.hpp"
+#include "sim/machines/plans_memory.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -77,6 +78,22 @@ std::uint64_t bytes_of_tile(const OpResult& result) {
 
 }  // namespace
 
+system::ChipCost cost_of(const OpRecord& record) {
+  const OpResult& result = record.result;
+  system::ChipCost cost;
+  cost.cycles = result.cycles;
+  cost.exchange_cycles = exchange_cycles(result);
+  if (record.row.energy_j) cost.joules = *record.row.energy_j;
+  cost.flop = 2 * result.mac_useful;
+  cost.host_ns = host_value(result, "convert_ns");
+  if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
+  cost.tile_bytes = bytes_of_tile(result);
+  cost.edge_bytes = edge_bytes(result);
+  cost.units = result.units;
+  cost.density = record.row.density.value_or(1);
+  return cost;
+}
+
 ChipTimes::ChipTimes(const Pricing& pricing, std::uint64_t seed, Engine engine, PartCache* cache)
     : pricing_(pricing), seed_(seed), engine_(engine), masks_(seed), cache_(cache) {}
 
@@ -107,7 +124,6 @@ OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const Workl
   }
   record.row = describe_op(op, mask, chip.default_mode());
   add_result(record.row, record.result);
-  ++simulated_;
   return record;
 }
 
@@ -145,15 +161,24 @@ Cycle ChipTimes::expected(const Machine& chip, const LayerOp& op, const Workload
   return known->second;
 }
 
+std::uint64_t ChipTimes::tile_bytes(const Machine& chip, const LayerOp& op,
+                                    const WorkloadTrace& trace) {
+  const auto* const plans = dynamic_cast<const PlansMemory*>(&chip);
+  const std::string key = this->key(chip, op, trace);
+  if (plans == nullptr || op.x_pattern != "dense" || known_.count(key) != 0) {
+    return cost(chip, op, trace).tile_bytes;
+  }
+  const auto planned = planned_.find(key);
+  if (planned != planned_.end()) return planned->second;
+  const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
+  return planned_[key] = plans->tile_bytes(op, mask, seed_);
+}
+
 system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
                                  const WorkloadTrace& trace) {
   const std::string key = this->key(chip, op, trace);
   const auto known = known_.find(key);
-  if (known != known_.end()) {
-    units_ = known->second.units;
-    density_ = known->second.density;
-    return known->second.cost;
-  }
+  if (known != known_.end()) return known->second;
   std::optional<OpRecord> record = kept(key);
   if (!record) {
     Execution execution;
@@ -162,20 +187,7 @@ system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,
     keep(key, *record);
   }
   pricing_.price(chip, *record);
-  const OpResult& result = record->result;
-  system::ChipCost cost;
-  cost.cycles = result.cycles;
-  cost.exchange_cycles = exchange_cycles(result);
-  cost.joules = *record->row.energy_j;
-  cost.flop = 2 * result.mac_useful;
-  cost.host_ns = host_value(result, "convert_ns");
-  if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
-  cost.tile_bytes = bytes_of_tile(result);
-  cost.edge_bytes = edge_bytes(result);
-  units_ = result.units;
-  density_ = record->row.density.value_or(1);
-  known_.emplace(key, Known{cost, units_, density_});
-  return cost;
+  return known_.emplace(key, cost_of(*record)).first->second;
 }
 
 }  // namespace lacuna

@@ -97,26 +97,13 @@ WorkloadTrace rows_on_tree(const SystemJob& job, const Machine& system, MaskStor
 }
 
 /// What a chip takes for them. Rows of an optimizer are the store's.
-WaferWork work_on_chip(const SystemJob& job, const Machine& system, const WorkloadTrace& trace) {
-  WaferWork work;
-  work.clock_ghz = std::stod(system.parameters().find("clock")->value_text());
+RowCosts costs_on_chip(const SystemJob& job, const Machine& system, const WorkloadTrace& trace) {
+  RowCosts costs;
   for (const LayerOp& op : trace.ops) {
-    WaferRow row;
-    row.density = system::kept_share(op, trace);
-    if (op.op != "optim") {
-      const system::ChipCost cost = job.times.cost(system, op, trace);
-      const auto cycles = static_cast<double>(cost.cycles * op.repeat);
-      row.ns = static_cast<std::uint64_t>(std::ceil(cycles / work.clock_ghz));
-      row.density = job.times.density();
-      row.edge_bytes = cost.edge_bytes * op.repeat;
-      row.joules = {cost.joules.low * op.repeat, cost.joules.nominal * op.repeat,
-                    cost.joules.high * op.repeat};
-      if (!system::is_done_again(op)) work.flop += static_cast<double>(cost.flop * op.repeat);
-      work.units = std::max(work.units, job.times.units());
-    }
-    work.rows.push_back(row);
+    costs.emplace_back().density = system::kept_share(op, trace);
+    if (op.op != "optim") costs.back().add(job.times.cost(system, op, trace), op.repeat);
   }
-  return work;
+  return costs;
 }
 
 }  // namespace
@@ -154,8 +141,8 @@ WaferSystemRun train_on_tree(const SystemJob& job, const Machine& system) {
   std::vector<double> densities;
   for (const LayerOp& op : trace.ops) densities.push_back(system::kept_share(op, trace));
   check_wafer_accounts(system, trace, densities);
-  const WaferWork work = work_on_chip(job, system, trace);
-  return run_wafer_system(system, trace, work, job.execution, job.pricing);
+  return run_wafer_system(system, trace, costs_on_chip(job, system, trace), job.execution,
+                          job.pricing);
 }
 
 }  // namespace lacuna

@@ -10,28 +10,16 @@
 #include "sim/driver/system/energy.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/report/tables/summary.hpp"
+#include "workloads/mapping/system/chip_cost.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
 
-/// What a row took on a wafer, all its repeats together.
-struct WaferRow {
-  std::uint64_t ns = 0;
-  double density = 1;            // of its mask
-  std::uint64_t edge_bytes = 0;  // that came in at the edge
-  JouleRange joules;
-};
-
-/// The rows of a trace as one wafer did them, in their order.
-struct WaferWork {
-  std::vector<WaferRow> rows;
-  std::uint64_t units = 0;  // of a row that a wafer ran; 0: none did
-  double clock_ghz = 0;
-  double flop = 0;  // useful, without what is done again
-};
+/// What the rows of a trace took on one wafer, in their order, all repeats of each together.
+using RowCosts = std::vector<system::ChipCost>;
 
 /// The same of a run; UnsupportedError if a row was not simulated.
-WaferWork work_of(const RunRecord& record);
+RowCosts costs_of(const RunRecord& record);
 
 /// What a pass is of.
 enum class PassKind : std::uint8_t { forward, recompute, backward, optimizer, exchange };
@@ -62,12 +50,12 @@ bool has_weight_store(const Machine& machine);
 void check_wafer_accounts(const Machine& system, const WorkloadTrace& workload,
                           const std::vector<double>& densities);
 
-/// Runs the rows of a trace that took such `work` as passes of such a system, `steps`
+/// Runs the rows of a trace that had such `costs` as passes of such a system, `steps`
 /// times. A streamed product takes its weights from the store; the gradient of a weight takes its
 /// indices and gives its values back; other operations take nothing. OutOfMemoryError if the store
 /// does not hold the weights, their gradients and the state of their optimizer.
 WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& workload,
-                                const WaferWork& work, const system::SystemExecution& execution,
+                                const RowCosts& costs, const system::SystemExecution& execution,
                                 const Pricing& pricing);
 
 /// Makes the sum of the rows of a wafer that of the system: its time, its joules, its silicon, what

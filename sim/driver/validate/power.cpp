@@ -175,8 +175,8 @@ class PowerPoints {
       execution.engine = engine_;
       const TrainingResult result =
           run_training({{table_, pricing_, times_, training, execution}, system});
-      JouleRange joules = result.energy.range;
-      for (const SystemEnergyPart& part : result.energy.beside) {
+      JouleRange joules;
+      for (const SystemEnergyPart& part : result.energy.parts) {
         // Machines and hosts are what the boundary adds, or beyond it.
         if (part.key != "machines" && part.key != "hosts") joules.add(part.joules);
       }

@@ -22,6 +22,7 @@
 #include "sim/machines/ipu/tile_series.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
+#include "sim/machines/plans_memory.hpp"
 #include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
@@ -296,7 +297,10 @@ std::string planned_mode(const PlannedOperation& planned) {
   return {};
 }
 
-class IpuMachine final : public Machine, public MovesOperands, public PlansLayouts {
+class IpuMachine final : public Machine,
+                         public MovesOperands,
+                         public PlansLayouts,
+                         public PlansMemory {
  public:
   explicit IpuMachine(std::string name) : name_(std::move(name)) {}
 
@@ -365,6 +369,11 @@ class IpuMachine final : public Machine, public MovesOperands, public PlansLayou
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
+
+  std::uint64_t tile_bytes(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override {
+    return ipu::plan_operation({params_.chip(), params_.planner, op, mask, seed})
+        .lowered.tile_bytes;
+  }
 
   std::unique_ptr<Machine> taking_from(const std::vector<const Machine*>& makers) const override;
   Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override;

@@ -45,10 +45,8 @@ void StoreSystem::set(const std::string& path, const std::string& text, const st
 }
 
 system::WaferEdge StoreSystem::edge() const {
-  system::WaferEdge edge;
-  edge.latency_ns = static_cast<std::uint64_t>(std::llround(own_.io_latency_us.value() * 1000));
-  edge.half_duplex = !takes_->takes_while_it_gives();
-  return edge;
+  return {static_cast<std::uint64_t>(std::llround(own_.io_latency_us.value() * 1000)),
+          !takes_->takes_while_it_gives()};
 }
 
 OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
@@ -65,14 +63,12 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
   OpResult result;
   if (execution.values) result.values.emplace();  // none is made here
   result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
-  if (is_of_store(op)) {
-    result.remarks.emplace_back("the store does it, when the gradients are there");
-    return result;
-  }
-  system::check_ranks(op, own_.chips(), "machines");
+  const bool of_store = is_of_store(op);
+  if (!of_store) system::check_ranks(op, own_.chips(), "machines");
   result.remarks.emplace_back(
-      "its time is that of two passes of the system, up and down; none if it sums gradients, which "
-      "the store does");
+      of_store ? "the store does it, when the gradients are there"
+               : "its time is that of two passes of the system, up and down; none if it sums "
+                 "gradients, which the store does");
   return result;
 }
 

@@ -102,7 +102,7 @@ TrainingResult result_of(const TwoChips& two, unsigned of_replica) {
     system::MemoryAccount account;
     account.chip = chip;
     account.use.bytes[0] = 100 + chip;
-    result.memory.chips.push_back(account);
+    result.memory.push_back(account);
   }
   return result;
 }

@@ -9,7 +9,7 @@
 #include "sim/driver/system/energy.hpp"
 #include "sim/driver/system/wafer_run.hpp"
 #include "workloads/mapping/system/inference_program.hpp"
-#include "workloads/mapping/system/memory_account.hpp"
+#include "workloads/mapping/system/training_program.hpp"
 
 namespace lacuna {
 namespace {
@@ -51,22 +51,21 @@ class ByHand {
 
   /// What a chip holds beside code and buffers.
   std::uint64_t held(unsigned place) const {
-    const system::TrainingMemory memory = training_memory(step(), {1U << 30U, 1});
+    const system::TrainingMemory memory = training_memory(step(), 1U << 30U);
     const system::MemoryUse& use = memory.chips.at(place).use;
     return use.total() - use.of(Held::code) - use.of(Held::buffers);
   }
 
-  std::uint64_t streaming() const {
-    return training_memory(step(), {1U << 30U, 1}).streaming.bytes;
-  }
+  std::uint64_t streaming() const { return training_memory(step(), 1U << 30U).streaming.bytes; }
 
-  double joules() const {
+  /// The joules of a step, of which so many bytes go over links and to streaming memory.
+  double joules(double links, double memory = 0) const {
     const system::Program program = training_program(step());
     const system::Fabric fabric(machine_);
     const system::ProgramResult run = run_program(machine_, fabric, program, {});
-    return energy_account(work_of(program).joules, drawn_beside(machine_, fabric, run, {}))
-        .total()
-        .nominal;
+    EXPECT_EQ(run.carried.links, links);
+    EXPECT_EQ(run.carried.memory, memory);
+    return energy_of(machine_, run, work_of(program).joules, {}).total().nominal;
   }
 
  private:
@@ -90,7 +89,7 @@ constexpr double kMemory = 8 * 20e-12;  // and of streaming memory
 void expect_joules(double value, double by_hand) { EXPECT_NEAR(value, by_hand, 1e-12 * by_hand); }
 
 double part_of(const EnergyAccount& account, const std::string& key) {
-  for (const SystemEnergyPart& part : account.beside) {
+  for (const SystemEnergyPart& part : account.parts) {
     if (part.key == key) return part.joules.nominal;
   }
   return -1;
@@ -107,7 +106,7 @@ TEST(LedgerByHand, APipelineOfFour) {
   EXPECT_EQ(step.held(0), 4'000'000U + 4'000'000 + 16'000'000 + 7 * 100 + 100);
   EXPECT_EQ(step.held(3), 4'000'000U + 4'000'000 + 16'000'000 + 1 * 100 + 100);
   const double bytes = 10 * 100 * 2 * (1 + 2 + 1) + 2 * 10 * 16 + 2 * 4 * 4;
-  expect_joules(step.joules(), 4 * 10 * 8 + 4 * 6 + bytes * kLink);
+  expect_joules(step.joules(bytes), 4 * 10 * 8 + 4 * 6 + bytes * kLink);
 }
 
 // Four replicas that share weights and state, 2 micro-batches. A chip has 8 blocks: of 16 MB of
@@ -123,7 +122,7 @@ TEST(LedgerByHand, ReplicasThatShareWeights) {
   const ByHand step(training);
   EXPECT_EQ(step.held(0), 16'000'000U + 16'000'000 + 16'000'000 + 4 * 100 + 100);
   const double bytes = 3 * 3 * 16e6 + 4 * (2 * 2 * 16 + 2 * 4);
-  expect_joules(step.joules(), 4 * (2 * 32 + 24) + bytes * kLink);
+  expect_joules(step.joules(bytes), 4 * (2 * 32 + 24) + bytes * kLink);
 }
 
 // One chip, 3 micro-batches, 4 inputs of 100 B that go to streaming memory and come back: it has
@@ -136,7 +135,8 @@ TEST(LedgerByHand, OffloadedActivations) {
   EXPECT_EQ(step.streaming(), 4U * 100);
   const double bytes = 3 * 2 * 400;
   const double host = 2 * (3 * 16 + 4);
-  expect_joules(step.joules(), 3 * 32 + 24 + bytes * (kLink + kMemory) + host * kLink);
+  expect_joules(step.joules(bytes + host, bytes),
+                3 * 32 + 24 + bytes * (kLink + kMemory) + host * kLink);
 }
 
 // Two chips share a layer: sums of 64 B after the embedding and both blocks put 2 x 64 B on the
@@ -156,9 +156,8 @@ TEST(LedgerByHand, DecodingOnTwoChips) {
   const system::Fabric fabric(machine);
   const system::ProgramResult run = run_program(machine, fabric, program, {});
   const double bytes = (1 + 2 * 3) * 2 * 64 + 2 * 8;
-  expect_joules(energy_account(work_of(program).joules, drawn_beside(machine, fabric, run, {}))
-                    .total()
-                    .nominal,
+  EXPECT_EQ(run.carried.links, bytes);
+  expect_joules(energy_of(machine, run, work_of(program).joules, {}).total().nominal,
                 2 * 3 * (5 + 7) + bytes * kLink);
 }
 
@@ -174,7 +173,7 @@ TEST(LedgerByHand, ATileThatDecodes) {
   pass.head_tile = {60, 0, 12, 10};
   pass.code_bytes = 7;
   pass.buffer_bytes = 3;
-  const auto held = [&] { return memory_of(pass_entries(pass), 1).chips.at(0).at(0).total(); };
+  const auto held = [&] { return memory_of(pass_entries(pass), 1, 0).chips.at(0).use.total(); };
   EXPECT_EQ(held(), 300U + 50 + 60 + 120 + 12 + 30 + 10);
   pass.streamed_weights = 2;
   EXPECT_EQ(held(), 200U + 50 + 60 + 120 + 12 + 30 + 10);
@@ -194,22 +193,22 @@ TEST(LedgerByHand, AStoreWithFourWafers) {
   op.m = op.k = 64;
   op.n = 8;
   workload.ops = {op};
-  WaferWork work;
-  work.units = 100;
-  work.clock_ghz = 1;
-  work.rows.resize(1);
-  work.rows[0].ns = 1000;
-  work.rows[0].joules = {1, 1, 1};
+  RowCosts costs(1);
+  costs[0].units = 100;
+  costs[0].cycles = 850;  // at 0.85 GHz: 1000 ns
+  costs[0].joules = {1, 1, 1};
   const Pricing pricing(config_folder());
-  const WaferSystemRun run = run_wafer_system(*machines[0], workload, work, {}, pricing);
+  const WaferSystemRun run = run_wafer_system(*machines[0], workload, costs, {}, pricing);
   EXPECT_EQ(run.memory.at(0).use.total(), 8192U);
   EXPECT_EQ(run.memory.at(1).use.total(), 2U * 64 * 8);
-  EXPECT_EQ(run.energy.work.joules.nominal, 4);
+  EXPECT_EQ(run.energy.work().nominal, 4);
+  EXPECT_EQ(run.result.carried.memory, 8192);
+  EXPECT_EQ(run.result.carried.links, 5 * 8192);
   expect_joules(part_of(run.energy, "streaming"), 8192 * kMemory);
   expect_joules(part_of(run.energy, "links"), 5 * 8192 * kLink);
   const double waits = 4.0 * (static_cast<double>(run.result.ns) - 1000) * 1e-9;
   expect_joules(part_of(run.energy, "idle"),
-                waits * idle_watts(*machines[0], pricing, 100, 1).nominal);
+                waits * idle_watts(*machines[0], pricing, 100, 0.85).nominal);
 }
 
 }  // namespace

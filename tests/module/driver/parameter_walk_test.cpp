@@ -117,7 +117,7 @@ std::string system_of(const Case& what, const std::vector<std::string>& settings
     if (!has_weight_store(*point.machine)) return;
     const Pricing pricing(config_folder());
     const WaferSystemRun run =
-        run_wafer_system(*point.machine, point.workload, work_of(record), {}, pricing);
+        run_wafer_system(*point.machine, point.workload, costs_of(record), {}, pricing);
     const SystemRecord made = record_of(*point.machine, point.workload.name, run, {});
     for (const auto& [name, content] : files_of(made)) text += content;
   });

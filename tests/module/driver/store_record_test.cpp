@@ -30,7 +30,7 @@ WaferSystemRun run_on(const std::string& machine, const WorkloadTrace& trace,
   MaskStore masks(1);
   const RunRecord record = run_point(point, {}, masks, pricing);
   if (kept != nullptr) *kept = record;
-  return run_wafer_system(*machines[0], trace, work_of(record), {}, pricing);
+  return run_wafer_system(*machines[0], trace, costs_of(record), {}, pricing);
 }
 
 WorkloadTrace rows(const std::string& text) {

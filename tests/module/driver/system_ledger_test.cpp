@@ -28,7 +28,7 @@ SmallTraining base(unsigned layers) {
 // 1,183,490 (transformations, norm of the head): 237,656,834 halves. A step gathers all of them.
 TEST(SystemLedger, GatheredWeightsTakeAsMuchMemoryAsOwnOnes) {
   SmallTraining training = base(30).set("training.replicas=4").set("training.rts=4");
-  const system::MemoryUse use = training.account().memory.chips.at(0).use;
+  const system::MemoryUse use = training.account().memory.at(0).use;
   EXPECT_EQ(use.of(Held::weights), use.of(Held::gradients));
   EXPECT_NEAR(static_cast<double>(use.of(Held::weights)), 475e6, 1e6);
   EXPECT_NE(training.refusal(), "");
@@ -47,7 +47,7 @@ TEST(SystemLedger, ARecipeSaysTheTypesOfWeightsGradientsAndState) {
     training.set(std::string("training.recipe=") + recipe)
         .set(std::string("training.dtype=") + dtype)
         .set("training.optimizer=adam");
-    return training.account().memory.chips.at(0).use;
+    return training.account().memory.at(0).use;
   };
   const system::MemoryUse mixed = use("ipu-mixed", "fp16");
   const system::MemoryUse single = use("plain", "fp32");
@@ -75,7 +75,7 @@ TEST(SystemLedger, AnUntiedHeadHasItsOwnTableAlone) {
   training.set("chip.ipu.tiles=1472");
   const TrainingResult result = training.account();
   const auto weights = [&](std::size_t place) {
-    return result.memory.chips.at(place).use.of(Held::weights);
+    return result.memory.at(place).use.of(Held::weights);
   };
   EXPECT_EQ(weights(3), weights(1) + 65'536'000 + 4096 * 2);  // with the norm before the head
   EXPECT_NEAR(static_cast<double>(weights(3)), 166.7e6, 0.1e6);
@@ -87,7 +87,7 @@ TEST(SystemLedger, TilesForTransfersDrawPowerAndHoldNothing) {
   SmallTraining training;
   const TrainingResult all = training.run();
   const TrainingResult apart = training.set("training.io_tiles=8").run();
-  EXPECT_EQ(apart.memory.chips.at(0).capacity, all.memory.chips.at(0).capacity / 192 * 184);
+  EXPECT_EQ(apart.memory.at(0).capacity, all.memory.at(0).capacity / 192 * 184);
   const TrainingResult slow = training.set("gateway.update_ms=1000").run();
   const SmallTraining waits = SmallTraining().set("gateway.update_ms=1000");
   const auto watts = [](const TrainingResult& of) {

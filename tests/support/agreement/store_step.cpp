@@ -46,7 +46,7 @@ WaferSystemRun StoreStep::run(const std::string& dtype, std::vector<std::string>
   MaskStore masks(1);
   const RunRecord record = run_point(point, {}, masks, pricing);
   if (kept != nullptr) *kept = record;
-  return run_wafer_system(*machines[0], point.workload, work_of(record), {}, pricing);
+  return run_wafer_system(*machines[0], point.workload, costs_of(record), {}, pricing);
 }
 
 }  // namespace lacuna::test

@@ -10,10 +10,9 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(SystemEnergy, TheSumHasAllPartsInEachCorner) {
-  const EnergyAccount account = {
-      {"chips", "operations", {2, 4, 8}},
-      {2, 4, 8},
-      {{"idle", "waiting", {0.5, 1, 3}}, {"links", "links", without_range(0.5)}}};
+  const EnergyAccount account = {{{"chips", "operations", {2, 4, 8}},
+                                  {"idle", "waiting", {0.5, 1, 3}},
+                                  {"links", "links", {0.5, 0.5, 0.5}}}};
   EXPECT_EQ(account.total().low, 3);  // 2 + 0.5 + 0.5
   EXPECT_EQ(account.total().nominal, 5.5);
   EXPECT_EQ(account.total().high, 11.5);

@@ -21,18 +21,25 @@ struct ChipCost {
   std::uint64_t host_ns = 0;
   std::uint64_t tile_bytes = 0;  // that the fullest tile needs for any of them
   std::uint64_t edge_bytes = 0;  // that come in at the edge of a wafer
+  std::uint64_t units = 0;       // tiles or cores of the chip; 0: none ran
+  double density = 1;            // of the mask of the last row
 
   ChipCost& operator+=(const ChipCost& other) {
     cycles += other.cycles;
     exchange_cycles += other.exchange_cycles;
-    joules.low += other.joules.low;
-    joules.nominal += other.joules.nominal;
-    joules.high += other.joules.high;
+    joules.add(other.joules);
     flop += other.flop;
     host_bytes += other.host_bytes;
     host_ns += other.host_ns;
     edge_bytes += other.edge_bytes;
     tile_bytes = std::max(tile_bytes, other.tile_bytes);
+    units = std::max(units, other.units);
+    density = other.density;
+    return *this;
+  }
+
+  ChipCost& add(const ChipCost& other, std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times; ++i) *this += other;
     return *this;
   }
 };

@@ -46,6 +46,13 @@ void ProgramBuilder::add(Segment segment, std::uint64_t times, std::uint64_t eve
 
 /// What is there between weight updates. A tied table is once in streaming memory.
 void ProgramBuilder::begin_memory() {
+  const auto of_tiles = [&](double kib) {
+    return static_cast<std::uint64_t>(std::llround(kib * 1024)) * step_.tiles;
+  };
+  for (unsigned place = 0; place < training_.pipeline; ++place) {
+    take(pending_, place, Held::code, of_tiles(training_.code_kib));
+    take(pending_, place, Held::buffers, of_tiles(training_.buffer_kib));
+  }
   for (const Stages& stages : step_.phases) {
     for (const unsigned chip : chips_in(stages)) {
       const Trained here = trained_of(step_, stages, chip);
@@ -356,5 +363,16 @@ void ProgramBuilder::gather_weights(std::size_t phase) {
 Program training_program(const TrainingStep& step) { return ProgramBuilder(step, true).build(); }
 
 Program training_entries(const TrainingStep& step) { return ProgramBuilder(step, false).build(); }
+
+TrainingMemory training_memory(const TrainingStep& step, std::uint64_t chip_bytes) {
+  const TrainingParams& training = step.training;
+  const ProgramMemory read = memory_of(training_entries(step), training.pipeline, chip_bytes);
+  const std::uint64_t machines =
+      (training.chips() + step.system.machine_chips - 1) / step.system.machine_chips;
+  const double room = step.system.gateway.ddr_gb * 1e9;
+  return {read.chips,
+          {read.streaming.total() * training.replicas / std::max<std::uint64_t>(machines, 1),
+           static_cast<std::uint64_t>(std::llround(room))}};
+}
 
 }  // namespace lacuna::system

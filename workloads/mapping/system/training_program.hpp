@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/system/program.hpp"
+#include <cstdint>
+#include <vector>
+
+#include "models/system/ledger.hpp"
 #include "workloads/mapping/system/training_step.hpp"
 
 namespace lacuna::system {
@@ -12,5 +15,18 @@ Program training_program(const TrainingStep& step);
 
 /// The same without what moves, for its memory alone: of costs, sizes are enough.
 Program training_entries(const TrainingStep& step);
+
+/// Bytes of the streaming memory of a machine.
+struct StreamingAccount {
+  std::uint64_t bytes = 0;
+  std::uint64_t capacity = 0;
+};
+
+/// What the entries of a step take at most, on chips of so many bytes.
+struct TrainingMemory {
+  std::vector<MemoryAccount> chips;  // of a replica, in every phase
+  StreamingAccount streaming;
+};
+TrainingMemory training_memory(const TrainingStep& step, std::uint64_t chip_bytes);
 
 }  // namespace lacuna::system

@@ -15,9 +15,7 @@ const PartCost& of(const Costs& costs, Part part) { return costs[static_cast<std
 ChipCost cost_of(const Costs& costs, const Stage& stage, ChipCost PartCost::*direction,
                  bool ends = true) {
   ChipCost cost;
-  const auto add = [&](Part part, unsigned times) {
-    for (unsigned i = 0; i < times; ++i) cost += of(costs, part).*direction;
-  };
+  const auto add = [&](Part part, unsigned times) { cost.add(of(costs, part).*direction, times); };
   add(Part::attention, stage.attention);
   add(Part::ffn, stage.ffn);
   if (ends && stage.embedding) add(Part::embedding, 1);

@@ -27,6 +27,7 @@ struct TrainingStep {
   const ChipCosts& costs;
   double clock_ghz = 1;
   Cycle add_cycles = 0;  // of a chip to add 2^20 numbers to as many
+  unsigned tiles = 1;    // of a chip, that work
 };
 
 /// The first chip of a stage of a replica; `tensor` chips follow each other.

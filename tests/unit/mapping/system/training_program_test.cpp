@@ -10,7 +10,6 @@
 #include "models/system/simulation.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/generate/generator_table.hpp"
-#include "workloads/mapping/system/memory_account.hpp"
 
 namespace lacuna {
 namespace {
@@ -116,11 +115,11 @@ class Steps {
 };
 
 std::vector<system::MemoryAccount> chips_of(const Steps& steps) {
-  return training_memory(steps.step(), {1U << 30U, 1}).chips;
+  return training_memory(steps.step(), 1U << 30U).chips;
 }
 
 std::uint64_t streaming_bytes(const Steps& steps) {
-  return training_memory(steps.step(), {1U << 30U, 1}).streaming.bytes;
+  return training_memory(steps.step(), 1U << 30U).streaming.bytes;
 }
 
 TrainingParams small_training(unsigned pipeline, unsigned accumulation) {
