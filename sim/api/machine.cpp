@@ -6,6 +6,7 @@
 
 #include "sim/api/hidden.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
@@ -63,9 +64,11 @@ std::vector<Parameter> Machine::parameters() const {
 Parameter Machine::parameter(const std::string& path) const {
   const lacuna::Machine& machine = *hidden_->machine;
   if (const ParamBase* const found = find_parameter(machine, path)) return described(path, *found);
-  const std::string meant = nearest_parameter(machine, path);
-  throw RequestError(fmt::format("{}: there is no parameter '{}'{}", name(), path,
-                                 meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+  std::vector<std::string> paths;
+  for_each_parameter(machine,
+                     [&](const std::string& each, const ParamBase&) { paths.push_back(each); });
+  throw RequestError(
+      fmt::format("{}: there is no parameter '{}'{}", name(), path, hint_of(path, paths)));
 }
 
 Machine& Machine::set(const std::string& path, const std::string& value) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/system/parameters_of.hpp"
 
-#include "sim/base/nearest.hpp"
 #include "sim/machines/system/store_system.hpp"
 
 namespace lacuna {
@@ -23,13 +22,6 @@ const ParamBase* find_parameter(const Machine& machine, const std::string& path)
   const std::string prefix = kChipPrefix;
   if (path.rfind(prefix, 0) != 0) return system->own().find(path);
   return system->chip().parameters().find(path.substr(prefix.size()));
-}
-
-std::string nearest_parameter(const Machine& machine, const std::string& path) {
-  std::vector<std::string> paths;
-  for_each_parameter(machine,
-                     [&](const std::string& each, const ParamBase&) { paths.push_back(each); });
-  return nearest(path, paths);
 }
 
 std::vector<ParameterValue> parameter_values(const Machine& machine) {

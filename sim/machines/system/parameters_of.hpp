@@ -16,9 +16,6 @@ void for_each_parameter(const Machine& machine, const ParameterSet::Visitor& vis
 /// The parameter that such a path sets, or nothing.
 const ParamBase* find_parameter(const Machine& machine, const std::string& path);
 
-/// The path of an existing parameter that `path` was probably meant to be; empty if none is near.
-std::string nearest_parameter(const Machine& machine, const std::string& path);
-
 /// All of them with their values.
 std::vector<ParameterValue> parameter_values(const Machine& machine);
 
