@@ -16,7 +16,7 @@ import sys
 ROOMS = {
     "models/wse": (["models/wse/"], 159_000, 105_000),
     "models, rest": (["models/"], 94_700, 92_000),
-    "mapping/wse": (["workloads/mapping/wse/"], 169_700, 120_000),
+    "mapping/wse": (["workloads/mapping/wse/"], 169_500, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_400, 132_000),
     "workloads, rest": (["workloads/"], 125_000, 125_000),
     "sim/machines": (["sim/machines/"], 87_900, 48_000),
@@ -30,7 +30,7 @@ ROOMS = {
 LOANS = [
     ("sim/machines", 11_300, "the spaces of layouts that a climb replaces"),
     ("mapping/wse", 600, "estimated_move beside LineMove, once moves are costed from their programs"),
-    ("sim/machines", 1_800, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
+    ("sim/machines", 1_720, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
     ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 1_500, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),

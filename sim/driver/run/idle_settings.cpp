@@ -26,7 +26,15 @@ std::pair<std::string, std::string> split_path(const std::string& setting) {
   return {path.substr(0, colon), path.substr(colon + 1)};
 }
 
-std::string remark(const Machine& machine, const std::string& path) {
+/// Whether a wafer's rule may choose what a parameter is: nobody has.
+bool is_left_to_rule(const std::string& path, const std::vector<std::string>& settings) {
+  return path == "ws.groups" &&
+         std::none_of(settings.begin(), settings.end(),
+                      [&](const auto& setting) { return split_path(setting).second == path; });
+}
+
+std::string remark(const Machine& machine, const std::string& path,
+                   const std::vector<std::string>& settings) {
   const ParameterSet& parameters = machine.parameters();
   const bool is_system = as_store_system(machine) != nullptr;
   const std::string prefix = is_system ? kChipPrefix : "";
@@ -40,6 +48,7 @@ std::string remark(const Machine& machine, const std::string& path) {
   for (const ActsWith& condition : conditions()) {
     const ParamBase* const other = parameters.find(condition.other);
     if (other == nullptr || !covers(condition, of_chip)) continue;
+    if (is_left_to_rule(condition.other, settings)) continue;
     if ((other->value_text() == condition.value) != condition.differs) continue;
     if (condition.differs) {
       return fmt::format("lacuna: {} acts unless {} = {}, which it is on {}\n", path,
@@ -133,7 +142,7 @@ std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
     const auto [name, path] = split_path(setting);
     for (const auto& machine : machines) {
       if (!name.empty() && name != machine->name()) continue;
-      text += remark(*machine, path) + set_alone(*machine, path, settings);
+      text += remark(*machine, path, settings) + set_alone(*machine, path, settings);
     }
   }
   return text;
@@ -149,7 +158,7 @@ std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>&
     for (const auto& machine : machines) {
       if (!name.empty() && name != machine->name()) continue;
       text += set_alone(*machine, path, settings);
-      const std::string line = remark(*machine, path);
+      const std::string line = remark(*machine, path, settings);
       acts = acts || (line.empty() && find_parameter(*machine, path) != nullptr);
       if (first.empty()) first = line;
     }

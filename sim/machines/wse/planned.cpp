@@ -342,76 +342,61 @@ void say(const WaferRequest& request, const LayoutRule& rule, const wse::StreamL
       layout.keeps_zeros ? ", zeros kept as that is faster" : "", result.idle_units));
 }
 
-/// Runs the layouts of a row.
-class PlannedRuns {
- public:
-  PlannedRuns(const WaferRequest& request, const LayoutRule& rule)
-      : request_(request), rule_(rule), planned_(rule.layouts(request.op, request.mask)) {}
-
-  OpResult run() {
-    std::size_t at = planned_.simulated == 1 && !planned_.as_set ? 0 : fastest();
-    for (; at < planned_.layouts.size(); ++at) {
-      if (runs_ != nullptr) runs_->limit = kNever;
-      if (std::optional<OpResult> result = attempt(at, request_.execution)) {
-        say(request_, rule_, planned_.layouts[at], *result);
-        return *std::move(result);
-      }
-    }
-    return run_wafer_row(request_);
+/// Nothing if it is refused.
+std::optional<OpResult> attempt(const WaferRequest& request, const RowWay& way,
+                                const Execution& execution) {
+  const auto& [machine, params, op, mask, seed, asked] = request;
+  try {
+    return run_wafer_row({machine, way.params, way.op, mask, seed, execution});
+  } catch (const OutOfMemoryError&) {  // counts of a mask are not even
+  } catch (const UnsupportedError&) {
   }
-
- private:
-  /// Nothing if it is refused.
-  std::optional<OpResult> attempt(std::size_t i, const Execution& execution) const {
-    const bool as_set = i == planned_.layouts.size();
-    WseParams params = as_set ? request_.params : rule_.laid_out(planned_.layouts[i]);
-    if (runs_ != nullptr) params.runs = runs_;
-    const LayerOp op = as_set ? request_.op : placed(request_.op, planned_.layouts[i]);
-    try {
-      return run_wafer_row({request_.machine, params, op, request_.mask, request_.seed, execution});
-    } catch (const OutOfMemoryError&) {  // counts of a mask are not even
-    } catch (const UnsupportedError&) {
-    }
-    return std::nullopt;
-  }
-
-  /// Of those that are simulated, whose runs are kept; the number of layouts: as it is set.
-  std::size_t fastest() {
-    std::size_t best = planned_.layouts.size();
-    std::shared_ptr<ProductRuns> of_best;
-    Cycle least = kNever;
-    std::size_t tried = 0;
-    const auto race = [&](std::size_t i) {
-      runs_ = std::make_shared<ProductRuns>();
-      runs_->limit = least;
-      try {
-        const auto result = attempt(i, {});  // how a row is run is no part of its layout
-        if (!result) return;
-        if (result->cycles < least) {
-          least = result->cycles;
-          best = i;
-          of_best = runs_;
-        }
-      } catch (const CycleLimitPassed&) {
-      }
-      ++tried;
-    };
-    for (std::size_t i = 0; i < planned_.layouts.size() && tried < planned_.simulated; ++i) race(i);
-    if (planned_.as_set) race(planned_.layouts.size());
-    runs_ = of_best;
-    return best;
-  }
-
-  const WaferRequest& request_;
-  const LayoutRule& rule_;
-  const PlannedLayouts planned_;
-  std::shared_ptr<ProductRuns> runs_;
-};
+  return std::nullopt;
+}
 
 }  // namespace
 
+std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, std::size_t most) {
+  if (most == 1) return 0;
+  std::size_t best = ways.size() - 1;
+  Cycle least = kNever;
+  for (std::size_t i = 0; i < ways.size() && most != 0; ++i) {
+    const auto runs = ways[i].params.runs = std::make_shared<ProductRuns>();
+    runs->limit = least;
+    try {
+      const auto result = attempt(request, ways[i], {});  // how it is run is no part of its layout
+      if (!result) continue;
+      if (result->cycles < least) {
+        least = result->cycles;
+        best = i;
+      }
+    } catch (const CycleLimitPassed&) {
+    }
+    --most;
+  }
+  for (const RowWay& way : ways) {
+    if (way.params.runs) way.params.runs->limit = kNever;
+  }
+  return best;
+}
+
 OpResult run_planned(const WaferRequest& request, const LayoutRule& rule) {
-  return PlannedRuns(request, rule).run();
+  const PlannedLayouts planned = rule.layouts(request.op, request.mask);
+  const RowWay as_set{request.params, request.op};
+  std::vector<RowWay> ways;
+  for (const wse::StreamLayout& layout : planned.layouts) {
+    if (planned.as_set && ways.size() == planned.simulated) ways.push_back(as_set);
+    ways.push_back({rule.laid_out(layout), placed(request.op, layout), &layout});
+  }
+  ways.push_back(as_set);
+  std::size_t at = fastest_of(request, ways, planned.simulated + (planned.as_set ? 1 : 0));
+  for (; ways[at].layout != nullptr; ++at) {
+    if (std::optional<OpResult> result = attempt(request, ways[at], request.execution)) {
+      say(request, rule, *ways[at].layout, *result);
+      return *std::move(result);
+    }
+  }
+  return run_wafer_row(request);
 }
 
 }  // namespace lacuna

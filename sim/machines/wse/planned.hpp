@@ -102,6 +102,17 @@ void add_idle_cores(const WseParams& whole, OpResult& result);
 /// Notes which parameters a row was laid out by: those of `laid_out` that `whole` has otherwise.
 void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& result);
 
+/// A way to run a row.
+struct RowWay {
+  WseParams params;
+  LayerOp op;
+  const wse::StreamLayout* layout = nullptr;  // null: as the wafer is set
+};
+
+/// The fastest of the first `most` ways that are not refused, or the last way; the first, without a
+/// simulation, if one is asked for. What falls behind is given up; what was simulated is kept.
+std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, std::size_t most);
+
 /// Runs a row as `rule` lays it out, or as its wafer is where the rule says nothing. Says how, and
 /// how many cores of the wafer stand beside it.
 OpResult run_planned(const WaferRequest& request, const LayoutRule& rule);

@@ -10,9 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
-#include "sim/machines/product_runs.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/planned.hpp"
@@ -207,25 +205,6 @@ bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
          kRival * wse::product_cost(job, counts_of(op, mask), given, setup)(at);
 }
 
-namespace {
-
-/// What a row takes; kNever if it is refused or takes longer than `most`.
-Cycle cycles_within(const WaferRequest& request, WseParams params, Cycle most) {
-  params.runs = std::make_shared<ProductRuns>();
-  params.runs->limit = most;
-  const Execution plain;  // how a row is run is no part of its layout
-  try {
-    return run_wafer_row({request.machine, params, request.op, request.mask, request.seed, plain})
-        .cycles;
-  } catch (const OutOfMemoryError&) {
-  } catch (const UnsupportedError&) {
-  } catch (const CycleLimitPassed&) {
-  }
-  return kNever;
-}
-
-}  // namespace
-
 OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
                       const wse::StreamLayout& layout) {
   const auto& [machine, whole, op, mask, seed, execution] = request;
@@ -236,16 +215,16 @@ OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
     params.ws.row_order = wse::RowOrder::ring;
     params.ws.lie = wse::Lie::side_by_side;
   }
+  std::vector<RowWay> ways = {{params, op}};
   if (rule.may_keep_zeros(op, mask, layout)) {
-    WseParams keeps = params;
-    keeps.ws.zero_filter = false;
-    keeps.resident.storage = wse::ResidentStorage::all;
-    const Cycle cycles = cycles_within(request, params, kNever);
-    if (cycles_within(request, keeps, cycles) < cycles) params = std::move(keeps);
+    params.ws.zero_filter = false;
+    params.resident.storage = wse::ResidentStorage::all;
+    ways.push_back({params, op});
   }
-  OpResult result = run_wafer_row({machine, params, op, mask, seed, execution});
+  const WseParams& fastest = ways[fastest_of(request, ways, ways.size())].params;
+  OpResult result = run_wafer_row({machine, fastest, op, mask, seed, execution});
   add_idle_cores(whole, result);
-  note_words(whole, params, result);
+  note_words(whole, fastest, result);
   return result;
 }
 

@@ -156,9 +156,14 @@ TEST(ModelRun, SaysWhichSettingsActOnNothing) {
   EXPECT_THAT(idle.err, HasSubstr("llm.groups acts in programs of language models alone"));
   const Ran alone = run_real(
       "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
-      "--set ws.buses=1 --set ws.exchange=product");
+      "--set ws.buses=1 --set ws.exchange=product --set ws.groups=1");
   EXPECT_THAT(alone.err, HasSubstr("ws.buses acts unless ws.groups = 1, which it is on wse2"));
   EXPECT_THAT(alone.err, HasSubstr("ws.exchange acts unless ws.groups = 1"));
+  // with nothing said of groups the rule chooses how many there are
+  const Ran free = run_real(
+      "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
+      "--set ws.lie=interleaved");
+  EXPECT_EQ(free.err, "");
   const Ran two = run_real(
       "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
       "--set ws.buses=1 --set ws.groups=2");

@@ -69,10 +69,10 @@ TEST(StreamRule, EstimatesAreNearTheRuns) {
 }
 
 TEST(StreamRule, TakesTheRectanglesThatWereFound) {
-  // 64 x 64 x 64: 55 x 16 cores in five groups; the whole wafer's product: 187 columns to a group
+  // 64 x 64 x 64: 55 x 32 cores in five groups; the whole wafer's product: 187 columns to a group
   const StreamLayout small = chosen(product(64, 64, 64), {});
   EXPECT_EQ(small.columns, 55U);
-  EXPECT_EQ(small.rows, 16U);
+  EXPECT_EQ(small.rows, 32U);
   EXPECT_EQ(small.groups, 5U);
   const StreamLayout large = chosen(product(12288, 12288, 67592), {});
   EXPECT_EQ(large.columns, 748U);

@@ -13,6 +13,7 @@
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/spread.hpp"
 #include "workloads/mapping/wse/stream_bound.hpp"
+#include "workloads/mapping/wse/stream_memory.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 
 namespace lacuna::wse {
@@ -35,8 +36,7 @@ class GradientPlanner {
         setup_(setup),
         columns_(setup.wafer.columns),
         use_(use_groups(setup.wafer, setup.ws, false)),
-        groups_(use_.groups),
-        fp32_(job.dtype == DType::fp32) {
+        groups_(use_.groups) {
     check_groups();
     set_formats();
     share();
@@ -109,23 +109,15 @@ class GradientPlanner {
   void set_formats() {
     StreamingKernel& k = formats_;
     k.groups = groups_;
-    k.fp32 = fp32_;
-    k.psum_fp32 = fp32_ || (job_.partials == Partials::automatic ? setup_.ws.psum == Precision::fp32
-                                                                 : job_.partials == Partials::fp32);
-    k.ring_fp32 = fp32_ || setup_.ws.ring == Precision::fp32;
-    k.simd = fp32_ ? setup_.simd.fma32 : k.psum_fp32 ? setup_.simd.fma16_32 : setup_.simd.fma16;
-    k.ring_elements = k.ring_fp32 ? 1 : 2;
-    k.lookahead = setup_.ws.lookahead;
+    set_types(job_.dtype, job_.partials, setup_, k);
     gradient_.kept = setup_.ws.gradient == GradientSums::kept;
     gradient_.results = setup_.ws.results;
-    const std::uint32_t element = fp32_ ? 32 : 16;
+    const std::uint64_t element = 8 * element_bytes(k);
     const MemoryPorts ports = setup_.mem.ports();
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && setup_.map.align == Alignment::bad;
-    gradient_.dot_cycles =
-        std::max(ports.cycles(std::uint64_t{k.simd} * 2 * element, 0), conflict ? 2U : 1U);
-    const std::uint64_t moved =
-        std::uint64_t{k.ring_elements} * setup_.core.fabric_words_per_issue * element;
+    gradient_.dot_cycles = std::max(ports.cycles(2 * element * k.simd, 0), conflict ? 2U : 1U);
+    const std::uint64_t moved = element * k.ring_elements * setup_.core.fabric_words_per_issue;
     gradient_.move_cycles = ports.cycles(moved, moved);
   }
 
@@ -157,15 +149,15 @@ class GradientPlanner {
   /// What the cores need beside dot products that are kept.
   void check_memory() {
     const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens[spread_];
-    const std::uint64_t element = fp32_ ? 4 : 2;
+    const std::uint64_t element = element_bytes(formats_);
     limit_ = std::uint64_t{setup_.mem.kib} * 1024;
     const std::vector<std::uint32_t> outputs = rows_.outputs();
     for (std::uint32_t c = 0; c < columns_; ++c) {
       const std::uint64_t inputs = feature_of_[c].size();
+      const std::uint64_t results = gradient_.kept ? 1 : gradient_.results;
       const std::uint64_t queues =
           4 * (std::uint64_t{setup_.queue.stream()} + 2 * std::uint64_t{setup_.queue.sums_in()} +
                2 * std::uint64_t{setup_.queue.sums_out()});
-      const std::uint64_t results = gradient_.kept ? 1 : gradient_.results;
       const std::uint64_t rest = tokens * (inputs + outputs[c] + formats_.lookahead) * element +
                                  queues + std::uint64_t{setup_.mem.code_kib} * 1024;
       const std::uint64_t bytes = rest + results * result_bytes();
@@ -328,7 +320,6 @@ class GradientPlanner {
   std::uint32_t columns_;
   GroupUse use_;
   const ColumnGroups groups_;
-  bool fp32_;
   GradientPlan plan_;
   StreamingKernel formats_;  // what all parts share
   GradientKernel gradient_;

@@ -7,11 +7,10 @@
 
 #include "workloads/mapping/wse/feature_shares.hpp"
 #include "workloads/mapping/wse/rule_grid.hpp"
+#include "workloads/mapping/wse/stream_memory.hpp"
 
 namespace lacuna::wse {
 namespace {
-
-constexpr std::uint32_t kMostRings = 5;
 
 /// A gradient whose dot products wait in memory until the last is made.
 class Gradient {
@@ -21,13 +20,7 @@ class Gradient {
         counts_(counts),
         setup_(setup),
         words_(io_rate(setup.io, setup.wafer, setup.clock_ghz)) {
-    fp32_ = job.dtype == DType::fp32;
-    const bool sums =
-        fp32_ || (job.partials == Partials::automatic ? setup.ws.psum == Precision::fp32
-                                                      : job.partials == Partials::fp32);
-    simd_ = fp32_ ? setup.simd.fma32 : sums ? setup.simd.fma16_32 : setup.simd.fma16;
-    in_word_ = fp32_ || setup.ws.ring == Precision::fp32 ? 1 : 2;
-    result_bytes_ = sums ? 4 : 2;
+    set_types(job.dtype, job.partials, setup, kernel_);
   }
 
   /// Infinite if a core has no room for one row of Y.
@@ -42,8 +35,8 @@ class Gradient {
     const double most = mean + fullest(at.columns) * std::sqrt(variance);
     const double parts = std::ceil(most / room(at, elements));
     if (!(parts >= 1) || parts > steps) return std::numeric_limits<double>::infinity();
-    const double beats = std::ceil(elements / simd_);
-    const double row = std::ceil(elements / in_word_);
+    const double beats = std::ceil(elements / kernel_.simd);
+    const double row = std::ceil(elements / kernel_.ring_elements);
     const double hop = setup_.hop + 2.0 * setup_.ramp;
     const double issue = most * beats + 2 * steps * row;
     const double column = std::max(issue, most * std::max(beats, 1.0 * setup_.core.dispatch));
@@ -65,19 +58,17 @@ class Gradient {
     const double outputs = std::ceil(job_.m / width);
     const double queues = 4.0 * (setup_.queue.stream() + 2.0 * setup_.queue.sums_in() +
                                  2.0 * setup_.queue.sums_out());
-    const double rest = elements * (inputs + outputs + at.lookahead) * (fp32_ ? 4 : 2) + queues +
-                        1024.0 * setup_.mem.code_kib;
-    return std::max(0.0, 1024.0 * setup_.mem.kib - rest) / result_bytes_;
+    const double rest =
+        elements * (inputs + outputs + at.lookahead) * static_cast<double>(element_bytes(kernel_)) +
+        queues + 1024.0 * setup_.mem.code_kib;
+    return std::max(0.0, 1024.0 * setup_.mem.kib - rest) / static_cast<double>(sum_bytes(kernel_));
   }
 
   const GradientJob& job_;
   const WeightCounts counts_;
   const StreamingSetup& setup_;
   Rate words_;
-  bool fp32_ = false;
-  double simd_ = 4;
-  double in_word_ = 2;
-  double result_bytes_ = 4;
+  StreamingKernel kernel_;
 };
 
 }  // namespace
@@ -98,18 +89,17 @@ std::vector<StreamLayout> gradient_layouts_by_rule(const GradientJob& job,
   at.lookahead = given.lookahead.value_or(64);
   at.gradient = true;
   const std::uint32_t first = given.groups.value_or(1);
-  for (at.groups = first; at.groups <= given.groups.value_or(kMostRings); ++at.groups) {
+  for (at.groups = first; at.groups <= given.groups.value_or(5); ++at.groups) {
     for (const std::uint32_t width : widths(job.n, setup.wafer.columns / at.groups)) {
+      at.columns = width * at.groups;
       for (const std::uint32_t rows : heights(job.tokens, setup.wafer.rows)) {
-        at.columns = width * at.groups;
         at.rows = rows;
         at.cycles = gradient.cycles(at);
         if (std::isfinite(at.cycles)) all.push_back(at);
       }
     }
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  sort_by_cycles(all);
   return all;
 }
 

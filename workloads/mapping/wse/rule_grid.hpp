@@ -39,4 +39,11 @@ inline std::vector<std::uint32_t> heights(std::uint32_t elements, std::uint32_t 
   return all;
 }
 
+/// Layouts, the one with the least estimate first.
+template <class Layouts>
+void sort_by_cycles(Layouts& all) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+}
+
 }  // namespace lacuna::wse

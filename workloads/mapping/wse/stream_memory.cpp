@@ -11,10 +11,10 @@
 
 namespace lacuna::wse {
 
-void set_types(const StreamingJob& job, const StreamingSetup& setup, StreamingKernel& kernel) {
-  const Partials partials = job.gemm.partials;
-  kernel.fp32 = job.gemm.dtype == DType::fp32;
-  kernel.int8 = job.gemm.dtype == DType::int8;
+void set_types(DType dtype, Partials partials, const StreamingSetup& setup,
+               StreamingKernel& kernel) {
+  kernel.fp32 = dtype == DType::fp32;
+  kernel.int8 = dtype == DType::int8;
   const bool wide = kernel.fp32 || kernel.int8;
   kernel.psum_fp32 = wide || (partials == Partials::automatic ? setup.ws.psum == Precision::fp32
                                                               : partials == Partials::fp32);
@@ -28,7 +28,6 @@ void set_types(const StreamingJob& job, const StreamingSetup& setup, StreamingKe
                                 : setup.mem.fma16_stalls.value();
   kernel.ring_elements = kernel.ring_fp32 ? 1 : 2;
   kernel.lookahead = setup.ws.lookahead;
-  kernel.instances = job.batch;
 }
 
 void set_beats(const StreamingSetup& setup, std::uint64_t elements, bool scattered,

@@ -9,8 +9,9 @@
 
 namespace lacuna::wse {
 
-/// Types, datapath, look-ahead and instances of a job, in the kernel of its program.
-void set_types(const StreamingJob& job, const StreamingSetup& setup, StreamingKernel& kernel);
+/// Types, datapath and look-ahead of a job, in the kernel of its program.
+void set_types(DType dtype, Partials partials, const StreamingSetup& setup,
+               StreamingKernel& kernel);
 
 inline std::uint64_t element_bytes(const StreamingKernel& kernel) {
   return kernel.fp32 ? 4 : kernel.int8 ? 1 : 2;

@@ -50,7 +50,7 @@ class Product {
                       setup.resident.storage == ResidentStorage::nonzeros),
         words_(io_rate(setup.io, setup.wafer, setup.clock_ghz)),
         queue_bytes_(StreamMemory::bytes_of(setup.queue)) {
-    set_types(job, setup, kernel_);
+    set_types(job.gemm.dtype, job.gemm.partials, setup, kernel_);
     kernel_.lookahead = 0;  // that of a layout counts
   }
 
@@ -79,9 +79,9 @@ class Product {
   double packed() const { return kernel_.int8 ? 4 : kernel_.fp32 ? 1 : 2; }
   bool in_packs() const { return !streams_sparse_ && !holds_sparse_; }
 
-  const StreamingJob& job_;
+  const StreamingJob job_;
   const WeightCounts counts_;
-  const StreamingSetup& setup_;
+  const StreamingSetup setup_;
   bool streams_sparse_;
   bool holds_sparse_;
   Rate words_;
@@ -100,11 +100,21 @@ struct Product::Shape {
   double reduce = 1;    // and for a word of sums
   double sums = 1;      // words of the sums of a core
   double steps = 1;
+  double last = 0;  // place of the last row's sums
   double groups = 1;
   double lookahead = 64;
   bool exchanges = false;
   bool dealt = false;  // features one by one, not those that follow each other
 };
+
+/// Rows of the group with most of them. Those of each place are dealt to the groups in turn, those
+/// of the next place from the next group on.
+double most_dealt(double rows, double each, double groups) {
+  const double full = std::floor(rows / each);  // places
+  const double over = std::fmod(each, groups);
+  return full * std::floor(each / groups) + std::floor(full / groups) * over +
+         std::min(std::fmod(full, groups), over) + std::ceil((rows - full * each) / groups);
+}
 
 Product::Shape Product::shape(const StreamLayout& at) const {
   Shape s;
@@ -127,7 +137,9 @@ Product::Shape Product::shape(const StreamLayout& at) const {
   s.next = beats * kernel.beat_cycles + residual_stalls(elements, kernel.stalls);
   s.reduce = 1.0 * kernel.reduce_cycles / setup_.core.fabric_words_per_issue;
   s.sums = sum_words(s.elements);
-  s.steps = (shares ? rows() : std::ceil(rows() / s.groups)) * job_.batch;
+  const double each = std::ceil(rows() / s.width);  // rows of a place
+  s.last = std::ceil(rows() / each) - 1;
+  s.steps = (shares ? rows() : most_dealt(rows(), each, s.groups)) * job_.batch;
   return s;
 }
 
@@ -176,7 +188,7 @@ double Product::words(const Shape& s) const {
 /// Of the busiest link of a row of cores in a step: sums of all groups share it.
 double Product::link_cycles(const Shape& s) const {
   if (s.groups == 1) return s.sums;
-  if (s.width == 1) return kExchangeAlone * (s.groups - 1) * (s.sums + 1);
+  if (s.width == 1) return s.exchanges ? kExchangeAlone * (s.groups - 1) * (s.sums + 1) : 0;
   const double own = s.groups * s.sums;
   return s.exchanges ? own + kSideLink * (s.groups - 1) * (s.sums + 1) : own;
 }
@@ -211,12 +223,16 @@ double Product::cycles(const StreamLayout& at) const {
   const double enter =
       words(s) * static_cast<double>(words_.per) / static_cast<double>(words_.words);
   const double row = row_cycles(s, at);
-  const double way = (s.width - 1) * (1 + 2.0 * setup_.ramp + s.groups * setup_.hop);
+  const double place = 1 + 2.0 * setup_.ramp + s.groups * setup_.hop;
+  const double way = (s.width - 1) * place;
   const double fill = at.inject == Inject::middle_row ? at.rows / 2.0 : at.rows;
   const double waits = s.steps > at.lookahead ? std::max(0.0, way - at.lookahead * row) : 0;
   const bool sparse = streams_sparse_ || holds_sparse_;
-  const double stream = s.steps * row + waits;
-  return (sparse ? norm<4>(enter, stream) : norm<10>(enter, stream)) + fill + way +
+  // the first place sends no sums before it has those of its own first row, from the other end
+  const double sums = s.width == 1 ? 0 : way + s.steps * s.sums * std::max(s.groups, s.reduce);
+  const double stream = std::max(s.steps * row + waits, sums);
+  const double end = std::max(s.last, s.width - 1 - s.last) * place;
+  return (sparse ? norm<4>(enter, stream) : norm<10>(enter, stream)) + fill + end +
          (s.groups - 1) * (s.sums + 11) + 30;
 }
 
@@ -315,9 +331,7 @@ std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCo
     const Product product(job, keeps ? WeightCounts{} : counts, setup);
     Candidates(product, given, setup, like, all).add();
   }
-  std::stable_sort(all.begin(), all.end(), [](const StreamLayout& a, const StreamLayout& b) {
-    return a.cycles < b.cycles;
-  });
+  sort_by_cycles(all);
   return all;
 }
 
@@ -344,19 +358,12 @@ double sum_of(const std::vector<SharedRow>& rows, const StreamLayout& at) {
 
 RowCost product_cost(const StreamingJob& job, const WeightCounts& counts, const GivenLayout& given,
                      const StreamingSetup& setup) {
-  struct Row {
-    StreamingJob job;
-    StreamingSetup setup;
-    std::vector<Product> forms = {};  // with zeros left out, and kept
-  };
-  const auto row = std::make_shared<Row>(Row{job, setup});
-  row->forms.emplace_back(row->job, counts, row->setup);
-  if (counts.sparse && given.may_keep_zeros) {
-    row->forms.emplace_back(row->job, WeightCounts{}, row->setup);
-  }
-  return [row](const StreamLayout& at) {
+  std::vector<Product> forms;  // with zeros left out, and kept
+  forms.emplace_back(job, counts, setup);
+  if (counts.sparse && given.may_keep_zeros) forms.emplace_back(job, WeightCounts{}, setup);
+  return [forms](const StreamLayout& at) {
     double least = std::numeric_limits<double>::infinity();
-    for (const Product& form : row->forms) {
+    for (const Product& form : forms) {
       if (form.fits(at)) least = std::min(least, form.cycles(at));
     }
     return least;
@@ -392,9 +399,7 @@ std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows,
       }
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const StreamLayout& a, const StreamLayout& b) {
-    return a.cycles < b.cycles;
-  });
+  sort_by_cycles(all);
   return all;
 }
 

@@ -171,7 +171,8 @@ class StreamingPlanner {
 
   void set_formats() {
     StreamingKernel& k = kernel();
-    set_types(job_, setup_, k);
+    set_types(job_.gemm.dtype, job_.gemm.partials, setup_, k);
+    k.instances = job_.batch;
     const bool indexed = filters() || !job_.packed || scattered();
     k.form = fp32_ ? (indexed ? StreamForm::wide : StreamForm::plain)
                    : (indexed ? StreamForm::indexed : StreamForm::packed);
@@ -358,15 +359,34 @@ class StreamingPlanner {
   /// no weights.
   void order() {
     const std::vector<std::uint32_t> row_of = rows_.in(setup_.ws.row_order);
+    std::vector<std::uint32_t> keeps(columns_, 0);
     for (std::uint32_t b = 0; b < job_.batch; ++b) {
       for (std::size_t i = 0; i < row_of.size(); ++i) {
         const bool empty = row_of[i] == kNoRow;
         plan_.empty_rows += empty ? 1 : 0;
         plan_.row_of_step.push_back(empty ? kNoRow : b * operands_.rows() + row_of[i]);
-        kernel().final_column.push_back(
-            rows_.keeper(static_cast<std::uint32_t>(i % groups_.count), row_of[i]));
+        const auto group = static_cast<std::uint32_t>(i % groups_.count);
+        const std::uint32_t keeper =
+            empty ? keeper_of_nothing(group, keeps) : rows_.keeper(group, row_of[i]);
+        ++keeps[keeper];
+        kernel().final_column.push_back(keeper);
       }
     }
+  }
+
+  /// Turns of an order begin in the first column. Without turns sums of no weights need not go back
+  /// there: of the columns from the keeper before on they go to the one that keeps least.
+  std::uint32_t keeper_of_nothing(std::uint32_t group, const std::vector<std::uint32_t>& keeps) {
+    const std::vector<std::uint32_t>& before = kernel().final_column;
+    if (setup_.ws.row_order != RowOrder::natural || before.size() < groups_.count) {
+      return rows_.keeper(group, kNoRow);
+    }
+    std::uint32_t least = before[before.size() - groups_.count];
+    for (std::uint32_t p = groups_.place_of(least) + 1; p < groups_.width; ++p) {
+      const std::uint32_t column = groups_.column_of(group, p);
+      if (keeps[column] < keeps[least]) least = column;
+    }
+    return least;
   }
 
   /// Places of rows in the stream: a step of a group each.

@@ -7,7 +7,6 @@ namespace lacuna::wse {
 
 std::vector<std::uint32_t> FeatureLayout::columns_of(std::uint32_t place,
                                                      std::uint32_t share) const {
-  if (groups.count == 1) return {place};
   if (shared()) return {groups.column_of(share, place)};
   std::vector<std::uint32_t> columns;
   for (std::uint32_t g = 0; g < groups.count; ++g) columns.push_back(groups.column_of(g, place));
@@ -16,7 +15,6 @@ std::vector<std::uint32_t> FeatureLayout::columns_of(std::uint32_t place,
 
 std::uint32_t FeatureLayout::nearest(std::uint32_t place, std::uint32_t share,
                                      std::uint32_t target) const {
-  if (groups.count == 1) return place;
   const std::vector<std::uint32_t> columns = columns_of(place, share);
   const auto away = [&](std::uint32_t c) { return std::max(c, target) - std::min(c, target); };
   return *std::min_element(columns.begin(), columns.end(),

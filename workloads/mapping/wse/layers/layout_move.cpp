@@ -8,7 +8,7 @@ namespace lacuna::wse {
 LayoutMove::LayoutMove(const LayoutChange& change) : change_(change) {
   find_runs();
   for (const Run& run : runs_) {
-    if (features_.find(run.kind) == features_.end()) visit_ways(run.kind);
+    if (ways_.find(run.kind) == ways_.end()) visit_ways(run.kind);
   }
 }
 
@@ -27,23 +27,17 @@ void LayoutMove::find_runs() {
   }
 }
 
-/// From which column to which each feature goes, of tokens of this kind.
+/// From which column to which each feature goes, of tokens of this kind. Those that follow each
+/// other and lie in one place go together.
 void LayoutMove::visit_ways(const Kind& kind) {
-  Features& features = features_[kind];
-  auto& ways = ways_[kind];
-  const auto count = [](std::vector<std::uint32_t>& by_column, std::uint32_t column) {
-    if (by_column.size() <= column) by_column.resize(column + std::size_t{1}, 0);
-    ++by_column[column];
-  };
-  for (std::uint32_t f = 0; f < change_.count; ++f) {
-    for (const std::uint32_t target :
-         change_.to.columns_of(change_.to.column[change_.place + f], kind.second)) {
-      const std::uint32_t from =
-          change_.from.nearest(change_.from.column[change_.first + f], kind.first, target);
-      count(features.come, target);
-      if (from == target) continue;
-      count(features.leave, from);
-      ways.emplace_back(from, target);
+  Ways& ways = ways_[kind];
+  const std::uint32_t* const from = change_.from.column.data() + change_.first;
+  const std::uint32_t* const to = change_.to.column.data() + change_.place;
+  std::uint32_t end = 0;
+  for (std::uint32_t f = 0; f < change_.count; f = end) {
+    while (end < change_.count && from[end] == from[f] && to[end] == to[f]) ++end;
+    for (const std::uint32_t target : change_.to.columns_of(to[f], kind.second)) {
+      ways[{change_.from.nearest(from[f], kind.first, target), target}] += end - f;
     }
   }
 }
@@ -82,6 +76,20 @@ std::map<std::uint32_t, LayoutMove::Leaving> LayoutMove::leaving_rows() const {
   return rows;
 }
 
+namespace {
+
+/// A vector for each of so many features. An estimate takes them as one.
+void add_times(std::uint32_t features, LineVector vector, const CoreMover& mover,
+               std::vector<LineVector>& vectors) {
+  if (mover.estimates()) {
+    vector.length *= features;
+    features = 1;
+  }
+  vectors.insert(vectors.end(), features, vector);
+}
+
+}  // namespace
+
 /// Rows of which as many tokens go the same ways do the same.
 void LayoutMove::add_rows(CoreMover& mover) const {
   std::map<Leaving, std::vector<std::uint32_t>> alike;
@@ -90,9 +98,10 @@ void LayoutMove::add_rows(CoreMover& mover) const {
     std::vector<LineVector> vectors;
     std::vector<std::uint32_t> first;
     for (const Leaves& each : leaving) {
-      for (const auto& [from, to] : ways_.at(each.kind)) {
-        vectors.push_back({from, to, each.tokens, 0, 0});
-        first.push_back(each.first);
+      for (const auto& [way, features] : ways_.at(each.kind)) {
+        if (way.first == way.second) continue;
+        add_times(features, {way.first, way.second, each.tokens, 0, 0}, mover, vectors);
+        first.resize(vectors.size(), each.first);
       }
     }
     mover.add_rows(at, vectors, first);
@@ -120,9 +129,7 @@ void LayoutMove::add_columns(CoreMover& mover) const {
     for (const auto& [column, count] : owned) columns[count].push_back(column);
     for (const auto& [count, at] : columns) {
       std::vector<LineVector> vectors;
-      for (std::uint32_t i = 0; i < count; ++i) {
-        vectors.insert(vectors.end(), of_feature.begin(), of_feature.end());
-      }
+      for (const LineVector& vector : of_feature) add_times(count, vector, mover, vectors);
       mover.add_columns(at, vectors);
     }
   }
@@ -144,15 +151,11 @@ void LayoutMove::hold(CoreMover& mover, unsigned bytes) const {
     of.end[run.to] += run.length;
   }
   for (const auto& [kind, of] : tokens) {
-    const Features& features = features_.at(kind);
-    for (std::uint32_t r = 0; r < rows; ++r) {
-      for (std::uint32_t column = 0; column < features.leave.size(); ++column) {
-        const std::uint64_t each = std::uint64_t{bytes} * features.leave[column];
-        if (each * of.here[r] != 0) mover.hold({r, column}, each * of.here[r], 0);
-      }
-      for (std::uint32_t column = 0; column < features.come.size(); ++column) {
-        const std::uint64_t each = std::uint64_t{bytes} * features.come[column];
-        if (each != 0) mover.hold({r, column}, each * (of.here[r] + of.come[r]), each * of.end[r]);
+    for (const auto& [way, features] : ways_.at(kind)) {
+      const std::uint64_t each = std::uint64_t{bytes} * features;
+      for (std::uint32_t r = 0; r < rows; ++r) {
+        if (way.first != way.second) mover.hold({r, way.first}, each * of.here[r], 0);
+        mover.hold({r, way.second}, each * (of.here[r] + of.come[r]), each * of.end[r]);
       }
     }
   }

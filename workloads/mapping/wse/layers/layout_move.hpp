@@ -41,11 +41,8 @@ class LayoutMove {
     Kind kind;
     std::uint32_t length = 0;
   };
-  /// Features by column.
-  struct Features {
-    std::vector<std::uint32_t> leave;
-    std::vector<std::uint32_t> come;  // or are there
-  };
+  /// Features, by the column that they leave and the one where they belong.
+  using Ways = std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>;
   using ByRow = std::vector<std::uint64_t>;  // tokens
 
   /// Tokens of a row of cores that leave it the same way.
@@ -69,8 +66,7 @@ class LayoutMove {
 
   const LayoutChange change_;
   std::vector<Run> runs_;
-  std::map<Kind, Features> features_;
-  std::map<Kind, std::vector<std::pair<std::uint32_t, std::uint32_t>>> ways_;  // along rows
+  std::map<Kind, Ways> ways_;  // along rows
 };
 
 }  // namespace lacuna::wse
