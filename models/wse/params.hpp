@@ -16,8 +16,8 @@ namespace lacuna::wse {
 enum class Multicast { independent, lockstep };
 enum class LinkLimit { link, ramp_up, both };
 enum class RowOrder { ring, rotate, natural };
-enum class Reduce { ring, chain, tree, two_phase };
-enum class Exchange { product, next };
+enum class Reduce { ring, chain, tree, two_phase, idealised };
+enum class Exchange { product, next, idealised };
 enum class Share { rows, tokens };
 enum class Lie { side_by_side, interleaved };
 enum class Copies { routed, idealised };
@@ -352,11 +352,14 @@ struct StreamingParams : ParameterSet {
             "How a stream comes to all groups: it enters once, and rows of routers without tokens "
             "copy it; or idealised, entered anew in each group and paid for once, as no hardware "
             "does.");
-  Param<Exchange> exchange =
-      param(this, "exchange", Exchange::product,
-            Choices<Exchange>{{"product", Exchange::product}, {"next", Exchange::next}},
-            "When results of a group go to the others: while the product goes on, as part of it, "
-            "or not in it: the operation after it finds each row in one group.");
+  Param<Exchange> exchange = param(
+      this, "exchange", Exchange::product,
+      Choices<Exchange>{{"product", Exchange::product},
+                        {"next", Exchange::next},
+                        {"idealised", Exchange::idealised}},
+      "When results of a group go to the others: while the product goes on, as part of it, "
+      "or not in it: the operation after it finds each row in one group; or idealised, they are "
+      "everywhere at once, as on no hardware.");
   Param<unsigned> buses =
       param(this, "buses", 2U, range(1U, 16U), "colors",
             "Colors on which a group sends its results, in each direction: each is a bus of so "
@@ -376,14 +379,16 @@ struct StreamingParams : ParameterSet {
       "Where the stream of a column enters: above its first row, or in its middle row, from where "
       "it runs north and south, or at the west edge, from where io.dist_rows rows of routers bring "
       "it to its column (inferred: the wiring of the edge is not published).");
-  Param<Reduce> reduce =
-      param(this, "reduce", Reduce::ring,
-            Choices<Reduce>{{"ring", Reduce::ring},
-                            {"chain", Reduce::chain},
-                            {"tree", Reduce::tree},
-                            {"two_phase", Reduce::two_phase}},
-            "The way of partial sums along a row of cores to the column that keeps them: around a "
-            "ring, or from both ends as a chain, a binomial tree, or chains of chains.");
+  Param<Reduce> reduce = param(
+      this, "reduce", Reduce::ring,
+      Choices<Reduce>{{"ring", Reduce::ring},
+                      {"chain", Reduce::chain},
+                      {"tree", Reduce::tree},
+                      {"two_phase", Reduce::two_phase},
+                      {"idealised", Reduce::idealised}},
+      "The way of partial sums along a row of cores to the column that keeps them: around a "
+      "ring, or from both ends as a chain, a binomial tree, or chains of chains; or idealised, "
+      "they are there at once and nothing travels, as on no hardware.");
   Param<RowOrder> row_order = param(
       this, "row_order", RowOrder::ring,
       Choices<RowOrder>{

@@ -47,7 +47,7 @@ void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
   }
   if (inputs_left_[lane] != 0) {
     b.more[i] = -1;
-  } else if (keeps_[lane] == 0) {
+  } else if (keeps_[lane] == 0 && !shared_->kernel.reduce.idealised) {
     parts[shared_->of_color.at(static_cast<std::size_t>(out_[lane]))].target[i] = -1;
     b.need_out[i] = -1;
   }

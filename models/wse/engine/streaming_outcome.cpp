@@ -28,7 +28,7 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
   const StreamingKernel& kernel = program_.kernel;
   const SumCounts::Column& sums = sums_.columns[column];
   const std::uint64_t tokens = kernel.tokens[row];
-  const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
+  const std::uint64_t words = kernel.sum_words(kernel.tokens[row]);
   const std::uint64_t each = params_.core.fabric_words_per_issue;
   CoreCounters core;
   const bool scattered = !kernel.held.empty();
@@ -60,7 +60,7 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
   core.tallies = counts.tallies;
   core.buffers_in_use = counts.in_use + behind;
   core.end = counts.end + behind;
-  if (kernel.exchange.on()) add_exchange(column, words, core);
+  if (kernel.exchange.on()) add_exchange(column, kernel.packed_words(kernel.tokens[row]), core);
   core.cycles[kReduce] -= core.beside;
   return core;
 }
@@ -100,8 +100,7 @@ void StreamingOutcome::add_buses(std::uint32_t column, std::uint64_t words,
 void StreamingOutcome::add_routers(std::uint32_t row, const std::vector<LaneCounts>& counts,
                                    RouterCounters* routers) const {
   const StreamingKernel& kernel = program_.kernel;
-  const std::uint64_t tokens = kernel.tokens[row];
-  const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
+  const std::uint64_t words = kernel.sum_words(kernel.tokens[row]);
   const bool south = row >= program_.entry && row + 1 != program_.rows;
   const bool north = program_.both_ways() && row <= program_.entry && row != 0;
   for (std::uint32_t c = 0; c < program_.columns; ++c) {
@@ -113,7 +112,7 @@ void StreamingOutcome::add_routers(std::uint32_t row, const std::vector<LaneCoun
     const std::uint64_t streamed = words_[c] + kernel.steps + zeros;
     router.sent[kRamp] += streamed;
     router.filtered += zeros;
-    if (kernel.exchange.on()) add_buses(c, words, router);
+    if (kernel.exchange.on()) add_buses(c, kernel.packed_words(kernel.tokens[row]), router);
     if (south) router.sent[kSouth] += streamed;
     if (north) router.sent[kNorth] += streamed;
     router.stalls[static_cast<std::size_t>(kernel.stream_color(c))] += counts[c].stall_weights;

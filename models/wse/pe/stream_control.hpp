@@ -34,6 +34,7 @@ struct StreamState {
   Vector vector{};         // beats left of the main thread
   Vector words{};          // left of the microthread's instruction
   Vector pending{};        // rows of sums that are closed and not reduced
+  Vector summed{};         // a row was closed whose sums take no time (ReducePlan::idealised)
   Vector extra{};          // stalls among the cycles for which a beat keeps the slot
   Vector adds{};           // the instruction reads sums
   Vector beats_left{};     // of the instruction
@@ -86,7 +87,7 @@ class StreamControl {
         dispatch_(params),
         issue_(params),
         vector_beats_(all((tokens + kernel.simd - 1) / kernel.simd)),
-        reduce_words_(all((tokens + kernel.ring_elements - 1) / kernel.ring_elements)),
+        reduce_words_(all(kernel.sum_words(tokens))),
         words_per_beat_(all(params.fabric_words_per_issue.value())),
         packed_(kernel.form == StreamForm::packed),
         wide_(kernel.form == StreamForm::wide),
@@ -172,7 +173,7 @@ inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Core
                                                                   Cycle now) const {
   const Vector zero{};
   s.buffers -= s.releasing;
-  const Vector load = (s.words == zero) & (s.pending > zero);
+  Vector load = (s.words == zero) & (s.pending > zero);
   s.task.begin_cycle();
   Vector due = s.task.due() & ~active(s);
   if constexpr (Dispatch::heeds_output()) due &= cores.may_begin(place);
@@ -187,6 +188,7 @@ inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Core
   begin_instruction(s, cores, place, start);
   s.task.release(effect);
   s.pending -= close;
+  if (kernel_.reduce.idealised) load = s.summed = close;
   if (any(load | close)) {
     s.words = select(load, reduce_words_, s.words);
     cores.look_up(s, place, load, close);
@@ -250,7 +252,7 @@ inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(
   const Vector taken = need & reduce;
   s.words -= taken;
   cores.take_sums(place, taken, reduce);
-  ended = reduce & (s.words == zero);
+  ended = (reduce & (s.words == zero)) | s.summed;
   const Vector over = ended;
   ended = cores.finish(place, over);
   s.words |= over & ~ended & reduce_words_;

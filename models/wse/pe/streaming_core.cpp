@@ -176,7 +176,7 @@ void StreamingCores::load_sums(Core& core, std::uint32_t keeper) const {
   core.next_input = role.first;
   core.inputs_left = role.inputs;
   core.target = kNoLink;
-  if (!role.keeps) {
+  if (!role.keeps && !kernel_.reduce.idealised) {
     const Color out = kernel_.sum_color(role.out, core.ports.column);
     core.target = std::find_if(core.ports.out.begin(), core.ports.out.end(), [&](auto& port) {
                     return port.color == out;

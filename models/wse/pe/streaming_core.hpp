@@ -111,9 +111,9 @@ class StreamingCores final : public LaneCores {
   std::uint8_t& filled(const Core& core, std::size_t index) {
     return filled_[index * kernel_.lookahead + core.reduced % kernel_.lookahead];
   }
+  /// The words of a row of sums.
   std::uint32_t words_of(const Core& core) const {
-    const std::uint32_t tokens = kernel_.tokens[core.ports.row];
-    return (tokens + kernel_.ring_elements - 1) / kernel_.ring_elements;
+    return kernel_.packed_words(kernel_.tokens[core.ports.row]);
   }
   bool idle(const Core& core) const {
     return core.reduced == kernel_.steps && (!kernel_.exchange.on() || exchanged(core));

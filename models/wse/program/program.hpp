@@ -59,6 +59,8 @@ struct ReducePlan {
   std::vector<Role> roles;  // by column that keeps, and column
   std::vector<Input> inputs;
 
+  bool idealised = false;  // sums are where they are kept once a row is closed; nothing travels
+
   const Role& role(std::size_t columns, std::size_t keeper, std::size_t column) const {
     return roles[keeper * columns + column];
   }
@@ -170,6 +172,13 @@ struct StreamingKernel {
   }
   std::uint32_t words(std::size_t step, std::size_t column) const {
     return words_of(count(step, column));
+  }
+  /// The words of a row of sums, of so many tokens, and those of them that a core has to move.
+  std::uint32_t packed_words(std::uint32_t tokens_of) const {
+    return (tokens_of + ring_elements - 1) / ring_elements;
+  }
+  std::uint32_t sum_words(std::uint32_t tokens_of) const {
+    return reduce.idealised ? 0 : packed_words(tokens_of);
   }
   std::uint32_t zeros_before(std::size_t column, std::size_t word) const {
     return zeros.empty() || word >= zeros[column].size() ? 0 : zeros[column][word];

@@ -56,7 +56,8 @@ std::vector<DeclaredCause> causes() {
   using Kind = DeclaredCause::Kind;
   using Law = DeclaredCause::Law;
   return {{"the layout", Kind::layout, {}},
-          {"results between groups", Kind::cost, {"ws.exchange=next"}},
+          {"results between groups", Kind::cost, {"ws.exchange=idealised"}},
+          {"the way of partial sums", Kind::cost, {"ws.reduce=idealised"}},
           {"the issue slot of a core", Kind::cost, kFreeArithmetic, Law::hides, {"compute.fma"}},
           {"the edge", Kind::cost, {"io.gbit=10000000"}},
           {"the start of a wavelet's task",
@@ -78,6 +79,7 @@ std::vector<DeclaredCause> model_causes() {
   constexpr auto kCost = DeclaredCause::Kind::cost;
   return {{"choosing a token from the logits", kCost, {"llm.select_logit=1"}},
           {"code around the arithmetic", kCost, std::move(code)},
+          {"lists of weights", kCost, {"llm.list_free=true"}},
           {"arithmetic", kCost, kFreeArithmetic}};
 }
 

@@ -199,6 +199,7 @@ TEST(ParameterWalk, LeavesNoneOut) {
   for (const StoreStep& step : store_steps()) walked.insert(step.path);
   walked.insert("ipu:planner.operand_moves");  // acts between rows: IpuMoves
   walked.insert("wse:llm.weight_form");        // DecodeRun.WeightsAreListedWhereThatIsSooner
+  walked.insert("wse:llm.list_free");          // there, too
   walked.insert("wse:llm.skip");  // acts on zeros of a request: DecodeRun.WhatIsLeftOutIsNotPaid
   walked.insert("wse:llm.select_logit");
   std::set<std::string> missing;

@@ -214,6 +214,7 @@ class Maker {
       case Reduce::chain:
       case Reduce::tree:
       case Reduce::two_phase:
+      case Reduce::idealised:
         break;
     }
     return plan_reduction(ws.reduce, columns_, draw_.pick(4, 8));

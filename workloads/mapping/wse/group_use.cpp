@@ -181,7 +181,7 @@ std::string groups_text(const StreamingSetup& setup, const GroupUse& use) {
 Reduction plan_sums(const StreamingSetup& setup, const GroupUse& use, StreamingKernel& kernel) {
   const Reduce kind = setup.ws.reduce;
   const std::uint32_t width = use.groups.width;
-  const bool ring = kind == Reduce::ring || width == 1;
+  const bool ring = kind == Reduce::ring || (width == 1 && kind != Reduce::idealised);
   if (ring && use.groups.count == 1) return ring_reduction(width);
   const bool exchanges = use.exchanges && !kernel.final_column.empty();
   auto queues = static_cast<unsigned>(setup.queue.in_depths().size());

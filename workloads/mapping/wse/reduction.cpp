@@ -141,7 +141,18 @@ class ReductionPlanner {
   Reduction result_;
 };
 
+/// Each column has done its part once it has its sums.
+Reduction at_once(std::uint32_t columns) {
+  Reduction none;
+  none.plan.idealised = true;
+  none.plan.roles.resize(std::size_t{columns} * columns);
+  for (std::size_t c = 0; c < columns; ++c) none.plan.roles[c * columns + c].keeps = true;
+  none.routers.resize(columns);
+  return none;
+}
+
 Reduction planned_anew(Reduce kind, std::uint32_t columns, unsigned queues) {
+  if (kind == Reduce::idealised) return at_once(columns);
   constexpr std::uint32_t kMostRounds = 31;  // as many as there may be
   Reduction whole = ReductionPlanner(kind, columns, kMostRounds).plan();
   // Beside its rounds the end of a block takes in the blocks before, a neighbour and the weights.

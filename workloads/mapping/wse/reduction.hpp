@@ -33,7 +33,8 @@ inline constexpr unsigned kInputQueues = 8;
 ///   rounds as there are queues for, and a chain of blocks adds them up, through the routers in
 ///   between;
 /// - two_phase: chains within groups of about sqrt(columns), then a chain of the groups' last
-///   columns through the routers in between, then a chain in the group of the column that keeps.
+///   columns through the routers in between, then a chain in the group of the column that keeps;
+/// - idealised: nothing travels, which takes no color.
 /// `kind` is not ring, and there are two columns at least.
 Reduction plan_reduction(Reduce kind, std::uint32_t columns, unsigned queues = kInputQueues);
 

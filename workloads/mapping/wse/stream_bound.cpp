@@ -28,7 +28,8 @@ class Bound {
         groups_(kernel.groups.count),
         width_(loads.sent.size()),
         beats_(ceil_div(tokens, kernel.simd)),
-        words_(ceil_div(tokens, kernel.ring_elements)) {}
+        words_(kernel.packed_words(tokens)),
+        moved_(kernel.sum_words(tokens)) {}
 
   /// Of each place the sum over its columns in all groups, of which none is above the time.
   Cycle cores() const {
@@ -81,7 +82,7 @@ class Bound {
     if (width_ < 2) return 0;
     const std::uint64_t gathers = loads_.gathers.empty() ? 0 : loads_.gathers[place];
     const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
-    return issues(words_) * (rows * k_.reduce_cycles + gathers * k_.gather_cycles);
+    return issues(moved_) * (rows * k_.reduce_cycles + gathers * k_.gather_cycles);
   }
 
   /// Issue slots of the packets that the columns of a place send and take.
@@ -183,6 +184,7 @@ class Bound {
   const std::uint64_t width_;
   const std::uint64_t beats_;  // of a weight
   const std::uint64_t words_;  // of a row of sums
+  const std::uint64_t moved_;  // of them, along the row of cores
 };
 
 }  // namespace

@@ -92,6 +92,9 @@ class StreamingPlanner {
   }
 
   StreamingPlan plan() {
+    if (job_.gemm.values && setup_.ws.reduce == Reduce::idealised) {
+      throw UnsupportedError("ws.reduce = idealised adds up no numbers (--values)");
+    }
     prepare();
     order();
     count_stream();

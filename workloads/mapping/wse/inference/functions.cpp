@@ -29,16 +29,22 @@ void write_gemv(CoreCode& code, const LocalGemv& job, Element sum) {
 
 namespace {
 
+/// Whether code reads what lists of weights say.
+bool reads_list(const CoreCode& code, const LeftOut& job) {
+  return job.listed && !code.params().list_free;
+}
+
 /// Whether a loop over inputs has an edge. Written out it is as long as the longest list of whole
 /// inputs, and is entered behind what a core has fewer; runs differ from input to input.
 bool has_edge(const CoreCode& code, const LeftOut& job) {
   const InferenceParams& params = code.params();
-  return !params.unrolled || (job.listed && !(job.whole && params.moving_descriptors));
+  const bool reads = reads_list(code, job);
+  return !params.unrolled || (reads && !(job.whole && params.moving_descriptors));
 }
 
 /// Where a written-out loop over a list is entered.
 void enter_list(CoreCode& code, const LeftOut& job) {
-  if (job.listed && !has_edge(code, job)) code.test();
+  if (reads_list(code, job) && !has_edge(code, job)) code.test();
 }
 
 /// Scalar code before the instructions of an input: the edge of its loop, what says which input it
@@ -46,9 +52,10 @@ void enter_list(CoreCode& code, const LeftOut& job) {
 std::uint32_t before_input(const CoreCode& code, const SparseGemv& job, bool zero) {
   const ScalarParams& s = code.costs().scalar;
   std::uint32_t cycles = (has_edge(code, job) ? s.loop.value() : 0U) + s.load;
-  if (job.listed) cycles += s.load;
+  const bool reads = reads_list(code, job);
+  if (reads) cycles += s.load;
   if (job.tests) cycles += s.dependent + (zero ? s.branch_taken : s.branch_not);
-  if (!job.tests || !zero || !job.listed) return cycles;
+  if (!job.tests || !zero || !reads) return cycles;
   // the next input's weights lie behind those that are left out
   if (!code.params().moving_descriptors) return cycles + s.load;
   return cycles + (job.whole ? 0U : s.load + s.dsr_write);
@@ -59,7 +66,7 @@ std::uint32_t before_input(const CoreCode& code, const SparseGemv& job, bool zer
 /// weights lie behind each other, unless an input between has been left out.
 std::uint32_t before_run(const CoreCode& code, const SparseGemv& job, bool stand) {
   const ScalarParams& s = code.costs().scalar;
-  if (!job.whole) return s.loop + s.load + 2 * s.dsr_write;
+  if (!job.whole && !code.params().list_free) return s.loop + s.load + 2 * s.dsr_write;
   return stand && !job.tests ? 0U : s.dsr_write.value();
 }
 
@@ -79,7 +86,7 @@ void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
     const bool zero = job.tests && job.zero[j];
     code.scalar(before_input(code, job, zero));
     // that there is no run is seen as the end of a loop over them
-    if (runs.empty()) code.test();
+    if (runs.empty() && reads_list(code, job)) code.test();
     for (const OutputRun& run : runs) {
       const std::uint32_t from = w;
       w += 2 * run.count;
@@ -113,14 +120,15 @@ namespace {
 std::uint32_t before_tile_input(const CoreCode& code, const SparseTile& job, std::uint32_t zeros) {
   const ScalarParams& s = code.costs().scalar;
   std::uint32_t cycles = has_edge(code, job) ? s.loop.value() : 0U;
-  if (job.listed) cycles += s.load;
+  const bool reads = reads_list(code, job);
+  if (reads) cycles += s.load;
   if (!job.tests) return cycles;
   const std::uint32_t tested = std::min(zeros + 1, job.tokens);
   const bool branches = zeros + 1 != job.tokens;
   cycles += tested * (s.load + s.dependent) + (tested - 1) * s.branch_not +
             (branches ? s.branch_taken.value() : s.branch_not.value());
   // the next input's weights lie behind those that are left out
-  if (zeros == job.tokens && job.listed) cycles += s.load;
+  if (zeros == job.tokens && reads) cycles += s.load;
   return cycles;
 }
 
@@ -129,7 +137,8 @@ std::uint32_t before_tile_input(const CoreCode& code, const SparseTile& job, std
 /// the first weight.
 std::uint32_t before_tile_run(const CoreCode& code, const SparseTile& job, bool input_stands) {
   const ScalarParams& s = code.costs().scalar;
-  return (job.whole ? 0U : s.loop + s.load) + (input_stands ? 1U : 2U) * s.dsr_write + s.load;
+  const bool loops = !job.whole && !code.params().list_free;
+  return (loops ? s.loop + s.load : 0U) + (input_stands ? 1U : 2U) * s.dsr_write + s.load;
 }
 
 }  // namespace
@@ -147,7 +156,7 @@ void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
     const std::uint32_t zeros = job.tests ? job.zeros[i] : 0;
     code.scalar(before_tile_input(code, job, zeros));
     // that there is no run is seen as the end of a loop over them
-    if (runs.empty()) code.test();
+    if (runs.empty() && reads_list(code, job)) code.test();
     const Operand x = in_memory(job.activations + 2 * i * job.pitch);
     bool input_stands = false;
     for (const OutputRun& run : runs) {

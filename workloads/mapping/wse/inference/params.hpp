@@ -86,6 +86,9 @@ struct InferenceParams : ParameterSet {
       "How cores have weights with zeros. listed: as lists of what is there. dense: with their "
       "zeros, all of them multiplied. auto: each matrix as lists, unless the core whose lists "
       "take longest would be done sooner without, and then a core can hold it.");
+  Param<bool> list_free =
+      flag(this, "list_free", false,
+           "Idealised: code reads no lists of weights; it knows what is there at once.");
   Param<unsigned> silu_terms = param(
       this, "silu_terms", 3U, range(1U, 8U), "",
       "SiLU in single precision: terms beyond the first of the odd polynomial of the sigmoid, "
