@@ -9,6 +9,7 @@
 
 #include "sim/base/quantile.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -102,10 +103,33 @@ std::vector<ValidationSummary> summarise(const std::vector<ValidationOutcome>& o
   return summarise_by(outcomes, {});
 }
 
-std::string validation_table(const std::vector<ValidationSummary>& summaries) {
+std::string validation_sentence(const std::vector<ValidationSummary>& summaries) {
+  std::size_t points = 0;
+  std::size_t compared = 0;
+  std::vector<double> medians;
+  const ValidationSummary* worst = nullptr;
+  for (const ValidationSummary& each : summaries) {
+    points += each.points;
+    compared += each.compared;
+    if (each.compared == 0) continue;
+    medians.push_back(each.median);
+    if (worst == nullptr || each.median > worst->median) worst = &each;
+  }
+  if (worst == nullptr) return fmt::format("{} points, none with a number to compare.", points);
+  std::sort(medians.begin(), medians.end());
+  return fmt::format(
+      "{} of {} points compared: the median error of a family is {} %, at most {} % ({}).",
+      compared, points, percent(quantile(medians, 0.5)), percent(worst->median), worst->name);
+}
+
+std::string validation_table(const std::vector<ValidationSummary>& summaries, std::size_t most) {
   TextTable table({"family<", "points", "compared", "median|%", "95th|%", "worst|%", "bias|%",
                    "right side of 1", "no result|predicted", "missing"});
-  for (const ValidationSummary& s : summaries) {
+  const auto larger = [&](std::size_t a, std::size_t b) {
+    return summaries[a].median > summaries[b].median;
+  };
+  for (const std::size_t i : first_by(summaries.size(), most, larger)) {
+    const ValidationSummary& s = summaries[i];
     const bool some = s.compared > 0;
     table.row(as_cells(s.name, s.points, s.compared, some ? percent(s.median) : "",
                        some ? percent(s.p95) : "", some ? percent(s.worst) : "",

@@ -83,8 +83,11 @@ std::vector<ValidationSummary> summarise(const std::vector<ValidationOutcome>& o
 std::vector<ValidationSummary> summarise_by(const std::vector<ValidationOutcome>& outcomes,
                                             const std::vector<std::string>& columns);
 
-/// Summaries as a table for a terminal.
-std::string validation_table(const std::vector<ValidationSummary>& summaries);
+/// How large errors are, in a sentence.
+std::string validation_sentence(const std::vector<ValidationSummary>& summaries);
+
+/// Summaries as a table for a terminal, of those with the largest medians so many.
+std::string validation_table(const std::vector<ValidationSummary>& summaries, std::size_t most);
 
 /// The unsupported points: one line for each reason, with their number and ids.
 std::string unsupported_table(const std::vector<ValidationOutcome>& outcomes);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/help.hpp"
@@ -227,7 +228,7 @@ void refuse_missing_values(const CLI::App& app, const std::vector<std::string>& 
     for (const CLI::App* const below : verb->get_subcommands({})) add_taking(*below, taking);
   }
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
-    const bool takes = std::find(taking.begin(), taking.end(), arguments[i]) != taking.end();
+    const bool takes = contains(taking, arguments[i]);
     if (takes && arguments[i + 1].rfind("--", 0) == 0) {
       throw RequestError(
           fmt::format("{}: a value is missing before '{}'", arguments[i], arguments[i + 1]));
@@ -253,7 +254,7 @@ void refuse_misspelt_verb(const CLI::App& verb, const std::vector<std::string>& 
   const std::vector<std::string> names = verb_names(verb);
   bool is_below = verb.get_parent() == nullptr;
   for (const std::string& argument : arguments) {
-    const bool is_name = std::find(names.begin(), names.end(), argument) != names.end();
+    const bool is_name = contains(names, argument);
     if (names.empty() || (is_below && is_name)) return;
     if (is_below && argument.rfind('-', 0) != 0) refuse_extra(verb, argument);
     if (argument == verb.get_name()) is_below = true;
@@ -269,7 +270,7 @@ void refuse_unknown_options(const CLI::App& app, const std::vector<std::string>&
     if (argument == "--") return;  // only words follow
     if (argument.rfind("--", 0) != 0) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    if (std::find(known.begin(), known.end(), name) == known.end()) refuse_extra(verb, argument);
+    if (!contains(known, name)) refuse_extra(verb, argument);
   }
 }
 

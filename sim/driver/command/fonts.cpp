@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/split.hpp"
 
 namespace lacuna {
@@ -46,8 +47,7 @@ bool same_measures(const std::string& font, const std::string& other) {
   const std::vector<std::pair<std::string, const Names*>> twins = {
       {"times", &serif}, {"arial", &sans}, {"helvetica", &sans}, {"courier", &mono}};
   return std::any_of(twins.begin(), twins.end(), [&](const auto& twin) {
-    return font.rfind(twin.first, 0) == 0 &&
-           std::find(twin.second->begin(), twin.second->end(), other) != twin.second->end();
+    return font.rfind(twin.first, 0) == 0 && contains(*twin.second, other);
   });
 }
 

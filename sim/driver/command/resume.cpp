@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -36,7 +37,7 @@ Journal::Facts facts_of_arguments(const Options& options) {
 std::vector<const Machine*> machines_of(const std::vector<Point>& points) {
   std::vector<const Machine*> machines;
   for (const Point& point : points) {
-    if (std::find(machines.begin(), machines.end(), point.machine) == machines.end()) {
+    if (!contains(machines, point.machine)) {
       machines.push_back(point.machine);
     }
   }
@@ -144,6 +145,7 @@ std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts
 }
 
 Shard shard_of(const Options& options) {
+  if (!options.shard) return {};
   const std::string& text = *options.shard;
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
@@ -151,6 +153,16 @@ Shard shard_of(const Options& options) {
   }
   const std::uint64_t all = check_count("--shard: N", text.substr(slash + 1), 1, 100000);
   return {check_count("--shard: I", text.substr(0, slash), 1, all) - 1, all};
+}
+
+bool ends_as_share(const Options& options, std::size_t kept, std::size_t all,
+                   const Streams& streams) {
+  if (!options.shard) return false;
+  notes(options, streams) << fmt::format(
+      "lacuna: share {}: {} of {} points are kept beside {}; when all are, --resume without "
+      "--shard makes the result\n",
+      *options.shard, kept, all, *options.out);
+  return true;
 }
 
 bool is_finished(const fs::path& target, const ResultHeader& own, const std::string& verb,

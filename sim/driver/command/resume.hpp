@@ -40,15 +40,21 @@ std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts
                                       const std::vector<Point>& points, const Options& options,
                                       const Streams& streams);
 
-/// Of a request that is shared out: this process simulates every `all`-th point from `first` on.
+/// Of a request that is shared out (--shard), this process simulates every `all`-th point from
+/// `first` on. What shares keep, each beside the result folder, a request with --resume takes.
 struct Shard {
   std::size_t first = 0;
   std::size_t all = 1;
+
+  bool has(std::size_t point) const { return point % all == first; }
 };
 
-/// What --shard says, which is given. What shards keep, each beside the result folder, a request
-/// with --resume takes.
+/// What --shard says; all points without it.
 Shard shard_of(const Options& options);
+
+/// Whether there is --shard, and so no result; says how many of all points are kept.
+bool ends_as_share(const Options& options, std::size_t kept, std::size_t all,
+                   const Streams& streams);
 
 /// True, and said, if a resumed request has nothing left to do: no journal, and its result, which
 /// would say `own` of itself, is in `target`. RequestError if that is the result of another one.
@@ -58,8 +64,8 @@ bool is_finished(const std::filesystem::path& target, const ResultHeader& own,
 inline bool is_finished(const Output& output, const std::string& name,
                         const std::vector<WorkloadTrace>& workloads, const Options& options,
                         const Streams& streams) {
-  return options.resume &&
-         is_finished(output.target(), output.header(name, workloads), options.verb, streams.err);
+  return options.resume && is_finished(output.target(), output.header(name, workloads),
+                                       options.verb, notes(options, streams));
 }
 
 }  // namespace lacuna

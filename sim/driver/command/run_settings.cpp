@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <set>
 #include <thread>
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/parsed.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
@@ -45,12 +45,13 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
     }
   }
   if (status == kDone && near + lost == 0) {
-    streams.err << "lacuna: --values: no product was made, so that no value was compared\n";
+    notes(options, streams)
+        << "lacuna: --values: no product was made, so that no value was compared\n";
   } else if (status == kDone) {
     const std::string others = lost == 0 ? "" : fmt::format(", {} are not finite", lost);
-    streams.err << fmt::format("lacuna: {} values {} the reference product{}\n", near,
-                               run_settings(options).execution.sigma > 0 ? "are near" : "equal",
-                               others);
+    notes(options, streams) << fmt::format(
+        "lacuna: {} values {} the reference product{}\n", near,
+        run_settings(options).execution.sigma > 0 ? "are near" : "equal", others);
   }
   return status;
 }
@@ -62,10 +63,8 @@ double sigma_of(const std::string& kind) {
   if (kind.empty() || kind == "integer") return 0;
   const std::string normal = "normal:";
   if (kind.rfind(normal, 0) == 0) {
-    double sigma = 0;
-    const char* const end = kind.data() + kind.size();
-    const auto [read_to, error] = std::from_chars(kind.data() + normal.size(), end, sigma);
-    if (error == std::errc{} && read_to == end && sigma >= 1e-30 && sigma <= 1e30) return sigma;
+    const auto sigma = parsed<double>(kind.substr(normal.size()));
+    if (sigma && *sigma >= 1e-30 && *sigma <= 1e30) return *sigma;
     throw RequestError(fmt::format(
         "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));
   }

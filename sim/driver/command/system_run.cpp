@@ -67,13 +67,6 @@ std::string page_title(const std::string& file, const std::string& system) {
   return fmt::format("{} on {}", fs::path(file).stem().string(), system);
 }
 
-void write_result(ResultFolder& folder, const Options& options, const std::string& file,
-                  TableResult written) {
-  written.workload = fs::path(file).filename().string();
-  written.inputs = {file};
-  write_table_result(folder, options, written);
-}
-
 std::string scaling_json(const Scaling& scaling) {
   std::string text = "[";
   for (const ScalingRow& row : scaling.rows) {
@@ -306,8 +299,8 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   const bool rows = options.trace && !options.system_config && linked != nullptr;
   const SystemRequest request =
       rows ? request_of_trace(options, kinds, *linked) : read_request(options, kinds);
-  std::optional<ResultFolder> folder;
-  if (options.out) folder.emplace(*options.out);
+  TableOutput output(options, fs::path(request.file).filename().string(), {request.file});
+  if (output.is_finished(streams)) return kDone;
   const Pricing pricing = make_pricing(options, streams);
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
@@ -316,14 +309,14 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   const SystemRuns runs{options, kinds, pricing, settings, times, pages, idle};
   const Scaling scaling = scaling_of(options, runs, fs::path(request.file).stem().string());
   streams.err << idle_everywhere(idle);
-  if (folder) {
+  if (output) {
     TableResult written;
     written.files = {{"scaling.csv", csv_of(scaling_table(scaling))}};
     written.figures = {scaling_figure(scaling)};
     written.parameters = values_of(request.training);
     written.pages = std::move(pages);
     written.view_title = fs::path(request.file).stem().string();
-    write_result(*folder, options, request.file, std::move(written));
+    output.write(written);
   }
   streams.out << (options.json ? scaling_json(scaling) : scaling_text(scaling));
   return kDone;
@@ -385,19 +378,19 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   const RunSettings settings = run_settings(options);
   const SystemRequest request = read_request(options, kinds);
   const ChipSystem& system = *request.system;
-  std::optional<ResultFolder> folder;
-  if (options.out) folder.emplace(*options.out);
+  TableOutput output(options, fs::path(request.file).filename().string(), {request.file});
+  if (output.is_finished(streams)) return kDone;
   const Pricing pricing = make_pricing(options, streams);
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system.refuse_layout(request.training);
   SystemRecord record =
       system.run({kinds, pricing, times, request.training, execution_of(settings), settings.seed},
-                 {folder.has_value(), options.view, fs::path(request.file).filename().string(),
-                  options.settings});
+                 {static_cast<bool>(output), options.view,
+                  fs::path(request.file).filename().string(), options.settings});
   streams.err << record.idle;
   const std::optional<Why> why = why_of(options, kinds, request, record, pricing, times, settings);
-  if (folder) {
+  if (output) {
     TableResult written;
     written.files = files_of(record);
     written.figures = figures_of(record);
@@ -412,7 +405,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
       written.files.emplace_back("why.csv", why_csv(system.name(), "", *why));
       add_why_figure("why", written.view_title, *why, written.figures);
     }
-    write_result(*folder, options, request.file, std::move(written));
+    output.write(written);
   }
   streams.out << (options.json   ? metrics_json(record.metrics, why)
                   : options.wide ? text_of(record)

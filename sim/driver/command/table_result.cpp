@@ -2,8 +2,10 @@
 #include "sim/driver/command/table_result.hpp"
 
 #include <filesystem>
+#include <utility>
 
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/resume.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/option_table.hpp"
@@ -14,7 +16,39 @@ namespace lacuna {
 
 namespace fs = std::filesystem;
 
-void write_table_result(ResultFolder& folder, const Options& options, const TableResult& result) {
+TableOutput::TableOutput(const Options& options, std::string workload,
+                         std::vector<std::string> inputs)
+    : options_(options), workload_(std::move(workload)), inputs_(std::move(inputs)) {
+  if (options.out) folder_.emplace(*options.out);
+}
+
+ResultHeader TableOutput::header() const {
+  ResultHeader header;
+  header.version = build_version();
+  header.command = reproducing_arguments(options_);
+  header.workload = workload_;
+  for (const std::string& file : inputs_) {
+    if (fs::is_regular_file(file)) header.files.emplace_back(file, sha256_of_file(file));
+  }
+  return header;
+}
+
+bool TableOutput::is_finished(const Streams& streams) const {
+  return folder_ && options_.resume &&
+         lacuna::is_finished(folder_->target(), header(), options_.verb, notes(options_, streams));
+}
+
+Journal* TableOutput::journal(std::size_t all, const Streams& streams) {
+  if (!folder_) return nullptr;
+  Journal::Facts facts = facts_of_arguments(options_);
+  for (const auto& [file, hash] : header().files) facts.emplace_back("SHA-256 of " + file, hash);
+  journal_ = open_journal(folder_->target(), facts_of_request(std::move(facts), options_, {}, {}),
+                          all, "points", options_, streams.err);
+  return journal_.get();
+}
+
+void TableOutput::write(const TableResult& result) {
+  ResultFolder& folder = *folder_;
   folder.begin();
   std::vector<std::pair<std::string, std::string>> tables;
   for (const auto& [name, text] : result.files) {
@@ -22,15 +56,9 @@ void write_table_result(ResultFolder& folder, const Options& options, const Tabl
     const bool shown = fs::path(name).extension() == ".csv" && name.rfind("requests", 0) != 0;
     if (shown) tables.emplace_back(fs::path(name).stem(), text);
   }
-  ResultHeader header;
-  header.version = build_version();
-  header.command = reproducing_arguments(options);
-  header.workload = result.workload;
-  for (const std::string& file : result.inputs) {
-    if (fs::is_regular_file(file)) header.files.emplace_back(file, sha256_of_file(file));
-  }
-  folder.write("result.json", result.models.empty() ? result_text(header, {})
-                                                    : models_text(header, result.models));
+  const ResultHeader said = header();
+  folder.write("result.json",
+               result.models.empty() ? result_text(said, {}) : models_text(said, result.models));
   if (!result.pages.empty()) {
     std::vector<const std::string*> packed;
     for (const std::string& page : result.pages) packed.push_back(&page);
@@ -40,11 +68,12 @@ void write_table_result(ResultFolder& folder, const Options& options, const Tabl
   draw_figures(result.figures, figures);
   write_redraw(figures);
   HtmlReport page;
-  page.version = header.version;
-  page.command = "lacuna " + shell_line(header.command);
+  page.version = said.version;
+  page.command = "lacuna " + shell_line(said.command);
   page.figures = read_figures(figures);
   folder.write("report.html", html_tables(page, tables, result.parameters));
   folder.commit();
+  if (journal_) journal_->remove();
 }
 
 }  // namespace lacuna

@@ -27,6 +27,7 @@
 #include "sim/driver/system/job.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/import/import_table.hpp"
@@ -452,9 +453,14 @@ std::string page_of(const Options& options, const MachineTable& kinds) {
   return name_text(kinds, options);
 }
 
+/// What another program reads.
+bool is_text_of_shells(const std::string& subject) {
+  return starts_with(subject, "completion") || subject == "manual";
+}
+
 std::string json_of(const Options& options, const MachineTable& kinds) {
   const std::string& subject = options.subjects.front();
-  if (starts_with(subject, "completion") || subject == "manual") {
+  if (is_text_of_shells(subject)) {
     throw RequestError(fmt::format("--json: describe {} is a text for {}", subject,
                                    subject == "manual" ? "man" : "shells"));
   }
@@ -485,7 +491,8 @@ int describe_verb(const Options& given, const MachineTable& kinds, const Streams
   }
   std::string text = options.json ? json_of(options, kinds) : page_of(options, kinds);
   if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));
-  streams.out << text;
+  const bool reads = streams.columns != 0 && !options.json && !options.markdown;
+  streams.out << first_lines(text, options.wide || !reads || is_text_of_shells(subject));
   return kDone;
 }
 

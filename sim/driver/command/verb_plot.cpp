@@ -141,7 +141,7 @@ int join_views(const Options& options, const Streams& streams) {
   file << view_page("Lacuna: runs beside each other", all);
   file.close();
   if (!file) throw SimulationError(fmt::format("{} cannot be written", out.string()));
-  streams.err << "lacuna: page in " << out.string() << '\n';
+  notes(options, streams) << "lacuna: page in " << out.string() << '\n';
   return kDone;
 }
 
@@ -240,7 +240,7 @@ int plot_verb(const Options& options, const Streams& streams) {
   if (!fs::exists(temporary)) throw SimulationError("the result has nothing to draw");
   move_files(temporary, whole);
   fs::remove_all(temporary, error);
-  streams.err << "lacuna: figures in " << whole.string() << '\n';
+  notes(options, streams) << "lacuna: figures in " << whole.string() << '\n';
   return kDone;
 }
 

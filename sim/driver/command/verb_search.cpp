@@ -10,24 +10,24 @@
 #include <vector>
 
 #include "models/sparsity/column_counts.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/quantile.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
-#include "sim/driver/command/output.hpp"
-#include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
+#include "sim/driver/command/study.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/option_table.hpp"
-#include "sim/driver/run/progress.hpp"
-#include "sim/driver/sweep/mpi_ranks.hpp"
 #include "sim/driver/sweep/search_descent.hpp"
 #include "sim/driver/sweep/search_figures.hpp"
+#include "sim/driver/sweep/search_goal.hpp"
 #include "sim/driver/sweep/search_order.hpp"
 #include "sim/driver/sweep/sweep.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/sweep_study.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -38,7 +38,6 @@ namespace lacuna {
 
 namespace {
 
-constexpr std::size_t kMostFrontRows = 20;  // of a table on a terminal
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
 /// What conditions of subject_to may name.
@@ -52,7 +51,7 @@ const std::vector<std::string>& measured_names() {
 void check_names(const SweepCondition& condition) {
   const std::vector<std::string>& names = measured_names();
   for (const std::string& word : condition.words()) {
-    if (std::find(names.begin(), names.end(), word) != names.end()) continue;
+    if (contains(names, word)) continue;
     throw RequestError(fmt::format("{}: subject_to: found '{}'; allowed: numbers and {}{}",
                                    condition.place(), word, fmt::join(names, ", "),
                                    hint_of(word, names)));
@@ -72,25 +71,15 @@ std::optional<double> measured(const SummaryRow& total, const std::string& name)
 class Search {
  public:
   Search(const SweepFile& file, const Options& options, const MachineTable& kinds)
-      : words_(file.search), sweep_(plan_sweep(file, options, kinds)) {
-    for (const SearchWords::Word& each : words_.minimise) {
-      const std::optional<Objective> objective = objective_of(each.text);
-      if (!objective) {
-        throw RequestError(fmt::format("{}: minimise: found '{}'; allowed: {}{}", each.place,
-                                       each.text, fmt::join(objective_words(), ", "),
-                                       hint_of(each.text, objective_words())));
-      }
-      objectives_.push_back(*objective);
-    }
-    for (const SearchWords::Word& each : words_.subject_to) {
-      conditions_.emplace_back(each.text, each.place);
-      check_names(conditions_.back());
-    }
-    if (words_.descent && objectives_.size() > 1) {
+      : words_(file.search),
+        sweep_(plan_sweep(file, options, kinds)),
+        goal_(words_, objective_words(), "") {
+    for (const SweepCondition& each : goal_.conditions()) check_names(each);
+    if (words_.descent && objectives().size() > 1) {
       throw RequestError(fmt::format(
           "{}: strategy: descent goes to the least of one objective, and minimise has {}; strategy "
           "bounds finds a front",
-          words_.place, objectives_.size()));
+          words_.place, objectives().size()));
     }
     // A speed-up is nothing that is searched for, and dense partners are no points.
     if (sweep_.with_dense) throw RequestError("with_dense: a search has no dense partners");
@@ -101,14 +90,22 @@ class Search {
   const std::string& refusal() const { return refusal_; }
   bool simulates_all() const { return !words_.terms.prunes; }
   double gain() const { return words_.terms.gain; }
-  const std::vector<Objective>& objectives() const { return objectives_; }
+  const std::vector<Objective>& objectives() const { return goal_.objectives(); }
 
-  /// What no point can be below.
-  void find_bounds(MaskStore& masks, const RunSettings& settings, const Pricing& pricing) {
+  /// What no point can be below. Those of other shares are left over.
+  void find_bounds(Study& study, const RunSettings& settings) {
+    MaskStore& masks = study.masks();
     std::vector<SearchPoint> points;
     ColumnCounts counts;  // of the masks that a point and the next have in common
     std::string counted;
     for (const Point& point : sweep_.points) {
+      if (!study.shares(points.size())) {
+        SearchPoint other;
+        other.fate = Fate::left_over;
+        other.bound.resize(objectives().size(), kNoTime);
+        points.push_back(std::move(other));
+        continue;
+      }
       const std::string masked = masks_of(point, settings);
       if (masked != counted) counts.forget();
       counted = masked;
@@ -116,13 +113,13 @@ class Search {
       if (const std::string why = refusal(point, masks, settings); !why.empty()) {
         made.fate = Fate::excluded;
         if (refusal_.empty()) refusal_ = why;
-        made.bound.resize(objectives_.size(), kNoTime);
+        made.bound.resize(objectives().size(), kNoTime);
         points.push_back(std::move(made));
         continue;
       }
       const double time = least_time(point, masks, settings);
-      const double area = area_of(*point.machine, pricing);
-      for (const Objective objective : objectives_) {
+      const double area = area_of(*point.machine, study.pricing());
+      for (const Objective objective : objectives()) {
         double bound = 0;
         if (objective == Objective::time) bound = time;
         if (objective == Objective::area) bound = area;
@@ -163,14 +160,7 @@ class Search {
     }
     const double joules = total.energy_j ? total.energy_j->nominal : 0;
     const double mm2 = total.silicon_mm2.value_or(0);
-    std::vector<double> value;
-    for (const Objective objective : objectives_) {
-      value.push_back(objective == Objective::time           ? *time
-                      : objective == Objective::energy       ? joules
-                      : objective == Objective::energy_delay ? joules * *time
-                      : objective == Objective::area         ? mm2
-                                                             : mm2 * *time);
-    }
+    std::vector<double> value = goal_.values(*time, joules, mm2);
     if (descent_) descent_->take(point, value[0]);
     order_->simulated(point, std::move(value));
     taken_.push_back(point);
@@ -179,7 +169,7 @@ class Search {
   /// For figures.
   SearchCourse course() const {
     SearchCourse course{{}, taken_, sweep_.axes, sweep_.axis_text};
-    for (const Objective objective : objectives_) course.objectives.emplace_back(label(objective));
+    for (const Objective objective : objectives()) course.objectives.emplace_back(label(objective));
     return course;
   }
 
@@ -254,19 +244,13 @@ class Search {
   }
 
   bool fulfils(const SummaryRow& total) const {
-    return std::all_of(conditions_.begin(), conditions_.end(), [&](const SweepCondition& each) {
-      return each.holds([&](const std::string& name) -> std::optional<std::string> {
-        const std::optional<double> value = measured(total, name);
-        return value ? std::optional(fmt::format("{:.17g}", *value)) : std::nullopt;
-      });
-    });
+    return goal_.is_met([&](const std::string& name) { return measured(total, name); });
   }
 
   SearchWords words_;
   Sweep sweep_;
-  std::vector<Objective> objectives_;
+  SearchGoal goal_;
   std::string refusal_;  // of the first point that cannot be
-  std::vector<SweepCondition> conditions_;
   std::optional<SearchOrder> order_;
   std::optional<SearchDescent> descent_;
   std::vector<std::size_t> taken_;  // simulated points, in this order
@@ -300,7 +284,7 @@ std::string search_csv(const Search& search) {
       cells.push_back(point.value.empty() ? "" : fmt::format("{}", point.value[o]));
       cells.push_back(known ? fmt::format("{}", point.bound[o]) : "");
     }
-    const bool best = std::find(front.begin(), front.end(), i) != front.end();
+    const bool best = contains(front, i);
     cells.emplace_back(word(point.fate));
     cells.push_back(is_run(point.fate) ? fmt::format("{}", run++) : "");
     cells.emplace_back(best ? "yes" : "");
@@ -356,15 +340,12 @@ std::string fates_text(const Search& search) {
     text += fmt::format("{} excluded, which cannot be; the first: {}\n", count(Fate::excluded),
                         search.refusal());
   }
-  return text + "\n";
+  return text;
 }
 
-/// The best points, and how far from what is possible they are at most.
-std::string search_text(const Search& search) {
-  const std::vector<SearchPoint>& points = search.order().points();
-  std::string text = fates_text(search);
-  const std::vector<std::size_t> front = search.order().front();
-  if (front.empty()) return text + "no point is left to choose from\n";
+/// The first of the best points.
+std::string front_table(const Search& search, const std::vector<std::size_t>& front,
+                        std::size_t rows) {
   TextTable table({"point"});
   for (const std::string& axis : search.sweep().axes)
     table.column(axis, "", TextTable::Align::left);
@@ -372,30 +353,34 @@ std::string search_text(const Search& search) {
     table.column(word(each), unit_of(each));
     table.column("bound", unit_of(each));
   }
-  for (std::size_t i = 0; i < std::min(front.size(), kMostFrontRows); ++i) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    const SearchPoint& point = search.order().points()[front[i]];
     std::vector<std::string> row{fmt::format("{}", front[i])};
     for (const std::string& value : search.sweep().axis_text[front[i]]) row.push_back(value);
     for (std::size_t o = 0; o < search.objectives().size(); ++o) {
-      row.push_back(number(points[front[i]].value[o]));
-      row.push_back(number(points[front[i]].bound[o]));
+      row.push_back(number(point.value[o]));
+      row.push_back(number(point.bound[o]));
     }
     table.row(row);
   }
-  text += table.text();
-  if (search.objectives().size() > 1) return text;
+  return table.text();
+}
+
+/// How far from what is possible the best point is at most, of one objective.
+std::string bound_text(const Search& search, std::size_t best_point) {
+  std::string text;
   const double least = search.order().least().front();
-  const double best = points[front[0]].value[0];
+  const double best = search.order().points()[best_point].value[0];
   if (least > 0) {
-    text +=
-        fmt::format("\nNo point can be below {} {}: the best is {:.1f} % above that\n",
-                    number(least), unit_of(search.objectives().front()), 100 * (best / least - 1));
+    text =
+        fmt::format("No point can be below {} {}: the best is {:.1f} % above that\n", number(least),
+                    unit_of(search.objectives().front()), 100 * (best / least - 1));
   }
   if (const std::vector<double> slack = search.order().slack(); !slack.empty()) {
     text += fmt::format(
         "Bounds are below what was simulated by {:.1f} to {:.1f} %, in the median by {:.1f} %\n",
         100 * slack.front(), 100 * slack.back(), 100 * quantile(slack, 0.5));
   }
-  if (search.simulates_all()) text += slack_table(search);
   if (search.gain() > 0) {
     text += fmt::format(
         "Points that cannot be {:.4g} % below the best are pruned: of those that were not "
@@ -408,7 +393,22 @@ std::string search_text(const Search& search) {
   return text;
 }
 
-Journal::Facts search_facts(const Search& search, const SweepFile& file, const Options& options) {
+/// The first screen: what became of the points, the best of them, what none can be below.
+std::string search_text(const Search& search, bool whole) {
+  const std::vector<std::size_t> front = search.order().front();
+  if (front.empty()) return fates_text(search) + "no point is left to choose from\n";
+  const bool one = search.objectives().size() == 1;
+  std::string foot = one ? bound_text(search, front[0]) : "";
+  if (one && whole && search.simulates_all()) foot += slack_table(search);
+  return fitted_screen(
+      fates_text(search) + '\n', front.size(),
+      [&](std::size_t rows) { return front_table(search, front, rows); }, "first of the best",
+      '\n' + foot +
+          "More: --wide (all rows, bounds by axis), --json, --out DIR (search.csv, page)\n",
+      whole);
+}
+
+Journal::Facts search_facts(const Search& search, const SweepFile& file) {
   Journal::Facts facts = search.sweep().facts;
   for (const SearchWords::Word& each : file.search.minimise)
     facts.emplace_back("minimise", each.text);
@@ -420,19 +420,16 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file, const O
   const char* const strategy = !terms.prunes ? "all" : file.search.descent ? "descent" : "bounds";
   facts.emplace_back("strategy", fmt::format("{} {}", strategy, file.search.restarts));
   facts.emplace_back("gain", fmt::format("{}, {} at a time", terms.gain, terms.at_a_time));
-  std::vector<const Machine*> machines;
-  for (const auto& machine : search.sweep().machines) machines.push_back(machine.get());
-  return facts_of_request(std::move(facts), options, search.sweep().workloads, machines);
+  return facts;
 }
 
 /// Simulates a batch, of which those with the highest bounds are expected to take longest: they are
 /// begun first, so that no job ends long after the others.
-bool run_batch(const Search& search, std::vector<std::size_t> batch, const PointRuns& how,
-               Records& records) {
+bool run_batch(const Search& search, std::vector<std::size_t> batch, Study& study) {
   const std::vector<SearchPoint>& points = search.order().points();
   std::stable_sort(batch.begin(), batch.end(),
                    [&](std::size_t a, std::size_t b) { return points[a].bound > points[b].bound; });
-  return run_points(search.sweep().points, how, records, &batch);
+  return study.run(&batch);
 }
 
 /// Of the points that were run, out of `records` of all.
@@ -478,45 +475,27 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
   refuse_model_words(file, options);
   check_needs(options);
   Search search(file, options, kinds);
-  const std::vector<Point>& points = search.sweep().points;
+  const Sweep& sweep = search.sweep();
   const RunSettings settings = run_settings(options);
-  const std::size_t jobs = job_count(options);
-  const Pricing pricing = make_pricing(options, streams);
-  const MpiRanks ranks;
-  MaskStore masks(settings.seed);
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, points.size());
-  PointRuns how{settings, masks, pricing, progress, jobs, &ranks};
-  how.masks_in_children = how.keep_going = true;
-  if (ranks.is_server()) {
-    serve_points(points, how);
-    return std::nullopt;
-  }
-  std::optional<Output> output;
-  std::unique_ptr<Journal> journal;
-  if (options.out) {
-    output.emplace(*options.out, options);
-    output->add_input(file.path);
-    if (is_finished(*output, search.sweep().name, search.sweep().workloads, options, streams)) {
-      return std::nullopt;
-    }
-    journal = open_journal(*output, search_facts(search, file, options), points, options, streams);
-  }
-  how.journal = journal.get();
-  Records records = kept_records(journal.get(), points.size());
-  search.find_bounds(masks, settings, pricing);
+  Study study(
+      {sweep.name, sweep.workloads, sweep.points, search_facts(search, file), file.path, true},
+      settings, options, streams);
+  if (!study.begin()) return std::nullopt;
+  search.find_bounds(study, settings);
   for (std::vector<std::size_t> batch = search.next(); !batch.empty(); batch = search.next()) {
-    if (!run_batch(search, batch, how, records)) {
-      streams.err << interrupted_text(records, journal != nullptr);
-      return SearchResult{{}, "", "", kNotCompleted, true};
-    }
-    for (const std::size_t i : batch) search.take(i, *records[i]);
+    if (!run_batch(search, batch, study)) return SearchResult{{}, "", "", kNotCompleted, true};
+    for (const std::size_t i : batch) search.take(i, *study.records()[i]);
   }
-  std::vector<RunRecord> simulated = simulated_records(search, std::move(records));
+  if (study.ends_as_share()) return SearchResult{{}, "", "", kDone, true};
+  std::vector<RunRecord> simulated = simulated_records(search, std::move(study.records()));
   const std::string table = search_csv(search);
-  if (output) write_search(search, table, simulated, *output, streams);
-  if (journal) journal->remove();
+  if (study.output() != nullptr) {
+    write_search(search, table, simulated, *study.output(), streams);
+  }
+  study.end();
   const int status = search.order().front().empty() ? kNotCompleted : kDone;
-  return SearchResult{std::move(simulated), table, search_text(search), status, false};
+  return SearchResult{std::move(simulated), table, search_text(search, options.wide), status,
+                      false};
 }
 
 }  // namespace lacuna

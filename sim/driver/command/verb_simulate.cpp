@@ -12,9 +12,9 @@
 #include "sim/base/ranges.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/model/decode_run.hpp"
-#include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
+#include "sim/driver/command/study.hpp"
 #include "sim/driver/command/system_run.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -27,7 +27,6 @@
 #include "sim/driver/run/children.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/idle_settings.hpp"
-#include "sim/driver/run/idle_settings_rows.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
@@ -227,12 +226,6 @@ void print_run(const std::vector<RunRecord>& records, const std::optional<System
   if (system) streams.out << '\n' << text_of(*system);
 }
 
-/// The facts of `run` and `compare`: what the arguments say, and all they name.
-Journal::Facts facts_of_points(const std::vector<Point>& points, const WorkloadTrace& workload,
-                               const Options& options) {
-  return facts_of_request(facts_of_arguments(options), options, {workload}, machines_of(points));
-}
-
 /// Layouts are chosen for the operations of a chip or a wafer.
 void check_layout(const Options& options, Request request) {
   if (!options.layout || *options.layout == "planned" || *options.layout == "first") return;
@@ -373,62 +366,46 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
                                              const RunSettings& settings, const Streams& streams,
                                              bool may_stay_here) {
   const std::vector<Point> points = make_points(machines, workload, options, settings);
-  streams.err << idle_for_rows(points, options.settings);
   check_view_steps(points, options);
-  const std::size_t jobs = job_count(options);  // is refused before anything is simulated
-  std::optional<Output> output;
-  if (options.out) output.emplace(*options.out, options);
-  if (output && is_finished(*output, workload.name, {workload}, options, streams)) {
-    return std::nullopt;
-  }
-
   const std::vector<Point> all = with_dense_points(points, options);
-  const Pricing pricing = make_pricing(options, streams);
-  MaskStore masks(settings.seed);
-  check_weight_stores(points, settings, masks);
-  say_what_is_slow(all, options, streams);
-  std::unique_ptr<Journal> journal;
-  if (output) {
-    journal = open_journal(*output, facts_of_points(all, workload, options), all, options, streams);
+  const std::vector<WorkloadTrace> workloads = {workload};
+  Study study({workload.name, workloads, all, facts_of_arguments(options)}, settings, options,
+              streams);
+  check_weight_stores(points, settings, study.masks());
+  if (!study.begin()) return std::nullopt;
+  if (may_stay_here && stays_here(all, options)) study.stay_here();
+  const bool whole = study.run_share();
+  if (!whole && count_finished(study.records()) == 0) {
+    return ComparedRuns{workload, settings, {}, {}, {}, kNotCompleted, true};
   }
-  Records finished = kept_records(journal.get(), all.size());
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
-                    all.size() - count_finished(finished));
-  PointRuns how{settings, masks, pricing, progress, jobs, nullptr, journal.get()};
-  how.here = may_stay_here && stays_here(all, options);
-  const bool whole = run_points(all, how, finished);
-  if (!whole) {
-    streams.err << interrupted_text(finished, journal != nullptr);
-    if (count_finished(finished) == 0) {
-      return ComparedRuns{workload, settings, {}, {}, {}, kNotCompleted, true};
-    }
-  }
+  if (whole && study.ends_as_share()) return std::nullopt;
   ComparedRuns result{workload, settings, {}, {}, {}, kDone, !whole};
   std::vector<RunRecord>& records = result.records;
-  records = records_of(std::move(finished), all, points.size(), settings);
+  records = records_of(std::move(study.records()), all, points.size(), settings);
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
   if (options.why && whole) {
     const LayoutRequest layouts = layout_request(options.layout, options.no_cache);
     add_why(points,
-            {settings, masks, pricing, layouts, jobs, streams.err, options.quiet,
-             streams.err_is_terminal},
+            {settings, study.masks(), study.pricing(), layouts, job_count(options), streams.err,
+             options.quiet, streams.err_is_terminal},
             records);
   }
   const bool compares = options.verb == "compare";
   if (compares) {
     result.systems = scaling_of_systems(points, records, options, settings.execution.engine);
   } else {
-    result.system = record_of_rows(points[0], records[0], {}, settings.execution.engine, pricing);
+    result.system =
+        record_of_rows(points[0], records[0], {}, settings.execution.engine, study.pricing());
   }
-  if (output) {
+  if (Output* const output = study.output()) {
     add_to_output(result.systems, *output);
     if (result.system) add_to_output(*result.system, *output);
     add_layouts(records, *output);
     output->write(workload, records, streams);
   }
-  if (journal && whole) journal->remove();
+  if (whole) study.end();
   result.status = whole ? status_of(records, !compares) : static_cast<int>(kNotCompleted);
   return result;
 }

@@ -10,18 +10,14 @@
 
 #include "sim/base/error.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
-#include "sim/driver/command/output.hpp"
-#include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
+#include "sim/driver/command/study.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/idle_settings.hpp"
-#include "sim/driver/run/idle_settings_rows.hpp"
 #include "sim/driver/run/option_table.hpp"
-#include "sim/driver/run/progress.hpp"
-#include "sim/driver/sweep/mpi_ranks.hpp"
 #include "sim/driver/sweep/sweep.hpp"
 #include "sim/report/answer/screen.hpp"
 #include "sim/report/figures/area_front.hpp"
@@ -43,9 +39,7 @@ Journal::Facts sweep_facts(const Sweep& sweep, const Options& options) {
   facts.emplace_back("--values", options.values ? "given " + *options.values : "not given");
   facts.emplace_back("with_dense", sweep.with_dense ? "true" : "false");
   facts.emplace_back("number of points", fmt::format("{}", sweep.points.size()));
-  std::vector<const Machine*> machines;
-  for (const std::unique_ptr<Machine>& machine : sweep.machines) machines.push_back(machine.get());
-  return facts_of_request(std::move(facts), options, sweep.workloads, machines);
+  return facts;
 }
 
 /// Says which points failed, and why; the exit status that they call for.
@@ -114,15 +108,6 @@ void finish(const Sweep& sweep, std::vector<RunRecord>& records, Output* output,
   }
 }
 
-/// The points of --shard; none without it.
-std::vector<std::size_t> share_of(const Options& options, std::size_t points) {
-  std::vector<std::size_t> share;
-  if (!options.shard) return share;
-  const Shard shard = shard_of(options);
-  for (std::size_t i = shard.first; i < points; i += shard.all) share.push_back(i);
-  return share;
-}
-
 }  // namespace
 
 int sweep_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
@@ -138,51 +123,19 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
   refuse_model_words(file, options);
   check_needs(options);
   const Sweep sweep = plan_sweep(file, options, kinds);
-  const RunSettings settings = run_settings(options);
-  const std::size_t jobs = job_count(options);
-  const Pricing pricing = make_pricing(options, streams);
-  const MpiRanks ranks;
-  MaskStore masks(settings.seed);
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
-  PointRuns how{settings, masks, pricing, progress, jobs, &ranks};
-  how.masks_in_children = how.keep_going = true;
-  if (ranks.is_server()) {
-    serve_points(sweep.points, how);
-    return std::nullopt;
-  }
-  std::optional<Output> output;
-  std::unique_ptr<Journal> journal;
-  if (options.out) {
-    output.emplace(*options.out, options);
-    output->add_input(file.path);
-    if (is_finished(*output, sweep.name, sweep.workloads, options, streams)) return std::nullopt;
-    journal = open_journal(*output, sweep_facts(sweep, options), sweep.points, options, streams);
-  }
-  how.journal = journal.get();
-  Records records = kept_records(journal.get(), sweep.points.size());
-  say_what_is_slow(sweep.points, options, streams);
-  streams.err << settings_without_effect(sweep.machines, options.settings,
-                                         options.fold.has_value());
-  streams.err << idle_for_rows(sweep.points, options.settings);
-  progress.skip(count_finished(records));
-  const std::vector<std::size_t> share = share_of(options, records.size());
-  if (!run_points(sweep.points, how, records, options.shard ? &share : nullptr)) {
-    streams.err << interrupted_text(records, journal != nullptr);
-    return SweepResult{{}, kNotCompleted, true};
-  }
-  if (options.shard) {
-    streams.err << fmt::format(
-        "lacuna: share {}: {} of {} points are kept beside {}; when all are, --resume without "
-        "--shard makes the result\n",
-        *options.shard, count_finished(records), records.size(), *options.out);
-    return SweepResult{{}, kDone, true};
-  }
+  Study study(
+      {sweep.name, sweep.workloads, sweep.points, sweep_facts(sweep, options), file.path, true},
+      run_settings(options), options, streams);
+  if (!study.begin()) return std::nullopt;
+  streams.err << idle_settings(sweep.machines, options.settings, options.fold.has_value(),
+                               IdleOn::all);
+  if (!study.run_share()) return SweepResult{{}, kNotCompleted, true};
+  if (study.ends_as_share()) return SweepResult{{}, kDone, true};
   std::vector<RunRecord> all;
-  all.reserve(records.size());
-  for (std::optional<RunRecord>& record : records) all.push_back(std::move(*record));
+  for (std::optional<RunRecord>& record : study.records()) all.push_back(std::move(*record));
   SweepResult result{std::move(all), kDone, false};
-  finish(sweep, result.records, output ? &*output : nullptr, streams);
-  if (journal) journal->remove();
+  finish(sweep, result.records, study.output(), streams);
+  study.end();
   if (print_tables) print(sweep, result.records, options, streams);
   result.status = report_failures(result.records, streams);
   return result;

@@ -11,6 +11,7 @@
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/trace_file.hpp"
 #include "sim/driver/run/option_table.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/global_pruning.hpp"
 #include "workloads/import/import_table.hpp"
@@ -128,7 +129,8 @@ int trace_verb(const Options& options, const Streams& streams) {
                              : show_trace(trace, seed, options.wide ? 0 : streams.columns);
     }
   }
-  streams.out << text << (text.empty() || text.back() != '\n' ? "\n" : "");
+  if (text.empty() || text.back() != '\n') text += '\n';
+  streams.out << first_lines(text, options.wide || options.picture || streams.columns == 0);
   return kDone;
 }
 

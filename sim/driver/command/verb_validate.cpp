@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "sim/base/contains.hpp"
@@ -29,11 +30,13 @@
 #include "sim/driver/validate/power.hpp"
 #include "sim/driver/validate/probes.hpp"
 #include "sim/driver/validate/systems.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/validation_figure.hpp"
 #include "sim/report/layouts/layout_figure.hpp"
 #include "sim/report/layouts/layout_gains.hpp"
 #include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/text_table.hpp"
 #include "sim/report/validation_report.hpp"
 
 namespace lacuna {
@@ -262,14 +265,38 @@ Report measure(const ValidationPlan& plan, const Options& options, const Machine
   return report;
 }
 
-/// All but what failed, which is said last.
-void print_report(const Options& options, const Report& report, std::ostream& out) {
-  if (!report.families.empty()) print_section(out, validation_table(report.families));
-  if (!options.by.empty()) print_section(out, validation_table(report.parts));
+/// All tables, one below the other.
+std::string tables_text(const Options& options, const Report& report) {
+  std::ostringstream out;
+  print_section(out, validation_table(report.families, report.families.size()));
+  if (!options.by.empty()) print_section(out, validation_table(report.parts, report.parts.size()));
   if (!report.powers.empty()) print_section(out, power_table(report.powers));
   print_section(out, layout_gains_table(report.outcomes));
   print_section(out, unsupported_table(report.outcomes));
   print_section(out, unread_table(report.outcomes));
+  return out.str();
+}
+
+/// The first screen, or with --wide all but what failed, which is said last.
+void print_report(const Options& options, const Report& report, std::ostream& out) {
+  const auto count = [&](const auto& is) {
+    return std::count_if(report.outcomes.begin(), report.outcomes.end(), is);
+  };
+  const std::string head = wrapped(validation_sentence(report.families)) + '\n';
+  const std::string all = head + tables_text(options, report);
+  if (options.wide || first_lines(all, false) == all) {
+    out << all;
+    return;
+  }
+  const auto& rows = options.by.empty() ? report.families : report.parts;
+  const std::string foot = fmt::format(
+      "\n{} points are not supported, {} say what nothing here depends on\n"
+      "More: --wide (all families, why points are left out, power, layouts), --out DIR (files)\n",
+      count([](const auto& each) { return each.status == Status::unsupported; }),
+      count([](const auto& each) { return !each.unread.empty(); }));
+  out << fitted_screen(
+      head, rows.size(), [&](std::size_t n) { return validation_table(rows, n); },
+      "largest medians", foot, false);
 }
 
 }  // namespace
@@ -291,7 +318,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   if (options.out) {
     folder.emplace(*options.out);
     if (options.resume &&
-        is_finished(folder->target(), header_of(options), "validation", streams.err)) {
+        is_finished(folder->target(), header_of(options), "validation", notes(options, streams))) {
       return kDone;
     }
     journal = journal_of(options, plan, kinds, run, *folder, streams);

@@ -2,31 +2,24 @@
 #include "sim/driver/files/yaml_layouts.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
-#include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_file.hpp"
 
 namespace lacuna {
 namespace {
 
 constexpr std::size_t kLongestLayouts = std::size_t{1} << 24U;
 
-class LayoutsReader {
+class LayoutsReader : YamlFile {
  public:
-  explicit LayoutsReader(std::string file) : file_(std::move(file)) {}
+  explicit LayoutsReader(std::string file) : YamlFile(std::move(file)) {}
 
   std::vector<LayoutEntry> read() {
-    YAML::Node root;
-    try {
-      root = YAML::Load(read_words(file_, kLongestLayouts));
-    } catch (const YAML::Exception& error) {
-      refuse(error.mark, "is not YAML: " + error.msg);
-    }
-    if (!root.IsMap()) throw RequestError(file_ + ": holds no `layouts:`, a list of layouts");
+    const YAML::Node root = load(kLongestLayouts, "`layouts:`, a list of layouts");
     for (const auto& item : root) {
       const std::string key = scalar(item.first, "a key");
       if (key != "layouts") refuse(item.first.Mark(), unknown(key, {"layouts"}));
@@ -39,14 +32,6 @@ class LayoutsReader {
   }
 
  private:
-  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& why) const {
-    throw RequestError(fmt::format("{}: {}", place(mark), why));
-  }
-
-  std::string place(const YAML::Mark& mark) const {
-    return fmt::format("{}:{}:{}", file_, mark.line + 1, mark.column + 1);
-  }
-
   static std::string unknown(const std::string& key, const std::vector<std::string>& allowed) {
     return fmt::format("found '{}'; allowed: {}{}", key, fmt::join(allowed, ", "),
                        hint_of(key, allowed));
@@ -95,8 +80,6 @@ class LayoutsReader {
       made.layout.push_back({key, scalar(item.second, key), place(item.first.Mark())});
     }
   }
-
-  std::string file_;
 };
 
 }  // namespace

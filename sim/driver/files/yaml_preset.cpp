@@ -2,16 +2,15 @@
 #include "sim/driver/files/yaml_preset.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <map>
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/driver/files/locations.hpp"
+#include "sim/driver/files/yaml_file.hpp"
 
 namespace lacuna {
 
@@ -22,33 +21,12 @@ namespace {
 constexpr std::size_t kLongestPreset = std::size_t{1} << 18U;
 constexpr std::size_t kDeepest = 16;
 
-std::string place(const std::string& file, const YAML::Mark& mark) {
-  return fmt::format("{}:{}:{}", file, mark.line + 1, mark.column + 1);  // Mark counts from 0
-}
-
-[[noreturn]] void refuse(const std::string& file, const YAML::Mark& mark, const std::string& why) {
-  throw RequestError(fmt::format("{}: {}", place(file, mark), why));
-}
-
-/// One file on its way to settings: it collects the leaves and refuses a path set twice.
-class PresetReader {
+/// One file on its way to settings: it collects the leaves.
+class PresetReader : YamlFile {
  public:
-  explicit PresetReader(std::string file) : file_(std::move(file)) {}
+  explicit PresetReader(std::string file) : YamlFile(std::move(file)) {}
 
-  void read() {
-    YAML::Node root;
-    try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(read_words(file_, kLongestPreset));
-      if (documents.size() > 1) refuse(file_, documents[1].Mark(), "a second document begins");
-      if (!documents.empty()) root = documents[0];
-    } catch (const YAML::Exception& error) {
-      refuse(file_, error.mark, "is not YAML: " + error.msg);
-    }
-    if (!root.IsMap()) {
-      throw RequestError(fmt::format("{}: holds no 'parameter: value' lines", file_));
-    }
-    descend(root, "");
-  }
+  void read() { descend(load(kLongestPreset, "'parameter: value' lines"), ""); }
 
   /// Removes and returns the setting `key`, which is no parameter.
   Setting take(const std::string& key) {
@@ -65,42 +43,24 @@ class PresetReader {
  private:
   void descend(const YAML::Node& map, const std::string& prefix) {
     if (std::count(prefix.begin(), prefix.end(), '.') >= static_cast<int>(kDeepest)) {
-      refuse(file_, map.Mark(), fmt::format("groups are nested more than {} deep", kDeepest));
+      refuse(map.Mark(), fmt::format("groups are nested more than {} deep", kDeepest));
     }
     for (const auto& item : map) {
       const YAML::Node& key = item.first;
       const YAML::Node& value = item.second;
-      if (!key.IsScalar()) refuse(file_, key.Mark(), "a key is not a word");
-      const std::string path = prefix + one_line(key);
-      // yaml-cpp takes a key given twice; we do not
-      const auto [first, is_new] = seen_.emplace(path, key.Mark().line + 1);
-      if (!is_new) {
-        refuse(file_, key.Mark(),
-               fmt::format("'{}' is given twice; first in line {}", path, first->second));
-      }
+      const std::string path = new_key(key, prefix);
       if (value.IsMap()) {
         descend(value, path + ".");
       } else if (value.IsScalar()) {
-        settings_.push_back({path, one_line(value), place(file_, key.Mark())});
+        settings_.push_back({path, one_line(value), place(key.Mark())});
       } else {
-        refuse(file_, key.Mark(),
-               fmt::format("'{}' {}; a parameter takes one value", path,
-                           value.IsSequence() ? "is a list" : "has no value"));
+        refuse(key.Mark(), fmt::format("'{}' {}; a parameter takes one value", path,
+                                       value.IsSequence() ? "is a list" : "has no value"));
       }
     }
   }
 
-  /// The text of a word or number, none of which has more than a line.
-  const std::string& one_line(const YAML::Node& scalar) const {
-    if (scalar.Scalar().find('\n') != std::string::npos) {
-      refuse(file_, scalar.Mark(), "goes on over several lines; is a quote left open?");
-    }
-    return scalar.Scalar();
-  }
-
-  std::string file_;
   std::vector<Setting> settings_;
-  std::map<std::string, int> seen_;
 };
 
 bool is_file_name(const std::string& text) {
@@ -109,17 +69,13 @@ bool is_file_name(const std::string& text) {
          path.extension() == ".yml";
 }
 
-bool is_in(const std::vector<std::string>& names, const std::string& name) {
-  return contains(names, name);
-}
-
 /// The file behind a name; `from` is the file that names it as its base, or empty.
 fs::path locate(const std::string& name, const fs::path& from, const std::string& origin) {
   if (is_file_name(name)) return from.parent_path() / name;  // an absolute name stays what it is
   const std::vector<std::string> names = preset_names();
-  if (is_in(names, name)) return config_folder() / (name + ".yaml");
+  if (contains(names, name)) return config_folder() / (name + ".yaml");
   const std::vector<std::string> systems = system_names();
-  if (is_in(systems, name)) return config_folder() / "systems" / (name + ".yaml");
+  if (contains(systems, name)) return config_folder() / "systems" / (name + ".yaml");
   std::vector<std::string> all = names;
   append(all, systems);
   const std::string meant = nearest(name, all);

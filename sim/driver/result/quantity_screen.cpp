@@ -34,15 +34,14 @@ bool is_end(const std::vector<NamedQuantity>& all, const std::string& name) {
   return false;
 }
 
-/// A row for each quantity, of the first `most`, with the number of those there are.
-std::string table_of(const std::vector<NamedQuantity>& all, std::size_t most, std::size_t& rows) {
+/// The table of the first quantities, with the ends of their ranges.
+std::string table_of(const std::vector<NamedQuantity>& all, std::size_t most) {
   TextTable table({"<", "value", "unit<", "low to high<"});
-  rows = 0;
   for (const NamedQuantity& each : all) {
+    if (most == 0) break;
     if (is_end(all, each.name)) continue;
-    if (rows++ < most) {
-      table.row({each.name, quantity_text(each.value), each.unit, range_of(all, each.name)});
-    }
+    table.row({each.name, quantity_text(each.value), each.unit, range_of(all, each.name)});
+    --most;
   }
   return table.text(false);
 }
@@ -57,10 +56,6 @@ std::string shares_of(const QuantityScreen& screen) {
     text += fmt::format("  {:<24}{:>5.1f}\n", shares[i].first, shares[i].second);
   }
   return text;
-}
-
-std::size_t lines_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 }  // namespace
@@ -89,15 +84,12 @@ std::string quantity_screen(const QuantityScreen& screen) {
   std::string head = wrapped(screen.title);
   for (const std::string& sentence : screen.sentences) head += wrapped(sentence);
   head += '\n';
-  const std::string foot = shares_of(screen) + screen.more;
-  constexpr std::size_t kHeadOfTable = 2;
-  const std::size_t used = lines_of(head) + lines_of(foot) + kHeadOfTable + 1;
-  const std::size_t room = used < kScreenLines ? kScreenLines - used : 1;
-  std::size_t rows = 0;
-  const std::string table = table_of(screen.quantities, room, rows);
-  const std::string cut =
-      rows <= room ? "" : fmt::format("(the first {} of {}; --wide has all)\n", room, rows);
-  return head + table + cut + foot;
+  const std::vector<NamedQuantity>& all = screen.quantities;
+  const auto rows = static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [&](const auto& each) { return !is_end(all, each.name); }));
+  return fitted_screen(
+      head, rows, [&](std::size_t n) { return table_of(all, n); }, "first",
+      shares_of(screen) + screen.more, false);
 }
 
 std::string quantity_sentence(const std::vector<NamedQuantity>& quantities, const std::string& what,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/files/config_table.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -27,8 +28,7 @@ Areas::Areas(const std::filesystem::path& folder) {
                           table.text(row, "source")});
     if (use != "scale") continue;
     // a folder of one's own need not have this chip; then machines of its kind have no area
-    if (std::find(presets.begin(), presets.end(), table.text(row, "chip")) == presets.end())
-      continue;
+    if (!contains(presets, table.text(row, "chip"))) continue;
     const std::unique_ptr<Machine> chip = make_machine(standard_machines(), published_.back().chip);
     models_.emplace(chip->kind(), AreaModel(areas, {chip->silicon(), chip->energy().node,
                                                     published_.back().mm2}));

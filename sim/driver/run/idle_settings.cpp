@@ -136,33 +136,20 @@ std::string settings_beside_model(const Machine& machine,
 }
 
 std::string idle_settings(const std::vector<std::unique_ptr<Machine>>& machines,
-                          const std::vector<std::string>& settings, bool fold) {
+                          const std::vector<std::string>& settings, bool fold, IdleOn idle) {
   std::string text = fold_remark(machines, fold);
   for (const std::string& setting : settings) {
     const auto [name, path] = split_path(setting);
-    for (const auto& machine : machines) {
-      if (!name.empty() && name != machine->name()) continue;
-      text += remark(*machine, path, settings) + set_alone(*machine, path, settings);
-    }
-  }
-  return text;
-}
-
-std::string settings_without_effect(const std::vector<std::unique_ptr<Machine>>& machines,
-                                    const std::vector<std::string>& settings, bool fold) {
-  std::string text = fold_remark(machines, fold);
-  for (const std::string& setting : settings) {
-    const auto [name, path] = split_path(setting);
-    std::string first;
+    std::string remarks;
     bool acts = false;
     for (const auto& machine : machines) {
       if (!name.empty() && name != machine->name()) continue;
       text += set_alone(*machine, path, settings);
       const std::string line = remark(*machine, path, settings);
       acts = acts || (line.empty() && find_parameter(*machine, path) != nullptr);
-      if (first.empty()) first = line;
+      if (idle == IdleOn::one || remarks.empty()) remarks += line;
     }
-    if (!acts) text += first;
+    if (idle == IdleOn::one || !acts) text += remarks;
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/idealisation.hpp"
 #include "sim/base/nearest.hpp"
@@ -44,8 +45,7 @@ ScopedSetting parse_scoped(const std::string& text) {
     for_each_parameter(*machine,
                        [&](const std::string& path, const ParamBase&) { paths.push_back(path); });
   }
-  if (!scoped.machine.empty() &&
-      std::find(names.begin(), names.end(), scoped.machine) == names.end()) {
+  if (!scoped.machine.empty() && !contains(names, scoped.machine)) {
     throw ParameterError(fmt::format("--set: there is no machine '{}' in this request, only {}",
                                      scoped.machine, fmt::join(names, ", ")));
   }

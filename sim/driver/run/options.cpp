@@ -4,17 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <system_error>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/parsed.hpp"
 
 namespace lacuna {
 
 std::string check_word(const std::string& option, const std::string& found,
                        const std::vector<std::string>& allowed) {
-  if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
+  if (contains(allowed, found)) return found;
   const std::string meant = nearest(found, allowed);
   throw RequestError(fmt::format("{}: found '{}'; allowed: {}{}", option, found,
                                  fmt::join(allowed, ", "),
@@ -23,14 +24,10 @@ std::string check_word(const std::string& option, const std::string& found,
 
 std::uint64_t check_count(const std::string& option, const std::string& found, std::uint64_t least,
                           std::uint64_t most) {
-  std::uint64_t value = 0;
-  const char* const end = found.data() + found.size();
-  const auto [read_to, error] = std::from_chars(found.data(), end, value);
-  if (error != std::errc{} || read_to != end || value < least || value > most) {
-    throw RequestError(fmt::format("{}: found '{}'; allowed: a whole number from {} to {}", option,
-                                   found, least, most));
-  }
-  return value;
+  const auto value = parsed<std::uint64_t>(found);
+  if (value && *value >= least && *value <= most) return *value;
+  throw RequestError(fmt::format("{}: found '{}'; allowed: a whole number from {} to {}", option,
+                                 found, least, most));
 }
 
 std::string shell_line(const std::vector<std::string>& arguments) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
@@ -179,7 +180,7 @@ Options with_each_density(Options options) {
       // 1 keeps all: the dense product, once
       const bool all = parse_density(density) == Decimal{1, 0};
       const std::string with = all ? "dense" : fmt::format("{}:{}", text, density);
-      const bool known = std::find(patterns.begin(), patterns.end(), with) != patterns.end();
+      const bool known = contains(patterns, with);
       if (!(all && known)) patterns.push_back(with);
     }
   }

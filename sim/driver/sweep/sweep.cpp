@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/verbs.hpp"
@@ -322,8 +323,7 @@ class Planner {
     std::vector<std::size_t> shown;
     for (std::size_t i = 0; i < sweep_.axes.size(); ++i) {
       const std::string& axis = sweep_.axes[i];
-      if (covered.count(axis) != 0 || std::find(own.begin(), own.end(), axis) != own.end())
-        continue;
+      if (covered.count(axis) != 0 || contains(own, axis)) continue;
       shown.push_back(i);
     }
     for (Point& point : sweep_.points) {

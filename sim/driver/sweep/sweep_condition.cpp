@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/parsed.hpp"
 
 namespace lacuna {
 
@@ -26,13 +27,7 @@ namespace {
 using Node = SweepCondition::Node;
 using Tree = std::shared_ptr<const Node>;
 
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
+std::optional<double> number_of(const std::string& text) { return parsed<double>(text); }
 
 /// Splits a condition into words, numbers and operators.
 std::vector<std::string> tokens_of(const std::string& text) {
@@ -163,7 +158,7 @@ struct Evaluation {
   static bool is_logic(const std::string& word) {
     constexpr std::array<std::string_view, 9> kLogic = {
         "and", "or", "not", "==", "!=", "<", "<=", ">", ">="};
-    return std::find(kLogic.begin(), kLogic.end(), word) != kLogic.end();
+    return contains(kLogic, word);
   }
 
   std::string value(const Node& node) const {

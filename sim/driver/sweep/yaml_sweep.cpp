@@ -2,17 +2,17 @@
 #include "sim/driver/sweep/yaml_sweep.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/driver/files/locations.hpp"
+#include "sim/base/parsed.hpp"
+#include "sim/driver/files/yaml_file.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/sweep/search_order.hpp"
 #include "workloads/trace/text.hpp"
@@ -35,48 +35,18 @@ std::string plain_number(double value) {
   return text == "-0" ? "0" : text;
 }
 
-class Reader {
+class Reader : YamlFile {
  public:
-  Reader(const std::string& path, bool searched) : searched_(searched) { file_.path = path; }
+  Reader(const std::string& path, bool searched) : YamlFile(path), searched_(searched) {
+    file_.path = path;
+  }
 
   SweepFile read() {
-    YAML::Node root;
-    try {
-      root = YAML::Load(read_words(file_.path, kLongest));
-    } catch (const YAML::Exception& error) {
-      refuse(error.mark, "is not YAML: " + error.msg);
-    }
-    if (!root.IsMap()) {
-      throw RequestError(fmt::format("{}: holds no 'machine: ...' and 'grid: ...'", file_.path));
-    }
-    read_map(root, Keys::top, "");
+    read_map(load(kLongest, "'machine: ...' and 'grid: ...'"), Keys::top, "");
     return std::move(file_);
   }
 
  private:
-  std::string place(const YAML::Mark& mark) const {
-    return fmt::format("{}:{}:{}", file_.path, mark.line + 1, mark.column + 1);  // counts from 0
-  }
-
-  [[noreturn]] void refuse(const YAML::Mark& mark, const std::string& why) const {
-    throw RequestError(fmt::format("{}: {}", place(mark), why));
-  }
-
-  /// The text of a word or number, none of which has more than a line.
-  const std::string& one_line(const YAML::Node& scalar) const {
-    if (scalar.Scalar().find('\n') != std::string::npos) {
-      refuse(scalar.Mark(), "goes on over several lines; is a quote left open?");
-    }
-    return scalar.Scalar();
-  }
-
-  void check_new(const YAML::Node& key, const std::string& name) {
-    // yaml-cpp takes a key given twice; we do not
-    const auto [first, is_new] = seen_.emplace(name, key.Mark().line + 1);
-    if (is_new) return;
-    refuse(key.Mark(), fmt::format("'{}' is given twice; first in line {}", name, first->second));
-  }
-
   void read_map(const YAML::Node& map, Keys keys, const std::string& prefix) {
     if (!map.IsMap()) refuse(map.Mark(), "a map of 'name: values' is needed here");
     for (const auto& item : map) {
@@ -102,13 +72,10 @@ class Reader {
     std::vector<std::string> known = experiment_words(kOfRows);
     const std::vector<std::string> of_model = experiment_words(kOfModel);
     known.insert(known.end(), of_model.begin(), of_model.end());
-    const auto is_in = [&](const std::vector<std::string>& words, const std::string& word) {
-      return std::find(words.begin(), words.end(), word) != words.end();
-    };
     // NAME:WORD is of one machine
     const std::size_t colon = name.find(':');
-    const bool of_one = colon != std::string::npos && is_in(of_model, name.substr(colon + 1));
-    if (of_one || is_in(known, name)) return add_axis(name, key, value);
+    const bool of_one = colon != std::string::npos && contains(of_model, name.substr(colon + 1));
+    if (of_one || contains(known, name)) return add_axis(name, key, value);
     known.insert(known.end(), {"set", "grid", "zip", "where"});
     if (searched_) known.insert(known.end(), search_words().begin(), search_words().end());
     refuse(
@@ -123,9 +90,7 @@ class Reader {
     return words;
   }
 
-  static bool is_of_search(const std::string& name) {
-    return std::find(search_words().begin(), search_words().end(), name) != search_words().end();
-  }
+  static bool is_of_search(const std::string& name) { return contains(search_words(), name); }
 
   void read_search_word(const std::string& name, const YAML::Node& key, const YAML::Node& value) {
     if (!searched_) {
@@ -188,7 +153,7 @@ class Reader {
   void read_strategy(const YAML::Node& value) {
     const std::string text = value.IsScalar() ? one_line(value) : "";
     const std::vector<std::string> allowed = {"bounds", "descent", "all"};
-    if (std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
+    if (!contains(allowed, text)) {
       refuse(value.Mark(), fmt::format("strategy: found '{}'; allowed: {}{}", text,
                                        fmt::join(allowed, ", "), hint_of(text, allowed)));
     }
@@ -209,9 +174,7 @@ class Reader {
     if (!map.IsMap() || map.size() == 0) refuse(map.Mark(), "zip: a map of 'name: list' is needed");
     SweepAxis axis;
     for (const auto& item : map) {
-      if (!item.first.IsScalar()) refuse(item.first.Mark(), "a key is not a word");
-      const std::string name = one_line(item.first);
-      check_new(item.first, name);
+      const std::string name = new_key(item.first);
       std::vector<std::string> values = values_of(name, item.first, item.second, true);
       if (axis.steps.empty()) axis.steps.resize(values.size());
       if (values.size() != axis.steps.size()) {
@@ -247,7 +210,7 @@ class Reader {
     for (const YAML::Node& each : value) {
       if (!each.IsScalar()) refuse(each.Mark(), fmt::format("a value of '{}' is no word", name));
       const std::string& word = one_line(each);
-      if (std::find(values.begin(), values.end(), word) != values.end() && !may_repeat) {
+      if (contains(values, word) && !may_repeat) {
         refuse(each.Mark(), fmt::format("'{}' has '{}' twice", name, word));
       }
       values.push_back(word);
@@ -267,7 +230,7 @@ class Reader {
     for (const auto& item : map) {
       const std::string name = item.first.IsScalar() ? item.first.Scalar() : "";
       const std::vector<std::string> known = {"from", "to", "step", "factor"};
-      if (std::find(known.begin(), known.end(), name) == known.end() || !item.second.IsScalar()) {
+      if (!contains(known, name) || !item.second.IsScalar()) {
         refuse(item.first.Mark(),
                fmt::format("a range has {}; found '{}'", fmt::join(known, ", "), name));
       }
@@ -281,14 +244,9 @@ class Reader {
   }
 
   double number_of(const YAML::Node& node) const {
-    double value = 0;
-    const std::string& text = node.Scalar();
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || !std::isfinite(value)) {
-      refuse(node.Mark(), fmt::format("found '{}'; allowed: a number", text));
-    }
-    return value;
+    const auto value = parsed<double>(node.Scalar());
+    if (value && std::isfinite(*value)) return *value;
+    refuse(node.Mark(), fmt::format("found '{}'; allowed: a number", node.Scalar()));
   }
 
   std::vector<std::string> steps_of(const YAML::Node& map,
@@ -316,15 +274,13 @@ class Reader {
 
   const bool searched_;
   SweepFile file_;
-  std::map<std::string, int> seen_;
 };
 
 }  // namespace
 
 bool is_of_model(const SweepFile& file) {
-  return std::any_of(file.axes.begin(), file.axes.end(), [](const SweepAxis& axis) {
-    return std::find(axis.keys.begin(), axis.keys.end(), "model") != axis.keys.end();
-  });
+  return std::any_of(file.axes.begin(), file.axes.end(),
+                     [](const SweepAxis& axis) { return contains(axis.keys, "model"); });
 }
 
 SweepFile read_sweep(const std::string& path) { return Reader(path, false).read(); }

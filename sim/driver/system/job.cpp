@@ -11,6 +11,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/files/locations.hpp"

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "models/system/event_kinds.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/trust.hpp"
@@ -29,7 +30,7 @@ namespace {
 /// Whether the system is one of the pods as its preset has it.
 bool is_preset(const SystemMachine& machine) {
   const std::vector<std::string> names = system_names();
-  if (std::find(names.begin(), names.end(), machine.name) == names.end()) return false;
+  if (!contains(names, machine.name)) return false;
   const auto text_of = [](const SystemMachine& system) {
     std::string text;
     for (const ParameterValue& value : values_of(system.params)) text += value.value + '\n';

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/why/why_words.hpp"
 
@@ -124,7 +125,7 @@ std::vector<std::optional<WhyTime>> Inquiry::run(const std::vector<WhyAsk>& asks
   std::vector<std::string> keys;
   for (const WhyAsk& ask : asks) {
     const std::string key = key_of(ask);
-    const bool is_new = std::find(keys.begin(), keys.end(), key) == keys.end();
+    const bool is_new = !contains(keys, key);
     if (!is_new || known_.count(key) != 0) continue;
     unknown.push_back(ask);
     keys.push_back(key);

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/product_runs.hpp"
@@ -211,7 +212,7 @@ PlannedLayouts LayoutRule::chosen(const LayerOp& op, const wse::WeightCounts& co
   planned.as_set = !estimates(is_sampled_gradient(op));
   const auto add = [&](const wse::StreamLayout& layout) {
     const auto& known = planned.layouts;
-    if (std::find(known.begin(), known.end(), layout) == known.end()) {
+    if (!contains(known, layout)) {
       planned.layouts.push_back(layout);
     }
   };

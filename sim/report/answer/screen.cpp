@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "sim/report/layout_note.hpp"
@@ -166,34 +165,13 @@ std::string wrapped_sentences(const Answer& answer) {
   return text;
 }
 
-/// Puts the parts of a screen below each other; `rows_of(n)` is the table with n of `rows` rows.
-/// Those for which no room is left are counted.
+/// The screen of an answer.
 template <class Table>
 std::string screen(const Answer& answer, const ScreenWords& words, std::size_t rows,
                    const Table& table_of, const std::string& what, const std::string& waits) {
-  const std::string head = wrapped(words.title) + wrapped_sentences(answer) + '\n';
-  const std::string foot = words.below + (waits.empty() ? "" : "\n" + waits) + words.more;
-  const std::size_t used = lines_of(head) + lines_of(foot) + lines_of(table_of(rows));
-  std::size_t shown = rows;
-  if (!words.whole && used > kScreenLines) {
-    const std::size_t over = used - kScreenLines + 1;  // and the line that says it
-    constexpr std::size_t kLeast = 2;
-    shown = rows > over + kLeast ? rows - over : std::min(rows, kLeast);
-  }
-  const std::string cut =
-      shown == rows ? "" : fmt::format("(the {} {} of {}; --wide has all)\n", shown, what, rows);
-  return head + table_of(shown) + cut + foot;
-}
-
-/// The `count` of all places that are first by `before`, in the order of the places.
-template <class Before>
-std::vector<std::size_t> first_by(std::size_t all, std::size_t count, const Before& before) {
-  std::vector<std::size_t> places(all);
-  std::iota(places.begin(), places.end(), 0);
-  std::stable_sort(places.begin(), places.end(), before);
-  places.resize(std::min(all, count));
-  std::sort(places.begin(), places.end());
-  return places;
+  return fitted_screen(wrapped(words.title) + wrapped_sentences(answer) + '\n', rows, table_of,
+                       what, words.below + (waits.empty() ? "" : "\n" + waits) + words.more,
+                       words.whole);
 }
 
 bool has_layouts(const RunRecord& record) {
@@ -294,6 +272,30 @@ std::string waits_of_study(const Answer& answer, const ScreenWords& words) {
 }
 
 }  // namespace
+
+std::string fitted_screen(const std::string& head, std::size_t rows,
+                          const std::function<std::string(std::size_t n)>& table_of,
+                          const std::string& what, const std::string& foot, bool whole) {
+  const std::size_t used = lines_of(head) + lines_of(foot) + lines_of(table_of(rows));
+  std::size_t shown = rows;
+  if (!whole && used > kScreenLines) {
+    const std::size_t over = used - kScreenLines + 1;  // and the line that says it
+    constexpr std::size_t kLeast = 2;
+    shown = rows > over + kLeast ? rows - over : std::min(rows, kLeast);
+  }
+  const std::string cut =
+      shown == rows ? "" : fmt::format("(the {} {} of {}; --wide has all)\n", shown, what, rows);
+  return head + table_of(shown) + cut + foot;
+}
+
+std::string first_lines(const std::string& text, bool whole) {
+  const auto first = [&](std::size_t lines) {
+    std::size_t end = 0;
+    while (lines-- != 0) end = text.find('\n', end) + 1;
+    return text.substr(0, end);
+  };
+  return fitted_screen("", lines_of(text), first, "first lines", "", whole);
+}
 
 std::string run_screen(const Answer& answer, const ScreenWords& words) {
   const RunRecord& record = answer.points.at(0).run();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -35,6 +38,26 @@ std::string run_screen(const Answer& answer, const ScreenWords& words);
 /// for, the fastest.
 std::string points_screen(const Answer& answer, const ScreenWords& words,
                           const ScreenAxes* axes = nullptr);
+
+/// Puts the parts of a screen below each other; `table_of(n)` is the table with n of its `rows`
+/// rows. Those for which no room is left are counted as what they are.
+std::string fitted_screen(const std::string& head, std::size_t rows,
+                          const std::function<std::string(std::size_t n)>& table_of,
+                          const std::string& what, const std::string& foot, bool whole);
+
+/// The `count` of all places that are first by `before`, in the order of the places.
+template <class Before>
+std::vector<std::size_t> first_by(std::size_t all, std::size_t count, const Before& before) {
+  std::vector<std::size_t> places(all);
+  std::iota(places.begin(), places.end(), 0);
+  std::stable_sort(places.begin(), places.end(), before);
+  places.resize(std::min(all, count));
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+/// The lines of a text, likewise.
+std::string first_lines(const std::string& text, bool whole);
 
 /// "512x512x512 on bow (1472 tiles), seeds 1 to 3, exact".
 std::string screen_title(const std::vector<RunRecord>& records);

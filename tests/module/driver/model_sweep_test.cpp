@@ -54,6 +54,26 @@ class ModelSweepRun : public ::testing::Test {
 constexpr const char* kDecodingWafer =
     "machine: wse3\ndecode: true\nblocks: 1x2\nblock_cores: 16x16\ncontext: 64\n";
 
+// Of three points the second share of two has one; the others are simulated when it goes on, and
+// what is finished is not simulated again.
+TEST_F(ModelSweepRun, SharesAreKeptAndGoOn) {
+  const std::string text = std::string(kDecodingWafer) + "grid:\n  batch: [1, 2, 3]\n";
+  const std::string out = (folder_ / "out").string();
+  const std::string whole = sweep(text, "--no-cache --out " + (folder_ / "whole").string()).out;
+  const Ran share = sweep(text, "--no-cache --shard 2/2 --out " + out);
+  ASSERT_EQ(share.status, 0) << share.err;
+  EXPECT_EQ(share.out, "");
+  EXPECT_FALSE(fs::exists(out));
+  const std::string line =
+      "sweep " + (folder_ / "study.yaml").string() + " --no-cache --resume --out " + out;
+  const Ran rest = run_real(line);
+  ASSERT_EQ(rest.status, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("1 of 3 points were finished before"));
+  EXPECT_EQ(rest.out, whole);
+  EXPECT_EQ(file_text(out + "/points.csv"), file_text((folder_ / "whole/points.csv").string()));
+  EXPECT_THAT(run_real(line).err, HasSubstr("the sweep is finished"));
+}
+
 // A point is the run with the same words; words that are not said change nothing.
 TEST_F(ModelSweepRun, PointsAreRunsOfTheSameWords) {
   const Ran ran = sweep(std::string(kDecodingWafer) +

@@ -88,6 +88,26 @@ TEST_F(Resume, ACompareThatWasInterruptedSaysSoEverywhereAndGoesOn) {
   EXPECT_FALSE(exists("out.journal"));
 }
 
+// Two machines and two patterns are four points; a third of them are the points 0 and 3.
+TEST_F(Resume, SharesOfAComparisonMakeItsResult) {
+  const std::string line =
+      "compare --machine fake --machine slow --gemm 16x16x16 --pattern unstructured:0.25 "
+      "--pattern unstructured:0.5";
+  ASSERT_EQ(lacuna_(to(line, "whole")).status, 0);
+  for (const char* const share : {"1/3", "3/3"}) {
+    const Ran ran = lacuna_(line + " --out " + lacuna_.path("out") + " --shard " + share);
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "");
+    const std::string kept = share[0] == '1' ? "2 of 4 points" : "1 of 4 points";
+    EXPECT_THAT(ran.err, HasSubstr(kept + " are kept beside"));
+    EXPECT_FALSE(exists("out"));
+  }
+  const Ran rest = lacuna_(line + " --resume --out " + lacuna_.path("out"));
+  ASSERT_EQ(rest.status, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("3 of 4 points were finished before"));
+  EXPECT_EQ(files("out"), files("whole"));
+}
+
 TEST_F(Resume, ARunGoesOnAfterEachOfItsOperations) {
   const std::string line =
       "run --machine fake --set fault=end_after --trace " +

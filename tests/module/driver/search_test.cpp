@@ -36,6 +36,26 @@ Ran search(const ProgramBench& bench, const std::string& text, const std::string
   return run_real("search " + bench.file("space.yaml", text) + " --quiet " + more);
 }
 
+// Each share is searched for itself, so that what it finds is known to the search of all: that has
+// the result of a search that nobody shared.
+TEST(Search, OfSharesFindsTheSameBestPoint) {
+  const ProgramBench bench;
+  const std::string text = std::string("minimise: time\n") + kSpace;
+  const std::string out = " --out " + bench.path("out");
+  const std::string whole = search(bench, text, "--out " + bench.path("whole")).out;
+  for (const char* const share : {"1/2", "2/2"}) {
+    const Ran ran = search(bench, text, "--shard " + std::string(share) + out);
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+  const Ran rest = run_real("search " + bench.path("space.yaml") + " --resume" + out);
+  ASSERT_EQ(rest.status, 0) << rest.err;
+  EXPECT_THAT(rest.err, HasSubstr("of 9 points were finished before"));
+  EXPECT_EQ(rest.out, whole);
+  EXPECT_EQ(file_text(bench.path("out") + "/search.csv"),
+            file_text(bench.path("whole") + "/search.csv"));
+}
+
 // Sixteen columns halve the work of eight: the bounds of narrower wafers leave them out.
 TEST(Search, FindsTheBestPointWithoutSimulatingAll) {
   const ProgramBench bench;

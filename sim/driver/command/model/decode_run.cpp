@@ -129,36 +129,37 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
   read_model_request(options, kinds);  // what is wrong for all machines is said before any runs
   check_machines(options);
   check_why(options);
-  std::optional<ResultFolder> folder;
-  if (options.out) folder.emplace(*options.out);
+  const std::filesystem::path model = *options.model;
+  // the name of a shipped model may have a dot
+  const std::string title =
+      std::filesystem::is_regular_file(model) ? model.stem().string() : *options.model;
+  std::vector<std::string> inputs = {*options.model, options.requests.value_or("")};
+  inputs.insert(inputs.end(), options.machines.begin(), options.machines.end());
+  TableOutput output(options, title, std::move(inputs));
+  if (output.is_finished(streams)) return kDone;
   ModelSweep sweep;
   sweep.axes = {"machine"};
   for (const std::string& name : options.machines) sweep.points.push_back({options, name, {name}});
   ModelRuns runs(sweep, options, kinds, streams, true);
+  runs.keep(output.journal(sweep.points.size(), streams));
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
-  if (!runs.run(all_of(sweep), progress)) {
-    streams.err << interrupted_with_cache(options);
-    return kNotCompleted;
-  }
+  if (!runs.run(all_of(sweep), progress)) return kNotCompleted;
+  if (runs.ends_as_share()) return kDone;
   std::vector<ModelReport> reports = runs.reports();
   std::optional<Why> why;
   if (options.why) {
     why = why_of(options, kinds, reports[0], streams);
     reports[0].more_json += ",\n  \"why\": " + why_json_text(*why);
   }
-  if (folder) {
+  if (output) {
     TableResult written = runs.result();
-    const std::filesystem::path model = *options.model;
-    // the name of a shipped model may have a dot
-    written.workload = written.view_title =
-        std::filesystem::is_regular_file(model) ? model.stem().string() : *options.model;
-    written.inputs = {*options.model, options.requests.value_or("")};
+    written.view_title = title;
     written.figures = model_figures(reports);
     if (why) {
       written.files.emplace_back("why.csv", why_csv(reports[0].machine, "", *why));
-      add_why_figure("why", reports[0].machine + ", " + written.workload, *why, written.figures);
+      add_why_figure("why", reports[0].machine + ", " + title, *why, written.figures);
     }
-    write_table_result(*folder, options, written);
+    output.write(written);
   }
   const bool compares = options.verb == "compare";
   if (options.json) {

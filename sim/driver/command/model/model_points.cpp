@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/driver/command/model/model_request.hpp"
@@ -24,10 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostPoints = 100000;
 constexpr const char* kNotSaid = "none";
-
-bool is_in(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// Of words that a point of a model may have.
 bool is_word(const std::string& key) {
@@ -156,7 +153,7 @@ class Planner {
 
   [[noreturn]] static void refuse_unused(const std::string& key, const std::string& place) {
     std::vector<std::string> known = experiment_words(kOfModel);
-    if (is_in(experiment_words(kOfRows), key) && !is_word(key)) {
+    if (contains(experiment_words(kOfRows), key) && !is_word(key)) {
       throw RequestError(fmt::format("{}: '{}' does not go with model", place, key));
     }
     throw ParameterError(fmt::format("{}: no machine of this experiment has '{}'{}", place, key,
@@ -196,7 +193,7 @@ void refuse_model_words(const SweepFile& file, const Options& options) {
                         "and lacuna search run them",
                         axis.places[i]));
       }
-      if (!is_in(experiment_words(kOfModel), word)) continue;
+      if (!contains(experiment_words(kOfModel), word)) continue;
       throw RequestError(fmt::format("{}: '{}' needs the word model", axis.places[i], key));
     }
   }

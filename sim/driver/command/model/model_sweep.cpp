@@ -18,7 +18,7 @@
 #include "sim/driver/run/children.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/progress.hpp"
-#include "sim/driver/sweep/search_order.hpp"
+#include "sim/driver/sweep/search_goal.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -90,7 +90,8 @@ std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>&
 class ModelSearch {
  public:
   ModelSearch(const SearchWords& words, std::size_t points)
-      : order_(std::vector<SearchPoint>(
+      : goal_(words, {"time", "energy", "energy_delay"}, " for a model"),
+        order_(std::vector<SearchPoint>(
                    points, {std::vector<double>(words.minimise.size()), {}, Fate::open}),
                words.terms) {
     if (words.descent) {
@@ -102,63 +103,41 @@ class ModelSearch {
           "{}: gain and at_a_time are of points with bounds; points of a model have none",
           words.terms_place));
     }
-    const std::vector<std::string> allowed = {"time", "energy", "energy_delay"};
-    for (const SearchWords::Word& each : words.minimise) {
-      const std::optional<Objective> objective = objective_of(each.text);
-      if (!objective || std::find(allowed.begin(), allowed.end(), each.text) == allowed.end()) {
-        throw RequestError(
-            fmt::format("{}: minimise: found '{}'; allowed for a model: {}, each of a token",
-                        each.place, each.text, fmt::join(allowed, ", ")));
-      }
-      objectives_.push_back(*objective);
-    }
-    for (const SearchWords::Word& each : words.subject_to) {
-      conditions_.emplace_back(each.text, each.place);
-    }
   }
 
   SearchOrder& order() { return order_; }
 
   void take(std::size_t point, const ModelOutcome& outcome) {
     if (!outcome.report) return order_.failed(point);
-    if (!fulfils(*outcome.report)) return order_.unmet(point);
-    const double time = 1 / outcome.report->of("tokens_per_s");
-    const double joules = outcome.report->of("joules_per_token");
-    std::vector<double> value;
-    for (const Objective objective : objectives_) {
-      value.push_back(objective == Objective::time     ? time
-                      : objective == Objective::energy ? joules
-                                                       : time * joules);
-    }
-    order_.simulated(point, std::move(value));
+    const ModelReport& report = *outcome.report;
+    const bool is_met = goal_.is_met([&](const std::string& name) -> std::optional<double> {
+      const NamedQuantity* const found = find_quantity(report.numbers, name);
+      return found == nullptr ? std::nullopt : std::optional(found->value);
+    });
+    if (!is_met) return order_.unmet(point);
+    order_.simulated(point,
+                     goal_.values(1 / report.of("tokens_per_s"), report.of("joules_per_token"), 0));
   }
 
  private:
-  bool fulfils(const ModelReport& report) const {
-    return std::all_of(conditions_.begin(), conditions_.end(), [&](const SweepCondition& each) {
-      return each.holds([&](const std::string& name) -> std::optional<std::string> {
-        const NamedQuantity* const found = find_quantity(report.numbers, name);
-        return found == nullptr ? std::nullopt
-                                : std::optional(fmt::format("{:.17g}", found->value));
-      });
-    });
-  }
-
+  SearchGoal goal_;
   SearchOrder order_;
-  std::vector<Objective> objectives_;
-  std::vector<SweepCondition> conditions_;
 };
 
-/// What a result folder has beside the reports.
-TableResult result_of(const SweepFile& file, const ModelSweep& sweep, const ModelRuns& runs) {
-  TableResult result = runs.result();
-  result.workload = sweep.name;
+/// The files that are read.
+std::vector<std::string> inputs_of(const SweepFile& file, const ModelSweep& sweep) {
   std::set<std::string> inputs = {file.path};
   for (const ModelPoint& point : sweep.points) {
     inputs.insert(*point.options.model);
     inputs.insert(point.options.requests.value_or(""));
+    inputs.insert(point.machine);
   }
-  result.inputs.assign(inputs.begin(), inputs.end());
+  return {inputs.begin(), inputs.end()};
+}
+
+/// What a result folder has beside the reports.
+TableResult result_of(const ModelSweep& sweep, const ModelRuns& runs) {
+  TableResult result = runs.result();
   result.files.emplace_back("points.csv", points_csv(sweep, runs.outcomes()));
   result.figures = model_sweep_figures(sweep, runs.outcomes());
   return result;
@@ -186,16 +165,26 @@ ModelRuns::ModelRuns(const ModelSweep& sweep, const Options& options, const Mach
       refuses_(refuses),
       pricing_(make_pricing(options, streams)),
       cache_(model_cache(options)),
+      shard_(shard_of(options)),
       outcomes_(sweep.points.size()) {}
+
+void ModelRuns::keep(Journal* journal) {
+  journal_ = journal;
+  if (journal == nullptr) return;
+  for (const auto& [point, text] : journal->finished()) outcomes_[point] = decode_outcome(text);
+}
 
 bool ModelRuns::run(const std::vector<std::size_t>& points, Progress& progress) {
   Jobs jobs;
-  jobs.order = points;
+  for (const std::size_t point : points) {
+    if (!outcomes_[point].report && shard_.has(point)) jobs.order.push_back(point);
+  }
   jobs.name = [this](std::size_t point) { return sweep_.name_of(point); };
   jobs.work = [this](std::size_t point, const Say& say) {
     say(encode_outcome(outcome_of(sweep_.points[point])));
   };
   jobs.heard = [this](std::size_t point, const std::string& text) {
+    if (journal_ != nullptr) journal_->add(point, text);
     outcomes_[point] = decode_outcome(text);
   };
   jobs.ended = [this](std::size_t point, const JobEnd& end) {
@@ -205,7 +194,15 @@ bool ModelRuns::run(const std::vector<std::size_t>& points, Progress& progress) 
   const bool whole = do_jobs(jobs, job_count(options_), progress);
   progress.clear();
   for (const std::size_t point : points) streams_.err << outcomes_[point].said;
+  if (!whole) streams_.err << interrupted_with_cache(options_);
   return whole;
+}
+
+bool ModelRuns::ends_as_share() const {
+  const auto kept = std::count_if(outcomes_.begin(), outcomes_.end(),
+                                  [](const ModelOutcome& each) { return each.report.has_value(); });
+  return lacuna::ends_as_share(options_, static_cast<std::size_t>(kept), outcomes_.size(),
+                               streams_);
 }
 
 ModelOutcome ModelRuns::outcome_of(const ModelPoint& point) {
@@ -250,13 +247,15 @@ int run_model_sweep(const SweepFile& file, const Options& options, const Machine
   refuse_others(options, kOfModel,
                 "{} does not go with an experiment of a model; what was simulated is kept in its "
                 "cache");
+  check_needs(options);
   const ModelSweep sweep = plan_model_sweep(file, options, kinds);
   const bool searches = !file.search.minimise.empty();
   std::optional<ModelSearch> search;
   if (searches) search.emplace(file.search, sweep.points.size());
-  std::optional<ResultFolder> folder;
-  if (options.out) folder.emplace(*options.out);
+  TableOutput output(options, sweep.name, inputs_of(file, sweep));
+  if (output.is_finished(streams)) return kDone;
   ModelRuns runs(sweep, options, kinds, streams, false);
+  runs.keep(output.journal(sweep.points.size(), streams));
   Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
   bool whole = true;
   if (search) {
@@ -268,13 +267,11 @@ int run_model_sweep(const SweepFile& file, const Options& options, const Machine
   } else {
     whole = runs.run(all_of(sweep), progress);
   }
-  if (!whole) {
-    streams.err << interrupted_with_cache(options);
-    return kNotCompleted;
-  }
+  if (!whole) return kNotCompleted;
+  if (runs.ends_as_share()) return kDone;
   const std::vector<ModelOutcome>& outcomes = runs.outcomes();
   const std::vector<ModelReport> reports = runs.reports();
-  if (folder) write_table_result(*folder, options, result_of(file, sweep, runs));
+  if (output) output.write(result_of(sweep, runs));
   whole = say_reasons(outcomes, streams);
   if (options.json) {
     streams.out << models_json(reports) << '\n';

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/table_result.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/part_cache.hpp"
@@ -52,8 +53,14 @@ class ModelRuns {
   ModelRuns(const ModelSweep& sweep, const Options& options, const MachineTable& kinds,
             const Streams& streams, bool refuses);
 
-  /// Simulates points. False if Ctrl-C ended it.
+  /// Points that were finished before are not simulated again; others are kept as they finish.
+  void keep(Journal* journal);
+
+  /// Simulates points, of a share those that it has. False if Ctrl-C ended it, which is said.
   bool run(const std::vector<std::size_t>& points, Progress& progress);
+
+  /// See there.
+  bool ends_as_share() const;
 
   const std::vector<ModelOutcome>& outcomes() const { return outcomes_; }
   std::vector<ModelReport> reports() const;
@@ -71,6 +78,8 @@ class ModelRuns {
   bool refuses_;
   Pricing pricing_;
   PartCache cache_;
+  const Shard shard_;
+  Journal* journal_ = nullptr;
   std::vector<ModelOutcome> outcomes_;
 };
 

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <sstream>
 
+#include "sim/base/parsed.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/report/figures/figure_lines.hpp"
@@ -17,19 +17,12 @@ namespace lacuna {
 
 namespace {
 
-std::optional<double> number(const std::string& text) {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Of a part such as "all=tile:nm:2:4": the share after its names.
 std::optional<double> share_of_part(std::string part) {
   part = part.substr(part.find('=') == std::string::npos ? 0 : part.find('=') + 1);
   std::vector<double> numbers;
   for (const std::string& field : split(part.substr(0, part.find('@')), ':')) {
-    if (const auto value = number(field)) numbers.push_back(*value);
+    if (const auto value = parsed<double>(field)) numbers.push_back(*value);
   }
   if (numbers.size() == 2 && numbers[1] > 0) return numbers[0] / numbers[1];
   return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
@@ -77,7 +70,7 @@ std::vector<std::string> axes_of(const ModelSweep& sweep) {
 
 std::optional<double> place_of(const std::string& axis, const std::string& value) {
   if (is_share(axis)) return share_said(value.empty() ? "none" : value);
-  return number(value);
+  return parsed<double>(value);
 }
 
 /// The line over `axis` that a point is on: what the others have. None for a point of less than all

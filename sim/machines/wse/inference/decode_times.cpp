@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna {
@@ -78,7 +79,7 @@ wse::DecoderModel decoder_model(const ModelShape& model) {
                     model.name, other));
   }
   const ExpertShape& e = model.experts;
-  const bool some_dense = std::find(e.dense.begin(), e.dense.end(), true) != e.dense.end();
+  const bool some_dense = contains(e.dense, true);
   if (e.count != 0 && (e.shared != 0 || e.one_by_one || some_dense)) {
     throw UnsupportedError(
         fmt::format("model '{}': experts of a wafer's decoding are in every layer, weighted by one "
