@@ -402,7 +402,7 @@ std::string search_text(const Search& search, bool whole) {
   if (one && whole && search.simulates_all()) foot += slack_table(search);
   return fitted_screen(
       fates_text(search) + '\n', front.size(),
-      [&](std::size_t rows) { return front_table(search, front, rows); }, "first of the best",
+      [&](std::size_t rows) { return front_table(search, front, rows); }, "best points",
       '\n' + foot +
           "More: --wide (all rows, bounds by axis), --json, --out DIR (search.csv, page)\n",
       whole);
