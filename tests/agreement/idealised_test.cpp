@@ -80,15 +80,15 @@ TEST(Idealised, ColumnsWhoseSumsDoNotTravelAreAlone) {
   EXPECT_GT(with("ws.reduce=ring"), one);
 }
 
-// Two groups of four columns have half of the rows of weights each. Their results take time on
-// their way to each other, and none if they are there at once: then it is as if they were left in
-// their groups for whoever comes next.
+// Four groups of four columns have a quarter of the rows of weights each. Their results take time
+// on their way to each other, and none if they are there at once: then it is as if they were left
+// in their groups for whoever comes next.
 TEST(Idealised, ResultsOfGroupsAreThereAtOnce) {
-  const std::vector<std::string> groups = {"wafer.columns=8", "wafer.rows=3", "ws.groups=2"};
+  const std::vector<std::string> groups = {"wafer.columns=16", "wafer.rows=3", "ws.groups=4"};
   const auto with = [&](const std::string& setting) {
     std::vector<std::string> all = groups;
     all.push_back(setting);
-    return cycles_on("64x32x12", all);
+    return cycles_on("256x64x96", all);
   };
   EXPECT_LT(with("ws.exchange=idealised"), with("ws.exchange=product"));
   EXPECT_EQ(with("ws.exchange=idealised"), with("ws.exchange=next"));

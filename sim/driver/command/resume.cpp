@@ -158,7 +158,7 @@ Shard shard_of(const Options& options) {
 bool ends_as_share(const Options& options, std::size_t kept, std::size_t all,
                    const Streams& streams) {
   if (!options.shard) return false;
-  notes(options, streams) << fmt::format(
+  streams.err << fmt::format(
       "lacuna: share {}: {} of {} points are kept beside {}; when all are, --resume without "
       "--shard makes the result\n",
       *options.shard, kept, all, *options.out);

@@ -64,8 +64,8 @@ bool is_finished(const std::filesystem::path& target, const ResultHeader& own,
 inline bool is_finished(const Output& output, const std::string& name,
                         const std::vector<WorkloadTrace>& workloads, const Options& options,
                         const Streams& streams) {
-  return options.resume && is_finished(output.target(), output.header(name, workloads),
-                                       options.verb, notes(options, streams));
+  return options.resume &&
+         is_finished(output.target(), output.header(name, workloads), options.verb, streams.err);
 }
 
 }  // namespace lacuna

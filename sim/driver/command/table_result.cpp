@@ -35,7 +35,7 @@ ResultHeader TableOutput::header() const {
 
 bool TableOutput::is_finished(const Streams& streams) const {
   return folder_ && options_.resume &&
-         lacuna::is_finished(folder_->target(), header(), options_.verb, notes(options_, streams));
+         lacuna::is_finished(folder_->target(), header(), options_.verb, streams.err);
 }
 
 Journal* TableOutput::journal(std::size_t all, const Streams& streams) {

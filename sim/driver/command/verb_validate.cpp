@@ -318,7 +318,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   if (options.out) {
     folder.emplace(*options.out);
     if (options.resume &&
-        is_finished(folder->target(), header_of(options), "validation", notes(options, streams))) {
+        is_finished(folder->target(), header_of(options), "validation", streams.err)) {
       return kDone;
     }
     journal = journal_of(options, plan, kinds, run, *folder, streams);

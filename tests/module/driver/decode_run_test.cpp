@@ -155,8 +155,9 @@ TEST_F(DecodeRun, WeightsAreListedWhereThatIsSooner) {
   const double dense = step("dense.json", "");
   EXPECT_EQ(number(ran, "step_cycles"), dense);
   EXPECT_GT(step("dense.json", words + " --set llm.weight_form=listed"), dense);
-  // half of the instructions are left if no list has to be read for them
-  EXPECT_LT(step("dense.json", words + " --set llm.list_free=true"), dense);
+  // what code reads of lists is time, too
+  const std::string listed = words + " --set llm.weight_form=listed";
+  EXPECT_LT(step("dense.json", listed + " --set llm.list_free=true"), step("dense.json", listed));
   const Ran tiles = run("dense.json", "--decode --context 64 --weights all=tile:2:4");
   EXPECT_LT(number(tiles, "step_cycles"), dense);
   EXPECT_EQ(tiles.out.find("weights_with_their_zeros"), std::string::npos);

@@ -156,7 +156,8 @@ TEST_F(ModelSweepRun, RefusesWhatIsHalfUnderstood) {
   refused(plain + "pod4:weights: all=2:4\n", "no machine of this experiment has 'pod4:weights'");
   refused(plain + "prefill: [64, 128]\n", "say what it does");
   refused(plain + "windows: 4\n", "there is no 'windows' here");
-  EXPECT_THAT(sweep(plain, "--resume").err, HasSubstr("--resume does not go with"));
+  EXPECT_THAT(sweep(plain, "--resume").err, HasSubstr("--resume: needs --out"));
+  EXPECT_THAT(sweep(plain, "--fold off").err, HasSubstr("--fold does not go with"));
   write("other.yaml", "gemm: 16x16x16\ncontext: 64\n");
   EXPECT_THAT(run_real("sweep " + (folder_ / "other.yaml").string()).err,
               HasSubstr("'context' needs the word model"));

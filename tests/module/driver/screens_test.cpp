@@ -3,15 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "sim/driver/command/program.hpp"
 #include "sim/driver/run/machine_table.hpp"
-#include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -37,13 +38,19 @@ std::string on_terminal(const std::string& line) {
 
 class Screens : public ::testing::Test {
  protected:
-  ProgramBench bench_;
-  const std::string points_ = bench_.file(
-      "points.csv",
-      "id,system,workload,m,k,n,density,block,dtype,mode,metric,value,unit,source,confidence\n"
-      "P1,Bow,gemm,64,64,16,1,,FP16,dense,cycles,3000,cycles,s,H\n"
-      "P2,Bow,gemm,64,64,32,1,,FP16,dense,cycles,3000,cycles,s,H\n");
-  const std::string space_ = bench_.file(
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+
+  TempFolder folder_;
+  const std::string points_ =
+      file("points.csv",
+           "id,system,workload,m,k,n,density,block,dtype,mode,metric,value,unit,source,confidence\n"
+           "P1,Bow,gemm,64,64,16,1,,FP16,dense,cycles,3000,cycles,s,H\n"
+           "P2,Bow,gemm,64,64,32,1,,FP16,dense,cycles,3000,cycles,s,H\n");
+  const std::string space_ = file(
       "space.yaml",
       "machine: bow\ngemm: 32x32x32\npattern: unstructured\n"
       "set:\n  ipu.tiles: 8\nminimise: [time, area]\nstrategy: all\nspace:\n"
@@ -74,23 +81,24 @@ TEST_F(Screens, OfATextThatIsReadByAnotherProgramAreWhole) {
 TEST_F(Screens, QuietVerbsPrintTheirResultAlone) {
   const std::string run = " --machine bow --set ipu.tiles=8 --gemm 32x32x32";
   const std::string both = run + " --pattern dense --pattern unstructured:0.5";
-  const std::string sweep =
-      bench_.file("sweep.yaml",
-                  "machine: bow\ngemm: 32x32x32\nset:\n  ipu.tiles: 8\ngrid:\n"
-                  "  tile.memory.kib: [500, 600]\n");
+  const std::string sweep = file("sweep.yaml",
+                                 "machine: bow\ngemm: 32x32x32\nset:\n  ipu.tiles: 8\ngrid:\n"
+                                 "  tile.memory.kib: [500, 600]\n");
   int folder = 0;
-  const auto out = [&] { return " --out " + bench_.path("out" + std::to_string(++folder)); };
-  const std::string drawn = bench_.path("out1");
+  const auto out = [&] { return " --out " + path("out" + std::to_string(++folder)); };
+  const std::string drawn = path("out1");
   const std::string model =
-      " --model qwen3-0.6b --decode --layers 1 --blocks 1x1 --block-cores 32x32 --machine wse3";
+      " --model qwen3-0.6b --decode --layers 1 --blocks 1x1 --block-cores 32x128 --machine wse3";
   for (const std::string& line :
        {"run" + run + out() + " --values", "compare" + both + out() + " --with-dense",
         "sweep " + sweep + out(), "search " + space_ + out(),
         "validate --points " + points_ + out(), "run" + model + out(), "compare" + model + out(),
-        "plot " + drawn + out(), "trace make gemm --out " + bench_.path("made.csv"),
+        "plot " + drawn + out(), "trace make gemm --shape 64x64x64 --out " + path("made.csv"),
         "trace import " + source_path("traces/configs/gpt2.json") + " --tokens 32 --out " +
-            bench_.path("read.csv"),
-        "trace schedule set --size 64 --density 0.5 --machine bow" + out()}) {
+            path("read.csv"),
+        "trace schedule dynamic --model bert-tiny --tokens 16 --block 16 --samples 2 --machine "
+        "bow" +
+            out()}) {
     const Ran loud = run_real(line);
     const Ran ran = run_real(line + " --quiet");
     EXPECT_EQ(ran.status, 0) << line << ran.err;
