@@ -34,6 +34,7 @@ LOANS = [
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
     ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 1_500, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),
+    ("models/wse", 100, "words of sums that the gradient's cores count by themselves, beside packed_words"),
     ("models, rest", 300, "formulas of memory, traffic and energy of a step"),
     ("workloads, rest", 3_200, "two ways to read a pattern, of options and of cells; tensors of ONNX that are kept twice"),
     ("mapping, rest", 2_300, "accounts of training and inference that a ledger replaces"),

@@ -7,10 +7,8 @@ bool is_idealisation(const std::string& path, const std::string& value) {
   if (value == "idealised" || value == "free") return true;
   const bool without =
       path.rfind("without.", 0) == 0 || path.find(".without.") != std::string::npos;
-  const std::string free = "_free";
-  const bool costs_nothing =
-      path.size() > free.size() && path.compare(path.size() - free.size(), free.size(), free) == 0;
-  return (without || costs_nothing) && value == "true";
+  const bool no_lists = path.find("llm.list_free") != std::string::npos;
+  return (without || no_lists) && value == "true";
 }
 
 }  // namespace lacuna

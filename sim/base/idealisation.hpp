@@ -6,8 +6,8 @@
 namespace lacuna {
 
 /// Whether a parameter of this path and value takes a cost away that every hardware has: a flag of
-/// the group `without` or one that ends in `_free`, or the word `idealised` or `free` of a choice.
-/// A run may have it, to see what the cost is worth; no description of a machine may.
+/// the group `without` or llm.list_free, or the word `idealised` or `free` of a choice. A run may
+/// have it, to see what the cost is worth; no description of a machine may.
 bool is_idealisation(const std::string& path, const std::string& value);
 
 }  // namespace lacuna

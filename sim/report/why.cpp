@@ -9,6 +9,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "sim/base/contains.hpp"
 #include "sim/report/layout_note.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -59,9 +60,8 @@ std::vector<std::string> laid_out_by(const OpResult& result) {
 std::vector<std::string> added_settings(const std::vector<std::string>& settings,
                                         const std::vector<std::string>& before) {
   std::vector<std::string> more;
-  std::copy_if(settings.begin(), settings.end(), std::back_inserter(more), [&](const auto& each) {
-    return std::find(before.begin(), before.end(), each) == before.end();
-  });
+  std::copy_if(settings.begin(), settings.end(), std::back_inserter(more),
+               [&](const auto& each) { return !contains(before, each); });
   return more;
 }
 

@@ -11,7 +11,7 @@ ExchangeLanes<Number>::ExchangeLanes(const HardwareParams& params, const SumStre
       columns_(shared.queues.size()),
       rule_(params.router),
       shapes_(params.router, params.queue),
-      ring_elements_(shared.kernel.ring_elements),
+      kernel_(shared.kernel),
       lines_((columns_ + kWidth - 1) / kWidth * plan_.buses.size(), Line{}),
       outs_((columns_ + kWidth - 1) / kWidth * 2, Out{}),
       borders_(plan_.buses.size()),
@@ -52,7 +52,7 @@ ExchangeLanes<Number>::ExchangeLanes(const HardwareParams& params, const SumStre
 
 template <class Number>
 void ExchangeLanes<Number>::begin(std::uint32_t tokens) {
-  words_ = all((tokens + ring_elements_ - 1) / ring_elements_ + 1);
+  words_ = all(kernel_.packed_words(tokens) + 1);
   for (Line& line : lines_) line.left = line.own_left = words_;
 }
 

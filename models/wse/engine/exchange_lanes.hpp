@@ -116,7 +116,7 @@ class ExchangeLanes {
   ArbiterRule rule_;
   LaneShapes<Number> shapes_;
   Vector words_{};  // of a packet
-  std::uint32_t ring_elements_;
+  const StreamingKernel& kernel_;
   std::vector<Line> lines_;                  // by block and bus
   std::vector<Out> outs_;                    // by block and direction
   std::vector<LaneBorder<Number>> borders_;  // by bus

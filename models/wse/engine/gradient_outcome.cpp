@@ -42,7 +42,7 @@ CoreCounters GradientOutcome::core(std::size_t lane, const GradientLaneCounts& c
   const StreamingKernel& kernel = program_.kernel;
   const ColumnWork& work = work_[lane];
   const std::uint64_t tokens = kernel.tokens[row];
-  const std::uint64_t words = (tokens + kernel.ring_elements - 1) / kernel.ring_elements;
+  const std::uint64_t words = kernel.packed_words(kernel.tokens[row]);
   const std::uint64_t each = params_.core.fabric_words_per_issue;
   const std::uint64_t beats = (words + each - 1) / each;
   const std::uint64_t others = kernel.steps - work.owned;

@@ -63,7 +63,7 @@ void RowValues::load(std::uint32_t column) {
   const std::uint32_t keeper = kernel_.keeper(core.step, column);
   core.inputs.clear();
   core.next_input = 0;
-  core.words_left = (tokens_ + kernel_.ring_elements - 1) / kernel_.ring_elements;
+  core.words_left = kernel_.packed_words(tokens_);
   const ReducePlan::Role& role = kernel_.role(keeper, column);
   core.keeps = role.keeps;
   for (std::uint32_t i = 0; i < role.inputs; ++i) {
@@ -80,14 +80,14 @@ std::uint32_t RowValues::take(std::uint16_t from, std::uint32_t step) {
     throw InternalError("a core takes a word of partial sums that was not sent");
   }
   const std::uint32_t word = words->words[words->taken++];
-  const std::uint32_t all = (tokens_ + kernel_.ring_elements - 1) / kernel_.ring_elements;
+  const std::uint32_t all = kernel_.packed_words(tokens_);
   if (words->taken == all) sent.erase(words);
   return word;
 }
 
 void RowValues::reduce(std::uint32_t column, std::uint32_t words) {
   Core& core = cores_[column];
-  const std::uint32_t all = (tokens_ + kernel_.ring_elements - 1) / kernel_.ring_elements;
+  const std::uint32_t all = kernel_.packed_words(tokens_);
   const std::uint32_t buffer = core.step % kernel_.lookahead;
   const bool gathers = core.next_input + 1 < core.inputs.size();
   if (core.words_left == all && core.filled[buffer] == 0) core.values.clear(buffer);

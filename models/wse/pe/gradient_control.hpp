@@ -81,7 +81,7 @@ class GradientControl {
       : dispatch_(params),
         issue_(params),
         vector_beats_(all((tokens + stream.simd - 1) / stream.simd)),
-        words_(all((tokens + stream.ring_elements - 1) / stream.ring_elements)),
+        words_(all(stream.packed_words(tokens))),
         each_(all(params.fabric_words_per_issue.value())),
         results_most_(all(kernel.results)),
         lookahead_(all(stream.lookahead)),

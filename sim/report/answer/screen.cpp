@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/base/contains.hpp"
 #include "sim/report/layout_note.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -327,7 +328,7 @@ std::string screen_title(const std::vector<RunRecord>& records) {
   std::vector<std::string> machines;
   std::set<std::uint64_t> seeds;
   const auto add = [](std::vector<std::string>& names, const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (!contains(names, name)) names.push_back(name);
   };
   bool exact = true;
   for (const RunRecord& run : records) {
