@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/parsed.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
@@ -63,7 +63,7 @@ double sigma_of(const std::string& kind) {
   if (kind.empty() || kind == "integer") return 0;
   const std::string normal = "normal:";
   if (kind.rfind(normal, 0) == 0) {
-    const auto sigma = parsed<double>(kind.substr(normal.size()));
+    const auto sigma = parsed_number<double>(kind.substr(normal.size()));
     if (sigma && *sigma >= 1e-30 && *sigma <= 1e30) return *sigma;
     throw RequestError(fmt::format(
         "--values: found '{}'; allowed: normal:SIGMA with SIGMA from 1e-30 to 1e30", kind));

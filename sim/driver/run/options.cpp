@@ -9,7 +9,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/parsed.hpp"
+#include "sim/base/numbers.hpp"
 
 namespace lacuna {
 
@@ -24,7 +24,7 @@ std::string check_word(const std::string& option, const std::string& found,
 
 std::uint64_t check_count(const std::string& option, const std::string& found, std::uint64_t least,
                           std::uint64_t most) {
-  const auto value = parsed<std::uint64_t>(found);
+  const auto value = parsed_number<std::uint64_t>(found);
   if (value && *value >= least && *value <= most) return *value;
   throw RequestError(fmt::format("{}: found '{}'; allowed: a whole number from {} to {}", option,
                                  found, least, most));

@@ -12,7 +12,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/parsed.hpp"
+#include "sim/base/numbers.hpp"
 
 namespace lacuna {
 
@@ -27,7 +27,7 @@ namespace {
 using Node = SweepCondition::Node;
 using Tree = std::shared_ptr<const Node>;
 
-std::optional<double> number_of(const std::string& text) { return parsed<double>(text); }
+std::optional<double> number_of(const std::string& text) { return parsed_number<double>(text); }
 
 /// Splits a condition into words, numbers and operators.
 std::vector<std::string> tokens_of(const std::string& text) {

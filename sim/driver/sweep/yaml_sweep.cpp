@@ -11,7 +11,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/parsed.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/driver/files/yaml_file.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/sweep/search_order.hpp"
@@ -244,7 +244,7 @@ class Reader : YamlFile {
   }
 
   double number_of(const YAML::Node& node) const {
-    const auto value = parsed<double>(node.Scalar());
+    const auto value = parsed_number<double>(node.Scalar());
     if (value && std::isfinite(*value)) return *value;
     refuse(node.Mark(), fmt::format("found '{}'; allowed: a number", node.Scalar()));
   }

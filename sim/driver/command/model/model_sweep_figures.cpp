@@ -7,7 +7,7 @@
 #include <optional>
 #include <sstream>
 
-#include "sim/base/parsed.hpp"
+#include "sim/base/numbers.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/report/figures/figure_lines.hpp"
@@ -22,7 +22,7 @@ std::optional<double> share_of_part(std::string part) {
   part = part.substr(part.find('=') == std::string::npos ? 0 : part.find('=') + 1);
   std::vector<double> numbers;
   for (const std::string& field : split(part.substr(0, part.find('@')), ':')) {
-    if (const auto value = parsed<double>(field)) numbers.push_back(*value);
+    if (const auto value = parsed_number<double>(field)) numbers.push_back(*value);
   }
   if (numbers.size() == 2 && numbers[1] > 0) return numbers[0] / numbers[1];
   return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
@@ -70,7 +70,7 @@ std::vector<std::string> axes_of(const ModelSweep& sweep) {
 
 std::optional<double> place_of(const std::string& axis, const std::string& value) {
   if (is_share(axis)) return share_said(value.empty() ? "none" : value);
-  return parsed<double>(value);
+  return parsed_number<double>(value);
 }
 
 /// The line over `axis` that a point is on: what the others have. None for a point of less than all
