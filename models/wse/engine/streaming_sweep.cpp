@@ -429,7 +429,8 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
     senders = std::max(senders, bus.senders);
   }
   return std::max<std::uint64_t>(
-      {count, (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
+      {count, kernel.held.most(),
+       (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
        tokens / kernel.ring_elements + 2, senders > 256 ? senders : 0, kernel.lookahead,
        dispatch.delay(false), dispatch.delay(true), shapes.ramp_down(queue.stream()).capacity + 1U,
        shapes.ramp_down(queue.sums_in()).capacity + 1U,

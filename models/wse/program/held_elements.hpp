@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -36,6 +37,11 @@ class HeldElements {
   }
   Core<std::uint16_t> operator[](std::size_t core) {
     return {counts_.data() + begin(core), ends_[core] - begin(core)};
+  }
+
+  /// The most that a core holds of a feature: what one word of a stream starts.
+  std::uint16_t most() const {
+    return counts_.empty() ? std::uint16_t{0} : *std::max_element(counts_.begin(), counts_.end());
   }
 
   /// Has room for that many cores with so many features in all.

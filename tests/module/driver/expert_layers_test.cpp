@@ -45,8 +45,8 @@ TEST(ExpertLayers, ComputeWhatTheyShouldOnBothMachines) {
     for (const char* part : {"--part decode --context 12 --sequences 3", "--tokens 12",
                              "--part decode --context 12"}) {
       const std::string trace = bench.path("layer.csv");
-      const Ran made = run_real("trace import " + config + " --dtype fp16 " + part + " --out " +
-                                trace + " --quiet");
+      const Ran made =
+          run_real("trace import " + config + " --dtype fp16 " + part + " --out " + trace);
       ASSERT_EQ(made.status, 0) << made.err;
       for (const char* machine :
            {"--machine bow --set ipu.tiles=16",

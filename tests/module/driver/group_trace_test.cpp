@@ -21,7 +21,7 @@ Ran run_layer(const std::string& made, const std::string& settings) {
   EXPECT_EQ(
       run_real("trace make bert-tiny --layers 1 --tokens 7 --out " + path + " " + made).status, 0);
   return run_real(
-      "run --machine wse2 --set wafer.columns=6 --set wafer.rows=8 --quiet --values "
+      "run --machine wse2 --set wafer.columns=6 --set wafer.rows=8 --values "
       "--set ws.groups=2 --trace " +
       path + " " + settings);
 }

@@ -149,7 +149,7 @@ TEST(Layout, AFileSaysForWhatItWasFound) {
 // Numbers are carried and compared in the layout that was found.
 TEST(Layout, ProductsAreRightAtTheirBestLayout) {
   for (const std::string line : {kWafer, kChip}) {
-    const Ran ran = run_real("run " + line + " --layout best --values --quiet --wide");
+    const Ran ran = run_real("run " + line + " --layout best --values --wide");
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("values equal the reference product"));
     EXPECT_THAT(ran.out, HasSubstr("times as fast as planned"));

@@ -79,7 +79,7 @@ TEST(ModelRun, RefusesEveryOptionThatItDoesNotKnow) {
       "--window",  "--kept",       "--experts",   "--seed",         "--no-cache",    "--requests",
       "--pattern", "--density",    "--block",     "--energy-table", "--out",         "--layout",
       "--view",    "--view-steps", "--view-path", "--view-cores",   "--kv-in",       "--kv-out",
-      "--streams", "--why",        "--sqlite"};
+      "--streams", "--why",        "--sqlite",    "--resume"};
   std::set<std::string> there;
   for (const auto& [name, value] : options_of_run()) there.insert(name);
   for (const std::string& name : known) EXPECT_EQ(there.count(name), 1U) << name;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/driver/program_bench.hpp"
+#include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -200,6 +201,17 @@ TEST(Json, IsTheOnlyThingOnStandardOutputAndHasTheColumnsOfTheSummary) {
   EXPECT_THAT(ran.out, StartsWith("[\n {\n  \"run\": 0,\n  \"machine\": \"fake\",\n"));
   EXPECT_THAT(ran.out, HasSubstr("\"op_id\": \"TOTAL\""));
   EXPECT_THAT(ran.out, HasSubstr("\"block\": null"));
+}
+
+// One row of cores holds 161 elements of a feature: more than a lane of 8 bits counts.
+TEST(Run, LanesHoldAllElementsOfAFeature) {
+  const std::string request =
+      "run --json --machine wse2 --set wafer.columns=12 --set wafer.rows=1 --gemm 192x144x16 "
+      "--pattern block4:0.84 --residency resident --layout first --engine ";
+  const Ran event = run_real(request + "event");
+  const Ran clocked = run_real(request + "clocked");
+  EXPECT_EQ(event.status, 0) << event.err;
+  EXPECT_EQ(number(event, "cycles"), number(clocked, "cycles"));
 }
 
 }  // namespace

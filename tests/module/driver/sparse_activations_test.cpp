@@ -14,8 +14,8 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kSparseWafer =
-    " --quiet --wide --layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
-constexpr const char* kSparseChip = " --quiet --wide --machine bow --set ipu.tiles=16 ";
+    " --wide --layout first --machine wse2 --set wafer.columns=8 --set wafer.rows=8 ";
+constexpr const char* kSparseChip = " --wide --machine bow --set ipu.tiles=16 ";
 
 std::string trace(const ProgramBench& bench, const std::string& name, const std::string& cells) {
   return bench.file(
@@ -119,7 +119,7 @@ TEST(SparseActivations, OfAttentionTakeACoresCodeAndItsBeatsForEachElement) {
         name + ".csv",
         "id,op,m,k,n,batch,x_pattern,x_pattern_file\nrow,bmm,16,4,4,1,file," + name + ".smtx\n");
     const Ran ran = run_real(
-        "run --quiet --wide --layout first --machine wse2 --set wafer.columns=1 --set wafer.rows=1 "
+        "run --wide --layout first --machine wse2 --set wafer.columns=1 --set wafer.rows=1 "
         "--set "
         "mem.fma16_stalls=2 --values --trace " +
         file);

@@ -90,6 +90,8 @@ class Maker {
       columns_ = groups * (draw_.chance(15) ? draw_.pick(5, 9) : draw_.pick(1, 4));
       draw_parameters(setup.ws, draw_);
       setup.ws.set("groups", std::to_string(groups));
+      // the oracle has none; Idealised compares the engines
+      if (setup.ws.reduce == Reduce::idealised) setup.ws.set("reduce", "ring");
       setup.ws.set("buses", std::to_string(draw_.pick(1, 3)));
       setup.io.dist_rows = draw_.pick(0, 3);
       setup.wafer.columns = columns_;
@@ -210,7 +212,7 @@ class Maker {
     draw_parameters(ws, draw_);
     switch (ws.reduce.value()) {
       case Reduce::ring:
-      case Reduce::idealised:  // the oracle has none; Idealised compares the engines
+      case Reduce::idealised:
         return {};
       case Reduce::chain:
       case Reduce::tree:

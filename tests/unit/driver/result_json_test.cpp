@@ -86,8 +86,7 @@ TEST(Csv, QuotesCellsThatNeedItAndNoOthers) {
 TEST(Csv, StatisticsAreLong) {
   EXPECT_EQ(statistics_csv({a_record()}),
             "run,op_id,path,name,unit,value\n"
-            "3,\"q,\"\"1\"\"\",tile,macs,MAC,9007199254740993\n"
-            "3,\"q,\"\"1\"\"\",tile,share,MAC,0.1\n");
+            "3,\"q,\"\"1\"\"\",tile,macs,MAC,9007199254740993\n");
 }
 
 TEST(Csv, EventsNameUnitAndKind) {
