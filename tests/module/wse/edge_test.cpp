@@ -176,7 +176,7 @@ TEST(WaferEdge, WordsThatWaitForEachOtherInACircleAreReportedWithTheirColor) {
   EXPECT_THAT(reports[0], HasSubstr("router (1, 0): color 1 from west waits for south"));
   EXPECT_THAT(reports[0], HasSubstr("router (0, 1): color 1 from east waits for north"));
   EXPECT_THAT(reports[0], HasSubstr("router (1, 1): color 1 from north waits for ramp"));
-  EXPECT_THAT(reports[0], HasSubstr("core (1, 0): reduction waits for room in the ring's output"));
+  EXPECT_THAT(reports[0], HasSubstr("core (1, 0): reduction waits for room in its output queue"));
 }
 
 }  // namespace
