@@ -130,14 +130,18 @@ TEST(WaferEdge, ACommandThatNeverComesIsReportedWithTheCoresThatWaitForIt) {
   EXPECT_THAT(clocked, HasSubstr("core (0, 1): reduction waits for a partial sum"));
 }
 
-/// Color 1 goes round the four routers of a square and to their cores, two of which never read.
+/// The color on which the second column sends its sums to the first.
+Color sums_of(const Program& program) { return program.kernel.reduce.role(2, 0, 1).out; }
+
+/// The color of sums goes round the four routers of a square and to their cores, two of which never
+/// read.
 Program circle() {
   StreamingScenario scenario;
   scenario.tokens = {64, 64};
   scenario.final_column = {0};
   scenario.counts = {0, 0};
   Program program = make_program(scenario);
-  constexpr Color kRing{1};
+  const Color kRing = sums_of(program);
   const auto routes = [&](std::size_t core) -> std::vector<Route>& {
     program.routers.push_back(program.routers[program.router_of[core]]);
     program.router_of[core] = static_cast<std::uint32_t>(program.routers.size() - 1);
@@ -171,11 +175,16 @@ TEST(WaferEdge, WordsThatWaitForEachOtherInACircleAreReportedWithTheirColor) {
     }
   }
   EXPECT_EQ(reports.at(0), reports.at(1));
+  const std::string color = std::to_string(static_cast<unsigned>(sums_of(circle())));
   // Three routers of the square wait for the next one; the fourth for a core that never reads.
-  EXPECT_THAT(reports[0], HasSubstr("router (0, 0): color 1 from south waits for east"));
-  EXPECT_THAT(reports[0], HasSubstr("router (1, 0): color 1 from west waits for south"));
-  EXPECT_THAT(reports[0], HasSubstr("router (0, 1): color 1 from east waits for north"));
-  EXPECT_THAT(reports[0], HasSubstr("router (1, 1): color 1 from north waits for ramp"));
+  EXPECT_THAT(reports[0],
+              HasSubstr("router (0, 0): color " + color + " from south waits for east"));
+  EXPECT_THAT(reports[0],
+              HasSubstr("router (1, 0): color " + color + " from west waits for south"));
+  EXPECT_THAT(reports[0],
+              HasSubstr("router (0, 1): color " + color + " from east waits for north"));
+  EXPECT_THAT(reports[0],
+              HasSubstr("router (1, 1): color " + color + " from north waits for ramp"));
   EXPECT_THAT(reports[0], HasSubstr("core (1, 0): reduction waits for room in its output queue"));
 }
 
