@@ -34,7 +34,8 @@ std::size_t columns() {
 
 int sc_main(int argc, char** argv) {
   const lacuna::InterruptLine line;
-  const lacuna::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1, columns()};
+  const lacuna::Streams streams{std::cout, std::cerr, isatty(STDERR_FILENO) == 1, columns(),
+                                isatty(STDOUT_FILENO) == 1};
   return lacuna::run_lacuna({argv + 1, argv + argc}, lacuna::standard_machines(), streams);
 }
 

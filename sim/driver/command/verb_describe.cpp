@@ -453,13 +453,9 @@ std::string page_of(const Options& options, const MachineTable& kinds) {
   return name_text(kinds, options);
 }
 
+/// What another program reads.
 bool is_text_of_shells(const std::string& subject) {
   return starts_with(subject, "completion") || subject == "manual";
-}
-
-/// What another program reads, and so is never cut.
-bool is_read_by_programs(const std::string& subject) {
-  return is_text_of_shells(subject) || subject.find("schema") != std::string::npos;
 }
 
 std::string json_of(const Options& options, const MachineTable& kinds) {
@@ -495,8 +491,8 @@ int describe_verb(const Options& given, const MachineTable& kinds, const Streams
   }
   std::string text = options.json ? json_of(options, kinds) : page_of(options, kinds);
   if (!options.markdown) text.erase(0, text.find_first_not_of('\n'));
-  const bool reads = streams.columns != 0 && !options.json && !options.markdown;
-  streams.out << first_lines(text, options.wide || !reads || is_read_by_programs(subject));
+  const bool whole = options.wide || options.json || options.markdown || is_text_of_shells(subject);
+  streams.out << first_lines(text, whole || !streams.out_is_terminal);
   return kDone;
 }
 

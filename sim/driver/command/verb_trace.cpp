@@ -130,7 +130,7 @@ int trace_verb(const Options& options, const Streams& streams) {
     }
   }
   if (text.empty() || text.back() != '\n') text += '\n';
-  streams.out << first_lines(text, options.wide || options.picture || streams.columns == 0);
+  streams.out << first_lines(text, options.wide || options.picture || !streams.out_is_terminal);
   return kDone;
 }
 

@@ -28,6 +28,7 @@ struct Streams {
   std::ostream& err;
   bool err_is_terminal = false;
   std::size_t columns = 0;  // letters of a line of `out`; 0: as many as there are
+  bool out_is_terminal = false;
 };
 
 /// Where remarks on results go: to `err`, or with --quiet nowhere. What is odd about a request is

@@ -30,7 +30,7 @@ std::vector<std::string> words_of(const std::string& line) {
 std::string on_terminal(const std::string& line) {
   std::ostringstream out;
   std::ostringstream err;
-  EXPECT_EQ(run_lacuna(words_of(line), standard_machines(), {out, err, false, kColumns}), 0)
+  EXPECT_EQ(run_lacuna(words_of(line), standard_machines(), {out, err, false, kColumns, true}), 0)
       << line << '\n'
       << err.str();
   return out.str();
