@@ -14,7 +14,8 @@ special about it:
   <!-- not run: REASON -->   another step runs it, or it needs what a test has not
 
 A `text` block right behind an `sh` block is what its last command prints on standard output: each
-line has to be there, in order, where numbers may be others and a line of `...` stands for any.
+line has to be there, in order, with its digits. A line of `...` stands for any lines, and `…` within
+a line for digits that may move, such as those of a clock.
 """
 import argparse
 import json
@@ -35,9 +36,6 @@ COPIED = ["doc"]  # commands write figures into it
 # names with a dot that are none of parameters: files, and units such as wafer.r3.c7.router
 OTHER = re.compile(r"\.(?:csv|yaml|md|json|hpp|cpp|py|sh|svg|html|pdf|gp|vcd)$|\.[rc]\d")
 FREE = {"adding_a_block.md", "adding_a_machine.md", "changing_a_block.md"}  # name what is to be added
-NUMBER = re.compile(r"[-+−]?\d[\d.,]*(?:e[-+]?\d+)?")
-
-
 PYTHON = "/usr/bin/python3"  # the one that the module is for
 
 
@@ -72,14 +70,15 @@ def steps_of(page, long, kinds):
 
 
 def like(line):
-    return NUMBER.sub("#", re.sub(r"\s+", " ", re.sub(r"[-=]{3,}", "---", line))).strip()
+    return re.sub(r"\s+", " ", re.sub(r"[-=]{3,}", "---", line)).strip()
 
 
 def missing(shown, printed):
     """The first line that is shown and was not printed behind those before it."""
     lines = iter([like(line) for line in printed.splitlines()])
     for line in filter(None, (like(each) for each in shown.splitlines())):
-        if line not in ("...", "…") and line not in lines:
+        wanted = re.compile(r"[-+−\d.,]+".join(map(re.escape, line.split("…"))))
+        if line != "..." and not any(map(wanted.fullmatch, lines)):
             return line
     return None
 
