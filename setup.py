@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python module, the program and its presets as a wheel: `pip install . --no-build-isolation`.
 
-CMake builds them with the packages of `scripts/setup.sh python`. LACUNA_BUILD names the folder of a build
-that is there already, with -DLACUNA_PYTHON=ON and for this interpreter.
+CMake builds them with the packages of `scripts/setup.sh python`; scripts/wheel_backend.py says first what
+is missing. LACUNA_BUILD names the folder of a build that is there already, with -DLACUNA_PYTHON=ON and for
+this interpreter.
 """
-import importlib.util
 import os
 import pathlib
 import re
@@ -19,25 +19,6 @@ from distutils.command.install_data import install_data
 
 HERE = pathlib.Path(__file__).parent.resolve()
 VERSION = re.search(r"project\(lacuna VERSION ([\d.]+)", (HERE / "CMakeLists.txt").read_text()).group(1)
-
-
-def check_interpreter():
-    """Says before minutes of compiling why this Python cannot have the module."""
-    header = pathlib.Path(sysconfig.get_path("include")) / "Python.h"
-    debian = "the module is for Debian's python3, 3.11: make the environment with /usr/bin/python3 -m venv"
-    # pybind11 2.10 is for these
-    if sys.implementation.name != "cpython" or not (3, 9) <= sys.version_info < (3, 12):
-        sys.exit(f"lacuna: found {sys.executable}, {sys.implementation.name} {sys.version.split()[0]}; "
-                 f"allowed: CPython 3.9 to 3.11; {debian}")
-    if not header.is_file():
-        sys.exit(f"lacuna: {sys.executable} has no {header}; scripts/setup.sh python installs that of Debian; "
-                 f"{debian}")
-    missing = [tool for tool in ("cmake", "ninja") if not shutil.which(tool)]
-    if not any(importlib.util.find_spec(name) for name in ("wheel", "setuptools.command.bdist_wheel")):
-        missing.append("Python's wheel")
-    if missing:
-        sys.exit(f"lacuna: {' and '.join(missing)} not found; scripts/setup.sh python installs all that is needed, "
-                 "for environments of /usr/bin/python3 -m venv --system-site-packages")
 
 
 class CMakeBuild(build_ext):
@@ -79,7 +60,6 @@ class StageData(install_data):
             self.outfiles += [str(path) for path in (stage / top).rglob("*") if path.is_file()]
 
 
-check_interpreter()
 setup(
     version=VERSION,
     packages=["lacuna"],
