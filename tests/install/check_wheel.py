@@ -55,6 +55,10 @@ def main():
         empty = {**environment, "LACUNA_BUILD": str(place)}
         if "lacuna: cmake --install" not in run(*wheel, status=1, cwd=ROOT, env=empty):
             sys.exit("a folder without a build is not refused by its reason")
+        # a Python that is too new is told so, though it has no setuptools
+        new = "import sys; sys.version_info = (3, 12, 0); sys.modules['setuptools'] = None; import wheel_backend"
+        if "allowed: CPython 3.9 to 3.11" not in run(python, "-c", new, status=1, cwd=ROOT / "scripts"):
+            sys.exit("a Python that does not fit is not refused by its reason")
         print(f"{made.name}: {made.stat().st_size / 1e6:.1f} MB, {cycles} cycles")
 
 
