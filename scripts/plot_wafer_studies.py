@@ -150,7 +150,7 @@ def limits(folder, out):
     tics = ", ".join(f'"{name}" {i}' for i, name in enumerate(names))
     draw(out / "wafer_limits.svg",
          ["set boxwidth 0.25", "set style fill solid", f"set xtics ({tics}) font 'Helvetica,10'",
-          "set xrange [-0.5:7.5]", "set yrange [0:10.5]", "set key outside top horizontal",
+          "set xrange [-0.5:7.5]", "set yrange [0:10.5]", "set key outside top horizontal", "set bmargin 3.5",
           "set ylabel 'Speed-up over dense (dotted: 1 / density)'"], curves)
 
 
