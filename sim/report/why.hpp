@@ -16,7 +16,7 @@ struct WhyStep {
   std::vector<std::string> settings;  // PATH=VALUE of all steps up to here, which replay the run
   double time = 0;
   double faster = 1;                                // than the step before
-  std::optional<double> dense_time = std::nullopt;  // of the dense run with the same settings
+  std::optional<double> dense_time = std::nullopt;  // of the dense run, laid out for itself
   bool is_named = false;                            // in the sentences
 };
 

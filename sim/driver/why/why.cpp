@@ -105,16 +105,17 @@ class Inquiry {
   const WhyQuestion& question_;
   const WhyRunner& run_;
   std::map<std::string, std::optional<WhyTime>> known_;
-  double spent_ = 0;             // on runs, each as long as it took, in times of the run itself
+  double spent_ = 0;             // on runs without costs, each as long as it took, in runs
   Settings at_;                  // the layout at which costs are asked
   std::optional<WhyTime> laid_;  // the run there, if it is another
+  const DeclaredCause* laid_by_ = nullptr;
   Why why_;
 };
 
 /// In whatever order settings are said, they are one run.
 std::string key_of(WhyAsk ask) {
   std::sort(ask.settings.begin(), ask.settings.end());
-  std::string key = ask.dense ? "dense" : ask.by_rule ? "by rule" : "";
+  std::string key = std::string(ask.dense ? "dense" : "") + (ask.by_rule ? " by rule" : "");
   for (const std::string& each : ask.settings) key += "\n" + each;
   return key;
 }
@@ -133,7 +134,8 @@ std::vector<std::optional<WhyTime>> Inquiry::run(const std::vector<WhyAsk>& asks
   const auto found = unknown.empty() ? std::vector<std::optional<WhyTime>>{} : run_(unknown);
   for (std::size_t i = 0; i < found.size(); ++i) {
     known_[keys[i]] = found[i];
-    spent_ += found[i] ? found[i]->time / question_.run.time : 0;
+    const bool at_layout = !unknown[i].dense && !unknown[i].by_rule;
+    spent_ += at_layout && found[i] ? found[i]->time / now() : 0;
   }
   std::vector<std::optional<WhyTime>> times;
   for (const WhyAsk& ask : asks) times.push_back(known_.at(key_of(ask)));
@@ -176,6 +178,7 @@ void Inquiry::ask_layouts() {
   }
   if (best == runs.size() || now() < kLayoutGain * runs[best]->time) return;
   laid_ = std::move(runs[best]);
+  laid_by_ = causes[best];
   at_ = settings_with(asks[best].settings, laid_->layout);
   add_step(*causes[best], at_, laid_->time);
 }
@@ -337,21 +340,25 @@ void Inquiry::ask_costs() {
 }
 
 /// What the layout and the first cost do for the dense run, so that "faster" and "zeros gain" are
-/// told apart.
+/// told apart. It keeps a layout of its own: that of a sparser run would flatter zeros.
 void Inquiry::ask_dense() {
   if (!why_.ladder.front().dense_time) return;
-  std::vector<WhyAsk> asks;
-  std::vector<std::size_t> places;
+  WhyAsk dense{{}, false, true};
+  if (laid_by_ != nullptr) dense = {laid_by_->settings, laid_by_->settings.empty(), true};
+  Settings away;
   for (std::size_t i = 1; i < why_.ladder.size(); ++i) {
-    if (!why_.ladder[i].is_named) continue;
-    asks.push_back({why_.ladder[i].settings, false, true});
-    places.push_back(i);
-    if (why_.ladder[i].kind == "cost") break;
-  }
-  if (asks.empty()) return;
-  const auto runs = run(asks);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    why_.ladder[places[i]].dense_time = time_of(runs[i]);
+    WhyStep& step = why_.ladder[i];
+    const bool is_cost = step.kind == "cost";
+    const Settings more = added_settings(step.settings, why_.ladder[i - 1].settings);
+    if (is_cost) away = settings_with(away, more);
+    if (!step.is_named) continue;
+    std::optional<WhyTime> run = this->run({dense}).front();
+    if (run && is_cost) {
+      const Settings laid = settings_with(dense.settings, run->layout);
+      run = this->run({{settings_with(laid, away), false, true}}).front();
+    }
+    step.dense_time = time_of(run);
+    if (is_cost) return;
   }
 }
 

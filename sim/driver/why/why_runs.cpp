@@ -37,11 +37,20 @@ WhyTime time_of(const RunRecord& run) {
   return known;
 }
 
+constexpr const char* kLayoutOption = "layout";
+
+/// What lays a row out as it was: its layout, of which no rule may take less.
+std::vector<std::string> held_layout(const OpRecord& row) {
+  std::vector<std::string> settings = laid_out_by(row.result);
+  if (!settings.empty()) settings.push_back(std::string(kLayoutOption) + "=first");
+  return settings;
+}
+
 /// Of one row with its layout; of several the machine finds it again.
 std::optional<WhyTime> time_of(const std::optional<RunRecord>& run) {
   if (!run || run->total.status != Status::ok) return std::nullopt;
   WhyTime known = time_of(*run);
-  if (run->ops.size() == 1) known.layout = laid_out_by(run->ops[0].result);
+  if (run->ops.size() == 1) known.layout = held_layout(run->ops[0]);
   return known;
 }
 
@@ -112,7 +121,7 @@ class WhyRuns {
       const Setting setting = parse_setting(each);
       if (setting.path == kResidencyKey) {
         set_residency(setting.value, workload);
-      } else {
+      } else if (setting.path != kLayoutOption) {
         machine->set(setting.path, setting.value, "--why");
       }
     }
@@ -158,11 +167,11 @@ std::optional<Why> ask_why(const Point& point, const RunRecord& record, const Wh
   WhyRuns runs(point, record, means);
   WhyQuestion question{time_of(record), causes};
   question.has_dense = runs.has_dense();
-  question.dense = dense_time(record, question.run.time);
+  if (question.has_dense) question.dense = dense_time(record, question.run.time);
   question.without_zeros = without_zeros(record);
   question.value = [&](const std::string& path) { return value_of(record, path); };
   if (record.ops.size() == 1) {
-    question.held = laid_out_by(record.ops[0].result);
+    question.held = held_layout(record.ops[0]);
     question.density = record.total.density;
   }
   return find_why(question, [&](const std::vector<WhyAsk>& asks) { return runs.run(asks); });

@@ -57,6 +57,7 @@ std::vector<DeclaredCause> causes() {
   using Law = DeclaredCause::Law;
   return {{"the layout", Kind::layout, {}},
           {"results between groups", Kind::cost, {"ws.exchange=idealised"}},
+          {"the sums of rows", Kind::cost, {"ws.reduce=idealised"}},
           {"the issue slot of a core", Kind::cost, kFreeArithmetic, Law::hides, {"compute.fma"}},
           {"the edge", Kind::cost, {"io.gbit=10000000"}},
           {"the start of a wavelet's task",
