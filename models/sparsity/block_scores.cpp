@@ -16,6 +16,15 @@ BlockScores::BlockScores(std::variant<MagnitudeField, GivenMagnitudes> field, Bl
       block_cols_(shape.block_cols),
       width_(shape.grid_cols()) {}
 
+BlockScores::BlockScores(FieldSpec field, std::uint64_t seed, BlockNorm norm, const Mask& shape)
+    : BlockScores(
+          [&] {
+            field.rows = shape.rows;
+            field.cols = shape.cols;
+            return MagnitudeField(field, seed);
+          }(),
+          norm, shape) {}
+
 void BlockScores::rewind() {
   std::visit([](auto& field) { field.rewind(); }, field_);
   row_ = 0;

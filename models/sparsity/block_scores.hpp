@@ -41,6 +41,9 @@ class BlockScores : public RowScores {
   BlockScores(std::variant<MagnitudeField, GivenMagnitudes> field, BlockNorm norm,
               const Mask& shape);
 
+  /// Of a field of that size which is drawn.
+  BlockScores(FieldSpec field, std::uint64_t seed, BlockNorm norm, const Mask& shape);
+
   void rewind() override;
   void next_row(std::vector<double>& scores) override;
 

@@ -24,6 +24,13 @@ std::optional<std::size_t> place_in(const Values& values, const Value& value) {
   return static_cast<std::size_t>(found - std::begin(values));
 }
 
+/// The value of a key in a map, or null.
+template <class Map, class Key>
+auto value_in(Map& map, const Key& key) -> decltype(&map.begin()->second) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
 /// The row of a table that has this name, or null.
 template <class Rows>
 const typename Rows::value_type* find_named(const Rows& rows, const std::string& name) {

@@ -4,6 +4,7 @@ trace, wherever a file may be named."""
 
 import json
 import os
+import struct
 import unittest
 
 import numpy as np
@@ -37,6 +38,40 @@ class FilesTest(FilesCase):
             np.save(path, np.ones(shape))
             with self.assertRaisesRegex(lacuna.RequestError, "allowed: a matrix, two sides"):
                 lacuna.Mask(path)
+
+    def test_headers_of_numpy_as_any_writer_puts_them(self):
+        path = self.folder / "w.npy"
+        numbers = np.array([[1, 0, 2], [0, 0, 3]], "<i2")
+
+        def write(header, version=1):
+            size = struct.pack("<H" if version == 1 else "<I", len(header))
+            path.write_bytes(b"\x93NUMPY" + bytes([version, 0]) + size + header.encode()
+                             + numbers.tobytes())
+
+        for header in ("{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }   \n",
+                       "{'shape':(2,3),'fortran_order':False,'descr':'<i2'}",
+                       '{"descr": "<i2", "shape": (2, 3,), "fortran_order": False}\n',
+                       "{ 'more': [('a', {'b': 1})], 'descr' : '<i2', 'fortran_order' : False ,"
+                       "  'shape' : ( 2 , 3 ) }"):
+            for version in (1, 2, 3):
+                write(header, version)
+                self.same(path, numbers)
+        for header, found in (
+                ("{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (2, 3)}",
+                 "type of several fields"),
+                ("{'descr': '<i2', 'fortran_order': False, 'shape': (2L, 3L)}", "side 2L"),
+                ("{'descr': '<i2', 'fortran_order': False, 'shape': (-2, 3)}", "side -2"),
+                ("{'descr': '<i2', 'fortran_order': False}", "a header without shape"),
+                ("{'descr': '<i2', 'shape': (2, 3)}", "a header without fortran_order"),
+                ("[2, 3]", "a header without descr"), ("", "a header without descr"),
+                ("{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3", "no literal"),
+                ("{'descr': " + "(" * 5000, "no literal")):
+            write(header)
+            with self.assertRaisesRegex(lacuna.RequestError, f"w.npy: error E308: found '.*{found}"):
+                lacuna.Mask(path)
+        write("{'descr': '<i2', 'fortran_order': False, 'shape': (2, 4)}")
+        with self.assertRaisesRegex(lacuna.RequestError, "12 bytes of numbers"):
+            lacuna.Mask(path)
 
     def test_archives_however_well_they_pack(self):
         weights = drawn(600, 500, 0.001)  # packs more than a hundred times

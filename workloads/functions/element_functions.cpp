@@ -20,12 +20,6 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 constexpr double kGeluCubic = 0.044715;
 double gelu_inner(double x) { return std::sqrt(2 / M_PI) * (x + kGeluCubic * x * x * x); }
 double gelu(double x) { return 0.5 * x * (1 + std::tanh(gelu_inner(x))); }
-double gelu_slope(double x) {
-  const double t = std::tanh(gelu_inner(x));
-  const double inner = std::sqrt(2 / M_PI) * (1 + 3 * kGeluCubic * x * x);
-  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner;
-}
-
 double same(Operands o) { return o.x[0]; }
 double with_shared(Operands o) { return o.x[0] + o.s; }
 double scaled(Operands o) { return o.x[0] * kScale; }
@@ -100,6 +94,12 @@ const ElementFunction* find_element_function(const LayerOp& op) {
     if (op.fn == f.name) return &f;
   }
   return nullptr;
+}
+
+double gelu_slope(double x) {
+  const double t = std::tanh(gelu_inner(x));
+  const double inner = std::sqrt(2 / M_PI) * (1 + 3 * kGeluCubic * x * x);
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner;
 }
 
 double dropout_factor(std::uint64_t seed, std::uint64_t p) {

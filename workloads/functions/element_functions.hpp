@@ -32,6 +32,9 @@ struct ElementFunction {
 /// The function of `op`, an `eltwise`; null for those whose backward is a sum over columns.
 const ElementFunction* find_element_function(const LayerOp& op);
 
+/// The slope of GELU in its tanh form.
+double gelu_slope(double x);
+
 /// What `dropout` makes of element p: 0, or 1 over the chance to be kept.
 double dropout_factor(std::uint64_t seed, std::uint64_t p);
 

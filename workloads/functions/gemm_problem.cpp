@@ -29,6 +29,23 @@ float value_of(const GemmProblem& problem, std::uint64_t seed, std::uint64_t p, 
   return problem.dtype == DType::fp16 ? to_float(to_half(value)) : value;
 }
 
+/// Hands each product of a kept weight and a number of X, `x` row-major, to `take(place in Y,
+/// product)`; `weight` gives the weight at a position.
+template <class Number, class Weight, class Take>
+void for_each_product(const GemmProblem& problem, const std::vector<Number>& x,
+                      const Weight& weight, const Take& take) {
+  const Mask weights =
+      problem.mask == nullptr ? dense_mask(problem.m, problem.k) : problem.mask->elements();
+  const std::uint64_t n = problem.n;
+  for (std::uint64_t row = 0; row < problem.m; ++row) {
+    for (std::uint64_t i = weights.offsets[row]; i < weights.offsets[row + 1]; ++i) {
+      const std::uint64_t column = weights.columns[i];
+      const auto w = weight(row * problem.k + column);
+      for (std::uint64_t t = 0; t < n; ++t) take(row * n + t, w * x[column * n + t]);
+    }
+  }
+}
+
 }  // namespace
 
 float weight_value(const GemmProblem& problem, std::uint64_t p) {
@@ -40,25 +57,16 @@ float input_value(const GemmProblem& problem, std::uint64_t p) {
 }
 
 RealProduct real_product(const GemmProblem& problem) {
-  const Mask weights =
-      problem.mask == nullptr ? dense_mask(problem.m, problem.k) : problem.mask->elements();
-  const std::uint64_t n = problem.n;
-  std::vector<double> x(problem.k * n);
+  std::vector<double> x(std::uint64_t{problem.k} * problem.n);
   for (std::uint64_t p = 0; p < x.size(); ++p) x[p] = input_value(problem, p);
   RealProduct product;
-  product.y.assign(problem.m * n, 0);
-  product.magnitude.assign(problem.m * n, 0);
-  for (std::uint64_t row = 0; row < problem.m; ++row) {
-    for (std::uint64_t i = weights.offsets[row]; i < weights.offsets[row + 1]; ++i) {
-      const std::uint64_t column = weights.columns[i];
-      const double w = weight_value(problem, row * problem.k + column);
-      for (std::uint64_t t = 0; t < n; ++t) {
-        const double term = w * x[column * n + t];
-        product.y[row * n + t] += term;
-        product.magnitude[row * n + t] += std::abs(term);
-      }
-    }
-  }
+  product.y.assign(std::uint64_t{problem.m} * problem.n, 0);
+  product.magnitude = product.y;
+  const auto weight = [&](std::uint64_t p) -> double { return weight_value(problem, p); };
+  for_each_product(problem, x, weight, [&](std::uint64_t at, double term) {
+    product.y[at] += term;
+    product.magnitude[at] += std::abs(term);
+  });
   return product;
 }
 
@@ -68,21 +76,13 @@ std::int32_t operand_value(std::uint64_t seed, std::uint64_t p, bool stored_weig
 }
 
 std::vector<std::int64_t> reference_product(const GemmProblem& problem) {
-  const Mask weights =
-      problem.mask == nullptr ? dense_mask(problem.m, problem.k) : problem.mask->elements();
-  const std::uint64_t n = problem.n;
-  std::vector<std::int32_t> x(problem.k * n);
-  for (std::uint64_t p = 0; p < x.size(); ++p)
+  std::vector<std::int64_t> x(std::uint64_t{problem.k} * problem.n);
+  for (std::uint64_t p = 0; p < x.size(); ++p) {
     x[p] = operand_value(problem.seed + 1 + problem.x_seed, p, false);
-  std::vector<std::int64_t> y(problem.m * n, 0);
-  for (std::uint32_t row = 0; row < problem.m; ++row) {
-    for (std::uint64_t i = weights.offsets[row]; i < weights.offsets[row + 1]; ++i) {
-      const std::uint64_t column = weights.columns[i];
-      const std::int64_t w =
-          operand_value(problem.seed, std::uint64_t{row} * problem.k + column, true);
-      for (std::uint64_t t = 0; t < n; ++t) y[row * n + t] += w * x[column * n + t];
-    }
   }
+  std::vector<std::int64_t> y(std::uint64_t{problem.m} * problem.n, 0);
+  const auto weight = [&](std::uint64_t p) { return operand_value(problem.seed, p, true); };
+  for_each_product(problem, x, weight, [&](std::uint64_t at, std::int64_t term) { y[at] += term; });
   return y;
 }
 

@@ -4,86 +4,72 @@
 #include <algorithm>
 #include <cmath>
 
+#include "workloads/functions/element_functions.hpp"
+
 namespace lacuna {
 namespace {
 
+using Element = const RowElement&;
+using Found = const RowStats*;
+
 constexpr double kEpsilon = 1e-5;  // keeps a norm from dividing by zero
 
-double length(const RowElement& e) { return static_cast<double>(e.length); }
+double length(Element e) { return static_cast<double>(e.length); }
 
 // softmax: maximum; exp(x - max) and its sum; times 1 / sum.
-double softmax_partial(const RowElement& e, unsigned stage, unsigned, const RowStats* found) {
+double softmax_partial(Element e, unsigned stage, unsigned, Found found) {
   return stage == 0 ? e.x : std::exp(e.x - found[0][0]);
 }
-double softmax_result(const RowElement& e, const RowStats* found) {
-  return std::exp(e.x - found[0][0]) / found[1][0];
-}
+double softmax_result(Element e, Found found) { return std::exp(e.x - found[0][0]) / found[1][0]; }
 
 // take_max: the maximum; all that is smaller.
-double take_max_partial(const RowElement& e, unsigned, unsigned, const RowStats*) { return e.x; }
-double take_max_result(const RowElement& e, const RowStats* found) {
-  return e.x < found[0][0] ? e.x : 0;
-}
+double take_max_partial(Element e, unsigned, unsigned, Found) { return e.x; }
+double take_max_result(Element e, Found found) { return e.x < found[0][0] ? e.x : 0; }
 
 // Of y and dy: y (dy - sum of y dy).
-double softmax_back_partial(const RowElement& e, unsigned, unsigned, const RowStats*) {
-  return e.x * e.dy;
-}
-double softmax_back(const RowElement& e, const RowStats* found) {
-  return e.x * (e.dy - found[0][0]);
-}
+double softmax_back_partial(Element e, unsigned, unsigned, Found) { return e.x * e.dy; }
+double softmax_back(Element e, Found found) { return e.x * (e.dy - found[0][0]); }
 
 // layernorm: sum and sum of squares; (x - mean) / deviation, times gamma, plus beta.
-double layernorm_partial(const RowElement& e, unsigned, unsigned i, const RowStats*) {
+double layernorm_partial(Element e, unsigned, unsigned i, Found) {
   return i == 0 ? e.x : e.x * e.x;
 }
-double layernorm_result(const RowElement& e, const RowStats* found) {
+double layernorm_result(Element e, Found found) {
   const double mean = found[0][0] / length(e);
   const double variance = std::max(found[0][1] / length(e) - mean * mean, 0.0);
   return (e.x - mean) / std::sqrt(variance + kEpsilon) * e.gamma + e.beta;
 }
 
-double normal(const RowElement& e) { return (e.x - e.saved[0]) * e.saved[1]; }
+double normal(Element e) { return (e.x - e.saved[0]) * e.saved[1]; }
 
 // With g = gamma dy and z the normalised x: (g - mean of g - z mean of g z) / deviation.
-double layernorm_back_partial(const RowElement& e, unsigned, unsigned i, const RowStats*) {
+double layernorm_back_partial(Element e, unsigned, unsigned i, Found) {
   return e.gamma * e.dy * (i == 0 ? 1 : normal(e));
 }
-double layernorm_back(const RowElement& e, const RowStats* found) {
+double layernorm_back(Element e, Found found) {
   return e.saved[1] *
          (e.gamma * e.dy - found[0][0] / length(e) - normal(e) * found[0][1] / length(e));
 }
-double layernorm_column(const RowElement& e, unsigned i) {
-  return i == 0 ? e.dy : e.dy * normal(e);
-}
+double layernorm_column(Element e, unsigned i) { return i == 0 ? e.dy : e.dy * normal(e); }
 
 // rmsnorm: sum of squares; x / root of the mean square, times gamma.
-double rmsnorm_partial(const RowElement& e, unsigned, unsigned, const RowStats*) {
-  return e.x * e.x;
-}
-double rmsnorm_result(const RowElement& e, const RowStats* found) {
+double rmsnorm_partial(Element e, unsigned, unsigned, Found) { return e.x * e.x; }
+double rmsnorm_result(Element e, Found found) {
   return e.x / std::sqrt(found[0][0] / length(e) + kEpsilon) * e.gamma;
 }
-double rmsnorm_back_partial(const RowElement& e, unsigned, unsigned, const RowStats*) {
+double rmsnorm_back_partial(Element e, unsigned, unsigned, Found) {
   return e.gamma * e.dy * e.x * e.saved[1];
 }
-double rmsnorm_back(const RowElement& e, const RowStats* found) {
+double rmsnorm_back(Element e, Found found) {
   return e.saved[1] * (e.gamma * e.dy - e.x * e.saved[1] * found[0][0] / length(e));
 }
-double rmsnorm_column(const RowElement& e, unsigned) { return e.dy * e.x * e.saved[1]; }
+double rmsnorm_column(Element e, unsigned) { return e.dy * e.x * e.saved[1]; }
 
-double gradient_column(const RowElement& e, unsigned) { return e.x; }  // the one operand
+double gradient_column(Element e, unsigned) { return e.x; }  // the one operand
 
 // The slope of GELU in its tanh form, of x and the bias of its column.
-double bias_gelu_back(const RowElement& e, const RowStats*) {
-  constexpr double kCubic = 0.044715;
-  const double x = e.x + e.gamma;
-  const double root = std::sqrt(2 / M_PI);
-  const double t = std::tanh(root * (x + kCubic * x * x * x));
-  const double inner = root * (1 + 3 * kCubic * x * x);
-  return e.dy * (0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner);
-}
-double bias_gelu_column(const RowElement& e, unsigned) { return bias_gelu_back(e, nullptr); }
+double bias_gelu_back(Element e, Found) { return e.dy * gelu_slope(e.x + e.gamma); }
+double bias_gelu_column(Element e, unsigned) { return bias_gelu_back(e, nullptr); }
 
 const std::vector<RowFunction>& row_functions() {
   static const std::vector<RowFunction> kFunctions = {

@@ -11,6 +11,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/generate/kge.hpp"
 #include "workloads/generate/module_rules.hpp"
 #include "workloads/generate/routing.hpp"
@@ -38,16 +39,13 @@ WorkloadTrace make_gemm(const Settings& settings) {
 PatternSpec attention_of(const Settings& settings) {
   const std::string* text = settings.text("attention");
   if (text == nullptr || *text == "full") return {};
-  parse_pattern(*text, "--attention");  // a refusal names this option
-  PatternOptions options;
-  options.pattern = *text;
-  return make_pattern(options).value_or(PatternSpec{});
+  return make_pattern({*text, {}, {}, {}}, "--attention").value_or(PatternSpec{});
 }
 
 void read_training(const Settings& settings, TransformerOptions& options) {
   settings.integer("replicas", 1, options.replicas);
   settings.flag("recompute", options.recompute);
-  const std::vector<std::string> optimizers = {"sgd", "sgdm", "adam", "adamw", "lamb"};
+  const std::vector<std::string>& optimizers = find_op_kind("optim")->functions;
   options.optimizer = optimizers[settings.choice("optimizer", optimizers, 3)];
   options.recipe = static_cast<Recipe>(
       settings.choice("recipe", {"plain", "conventional", "ipu-mixed", "unit-scaling"}, 0));
@@ -152,7 +150,7 @@ std::vector<std::string> sizes_of(const std::string& family) {
   const bool is_series = contains(series, family);
   std::vector<std::string> sizes;
   for (const ModelShape& shape : model_shapes()) {
-    const auto starts = [&](const std::string& word) { return shape.name.rfind(word, 0) == 0; };
+    const auto starts = [&](const std::string& word) { return starts_with(shape.name, word); };
     const bool own = std::any_of(series.begin(), series.end(), starts);
     const bool fits =
         is_series ? starts(family + "-") : !own && family_name(shape.family) == family;
@@ -174,8 +172,7 @@ const ModelShape* shape_of(const std::string& name, const Settings& settings) {
     }
   }
   const std::string found = size == nullptr ? "" : *size;
-  refuse_setting("size", found, fmt::format("{}", fmt::join(sizes, ", ")),
-                 found.empty() ? "" : nearest(found, sizes));
+  refuse_setting("size", found, listed(sizes), found.empty() ? "" : nearest(found, sizes));
 }
 
 std::vector<std::string> keys_of_models(bool family) {
@@ -183,13 +180,6 @@ std::vector<std::string> keys_of_models(bool family) {
   if (family) keys.emplace_back("size");
   for (const GeneratorKey& key : generator_keys()) {
     if (key.of_models && key.name != "size") keys.push_back(key.name);
-  }
-  return keys;
-}
-
-std::vector<std::string> with_pattern_keys(std::vector<std::string> keys) {
-  for (const char* key : {"dtype", "mode", "residency", "pattern", "density", "block", "nm"}) {
-    keys.emplace_back(key);
   }
   return keys;
 }
@@ -207,10 +197,7 @@ void check_settings(const Generator& generator, const Pairs& settings) {
 }
 
 const Generator& find_generator(const std::string& name) {
-  if (const Generator* found = find_named(generators(), name)) return *found;
-  const std::vector<std::string> names = names_in(generators());
-  refuse_request("there is no workload '{}'; known: {}{}", name, fmt::join(names, ", "),
-                 hint_of(name, names));
+  return named_in(generators(), name, "there is no workload '{}'; known: {}{}");
 }
 
 }  // namespace
@@ -220,57 +207,54 @@ namespace {
 /// Of models: which rows, and what they compute.
 std::vector<GeneratorKey> model_keys() {
   return {
-      {"size", "a size", "of a family: base, large, ...", true},
-      {"part", "weights, forward, training, decode", "which rows; default forward", true},
-      {"sequences", "integer", "sequences at once; default 1", true},
-      {"tokens", "integer", "tokens of each; default 512 or what the model takes", true},
-      {"context", "integer", "decode: positions attended to, the own one too", true},
-      {"layers", "integer", "the first so many layers; default all", true},
-      {"embedding", "0, 1", "rows before the first layer", true, true},
-      {"heads", "0, 1", "rows after the last layer", true, true},
-      {"predictions", "integer", "BERT head: masked positions of a sequence", true},
-      {"causal", "0, 1", "skip what a causal mask hides", true, true},
+      {"size", "a size", "of a family: base, large, ..."},
+      {"part", "weights, forward, training, decode", "which rows; default forward"},
+      {"sequences", "integer", "sequences at once; default 1"},
+      {"tokens", "integer", "tokens of each; default 512 or what the model takes"},
+      {"context", "integer", "decode: positions attended to, the own one too"},
+      {"layers", "integer", "the first so many layers; default all"},
+      {"embedding", "0, 1", "rows before the first layer", true},
+      {"heads", "0, 1", "rows after the last layer", true},
+      {"predictions", "integer", "BERT head: masked positions of a sequence"},
+      {"causal", "0, 1", "skip what a causal mask hides", true},
       {"attention", "full, or a pattern",
        "scores that are computed, such as window:w=64, longformer:w=64:global=4, "
-       "bigbird16:random=3, fixed:stride=64:c=16; default full",
-       true},
+       "bigbird16:random=3, fixed:stride=64:c=16; default full"},
       {"routing", "uniform, zipf:EXPONENT, file:PATH",
        "experts: which tokens take which, drawn, or tokens of each expert of a file; default "
-       "uniform",
-       true},
-      {"routing-seed", "integer", "experts: seed of the routing; default 1", true},
-      {"recompute", "0, 1", "training: forward rows again before backward", true, true},
-      {"replicas", "integer", "training: gradients are reduced over so many; default 1", true},
-      {"optimizer", "sgd, sgdm, adam, adamw, lamb", "training: default adamw", true},
+       "uniform"},
+      {"routing-seed", "integer", "experts: seed of the routing; default 1"},
+      {"recompute", "0, 1", "training: forward rows again before backward", true},
+      {"replicas", "integer", "training: gradients are reduced over so many; default 1"},
+      {"optimizer", "sgd, sgdm, adam, adamw, lamb", "training: default adamw"},
       {"recipe", "plain, conventional, ipu-mixed, unit-scaling",
-       "training: types of numbers; default plain", true},
-      {"loss-scaling", "0, 1", "training: rows that scale, unscale and check", true, true},
+       "training: types of numbers; default plain"},
+      {"loss-scaling", "0, 1", "training: rows that scale, unscale and check", true},
   };
 }
 
 /// Of any rows: types, and the pattern of weights.
 std::vector<GeneratorKey> weight_keys() {
   return {
-      {"dtype", "fp32, fp16, bf16, fp8, int8", "of operands; default fp16", true},
+      {"dtype", "fp32, fp16, bf16, fp8, int8", "of operands; default fp16"},
       {"mode", "auto, static, dynamic, streamed",
-       "of sparse rows, or of dense ones if none is sparse; default auto", true},
-      {"residency", "auto, streamed, resident", "where weights live; default auto", true},
-      {"pattern", "as in a trace", "of every prunable weight; default dense", true},
-      {"density", "decimal in [0, 1]", "of the pattern", true},
-      {"block", "b or RxC", "of the pattern", true},
-      {"nm", "N:M", "N of every M weights are kept", true},
+       "of sparse rows, or of dense ones if none is sparse; default auto"},
+      {"residency", "auto, streamed, resident", "where weights live; default auto"},
+      {"pattern", "as in a trace", "of every prunable weight; default dense"},
+      {"density", "decimal in [0, 1]", "of the pattern"},
+      {"block", "b or RxC", "of the pattern"},
+      {"nm", "N:M", "N of every M weights are kept"},
       {"sparse", "WHERE=PATTERN, or FILE",
-       "pattern of the weights whose name matches, such as '*.ffn1=block16:0.1' or 'l0.*=dense', "
-       "or a recipe of a pruning tool; may be repeated, the last that matches wins",
-       true},
+       "pattern of the weights whose name matches as a file's does in a shell, such as "
+       "'*.ffn1=block16:0.1' or 'l[01].*=dense', or a recipe of a pruning tool; may be "
+       "repeated, the last that matches wins"},
       {"layerwise", "uniform, er",
-       "er: unlike matrices share the density as Erdos-Renyi; default uniform", true},
-      {"same-mask", "0, 1", "all layers have the masks of the first", true, true},
+       "er: unlike matrices share the density as Erdos-Renyi; default uniform"},
+      {"same-mask", "0, 1", "all layers have the masks of the first", true},
       {"global", "a folder",
        "pattern magnitude: one threshold over all matrices, whose densities emerge; their masks "
        "are "
-       "written there",
-       true},
+       "written there"},
   };
 }
 
@@ -295,9 +279,9 @@ std::vector<GeneratorKey> family_keys() {
 const std::vector<GeneratorKey>& generator_keys() {
   static const std::vector<GeneratorKey> kKeys = [] {
     std::vector<GeneratorKey> all = model_keys();
-    for (const auto& more : {weight_keys(), family_keys()}) {
-      all.insert(all.end(), more.begin(), more.end());
-    }
+    for (const GeneratorKey& key : weight_keys()) all.push_back(key);
+    for (GeneratorKey& key : all) key.of_models = true;
+    for (const GeneratorKey& key : family_keys()) all.push_back(key);
     return all;
   }();
   return kKeys;
@@ -306,7 +290,9 @@ const std::vector<GeneratorKey>& generator_keys() {
 const std::vector<Generator>& generators() {
   static const std::vector<Generator> kGenerators = [] {
     std::vector<Generator> all = {
-        {"gemm", "one product", with_pattern_keys({"shape"})},
+        {"gemm",
+         "one product",
+         {"shape", "dtype", "mode", "residency", "pattern", "density", "block", "nm"}},
         {"popsparse",
          "sparse products of the grid of the PopSparse benchmark",
          {"n", "dtype", "mode", "residency"}},

@@ -24,8 +24,8 @@ struct GeneratorKey {
   std::string name;
   std::string allowed;
   std::string meaning;
-  bool of_models = false;  // a setting of transformers
   bool is_flag = false;    // alone it means 1
+  bool of_models = false;  // a setting of transformers
 };
 const std::vector<GeneratorKey>& generator_keys();
 

@@ -40,11 +40,8 @@ std::vector<RowMask> prune_together(const WorkloadTrace& trace, std::uint64_t ru
     mask.cols = op.k;
     mask.block_rows = op.pattern.block_rows;
     mask.block_cols = op.pattern.block_cols;
-    FieldSpec field = field_of_pattern(op.pattern);
-    field.rows = op.m;
-    field.cols = op.k;
-    scores.push_back(std::make_unique<BlockScores>(MagnitudeField(field, row_seed(op, run_seed)),
-                                                   norm_of(op.pattern), mask));
+    scores.push_back(std::make_unique<BlockScores>(
+        field_of_pattern(op.pattern), row_seed(op, run_seed), norm_of(op.pattern), mask));
     keep += count_of(op.pattern.density.value_or(Decimal{}),
                      std::uint64_t{mask.grid_rows()} * mask.grid_cols());
     rows.push_back({i, std::move(mask)});

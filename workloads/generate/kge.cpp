@@ -34,10 +34,7 @@ constexpr std::array<Scoring, 4> kScorings = {{{"transe", 1, 1, "add", "add", "l
 class KgeMaker {
  public:
   explicit KgeMaker(const Settings& settings) {
-    std::vector<std::string> names;
-    names.reserve(kScorings.size());
-    for (const Scoring& scoring : kScorings) names.emplace_back(scoring.name);
-    scoring_ = &kScorings.at(settings.choice("score", names, 0));
+    scoring_ = &kScorings.at(settings.choice("score", names_in(kScorings), 0));
     const std::uint32_t width = settings.required("width", 1, "numbers of an embedding");
     const std::uint32_t entities = settings.required("entities", 1, "entities in all");
     relations_ = settings.required("relations", 1, "types of relations");
@@ -49,7 +46,7 @@ class KgeMaker {
     halves_ = settings.choice("corrupt", {"tails", "both"}, 1) == 1 ? 2 : 1;
     Mode mode = Mode::automatic;
     settings.types(dtype_, mode);
-    const std::vector<std::string> optimizers = {"sgd", "sgdm", "adam", "adamw", "lamb"};
+    const std::vector<std::string>& optimizers = find_op_kind("optim")->functions;
     optimizer_ = optimizers[settings.choice("optimizer", optimizers, 2)];
     entity_ = checked(std::uint64_t{width} * scoring_->entity_parts);
     relation_ = checked(std::uint64_t{width} * scoring_->relation_parts);

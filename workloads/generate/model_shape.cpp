@@ -134,8 +134,18 @@ ModelShape named(const char* name, ModelFamily family, const Sizes& sizes, const
   return shape;
 }
 
-// Heads of 128 features, whatever the width, and norms of queries and keys.
-ModelShape qwen3(const char* name, const Sizes& sizes, bool tied) {
+// Blocks four times as wide as the model, and keys and values for each head.
+ModelShape plain(const char* name, ModelFamily family, std::uint32_t layers, std::uint32_t width,
+                 std::uint32_t heads, std::uint32_t vocabulary, std::uint32_t positions,
+                 const char* source) {
+  return named(name, family, {layers, width, heads, heads, 4 * width, vocabulary, positions},
+               source);
+}
+
+// Heads of 128 features, whatever the width, norms of queries and keys; one vocabulary.
+ModelShape qwen3(const char* name, Sizes sizes, bool tied) {
+  sizes[5] = 151936;
+  sizes[6] = 40960;
   ModelShape shape = named(name, ModelFamily::llama, sizes, kQwen3);
   constexpr std::uint32_t kHead = 128;
   shape.head_dim = shape.rotated = kHead;
@@ -170,24 +180,24 @@ ModelShape with_window(ModelShape shape, std::uint32_t window) {
 std::vector<ModelShape> make_shapes() {
   using F = ModelFamily;
   return {
-      named("bert-tiny", F::bert, {2, 128, 2, 2, 512, 30522, 512}, kTurc),
-      named("bert-mini", F::bert, {4, 256, 4, 4, 1024, 30522, 512}, kTurc),
-      named("bert-small", F::bert, {4, 512, 8, 8, 2048, 30522, 512}, kTurc),
-      named("bert-medium", F::bert, {8, 512, 8, 8, 2048, 30522, 512}, kTurc),
-      named("bert-base", F::bert, {12, 768, 12, 12, 3072, 30522, 512}, kDevlin),
-      named("bert-large", F::bert, {24, 1024, 16, 16, 4096, 30522, 512}, kDevlin),
-      named("gpt2", F::gpt, {12, 768, 12, 12, 3072, 50257, 1024}, kRadford),
-      named("gpt2-small", F::gpt, {12, 768, 12, 12, 3072, 50257, 1024}, kRadford),  // gpt2
-      named("gpt2-medium", F::gpt, {24, 1024, 16, 16, 4096, 50257, 1024}, kRadford),
-      named("gpt2-large", F::gpt, {36, 1280, 20, 20, 5120, 50257, 1024}, kRadford),
-      named("gpt2-xl", F::gpt, {48, 1600, 25, 25, 6400, 50257, 1024}, kRadford),
-      named("gpt3-xl", F::gpt, {24, 2048, 16, 16, 8192, 50257, 2048}, kBrown),
-      named("gpt3-2.7b", F::gpt, {32, 2560, 32, 32, 10240, 50257, 2048}, kBrown),
-      named("gpt3-6.7b", F::gpt, {32, 4096, 32, 32, 16384, 50257, 2048}, kBrown),
-      named("gpt3-13b", F::gpt, {40, 5120, 40, 40, 20480, 50257, 2048}, kBrown),
-      named("gpt3-175b", F::gpt, {96, 12288, 96, 96, 49152, 50257, 2048}, kBrown),
-      named("gpt-1t", F::gpt, {552, 12288, 96, 96, 49152, 50257, 2048}, kTrillion),
-      named("opt-125m", F::opt, {12, 768, 12, 12, 3072, 50272, 2048}, kZhang),
+      plain("bert-tiny", F::bert, 2, 128, 2, 30522, 512, kTurc),
+      plain("bert-mini", F::bert, 4, 256, 4, 30522, 512, kTurc),
+      plain("bert-small", F::bert, 4, 512, 8, 30522, 512, kTurc),
+      plain("bert-medium", F::bert, 8, 512, 8, 30522, 512, kTurc),
+      plain("bert-base", F::bert, 12, 768, 12, 30522, 512, kDevlin),
+      plain("bert-large", F::bert, 24, 1024, 16, 30522, 512, kDevlin),
+      plain("gpt2", F::gpt, 12, 768, 12, 50257, 1024, kRadford),
+      plain("gpt2-small", F::gpt, 12, 768, 12, 50257, 1024, kRadford),  // gpt2
+      plain("gpt2-medium", F::gpt, 24, 1024, 16, 50257, 1024, kRadford),
+      plain("gpt2-large", F::gpt, 36, 1280, 20, 50257, 1024, kRadford),
+      plain("gpt2-xl", F::gpt, 48, 1600, 25, 50257, 1024, kRadford),
+      plain("gpt3-xl", F::gpt, 24, 2048, 16, 50257, 2048, kBrown),
+      plain("gpt3-2.7b", F::gpt, 32, 2560, 32, 50257, 2048, kBrown),
+      plain("gpt3-6.7b", F::gpt, 32, 4096, 32, 50257, 2048, kBrown),
+      plain("gpt3-13b", F::gpt, 40, 5120, 40, 50257, 2048, kBrown),
+      plain("gpt3-175b", F::gpt, 96, 12288, 96, 50257, 2048, kBrown),
+      plain("gpt-1t", F::gpt, 552, 12288, 96, 50257, 2048, kTrillion),
+      plain("opt-125m", F::opt, 12, 768, 12, 50272, 2048, kZhang),
       named("llama2-7b", F::llama, {32, 4096, 32, 32, 11008, 32000, 4096}, kTouvron),
       named("llama2-13b", F::llama, {40, 5120, 40, 40, 13824, 32000, 4096}, kTouvron),
       named("llama2-70b", F::llama, {80, 8192, 64, 8, 28672, 32000, 4096}, kTouvron),
@@ -202,18 +212,16 @@ std::vector<ModelShape> make_shapes() {
           named("mixtral-8x22b", F::llama, {56, 6144, 48, 8, 16384, 32000, 65536}, kMixtral), 8, 2,
           16384)),
       with_qkv_bias(named("qwen2-72b", F::llama, {80, 8192, 64, 8, 29568, 152064, 32768}, kQwen2)),
-      qwen3("qwen3-0.6b", {28, 1024, 16, 8, 3072, 151936, 40960}, true),
-      qwen3("qwen3-1.7b", {28, 2048, 16, 8, 6144, 151936, 40960}, true),
-      qwen3("qwen3-4b", {36, 2560, 32, 8, 9728, 151936, 40960}, true),
-      qwen3("qwen3-8b", {36, 4096, 32, 8, 12288, 151936, 40960}, false),
-      qwen3("qwen3-14b", {40, 5120, 40, 8, 17408, 151936, 40960}, false),
-      qwen3("qwen3-32b", {64, 5120, 64, 8, 25600, 151936, 40960}, false),
-      with_experts(qwen3("qwen3-30b-a3b", {48, 2048, 32, 4, 6144, 151936, 40960}, false), 128, 8,
-                   768),
-      with_experts(qwen3("qwen3-235b-a22b", {94, 4096, 64, 4, 12288, 151936, 40960}, false), 128, 8,
-                   1536),
-      named("groupbert-base", F::group_bert, {12, 768, 12, 12, 3072, 30522, 512}, kChelombiev),
-      named("groupbert-large", F::group_bert, {24, 1024, 16, 16, 4096, 30522, 512}, kChelombiev),
+      qwen3("qwen3-0.6b", {28, 1024, 16, 8, 3072}, true),
+      qwen3("qwen3-1.7b", {28, 2048, 16, 8, 6144}, true),
+      qwen3("qwen3-4b", {36, 2560, 32, 8, 9728}, true),
+      qwen3("qwen3-8b", {36, 4096, 32, 8, 12288}, false),
+      qwen3("qwen3-14b", {40, 5120, 40, 8, 17408}, false),
+      qwen3("qwen3-32b", {64, 5120, 64, 8, 25600}, false),
+      with_experts(qwen3("qwen3-30b-a3b", {48, 2048, 32, 4, 6144}, false), 128, 8, 768),
+      with_experts(qwen3("qwen3-235b-a22b", {94, 4096, 64, 4, 12288}, false), 128, 8, 1536),
+      plain("groupbert-base", F::group_bert, 12, 768, 12, 30522, 512, kChelombiev),
+      plain("groupbert-large", F::group_bert, 24, 1024, 16, 30522, 512, kChelombiev),
   };
 }
 
@@ -229,10 +237,7 @@ std::vector<std::string> model_series() {
 }
 
 const ModelShape& find_model_shape(const std::string& name) {
-  if (const ModelShape* found = find_named(model_shapes(), name)) return *found;
-  const std::vector<std::string> names = names_in(model_shapes());
-  refuse_request("model '{}' is not known; known: {}{}", name, fmt::join(names, ", "),
-                 hint_of(name, names));
+  return named_in(model_shapes(), name, "model '{}' is not known; known: {}{}");
 }
 
 std::uint64_t parameter_count(const ModelShape& shape) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
@@ -158,7 +159,7 @@ class ModuleNames {
 /// True if `module` or a module around it is what `target` says.
 bool is_target(const std::string& target, const std::string& module) {
   if (target == "Linear") return true;
-  const bool expression = target.rfind("re:", 0) == 0;
+  const bool expression = starts_with(target, "re:");
   const std::regex regex(expression ? target.substr(3) : "");
   for (std::size_t end = module.size(); end != std::string::npos && end != 0;
        end = module.rfind('.', end - 1)) {

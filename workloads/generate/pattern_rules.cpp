@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/generate/pattern_rules.hpp"
 
+#include <fnmatch.h>
+
 #include <cmath>
 
 #include "sim/base/error.hpp"
@@ -16,43 +18,14 @@ PatternRule parse_rule(const std::string& text) {
     refuse_setting("sparse", text,
                    "WHERE=PATTERN, such as *.ffn1=block16:0.1, or the file of a recipe");
   }
-  PatternOptions options;
-  options.pattern = text.substr(equals + 1);
-  return {text.substr(0, equals), *make_pattern(options)};
+  return {text.substr(0, equals), *make_pattern({text.substr(equals + 1), {}, {}, {}})};
 }
-
-namespace {
-
-/// True if the whole of `name` matches.
-bool matches(const std::string& where, const std::string& name) {
-  // The last star may take more, letter by letter, until the rest fits.
-  std::size_t w = 0;
-  std::size_t star = std::string::npos;
-  std::size_t taken = 0;
-  for (std::size_t n = 0; n < name.size();) {
-    if (w < where.size() && where[w] == '*') {
-      star = w++;
-      taken = n;
-    } else if (w < where.size() && (where[w] == '?' || where[w] == name[n])) {
-      ++w;
-      ++n;
-    } else if (star != std::string::npos) {
-      w = star + 1;
-      n = ++taken;
-    } else {
-      return false;
-    }
-  }
-  while (w < where.size() && where[w] == '*') ++w;
-  return w == where.size();
-}
-
-}  // namespace
 
 PatternSpec ruled(std::vector<PatternRule>& rules, const std::string& name, PatternSpec otherwise,
                   bool by_name) {
   for (PatternRule& rule : rules) {
-    if (by_name ? rule.where != name : !matches(rule.where, name)) continue;
+    const bool matches = fnmatch(rule.where.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
+    if (by_name ? rule.where != name : !matches) continue;
     rule.used = true;
     otherwise = rule.pattern;
   }

@@ -11,7 +11,8 @@
 namespace lacuna {
 
 /// "WHERE=PATTERN": a pattern for the weights whose name, such as "l3.ffn1", matches WHERE, in
-/// which * stands for any text and ? for one letter. The last rule that matches wins.
+/// which * stands for any text, ? for one letter and [...] for one of those in it, as fnmatch(3) of
+/// POSIX has it. The last rule that matches wins.
 struct PatternRule {
   std::string where;
   PatternSpec pattern;

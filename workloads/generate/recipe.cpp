@@ -47,8 +47,7 @@ void scale_products(WorkloadTrace& trace) {
   for (const LayerOp& op : trace.ops) patterns[op.id] = op.pattern;
   for (LayerOp& op : trace.ops) {
     for (std::string& id : op.depends_on) {
-      const auto found = scaled.find(id);
-      if (found != scaled.end()) id = found->second;
+      if (const std::string* const after = value_in(scaled, id)) id = *after;
     }
     if (!is_product(op)) {
       rows.push_back(std::move(op));
@@ -73,11 +72,8 @@ std::uint64_t kept_by_rule(const PatternSpec& spec, std::uint32_t rows, std::uin
     const std::uint64_t block = std::uint64_t{spec.block_rows} * spec.block_cols;
     return count_of(*spec.density, all / block) * block;
   }
-  const std::string* keep = find_value(spec.args, "keep");
-  const std::string* of = find_value(spec.args, "of");
-  if (spec.name == "nm" && keep != nullptr && of != nullptr) {
-    const std::uint64_t kept = std::strtoull(keep->c_str(), nullptr, 10);
-    const std::uint64_t group = std::max(1ULL, std::strtoull(of->c_str(), nullptr, 10));
+  if (const std::uint64_t group = integer_of(spec.args, "of"); spec.name == "nm" && group != 0) {
+    const std::uint64_t kept = integer_of(spec.args, "keep");
     return rows * (cols / group * kept + std::min<std::uint64_t>(kept, cols % group));
   }
   if (spec.name == "file") return read_pattern_file(spec.file).mask.nnz();

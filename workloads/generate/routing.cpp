@@ -108,17 +108,11 @@ Routing parse_routing(const std::string& text, std::uint64_t seed) {
   const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
   constexpr std::size_t kLongest = 12;
   if (kind == "zipf") {
-    const bool number = !rest.empty() && rest.size() <= kLongest && rest != "." &&
-                        rest.find_first_not_of("0123456789.") == std::string::npos &&
-                        std::count(rest.begin(), rest.end(), '.') <= 1;
-    if (!number) refuse_setting("routing", text, kAllowed);
-    routing.kind = Routing::Kind::zipf;
-    routing.exponent = std::strtod(rest.c_str(), nullptr);
-    routing.text = rest;
+    if (rest.size() > kLongest || !is_decimal(rest)) refuse_setting("routing", text, kAllowed);
+    routing.drawn = text;
     return routing;
   }
   if (kind != "file" || rest.empty()) refuse_setting("routing", text, kAllowed);
-  routing.kind = Routing::Kind::counts;
   routing.file = rest;
   read_counts(routing);
   return routing;
@@ -127,12 +121,12 @@ Routing parse_routing(const std::string& text, std::uint64_t seed) {
 std::vector<std::uint32_t> tokens_of_experts(const Routing& routing, std::uint32_t layer,
                                              std::uint32_t experts, std::uint32_t chosen,
                                              std::uint32_t tokens) {
-  if (routing.kind == Routing::Kind::counts) {
+  if (!routing.counts.empty()) {
     return counted(routing, layer, experts, chosen, tokens);
   }
   std::vector<std::uint32_t> counts;
   const TokensOfExperts drawn =
-      draw_experts(routing.exponent, routing.seed, layer, experts, chosen, tokens);
+      draw_experts(routing.drawn, routing.seed, layer, experts, chosen, tokens);
   for (const auto& of_expert : drawn) {
     counts.push_back(static_cast<std::uint32_t>(of_expert.size()));
   }
@@ -146,10 +140,10 @@ void set_routing(const Routing& routing, std::uint32_t layer, std::uint32_t chos
               {"experts", std::to_string(counts.size())},
               {"chosen", std::to_string(chosen)},
               {"layer", std::to_string(layer)}};
-  if (routing.kind == Routing::Kind::uniform) return;
-  row.args.emplace_back("routing", routing.kind == Routing::Kind::zipf
-                                       ? "zipf:" + routing.text
-                                       : fmt::format("counts:{}", fmt::join(counts, ":")));
+  const bool counted = !routing.counts.empty();
+  if (!counted && routing.drawn == "uniform") return;
+  row.args.emplace_back("routing",
+                        counted ? fmt::format("counts:{}", fmt::join(counts, ":")) : routing.drawn);
 }
 
 }  // namespace lacuna

@@ -11,20 +11,12 @@
 namespace lacuna {
 
 /// Which experts the tokens of a layer choose. No weights are simulated, so the choice is data:
-/// drawn from a seed, or counted elsewhere.
+/// drawn from a seed, or tokens of each expert that were counted elsewhere.
 struct Routing {
-  enum class Kind {
-    uniform,  // every expert is as likely
-    zipf,     // the r-th most popular expert as r^-exponent; which that is differs by layer
-    counts,   // tokens of each expert, of a file
-  };
-
-  Kind kind = Kind::uniform;
-  double exponent = 0;
-  std::string text;  // of the exponent
+  std::string drawn = "uniform";  // or "zipf:EXPONENT", see draw_experts()
   std::uint64_t seed = 1;
-  std::string file;
-  /// By layer; the layer kAllLayers stands for every one. Then by expert.
+  std::string file;  // of counts
+  /// By layer; empty: they are drawn. The layer kAllLayers stands for every one. Then by expert.
   std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> counts;
 
   static constexpr std::uint32_t kAllLayers = 0xffffffff;

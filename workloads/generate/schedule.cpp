@@ -57,10 +57,8 @@ class Evolving {
     mask_.rows = matrix.rows;
     mask_.cols = matrix.cols;
     mask_.block_rows = mask_.block_cols = options.block;
-    FieldSpec field = field_of(FieldPreset::typical, matrix.role, options.density.value());
-    field.rows = matrix.rows;
-    field.cols = matrix.cols;
-    BlockScores drawn(MagnitudeField(field, stream_seed(seed_, "weights")), BlockNorm::l1, mask_);
+    BlockScores drawn(field_of(FieldPreset::typical, matrix.role, options.density.value()),
+                      stream_seed(seed_, "weights"), BlockNorm::l1, mask_);
     weights_.emplace_back(drawn, mask_);
     seen_.assign(positions(), false);
   }
@@ -79,14 +77,6 @@ class Evolving {
     look();
   }
 
-  /// The `keep` blocks of the highest scores: those of fewer are among them.
-  void prune_to(std::uint64_t keep) {
-    mask_.offsets.clear();
-    mask_.columns.clear();
-    choose_largest(weights_.front(), keep, mask_);
-    look();
-  }
-
   RowScores& weights() { return weights_.front(); }
 
   void take(Mask mask) {
@@ -100,17 +90,11 @@ class Evolving {
     step.count = count;
     step.drop = Repattern::Drop::magnitude;
     const std::uint64_t seed = stream_seed(seed_, fmt::format("update {}", index));
-    if (options_.kind != Kind::rigl) {
-      mask_ = repattern(mask_, step, seed, &weights_.front(), nullptr);
-    } else {
-      step.regrow = Repattern::Regrow::gradient;
-      FieldSpec field;
-      field.rows = mask_.rows;
-      field.cols = mask_.cols;
-      field.scaled = false;
-      BlockScores gradients(MagnitudeField(field, seed), BlockNorm::l1, mask_);
-      mask_ = repattern(mask_, step, seed, &weights_.front(), &gradients);
-    }
+    if (options_.kind == Kind::rigl) step.regrow = Repattern::Regrow::gradient;
+    FieldSpec field;
+    field.scaled = false;
+    BlockScores gradients(field, seed, BlockNorm::l1, mask_);
+    mask_ = repattern(mask_, step, seed, &weights_.front(), &gradients);
     look();
     return std::min(count, mask_.blocks());
   }
@@ -174,10 +158,7 @@ class Walk {
 
  private:
   // The number of blocks never changes; the last update of these moves nothing.
-  bool keeps_number() const {
-    return options_.kind != Kind::gradual && options_.kind != Kind::iterative &&
-           options_.kind != Kind::spdf;
-  }
+  bool keeps_number() const { return !removes() && options_.kind != Kind::spdf; }
 
   std::uint64_t end_of(std::uint64_t phase, std::uint64_t phases) const {
     if (phase + 1 == phases) return steps_;
@@ -191,28 +172,13 @@ class Walk {
   // Before the phase: its pattern. The number of blocks that moved.
   std::uint64_t change(std::uint64_t phase) {
     std::uint64_t moved = 0;
-    if (options_.global && removes()) {
-      prune_together(phase);
-      return 0;
-    }
-    for (Evolving& matrix : evolving_) {
-      switch (options_.kind) {
-        case Kind::gradual:
-        case Kind::iterative:
-          matrix.prune_to(kept_of(matrix.positions(), phase));
-          break;
-        case Kind::spdf:
-          if (phase == 0) matrix.draw(options_.density);
-          break;
-        case Kind::dynamic_bert:
-        case Kind::set:
-        case Kind::set_epochs:
-        case Kind::rigl:
-          if (phase == 0) {
-            matrix.draw(options_.density);
-          } else {
-            moved += matrix.update(moves(matrix.mask().blocks(), phase), phase);
-          }
+    if (removes()) {
+      prune(phase);
+    } else if (phase == 0) {
+      for (Evolving& matrix : evolving_) matrix.draw(options_.density);
+    } else if (keeps_number()) {
+      for (Evolving& matrix : evolving_) {
+        moved += matrix.update(moves(matrix.mask().blocks(), phase), phase);
       }
     }
     return moved;
@@ -229,18 +195,22 @@ class Walk {
                : iterative_pruning(positions, static_cast<unsigned>(phase));
   }
 
-  // One threshold over all matrices.
-  void prune_together(std::uint64_t phase) {
-    std::vector<RowScores*> scores;
-    std::vector<Mask> masks;
-    std::uint64_t positions = 0;
-    for (Evolving& matrix : evolving_) {
-      positions += matrix.positions();
-      scores.push_back(&matrix.weights());
-      masks.push_back(matrix.mask());
+  // The blocks of the highest scores: one threshold over all matrices, or one for each.
+  void prune(std::uint64_t phase) {
+    const auto together = static_cast<std::ptrdiff_t>(options_.global ? evolving_.size() : 1);
+    for (auto first = evolving_.begin(); first != evolving_.end(); first += together) {
+      std::vector<RowScores*> scores;
+      std::vector<Mask> masks;
+      std::uint64_t positions = 0;
+      for (auto each = first; each != first + together; ++each) {
+        positions += each->positions();
+        scores.push_back(&each->weights());
+        masks.push_back(each->mask());
+      }
+      choose_largest(scores, kept_of(positions, phase), masks);
+      for (std::size_t i = 0; i < masks.size(); ++i)
+        (first + static_cast<std::ptrdiff_t>(i))->take(std::move(masks[i]));
     }
-    choose_largest(scores, kept_of(positions, phase), masks);
-    for (std::size_t i = 0; i < masks.size(); ++i) evolving_[i].take(std::move(masks[i]));
   }
 
   std::uint64_t kept_by_cubic_law(std::uint64_t positions, std::uint64_t phase) const {
@@ -257,7 +227,7 @@ class Walk {
     if (options_.kind == Kind::dynamic_bert) {
       return dynamic_sparse_bert_moves(kept, options_.ratio, update, updates_);
     }
-    if (options_.kind == Kind::set_epochs) return constant_moves(kept, Decimal{3, 1});
+    if (options_.kind == Kind::set_epochs) return count_of(Decimal{3, 1}, kept);
     return cosine_moves(kept, kAlpha, update, updates_);
   }
 

@@ -62,7 +62,7 @@ std::size_t Settings::choice(const std::string& key, const std::vector<std::stri
   const std::string* given = text(key);
   if (given == nullptr) return otherwise;
   if (const auto at = place_in(words, *given)) return *at;
-  refuse_setting(key, *given, fmt::format("{}", fmt::join(words, ", ")), nearest(*given, words));
+  refuse_setting(key, *given, listed(words), nearest(*given, words));
 }
 
 void Settings::types(DType& dtype, Mode& mode) const {

@@ -62,10 +62,6 @@ std::uint64_t cosine_moves(std::uint64_t kept, double alpha, std::uint64_t step,
   return static_cast<std::uint64_t>(alpha * half_cosine(step, end) * static_cast<double>(kept));
 }
 
-std::uint64_t constant_moves(std::uint64_t kept, const Decimal& zeta) {
-  return count_of(zeta, kept);
-}
-
 double cubic_sparsity(double initial, double final, double time, double begin, double end) {
   const double part = std::clamp((time - begin) / (end - begin), 0.0, 1.0);
   const double left = 1 - part;

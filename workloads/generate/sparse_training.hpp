@@ -19,9 +19,6 @@ std::uint64_t dynamic_sparse_bert_moves(std::uint64_t kept, const Decimal& ratio
 /// `step` before `end`, floor(alpha / 2 (1 + cos(pi step / end)) kept).
 std::uint64_t cosine_moves(std::uint64_t kept, double alpha, std::uint64_t step, std::uint64_t end);
 
-/// SET (Mocanu et al., 2018): the fraction zeta, every epoch.
-std::uint64_t constant_moves(std::uint64_t kept, const Decimal& zeta);
-
 /// Gradual magnitude pruning (Zhu and Gupta, 2017): sparsity at `time` between `begin` and `end`,
 /// by the cubic law from `initial` to `final`; constant outside.
 double cubic_sparsity(double initial, double final, double time, double begin, double end);

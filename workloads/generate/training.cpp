@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/texts.hpp"
 #include "workloads/generate/recipe.hpp"
 #include "workloads/generate/trace_builder.hpp"
 #include "workloads/generate/transformer.hpp"
@@ -24,6 +25,8 @@ std::string layer_of(const LayerOp& op) {
   return op.id.substr(start, op.id.find('.', start) - start);
 }
 
+bool is_output(const LayerOp& op) { return op.layer == "head.out" || op.layer == "head.mlm_out"; }
+
 PatternSpec reference(const LayerOp& op, bool transposed) {
   PatternSpec spec;
   if (op.pattern.name == "dense") return spec;
@@ -38,11 +41,10 @@ class Differentiator {
   Differentiator(WorkloadTrace& trace, const TransformerOptions& options, const ModelShape& shape)
       : trace_(trace), options_(options), shape_(shape), forward_(trace.ops) {
     for (const LayerOp& op : forward_) by_id_[op.id] = &op;
-    const auto has = [this](const char* layer) {
-      return std::any_of(forward_.begin(), forward_.end(),
-                         [layer](const LayerOp& op) { return op.layer == layer; });
-    };
-    tied_ = shape.tied && has("embed.tokens") && (has("head.out") || has("head.mlm_out"));
+    for (const LayerOp& op : forward_) {
+      const bool both = shape.tied && is_output(op) && by_id_.count("fwd.embed.tokens") != 0;
+      if (both) tied_gradient_ = backward_id(op.id, "_dw");
+    }
   }
 
   void run() {
@@ -182,29 +184,29 @@ class Differentiator {
     return trace_.ops.back().id;
   }
 
-  void update(const LayerOp& op) {
-    if (op.op == "embed") {
-      update_parameters(op, {op.m, op.k}, {backward_id(op.id)});
-    } else if (op.op == "gemm") {
-      const bool is_output = op.layer == "head.out" || op.layer == "head.mlm_out";
-      if (is_output && tied_) return;  // the table of tokens, which is updated there
-      update_parameters(op, {op.m, op.k}, {backward_id(op.id, "_dw")});
-    } else if (op.layer == "embed.positions") {
-      const std::uint32_t spare = shape_.family == ModelFamily::opt ? 2 : 0;
-      update_parameters(op, {op.m, shape_.positions + spare}, {backward_id(op.id)});
-    } else if (op.layer == "embed.types") {
-      update_parameters(op, {op.m, shape_.types}, {backward_id(op.id)});
-    } else if (op.op == "layernorm") {
-      update_parameters(op, {2 * op.m, 1}, {backward_id(op.id)});
-    } else if (op.op == "rmsnorm" || op.fn.rfind("bias", 0) == 0) {
-      update_parameters(op, {op.m, 1}, {backward_id(op.id)});
-    }
-  }
-
   struct Sides {
     std::uint32_t m;
     std::uint32_t k;
   };
+
+  void update(const LayerOp& op) {
+    const bool product = op.op == "gemm";
+    // of the head it may be the table of tokens, which is updated there
+    if (product && is_output(op) && !tied_gradient_.empty()) return;
+    Sides sides{op.m, 0};
+    if (op.op == "embed" || product) {
+      sides.k = op.k;
+    } else if (op.layer == "embed.positions") {
+      sides.k = shape_.positions + (shape_.family == ModelFamily::opt ? 2 : 0);
+    } else if (op.layer == "embed.types") {
+      sides.k = shape_.types;
+    } else if (op.op == "layernorm") {
+      sides = {2 * op.m, 1};
+    } else if (op.op == "rmsnorm" || starts_with(op.fn, "bias")) {
+      sides.k = 1;
+    }
+    if (sides.k != 0) update_parameters(op, sides, backward_id(op.id, product ? "_dw" : ""));
+  }
 
   // Reduction over replicas, loss scale, the optimizer, and the cast of a master copy.
   void update_parameters(const LayerOp& op, Sides sides, std::string gradient) {
@@ -221,7 +223,7 @@ class Differentiator {
     const std::uint64_t kept = kept_of(op, sides);
     if (options_.loss_scaling) gradient = unscale(op, kept, gradient);
     LayerOp row = update_row(op, "", "optim", gradient);
-    if (op.op == "embed" && tied_) row.depends_on.push_back(tied_gradient());
+    if (op.op == "embed" && !tied_gradient_.empty()) row.depends_on.push_back(tied_gradient_);
     const bool is_vector = sides.k == 1;
     row.fn = is_vector ? vector_optimizer() : options_.optimizer;
     row.mode = op.mode;
@@ -284,19 +286,12 @@ class Differentiator {
                                                                          : options_.optimizer;
   }
 
-  std::string tied_gradient() const {
-    for (const LayerOp& op : forward_) {
-      if (op.layer == "head.out" || op.layer == "head.mlm_out") return backward_id(op.id, "_dw");
-    }
-    return "";
-  }
-
   WorkloadTrace& trace_;
   const TransformerOptions& options_;
   const ModelShape& shape_;
   const std::vector<LayerOp> forward_;
   std::map<std::string, const LayerOp*> by_id_;
-  bool tied_ = false;  // the head and the table of tokens are one matrix
+  std::string tied_gradient_;  // of the head, if it is the table of tokens; else empty
   std::map<std::string, std::vector<std::string>> gradients_;  // of each forward row's result
   std::string gradient_;                                       // of the row at hand
   std::string recomputed_;

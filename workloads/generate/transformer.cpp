@@ -124,11 +124,32 @@ class TransformerMaker {
     return eltwise(name, bias ? "bias_add" : "add", d(), columns_, std::move(from));
   }
 
+  // What scores and context read: of queries and keys what is rotated, and then all of them if that
+  // is a part.
+  struct Heads {
+    std::vector<std::string> q;
+    std::vector<std::string> k;
+    std::string v;
+
+    std::vector<std::string> of_scores() const {
+      std::vector<std::string> from = {q.front()};
+      if (k != q) from.push_back(k.front());
+      from.insert(from.end(), q.begin() + 1, q.end());
+      from.insert(from.end(), k.begin() + 1, k.end());
+      return from;
+    }
+  };
+
+  Heads projected(const std::string& x) {
+    return {{prunable("q", "qkv", q_width(), d(), x)},
+            {prunable("k", "qkv", kv_width(), d(), x)},
+            prunable("v", "qkv", kv_width(), d(), x)};
+  }
+
   std::string weights_of_layer(const std::string& x) {
-    const std::string q = prunable("q", "qkv", q_width(), d(), x);
-    const std::string k = prunable("k", "qkv", kv_width(), d(), x);
-    const std::string v = prunable("v", "qkv", kv_width(), d(), x);
-    const std::string o = prunable("o", "out", d(), q_width(), std::vector<std::string>{q, k, v});
+    const Heads heads = projected(x);
+    const std::string o = prunable("o", "out", d(), q_width(),
+                                   std::vector<std::string>{heads.q[0], heads.k[0], heads.v});
     if (!has_experts()) return weights_of_block("", shape_.ffn, o);
     std::vector<std::string> results;
     const std::vector<std::uint32_t> tokens = routed();
@@ -166,10 +187,7 @@ class TransformerMaker {
 
   // Rows 1 to 12: from `x`, normalised or not, to the sum with `skip`.
   std::string attention(const std::string& x, const std::string& skip) {
-    Heads heads;
-    heads.q = {prunable("q", "qkv", q_width(), d(), x)};
-    heads.k = {prunable("k", "qkv", kv_width(), d(), x)};
-    heads.v = prunable("v", "qkv", kv_width(), d(), x);
+    Heads heads = projected(x);
     if (shape_.qkv_bias) add_biases(heads);
     if (shape_.qk_norm != QkNorm::none) {
       heads.q = {head_norm("q_norm", q_width(), heads.q)};
@@ -179,27 +197,10 @@ class TransformerMaker {
       rotate("q_rope", shape_.heads, heads.q);
       rotate("k_rope", shape_.kv_heads, heads.k);
     }
-    const PatternSpec kept = kept_scores();
-    const std::string ctx = kept.name != "dense" ? sparse_core(heads, kept) : full_core(heads);
+    const std::string ctx = core(heads, kept_scores());
     const std::string o = prunable("o", "out", d(), q_width(), ctx);
     return residual("o_add", shape_.out_bias, finish("o", o), skip);
   }
-
-  // What scores and context read: of queries and keys what is rotated, and then all of them if that
-  // is a part.
-  struct Heads {
-    std::vector<std::string> q;
-    std::vector<std::string> k;
-    std::string v;
-
-    std::vector<std::string> of_scores() const {
-      std::vector<std::string> from = {q.front()};
-      if (k != q) from.push_back(k.front());
-      from.insert(from.end(), q.begin() + 1, q.end());
-      from.insert(from.end(), k.begin() + 1, k.end());
-      return from;
-    }
-  };
 
   // One row for all three, or if they are rotated a row for each.
   void add_biases(Heads& heads) {
@@ -261,35 +262,27 @@ class TransformerMaker {
     return eltwise("scale", "scale_mask", queries, keys, {s}, batch);
   }
 
-  // Query heads that share one key and value head are rows of one product.
-  std::string full_core(const Heads& heads) {
-    const std::uint32_t groups = options_.sequences * shape_.kv_heads;
-    const std::uint32_t queries = decode() ? 1 : options_.tokens;
-    const std::uint32_t rows = queries * (shape_.heads / shape_.kv_heads);
+  // Scores, softmax and context. Query heads that share one key and value head are rows of one
+  // product; of sparse scores only what is kept is computed, head by head.
+  std::string core(const Heads& heads, const PatternSpec& kept) {
+    const bool sparse = kept.name != "dense";
+    const std::uint32_t shared = sparse ? 1 : shape_.heads / shape_.kv_heads;
     const std::uint32_t all_heads = options_.sequences * shape_.heads;
+    const std::uint32_t queries = decode() ? 1 : options_.tokens;
+    const std::uint32_t rows = queries * shared;
+    const std::uint32_t groups = all_heads / shared;
     const std::uint32_t width = shape_.head_width();
-    std::string s =
-        rows_.add("bmm", "scores", {rows, width, keys(), groups}, heads.of_scores(), "dot");
-    s = masked(s, queries, keys(), all_heads);
-    s = rows_.add("softmax", "softmax", {queries, 0, keys(), all_heads}, {s});
-    s = drop(shape_.dropout.attention, "attn_drop", queries, keys(), s, all_heads);
-    return rows_.add("bmm", "ctx", {rows, keys(), width, groups}, {s, heads.v}, "dot");
-  }
-
-  // Only what is kept is computed, head by head.
-  std::string sparse_core(const Heads& heads, const PatternSpec& kept) {
-    const std::uint32_t t = options_.tokens;
-    const std::uint32_t batch = options_.sequences * shape_.heads;
     const std::string scores =
-        rows_.add("sddmm", "scores", {t, shape_.head_width(), t, batch}, heads.of_scores());
+        rows_.add(sparse ? "sddmm" : "bmm", "scores", {rows, width, keys(), groups},
+                  heads.of_scores(), sparse ? "" : "dot");
     rows_.thin_out(kept);
-    std::string s = masked(scores, t, t, batch);
-    s = rows_.add("softmax", "softmax", {t, 0, t, batch}, {s});
-    rows_.thin_out(reference(scores));
-    s = drop(shape_.dropout.attention, "attn_drop", t, t, s, batch);
-    std::string ctx =
-        rows_.add("bmm", "ctx", {t, t, shape_.head_width(), batch}, {s, heads.v}, "dot");
-    rows_.thin_out(reference(scores));
+    const PatternSpec same = sparse ? reference(scores) : kept;
+    std::string s = masked(scores, queries, keys(), all_heads);
+    s = rows_.add("softmax", "softmax", {queries, 0, keys(), all_heads}, {s});
+    rows_.thin_out(same);
+    s = drop(shape_.dropout.attention, "attn_drop", queries, keys(), s, all_heads);
+    std::string ctx = rows_.add("bmm", "ctx", {rows, keys(), width, groups}, {s, heads.v}, "dot");
+    rows_.thin_out(same);
     return ctx;
   }
 

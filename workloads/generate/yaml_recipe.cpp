@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +8,9 @@
 #include <vector>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/generate/module_rules.hpp"
+#include "workloads/generate/yaml_text.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -22,11 +23,7 @@ class RecipeReader {
   explicit RecipeReader(std::string path) : path_(std::move(path)) {}
 
   std::vector<ModuleRule> read() {
-    try {
-      walk(YAML::Load(read_text_file(path_)), 0);
-    } catch (const YAML::Exception& error) {
-      fail(error.mark, "E206", error.msg, "YAML");
-    }
+    read_yaml(read_text_file(path_), path_, [&](const YAML::Node& root) { walk(root, 0); });
     if (!rules_.empty()) return std::move(rules_);
     throw_problem(path_, "E001", "no modifier that prunes",
                   "SparseGPTModifier, WandaPruningModifier or MagnitudePruningModifier");
@@ -35,10 +32,7 @@ class RecipeReader {
  private:
   [[noreturn]] void fail(const YAML::Mark& mark, const char* code, const std::string& found,
                          const std::string& allowed) const {
-    const auto from_one = [](int number) {
-      return static_cast<std::size_t>(std::max(number, 0)) + 1;
-    };
-    throw_problem(place(path_, from_one(mark.line), from_one(mark.column)), code, found, allowed);
+    throw_problem(place(path_, mark), code, found, allowed);
   }
 
   /// Modifiers stand below stages, or in lists.
@@ -54,10 +48,7 @@ class RecipeReader {
     }
     for (const auto& entry : node) {
       const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
-      const std::string ending = "Modifier";
-      const bool modifier = name.size() > ending.size() &&
-                            name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-      if (modifier) {
+      if (ends_with(name, "Modifier")) {
         take(name, entry.second);
       } else {
         walk(entry.second, depth + 1);

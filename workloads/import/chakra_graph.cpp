@@ -30,9 +30,9 @@ class GraphReader {
         fail("E209", fmt::format("node {} twice", graph.nodes[i].id), "each id once");
       }
     }
-    context.settings().flag("drop-missing", drop_missing_);
+    context.settings.flag("drop-missing", drop_missing_);
     collectives_ = static_cast<Collectives>(
-        context.settings().choice("collectives", {"refuse", "keep", "drop"}, 0));
+        context.settings.choice("collectives", {"refuse", "keep", "drop"}, 0));
   }
 
   void read() {
@@ -43,9 +43,9 @@ class GraphReader {
       const ChakraNode& node = graph_.nodes[index];
       std::vector<std::string> after;
       for (const std::uint64_t id : node.dependencies) {
-        const auto rows = rows_.find(id);
-        if (rows == rows_.end()) continue;  // dropped, and said so
-        for (const std::string& row : rows->second) {
+        const auto* const rows = value_in(rows_, id);
+        if (rows == nullptr) continue;  // dropped, and said so
+        for (const std::string& row : *rows) {
           if (!contains(after, row)) after.push_back(row);
         }
       }
@@ -94,12 +94,12 @@ class GraphReader {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const ChakraNode& node = graph_.nodes[i];
       for (const std::uint64_t id : node.dependencies) {
-        const auto found = places_.find(id);
-        if (found == places_.end()) {
+        const std::size_t* const place = value_in(places_, id);
+        if (place == nullptr) {
           drop(node, id);
         } else {
           ++waiting[i];
-          readers[found->second].push_back(i);
+          readers[*place].push_back(i);
         }
       }
     }
@@ -212,8 +212,8 @@ class GraphReader {
   }
 
   std::uint32_t elements(const ChakraNode& node, std::optional<std::uint64_t> bytes) const {
-    if (!bytes && context_.settings().text("comm-size") != nullptr) {
-      bytes = context_.settings().required("comm-size", 1, "bytes");
+    if (!bytes && context_.settings.text("comm-size") != nullptr) {
+      bytes = context_.settings.required("comm-size", 1, "bytes");
     }
     if (!bytes) {
       refuse_request("{}: node {} does not say how many bytes it moves; give --comm-size",
@@ -225,8 +225,8 @@ class GraphReader {
   }
 
   std::string ranks() const {
-    if (context_.settings().text("ranks") != nullptr) {
-      return std::to_string(context_.settings().required("ranks", 1, "chips"));
+    if (context_.settings.text("ranks") != nullptr) {
+      return std::to_string(context_.settings.required("ranks", 1, "chips"));
     }
     if (graph_.ranks && *graph_.ranks >= 1 && *graph_.ranks <= kMostSide) {
       return std::to_string(*graph_.ranks);

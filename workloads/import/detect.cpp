@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/import/chakra_graph.hpp"
 #include "workloads/import/json_request_lines.hpp"
 #include "workloads/import/request_file.hpp"
@@ -30,10 +31,6 @@ std::vector<std::string> cells_of(std::string_view line) {
   for (std::string& cell : cells) cell = std::string(trimmed(cell));
   while (cells.size() > 1 && cells.back().empty()) cells.pop_back();
   return cells;
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& what,
@@ -68,7 +65,7 @@ void refuse_known(std::string_view text, const std::string& first, const std::st
       {"hidden_size:", "is a YAML model file, which is not an import format",
        "use lacuna trace make with the model's name, or a config.json"},
   }};
-  if (first.rfind("layerid", 0) == 0) {
+  if (starts_with(first, "layerid")) {
     refuse(path, "is a report of SCALE-Sim, a result and not a workload", "give a topology");
   }
   constexpr std::size_t kLooked = std::size_t{1} << 16U;
@@ -90,10 +87,10 @@ std::string detect_table(const std::vector<std::string>& cells) {
 std::string detect_text(std::string_view text, const std::string& path) {
   const std::string_view line = first_line(text);
   const std::string first = lower_case(line);
-  if (first.rfind("%%matrixmarket", 0) == 0) return "mtx";
+  if (starts_with(first, "%%matrixmarket")) return "mtx";
   if (is_request_header(line)) return "requests";
-  if (!first.empty() && (first[0] == '{' || first[0] == '[') && first.rfind("{{", 0) != 0 &&
-      first.rfind("[msn", 0) != 0 && first.rfind("[gen", 0) != 0) {
+  if (!first.empty() && (first[0] == '{' || first[0] == '[') && !starts_with(first, "{{") &&
+      !starts_with(first, "[msn") && !starts_with(first, "[gen")) {
     if (has_part(text, "\"sparse_args\"")) {
       refuse(path, "holds results of pruned models, not a workload",
              "make the model, with the density of each layer by --sparse");
@@ -113,10 +110,10 @@ std::string detect_text(std::string_view text, const std::string& path) {
   for (const char* flag : {"-CONV", "-FC", "-DenseGEMM", "-SparseGEMM", "-SparseDense"}) {
     if (has_part(text, flag)) return "stonne";
   }
-  if (cells.size() == 4 && is_number(cells[1]) && is_number(cells[2]) && is_number(cells[3])) {
+  if (cells.size() == 4 && is_decimal(cells[1]) && is_decimal(cells[2]) && is_decimal(cells[3])) {
     refuse(path, "holds densities for the rows of other files", "give it with --densities");
   }
-  if (cells.size() == 2 && !is_number(cells[0]) && is_number(cells[1])) {
+  if (cells.size() == 2 && !is_decimal(cells[0]) && is_decimal(cells[1])) {
     refuse(path, "holds the columns of X for masks by name", "give it with --batch-sizes");
   }
   const std::string digits = "0123456789 ,\t";
@@ -135,7 +132,7 @@ bool is_binary(std::string_view text) {
 }  // namespace
 
 std::string detect_format(std::string_view text, const std::string& path) {
-  if (text.rfind("GGUF", 0) == 0) refuse(path, "is a GGUF file", "give safetensors");
+  if (starts_with(text, "GGUF")) refuse(path, "is a GGUF file", "give safetensors");
   std::string format;
   if (!is_binary(text)) format = detect_text(text, path);
   // Protobuf has no mark; ONNX begins with its version, field 1 as a number.

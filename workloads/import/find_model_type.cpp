@@ -5,6 +5,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/import/model_types.hpp"
 #include "workloads/trace/problem.hpp"
 
@@ -65,15 +66,12 @@ const ModelType* find_type(const std::string& name) { return find_named(model_ty
 const ModelType* find_class(const std::string& name) {
   for (const ModelType& type : model_types()) {
     const std::string prefix = type.prefix;
-    if (prefix.empty() || name.rfind(prefix, 0) != 0) continue;
+    if (prefix.empty() || !starts_with(name, prefix)) continue;
     const std::string rest = name.substr(prefix.size());
     const bool encoder = prefix == "Bert" || prefix == "Roberta";
-    for (const char* end : {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration"}) {
-      if (rest == end) return &type;
-    }
-    for (const char* end : {"Model", "ForPreTraining", "ForMaskedLM"}) {
-      if (encoder && rest == end) return &type;
-    }
+    constexpr std::array of_decoders = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration"};
+    constexpr std::array of_encoders = {"Model", "ForPreTraining", "ForMaskedLM"};
+    if (contains(of_decoders, rest) || (encoder && contains(of_encoders, rest))) return &type;
   }
   return nullptr;
 }

@@ -13,8 +13,8 @@
 
 namespace lacuna {
 
-ImportContext::ImportContext(const Pairs& settings) : pairs_(settings), settings_(settings) {
-  settings_.types(dtype_, mode_);
+ImportContext::ImportContext(const Pairs& pairs) : settings(pairs), pairs_(pairs) {
+  settings.types(dtype_, mode_);
 }
 
 Pairs ImportContext::model_settings(const std::set<std::string>& without) const {

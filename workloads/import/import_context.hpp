@@ -22,9 +22,7 @@ namespace lacuna {
 /// What importers share: settings, the rows so far, and names that are unique.
 class ImportContext {
  public:
-  explicit ImportContext(const Pairs& settings);
-
-  const Settings& settings() const { return settings_; }
+  explicit ImportContext(const Pairs& pairs);
 
   /// The settings that are the generator's of a model, without these.
   Pairs model_settings(const std::set<std::string>& without = {}) const;
@@ -34,6 +32,11 @@ class ImportContext {
 
   /// Appends a row with the dtype and mode of the request and an id made of `name`.
   LayerOp& add(std::string_view name, const std::string& op);
+
+  /// Appends the rows of a trace.
+  void append(WorkloadTrace trace) {
+    for (LayerOp& row : trace.ops) result.trace.ops.push_back(std::move(row));
+  }
 
   /// A product of sizes as the side of a matrix. TraceError with `where` if it is none.
   static std::uint32_t side(const std::vector<std::uint64_t>& sizes, const std::string& where,
@@ -50,12 +53,12 @@ class ImportContext {
   }
 
   Imported result;
+  const Settings settings;
   /// The element size of the request, bytes.
   unsigned element() const;
 
  private:
   const Pairs& pairs_;
-  Settings settings_;
   DType dtype_ = DType::fp16;
   Mode mode_ = Mode::automatic;
   std::set<std::string> ids_;

@@ -13,6 +13,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/generate/module_rules.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/import/model_file.hpp"
@@ -100,7 +101,7 @@ Tensor tensor_for(const ModuleName& name, const std::string& folder, const Found
                   "one of them");
   }
   Tensor tensor = first->second;
-  const std::string turned = name.part.rfind(".T", 0) == 0 ? ".T" : "";
+  const std::string turned = starts_with(name.part, ".T") ? ".T" : "";
   const ArrayEntry sides = tensor.file->sides(tensor.name + turned);
   if (sides.rows != name.all || sides.cols != name.k) {
     throw_problem(
@@ -122,14 +123,13 @@ void import_folder(const ImportFile& folder, ImportContext& context) {
   const std::optional<PatternSpec> pruning = pruning_of(context, folder.path);
   ModelFile model = read_config(config, read_text_file(config), context);
   model.shape.name = context.new_id(folder.stem());
-  std::vector<std::string>& notes = context.result.notes;
   const bool says_zeros =
       !model.sparsity.empty() || fs::exists(fs::path(folder.path) / "recipe.yaml");
-  if (says_zeros) notes.emplace_back("what is said of zeros beside the weights is not used");
+  if (says_zeros) context.note("what is said of zeros beside the weights is not used");
   std::uint32_t layers = model.shape.layers;
-  context.settings().integer("layers", 1, layers);
+  context.settings.integer("layers", 1, layers);
   bool heads = false;
-  context.settings().flag("heads", heads);
+  context.settings.flag("heads", heads);
   const std::vector<ModuleName> names = module_names(model.shape, layers);
   if (names.empty()) {
     refuse_request(
@@ -154,13 +154,12 @@ void import_folder(const ImportFile& folder, ImportContext& context) {
     all += std::uint64_t{mask.rows} * mask.cols;
   }
   if (heads && names.back().row != "head.out") {
-    notes.emplace_back("what the weights of the head are called is not known: they are dense here");
+    context.note("what the weights of the head are called is not known: they are dense here");
   }
   if (!pruning) {
     constexpr double kPercent = 100;
-    notes.push_back(fmt::format("{:.4g} % of the {} weights of {} layers are kept",
-                                kPercent * static_cast<double>(kept) / static_cast<double>(all),
-                                all, layers));
+    context.note("{:.4g} % of the {} weights of {} layers are kept",
+                 kPercent * static_cast<double>(kept) / static_cast<double>(all), all, layers);
   }
   // patterns are said for each weight
   add_model(model, context.model_settings({"density", "pattern", "block", "nm"}), rules, context);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
@@ -31,7 +32,7 @@ std::uint32_t columns_from(const std::string& path, const std::string& name) {
                     "lines NAME,N with a whole number");
     }
     const std::string& layer = line.cells[0].text;
-    if (!ends_in("." + name, layer) || layer.size() < best.size()) continue;
+    if (!ends_with("." + name, layer) || layer.size() < best.size()) continue;
     best = layer;
     columns = *n;
   }
@@ -40,22 +41,22 @@ std::uint32_t columns_from(const std::string& path, const std::string& name) {
 }
 
 std::uint32_t columns_of(const ImportFile& file, const ImportContext& context) {
-  if (const std::string* sizes = context.settings().text("batch-sizes")) {
+  if (const std::string* sizes = context.settings.text("batch-sizes")) {
     return columns_from(*sizes, file.stem());
   }
-  if (context.settings().text("n") == nullptr) {
+  if (context.settings.text("n") == nullptr) {
     refuse_request("{}: holds weights, and not how many columns they are multiplied with; give --n",
                    file.path);
   }
-  return context.settings().required("n", 1, "columns of X");
+  return context.settings.required("n", 1, "columns of X");
 }
 
 }  // namespace
 
 std::optional<PatternSpec> pruning_of(const ImportContext& context, const std::string& path) {
-  PatternSpec pattern = context.settings().pattern();
+  PatternSpec pattern = context.settings.pattern();
   bool prunes = false;
-  context.settings().flag("prune", prunes);
+  context.settings.flag("prune", prunes);
   if (!prunes) {
     if (pattern.name == "dense" && !pattern.density) return std::nullopt;
     refuse_request(
@@ -137,14 +138,14 @@ void import_matrix(const ImportFile& file, ImportContext& context) {
     }
     return;
   }
-  const std::string* const asked = context.settings().text("member");
+  const std::string* const asked = context.settings.text("member");
   const std::string member = asked == nullptr ? named.member : *asked;
   const bool all = member.empty() && arrays->holds_tensors();
   std::vector<ArrayEntry> entries;
   if (!all) entries = {{member, 0, 0}};
   for (ArrayEntry& entry : all ? arrays->matrices() : std::vector<ArrayEntry>()) {
     if (is_of_scales(entry.member)) {
-      context.result.notes.push_back(entry.member + " is left out: scales of other weights");
+      context.note("{} is left out: scales of other weights", entry.member);
     } else {
       entries.push_back(std::move(entry));
     }

@@ -22,21 +22,19 @@ void append(const std::string& prefix, const std::string& model, Pairs settings,
     op.id = fmt::format("{}.{}", prefix, op.id);
     for (std::string& id : op.depends_on) id = fmt::format("{}.{}", prefix, id);
   }
-  context.result.trace.ops.insert(context.result.trace.ops.end(),
-                                  std::make_move_iterator(trace.ops.begin()),
-                                  std::make_move_iterator(trace.ops.end()));
+  context.append(std::move(trace));
 }
 
 }  // namespace
 
 void import_requests(const ImportFile& file, ImportContext& context) {
-  const std::string* model = context.settings().text("model");
+  const std::string* model = context.settings.text("model");
   if (model == nullptr) {
     throw RequestError(file.path +
                        ": says how long requests are, not what serves them; give --model");
   }
   for (const char* key : {"part", "tokens", "context", "heads", "same-mask"}) {
-    if (context.settings().text(key) != nullptr) {
+    if (context.settings.text(key) != nullptr) {
       refuse_request("--{}: the requests say it themselves, or it is not taken here", key);
     }
   }
@@ -59,9 +57,8 @@ void import_requests(const ImportFile& file, ImportContext& context) {
       }
     }
   }
-  std::vector<std::string>& notes = context.result.notes;
-  notes.insert(notes.end(), read.notes.begin(), read.notes.end());
-  notes.emplace_back(
+  for (const std::string& note : read.notes) context.note("{}", note);
+  context.note(
       "requests follow each other, whenever they arrive; the prompt makes the first token, and "
       "each "
       "step one more");

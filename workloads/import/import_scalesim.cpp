@@ -12,6 +12,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
@@ -39,8 +40,7 @@ bool supports_sparsity(const std::string* path) {
     const std::string key(trimmed(line.substr(0, mark)));
     const std::string_view value = trimmed(line.substr(mark + 1));
     if (!contains(known, key)) {
-      throw_problem(place(*path, lines.line_number()), "E207", key,
-                    fmt::format("{}", fmt::join(known, ", ")));
+      throw_problem(place(*path, lines.line_number()), "E207", key, listed(known));
     }
     const bool yes = value == "true" || value == "True";
     if (key == "SparsitySupport") support = yes;
@@ -62,7 +62,7 @@ std::string further_of(const std::string& header, const std::string& text) {
   if (name.empty()) return text.find(':') == std::string::npos ? "stride" : "spars";
   if (name.find("spars") != std::string::npos) return "spars";
   for (const char* word : {"batch", "stride"}) {
-    if (name.rfind(word, 0) == 0) return word;
+    if (starts_with(name, word)) return word;
   }
   return name;
 }
@@ -84,8 +84,8 @@ struct TopologyRow {
   }
 
   const CsvCell* find(const char* which) const {
-    const auto found = further.find(which);
-    return found == further.end() ? nullptr : found->second;
+    const auto* const cell = value_in(further, which);
+    return cell == nullptr ? nullptr : *cell;
   }
   std::uint64_t size_or(const char* which, const char* column, std::uint64_t otherwise) const {
     const CsvCell* const cell = find(which);
@@ -201,7 +201,7 @@ Convolution convolution_of(const TopologyRow& row) {
 }  // namespace
 
 void import_scalesim_gemm(const ImportFile& file, ImportContext& context) {
-  const bool sparsity = supports_sparsity(context.settings().text("scalesim-config"));
+  const bool sparsity = supports_sparsity(context.settings.text("scalesim-config"));
   const TopologyKind kind{4, {"spars", "batch"}, "Sparsity, Batch Size"};
   for_each_row(file, kind, context, [&](const TopologyRow& from) {
     // Its filter is the right operand, so its M and N change places.
@@ -215,7 +215,7 @@ void import_scalesim_gemm(const ImportFile& file, ImportContext& context) {
 }
 
 void import_scalesim_conv(const ImportFile& file, ImportContext& context) {
-  const bool sparsity = supports_sparsity(context.settings().text("scalesim-config"));
+  const bool sparsity = supports_sparsity(context.settings.text("scalesim-config"));
   const TopologyKind kind{8,
                           {"spars", "batch", "stride", "eh", "ew", "e2"},
                           "Sparsity, Batch Size, Stride Width, Eh, Ew, e2"};

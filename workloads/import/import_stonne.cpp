@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
@@ -29,7 +30,7 @@ bool is_of_hardware(const std::string& key) {
       "rn_type",      "mn_type",     "mem_ctrl", "dataflow",  "accumulation_buffer",
       "hardware_cfg", "print_stats", "tile",     "generator", "generate_tile",
       "path_to_tile"};
-  return kHardware.count(key) != 0 || key.rfind("T_", 0) == 0;
+  return kHardware.count(key) != 0 || starts_with(key, "T_");
 }
 
 /// One command line: its kind, and what its flags say.
@@ -44,15 +45,15 @@ struct Command {
   }
 
   std::uint64_t size(const std::string& key, std::uint64_t otherwise = 0) const {
-    const auto found = values.find(key);
-    if (found == values.end() && otherwise != 0) return otherwise;
-    return read_integer(where, "-" + key, found == values.end() ? "" : found->second);
+    const std::string* const text = value_in(values, key);
+    if (text == nullptr && otherwise != 0) return otherwise;
+    return read_integer(where, "-" + key, text == nullptr ? "" : *text);
   }
 
   // 1 - percent / 100.
   Decimal density(const std::string& key) const {
-    const auto found = values.find(key);
-    const std::string text = found == values.end() ? "0" : found->second;
+    const std::string* const given = value_in(values, key);
+    const std::string text = given == nullptr ? "0" : *given;
     constexpr std::uint64_t kWhole = 100;
     const auto percent = parse_integer(text, 0, kWhole);
     if (!percent) fail("E203", "-" + key, text, "a percentage, a whole number in [0, 100]");
@@ -84,7 +85,7 @@ void check_flags(const Command& command) {
   static const std::vector<std::string> kConv = {"R", "S", "C", "K",       "G",
                                                  "N", "X", "Y", "strides", "layer_name"};
   std::vector<std::string> allowed = command.kind == "CONV" ? kConv : kGemm;
-  if (command.kind.rfind("Sparse", 0) == 0) {
+  if (starts_with(command.kind, "Sparse")) {
     allowed.emplace_back("MK_sparsity");
     allowed.emplace_back("KN_sparsity");
   }
@@ -133,8 +134,8 @@ void import_stonne(const ImportFile& file, ImportContext& context) {
                    "one of -CONV, -FC, -DenseGEMM, -SparseGEMM, -SparseDense");
     }
     check_flags(command);
-    const auto name = command.values.find("layer_name");
-    LayerOp& row = context.add(name == command.values.end() ? command.kind : name->second, "gemm");
+    const std::string* const name = value_in(command.values, "layer_name");
+    LayerOp& row = context.add(name == nullptr ? command.kind : *name, "gemm");
     if (command.kind == "CONV") {
       set_convolution(convolution_of(command), command.where, row);
       continue;
@@ -163,10 +164,10 @@ void apply_densities(const std::string& path, ImportContext& context) {
   }
   std::size_t found = 0;
   for (LayerOp& op : context.result.trace.ops) {
-    const auto entry = known.find(op.id);
-    if (entry == known.end()) continue;
+    const auto* const densities = value_in(known, op.id);
+    if (densities == nullptr) continue;
     ++found;
-    set_densities(op, entry->second.first, entry->second.second);
+    set_densities(op, densities->first, densities->second);
   }
   context.note("{} rows have densities of {}", found, path);
   if (found == 0) context.warn("{}: has the name of no row", path);

@@ -54,10 +54,7 @@ void check_keys(const ImportFormat& format, const Pairs& settings) {
 }
 
 const ImportFormat& find_format(const std::string& name) {
-  if (const ImportFormat* found = find_named(import_formats(), name)) return *found;
-  const std::vector<std::string> names = names_in(import_formats());
-  refuse_request("--format: found '{}'; allowed: {}{}", name, fmt::join(names, ", "),
-                 hint_of(name, names));
+  return named_in(import_formats(), name, "--format: found '{}'; allowed: {}{}");
 }
 
 }  // namespace
@@ -142,7 +139,7 @@ std::string format_of(const ImportFile& file) {
 
 Imported import_files(const std::vector<ImportFile>& files, const Pairs& settings) {
   ImportContext context(settings);
-  const Settings& read = context.settings();
+  const Settings& read = context.settings;
   const std::string* given = read.text("format");
   std::string name = given == nullptr ? "" : find_format(*given).name;
   for (const ImportFile& file : files) {

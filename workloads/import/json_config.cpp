@@ -249,7 +249,7 @@ void ModelConfig::finish(const std::string& type) const {
   if (keys.empty()) return;
   const std::vector<std::string> known(read_.begin(), read_.end());
   throw_problem({place_of(path_, keys.front().c_str()), "E207", "",
-                 keys.size() == 1 ? keys.front() : fmt::format("{}", fmt::join(keys, ", ")),
+                 keys.size() == 1 ? keys.front() : listed(keys),
                  fmt::format("keys that are known of {}; --skip {} leaves out what changes no "
                              "shape, count or arithmetic",
                              type, fmt::join(keys, ",")),

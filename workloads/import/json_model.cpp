@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/module_rules.hpp"
 #include "workloads/import/import_context.hpp"
@@ -42,7 +43,7 @@ Objects objects_of(const Json& json) {
 /// The type that a file calls `name`; empty if there is none of that name.
 std::string type_of(std::string name) {
   const std::string torch = "torch.";
-  if (name.rfind(torch, 0) == 0) name = name.substr(torch.size());
+  if (starts_with(name, torch)) name = name.substr(torch.size());
   if (name == "float16" || name == "half") return "fp16";
   if (name == "bfloat16") return "bf16";
   if (name == "float32" || name == "float") return "fp32";
@@ -69,7 +70,7 @@ std::string type_of_numbers(ModelConfig& config) {
 
 /// Settings of the generator, with the type that the file says unless --dtype says another.
 Pairs with_type(Pairs settings, const std::string& type, ImportContext& context) {
-  const std::string* const given = context.settings().text("dtype");
+  const std::string* const given = context.settings.text("dtype");
   if (type.empty()) return settings;
   if (given != nullptr) {
     if (*given != type) {
@@ -142,7 +143,7 @@ void describe(const std::string& type, const ModelShape& shape, ImportContext& c
                         active_parameter_count(shape), shape.experts.count, shape.experts.chosen);
   }
   if (shape.family == ModelFamily::bert) text += ", with pooler and without head";
-  context.result.notes.push_back(std::move(text));
+  context.note("{}", text);
 }
 
 }  // namespace
@@ -174,46 +175,40 @@ ModelFile read_model_file(const std::string& text, const std::string& path,
 }
 
 ModelFile read_config(const std::string& path, const std::string& text, ImportContext& context) {
-  const std::string* const skip = context.settings().text("skip");
+  const std::string* const skip = context.settings.text("skip");
   ModelFile model =
       read_model_file(text, path, skip == nullptr ? std::vector<std::string>{} : split(*skip, ','));
   ModelShape& shape = model.shape;
   shape.name = context.new_id(ImportFile{path, ""}.stem());
-  std::vector<std::string>& notes = context.result.notes;
   if (model.cut) {
-    notes.push_back(
-        fmt::format("run_single_layer: {} of the layers of a deeper model", shape.layers));
+    context.note("run_single_layer: {} of the layers of a deeper model", shape.layers);
   }
   if (model.other_parts) {
     context.warn("{}: the language model alone; its parts for pictures or sounds are no rows",
                  path);
   }
-  notes.insert(notes.end(), model.left_out.begin(), model.left_out.end());
-  if (skip != nullptr) notes.push_back(fmt::format("left out: {}", *skip));
+  for (const std::string& part : model.left_out) context.note("{}", part);
+  if (skip != nullptr) context.note("left out: {}", *skip);
   describe(model.type, shape, context);
   return model;
 }
 
 void add_model(const ModelFile& model, const Pairs& settings, const std::vector<PatternRule>& rules,
                ImportContext& context) {
-  WorkloadTrace trace =
-      generate_model(model.shape, with_type(settings, model.numbers, context), rules);
-  context.result.trace.ops.insert(context.result.trace.ops.end(),
-                                  std::make_move_iterator(trace.ops.begin()),
-                                  std::make_move_iterator(trace.ops.end()));
+  context.append(generate_model(model.shape, with_type(settings, model.numbers, context), rules));
 }
 
 void import_model_config(const ImportFile& file, ImportContext& context) {
   const ModelFile model = read_config(file.path, file.text, context);
   std::uint32_t layers = model.shape.layers;
-  context.settings().integer("layers", 1, layers);
+  context.settings.integer("layers", 1, layers);
   std::vector<PatternRule> rules;
   for (const ModuleRule& rule : model.sparsity) {
     rules = rules_of(rule, model.shape, layers, file.path + ": sparsity_config");
     const bool head = rules.back().where == "head.out";
     context.note("sparsity_config: {} for {} weights of {} layers{}, drawn{}", rule.pattern,
                  rules.size() - (head ? 1 : 0), layers, head ? " and for the head" : "",
-                 rule.pattern.rfind("unstructured", 0) == 0
+                 starts_with(rule.pattern, "unstructured")
                      ? "; global_sparsity is that of the whole file, and taken for each of them"
                      : "");
   }

@@ -3,11 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
-#include "sim/base/split.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
@@ -31,20 +28,17 @@ std::vector<std::string> keys_of_json_line(std::string_view line) {
   return keys;
 }
 
-JsonLines::JsonLines(std::string_view text, std::string path)
-    : rest_(text), path_(std::move(path)), columns_(keys_of_json_line(first_line(text))) {}
+JsonLines::JsonLines(std::string_view text, const std::string& path)
+    : lines_(text, path), path_(path), columns_(keys_of_json_line(first_line(text))) {}
 
-bool JsonLines::next(CsvLine& line) {
-  if (rest_.empty()) return false;
-  const std::size_t end = std::min(rest_.find('\n'), rest_.size());
-  std::string_view text = trimmed(rest_.substr(0, end));
-  if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-  rest_.remove_prefix(std::min(end + 1, rest_.size()));
-  line.number = ++number_;
-  line.open_quote = 0;
+bool JsonLines::next_cells(CsvLine& line) {
+  std::string_view text;
+  while (text.empty()) {
+    if (!lines_.next_line()) return false;
+    text = trimmed(lines_.line());
+  }
+  line.number = lines_.line_number();
   line.cells.clear();
-  line.kind = text.empty() ? CsvLine::Kind::blank : CsvLine::Kind::cells;
-  if (text.empty()) return true;
   const Ordered json = Ordered::parse(text, nullptr, false);
   std::size_t known = 0;
   for (const std::string& column : columns_) {
@@ -56,7 +50,7 @@ bool JsonLines::next(CsvLine& line) {
     ++known;
   }
   if (known != columns_.size() || json.size() != known) {
-    throw_problem(place(path_, number_), "E004", std::string(text),
+    throw_problem(place(path_, line.number), "E004", std::string(text),
                   fmt::format("an object with {}", fmt::join(columns_, ", ")));
   }
   return true;

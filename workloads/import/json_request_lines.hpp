@@ -18,17 +18,16 @@ std::vector<std::string> keys_of_json_line(std::string_view line);
 /// TraceError with the line where one is no object, or has other keys.
 class JsonLines {
  public:
-  JsonLines(std::string_view text, std::string path);
+  JsonLines(std::string_view text, const std::string& path);
 
   const std::vector<std::string>& columns() const { return columns_; }
 
-  /// Reads the next line into `line`; false at the end.
-  bool next(CsvLine& line);
+  /// Reads the next line that has any into `line`; false at the end.
+  bool next_cells(CsvLine& line);
 
  private:
-  std::string_view rest_;
+  TokenReader lines_;
   std::string path_;
-  std::size_t number_ = 0;
   std::vector<std::string> columns_;
 };
 

@@ -23,8 +23,7 @@ bool drop(NodeProto& node, const std::string& name) {
 /// Since version 18 the axes are an operand. Without one all sides are reduced, or none.
 bool write_axes(NodeProto& node, const KnownNumbers& numbers) {
   const bool given = node.input_size() == 2 && !node.input(1).empty();
-  const AttributeProto* none = find_attribute(node, "noop_with_empty_axes");
-  if (none != nullptr && none->i() != 0 && !given) return false;
+  if (number_of(node, "noop_with_empty_axes", 0) != 0 && !given) return false;
   bool changed = drop(node, "noop_with_empty_axes");
   if (node.input_size() != 2) return changed;
   if (given) {
@@ -57,6 +56,11 @@ const AttributeProto* find_attribute(const NodeProto& node, const std::string& n
   return found == node.attribute().end() ? nullptr : &*found;
 }
 
+std::int64_t number_of(const NodeProto& node, const std::string& name, std::int64_t otherwise) {
+  const AttributeProto* found = find_attribute(node, name);
+  return found == nullptr || !found->has_i() ? otherwise : found->i();
+}
+
 bool write_earlier_form(NodeProto& node, int version, const KnownNumbers& numbers) {
   static const std::set<std::string> kReductions = {"ReduceL1",       "ReduceL2",  "ReduceMax",
                                                     "ReduceMean",     "ReduceMin", "ReduceProd",
@@ -77,22 +81,20 @@ bool write_earlier_form(NodeProto& node, int version, const KnownNumbers& number
 }
 
 std::vector<Numbers> even_pieces(const NodeProto& node, const Numbers& sides) {
-  const AttributeProto* count = find_attribute(node, "num_outputs");
-  const bool even = node.op_type() == "Split" && count != nullptr &&
-                    (node.input_size() == 1 || (node.input_size() == 2 && node.input(1).empty())) &&
-                    count->i() > 0 && count->i() == node.output_size();
+  const std::int64_t count = number_of(node, "num_outputs", 0);
+  const bool even = node.op_type() == "Split" && count > 0 && count == node.output_size() &&
+                    (node.input_size() == 1 || (node.input_size() == 2 && node.input(1).empty()));
   if (!even) return {};
   constexpr std::int64_t kMostSides = 64;  // each piece has as many
-  const AttributeProto* given = find_attribute(node, "axis");
   const auto rank = static_cast<std::int64_t>(sides.size());
-  const std::int64_t axis = given == nullptr ? 0 : given->i();
+  const std::int64_t axis = number_of(node, "axis", 0);
   if (rank > kMostSides || axis < -rank || axis >= rank) return {};
   const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  const std::int64_t rest = sides[cut] % count->i();
-  const std::int64_t each = sides[cut] / count->i() + (rest == 0 ? 0 : 1);
-  const std::int64_t last = rest == 0 ? each : each - (count->i() - rest);
+  const std::int64_t rest = sides[cut] % count;
+  const std::int64_t each = sides[cut] / count + (rest == 0 ? 0 : 1);
+  const std::int64_t last = rest == 0 ? each : each - (count - rest);
   if (sides[cut] < 0 || last < 0) return {};
-  std::vector<Numbers> pieces(static_cast<std::size_t>(count->i()), sides);
+  std::vector<Numbers> pieces(static_cast<std::size_t>(count), sides);
   for (Numbers& piece : pieces) piece[cut] = each;
   pieces.back()[cut] = last;
   return pieces;

@@ -18,9 +18,16 @@ using KnownNumbers = std::function<std::optional<Numbers>(const std::string& ten
 
 /// Operators of other domains may have a name of the standard's and do something else.
 inline bool is_standard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+inline bool is_known(const std::string& domain) {
+  return is_standard(domain) || domain == "com.microsoft";
+}
 
 /// The attribute of this name, null if there is none.
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name);
+
+/// The whole number that it is, or `otherwise`.
+std::int64_t number_of(const onnx::NodeProto& node, const std::string& name,
+                       std::int64_t otherwise);
 
 /// Writes a node of a graph of `version` of the standard as an earlier version writes it, where its
 /// sides are the same: axes of a reduction are an attribute, not an operand (18), and there is no

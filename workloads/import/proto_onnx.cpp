@@ -9,12 +9,10 @@
 #include <functional>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <string_view>
 
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
-#include "workloads/import/onnx_graph.hpp"
 #include "workloads/import/proto_forms.hpp"
 #include "workloads/import/proto_shapes.hpp"
 #include "workloads/trace/matrix/element_type.hpp"
@@ -45,12 +43,12 @@ class OnnxReader {
       : file_(file), sizes_(named_dimensions(settings)) {}
 
   OnnxGraph read() {
-    onnx::ModelProto model;
     google::protobuf::io::ArrayInputStream bytes(file_.text.data(),
                                                  static_cast<int>(file_.text.size()));
     google::protobuf::io::CodedInputStream stream(&bytes);
     constexpr int kDeepestMessage = 64;
     stream.SetRecursionLimit(kDeepestMessage);
+    onnx::ModelProto& model = graph_.model;
     if (!model.ParseFromCodedStream(&stream) || !model.has_graph()) {
       throw_problem(file_.path, "E206", "bytes that are no ONNX model", "a ModelProto");
     }
@@ -58,15 +56,13 @@ class OnnxReader {
     for (const auto& set : model.opset_import()) {
       if (is_standard(set.domain())) graph_.version = set.version();
     }
-    for (const auto& tensor : graph.initializer()) add_weight(tensor);
-    for (const auto& tensor : graph.sparse_initializer()) add_sparse_weight(tensor);
-    for (const auto& node : graph.node()) add_node(node);
-    check_order();
     for (auto* values : {graph.mutable_input(), graph.mutable_value_info(), graph.mutable_output()})
       for (auto& value : *values) give_sizes(value);
-    for (const auto& [name, sides] : infer_shapes(model)) {
-      if (const auto shape = full_shape(name, sides)) graph_.shapes[name] = *shape;
-    }
+    infer_shapes(graph_);
+    for (const auto& tensor : graph.initializer()) add_weight(tensor.name(), tensor);
+    for (const auto& tensor : graph.sparse_initializer()) add_sparse_weight(tensor);
+    for (auto& node : *graph.mutable_node()) settle(node);
+    check_order();
     return std::move(graph_);
   }
 
@@ -83,75 +79,59 @@ class OnnxReader {
   }
 
  private:
-  /// The sides, each at least 1; no shape and a note if the tensor is empty.
   template <class Sides>
-  std::optional<OnnxShape> full_shape(const std::string& name, const Sides& sides) {
-    OnnxShape shape;
-    for (const std::int64_t side : sides) {
-      if (side < 1) {
-        graph_.empty.insert(name);
-        return std::nullopt;
-      }
-      shape.push_back(static_cast<std::uint64_t>(side));
+  static double product(const Sides& sides) {
+    return std::accumulate(sides.begin(), sides.end(), 1.0, std::multiplies<>());
+  }
+
+  /// Whether the tensor `name`, of numbers like those of `like`, is a weight: none of its sides is
+  /// 0. Those of the first one with sides have the type of all.
+  template <class Sides>
+  bool is_weight(const std::string& name, const Sides& sides, const onnx::TensorProto& like) {
+    if (std::any_of(sides.begin(), sides.end(), [](std::int64_t side) { return side < 1; })) {
+      return false;
     }
-    return shape;
+    graph_.weights[name] = 0;
+    if (sides.size() > 1 && graph_.type.empty()) {
+      graph_.type = lower_case(onnx::TensorProto::DataType_Name(
+          static_cast<onnx::TensorProto::DataType>(like.data_type())));
+    }
+    return true;
   }
 
   /// A weight of which the file has only what is not zero.
   void add_sparse_weight(const onnx::SparseTensorProto& tensor) {
     const std::string& name = tensor.values().name();
-    const std::optional<OnnxShape> shape = full_shape(name, tensor.dims());
-    if (!shape) return;
-    graph_.weights.insert(name);
-    const auto product = [](const auto& sides) {
-      return std::accumulate(sides.begin(), sides.end(), 1.0, std::multiplies<>());
-    };
-    const double all = product(*shape);
+    if (!is_weight(name, tensor.dims(), tensor.values())) return;
+    const double all = product(tensor.dims());
     const double kept = product(tensor.values().dims());
     if (kept < 0 || kept > all) {
       throw_problem(fmt::format("{}, sparse tensor '{}'", file_.path, quotable(name)), "E214",
                     fmt::format("{:.0f} values", kept), fmt::format("0 to {:.0f}", all));
     }
-    graph_.zeros[name] = 1 - kept / all;
-    note_type(tensor.values());
+    graph_.weights[name] = 1 - kept / all;
   }
 
-  /// The type of the first weight with sides.
-  void note_type(const onnx::TensorProto& tensor) {
-    if (!graph_.type.empty()) return;
-    graph_.type = lower_case(onnx::TensorProto::DataType_Name(
-        static_cast<onnx::TensorProto::DataType>(tensor.data_type())));
-  }
-
-  void add_weight(const onnx::TensorProto& tensor) {
-    const std::optional<OnnxShape> full = full_shape(tensor.name(), tensor.dims());
-    if (!full) return;
-    graph_.weights.insert(tensor.name());
-    if (full->size() < 2) return;
-    note_type(tensor);
-    count_zeros(tensor, *full);
-  }
-
-  void count_zeros(const onnx::TensorProto& tensor, const OnnxShape& shape) {
+  void add_weight(const std::string& name, const onnx::TensorProto& tensor) {
+    if (!is_weight(name, tensor.dims(), tensor) || tensor.dims_size() < 2) return;
     const bool single = tensor.data_type() == onnx::TensorProto::FLOAT;
     if (!single && tensor.data_type() != onnx::TensorProto::FLOAT16) return;
     const ElementType& type = *find_npy_type(single ? "f4" : "f2");
-    std::uint64_t all = type.size;
-    for (const std::uint64_t side : shape) all *= std::min(side, kMostSide);
     const std::string& bytes = tensor.raw_data();
     const auto& list = tensor.float_data();
+    const auto size = static_cast<double>(type.size);
+    const auto all = static_cast<double>(bytes.size());
     double zeros = 0;
-    if (!bytes.empty() && bytes.size() == all) {
+    if (size * product(tensor.dims()) == all) {
       for (std::size_t at = 0; at < bytes.size(); at += type.size) {
         std::uint64_t bits = 0;
         std::memcpy(&bits, bytes.data() + at, type.size);
         zeros += type.is_zero(bits) ? 1 : 0;
       }
-      graph_.zeros[tensor.name()] =
-          zeros * static_cast<double>(type.size) / static_cast<double>(all);
+      graph_.weights[name] = zeros * size / all;
     } else if (single && !list.empty()) {
       zeros = static_cast<double>(std::count(list.begin(), list.end(), 0.0F));
-      graph_.zeros[tensor.name()] = zeros / list.size();
+      graph_.weights[name] = zeros / list.size();
     }
   }
 
@@ -172,49 +152,35 @@ class OnnxReader {
     }
   }
 
-  void add_node(const onnx::NodeProto& proto) {
-    OnnxNode node;
-    node.op = proto.op_type();
-    const bool known = is_standard(proto.domain()) || proto.domain() == "com.microsoft";
-    if (!known) node.op = fmt::format("{}.{}", proto.domain(), proto.op_type());
-    node.inputs.assign(proto.input().begin(), proto.input().end());
-    for (const std::string& output : proto.output()) {
-      if (!output.empty()) node.outputs.push_back(output);  // without a name: nobody wants it
+  /// Gives a node the form that OnnxGraph has. The values of a constant are a weight.
+  void settle(onnx::NodeProto& node) {
+    if (!is_known(node.domain())) {
+      node.set_op_type(fmt::format("{}.{}", node.domain(), node.op_type()));
     }
-    node.name = !proto.name().empty()   ? proto.name()
-                : !node.outputs.empty() ? node.outputs.front()
-                                        : node.op;
-    for (const auto& attribute : proto.attribute()) {
-      std::vector<std::int64_t>& list = node.attributes[attribute.name()];
-      if (attribute.has_i()) list.push_back(attribute.i());
-      for (const std::int64_t number : attribute.ints()) list.push_back(number);
+    auto& outputs = *node.mutable_output();  // without a name: nobody wants it
+    outputs.erase(std::remove(outputs.begin(), outputs.end(), ""), outputs.end());
+    if (node.name().empty()) node.set_name(outputs.empty() ? node.op_type() : outputs[0]);
+    if (node.op_type() != "Constant" || outputs.empty()) return;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_t()) add_weight(outputs[0], attribute.t());
     }
-    if (node.op == "Constant") {
-      for (const auto& attribute : proto.attribute()) {
-        if (!attribute.has_t() || node.outputs.empty()) continue;
-        onnx::TensorProto tensor = attribute.t();
-        tensor.set_name(node.outputs.front());
-        add_weight(tensor);
-      }
-    }
-    graph_.nodes.push_back(std::move(node));
   }
 
   // The format demands an order of execution.
   void check_order() {
     std::set<std::string> made;
     std::set<std::string> results;
-    for (const OnnxNode& node : graph_.nodes)
-      results.insert(node.outputs.begin(), node.outputs.end());
-    for (const OnnxNode& node : graph_.nodes) {
-      for (const std::string& input : node.inputs) {
+    const auto& nodes = graph_.model.graph().node();
+    for (const auto& node : nodes) results.insert(node.output().begin(), node.output().end());
+    for (const auto& node : nodes) {
+      for (const std::string& input : node.input()) {
         if (results.count(input) != 0 && made.count(input) == 0) {
-          throw_problem(fmt::format("{}, node '{}'", file_.path, quotable(node.name)), "E210",
+          throw_problem(fmt::format("{}, node '{}'", file_.path, quotable(node.name())), "E210",
                         fmt::format("'{}', which a later node makes", quotable(input)),
                         "nodes in an order of execution");
         }
       }
-      made.insert(node.outputs.begin(), node.outputs.end());
+      made.insert(node.output().begin(), node.output().end());
     }
   }
 
@@ -228,7 +194,7 @@ class OnnxReader {
 }  // namespace
 
 void import_onnx(const ImportFile& file, ImportContext& context) {
-  OnnxReader reader(file, context.settings());
+  OnnxReader reader(file, context.settings);
   const OnnxGraph graph = reader.read();
   for (const std::string& name : reader.unused()) {
     context.warn("{}: --dim: no dimension of this graph is '{}'", file.path, quotable(name));

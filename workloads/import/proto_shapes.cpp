@@ -54,8 +54,7 @@ bool keeps_sides(const NodeProto& node) {
                                                  "RMSNormalization",
                                                  "Mish",
                                                  "SimplifiedLayerNormalization"};
-  const bool known = is_standard(node.domain()) || node.domain() == "com.microsoft";
-  return known && node.input_size() != 0 && node.output_size() != 0 &&
+  return is_known(node.domain()) && node.input_size() != 0 && node.output_size() != 0 &&
          kKeeping.count(node.op_type()) != 0;
 }
 
@@ -86,12 +85,11 @@ bool has_numbers(const NodeProto& node, const std::string& name, int count, std:
 
 /// True if the sides that attributes name are some of an operand of `rank` sides.
 bool has_sides(const NodeProto& node, int rank) {
-  const AttributeProto* axis = find_attribute(node, "axis");
+  const std::int64_t axis = number_of(node, "axis", 0);
   const AttributeProto* axes = find_attribute(node, "axes");
   const int named = axes == nullptr ? 0 : axes->ints_size();
   const int all = node.op_type() == "Unsqueeze" ? rank + named : rank;
-  return (axis == nullptr || (axis->i() >= -rank && axis->i() <= rank)) &&
-         has_numbers(node, "axes", named, -all, all - 1) &&
+  return axis >= -rank && axis <= rank && has_numbers(node, "axes", named, -all, all - 1) &&
          has_numbers(node, "perm", rank, 0, rank - 1);
 }
 
@@ -113,8 +111,9 @@ bool has_all_numbers(const onnx::TensorProto& tensor) {
 
 class Inference {
  public:
-  explicit Inference(onnx::ModelProto& model) : model_(model) {
-    const onnx::GraphProto& graph = model.graph();
+  explicit Inference(OnnxGraph& all)
+      : all_(all), version_(static_cast<int>(std::min(all.version, kLatest))) {
+    const onnx::GraphProto& graph = all.model.graph();
     for (const auto& tensor : graph.initializer()) {
       add(tensor.name(), tensor.data_type(), tensor.dims());
       if (has_all_numbers(tensor)) data_[tensor.name()] = &tensor;
@@ -127,44 +126,31 @@ class Inference {
         if (value.type().has_tensor_type()) take(value.name(), value.type());
       }
     }
-    constexpr std::int64_t kFirstWithNorms = 17;
-    constexpr std::int64_t kLatest = 1000;
-    std::int64_t version = kFirstWithNorms;
-    for (const auto& set : model.opset_import()) {
-      if (is_standard(set.domain())) version = set.version();
-    }
-    version_ = static_cast<int>(std::clamp<std::int64_t>(version, 1, kLatest));
+    constexpr int kFirstWithNorms = 17;
+    if (version_ < 1) version_ = kFirstWithNorms;
   }
 
   void run() {
-    for (NodeProto& node : *model_.mutable_graph()->mutable_node()) {
+    for (NodeProto& node : *all_.model.mutable_graph()->mutable_node()) {
       say_types(node);
       const bool standard = is_standard(node.domain());
       const onnx::OpSchema* schema =
           standard ? onnx::OpSchemaRegistry::Schema(node.op_type(), version_) : nullptr;
       if (schema == nullptr && keeps_sides(node)) {
-        const auto found = types_.find(node.input(0));
-        if (found != types_.end()) take(node.output(0), *found->second);
+        const TypeProto* const type = value_in(stored_, node.input(0));
+        if (type != nullptr) take(node.output(0), *type);
       } else if (schema != nullptr && is_asked(node.op_type())) {
         try_ask(*schema, node);
       }
     }
-  }
-
-  /// Of tensors of which every side is known.
-  std::map<std::string, std::vector<std::int64_t>> shapes() const {
-    std::map<std::string, std::vector<std::int64_t>> all;
     for (const auto& [name, type] : stored_) {
-      if (!type.tensor_type().has_shape()) continue;
-      const auto& sides = type.tensor_type().shape().dim();
-      if (!std::all_of(sides.begin(), sides.end(),
-                       [](const auto& side) { return side.has_dim_value(); })) {
-        continue;
+      const std::optional<Numbers> sides = sides_of(name);
+      if (!sides) continue;
+      OnnxShape& shape = all_.shapes[name];
+      for (const std::int64_t side : *sides) {
+        shape.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(side, 0)));
       }
-      std::vector<std::int64_t>& known = all[name];
-      for (const auto& side : sides) known.push_back(side.dim_value());
     }
-    return all;
   }
 
  private:
@@ -193,17 +179,24 @@ class Inference {
     const std::optional<Numbers> sides = sides_of(node.input_size() == 0 ? "" : node.input(0));
     if (!sides) return;
     const std::vector<Numbers> pieces = even_pieces(node, *sides);
-    const int type = types_.at(node.input(0))->tensor_type().elem_type();
+    const int type = stored_.at(node.input(0)).tensor_type().elem_type();
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       add(node.output(static_cast<int>(i)), type, pieces[i]);
     }
   }
 
+  /// Null if nothing is known of it.
+  const TensorShapeProto* shape_of(const std::string& tensor) const {
+    const TypeProto* const type = value_in(stored_, tensor);
+    const bool known = type != nullptr && type->tensor_type().has_shape();
+    return known ? &type->tensor_type().shape() : nullptr;
+  }
+
   std::optional<Numbers> sides_of(const std::string& tensor) const {
-    const auto found = types_.find(tensor);
-    if (found == types_.end() || !found->second->tensor_type().has_shape()) return {};
+    const TensorShapeProto* const shape = shape_of(tensor);
+    if (shape == nullptr) return {};
     Numbers sides;
-    for (const auto& side : found->second->tensor_type().shape().dim()) {
+    for (const auto& side : shape->dim()) {
       if (!side.has_dim_value()) return {};
       sides.push_back(side.dim_value());
     }
@@ -212,11 +205,11 @@ class Inference {
 
   /// Of a small constant.
   std::optional<Numbers> numbers_in(const std::string& tensor) const {
-    const auto found = data_.find(tensor);
-    const bool here = found != data_.end() && is_few(tensor) &&
-                      found->second->data_type() == onnx::TensorProto::INT64;
+    const auto* const data = value_in(data_, tensor);
+    const bool here =
+        data != nullptr && is_few(tensor) && (*data)->data_type() == onnx::TensorProto::INT64;
     if (!here) return {};
-    return onnx::ParseData<std::int64_t>(found->second);
+    return onnx::ParseData<std::int64_t>(*data);
   }
 
   template <class Sides>
@@ -250,21 +243,19 @@ class Inference {
 
   /// The number of sides of an operand, -1 if it is not known.
   int rank(const NodeProto& node, int input) const {
-    if (input >= node.input_size()) return -1;
-    const auto found = types_.find(node.input(input));
-    const bool known = found != types_.end() && found->second->tensor_type().has_shape();
-    return known ? found->second->tensor_type().shape().dim_size() : -1;
+    const TensorShapeProto* const shape =
+        input < node.input_size() ? shape_of(node.input(input)) : nullptr;
+    return shape == nullptr ? -1 : shape->dim_size();
   }
 
   /// Whether an operand is so few numbers that they can be sides, or left out.
   bool is_few(const std::string& operand) const {
     constexpr std::int64_t kMostSides = 64;
-    const auto found = types_.find(operand);
-    if (found == types_.end()) return operand.empty();
-    const TensorShapeProto& shape = found->second->tensor_type().shape();
-    if (shape.dim_size() == 0) return true;
-    const std::int64_t count = shape.dim(0).dim_value();  // 0 if it is not known
-    return shape.dim_size() == 1 && count > 0 && count <= kMostSides;
+    const TensorShapeProto* const shape = shape_of(operand);
+    if (shape == nullptr) return operand.empty();
+    if (shape->dim_size() == 0) return true;
+    const std::int64_t count = shape->dim(0).dim_value();  // 0 if it is not known
+    return shape->dim_size() == 1 && count > 0 && count <= kMostSides;
   }
 
   /// Inference makes as many sides of an operand as that has numbers.
@@ -342,8 +333,10 @@ class Inference {
     data_[node.output(0)] = &(constants_[node.output(0)] = made);
   }
 
-  onnx::ModelProto& model_;
-  int version_ = 0;
+  static constexpr std::int64_t kLatest = 1000;
+
+  OnnxGraph& all_;
+  int version_;
   std::map<std::string, TypeProto> stored_;
   std::unordered_map<std::string, TypeProto*> types_;
   std::unordered_map<std::string, const onnx::TensorProto*> data_;
@@ -353,10 +346,6 @@ class Inference {
 
 }  // namespace
 
-std::map<std::string, std::vector<std::int64_t>> infer_shapes(onnx::ModelProto& model) {
-  Inference inference(model);
-  inference.run();
-  return inference.shapes();
-}
+void infer_shapes(OnnxGraph& graph) { Inference(graph).run(); }
 
 }  // namespace lacuna

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/numbers.hpp"
 #include "workloads/import/json_request_lines.hpp"
 #include "workloads/import/request_columns.hpp"
 #include "workloads/trace/csv_lines.hpp"
@@ -56,14 +56,11 @@ std::uint64_t unit_of(Role role) {
 
 /// A number as other programs write them: rounded to nanoseconds.
 bool parse_rounded(std::string_view text, std::uint64_t unit, std::uint64_t& nanoseconds) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result read = std::from_chars(text.data(), end, value);
   constexpr double kMost = 1e18;
-  if (read.ec != std::errc() || read.ptr != end || !(value >= 0)) return false;
-  value = std::round(value * static_cast<double>(unit));
-  if (!(value <= kMost)) return false;
-  nanoseconds = static_cast<std::uint64_t>(value);
+  const double value = parsed_number<double>(text).value_or(-1);
+  const double rounded = std::round(value * static_cast<double>(unit));
+  if (!(value >= 0 && rounded <= kMost)) return false;
+  nanoseconds = static_cast<std::uint64_t>(rounded);
   return true;
 }
 
@@ -242,9 +239,7 @@ class RequestReader {
 template <class Lines>
 RequestFile take_rows(RequestReader& reader, Lines& lines) {
   CsvLine line;
-  while (lines.next(line)) {
-    if (line.kind == CsvLine::Kind::cells) reader.take(line);
-  }
+  while (lines.next_cells(line)) reader.take(line);
   return reader.finish();
 }
 
@@ -264,9 +259,7 @@ RequestFile read_requests(std::string_view text, const std::string& path) {
   }
   CsvLines lines(text, separator_of(first));
   CsvLine line;
-  while (lines.next(line) && line.kind != CsvLine::Kind::cells) {
-  }
-  const bool none = line.kind != CsvLine::Kind::cells;
+  const bool none = !lines.next_cells(line);
   reader.begin(none ? std::vector<std::string>{} : texts_of(line), none ? 1 : line.number);
   return take_rows(reader, lines);
 }

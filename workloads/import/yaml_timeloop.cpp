@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,8 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
+#include "workloads/generate/yaml_text.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
 #include "workloads/trace/options.hpp"
@@ -28,7 +29,7 @@ std::string plain_yaml(const std::string& text) {
     const std::string_view line = std::string_view(text).substr(at, end - at);
     const std::string_view word = trimmed(line);
     const bool skipped =
-        word.rfind("{{", 0) == 0 || word.rfind("<<:", 0) == 0 || word.rfind("<<<:", 0) == 0;
+        starts_with(word, "{{") || starts_with(word, "<<:") || starts_with(word, "<<<:");
     if (!skipped) plain += line;
     plain += '\n';  // lines keep their numbers
     at = end + 1;
@@ -38,10 +39,7 @@ std::string plain_yaml(const std::string& text) {
 
 [[noreturn]] void fail(const ImportFile& file, const YAML::Node& node, const std::string& found,
                        const std::string& allowed) {
-  const YAML::Mark mark = node.Mark();
-  const std::size_t line = mark.is_null() ? 1 : static_cast<std::size_t>(mark.line) + 1;
-  const std::size_t column = mark.is_null() ? 1 : static_cast<std::size_t>(mark.column) + 1;
-  throw_problem(place(file.path, line, column), "E206", found, allowed);
+  throw_problem(place(file.path, node.Mark()), "E206", found, allowed);
 }
 
 using Sizes = std::map<std::string, std::uint64_t>;
@@ -66,8 +64,8 @@ bool only(const Sizes& sizes, const std::set<std::string>& names) {
 }
 
 std::uint64_t size_of(const Sizes& sizes, const char* name) {
-  const auto found = sizes.find(name);
-  return found == sizes.end() ? 1 : found->second;
+  const std::uint64_t* const size = value_in(sizes, name);
+  return size == nullptr ? 1 : *size;
 }
 
 // The tensors of a product: weights and inputs by the dimensions that their projections name.
@@ -256,13 +254,8 @@ void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext&
 }  // namespace
 
 void import_timeloop(const ImportFile& file, ImportContext& context) {
-  try {
-    read_problem(file, YAML::Load(plain_yaml(file.text)), context);
-  } catch (const YAML::Exception& error) {
-    const std::size_t line =
-        error.mark.is_null() ? 1 : static_cast<std::size_t>(error.mark.line) + 1;
-    throw_problem(place(file.path, line), "E206", error.msg, "YAML");
-  }
+  read_yaml(plain_yaml(file.text), file.path,
+            [&](const YAML::Node& root) { read_problem(file, root, context); });
 }
 
 }  // namespace lacuna

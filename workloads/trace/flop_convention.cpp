@@ -4,12 +4,11 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/op_cost.hpp"
 
 namespace lacuna {
 namespace {
-
-bool begins(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
 
 /// Products and vector operations, look-ups as products.
 double flop_of(const LayerOp& op, double positions) {
@@ -46,8 +45,9 @@ ElectraFlop electra_flop(const WorkloadTrace& trace) {
   }
   for (const LayerOp& op : trace.ops) {
     if (op.phase != Phase::fwd) continue;
-    const bool classifies = begins(op.layer, "head.pooler") || begins(op.layer, "head.nsp");
-    double& part = classifies ? classifier : begins(op.layer, "head.") ? words : encoder;
+    const bool classifies =
+        starts_with(op.layer, "head.pooler") || starts_with(op.layer, "head.nsp");
+    double& part = classifies ? classifier : starts_with(op.layer, "head.") ? words : encoder;
     part += flop_of(op, columns / sequences);
   }
   return {(encoder + classifier * columns / sequences) / sequences,

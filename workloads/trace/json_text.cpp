@@ -82,13 +82,10 @@ nlohmann::json parse_json(const std::string& text, const std::string& path) {
     return parsed;
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t end = std::min(error.byte, text.size());
-    const std::string before = text.substr(0, end == 0 ? 0 : end - 1);
-    const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-    const std::size_t start = before.rfind('\n');
-    const std::size_t column = start == std::string::npos ? end : end - start - 1;
-    const std::string found = word_at(text, end == 0 ? 0 : end - 1);
+    const std::size_t at = end == 0 ? 0 : end - 1;
+    const std::string found = word_at(text, at);
     const bool of_python = found == "Infinity" || found == "NaN";
-    throw_problem(place(path, line, std::max<std::size_t>(column, 1)), "E206", found,
+    throw_problem(place_of_byte(path, text, at), "E206", found,
                   of_python ? "a number or null: JSON has no Infinity and no NaN, which Python "
                               "writes all the same"
                             : "JSON");

@@ -12,17 +12,24 @@
 #include "sim/base/mix.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
 namespace {
 
-/// Weights of popularity by Zipf's law, in an order that `draw` shuffles.
-std::vector<std::uint64_t> popularity(double exponent, std::uint32_t count, Random& draw) {
+/// The numbers below `count` in an order that is drawn.
+std::vector<std::uint32_t> shuffled(std::uint32_t count, Random& draw) {
   std::vector<std::uint32_t> order(count);
   std::iota(order.begin(), order.end(), 0U);
   for (std::uint32_t i = count; i > 1; --i) std::swap(order[i - 1], order[draw.bounded(i)]);
+  return order;
+}
+
+/// Weights of popularity by Zipf's law, in an order that `draw` shuffles.
+std::vector<std::uint64_t> popularity(double exponent, std::uint32_t count, Random& draw) {
+  const std::vector<std::uint32_t> order = shuffled(count, draw);
   std::vector<std::uint64_t> weights(count, 1);
   constexpr double kOne = 4294967296.0;
   for (std::uint32_t r = 0; r < count; ++r) {
@@ -36,17 +43,8 @@ Random stream_of_layer(std::uint64_t seed, std::uint32_t layer) {
   return Random(stream_seed(seed, fmt::format("routing.l{}", layer)));
 }
 
-std::uint64_t number(const Pairs& args, const char* key) {
-  const std::string* text = find_value(args, key);
-  return text == nullptr ? 0 : std::strtoull(text->c_str(), nullptr, 10);
-}
-
 constexpr const char* kZipf = "zipf:";
 constexpr const char* kCounts = "counts:";
-
-bool starts_with(const std::string& text, const std::string& with) {
-  return text.rfind(with, 0) == 0;
-}
 
 double exponent_of(const std::string& text) {
   return starts_with(text, kZipf) ? std::strtod(text.substr(5).c_str(), nullptr) : 0;
@@ -66,27 +64,27 @@ std::vector<std::uint32_t> counts_of(const std::string& text) {
 std::vector<std::uint32_t> routed(const LayerOp& op) {
   const std::string* text = find_value(op.args, "routing");
   const std::string routing = text == nullptr ? "uniform" : *text;
-  const auto layer = static_cast<std::uint32_t>(number(op.args, "layer"));
+  const auto layer = static_cast<std::uint32_t>(integer_of(op.args, "layer"));
   const std::uint64_t seed = op.seed.value_or(1);
   const TokensOfExperts tokens =
       starts_with(routing, kCounts)
           ? deal_experts(counts_of(routing), seed, layer, op.k)
-          : draw_experts(exponent_of(routing), seed, layer,
-                         static_cast<std::uint32_t>(number(op.args, "experts")),
-                         static_cast<std::uint32_t>(number(op.args, "chosen")), op.k);
+          : draw_experts(routing, seed, layer,
+                         static_cast<std::uint32_t>(integer_of(op.args, "experts")),
+                         static_cast<std::uint32_t>(integer_of(op.args, "chosen")), op.k);
   std::vector<std::uint32_t> all;
   for (const auto& of_expert : tokens) all.insert(all.end(), of_expert.begin(), of_expert.end());
-  const std::uint64_t first = number(op.args, "round") * op.n;
+  const std::uint64_t first = integer_of(op.args, "round") * op.n;
   const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
   return {begin, begin + op.n};
 }
 
 }  // namespace
 
-TokensOfExperts draw_experts(double exponent, std::uint64_t seed, std::uint32_t layer,
+TokensOfExperts draw_experts(const std::string& routing, std::uint64_t seed, std::uint32_t layer,
                              std::uint32_t experts, std::uint32_t chosen, std::uint32_t tokens) {
   Random draw = stream_of_layer(seed, layer);
-  const std::vector<std::uint64_t> weights = popularity(exponent, experts, draw);
+  const std::vector<std::uint64_t> weights = popularity(exponent_of(routing), experts, draw);
   const std::uint64_t all = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   TokensOfExperts result(experts);
   std::vector<bool> taken;
@@ -118,9 +116,7 @@ TokensOfExperts draw_experts(double exponent, std::uint64_t seed, std::uint32_t 
 TokensOfExperts deal_experts(const std::vector<std::uint32_t>& counts, std::uint64_t seed,
                              std::uint32_t layer, std::uint32_t tokens) {
   Random draw = stream_of_layer(seed, layer);
-  std::vector<std::uint32_t> order(tokens);
-  std::iota(order.begin(), order.end(), 0U);
-  for (std::uint32_t i = tokens; i > 1; --i) std::swap(order[i - 1], order[draw.bounded(i)]);
+  const std::vector<std::uint32_t> order = shuffled(tokens, draw);
   TokensOfExperts result(counts.size());
   std::uint64_t next = 0;
   for (std::size_t e = 0; e < counts.size(); ++e) {
@@ -131,8 +127,8 @@ TokensOfExperts deal_experts(const std::vector<std::uint32_t>& counts, std::uint
 }
 
 std::vector<std::uint32_t> look_ups(const LayerOp& op, std::uint64_t seed) {
+  if (says(op.args, "index", "routing")) return routed(op);
   const std::string* index = find_value(op.args, "index");
-  if (index != nullptr && *index == "routing") return routed(op);
   std::vector<std::uint32_t> rows(std::size_t{op.n} * std::max(op.batch, 1U));
   if (index == nullptr || *index == "uniform") {
     for (std::size_t l = 0; l < rows.size(); ++l) {
@@ -151,24 +147,22 @@ std::vector<std::uint32_t> look_ups(const LayerOp& op, std::uint64_t seed) {
 }
 
 std::string wrong_routing(const LayerOp& op) {
-  const std::string* index = find_value(op.args, "index");
-  const bool is_routing = index != nullptr && *index == "routing";
-  if (!is_routing) {
+  if (!says(op.args, "index", "routing")) {
     for (const char* key : {"routing", "experts", "chosen", "layer", "round"}) {
       if (find_value(op.args, key) != nullptr) return fmt::format("{} without index=routing", key);
     }
     return "";
   }
-  const std::uint64_t experts = number(op.args, "experts");
-  const std::uint64_t chosen = number(op.args, "chosen");
+  const std::uint64_t experts = integer_of(op.args, "experts");
+  const std::uint64_t chosen = integer_of(op.args, "chosen");
   if (op.k != op.n || op.batch != 1)
     return "index=routing with n other than k, the tokens, or a batch";
   constexpr std::uint64_t kMostExperts = 65536;
   if (experts > kMostExperts) return fmt::format("{} experts, more than {}", experts, kMostExperts);
   if (experts == 0 || chosen == 0) return "index=routing without experts and chosen";
   if (chosen > experts) return fmt::format("{} chosen of {} experts", chosen, experts);
-  if (number(op.args, "round") >= chosen) {
-    return fmt::format("round={} of {} rounds", number(op.args, "round"), chosen);
+  if (integer_of(op.args, "round") >= chosen) {
+    return fmt::format("round={} of {} rounds", integer_of(op.args, "round"), chosen);
   }
   const std::string* routing = find_value(op.args, "routing");
   if (routing == nullptr || !starts_with(*routing, kCounts)) return "";

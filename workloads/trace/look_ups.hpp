@@ -12,10 +12,10 @@ namespace lacuna {
 /// For each expert its tokens, ascending.
 using TokensOfExperts = std::vector<std::vector<std::uint32_t>>;
 
-/// Each of `tokens` tokens draws `chosen` different ones of `experts` experts, the r-th most
-/// popular as likely as r^-exponent (0: all alike); which that is differs by layer. Weights are
-/// rounded to multiples of 2^-32.
-TokensOfExperts draw_experts(double exponent, std::uint64_t seed, std::uint32_t layer,
+/// Each of `tokens` tokens draws `chosen` different ones of `experts` experts, by the `routing`
+/// "uniform" all alike, by "zipf:EXPONENT" the r-th most popular as likely as r^-exponent; which
+/// that is differs by layer. Weights are rounded to multiples of 2^-32.
+TokensOfExperts draw_experts(const std::string& routing, std::uint64_t seed, std::uint32_t layer,
                              std::uint32_t experts, std::uint32_t chosen, std::uint32_t tokens);
 
 /// Deals tokens, in an order drawn from the seed, to experts of which only the counts are known.

@@ -56,11 +56,6 @@ const auto& find_cost(const Table& table, const std::string& name) {
   return found == std::end(table) ? table[0] : *found;  // names were checked by the reader
 }
 
-std::uint64_t integer_arg(const LayerOp& op, const char* key, std::uint64_t otherwise) {
-  const std::string* text = find_value(op.args, key);
-  return text == nullptr ? otherwise : std::strtoull(text->c_str(), nullptr, 10);
-}
-
 OpCost product_cost(const LayerOp& op, std::uint64_t kept) {
   const std::uint64_t m = op.m;
   const std::uint64_t k = op.k;
@@ -76,7 +71,7 @@ OpCost product_cost(const LayerOp& op, std::uint64_t kept) {
   cost.useful_macs = cost.expected_macs = kept * n * op.batch;
   if (op.x_density) cost.expected_macs = count_of(*op.x_density, cost.useful_macs);
   // inputs that no product takes, as between the strides of a 1 x 1 filter, are not read
-  const std::uint64_t inputs = std::min(integer_arg(op, "x_unique", k * n), k * n);
+  const std::uint64_t inputs = std::min(integer_of(op.args, "x_unique", k * n), k * n);
   cost.traffic = (kept + inputs + m * n) * element * op.batch;
   if (op.fn == "l1" || op.fn == "l2") {
     // Distances are made on the vector unit, pair by pair.
@@ -120,13 +115,12 @@ OpCost optimizer_cost(const LayerOp& op, std::uint64_t kept) {
   cost.traffic = row.bytes * kept * op.batch;
   // The weight is read and written and its gradient read, in half as many bytes if in fp16.
   constexpr std::uint64_t kSaved = 6;
-  const std::string* weights = find_value(op.args, "weights");
-  if (weights != nullptr && *weights == "fp16") cost.traffic -= kSaved * kept * op.batch;
+  if (says(op.args, "weights", "fp16")) cost.traffic -= kSaved * kept * op.batch;
   return cost;
 }
 
 OpCost collective_cost(const LayerOp& op, std::uint64_t kept) {
-  const std::uint64_t ranks = integer_arg(op, "ranks", 1);
+  const std::uint64_t ranks = integer_of(op.args, "ranks", 1);
   const std::uint64_t bytes = kept * bytes_of(op.dtype) * op.batch;
   const std::uint64_t others = ranks - 1;
   OpCost cost;
@@ -152,9 +146,9 @@ OpCost once(const LayerOp& op, std::uint64_t kept) {
   OpCost cost;
   if (op.op == "io") cost.traffic = std::uint64_t{op.m} * op.n * op.batch * bytes_of(op.dtype);
   if (op.op == "opaque") {
-    cost.useful_macs = cost.algorithmic_macs = integer_arg(op, "flop", 0) / 2;
+    cost.useful_macs = cost.algorithmic_macs = integer_of(op.args, "flop", 0) / 2;
     cost.expected_macs = cost.useful_macs;
-    cost.traffic = integer_arg(op, "bytes", 0);
+    cost.traffic = integer_of(op.args, "bytes", 0);
   }
   const bool collective = find_value(op.args, "ranks") != nullptr;
   return collective ? collective_cost(op, kept) : cost;
@@ -182,8 +176,7 @@ OpCost cost_of(const LayerOp& op, std::uint64_t kept) {
 }
 
 LayerOp only_touched(LayerOp op, const WorkloadTrace& trace) {
-  const std::string* rows = find_value(op.args, "rows");
-  const bool thin = op.op == "optim" && rows != nullptr && *rows == "touched";
+  const bool thin = op.op == "optim" && says(op.args, "rows", "touched");
   if (!thin || op.pattern.name != "dense") return op;
   std::uint64_t touched = 0;
   for (const LayerOp& other : trace.ops) {

@@ -40,26 +40,23 @@ std::vector<OpKind> products() {
   const ArgKey fp8 = {"fp8", Type::word, {"e4m3", "e5m2"}};  // of X; that of W is e4m3
   const std::vector<ArgKey> gemm_keys = {{"x_unique", Type::count}, fp8};
   return {
-      {"gemm", "mkn", false, Masked::m_by_k, true, {}, "", gemm_keys},
-      {"spmm", "mkn", false, Masked::m_by_k, true, {}, "", gemm_keys},
-      {"bmm", "mkn", false, Masked::m_by_k, true, {"dot", "l1", "l2"}, "dot", {fp8}},
-      {"sddmm", "mkn", false, Masked::m_by_n, false, {}, "", {fp8}},
+      {"gemm", "mkn", {}, "", gemm_keys, Masked::m_by_k, false, true},
+      {"spmm", "mkn", {}, "", gemm_keys, Masked::m_by_k, false, true},
+      {"bmm", "mkn", {"dot", "l1", "l2"}, "dot", {fp8}, Masked::m_by_k, false, true},
+      {"sddmm", "mkn", {}, "", {fp8}, Masked::m_by_n},
   };
 }
 
 // NOLINTNEXTLINE(readability-function-size): a table
 std::vector<OpKind> make_kinds() {
   std::vector<OpKind> kinds = products();
-  kinds.push_back({"softmax", "mn", false, Masked::m_by_n});
+  kinds.push_back({"softmax", "mn", {}, "", {}, Masked::m_by_n});
   kinds.push_back({"take_max", "mn"});
   kinds.push_back({"layernorm", "mn"});
   kinds.push_back({"rmsnorm", "mn"});
-  kinds.push_back({"eltwise", "mn", false, Masked::none, false, eltwise_functions(), ""});
+  kinds.push_back({"eltwise", "mn", eltwise_functions()});
   kinds.push_back({"embed",
                    "mkn",
-                   false,
-                   Masked::none,
-                   false,
                    {"gather", "scatter_add"},
                    "gather",
                    {{"index", Type::distribution},
@@ -79,30 +76,22 @@ std::vector<OpKind> make_kinds() {
   kinds.push_back({"gemv", "mk"});
   kinds.push_back({"optim",
                    "mk",
-                   false,
-                   Masked::m_by_k,
-                   false,
                    {"sgd", "sgdm", "adam", "adamw", "lamb"},
                    "",
                    {{"rows", Type::word, {"touched", "all"}},
                     {"weights", Type::word, {"fp32", "fp16"}},
-                    {"rounding", Type::word, {"nearest", "stochastic"}}}});
+                    {"rounding", Type::word, {"nearest", "stochastic"}}},
+                   Masked::m_by_k});
   kinds.push_back({"repattern",
                    "mk",
-                   false,
-                   Masked::none,
-                   false,
                    {"random", "gradient"},
                    "random",
                    {{"of", Type::id, {}, true},
                     {"prune", Type::index, {}, true},
                     {"drop", Type::word, {"magnitude", "random"}}}});
-  kinds.push_back({"io", "mn", false, Masked::none, false, {"h2d", "d2h"}, ""});
+  kinds.push_back({"io", "mn", {"h2d", "d2h"}});
   kinds.push_back({"opaque",
                    "",
-                   false,
-                   Masked::none,
-                   false,
                    {},
                    "",
                    {{"flop", Type::index}, {"bytes", Type::index}, {"us", Type::decimal}}});
@@ -141,6 +130,16 @@ const std::string* find_value(const Pairs& pairs, const std::string& key) {
     if (name == key) return &value;
   }
   return nullptr;
+}
+
+bool says(const Pairs& pairs, const std::string& key, const std::string& value) {
+  const std::string* found = find_value(pairs, key);
+  return found != nullptr && *found == value;
+}
+
+std::uint64_t integer_of(const Pairs& pairs, const std::string& key, std::uint64_t otherwise) {
+  const std::string* text = find_value(pairs, key);
+  return text == nullptr ? otherwise : std::strtoull(text->c_str(), nullptr, 10);
 }
 
 }  // namespace lacuna

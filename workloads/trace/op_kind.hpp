@@ -25,12 +25,12 @@ struct OpKind {
 
   std::string name;
   std::string dimensions;  // which of "mkn" it has
-  bool n_is_optional = false;
-  Masked masked = Masked::none;
-  bool sparse_x = false;  // X may have a pattern
   std::vector<std::string> functions = {};
   std::string default_function = {};  // empty: required, if there are functions
   std::vector<ArgKey> keys = {};
+  Masked masked = Masked::none;
+  bool n_is_optional = false;
+  bool sparse_x = false;  // X may have a pattern
 
   bool has(char dimension) const { return dimensions.find(dimension) != std::string::npos; }
 };
@@ -55,5 +55,11 @@ MaskShape mask_shape(const LayerOp& op);
 
 /// The value of `key`, or null.
 const std::string* find_value(const Pairs& pairs, const std::string& key);
+
+/// Whether `key` is there and has this value.
+bool says(const Pairs& pairs, const std::string& key, const std::string& value);
+
+/// The whole number that is the value of `key`, or `otherwise`.
+std::uint64_t integer_of(const Pairs& pairs, const std::string& key, std::uint64_t otherwise = 0);
 
 }  // namespace lacuna

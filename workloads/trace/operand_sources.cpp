@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 
 namespace lacuna {
@@ -15,7 +16,9 @@ namespace {
 
 using Kind = OperandSource::Kind;
 
-bool is_product(const LayerOp& op) { return op.op == "gemm" || op.op == "spmm"; }
+struct Source : OperandSource {
+  std::string maker;  // id of the row that made it; empty: none did, or it is a result
+};
 
 /// A row whose result is a matrix of features and tokens.
 bool gives_activations(const LayerOp& op) {
@@ -45,35 +48,38 @@ bool weights_stay(const LayerOp& op) {
 }
 
 /// What a product with weights works on, where it does.
-OperandSource held_by(const LayerOp& op) {
-  OperandSource source;
+Source held_by(const LayerOp& op) {
+  Source source;
   source.kind = Kind::held;
   source.features = op.k;
   source.tokens = op.n;
   source.of_product = true;
+  source.maker = op.id;
   return source;
 }
 
-OperandSource activations(const LayerOp& op) {
-  OperandSource source;
+Source activations(const LayerOp& op) {
+  Source source;
   source.kind = Kind::activations;
   source.features = op.m;
   source.tokens = op.n;
-  source.of_product = is_product(op);
+  source.of_product = has_weights(op);
   source.unit = op.fn == "rope" ? 2 : 1;
+  source.maker = op.id;
   return source;
 }
 
-OperandSource scores(bool transposed = false) {
-  OperandSource source;
+Source scores(bool transposed = false) {
+  Source source;
   source.kind = Kind::scores;
   source.transposed = transposed;
   return source;
 }
 
 /// Where the gradient of an operand has to be: as it was, but for what only weights do.
-OperandSource gradient_of(OperandSource source) {
+Source gradient_of(Source source) {
   source.of_product = false;
+  source.maker.clear();
   // those of heads that share an operand are added up somewhere, no row says where
   if (source.copies != 1) source.kind = Kind::unknown;
   return source;
@@ -95,9 +101,8 @@ class Finder {
 
   void fill() {
     for (LayerOp& op : trace_.ops) {
-      op.sources.clear();
-      makers_of_sources_[op.id].clear();
-      if (is_product(op) && op.batch == 1) products_[op.layer].push_back(&op);
+      sources_[op.id].clear();
+      if (has_weights(op) && op.batch == 1) products_[op.layer].push_back(&op);
       if (is_weight_gradient(op)) {
         fill_weight_gradient(op);
       } else if (is_attention(op)) {
@@ -105,12 +110,15 @@ class Finder {
       } else if (gives_activations(op) && op.op != "embed") {
         fill_plain(op);
       }
+      const std::vector<Source>& found = sources_[op.id];
+      op.sources.assign(found.begin(), found.end());
     }
   }
 
+  /// Of a row, the ids of the rows that made its sources.
   std::vector<std::string> makers(const LayerOp& op) {
-    std::vector<std::string> makers = makers_of_sources_[op.id];
-    makers.resize(op.sources.size());
+    std::vector<std::string> makers;
+    for (const Source& source : sources_[op.id]) makers.push_back(source.maker);
     return makers;
   }
 
@@ -120,17 +128,17 @@ class Finder {
   std::vector<const LayerOp*> makers_of(const LayerOp& op, const Gives& gives) const {
     std::vector<const LayerOp*> makers;
     for (const std::string& id : op.depends_on) {
-      const auto found = rows_.find(id);
-      if (found != rows_.end() && gives(*found->second)) makers.push_back(found->second);
+      const auto* const row = value_in(rows_, id);
+      if (row != nullptr && gives(**row)) makers.push_back(*row);
     }
     return makers;
   }
   const LayerOp* forward_of(const LayerOp& op) const {
-    const auto found = forward_.find(op.layer);
-    return found == forward_.end() ? nullptr : found->second;
+    const auto* const row = value_in(forward_, op.layer);
+    return row == nullptr ? nullptr : *row;
   }
 
-  std::vector<OperandSource> results_for(const LayerOp& op, std::vector<std::string>& ids) const;
+  std::vector<Source> results_for(const LayerOp& op);
 
   struct Scores {
     bool taken = false;
@@ -138,17 +146,16 @@ class Finder {
     bool lie_alike = true;  // and in as many matrices
   };
   Scores scores_of(const LayerOp& op) const;
-  static OperandSource part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
-                               std::uint64_t before, std::uint64_t all, std::string& id);
-  static OperandSource taken_of(const std::vector<const LayerOp*>& makers, std::uint64_t asked,
-                                std::uint64_t kept, std::uint64_t heads, bool keys,
-                                std::string& id);
+  static Source part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
+                        std::uint64_t before, std::uint64_t all);
+  static Source taken_of(const std::vector<const LayerOp*>& makers, std::uint64_t asked,
+                         std::uint64_t kept, std::uint64_t heads, bool keys);
 
   void fill_plain(LayerOp& op);
   bool fill_part(LayerOp& op);
   void fill_attention(LayerOp& op);
   bool fill_gradient(LayerOp& op);
-  void fill_gradient_of_context(LayerOp& op, const LayerOp& of, const OperandSource& gradients,
+  void fill_gradient_of_context(LayerOp& op, const std::vector<Source>& of, const Source& gradients,
                                 bool is_first);
   const LayerOp* product_of(const LayerOp& op, Phase phase, std::uint32_t m, std::uint32_t k) const;
   void fill_weight_gradient(LayerOp& op);
@@ -157,37 +164,34 @@ class Finder {
   std::map<std::string, const LayerOp*> rows_;
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> scores_;  // sizes
   std::map<std::string, const LayerOp*> forward_;                             // by layer
-  std::map<std::string, const LayerOp*> gradients_;  // the first of a product of attention
+  std::map<std::string, const LayerOp*> gradients_;     // the first of a product of attention
+  std::map<std::string, std::vector<Source>> sources_;  // of the rows so far, by id
   std::map<std::string, std::vector<const LayerOp*>> products_;  // with weights so far, by layer
-  std::map<std::string, std::vector<std::string>> makers_of_sources_;
 };
 
 /// The activations that the rows before `op` leave, heads put together among them.
-std::vector<OperandSource> Finder::results_for(const LayerOp& op,
-                                               std::vector<std::string>& ids) const {
-  std::vector<OperandSource> results;
+std::vector<Source> Finder::results_for(const LayerOp& op) {
+  std::vector<Source> results;
   for (const LayerOp* maker : makers_of(op, [](const LayerOp& /*any*/) { return true; })) {
-    ids.resize(results.size());
-    ids.push_back(maker->id);
     if (gives_activations(*maker)) results.push_back(activations(*maker));
-    if (!is_attention(*maker) || maker->sources.size() != 3) continue;
-    if (maker->sources[2].kind != Kind::activations) continue;
-    results.push_back(maker->sources[2]);
+    const std::vector<Source>& sources = sources_[maker->id];
+    if (!is_attention(*maker) || sources.size() != 3) continue;
+    if (sources[2].kind != Kind::activations) continue;
+    results.push_back(sources[2]);
     results.back().first = 0;
     results.back().shared = 1;
+    results.back().maker = maker->id;
   }
-  ids.resize(results.size());
   return results;
 }
 
 /// Operands as wide as the row's, or parts of one.
 void Finder::fill_plain(LayerOp& op) {
-  const std::uint32_t width = is_product(op) ? op.k : op.m;
+  const std::uint32_t width = has_weights(op) ? op.k : op.m;
   std::uint64_t together = 0;
   bool whole = true;
-  std::vector<std::string> ids;
-  std::vector<OperandSource> results = results_for(op, ids);
-  for (const OperandSource& result : results) {
+  std::vector<Source> results = results_for(op);
+  for (const Source& result : results) {
     if (result.tokens != op.n) return;
     whole = whole && result.features == width;
     together += result.features;
@@ -195,12 +199,11 @@ void Finder::fill_plain(LayerOp& op) {
   if (results.size() == 1 && !whole && fill_part(op)) return;
   if (!whole && together != width) return;
   std::uint32_t place = 0;
-  for (OperandSource& result : results) {
+  for (Source& result : results) {
     result.place = place;
     if (!whole) place += result.features;
   }
-  op.sources = std::move(results);
-  makers_of_sources_[op.id] = std::move(ids);
+  sources_[op.id] = std::move(results);
 }
 
 /// Of one wider row: halves of a gated unit, or the gradient of the part that `op`'s forward row
@@ -209,17 +212,16 @@ bool Finder::fill_part(LayerOp& op) {
   const std::vector<const LayerOp*> makers = makers_of(op, gives_activations);
   if (makers.empty()) return false;
   const LayerOp& maker = *makers[0];
-  const std::uint32_t width = is_product(op) ? op.k : op.m;
-  OperandSource source = activations(maker);
-  makers_of_sources_[op.id] = {maker.id, maker.id};
+  const std::uint32_t width = has_weights(op) ? op.k : op.m;
+  Source source = activations(maker);
   if (op.fn == "glu" && maker.m == 2 * std::uint64_t{width} && op.phase == Phase::fwd) {
-    op.sources = {source, source};
-    op.sources[1].first = width;
+    sources_[op.id] = {source, source};
+    sources_[op.id][1].first = width;
     return true;
   }
   if (maker.fn == "glu" && maker.phase == Phase::bwd && width == 2 * std::uint64_t{maker.m}) {
-    op.sources = {source, source};
-    op.sources[1].place = maker.m;
+    sources_[op.id] = {source, source};
+    sources_[op.id][1].place = maker.m;
     return true;
   }
   const LayerOp* const made = forward_of(op);
@@ -229,7 +231,7 @@ bool Finder::fill_part(LayerOp& op) {
   }
   for (const LayerOp* part : makers_of(*joined, gives_activations)) {
     if (part == made && part->m == width && source.first + width <= maker.m) {
-      op.sources = {source};
+      sources_[op.id] = {source};
       return true;
     }
     source.first += part->m;
@@ -254,28 +256,26 @@ Finder::Scores Finder::scores_of(const LayerOp& op) const {
 
 /// Activations of so many features: all of a row, or of the `all` of queries, keys and values in
 /// one those after `before`.
-OperandSource Finder::part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
-                              std::uint64_t before, std::uint64_t all, std::string& id) {
-  OperandSource source;
+Source Finder::part_of(const std::vector<const LayerOp*>& makers, std::uint64_t features,
+                       std::uint64_t before, std::uint64_t all) {
+  Source source;
   for (const LayerOp* maker : makers) {
     const bool alone = maker->m == features;
     if (maker->n != makers.back()->n || (!alone && maker->m != all)) continue;
     source = activations(*maker);
-    id = maker->id;
     source.first = alone ? 0 : static_cast<std::uint32_t>(before);
   }
   return source;
 }
 
 /// Keys or values, of `kept` features in all heads: each head's own, or those that several take.
-OperandSource Finder::taken_of(const std::vector<const LayerOp*>& makers, std::uint64_t asked,
-                               std::uint64_t kept, std::uint64_t heads, bool keys,
-                               std::string& id) {
-  OperandSource source;
+Source Finder::taken_of(const std::vector<const LayerOp*>& makers, std::uint64_t asked,
+                        std::uint64_t kept, std::uint64_t heads, bool keys) {
+  Source source;
   for (std::uint64_t copies = 1; copies <= heads; ++copies) {
     if (heads % copies != 0) continue;
     const std::uint64_t own = kept / copies;
-    source = part_of(makers, own, keys ? asked : asked + own, asked + 2 * own, id);
+    source = part_of(makers, own, keys ? asked : asked + own, asked + 2 * own);
     source.copies = static_cast<std::uint32_t>(copies);
     if (source.kind != Kind::unknown) return source;
   }
@@ -299,8 +299,6 @@ void Finder::fill_attention(LayerOp& op) {
   const std::uint64_t heads = std::uint64_t{op.batch} / (tokens / length);
   const std::uint64_t kept = heads * width;
   const std::uint64_t asked = kept * shared;
-  std::vector<std::string>& ids = makers_of_sources_[op.id];
-  ids.resize(2);
   // queries come before keys; matrices of one head each may take keys and values of fewer heads
   std::vector<const LayerOp*> of_keys = makers;
   std::vector<const LayerOp*> of_queries = makers;
@@ -308,26 +306,24 @@ void Finder::fill_attention(LayerOp& op) {
     of_keys.erase(of_keys.begin());
     of_queries.pop_back();
   }
-  OperandSource taken =
-      taken_of(of_keys, asked, kept, shared == 1 ? heads : 1, !takes_scores, ids[1]);
+  Source taken = taken_of(of_keys, asked, kept, shared == 1 ? heads : 1, !takes_scores);
   const std::uint64_t all = asked + 2 * kept / taken.copies;
-  OperandSource queries =
-      takes_scores ? OperandSource() : part_of(of_queries, asked, 0, all, ids[0]);
+  Source queries = takes_scores ? Source() : part_of(of_queries, asked, 0, all);
   queries.shared = shared;
   queries.by_heads = taken.by_heads = true;
   if (cached && taken.kind == Kind::activations) taken.kind = Kind::cache;
-  const OperandSource lying = taken_scores.lie_alike && shared == 1 ? scores() : OperandSource();
+  const Source lying = taken_scores.lie_alike && shared == 1 ? scores() : Source();
   if (!takes_scores) {
-    op.sources = {queries, taken, lying};
+    sources_[op.id] = {queries, taken, lying};
     return;
   }
-  OperandSource result;
+  Source result;
   result.kind = Kind::activations;
   result.features = static_cast<std::uint32_t>(asked);
   result.tokens = tokens;
   result.shared = shared;
   result.by_heads = true;
-  op.sources = {lying, taken, result};
+  sources_[op.id] = {lying, taken, result};
 }
 
 /// S = Q K^T: dQ = dS K and dK = dS^T Q. C = P V: dP = dC V^T and dV = P^T dC. Scores and their
@@ -337,42 +333,37 @@ bool Finder::fill_gradient(LayerOp& op) {
   if (op.phase != Phase::bwd || forward == nullptr || !is_attention(*forward)) return false;
   const auto [known, is_first] = gradients_.emplace(op.layer, &op);
   const LayerOp& of = *forward;
-  if (of.sources.size() != 3) return true;
-  const bool of_scores = !of.sources[2].by_heads;  // else it takes them
+  const std::vector<Source>& taken = sources_[of.id];
+  if (taken.size() != 3) return true;
+  const bool of_scores = !taken[2].by_heads;  // else it takes them
   if (is_first ? !has_sides(op, of.m, of.n, of.k)
                : !has_sides(op, of_scores ? of.n : of.k, of.m, of_scores ? of.k : of.n)) {
     return true;
   }
-  const bool known_scores = of.sources[of_scores ? 2 : 0].kind == Kind::scores;
-  const OperandSource gradients = known_scores ? scores(!is_first) : OperandSource();
-  makers_of_sources_[op.id].resize(2);
-  const std::vector<std::string>& taken = makers_of_sources_[of.id];
-  if (taken.size() == 2) {
-    makers_of_sources_[op.id][1] = taken[of_scores && !is_first ? 0 : 1];
-  }
+  const bool known_scores = taken[of_scores ? 2 : 0].kind == Kind::scores;
+  const Source gradients = known_scores ? scores(!is_first) : Source();
   if (of_scores) {
-    op.sources = {gradients, of.sources[is_first ? 1 : 0],
-                  gradient_of(of.sources[is_first ? 0 : 1])};
+    sources_[op.id] = {gradients, taken[is_first ? 1 : 0], gradient_of(taken[is_first ? 0 : 1])};
   } else {
-    fill_gradient_of_context(op, of, gradients, is_first);
+    fill_gradient_of_context(op, taken, gradients, is_first);
   }
   return true;
 }
 
 /// dP, the first, or dV.
-void Finder::fill_gradient_of_context(LayerOp& op, const LayerOp& of,
-                                      const OperandSource& gradients, bool is_first) {
+void Finder::fill_gradient_of_context(LayerOp& op, const std::vector<Source>& of,
+                                      const Source& gradients, bool is_first) {
   // what comes back lies as it went, and is whole: that of the row it comes from
-  OperandSource back = of.sources[2];
+  Source back = of[2];
   for (const LayerOp* maker : makers_of(op, gives_activations)) {
     if (maker->m != back.features || maker->n != back.tokens) continue;
-    back.of_product = is_product(*maker);
-    makers_of_sources_[op.id][is_first ? 0 : 1] = maker->id;
+    back.of_product = has_weights(*maker);
+    back.maker = maker->id;
   }
   if (is_first) {
-    op.sources = {back, of.sources[1], gradients};
+    sources_[op.id] = {back, of[1], gradients};
   } else {
-    op.sources = {gradients, back, gradient_of(of.sources[1])};
+    sources_[op.id] = {gradients, back, gradient_of(of[1])};
   }
 }
 
@@ -380,10 +371,10 @@ void Finder::fill_gradient_of_context(LayerOp& op, const LayerOp& of,
 /// there is none.
 const LayerOp* Finder::product_of(const LayerOp& op, Phase phase, std::uint32_t m,
                                   std::uint32_t k) const {
-  const auto found = products_.find(op.layer);
-  if (found == products_.end() || op.layer.empty()) return nullptr;
+  const auto* const products = value_in(products_, op.layer);
+  if (products == nullptr || op.layer.empty()) return nullptr;
   const LayerOp* last = nullptr;
-  for (const LayerOp* each : found->second) {
+  for (const LayerOp* each : *products) {
     if (each->phase == phase && has_sides(*each, m, k, op.k)) last = each;
   }
   return last;
@@ -396,25 +387,16 @@ void Finder::fill_weight_gradient(LayerOp& op) {
   const LayerOp* const back = product_of(op, Phase::bwd, op.n, op.m);
   // as likely one of a product of activations
   if (op.op == "bmm" && forward == nullptr && back == nullptr) return;
-  OperandSource x;
-  OperandSource dy;
-  std::vector<std::string> ids(2);
-  if (forward != nullptr && !weights_stay(*forward)) {
-    x = held_by(*forward);
-    ids[1] = forward->id;
-  }
-  if (back != nullptr && !weights_stay(*back)) {
-    dy = held_by(*back);
-    ids[0] = back->id;
-  }
+  Source x;
+  Source dy;
+  if (forward != nullptr && !weights_stay(*forward)) x = held_by(*forward);
+  if (back != nullptr && !weights_stay(*back)) dy = held_by(*back);
   for (const LayerOp* maker : makers_of(op, gives_activations)) {
     if (back != nullptr || maker->m != op.m || maker->n != op.k) continue;
     dy = activations(*maker);
-    ids[0] = maker->id;
   }
   if (x.kind == Kind::unknown && dy.kind == Kind::unknown) return;
-  op.sources = {dy, x};
-  makers_of_sources_[op.id] = std::move(ids);
+  sources_[op.id] = {dy, x};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -34,15 +35,11 @@ Enum parse_word(const std::string& text, const std::string& option,
                 const std::array<Enum, kCount>& values, const std::string& meant = "") {
   const std::vector<std::string> words = words_of(values);
   if (const auto at = place_in(words, text)) return values.at(*at);
-  fail(option, "E206", text, fmt::format("{}", fmt::join(words, ", ")),
-       nearest(meant.empty() ? text : meant, words));
+  fail(option, "E206", text, listed(words), nearest(meant.empty() ? text : meant, words));
 }
 
-void read_block(const std::string& text, const std::string& option, PatternSpec& spec) {
-  const std::size_t cross = text.find('x');
-  spec.block_rows = parse_side(text.substr(0, cross), option);
-  spec.block_cols =
-      cross == std::string::npos ? spec.block_rows : parse_side(text.substr(cross + 1), option);
+void set_block(const std::string& text, const std::string& option, PatternSpec& spec) {
+  read_block(text, spec, [&](auto&&... what) { fail(option, what...); });
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -75,11 +72,10 @@ void read_name(const std::string& text, const std::string& option, PatternSpec& 
   std::vector<std::string> names = pattern_names();
   names.erase(std::remove(names.begin(), names.end(), "ref"), names.end());
   if (!contains(names, spec.name)) {
-    fail(option, "E206", spec.name, fmt::format("{}", fmt::join(names, ", ")),
-         nearest(spec.name, names));
+    fail(option, "E206", spec.name, listed(names), nearest(spec.name, names));
   }
   if (digit != std::string::npos) {
-    read_block(text.substr(digit), option, spec);
+    set_block(text.substr(digit), option, spec);
   } else if (spec.name == "block") {
     spec.block_rows = spec.block_cols = 0;  // blocks of one element would be another pattern
   }
@@ -163,7 +159,7 @@ DType parse_dtype(const std::string& text, const std::string& option) {
   std::string plain = text;
   for (const auto& [theirs, ours] :
        {std::pair("bfloat", "bf"), std::pair("float", "fp"), std::pair("half", "fp16")}) {
-    if (plain.rfind(theirs, 0) == 0) plain.replace(0, std::string(theirs).size(), ours);
+    if (starts_with(plain, theirs)) plain.replace(0, std::string(theirs).size(), ours);
   }
   return parse_word(text, option, kDTypes, plain);
 }
@@ -225,13 +221,13 @@ PatternSpec parse_pattern(const std::string& text, const std::string& option) {
   return spec;
 }
 
-std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
+std::optional<PatternSpec> make_pattern(const PatternOptions& options, const std::string& option) {
   if (!options.pattern && !options.density && !options.block && !options.nm) return std::nullopt;
   PatternSpec spec;
   std::string where = options.nm ? "--nm" : "--density";
   if (options.pattern) {
-    where = fmt::format("--pattern {}", quotable(*options.pattern));
-    spec = parse_pattern(*options.pattern);
+    where = fmt::format("{} {}", option, quotable(*options.pattern));
+    spec = parse_pattern(*options.pattern, option);
   }
   if (options.density) {
     if (spec.density) fail("--density", "E214", *options.density, "the density once");
@@ -242,7 +238,7 @@ std::optional<PatternSpec> make_pattern(const PatternOptions& options) {
   }
   if (options.block) {
     if (has_block(spec)) fail("--block", "E214", *options.block, "the block once");
-    read_block(*options.block, "--block", spec);
+    set_block(*options.block, "--block", spec);
   }
   if (options.nm) add_ratio(options, spec);
   const bool thin = spec.density && !(*spec.density == Decimal{1, 0});

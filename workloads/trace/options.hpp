@@ -40,14 +40,16 @@ Residency residency_of_kernel(Mode mode);
 PatternSpec parse_pattern(const std::string& text, const std::string& option = "--pattern");
 
 /// The pattern of several options; empty if none is given. A density below 1 without a pattern
-/// means unstructured, with a block above 1 `block`; an `nm` alone means nm.
+/// means unstructured, with a block above 1 `block`; an `nm` alone means nm. The pattern itself was
+/// given by `option`.
 struct PatternOptions {
   std::optional<std::string> pattern;
   std::optional<std::string> density;
   std::optional<std::string> block;
   std::optional<std::string> nm;
 };
-std::optional<PatternSpec> make_pattern(const PatternOptions& options);
+std::optional<PatternSpec> make_pattern(const PatternOptions& options,
+                                        const std::string& option = "--pattern");
 
 /// The pattern as parse_pattern() reads it: a label for tables, figures and results.
 std::string pattern_label(const PatternSpec& spec);

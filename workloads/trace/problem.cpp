@@ -16,37 +16,28 @@ std::string quotable(std::string_view text) {
   constexpr std::size_t kLongest = 80;
   constexpr unsigned char kFirstPrintable = 0x20;
   constexpr unsigned char kDelete = 0x7f;
-  constexpr unsigned char kContinuationMask = 0xc0;
-  constexpr unsigned char kContinuation = 0x80;
-  std::size_t end = std::min(text.size(), kLongest);
-  // Not through the middle of a UTF-8 character.
-  while (end < text.size() && end > 0 &&
-         (static_cast<unsigned char>(text[end]) & kContinuationMask) == kContinuation) {
-    --end;
-  }
   std::string result;
-  // A terminal shall not be sent what is no text.
-  std::size_t bad = find_bad_byte(text.substr(0, end)).value_or(end);
-  for (std::size_t i = 0; i < end; ++i) {
-    const char c = text[i];
-    const auto byte = static_cast<unsigned char>(c);
-    const bool breaks = i == bad;
-    if (breaks) {
-      const std::optional<std::size_t> next = find_bad_byte(text.substr(i + 1, end - i - 1));
-      bad = next ? i + 1 + *next : end;
-    }
-    if (breaks || byte < kFirstPrintable || byte == kDelete) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = character_length(text, at);
+    const std::size_t end = at + std::max<std::size_t>(length, 1);
+    if (end > kLongest) return result + "...";
+    // a terminal shall not be sent what is no text
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const bool shown = length != 0 && byte >= kFirstPrintable && byte != kDelete;
+    result += shown ? std::string(text.substr(at, length)) : fmt::format("\\x{:02x}", byte);
+    at = end;
   }
-  if (end < text.size()) result += "...";
   return result;
 }
 
 std::string place(const std::string& path, std::size_t line, std::size_t column) {
   return fmt::format("{}:{}:{}", path, line, column);
+}
+
+std::string place_of_byte(const std::string& path, std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const auto lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  return place(path, lines + 1, at - (before.rfind('\n') + 1) + 1);  // npos + 1 is 0
 }
 
 std::string format_problem(const Problem& problem) {

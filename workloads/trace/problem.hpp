@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -31,10 +33,19 @@ std::string format_problem(const Problem& problem);
 /// "path:line:column".
 std::string place(const std::string& path, std::size_t line = 1, std::size_t column = 1);
 
+/// That of byte `at` of its text.
+std::string place_of_byte(const std::string& path, std::string_view text, std::size_t at);
+
 /// Throws TraceError with this one problem.
 [[noreturn]] void throw_problem(const Problem& problem);
 [[noreturn]] void throw_problem(const std::string& where, const std::string& code,
                                 const std::string& found, const std::string& allowed);
+
+/// "a, b, c".
+template <class Words>
+std::string listed(const Words& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
 
 /// Throws RequestError with this text.
 template <class... Parts>
@@ -46,6 +57,16 @@ template <class... Parts>
 /// if it is none.
 std::uint64_t read_integer(const std::string& where, const std::string& cell, std::string_view text,
                            std::uint64_t least = 1, std::uint64_t most = kMostSide);
+
+/// The row of a table that has this name; else RequestError, whose text says the name, all names
+/// and those that may be meant.
+template <class Rows>
+const typename Rows::value_type& named_in(const Rows& rows, const std::string& name,
+                                          const char* text) {
+  if (const auto* found = find_named(rows, name)) return *found;
+  const std::vector<std::string> names = names_in(rows);
+  refuse_request("{}", fmt::format(fmt::runtime(text), name, listed(names), hint_of(name, names)));
+}
 
 /// Collects the problems of one file.
 class ProblemList {

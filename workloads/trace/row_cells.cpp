@@ -7,6 +7,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -82,7 +83,7 @@ std::optional<std::size_t> RowCells::word(Column column, const std::vector<std::
   const std::string cell = text(column);
   if (cell.empty()) return std::nullopt;
   if (const auto at = place_in(words, cell)) return at;
-  fail(column, "E206", cell, fmt::format("{}", fmt::join(words, ", ")), nearest(cell, words));
+  fail(column, "E206", cell, listed(words), nearest(cell, words));
   return std::nullopt;
 }
 
@@ -107,7 +108,7 @@ bool RowCells::check_key(Column column, const Pairs& pairs, std::size_t i,
   const auto& [key, value] = pairs[i];
   const bool known = contains(keys, key);
   if (known && find_value(pairs, key) == &value) return true;
-  fail(column, "E207", key, known ? "each key once" : fmt::format("{}", fmt::join(keys, ", ")),
+  fail(column, "E207", key, known ? "each key once" : listed(keys),
        known ? "" : nearest(key, keys));
   return false;
 }
@@ -121,20 +122,6 @@ void RowCells::check_word(Column column, const std::string& key, const std::stri
 
 void RowCells::require_key(Column column, const Pairs& pairs, const std::string& key) {
   if (find_value(pairs, key) == nullptr) fail_empty(column, fmt::format("a value for '{}'", key));
-}
-
-std::optional<RowCells::Block> RowCells::block(Column column) {
-  const std::string cell = text(column);
-  if (cell.empty()) return Block{};
-  const std::size_t cross = cell.find_first_of("xX");
-  const std::string first = cell.substr(0, cross);
-  const std::string second = cross == std::string::npos ? cell : cell.substr(cross + 1);
-  const auto rows = parse_integer(first, 1, kMostSide);
-  const auto cols = parse_integer(second, 1, kMostSide);
-  if (rows && cols)
-    return Block{static_cast<std::uint32_t>(*rows), static_cast<std::uint32_t>(*cols)};
-  fail(column, integer_error(rows ? second : first), cell, "a block 'b' or 'RxC' of at least 1");
-  return std::nullopt;
 }
 
 std::vector<std::string> RowCells::list(Column column) const {

@@ -59,13 +59,6 @@ class RowCells {
   /// Notes that the key is missing, if it is.
   void require_key(Column column, const Pairs& pairs, const std::string& key);
 
-  /// "b" or "RxC", each at least 1.
-  struct Block {
-    std::uint32_t rows = 1;
-    std::uint32_t cols = 1;
-  };
-  std::optional<Block> block(Column column);
-
   /// The texts between the semicolons.
   std::vector<std::string> list(Column column) const;
 

@@ -71,50 +71,34 @@ std::size_t index_of(const WorkloadTrace& trace, const std::string& id) {
       fmt::format("error E210: found a reference to '{}'; allowed: the id of a row", id));
 }
 
-bool says(const Pairs& pairs, const std::string& key, const std::string& value) {
-  const std::string* found = find_value(pairs, key);
-  return found != nullptr && *found == value;
-}
-
 // What stands for the weights of a row: the field its mask was made from, or a typical one.
 BlockScores weights_of(const LayerOp& op, const Mask& mask, std::uint64_t run_seed) {
-  FieldSpec field;
-  std::uint64_t seed = row_seed(op, run_seed);
+  const std::uint64_t seed = row_seed(op, run_seed);
   if (op.pattern.name == "magnitude") {
-    field = field_of_pattern(op.pattern);
-  } else {
-    field = field_of(FieldPreset::typical, WeightRole::qkv, mask.density());
-    seed = stream_seed(seed, "weights");
+    return {field_of_pattern(op.pattern), seed, BlockNorm::l1, mask};
   }
-  field.rows = mask.rows;
-  field.cols = mask.cols;
-  return {MagnitudeField(field, seed), BlockNorm::l1, mask};
+  return {field_of(FieldPreset::typical, WeightRole::qkv, mask.density()),
+          stream_seed(seed, "weights"), BlockNorm::l1, mask};
 }
 
 Mask after(const LayerOp& step, const LayerOp& op, const Mask& mask, std::uint64_t run_seed) {
   Repattern change;
-  const std::string* count = find_value(step.args, "prune");
-  if (count != nullptr) change.count = std::strtoull(count->c_str(), nullptr, 10);
+  change.count = integer_of(step.args, "prune");
   // Where nothing is said the smallest weights go.
   const bool random = says(step.args, "drop", "random");
   change.drop = random ? Repattern::Drop::random : Repattern::Drop::magnitude;
   change.regrow = step.fn == "gradient" ? Repattern::Regrow::gradient : Repattern::Regrow::random;
   const std::uint64_t seed = row_seed(step, run_seed);
   FieldSpec field;
-  field.rows = mask.rows;
-  field.cols = mask.cols;
   field.scaled = false;
   BlockScores weights = weights_of(op, mask, run_seed);
-  BlockScores gradients(MagnitudeField(field, stream_seed(seed, "gradient")), BlockNorm::l1, mask);
+  BlockScores gradients(field, stream_seed(seed, "gradient"), BlockNorm::l1, mask);
   return repattern(mask, change, seed, &weights, &gradients);
 }
 
 }  // namespace
 
-bool is_grid_of_blocks(const PatternSpec& spec) {
-  const std::string* unit = find_value(spec.args, "unit");
-  return unit != nullptr && *unit == "block";
-}
+bool is_grid_of_blocks(const PatternSpec& spec) { return says(spec.args, "unit", "block"); }
 
 std::uint64_t row_seed(const LayerOp& op, std::uint64_t run_seed) {
   return op.seed.value_or(stream_seed(run_seed, op.id));

@@ -21,16 +21,15 @@ class PatternReader {
     const auto word = cells_.word(Column::pattern, names);
     if (word) spec_.name = names[*word];
     spec_.density = cells_.fraction(Column::density);
-    const auto block = cells_.block(Column::block);
-    if (block) {
-      spec_.block_rows = block->rows;
-      spec_.block_cols = block->cols;
+    if (cells_.is_set(Column::block)) {
+      read_block(cells_.text(Column::block), spec_,
+                 [&](auto&&... what) { cells_.fail(Column::block, what...); });
     }
     const auto pairs = cells_.pairs(Column::pattern_args);
     if (pairs) spec_.args = *pairs;
     spec_.file = cells_.text(Column::pattern_file);
-    const bool readable =
-        !cells_.failed(Column::pattern) && !cells_.failed(Column::density) && block && pairs;
+    const bool readable = !cells_.failed(Column::pattern) && !cells_.failed(Column::density) &&
+                          !cells_.failed(Column::block) && pairs;
     if (kind_ == nullptr || !readable) return;
     if (kind_->masked == Masked::none) return check_unused();
     check_kind();

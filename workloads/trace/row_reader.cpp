@@ -9,10 +9,12 @@
 #include <limits>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/op_words.hpp"
 #include "workloads/trace/options.hpp"
+#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_pattern.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -164,7 +166,7 @@ class RowReader {
       op_.fn = kind_->default_function;
       if (kind_->name == "embed" && op_.phase == Phase::bwd) op_.fn = "scatter_add";
       if (op_.fn.empty()) {
-        cells_.fail_empty(Column::fn, fmt::format("{}", fmt::join(kind_->functions, ", ")));
+        cells_.fail_empty(Column::fn, listed(kind_->functions));
       }
     }
   }
@@ -213,25 +215,20 @@ class RowReader {
       case ArgKey::Type::distribution:
         return check_drawn(value, key.name, {"uniform", "zipf:EXPONENT", "routing"});
       case ArgKey::Type::routing:
-        if (value.rfind("counts:", 0) == 0) return;  // with the other keys
+        if (starts_with(value, "counts:")) return;  // with the other keys
         return check_drawn(value, key.name, {"uniform", "zipf:EXPONENT", "counts:N:N"});
     }
   }
 
   void check_decimal(const std::string& name, const std::string& value) {
-    const std::size_t point = std::min(value.find('.'), value.size());
-    const std::string_view text = value;
-    const bool whole = parse_integer(text.substr(0, point), 0, kMostProduct).has_value();
-    const bool part =
-        point == value.size() || parse_integer(text.substr(point + 1), 0, kMostProduct);
-    if (!whole || !part) {
+    if (!is_decimal(value)) {
       cells_.fail(Column::args, "E204", value, fmt::format("{}, a decimal number", name));
     }
   }
 
   void check_drawn(const std::string& value, const std::string& key,
                    const std::vector<std::string>& words) {
-    if (value.rfind("zipf:", 0) == 0) return check_decimal("zipf", value.substr(5));
+    if (starts_with(value, "zipf:")) return check_decimal("zipf", value.substr(5));
     cells_.check_word(Column::args, key, value, words);
   }
 

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "sim/base/numbers.hpp"
 
 namespace lacuna {
 namespace {
@@ -30,7 +31,8 @@ constexpr std::array<Lead, 8> kLeads = {{{0xc2, 0xdf, 2, 0x80, 0xbf},
                                          {0xf1, 0xf3, 4, 0x80, 0xbf},
                                          {0xf4, 0xf4, 4, 0x80, 0x8f}}};
 
-// Bytes of the character that begins at `at`, or 0 if there is none.
+}  // namespace
+
 std::size_t character_length(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return first == 0 ? 0 : 1;
@@ -47,8 +49,6 @@ std::size_t character_length(std::string_view text, std::size_t at) {
   return lead->length;
 }
 
-}  // namespace
-
 std::optional<std::size_t> find_bad_byte(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = character_length(text, at);
@@ -61,16 +61,19 @@ std::optional<std::size_t> find_bad_byte(std::string_view text) {
 std::optional<std::uint64_t> parse_integer(std::string_view text, std::uint64_t least,
                                            std::uint64_t most) {
   if (text == "-0") text.remove_prefix(1);
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result read = std::from_chars(text.data(), end, value);
-  const bool whole = read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
-  return whole ? std::optional(value) : std::nullopt;
+  const auto value = parsed_number<std::uint64_t>(text);
+  return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
 bool is_integer(std::string_view text) {
   if (text.size() > 1 && text.front() == '-') text.remove_prefix(1);
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_decimal(std::string_view text) {
+  return text.find_first_of("0123456789") != std::string_view::npos &&
+         text.find_first_not_of("0123456789.") == std::string_view::npos &&
+         std::count(text.begin(), text.end(), '.') <= 1;
 }
 
 std::string integer_in(std::uint64_t least, std::uint64_t most) {

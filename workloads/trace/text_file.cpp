@@ -5,7 +5,6 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -36,18 +35,23 @@ std::string packed_by(const std::string& path, std::string_view text) {
   return {};
 }
 
-std::string read_text_file(const std::string& path) {
-  const std::string kMark = "\xEF\xBB\xBF";  // that some programs put before UTF-8
-  constexpr std::size_t kPiece = std::size_t{1} << 16U;
+std::ifstream open_file(const std::string& path, bool in_parts) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    throw_unreadable(path, "no file", "a file that exists");
-  }
-  if (std::filesystem::is_directory(path, error)) {
-    throw_unreadable(path, "a folder", "a file");
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) throw_unreadable(path, "no file", "a file that exists");
+  if (std::filesystem::is_directory(status)) throw_unreadable(path, "a folder", "a file");
+  if (in_parts && !std::filesystem::is_regular_file(status)) {
+    throw_unreadable(path, "a pipe or device", "a file");
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) throw_unreadable(path, "a file that cannot be opened", "a readable file");
+  return file;
+}
+
+std::string read_text_file(const std::string& path) {
+  const std::string kMark = "\xEF\xBB\xBF";  // that some programs put before UTF-8
+  constexpr std::size_t kPiece = std::size_t{1} << 16U;
+  std::ifstream file = open_file(path);
   std::string text;
   std::array<char, kPiece> piece{};
   // Piece by piece, since the size of what is not a regular file is not known beforehand.

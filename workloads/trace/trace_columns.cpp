@@ -5,6 +5,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
+#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 
@@ -62,8 +63,7 @@ TraceHeader::TraceHeader(const CsvLine& line, ProblemList& problems) : width_(li
     const CsvCell& cell = line.cells[i];
     const auto name = place_in(names, cell.text);
     if (!name) {
-      fail(cell.column, "E102", cell.text, fmt::format("{}", fmt::join(names, ", ")),
-           nearest(cell.text, names));
+      fail(cell.column, "E102", cell.text, listed(names), nearest(cell.text, names));
       continue;
     }
     int& column = places_.at(*name);

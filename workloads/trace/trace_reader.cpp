@@ -51,12 +51,8 @@ class TraceReader {
   void check_bytes(std::string_view text) {
     const auto bad = find_bad_byte(text);
     if (!bad) return;
-    const std::string_view before = text.substr(0, *bad);
-    const auto line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
-    const std::size_t start = before.rfind('\n');
-    const std::size_t column = *bad - (start == std::string_view::npos ? 0 : start + 1) + 1;
     const auto byte = static_cast<unsigned char>(text[*bad]);
-    throw_problem(place(path_, line, column), "E002", fmt::format("byte {:#04x}", byte),
+    throw_problem(place_of_byte(path_, text, *bad), "E002", fmt::format("byte {:#04x}", byte),
                   "UTF-8 without NUL");
   }
 
@@ -146,19 +142,23 @@ class TraceReader {
   }
 
   const Known* find(RowCells& cells, Column column, const std::string& id) {
-    const auto found = known_.find(id);
-    if (found != known_.end()) return &found->second;
+    if (const Known* const known = value_in(known_, id)) return known;
     std::vector<std::string> names;
     for (const auto& [name, known] : known_) names.push_back(name);
     cells.fail(column, "E210", id, "the id of an earlier row", nearest(id, names));
     return nullptr;
   }
 
+  /// What is not known fits.
+  static bool fits(std::uint64_t rows, std::uint64_t cols, MaskShape wanted) {
+    const bool unknown = rows == 0 || cols == 0 || wanted.rows == 0 || wanted.cols == 0;
+    return unknown || (rows == wanted.rows && cols == wanted.cols);
+  }
+
   static void check_shape(RowCells& cells, Column column, const Known& known, MaskShape wanted,
                           const std::string& of) {
     const MaskShape& shape = known.shape;
-    const bool unknown = shape.rows == 0 || shape.cols == 0 || wanted.rows == 0 || wanted.cols == 0;
-    if (unknown || (shape.rows == wanted.rows && shape.cols == wanted.cols)) return;
+    if (fits(shape.rows, shape.cols, wanted)) return;
     cells.fail(column, "E211", fmt::format("row '{}' of {} x {}", of, shape.rows, shape.cols),
                fmt::format("a row of {} x {}", wanted.rows, wanted.cols));
   }
@@ -169,8 +169,7 @@ class TraceReader {
     const Known* known = find(cells, Column::pattern_args, *of);
     if (known == nullptr) return;
     MaskShape wanted = mask_shape(op);
-    const std::string* transpose = find_value(op.pattern.args, "transpose");
-    if (transpose != nullptr && *transpose == "1") std::swap(wanted.rows, wanted.cols);
+    if (says(op.pattern.args, "transpose", "1")) std::swap(wanted.rows, wanted.cols);
     check_shape(cells, Column::pattern_args, *known, wanted, *of);
   }
 
@@ -184,8 +183,7 @@ class TraceReader {
       if (sides == sides_.end()) sides = sides_.emplace(path, sides_of_pattern_file(path)).first;
       const std::uint64_t rows = sides->second.first * unit.rows;
       const std::uint64_t cols = sides->second.second * unit.cols;
-      const bool unknown = wanted.rows == 0 || wanted.cols == 0;
-      if (unknown || (rows == wanted.rows && cols == wanted.cols)) return path;
+      if (fits(rows, cols, wanted)) return path;
       cells.fail(column, "E211", fmt::format("{} of {} x {}", what, rows, cols),
                  fmt::format("{} x {}", wanted.rows, wanted.cols));
     } catch (const TraceError& error) {

@@ -36,7 +36,7 @@ std::string dependencies(const LayerOp& op, const std::string& previous) {
 
 class Row {
  public:
-  Row(const LayerOp& op, const std::string& previous, const std::string& folder) {
+  Row(const LayerOp& op, const std::string& previous, const std::string& folder) : folder_(folder) {
     set(Column::id, op.id);
     set(Column::op, op.op);
     set(Column::model, op.model);
@@ -51,7 +51,7 @@ class Row {
     if (op.partials != Partials::automatic) set(Column::partials, word(op.partials));
     if (op.mode != Mode::automatic) set(Column::mode, word(op.mode));
     if (op.residency != Residency::automatic) set(Column::residency, word(op.residency));
-    set_pattern(op, folder);
+    set_pattern(op);
     // The default of embed depends on the phase.
     if (op.op == "embed" || op.fn != kind_of(op).default_function) set(Column::fn, op.fn);
     set(Column::args, joined(op.args));
@@ -66,7 +66,7 @@ class Row {
     cells_.at(static_cast<std::size_t>(column)) = std::move(text);
   }
 
-  void set_pattern(const LayerOp& op, const std::string& folder) {
+  void set_pattern(const LayerOp& op) {
     const PatternSpec& spec = op.pattern;
     if (spec.name != "dense") set(Column::pattern, spec.name);
     if (spec.density && spec.name != "dense") set(Column::density, spec.density->text());
@@ -76,27 +76,22 @@ class Row {
       // blocks of one element are said too: without a side the pattern is refused
       set(Column::block, number(spec.block_rows, spec.name == "block" ? 0 : 1));
     }
-    if (!spec.file.empty()) {
-      const std::filesystem::path file = spec.file;
-      set(Column::pattern_file,
-          folder.empty() ? file.string() : file.lexically_relative(folder).string());
-    }
+    set(Column::pattern_file, from_folder(spec.file));
     if (op.seed) set(Column::seed, std::to_string(*op.seed));
     PatternSpec named = spec;
     const std::string weights = weights_file(spec);
-    if (!weights.empty() && !folder.empty()) {
-      set_weights_file(named, std::filesystem::path(weights).lexically_relative(folder).string());
-    }
+    if (!weights.empty()) set_weights_file(named, from_folder(weights));
     set(Column::pattern_args, joined(named.args));
     if (op.x_pattern != "dense") set(Column::x_pattern, op.x_pattern);
     if (op.x_density) set(Column::x_density, op.x_density->text());
-    if (!op.x_file.empty()) {
-      const std::filesystem::path file = op.x_file;
-      set(Column::x_pattern_file,
-          folder.empty() ? file.string() : file.lexically_relative(folder).string());
-    }
+    set(Column::x_pattern_file, from_folder(op.x_file));
   }
 
+  std::string from_folder(const std::filesystem::path& file) const {
+    return (folder_.empty() || file.empty() ? file : file.lexically_relative(folder_)).string();
+  }
+
+  const std::string& folder_;
   RowTexts cells_;
 };
 

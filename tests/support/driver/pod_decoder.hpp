@@ -274,7 +274,6 @@ class PodDecoder {
 
   /// The rows of a pass in which experts get these tokens.
   std::vector<LayerOp> rows_for(const std::vector<Copy>& copies) {
-    request_.routing.kind = Routing::Kind::counts;
     request_.routing.counts.clear();
     for (const Copy& each : copies) ++request_.routing.counts[Routing::kAllLayers][each.expert];
     std::vector<LayerOp> all = rows(Part::ffn);

@@ -113,6 +113,18 @@ TEST(Generators, GiveEachWeightThePatternOfTheLastRuleThatMatchesItsName) {
       ThrowsMessage<RequestError>(HasSubstr("WHERE=PATTERN")));
 }
 
+// No weight has a bracket in its name, so what stands in them was never a letter.
+TEST(Generators, TakeOneOfTheLettersInBrackets) {
+  const WorkloadTrace trace = generate_workload(
+      "bert-base", {{"part", "weights"}, {"layers", "3"}, {"sparse", "l[02].[q-v]=nm:2:4"}});
+  for (const char* id : {"fwd.l0.q", "fwd.l0.v", "fwd.l2.q"}) {
+    EXPECT_EQ(pattern_of(trace, id), "nm:2:4") << id;
+  }
+  for (const char* id : {"fwd.l0.k", "fwd.l1.q", "fwd.l2.ffn1"}) {
+    EXPECT_EQ(pattern_of(trace, id), "dense") << id;
+  }
+}
+
 // BERT-base at 0.1: 0.13333394 for the square matrices, 0.08333371 for the two others, as computed
 // for Erdos-Renyi by the formula of Mocanu et al.
 TEST(Generators, ShareADensityBetweenUnlikeMatrices) {

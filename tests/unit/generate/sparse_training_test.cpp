@@ -48,7 +48,7 @@ TEST(SparseTraining, CosineMovesUntilItsEnd) {
   EXPECT_EQ(cosine_moves(147456, 0.3, 3500, 3584), 59U);
   EXPECT_EQ(cosine_moves(147456, 0.3, 3600, 3584), 0U);
   EXPECT_EQ(sum, 770588U);
-  EXPECT_EQ(constant_moves(15996, Decimal{3, 1}), 4798U);
+  EXPECT_EQ(count_of(Decimal{3, 1}, 15996), 4798U);
 }
 
 TEST(SparseTraining, PrunesByTheCubicLaw) {

@@ -50,7 +50,7 @@ Rows copies(std::uint32_t tokens, const Rows& all) {
 
 // What the seed of the run is does not matter: the routing has its own.
 TEST(LookUps, OfARoutingAreTheTokensOfItsExpertsInTheirOrder) {
-  const TokensOfExperts drawn = draw_experts(1.2, 5, 3, 8, 2, 20);
+  const TokensOfExperts drawn = draw_experts("zipf:1.2", 5, 3, 8, 2, 20);
   Rows expected;
   for (const Rows& tokens : drawn) {
     EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));

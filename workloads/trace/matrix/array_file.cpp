@@ -9,6 +9,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/matrix/json_safetensors.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
@@ -18,7 +19,7 @@ namespace lacuna {
 namespace {
 
 /// Lists at most a few of many.
-std::string listed(const std::vector<std::string>& names) {
+std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 8;
   std::string text;
   for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
@@ -36,15 +37,12 @@ std::string listed(const std::vector<std::string>& names) {
       names.empty()    ? "no array"
       : member.empty() ? "several arrays"
                        : fmt::format("no array '{}'", quotable(member)),
-      fmt::format("one of {}{}", listed(names), member.empty() ? "" : hint_of(member, names)));
+      fmt::format("one of {}{}", some_of(names), member.empty() ? "" : hint_of(member, names)));
 }
 
-OpenArray open_npy(std::unique_ptr<ByteSource> bytes, std::string path) {
-  OpenArray array;
-  array.path = std::move(path);
-  array.header = read_npy_header(*bytes, array.path);
-  array.numbers = std::move(bytes);
-  return array;
+OpenArray open_npy(ByteSource bytes, const std::string& path) {
+  const ArrayHeader header = read_npy_header(bytes, path);
+  return {path, header, std::move(bytes)};
 }
 
 /// What of an array is meant by a name.
@@ -74,7 +72,7 @@ Selection selection_of(const std::string& member) {
     if (!right) return {member};
     selection.array.resize(open);
   }
-  selection.transposed = ends_in(selection.array, ".T");
+  selection.transposed = ends_with(selection.array, ".T");
   if (selection.transposed) selection.array.resize(selection.array.size() - 2);
   return selection;
 }
@@ -133,18 +131,18 @@ bool ArrayFile::open_kind() {
   PartFile& bytes = *files_.back();
   constexpr std::uint64_t kLooked = 6;
   const std::string head = bytes.part(0, kLooked);
-  if (head.rfind("\x93NUMPY", 0) == 0) {
+  if (starts_with(head, "\x93NUMPY")) {
     arrays_[""] = [&bytes] { return open_npy(bytes.source(0, bytes.size()), bytes.path()); };
     return true;
   }
-  if (head.rfind("PK\x03\x04", 0) == 0 || head.rfind("PK\x05\x06", 0) == 0) {
+  if (starts_with(head, "PK\x03\x04") || starts_with(head, "PK\x05\x06")) {
     open_zip();
     return true;
   }
   tensors_ = true;
   if (is_safetensors(bytes)) {
     arrays_ = open_tensors(path_);
-  } else if (head.rfind('{', 0) == 0 && ends_in(path_, ".index.json")) {
+  } else if (starts_with(head, "{") && ends_with(path_, ".index.json")) {
     open_index(bytes);
   } else {
     return false;
@@ -160,19 +158,20 @@ void ArrayFile::open_zip() {
   const std::vector<std::string> members = zip_->names();
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::string& member = members[i];
-    if (member == "data.pkl" || ends_in(member, "/data.pkl")) {
+    if (member == "data.pkl" || ends_with(member, "/data.pkl")) {
       refuse_array(path_, "a checkpoint of pickled objects",
                    "safetensors; save_file of safetensors.torch writes it");
     }
     const std::string name =
-        ends_in(member, ending) ? member.substr(0, member.size() - ending.size()) : member;
+        ends_with(member, ending) ? member.substr(0, member.size() - ending.size()) : member;
     arrays_[name] = [this, i, name] {
       return open_npy(zip_->open(i), path_ + ":" + quotable(name));
     };
   }
   const auto format = place_in(members, "format.npy");
   if (!format || arrays_.count("shape") == 0 || arrays_.count("data") == 0) return;
-  scipy_ = read_npy_word(*zip_->open(*format), path_);
+  ByteSource text = zip_->open(*format);
+  scipy_ = read_npy_word(text, path_);
 }
 
 ArrayMap ArrayFile::open_tensors(const std::string& path) {
@@ -200,9 +199,8 @@ void ArrayFile::open_index(PartFile& index) {
 OpenArray ArrayFile::open_in_shard(const std::string& path, const std::string& name) {
   ArrayMap& tensors = shards_[path];
   if (tensors.empty()) tensors = open_tensors(path);
-  const auto found = tensors.find(name);
-  if (found == tensors.end()) refuse_member(path, name, tensors);
-  return found->second();
+  if (const auto* const opener = value_in(tensors, name)) return (*opener)();
+  refuse_member(path, name, tensors);
 }
 
 std::vector<std::string> ArrayFile::shards() const {

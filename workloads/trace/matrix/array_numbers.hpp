@@ -14,7 +14,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "workloads/trace/matrix/byte_source.hpp"
-#include "workloads/trace/matrix/npy_header.hpp"
+#include "workloads/trace/matrix/yaml_npy.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -23,17 +23,13 @@ namespace lacuna {
 struct OpenArray {
   std::string path;  // for messages
   ArrayHeader header;
-  std::unique_ptr<ByteSource> numbers;
+  ByteSource numbers;
 };
 
 /// The arrays of a file by name, each with what opens it.
 using ArrayMap = std::map<std::string, std::function<OpenArray()>>;
 
 inline bool is_side(std::uint64_t side) { return side >= 1 && side <= kMostSide; }
-
-inline bool ends_in(const std::string& text, const std::string& end) {
-  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 /// Hands each number of an array, in the order of the file, to `take(index, bits)`. TraceError
 /// where the file has other numbers than its header says, or one that is not finite.
@@ -46,7 +42,7 @@ void take_numbers(OpenArray& array, Take&& take) {
   for (std::uint64_t done = 0; done < count;) {
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), count - done);
     char* const bytes = reinterpret_cast<char*>(piece.data());  // NOLINT(*-reinterpret-cast)
-    const std::size_t got = array.numbers->read(bytes, wanted * sizeof(Raw));
+    const std::size_t got = array.numbers(bytes, wanted * sizeof(Raw));
     if (got != wanted * sizeof(Raw)) {
       refuse_array(array.path, fmt::format("{} bytes of numbers", done * sizeof(Raw) + got),
                    fmt::format("{} numbers of {} bytes", count, sizeof(Raw)));
@@ -62,7 +58,7 @@ void take_numbers(OpenArray& array, Take&& take) {
     }
   }
   char more = 0;
-  if (array.numbers->read(&more, 1) != 0) {
+  if (array.numbers(&more, 1) != 0) {
     refuse_array(array.path, "more bytes of numbers",
                  fmt::format("{} numbers of {} bytes", count, sizeof(Raw)));
   }

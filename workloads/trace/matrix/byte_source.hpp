@@ -4,22 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
-#include <memory>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace lacuna {
 
-/// Bytes that are read once, from the first to the last.
-class ByteSource {
- public:
-  ByteSource() = default;
-  virtual ~ByteSource() = default;
-  ByteSource(const ByteSource&) = delete;
-  ByteSource& operator=(const ByteSource&) = delete;
-
-  /// Reads `most` bytes into `into`; fewer only at their end.
-  virtual std::size_t read(char* into, std::size_t most) = 0;
-};
+/// Bytes that are read once, from the first to the last: puts `most` of them into `into` and gives
+/// their number, which is smaller only at their end.
+using ByteSource = std::function<std::size_t(char* into, std::size_t most)>;
 
 /// A file of which parts are read.
 class PartFile {
@@ -34,13 +27,16 @@ class PartFile {
   std::string part(std::uint64_t at, std::uint64_t size);
 
   /// The same piece by piece, while the file is open. Several sources may be read by turns.
-  std::unique_ptr<ByteSource> source(std::uint64_t at, std::uint64_t size);
+  ByteSource source(std::uint64_t at, std::uint64_t size);
 
  private:
   std::string path_;
   std::ifstream bytes_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_;
 };
+
+/// The number of these bytes, at most eight, the lowest first.
+std::uint64_t number_of(std::string_view bytes);
 
 /// TraceError E308 of what was found in a file of arrays.
 [[noreturn]] void refuse_array(const std::string& path, const std::string& found,

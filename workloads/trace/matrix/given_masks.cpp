@@ -10,6 +10,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
+#include "sim/base/texts.hpp"
 
 namespace lacuna {
 namespace {
@@ -62,7 +63,7 @@ GivenMask::~GivenMask() {
 }
 
 std::shared_ptr<const Mask> find_given_mask(const std::string& path) {
-  if (path.rfind(kMark, 0) != 0) return nullptr;
+  if (!starts_with(path, kMark)) return nullptr;
   const std::lock_guard<std::mutex> lock(registry().mutex);
   const auto known = registry().masks.find(path);
   if (known != registry().masks.end()) return known->second.mask;

@@ -16,14 +16,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kLength = 8;                 // bytes of the length of the header
 constexpr std::uint64_t kLongestHeader = 100000000;  // the format's own limit
 
-std::uint64_t length_of(PartFile& file) {
-  const std::string digits = file.part(0, kLength);
-  std::uint64_t length = 0;
-  for (std::size_t i = digits.size(); i-- > 0;) {
-    length = length << 8U | static_cast<unsigned char>(digits[i]);
-  }
-  return length;
-}
+std::uint64_t length_of(PartFile& file) { return number_of(file.part(0, kLength)); }
 
 bool is_list(const Json& json, std::size_t size) {
   if (!json.is_array() || (size != 0 && json.size() != size)) return false;

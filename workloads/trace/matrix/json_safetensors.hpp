@@ -6,7 +6,7 @@
 #include <string>
 
 #include "workloads/trace/matrix/byte_source.hpp"
-#include "workloads/trace/matrix/npy_header.hpp"
+#include "workloads/trace/matrix/yaml_npy.hpp"
 
 namespace lacuna {
 

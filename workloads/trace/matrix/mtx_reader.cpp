@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "sim/base/contains.hpp"
@@ -60,7 +59,7 @@ class MtxReader {
   std::size_t banner_word(const std::vector<std::string>& words) {
     const std::string word = lower_case(tokens_.next_word());
     if (const auto at = place_in(words, word)) return *at;
-    tokens_.fail("E307", word, fmt::format("{}", fmt::join(words, ", ")));
+    tokens_.fail("E307", word, listed(words));
   }
 
   void read_banner() {
@@ -187,17 +186,12 @@ class MtxReader {
   }
 
   void build() {
-    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
-      return std::tie(a.row, a.col, a.line) < std::tie(b.row, b.col, b.line);
-    });
-    for (std::size_t i = 1; i < entries_.size(); ++i) {
-      const Entry& entry = entries_[i];
-      if (entries_[i - 1].row == entry.row && entries_[i - 1].col == entry.col) {
-        throw_problem(
-            place(path_, entry.line), "E306",
-            fmt::format("entry ({}, {}) again", entry.row + 1, entry.col + 1),
-            fmt::format("one entry for a position; the first is in line {}", entries_[i - 1].line));
-      }
+    const auto again = sort_places(entries_);
+    if (again != entries_.end()) {
+      throw_problem(
+          place(path_, again->line), "E306",
+          fmt::format("entry ({}, {}) again", again->row + 1, again->col + 1),
+          fmt::format("one entry for a position; the first is in line {}", (again - 1)->line));
     }
     file_.mask = mask_at(file_.mask.rows, file_.mask.cols, entries_);
   }

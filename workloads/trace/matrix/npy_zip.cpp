@@ -4,37 +4,12 @@
 #include <fmt/format.h>
 #include <zip.h>
 
-#include <utility>
-
 namespace lacuna {
 namespace {
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what, const char* reason) {
   refuse_array(path, fmt::format("{} ({})", what, reason), "a whole zip archive");
 }
-
-class Member : public ByteSource {
- public:
-  Member(zip_t* archive, zip_uint64_t place, std::string path)
-      : path_(std::move(path)), file_(zip_fopen_index(archive, place, 0), &zip_fclose) {
-    if (!file_) damaged(path_, "a damaged member", zip_strerror(archive));
-  }
-
-  std::size_t read(char* into, std::size_t most) override {
-    std::size_t done = 0;
-    while (done < most) {
-      const zip_int64_t got = zip_fread(file_.get(), into + done, most - done);
-      if (got < 0) damaged(path_, "a damaged member", zip_file_strerror(file_.get()));
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
-  }
-
- private:
-  std::string path_;
-  std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file_;
-};
 
 }  // namespace
 
@@ -59,8 +34,20 @@ std::vector<std::string> ZipArchive::names() const {
   return names;
 }
 
-std::unique_ptr<ByteSource> ZipArchive::open(std::size_t place) const {
-  return std::make_unique<Member>(zip_.get(), place, path_);
+ByteSource ZipArchive::open(std::size_t place) const {
+  zip_file_t* const opened = zip_fopen_index(zip_.get(), place, 0);
+  if (opened == nullptr) damaged(path_, "a damaged member", zip_strerror(zip_.get()));
+  const std::shared_ptr<zip_file_t> file(opened, &zip_fclose);
+  return [file, path = path_](char* into, std::size_t most) {
+    std::size_t done = 0;
+    while (done < most) {
+      const zip_int64_t got = zip_fread(file.get(), into + done, most - done);
+      if (got < 0) damaged(path, "a damaged member", zip_file_strerror(file.get()));
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  };
 }
 
 }  // namespace lacuna

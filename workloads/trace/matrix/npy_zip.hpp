@@ -22,7 +22,7 @@ class ZipArchive {
 
   /// The bytes of a member, by its place among the names, while the archive is open. Reading them
   /// to the end throws TraceError if they are not those that were packed.
-  std::unique_ptr<ByteSource> open(std::size_t place) const;
+  ByteSource open(std::size_t place) const;
 
  private:
   std::string path_;

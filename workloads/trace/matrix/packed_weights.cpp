@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/texts.hpp"
 #include "workloads/trace/matrix/array_numbers.hpp"
 
 namespace lacuna {
@@ -14,24 +15,24 @@ std::uint64_t padded(std::uint64_t cols) { return (cols + 7) / 8 * 8; }
 
 /// All numbers of a matrix of which those that are there are stored, and a bit for each element:
 /// eight to a byte, the lowest first; each row begins a byte.
-class Unpacked : public ByteSource {
+class Unpacked {
  public:
   Unpacked(OpenArray bits, OpenArray values, const std::vector<std::uint64_t>& sides)
       : values_(std::move(values)),
         cols_(sides[1]),
         all_(sides[0] * sides[1]),
         bits_(bits.header.count(), '\0') {
-    bits.numbers->read(bits_.data(), bits_.size());
+    bits.numbers(bits_.data(), bits_.size());
   }
 
   /// Whole numbers; behind the last one the values that no bit is for.
-  std::size_t read(char* into, std::size_t most) override {
-    if (at_ == all_) return values_.numbers->read(into, most);
+  std::size_t operator()(char* into, std::size_t most) {
+    if (at_ == all_) return values_.numbers(into, most);
     const std::size_t size = values_.header.type->size;
     const std::size_t count = std::min<std::uint64_t>(most / size, all_ - at_);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) kept += is_kept(at_ + i) ? 1 : 0;
-    const std::size_t got = values_.numbers->read(into, kept * size);
+    const std::size_t got = values_.numbers(into, kept * size);
     if (got != kept * size) return got;
     for (std::size_t i = count; i-- > 0;) {  // from the end on, none is written over
       const bool there = is_kept(at_ + i);
@@ -67,7 +68,7 @@ OpenArray unpack(OpenArray bits, OpenArray values, OpenArray shape, const std::s
   }
   OpenArray whole{path, values.header, nullptr};
   whole.header.shape = sides;
-  whole.numbers = std::make_unique<Unpacked>(std::move(bits), std::move(values), sides);
+  whole.numbers = Unpacked(std::move(bits), std::move(values), sides);
   return whole;
 }
 
@@ -77,9 +78,9 @@ void join_packed(ArrayMap& arrays, const std::string& path) {
   const ArrayMap all = arrays;
   const std::string mark = ".bitmask";
   for (const auto& [name, bits] : all) {
-    if (!ends_in(name, mark)) continue;
+    if (!ends_with(name, mark)) continue;
     const std::string stem = name.substr(0, name.size() - mark.size());
-    const std::string whole = ends_in(stem, ".weight") ? stem : stem + ".weight";
+    const std::string whole = ends_with(stem, ".weight") ? stem : stem + ".weight";
     const auto values = all.find(stem + ".compressed");
     const auto shape = all.find(stem + ".shape");
     if (values == all.end() || shape == all.end() || all.count(whole) != 0) continue;

@@ -13,11 +13,8 @@ namespace lacuna {
 namespace {
 
 OpenArray open(const ArrayMap& arrays, const std::string& name, const std::string& path) {
-  const auto found = arrays.find(name);
-  if (found == arrays.end()) {
-    refuse_array(path, "a matrix of SciPy without " + name, "what save_npz of SciPy writes");
-  }
-  return found->second();
+  if (const auto* const opener = value_in(arrays, name)) return (*opener)();
+  refuse_array(path, "a matrix of SciPy without " + name, "what save_npz of SciPy writes");
 }
 
 /// The major index of each stored entry, from where each row of them begins.
@@ -50,11 +47,6 @@ struct Stored {
 struct Place {
   std::uint32_t row;
   std::uint32_t col;
-
-  bool operator==(const Place& other) const { return row == other.row && col == other.col; }
-  bool operator<(const Place& other) const {
-    return std::tie(row, col) < std::tie(other.row, other.col);
-  }
 };
 
 std::vector<Place> kept_places(const Stored& stored, OpenArray data) {
@@ -80,8 +72,7 @@ std::vector<Place> kept_places(const Stored& stored, OpenArray data) {
 }
 
 Mask mask_of(const Stored& stored, std::vector<Place> places, const std::string& path) {
-  std::sort(places.begin(), places.end());
-  const auto twice = std::adjacent_find(places.begin(), places.end());
+  const auto twice = sort_places(places);
   if (twice != places.end()) {
     refuse_array(path, fmt::format("row {}, column {} twice", twice->row, twice->col),
                  "each place once, as sum_duplicates of SciPy makes it");

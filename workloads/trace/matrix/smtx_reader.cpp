@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/texts.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/given_masks.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
@@ -122,7 +123,7 @@ PatternFile read_pattern_file(const std::string& path) {
   if (const auto arrays = ArrayFile::open(name.file)) return {arrays->mask(name.member), 0};
   const std::string text = read_text_file(path);
   // Known by content: only Matrix Market begins with a banner.
-  if (text.rfind('%', 0) == 0) return parse_mtx(text, path);
+  if (starts_with(text, "%")) return parse_mtx(text, path);
   return parse_smtx(text, path);
 }
 

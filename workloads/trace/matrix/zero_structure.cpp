@@ -145,20 +145,18 @@ ZeroStructure find_zero_structure(const Mask& mask) {
   counter.count();
   find_blocks(counter, elements, zeros);
   if (zeros.block_rows == 1) find_groups(counter, elements, zeros);
-  std::uint64_t row = 0;
+  std::vector<std::uint64_t> rows;
   for (std::uint32_t r = 0; r < elements.rows; ++r) {
-    const std::uint64_t there = elements.offsets[r + 1] - elements.offsets[r];
-    row = std::max(row, there);
-    if (there == 0) ++zeros.empty_rows;
+    rows.push_back(elements.offsets[r + 1] - elements.offsets[r]);
   }
-  std::uint64_t col = 0;
-  for (const std::uint64_t there : counter.columns()) {
-    col = std::max(col, there);
-    if (there == 0) ++zeros.empty_cols;
-  }
-  const auto nnz = static_cast<double>(zeros.nnz);
-  zeros.fullest_row = static_cast<double>(row) * elements.rows / nnz;
-  zeros.fullest_col = static_cast<double>(col) * elements.cols / nnz;
+  const auto describe = [&](const std::vector<std::uint64_t>& counts, double& fullest,
+                            std::uint64_t& empty) {
+    const auto most = static_cast<double>(*std::max_element(counts.begin(), counts.end()));
+    fullest = most * static_cast<double>(counts.size()) / static_cast<double>(zeros.nnz);
+    empty = static_cast<std::uint64_t>(std::count(counts.begin(), counts.end(), 0));
+  };
+  describe(rows, zeros.fullest_row, zeros.empty_rows);
+  describe(counter.columns(), zeros.fullest_col, zeros.empty_cols);
   return zeros;
 }
 

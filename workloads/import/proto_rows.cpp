@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <onnx/onnx_pb.h>
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,11 +13,14 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
-#include "workloads/import/onnx_graph.hpp"
+#include "workloads/import/proto_forms.hpp"
+#include "workloads/import/proto_graph.hpp"
 #include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
+
+using Node = onnx::NodeProto;
 
 // Element-wise operators by the function of ours that costs the same.
 const std::map<std::string, const char*>& eltwise_functions() {
@@ -38,6 +43,15 @@ const std::map<std::string, const char*>& vector_kinds() {
   return kKinds;
 }
 
+// Operators that change no value, or only how values lie.
+bool is_view(const std::string& op) {
+  static const std::set<std::string> kViews = {
+      "Identity", "Reshape",         "Flatten", "Transpose", "Squeeze", "Unsqueeze",
+      "Constant", "Shape",           "Dropout", "Slice",     "Split",   "Concat",
+      "Expand",   "ConstantOfShape", "Range",   "Where",     "Equal",   "Not"};
+  return kViews.count(op) != 0;
+}
+
 bool is_mapped(const std::string& op) {
   static const std::set<std::string> kOthers = {"Gemm", "MatMul", "Conv", "Gather"};
   return kOthers.count(op) != 0 || vector_kinds().count(op) != 0 ||
@@ -48,8 +62,8 @@ class RowMaker {
  public:
   RowMaker(const ImportFile& file, const OnnxGraph& graph, ImportContext& context)
       : file_(file), graph_(graph), context_(context) {
-    for (const std::string& name : graph.weights) weights_[name] = name;
-    const std::string* list = context.settings().text("skip");
+    for (const auto& [name, zeros] : graph.weights) weights_[name] = name;
+    const std::string* list = context.settings.text("skip");
     for (std::string& word : split(list == nullptr ? "" : *list, ',')) {
       if (!word.empty()) skipped_.insert(std::move(word));
     }
@@ -57,8 +71,8 @@ class RowMaker {
 
   void make() {
     refuse_unmapped();
-    for (const OnnxNode& node : graph_.nodes) {
-      if (is_view(node.op) || skipped_.count(node.op) != 0) {
+    for (const Node& node : graph_.model.graph().node()) {
+      if (is_view(node.op_type()) || skipped_.count(node.op_type()) != 0) {
         pass_through(node);
       } else {
         add(node);
@@ -75,10 +89,11 @@ class RowMaker {
   void refuse_unmapped() const {
     std::set<std::string> unknown;
     std::set<std::string> present;
-    for (const OnnxNode& node : graph_.nodes) {
-      present.insert(node.op);
-      if (!is_view(node.op) && !is_mapped(node.op) && skipped_.count(node.op) == 0) {
-        unknown.insert(quotable(node.op));
+    for (const Node& node : graph_.model.graph().node()) {
+      present.insert(node.op_type());
+      if (!is_view(node.op_type()) && !is_mapped(node.op_type()) &&
+          skipped_.count(node.op_type()) == 0) {
+        unknown.insert(quotable(node.op_type()));
       }
     }
     note_absent(present);
@@ -105,10 +120,9 @@ class RowMaker {
     std::size_t some = 0;
     std::pair<std::string, double> most;
     for (const std::string& name : multiplied_) {
-      const auto found = graph_.zeros.find(name);
-      if (found == graph_.zeros.end() || found->second <= kFew) continue;
-      ++some;
-      if (found->second > most.second) most = *found;
+      const double zeros = graph_.weights.at(name);
+      if (zeros > kFew) ++some;
+      if (zeros > std::max(kFew, most.second)) most = {name, zeros};
     }
     if (some == 0) return;
     context_.warn(
@@ -118,98 +132,97 @@ class RowMaker {
   }
 
   void note_type() const {
-    const bool given = context_.settings().text("dtype") != nullptr;
+    const bool given = context_.settings.text("dtype") != nullptr;
     if (given || graph_.type.empty() || graph_.type == "float16") return;
     context_.warn("{}: weights are {}; the rows are fp16 unless --dtype says another", file_.path,
                   graph_.type);
   }
 
-  const OnnxShape& shape(const OnnxNode& node, const std::string& tensor) const {
+  const OnnxShape& shape(const Node& node, const std::string& tensor) const {
     static const OnnxShape kScalar = {1};
-    const auto found = graph_.shapes.find(tensor);
-    if (found != graph_.shapes.end()) return found->second.empty() ? kScalar : found->second;
-    if (graph_.empty.count(tensor) != 0) {
+    const OnnxShape* const known = value_in(graph_.shapes, tensor);
+    if (known != nullptr && contains(*known, 0U)) {
       refuse_request("{}: '{}' (operator {}, '{}') has a side of 0: no row has", file_.path,
-                     quotable(tensor), node.op, quotable(node.name));
+                     quotable(tensor), node.op_type(), quotable(node.name()));
     }
+    if (known != nullptr) return known->empty() ? kScalar : *known;
     refuse_request(
         "{}: the shape of '{}' (operator {}, '{}') is not known; save the graph with inferred "
         "shapes, or say the sizes of named dimensions with --dim NAME=N",
-        file_.path, quotable(tensor), node.op, quotable(node.name));
+        file_.path, quotable(tensor), node.op_type(), quotable(node.name()));
   }
 
-  const OnnxShape& input(const OnnxNode& node, std::size_t index) const {
-    if (index < node.inputs.size()) return shape(node, node.inputs[index]);
-    fail(node, fmt::format("{} inputs", node.inputs.size()), "more");
+  const OnnxShape& input(const Node& node, int index) const {
+    if (index < node.input_size()) return shape(node, node.input(index));
+    fail(node, fmt::format("{} inputs", node.input_size()), "more");
   }
 
-  bool is_weight(const OnnxNode& node, std::size_t index) const {
-    return index < node.inputs.size() && weights_.count(node.inputs[index]) != 0;
+  bool is_weight(const Node& node, int index) const {
+    return index < node.input_size() && weights_.count(node.input(index)) != 0;
   }
 
   /// The tensor of the file that a weight is a view of.
-  const std::string& weight(const OnnxNode& node, std::size_t index) const {
-    return weights_.at(node.inputs[index]);
+  const std::string& weight(const Node& node, int index) const {
+    return weights_.at(node.input(index));
   }
 
-  std::string where(const OnnxNode& node) const {
-    return fmt::format("{}, node '{}' ({})", file_.path, quotable(node.name), node.op);
+  std::string where(const Node& node) const {
+    return fmt::format("{}, node '{}' ({})", file_.path, quotable(node.name()), node.op_type());
   }
 
-  [[noreturn]] void fail(const OnnxNode& node, const std::string& found,
+  [[noreturn]] void fail(const Node& node, const std::string& found,
                          const std::string& allowed) const {
     throw_problem(where(node), "E214", found, allowed);
   }
 
-  std::uint32_t product(const OnnxNode& node, const OnnxShape& sides) const {
+  std::uint32_t product(const Node& node, const OnnxShape& sides) const {
     return ImportContext::side(sides, where(node), "sides");
   }
 
-  std::vector<std::string> producers(const OnnxNode& node) const {
+  std::vector<std::string> producers(const Node& node) const {
     std::vector<std::string> ids;
-    for (const std::string& tensor : node.inputs) {
-      const auto found = rows_.find(tensor);
-      if (found == rows_.end()) continue;
-      if (!contains(ids, found->second)) ids.push_back(found->second);
+    for (const std::string& tensor : node.input()) {
+      const std::string* const id = value_in(rows_, tensor);
+      if (id != nullptr && !contains(ids, *id)) ids.push_back(*id);
     }
     return ids;
   }
 
   /// What lies otherwise, or what an operator that is left out has made of a weight, is a weight.
-  void pass_through(const OnnxNode& node) {
-    const bool weights = !node.inputs.empty() &&
-                         std::all_of(node.inputs.begin(), node.inputs.end(), [&](const auto& name) {
-                           return name.empty() || weights_.count(name) != 0;
-                         });
+  void pass_through(const Node& node) {
+    const bool weights =
+        is_weight(node, 0) &&
+        std::all_of(node.input().begin(), node.input().end(),
+                    [&](const auto& name) { return name.empty() || weights_.count(name) != 0; });
     if (weights) {
-      const std::string& source = weights_.at(node.inputs.front());
-      for (const std::string& tensor : node.outputs) weights_[tensor] = source;
+      const std::string& source = weight(node, 0);
+      for (const std::string& tensor : node.output()) weights_[tensor] = source;
     }
     const std::vector<std::string> ids = producers(node);
     if (ids.empty()) return;
-    for (const std::string& tensor : node.outputs) rows_[tensor] = ids.front();
+    for (const std::string& tensor : node.output()) rows_[tensor] = ids.front();
   }
 
-  LayerOp& row(const OnnxNode& node, const std::string& op, std::uint32_t m, std::uint32_t k,
+  LayerOp& row(const Node& node, const std::string& op, std::uint32_t m, std::uint32_t k,
                std::uint32_t n) {
     std::vector<std::string> after = producers(node);
-    LayerOp& added = context_.add(node.name, op);
+    LayerOp& added = context_.add(node.name(), op);
     added.m = m;
     added.k = k;
     added.n = n;
     added.depends_on = std::move(after);
-    for (const std::string& tensor : node.outputs) rows_[tensor] = added.id;
+    for (const std::string& tensor : node.output()) rows_[tensor] = added.id;
     return added;
   }
 
-  void add(const OnnxNode& node) {
-    if (node.op == "Gemm") return add_gemm(node);
-    if (node.op == "MatMul") return add_matmul(node);
-    if (node.op == "Conv") return add_convolution(node);
-    if (node.op == "Gather") return add_gather(node);
-    if (node.outputs.empty()) fail(node, "no output", "one");
-    if (vector_kinds().count(node.op) != 0) return add_vectors(node);
-    const OnnxShape& x = shape(node, node.outputs[0]);
+  void add(const Node& node) {
+    if (node.op_type() == "Gemm") return add_gemm(node);
+    if (node.op_type() == "MatMul") return add_matmul(node);
+    if (node.op_type() == "Conv") return add_convolution(node);
+    if (node.op_type() == "Gather") return add_gather(node);
+    if (node.output().empty()) fail(node, "no output", "one");
+    if (vector_kinds().count(node.op_type()) != 0) return add_vectors(node);
+    const OnnxShape& x = shape(node, node.output(0));
     const std::uint32_t last = product(node, {x.back()});
     const std::uint32_t others = product(node, OnnxShape(x.begin(), x.end() - 1));
     row(node, "eltwise", last, 0, others).fn = eltwise_function(node);
@@ -217,13 +230,13 @@ class RowMaker {
 
   // A norm is of all sides from `axis` on, as is a softmax before version 13; since then it is of
   // that side alone.
-  void add_vectors(const OnnxNode& node) {
+  void add_vectors(const Node& node) {
     const OnnxShape& x = input(node, 0);
-    const bool softmax = node.op == "Softmax";
+    const bool softmax = node.op_type() == "Softmax";
     constexpr std::int64_t kOneSide = 13;
     const bool old = softmax && graph_.version != 0 && graph_.version < kOneSide;
     const auto rank = static_cast<std::int64_t>(x.size());
-    const std::int64_t given = node.number("axis", old ? 1 : -1);
+    const std::int64_t given = number_of(node, "axis", old ? 1 : -1);
     const std::int64_t axis = given < 0 ? given + rank : given;
     if (axis < 0 || axis >= rank) {
       fail(node, fmt::format("axis {}", given), fmt::format("an axis of {} sides", rank));
@@ -236,27 +249,26 @@ class RowMaker {
     if (softmax) {
       row(node, "softmax", product(node, others), 0, length);
     } else {
-      row(node, vector_kinds().at(node.op), length, 0, product(node, others));
+      row(node, vector_kinds().at(node.op_type()), length, 0, product(node, others));
     }
   }
 
   // An addition of a vector that belongs to the model is a bias, a product with one a scale.
-  const char* eltwise_function(const OnnxNode& node) const {
+  std::string eltwise_function(const Node& node) const {
     const bool with_weight = is_weight(node, 0) || is_weight(node, 1);
-    const char* fn = eltwise_functions().at(node.op);
-    if (with_weight && (node.op == "Add" || node.op == "Sub")) return "bias";
-    if (with_weight && (node.op == "Mul" || node.op == "Div" || node.op == "Pow")) return "scale";
-    return fn;
+    const std::string fn = eltwise_functions().at(node.op_type());
+    if (with_weight && fn == "add") return "bias";
+    return with_weight && fn == "mul" ? "scale" : fn;
   }
 
   // Y[M x N] = A[M x K] B[K x N]: W is B transposed if B is a weight.
-  void add_gemm(const OnnxNode& node) {
+  void add_gemm(const Node& node) {
     const OnnxShape& a = input(node, 0);
     const OnnxShape& b = input(node, 1);
     if (a.size() != 2 || b.size() != 2)
       fail(node, "operands that are no matrices", "two sides each");
-    const bool trans_a = node.number("transA", 0) != 0;
-    const bool trans_b = node.number("transB", 0) != 0;
+    const bool trans_a = number_of(node, "transA", 0) != 0;
+    const bool trans_b = number_of(node, "transB", 0) != 0;
     const std::uint32_t m = product(node, {trans_a ? a[1] : a[0]});
     const std::uint32_t k = product(node, {trans_a ? a[0] : a[1]});
     const std::uint32_t n = product(node, {trans_b ? b[0] : b[1]});
@@ -266,18 +278,18 @@ class RowMaker {
   }
 
   // The third operand of a product, which other files add by a node of its own.
-  void add_bias(const OnnxNode& node, std::uint64_t length, std::uint64_t vectors) {
-    if (node.inputs.size() <= 2 || node.inputs[2].empty()) return;
-    LayerOp& added = context_.add(fmt::format("{}.bias", node.name), "eltwise");
+  void add_bias(const Node& node, std::uint64_t length, std::uint64_t vectors) {
+    if (node.input_size() <= 2 || node.input(2).empty()) return;
+    LayerOp& added = context_.add(fmt::format("{}.bias", node.name()), "eltwise");
     added.m = product(node, {length});
     added.n = product(node, {vectors});
     added.fn = is_weight(node, 2) ? "bias" : "add";
-    for (const std::string& tensor : node.outputs) rows_[tensor] = added.id;
+    for (const std::string& tensor : node.output()) rows_[tensor] = added.id;
   }
 
-  void multiply(const OnnxNode& node, std::uint32_t m, std::uint32_t k, std::uint32_t n,
+  void multiply(const Node& node, std::uint32_t m, std::uint32_t k, std::uint32_t n,
                 std::uint32_t batch) {
-    for (const std::size_t index : {std::size_t{1}, std::size_t{0}}) {
+    for (const int index : {1, 0}) {
       if (!is_weight(node, index)) continue;
       multiplied_.insert(weight(node, index));
       const OnnxShape w = matrix(input(node, index), index == 1);
@@ -300,7 +312,7 @@ class RowMaker {
     return sides;
   }
 
-  void add_matmul(const OnnxNode& node) {
+  void add_matmul(const Node& node) {
     const OnnxShape a = matrix(input(node, 0), false);
     const OnnxShape b = matrix(input(node, 1), true);
     if (a.back() != b[b.size() - 2]) {
@@ -316,7 +328,7 @@ class RowMaker {
   }
 
   /// The sides before a product's own: one of 1 serves all of the other operand's.
-  OnnxShape batches(const OnnxNode& node, const OnnxShape& a, const OnnxShape& b) const {
+  OnnxShape batches(const Node& node, const OnnxShape& a, const OnnxShape& b) const {
     const OnnxShape& longer = a.size() >= b.size() ? a : b;
     const OnnxShape& shorter = a.size() >= b.size() ? b : a;
     OnnxShape sides(longer.begin(), longer.end() - 2);
@@ -331,12 +343,12 @@ class RowMaker {
     return sides;
   }
 
-  void add_convolution(const OnnxNode& node) {
+  void add_convolution(const Node& node) {
     const OnnxShape& x = input(node, 0);
     const OnnxShape& w = input(node, 1);
-    if (node.outputs.empty()) fail(node, "no output", "one");
-    const OnnxShape& y = shape(node, node.outputs[0]);
-    const std::int64_t group = node.number("group", 1);
+    if (node.output().empty()) fail(node, "no output", "one");
+    const OnnxShape& y = shape(node, node.output(0));
+    const std::int64_t group = number_of(node, "group", 1);
     const bool right = x.size() >= 3 && w.size() == x.size() && y.size() == x.size() &&
                        group >= 1 && w[0] % static_cast<std::uint64_t>(group) == 0 &&
                        w[1] * static_cast<std::uint64_t>(group) == x[1];
@@ -355,13 +367,13 @@ class RowMaker {
   }
 
   // Rows of a table by their numbers.
-  void add_gather(const OnnxNode& node) {
+  void add_gather(const Node& node) {
     if (!is_weight(node, 0)) return pass_through(node);
     const OnnxShape& table = input(node, 0);
     const OnnxShape& indices = input(node, 1);
     if (table.size() != 2) return pass_through(node);
-    if (node.number("axis", 0) != 0) {
-      fail(node, fmt::format("axis {}", node.number("axis", 0)), "rows of a table, axis 0");
+    if (number_of(node, "axis", 0) != 0) {
+      fail(node, fmt::format("axis {}", number_of(node, "axis", 0)), "rows of a table, axis 0");
     }
     row(node, "embed", product(node, {table[1]}), product(node, {table[0]}), product(node, indices))
         .fn = "gather";
@@ -377,19 +389,6 @@ class RowMaker {
 };
 
 }  // namespace
-
-std::int64_t OnnxNode::number(const std::string& key, std::int64_t otherwise) const {
-  const auto found = attributes.find(key);
-  return found == attributes.end() || found->second.empty() ? otherwise : found->second.front();
-}
-
-bool is_view(const std::string& op) {
-  static const std::set<std::string> kViews = {
-      "Identity", "Reshape",         "Flatten", "Transpose", "Squeeze", "Unsqueeze",
-      "Constant", "Shape",           "Dropout", "Slice",     "Split",   "Concat",
-      "Expand",   "ConstantOfShape", "Range",   "Where",     "Equal",   "Not"};
-  return kViews.count(op) != 0;
-}
 
 void add_onnx_rows(const ImportFile& file, const OnnxGraph& graph, ImportContext& context) {
   RowMaker(file, graph, context).make();
