@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/simulate.hpp"
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/module_wafer.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/engine/tasks/repeated_lines.hpp"
-#include "models/wse/engine/tasks/task_mesh.hpp"
-#include "models/wse/engine/tasks/task_modules.hpp"
 #include "models/wse/lanes/lane_wafer.hpp"
 #include "sim/kernel/sim_context.hpp"
 
@@ -16,37 +17,37 @@ namespace lacuna::wse {
 
 WaferOutcome simulate(const HardwareParams& params, const Program& program,
                       const RunOptions& options) {
-  if (options.modules) return simulate_modules(params, program, options);
   if (options.sweep) {
     if (const std::optional<SweepOutcome> swept = sweep(params, program, options)) {
       return unfold(swept->kept, swept->fold, program, params.router);
     }
   }
-  WaferOutcome outcome;
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
   clock.shuffle(options.shuffle);
-  Wafer wafer("wafer", params, program, clock, options);
+  const std::unique_ptr<CountedWafer> wafer =
+      options.modules ? make_modules(params, program, clock, options)
+                      : std::make_unique<Wafer>("wafer", params, program, clock, options);
   if (options.look) {
-    clock.watch(options.first_look, [&](Cycle at) { return options.look(at, wafer); });
+    clock.watch(options.first_look, [&](Cycle at) { return options.look(at, *wafer); });
   }
+  WaferOutcome outcome;
   if (options.cycles != kNever) {
     outcome.cycles = options.cycles;
     clock.run(options.cycles);
-    wafer.flush(options.cycles);
-    outcome.events = wafer.log().sorted();
-    outcome.events_left_out = wafer.log().overflowed();
+    wafer->flush(options.cycles);
+    wafer->take_events(outcome);
     return outcome;
   }
-  if (!wafer.done()) outcome.cycles = clock.run_until_done();
-  wafer.settle(outcome.cycles);
-  wafer.collect(program, outcome);
-  for (std::size_t i = 0; i < wafer.cores().size() && !program.kernel.activations.empty(); ++i) {
-    outcome.results.push_back(wafer.cores().result(i));
-    if (program.kernel.exchange.on()) outcome.taken.push_back(wafer.cores().taken(i));
+  const Cycle end = wafer->done() ? 0 : clock.run_until_done();
+  wafer->settle(end);
+  outcome = wafer->counts_so_far(end);
+  for (std::size_t i = 0; i < wafer->size() && !program.kernel.activations.empty(); ++i) {
+    const Place<LaneCores> unit = wafer->place(i);
+    outcome.results.push_back(unit.cores.result(unit.number));
+    if (program.kernel.exchange.on()) outcome.taken.push_back(unit.cores.taken(unit.number));
   }
-  outcome.events = wafer.log().sorted();
-  outcome.events_left_out = wafer.log().overflowed();
+  wafer->take_events(outcome);
   sort_events(outcome.events);
   return outcome;
 }

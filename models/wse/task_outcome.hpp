@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "models/wse/fabric/link.hpp"
@@ -44,5 +45,13 @@ using BufferHistories = std::vector<std::vector<BufferHistory>>;
 /// `histories`, if there are to be any, is filled.
 TaskOutcome simulate_rows(const TaskParams& params, const TaskProgram& program,
                           const RunOptions& options, BufferHistories* histories = nullptr);
+
+/// The same, with every router and every core as a SystemC module of its own, wired through ports:
+/// wafer.r3.c7.router, wafer.r3.c7.core. For small rectangles.
+TaskOutcome simulate_task_modules(const TaskParams& params, const TaskProgram& program,
+                                  const RunOptions& options);
+
+/// The names of all these modules, in the order of their construction.
+std::vector<std::string> module_names(const TaskParams& params, const TaskProgram& program);
 
 }  // namespace lacuna::wse

@@ -103,15 +103,11 @@ class MemoryTraffic {
   std::uint64_t per_reduce_output_ = 0;
 };
 
-void add_work(const CoreCounters& core, const StreamingKernel& kernel, std::uint64_t tokens,
-              CoreStats& stats) {
+void add_work(const CoreCounters& core, const StreamingKernel& kernel, CoreStats& stats) {
   (kernel.int8        ? stats.mac_int8
    : kernel.fp32      ? stats.mac_fp32
    : kernel.psum_fp32 ? stats.mac32
                       : stats.mac16) += core.products;
-  (kernel.int8                            ? stats.add_int
-   : kernel.psum_fp32 || kernel.ring_fp32 ? stats.add32
-                                          : stats.add16) += core.added * tokens;
   const std::uint64_t issues = core.cycles[kFma] + core.cycles[kScalar] + core.cycles[kReduce];
   stats.issues += issues + core.beside;
   stats.busy += issues;
@@ -208,8 +204,8 @@ namespace {
 
 /// Words of packets that come to more than one core.
 std::uint64_t copies_of_packets(const Program& program, const CoreCounters& core,
-                                std::uint64_t tokens) {
-  const std::uint64_t words = ceil_div(tokens, program.kernel.ring_elements) + 1;
+                                std::uint32_t tokens) {
+  const std::uint64_t words = program.kernel.packed_words(tokens) + 1;
   return (core.rows_copied - core.rows_sent) * words;
 }
 
@@ -234,7 +230,10 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
     counted.cycles[kWaitWeights] -= std::min(program.distance(row) * hop, at) * counts.ends.size();
     add_ends(counts, program, hop, behind, row, at, core);
   }
-  add_work(counted, kernel, kernel.tokens[row], core);
+  add_work(counted, kernel, core);
+  (kernel.int8                            ? core.add_int
+   : kernel.psum_fp32 || kernel.ring_fp32 ? core.add32
+                                          : core.add16) += counted.added * kernel.tokens[row];
   core.add(counted);
   MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
   add_router(counts.router, weights, router);
@@ -270,15 +269,11 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     }
     const CoreCounters& counted = run.cores[i];
     const std::uint64_t tokens = kernel.tokens[row];
-    const std::uint64_t words = ceil_div(tokens, kernel.ring_elements);
+    const std::uint64_t words = kernel.packed_words(kernel.tokens[row]);
     core.add(counted);
     core.drained += counted.cycles[kDone];
-    (kernel.fp32 ? core.mac_fp32 : kernel.psum_fp32 ? core.mac32 : core.mac16) += counted.products;
+    add_work(counted, kernel, core);
     (kernel.ring_fp32 ? core.add32 : core.add16) += counted.added;
-    core.issues += counted.cycles[kFma] + counted.cycles[kReduce] + counted.beside;
-    core.busy += counted.cycles[kFma] + counted.cycles[kReduce];
-    core.index_decodes += counted.words;
-    core.tasks += counted.words + counted.commands;
     // A dot product reads dY and X; dY is read where it is sent and written where it is kept.
     const std::uint64_t wide = ceil_div(kernel.simd * element, 8);
     core.reads_input +=
@@ -292,14 +287,9 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
   }
   core.unused += rows_off * program.columns * run.cycles;
   core.idle += (program.rows + rows_off) * program.columns * run.cycles - core.busy.value();
-  const std::uint64_t copies = program.source.empty() ? 1 : kernel.groups.count;
   for (const auto& words : run.collected) edge.collected += words.size();
   edge.bits += edge.collected.value() * 32;
-  for (const InjectorCounters& injector : run.injectors) {
-    edge.add(injector);
-    edge.bits += injector.words * 32;
-    core.deliveries += injector.words * copies * (program.rows - program.spread_rows);
-  }
+  add_edge(run.injectors, program, run.cycles, run.cycles);
   add_limits(run, program);
 }
 

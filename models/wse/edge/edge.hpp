@@ -5,7 +5,7 @@
 #include <string>
 #include <systemc>
 
-#include "models/wse/engine/pe_row.hpp"
+#include "models/wse/engine/mesh.hpp"
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/program/wavelet.hpp"
 #include "sim/kernel/channel.hpp"
@@ -50,7 +50,7 @@ class EdgeOutlet : public sc_core::sc_module, public Clocked {
     agendas_.set_stepping(Agendas::kNone);
     if (!links_.can_pop(link_, now) || !out->can_push(now)) return kNever;  // both wake it
     out->push(now, links_.pop(link_, now));
-    stop_if_done(mesh_, now);
+    mesh_.stop_if_done(now);
     return now + 1;
   }
   void skip(Cycle /*from*/, Cycle /*to*/) override {}

@@ -129,7 +129,7 @@ bool InjectorBank::take_exits(Cycle now) {
     taken = true;
     return true;
   });
-  if (taken && mesh_ != nullptr) stop_if_done(*mesh_, now);
+  if (taken && mesh_ != nullptr) mesh_->stop_if_done(now);
   return taken;
 }
 

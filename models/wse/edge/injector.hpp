@@ -9,7 +9,7 @@
 #include "models/wse/counters.hpp"
 #include "models/wse/edge/injector_control.hpp"
 #include "models/wse/edge/tokens.hpp"
-#include "models/wse/engine/pe_row.hpp"
+#include "models/wse/engine/mesh.hpp"
 #include "models/wse/engine/row_stream.hpp"
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/program/event_kinds.hpp"

@@ -112,7 +112,7 @@ template <class Number>
 bool ExchangeLanes<Number>::empty() const {
   Vector words{};
   for (std::size_t i = 0; i < sends_.size(); ++i) {
-    for_each(busy_[i + 1], [&](unsigned b) {
+    for_each_bit(busy_[i + 1], [&](unsigned b) {
       const Line& line = lines_of(i)[b];
       words |= line.in.count | line.rows.count;
     });

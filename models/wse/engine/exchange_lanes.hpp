@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
+#include "models/wse/engine/lane_streams.hpp"
 #include "models/wse/fabric/arbiter.hpp"
 #include "models/wse/fabric/lane_router.hpp"
 #include "models/wse/fabric/queue.hpp"
@@ -100,10 +101,6 @@ class ExchangeLanes {
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
-  template <class Visit>
-  static void for_each(std::uint64_t set, const Visit& visit) {
-    for (; set != 0; set &= set - 1) visit(static_cast<unsigned>(__builtin_ctzll(set)));
-  }
   Line* lines_of(std::size_t i) { return &lines_[i * plan_.buses.size()]; }
   const Line* lines_of(std::size_t i) const { return &lines_[i * plan_.buses.size()]; }
   Out& out(std::size_t i, bool east) { return outs_[2 * i + (east ? 0 : 1)]; }
@@ -133,7 +130,7 @@ template <class Number>
 inline void ExchangeLanes<Number>::ask_ramp(std::size_t i, const LanePort<Number>& port,
                                             Contest& ramp) {
   Line* const lines = lines_of(i);
-  for_each(busy_[i + 1], [&](unsigned b) {
+  for_each_bit(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
     begin_cycles(line.in, line.rows);
     const Vector own_turn = line.switches & (line.slot == line.turn);
@@ -148,7 +145,7 @@ template <class Number>
 inline void ExchangeLanes<Number>::take_ramp(std::size_t i, LanePort<Number>& port,
                                              const Contest& ramp) {
   Line* const lines = lines_of(i);
-  for_each(busy_[i + 1], [&](unsigned b) {
+  for_each_bit(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
     const Vector grant = ramp.won(line.key);
     line.copies.make(kToCore, grant);
@@ -189,7 +186,7 @@ inline void ExchangeLanes<Number>::ask_port(std::size_t i, bool east, const Lane
   const std::size_t first = i * kWidth;
   Out& from = out(i, east);
   const Vector mine = from.up.has();
-  for_each(busy_[i + 1] & ways(east), [&](unsigned b) {
+  for_each_bit(busy_[i + 1] & ways(east), [&](unsigned b) {
     Line& line = lines[b];
     const Vector room =
         open & (east ? borders_[b].room_after(first, 1) : borders_[b].room_before(first, 1));
@@ -209,7 +206,7 @@ inline void ExchangeLanes<Number>::take_port(std::size_t i, bool east, LanePort<
   Line* const lines = lines_of(i);
   Out& from = out(i, east);
   Vector sent{};
-  for_each(busy_[i + 1] & ways(east), [&](unsigned b) {
+  for_each_bit(busy_[i + 1] & ways(east), [&](unsigned b) {
     Line& line = lines[b];
     const Vector through = asks.won(line.key);
     const Vector own = asks.won(line.own_key);
@@ -231,7 +228,7 @@ inline void ExchangeLanes<Number>::advance(Line& line, const Vector& ended) {
 template <class Number>
 inline void ExchangeLanes<Number>::finish(std::size_t i) {
   Line* const lines = lines_of(i);
-  for_each(busy_[i + 1], [&](unsigned b) {
+  for_each_bit(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
     const Vector leaves = line.copies.leave(line.in.has(), {line.passes, line.takes});
     line.in.let_go(leaves);
@@ -250,7 +247,7 @@ inline void ExchangeLanes<Number>::finish(std::size_t i) {
 template <class Number>
 inline void ExchangeLanes<Number>::arrive(std::size_t i) {
   Line* const lines = lines_of(i);
-  for_each(busy_[i + 1], [&](unsigned b) {
+  for_each_bit(busy_[i + 1], [&](unsigned b) {
     Line& line = lines[b];
     LaneBorder<Number>& border = borders_[b];
     const bool east = (eastern_ >> b & 1U) != 0;
@@ -278,7 +275,7 @@ template <class Number>
 inline Lanes<Number> ExchangeLanes<Number>::packet_fed(std::size_t i, const Vector& need) const {
   const Line* const lines = lines_of(i);
   Vector fed{};
-  for_each(busy_[i + 1], [&](unsigned b) { fed |= lines[b].source & lines[b].rows.has(need); });
+  for_each_bit(busy_[i + 1], [&](unsigned b) { fed |= lines[b].source & lines[b].rows.has(need); });
   return fed;
 }
 
@@ -294,7 +291,7 @@ inline void ExchangeLanes<Number>::send_packet(std::size_t i, const Vector& word
 template <class Number>
 inline void ExchangeLanes<Number>::take_packet(std::size_t i, const Vector& words) {
   Line* const lines = lines_of(i);
-  for_each(busy_[i + 1], [&](unsigned b) { lines[b].rows.pop_words(words & lines[b].source); });
+  for_each_bit(busy_[i + 1], [&](unsigned b) { lines[b].rows.pop_words(words & lines[b].source); });
 }
 
 }  // namespace lacuna::wse

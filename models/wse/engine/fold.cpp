@@ -90,7 +90,7 @@ std::string reason_against_rows(const Program& program, const HardwareParams& pa
                                 const RunOptions& options) {
   std::string reason = reason_against_own_time(program, params, options);
   if (!reason.empty() || program.kernel.held.empty()) return reason;
-  return "each row holds non-zeros of its own";
+  return kRowsDiffer;
 }
 
 namespace {

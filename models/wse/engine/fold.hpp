@@ -41,6 +41,9 @@ FoldPlan no_fold(const Program& program, std::string reason);
 std::string reason_against_own_time(const Program& program, const HardwareParams& params,
                                     const RunOptions& options);
 
+/// Of rows whose cores hold elements one by one.
+inline constexpr const char* kRowsDiffer = "each row holds non-zeros of its own";
+
 /// Why a row is more than what the row before it was a hop earlier, or a slower one; empty if it is
 /// not. Numbers apart.
 std::string reason_against_rows(const Program& program, const HardwareParams& params,

@@ -10,6 +10,7 @@
 #include "models/wse/engine/gradient_drain.hpp"
 #include "models/wse/engine/gradient_outcome.hpp"
 #include "models/wse/engine/gradient_row.hpp"
+#include "models/wse/engine/row_groups.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
@@ -26,45 +27,35 @@ class Fold {
         injectors_(params.router, program),
         outcome_(params, program),
         drain_(shared_, words()) {
-    const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
-    for (std::uint32_t r = 0; r < program.rows; ++r) {
-      if (r == 0 || tokens[r] != tokens[r - 1]) {
-        groups_.push_back({r, r, std::make_unique<GradientRow<Number>>(shared_, r)});
-        groups_.back().row->leave_out_chain();
-      }
-      groups_.back().last = r;
+    const std::vector<std::uint32_t> all = rows_from(0, program.rows, false);
+    for (const RowClass& rows : classes_of(program.kernel.tokens, all, true)) {
+      groups_.push_back({rows, std::make_unique<Row>(shared_, rows.first)});
+      groups_.back().row->leave_out_chain();
     }
   }
 
   std::optional<SweptGradient> run() {
-    if (!GradientDrain::flows(params_)) return {};
     const Cycle left = to_the_end();
     if (!rows_are_ready()) return {};
     return result(left);
   }
 
  private:
-  /// Rows that do the same, a hop later each, from north to south.
-  struct RowGroup {
-    std::uint32_t first = 0;
-    std::uint32_t last = 0;
-    std::unique_ptr<GradientRow<Number>> row;
-  };
+  using Row = GradientRow<Number>;
 
   std::vector<std::uint64_t> words() const;
   Cycle hop() const { return QueueShapes(params_.router).link().latency; }
   Cycle to_the_end();
   bool take_exits(Cycle now);
   void step_groups(Cycle now);
-  void split(std::size_t group);
   bool rows_are_ready() const;
-  std::vector<GradientLaneCounts> counts_of(const RowGroup& group, std::uint32_t row) const;
+  std::vector<GradientLaneCounts> counts_of(const RowGroup<Row>& group, std::uint32_t row) const;
   SweptGradient result(Cycle left);
 
   const HardwareParams params_;
   const Program& program_;
   const GradientLanes shared_;
-  std::vector<RowGroup> groups_;
+  RowGroups<Row> groups_;  // from north to south
   LaneInjectors<Number> injectors_;
   GradientOutcome outcome_;
   GradientDrain drain_;
@@ -89,11 +80,11 @@ Cycle Fold<Number>::to_the_end() {
     step_groups(now);
     bool moved = injectors_.moved();
     std::size_t pending = 0;
-    for (const RowGroup& group : groups_) {
+    for (const auto& group : groups_) {
       moved = moved || group.row->moved();
-      pending += group.row->finished() ? 0 : group.last - group.first + 1;
+      pending += group.row->finished() ? 0 : group.rows.count();
     }
-    GradientRow<Number>& top = *groups_.front().row;
+    Row& top = *groups_.front().row;
     for (; begun != top.ready().size(); ++begun) drain_.begin(top.ready()[begun], now);
     injectors_.tokens().fill();
     if (take_exits(now)) {
@@ -123,12 +114,12 @@ void Fold<Number>::step_groups(Cycle now) {
     if (above) groups_[i].row->arrive(groups_[i - 1].row->copied());
     above = !groups_[i].row->finished() || !groups_[i].row->copied_in_time();
     if (!above) continue;
-    const bool alone = groups_[i].first == groups_[i].last;
+    const bool alone = groups_[i].rows.count() == 1;
     const std::vector<Number>* open = nullptr;
     if (i + 1 < groups_.size()) {
       open = &groups_[i + 1].row->north_open();
       if (!alone) {
-        if (groups_[i].row->meets_closed(*open)) split(i);
+        if (groups_[i].row->meets_closed(*open)) split_last(groups_, i);
         open = nullptr;
       }
     }
@@ -136,25 +127,15 @@ void Fold<Number>::step_groups(Cycle now) {
   }
 }
 
-/// Takes the last row out of a group.
-template <class Number>
-void Fold<Number>::split(std::size_t group) {
-  const RowGroup& whole = groups_[group];
-  RowGroup last{whole.last, whole.last,
-                std::make_unique<GradientRow<Number>>(whole.row->follower())};
-  --groups_[group].last;
-  groups_.insert(groups_.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
-}
-
 /// True if in no row the first word of the chain has to wait for the core. Below the first row of a
 /// group the chain comes later still.
 template <class Number>
 bool Fold<Number>::rows_are_ready() const {
   const std::vector<GradientLaneCounts> top = groups_.front().row->counts();
-  for (const RowGroup& group : groups_) {
+  for (const auto& group : groups_) {
     if (!group.row->copied_in_time()) return false;
     const std::vector<GradientLaneCounts>& counts = group.row->counts();
-    const Cycle later = group.first * (GradientDrain::latency(params_) - hop());
+    const Cycle later = group.rows.first * (GradientDrain::latency(params_) - hop());
     for (std::size_t lane = 0; lane < counts.size(); ++lane) {
       const bool chains = outcome_.positions(lane) != 0;
       if (chains && counts[lane].streamed > top[lane].streamed + later) return false;
@@ -165,7 +146,7 @@ bool Fold<Number>::rows_are_ready() const {
 
 /// What a row counted when its chain could begin, in cycles of the wafer.
 template <class Number>
-std::vector<GradientLaneCounts> Fold<Number>::counts_of(const RowGroup& group,
+std::vector<GradientLaneCounts> Fold<Number>::counts_of(const RowGroup<Row>& group,
                                                         std::uint32_t row) const {
   std::vector<GradientLaneCounts> counts = group.row->counts();
   const Cycle behind = Cycle{row} * hop();
@@ -182,8 +163,8 @@ SweptGradient Fold<Number>::result(Cycle left) {
   std::vector<std::vector<GradientLaneCounts>> rows;
   Cycle cycles = left;
   const auto each_row = [&](const auto& visit) {
-    for (const RowGroup& group : groups_) {
-      for (std::uint32_t row = group.first; row <= group.last; ++row) {
+    for (const auto& group : groups_) {
+      for (std::uint32_t row = group.rows.first; row <= group.rows.last; ++row) {
         std::vector<GradientLaneCounts> counts = counts_of(group, row);
         drain_.add_to(row, counts);
         visit(row, counts);

@@ -20,7 +20,7 @@ struct SweptGradient {
 /// stream runs, rows of equal tokens repeat each other, a hop later each, as in weight streaming;
 /// when words of the chain pass a row follows from when they leave the wafer. `Number` holds every
 /// count. Nothing if rows part in another way than can be followed, or if nothing moves any more;
-/// then all rows have to be simulated. The program is one that GradientSweep runs.
+/// then all rows have to be simulated. The program is one that run_gradient_rows() takes.
 template <class Number>
 std::optional<SweptGradient> fold_gradient_as(const HardwareParams& params, const Program& program);
 

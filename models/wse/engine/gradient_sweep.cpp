@@ -11,9 +11,9 @@
 #include "models/wse/engine/gradient_fold.hpp"
 #include "models/wse/engine/gradient_outcome.hpp"
 #include "models/wse/engine/gradient_row.hpp"
+#include "models/wse/engine/lane_numbers.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
-#include "models/wse/pe/dispatch.hpp"
 #include "sim/base/error.hpp"
 #include "sim/kernel/clock_domain.hpp"
 
@@ -21,7 +21,7 @@ namespace lacuna::wse {
 namespace {
 
 template <class Number>
-class Sweep final : public GradientSweep {
+class Sweep {
  public:
   Sweep(const HardwareParams& params, const Program& program)
       : params_(params),
@@ -36,7 +36,7 @@ class Sweep final : public GradientSweep {
     for (auto& entry : edge_) entry = GradientEntry<Number>{};
   }
 
-  WaferOutcome run() override {
+  WaferOutcome run() {
     Cycle last_move = 0;
     for (Cycle now = 0;; ++now) {
       bool moved = injectors_.moved();
@@ -112,22 +112,11 @@ WaferOutcome Sweep<Number>::outcome(Cycle cycles) {
 
 /// The largest number that a lane has to hold, dot products apart.
 std::uint64_t largest(const HardwareParams& params, const Program& program) {
-  const StreamingKernel& kernel = program.kernel;
-  const std::uint32_t tokens = *std::max_element(kernel.tokens.begin(), kernel.tokens.end());
-  const std::uint32_t count =
-      kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
   std::vector<std::uint64_t> owned(program.columns, 0);
-  for (const std::uint32_t column : kernel.final_column) ++owned[column];
-  const QueueShapes shapes(params.router);
-  const QueueParams& queue = params.queue;
-  const Dispatch dispatch(params.core);
-  return std::max<std::uint64_t>(
-      {count, tokens / kernel.simd + 1U, tokens / kernel.ring_elements + 2U,
-       kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2, dispatch.delay(false),
-       dispatch.delay(true), shapes.ramp_down(queue.stream()).capacity + 1U,
-       shapes.ramp_down(queue.sums_in()).capacity + 1U,
-       QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
-       shapes.ramp_up().capacity + 1U, shapes.link().capacity + 1U});
+  for (const std::uint32_t column : program.kernel.final_column) ++owned[column];
+  const std::uint64_t vectors =
+      program.kernel.lookahead + *std::max_element(owned.begin(), owned.end()) + 2;
+  return std::max(vectors, largest_in_lanes(params, program));
 }
 
 /// Why a row of cores cannot be stepped as a whole.
@@ -149,32 +138,26 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
   return "";
 }
 
-bool can_sweep(const HardwareParams& params, const Program& program) {
-  return program.gradient && reason_not_to_sweep(params, program).empty();
-}
-
 }  // namespace
 
-std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
-                                                   const Program& program) {
-  if (!can_sweep(params, program)) return nullptr;
+std::optional<WaferOutcome> run_gradient_rows(const HardwareParams& params,
+                                              const Program& program) {
+  if (!program.gradient || !reason_not_to_sweep(params, program).empty()) return {};
   const std::uint64_t most =
       std::max<std::uint64_t>(largest(params, program), program.gradient->results);
-  const std::uint64_t latency = QueueShapes(params.router).longest();
-  if (most <= 127 && latency <= 7) return std::make_unique<Sweep<std::int8_t>>(params, program);
-  if (most <= 32767 && latency <= 15) return std::make_unique<Sweep<std::int16_t>>(params, program);
-  return nullptr;
+  const auto run = [&](auto number) -> std::optional<WaferOutcome> {
+    return Sweep<decltype(number)>(params, program).run();
+  };
+  // Rows that are not folded need no bit for a word that has left.
+  return in_lanes(most, QueueShapes(params.router).longest() - 1, run);
 }
 
 std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program) {
   if (!program.gradient || !reason_not_to_fold_gradient(params, program, {Engine::event}).empty()) {
     return {};
   }
-  const std::uint64_t most = largest(params, program);
-  const std::uint64_t latency = QueueShapes(params.router).longest();
-  if (most <= 127 && latency <= 6) return fold_gradient_as<std::int8_t>(params, program);
-  if (most <= 32767 && latency <= 14) return fold_gradient_as<std::int16_t>(params, program);
-  return {};
+  return in_lanes(largest(params, program), QueueShapes(params.router).longest(),
+                  [&](auto number) { return fold_gradient_as<decltype(number)>(params, program); });
 }
 
 std::string reason_not_to_fold_gradient(const HardwareParams& params, const Program& program,
@@ -204,9 +187,9 @@ std::optional<SweptGradient> sweep_gradient(const HardwareParams& params, const 
   const bool plain = options.jitter == 0 && !options.event_log && !options.modules;
   if (options.engine != Engine::event || !plain) return {};
   if (std::optional<SweptGradient> folded = fold_gradient(params, program)) return folded;
-  const std::unique_ptr<GradientSweep> sweep = make_gradient_sweep(params, program);
-  if (sweep == nullptr) return {};
-  return SweptGradient{sweep->run(), 0};
+  std::optional<WaferOutcome> swept = run_gradient_rows(params, program);
+  if (!swept) return {};
+  return SweptGradient{std::move(*swept), 0};
 }
 
 }  // namespace lacuna::wse

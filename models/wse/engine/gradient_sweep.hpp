@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,22 +12,10 @@
 namespace lacuna::wse {
 
 /// Runs a weight gradient row by row in lanes. No row repeats another, because sums run down the
-/// columns and come later to each, so all rows are stepped; but each as a whole.
-class GradientSweep {
- public:
-  GradientSweep() = default;
-  GradientSweep(const GradientSweep&) = delete;
-  GradientSweep& operator=(const GradientSweep&) = delete;
-  virtual ~GradientSweep() = default;
-
-  /// The outcome of `program`, equal to simulate()'s without event log and values. Throws
-  /// DeadlockError.
-  virtual WaferOutcome run() = 0;
-};
-
-/// Null if the program or the hardware is not of the kind that can be swept.
-std::unique_ptr<GradientSweep> make_gradient_sweep(const HardwareParams& params,
-                                                   const Program& program);
+/// columns and come later to each, so all rows are stepped; but each as a whole. The outcome is
+/// simulate()'s without event log and values; nothing if the program or the hardware is not of the
+/// kind that can be swept. Throws DeadlockError.
+std::optional<WaferOutcome> run_gradient_rows(const HardwareParams& params, const Program& program);
 
 /// Runs a program with one row for all that do the same; nothing if that cannot be done. Throws
 /// DeadlockError.

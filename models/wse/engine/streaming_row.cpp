@@ -40,7 +40,6 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params, const Sum
       copied_(open_.size(), 0),
       copied_back_(open_.size(), 0),
       takes_(open_.size(), -1),
-      held_(open_.size(), 0),
       next_word_(kernel_.held.empty() ? 0 : columns_, 0),
       zeros_left_(kernel_.zeros.empty() ? 0 : columns_, 0),
       zeros_word_(zeros_left_.size(), 0),
@@ -93,12 +92,6 @@ void StreamingRow<Number, Sums>::step(Cycle now, const NextRows<Number>& next) {
   }
   if (++unflushed_ == static_cast<unsigned>(kMost)) flush();
   if (++unflushed_in_use_ == in_use_cycles_) flush_in_use();
-}
-
-template <class Number, class Sums>
-bool StreamingRow<Number, Sums>::passed_all() const {
-  return std::all_of(blocks_.begin(), blocks_.end(),
-                     [](const Block& b) { return !any(b.edge > 0); });
 }
 
 template <class Number, class Sums>
@@ -210,7 +203,6 @@ inline void StreamingRow<Number, Sums>::show_before(const Block& b, std::size_t 
   Vector leaving = b.leaving;
   for (unsigned hop = 0; hop < hop_; ++hop) held += (leaving >>= 1) & all(1);
   store(&takes_[first], held < shapes_.link.capacity);
-  store(&held_[first], held);
 }
 
 template <class Number, class Sums>

@@ -77,25 +77,6 @@ class StreamingRow {
   /// Performs a cycle of a row with neighbours.
   void step(Cycle now, const NextRows<Number>& next);
 
-  /// Adds words to lanes of a block.
-  void arrive(std::size_t block, const Lanes<Number>& lanes) { blocks_[block].edge -= lanes; }
-
-  std::size_t blocks() const { return blocks_.size(); }
-  /// The lanes of a block with a word that has not gone onward.
-  Lanes<Number> wants(std::size_t block) const {
-    return blocks_[block].copies.wants(kOnward, blocks_[block].edge > 0);
-  }
-  /// Lanes in which the row before could send a copy if `more` were on their way.
-  Lanes<Number> has_room(std::size_t block, const Lanes<Number>& more) const {
-    return load(&held_[block * kWidth]) + more < shapes_.link.capacity;
-  }
-  /// Words that the row before can have here and on their way.
-  static Lanes<Number> capacity(const HardwareParams& params) {
-    return all(QueueShapes(params.router).link().capacity);
-  }
-  /// No word is left that could go anywhere but up the ramp.
-  bool passed_all() const;
-
   /// True if a copy would meet a closed link in the cycle to be performed next.
   bool meets_closed(const std::vector<Number>& onward) const;
 
@@ -253,7 +234,6 @@ class StreamingRow {
   Cycle end_ = 0;
   std::vector<Block> blocks_;
   std::vector<Number> open_, copied_, copied_back_, takes_;
-  std::vector<Number> held_;                // words that the row before counts as being here
   std::vector<std::size_t> next_word_;      // by lane, of elements held one by one
   std::vector<std::uint32_t> zeros_left_;   // by lane, before its next word that is none,
   std::vector<std::uint32_t> zeros_word_;   // whose number this is; empty without a filter

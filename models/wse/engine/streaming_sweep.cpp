@@ -13,12 +13,13 @@
 #include "models/wse/edge/lane_injectors.hpp"
 #include "models/wse/engine/copy_row.hpp"
 #include "models/wse/engine/fold.hpp"
+#include "models/wse/engine/lane_numbers.hpp"
 #include "models/wse/engine/routed_sums.hpp"
+#include "models/wse/engine/row_groups.hpp"
 #include "models/wse/engine/streaming_outcome.hpp"
 #include "models/wse/engine/streaming_row.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
-#include "models/wse/pe/dispatch.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/share.hpp"
@@ -62,40 +63,6 @@ void require_pace(Cycle now, std::uint64_t row_steps, double sent, Cycle limit) 
   require_work(static_cast<std::uint64_t>(static_cast<double>(row_steps) / sent * kPace), limit);
 }
 
-/// Neighbouring rows, from the one nearest to where words enter to the farthest.
-struct RowClass {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-
-  std::size_t count() const { return std::max(first, last) - std::min(first, last) + 1U; }
-};
-
-/// Neighbouring rows that have done the same so far, a hop later each.
-template <class Row>
-struct RowGroup {
-  RowClass rows;
-  std::unique_ptr<Row> row;
-  RowMarks marks = {};
-};
-
-/// Rows with equal tokens, in the order in which words come to them; if not to be folded, each row.
-std::vector<RowClass> classes_of(const std::vector<std::uint32_t>& tokens,
-                                 const std::vector<std::uint32_t>& way, bool fold) {
-  std::vector<RowClass> classes;
-  for (std::size_t i = 0; i < way.size(); ++i) {
-    if (i == 0 || !fold || tokens[way[i]] != tokens[way[i - 1]])
-      classes.push_back({way[i], way[i]});
-    classes.back().last = way[i];
-  }
-  return classes;
-}
-
-std::vector<std::uint32_t> rows_from(std::uint32_t first, std::uint32_t count, bool north) {
-  std::vector<std::uint32_t> rows(count);
-  for (std::uint32_t i = 0; i < count; ++i) rows[i] = north ? first - i : first + i;
-  return rows;
-}
-
 template <class Number, class Sums>
 class Sweep final : public StreamingSweep {
  public:
@@ -110,8 +77,7 @@ class Sweep final : public StreamingSweep {
     const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
     const auto add_way = [&](bool north, std::uint32_t first, std::uint32_t count) {
       for (const RowClass& rows : classes_of(tokens, rows_from(first, count, north), fold)) {
-        const auto row = [&] { return std::make_unique<Row>(params, shared_, tokens[rows.first]); };
-        ways_[north ? 1 : 0].push_back({rows, row()});
+        ways_[north ? 1 : 0].push_back({rows, make_row(rows.first)});
       }
       // With meters the last row, which sends no copy on, does other things than the others.
       Groups& way = ways_[north ? 1 : 0];
@@ -119,7 +85,7 @@ class Sweep final : public StreamingSweep {
         RowClass& rows = way.back().rows;
         const RowClass end{rows.last, rows.last};
         rows.last = north ? rows.last + 1 : rows.last - 1;
-        way.push_back({end, std::make_unique<Row>(params, shared_, tokens[end.first])});
+        way.push_back({end, make_row(end.first)});
       }
     };
     const std::uint32_t entry = program.entry;
@@ -129,7 +95,7 @@ class Sweep final : public StreamingSweep {
       // to the south does.
       add_way(false, entry, program.rows - entry);
     } else {
-      ways_[0].push_back({{entry, entry}, std::make_unique<Row>(params, shared_, tokens[entry])});
+      ways_[0].push_back({{entry, entry}, make_row(entry)});
       add_way(false, entry + 1, program.rows - entry - 1);
       add_way(true, entry - 1, entry);
     }
@@ -178,8 +144,11 @@ class Sweep final : public StreamingSweep {
 
  private:
   using Row = StreamingRow<Number, Sums>;
-  using Groups = std::vector<RowGroup<Row>>;
+  using Groups = RowGroups<Row>;
 
+  std::unique_ptr<Row> make_row(std::uint32_t row) const {
+    return std::make_unique<Row>(params_, shared_, program_.kernel.tokens[row], row);
+  }
   Row& top() { return *ways_[0].front().row; }
   double share_sent() const {
     const auto words = static_cast<double>(injectors_.words());
@@ -214,7 +183,6 @@ class Sweep final : public StreamingSweep {
   }
   void step_groups(Cycle now);
   void step_way(Groups& way, std::size_t first, Cycle now);
-  void split(Groups& way, std::size_t group);
   void part(Groups& way, std::size_t group);
   SweepOutcome outcome();
   std::vector<std::size_t> group_of_row() const;
@@ -297,7 +265,7 @@ void Sweep<Number, Sums>::step_way(Groups& way, std::size_t first, Cycle now) {
         part(way, i);
         open = &way[i + 1].row->takes();
       } else {
-        if (way[i].row->meets_closed(*open)) split(way, i);
+        if (way[i].row->meets_closed(*open)) split_last(way, i);
         open = &all_open_;
       }
     }
@@ -315,17 +283,6 @@ void Sweep<Number, Sums>::part(Groups& way, std::size_t group) {
                        whole.marks};
   whole.rows.last = first;
   way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(others));
-}
-
-/// Takes the last row out of a group.
-template <class Number, class Sums>
-void Sweep<Number, Sums>::split(Groups& way, std::size_t group) {
-  RowGroup<Row>& whole = way[group];
-  RowGroup<Row> last{{whole.rows.last, whole.rows.last},
-                     std::make_unique<Row>(whole.row->follower()),
-                     whole.marks};
-  whole.rows.last = whole.rows.last > whole.rows.first ? whole.rows.last - 1 : whole.rows.last + 1;
-  way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
 }
 
 /// The group of each row, those to the north behind those to the south.
@@ -358,6 +315,7 @@ FoldPlan Sweep<Number, Sums>::fold(const std::vector<std::size_t>& group_of) con
   for (std::uint32_t row = entry + 1; row < program_.rows; ++row) kept_as(row, row - 1);
   for (std::uint32_t row = entry; row-- != 0;) kept_as(row, row + 1);
   FoldPlan fold;
+  if (!program_.kernel.held.empty()) fold.refused = kRowsDiffer;
   fold.classes = classes_;
   fold.entry = entry;
   std::vector<std::uint32_t> place(program_.rows);
@@ -414,32 +372,10 @@ SweepOutcome Sweep<Number, Sums>::outcome() {
   return swept;
 }
 
-/// The largest number that a lane has to hold.
-std::uint64_t largest(const HardwareParams& params, const Program& program) {
-  const StreamingKernel& kernel = program.kernel;
-  const std::uint32_t tokens = *std::max_element(kernel.tokens.begin(), kernel.tokens.end());
-  const std::uint32_t count =
-      kernel.counts.empty() ? 0 : *std::max_element(kernel.counts.begin(), kernel.counts.end());
-  const QueueShapes shapes(params.router);
-  const QueueParams& queue = params.queue;
-  const Dispatch dispatch(params.core);
-  // Lanes compare the numbers of a round's packets, which may wrap around, and count their words.
-  std::uint32_t senders = 0;
-  for (const ExchangePlan::Bus& bus : kernel.exchange.buses) {
-    senders = std::max(senders, bus.senders);
-  }
-  return std::max<std::uint64_t>(
-      {count, kernel.held.most(),
-       (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
-       tokens / kernel.ring_elements + 2, senders > 256 ? senders : 0, kernel.lookahead,
-       dispatch.delay(false), dispatch.delay(true), shapes.ramp_down(queue.stream()).capacity + 1U,
-       shapes.ramp_down(queue.sums_in()).capacity + 1U,
-       QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
-       shapes.ramp_up().capacity + 1U, kernel.simd + 16U,
-       std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
-                 kernel.gather_cycles, kernel.exchange.send_cycles, kernel.exchange.take_cycles}) +
-           std::uint64_t{kernel.stalls},
-       shapes.link().capacity + 1U});
+/// Calls `run` with a Number that holds every number of the program.
+template <class Run>
+auto in_lanes_of(const HardwareParams& params, const Program& program, const Run& run) {
+  return in_lanes(largest_in_lanes(params, program), QueueShapes(params.router).longest(), run);
 }
 
 template <class Number>
@@ -455,33 +391,26 @@ std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const P
 
 bool lanes_can_stream(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
-  // Who carries the numbers of a row knows no exchange.
-  if (kernel.exchange.on() && !kernel.activations.empty()) return false;
+  // Who carries the numbers of a row knows no exchange. Who counts the elements that a word meets
+  // looks for the word in the column's own stream.
+  const bool values = !kernel.activations.empty();
+  if (kernel.exchange.on() && values) return false;
+  if (!kernel.held.empty() && (values || program.spread_rows != 0)) return false;
   return reason_against_lanes(params.router).empty() && *reason_against_copy_row(program) == 0 &&
          kernel.steps != 0 && program.columns > 1 && program.rows != 0 && !program.gradient &&
-         QueueShapes(params.router).flows() && reason_against_own_time(program, params, {}).empty();
-}
-
-unsigned lane_bits(const HardwareParams& params, const Program& program) {
-  const std::uint64_t most = largest(params, program);
-  const std::uint64_t latency = QueueShapes(params.router).longest();
-  if (most <= 127 && latency <= 6) return 8;
-  return most <= 32767 && latency <= 14 ? 16 : 0;
+         QueueShapes(params.router).flows() &&
+         reason_against_own_time(program, params, {}).empty() &&
+         in_lanes_of(params, program, [](auto /*number*/) { return true; });
 }
 
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
                                                      const Program& program, bool fold,
                                                      Cycle marks) {
-  if (!program.kernel.held.empty() || !lanes_can_stream(params, program)) return nullptr;
-  const bool folds = fold && program.kernel.activations.empty();
-  switch (lane_bits(params, program)) {
-    case 8:
-      return make_sweep<std::int8_t>(params, program, folds, marks);
-    case 16:
-      return make_sweep<std::int16_t>(params, program, folds, marks);
-    default:
-      return nullptr;
-  }
+  if (!lanes_can_stream(params, program)) return nullptr;
+  const bool alike = program.kernel.activations.empty() && program.kernel.held.empty();
+  return in_lanes_of(params, program, [&](auto number) {
+    return make_sweep<decltype(number)>(params, program, fold && alike, marks);
+  });
 }
 
 namespace {
@@ -517,13 +446,17 @@ std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& p
   const bool one_by_one = options.engine == Engine::clocked && options.shuffle != 0;
   // Rows behind some that copy keep another time than RowWatch has them.
   const bool marks_behind = options.marks != 0 && program.spread_rows != 0;
-  if (!plain || one_by_one || marks_behind) return {};
+  // Marks know no beats of elements, and no row that differs is worth being given up.
+  const bool held = !program.kernel.held.empty();
+  const bool held_one_by_one =
+      options.marks != 0 || options.engine == Engine::clocked || options.shuffle != 0;
+  if (!plain || one_by_one || marks_behind || (held && held_one_by_one)) return {};
   const std::unique_ptr<StreamingSweep> sweep =
       make_streaming_sweep(params, program, options.fold, options.marks);
   if (sweep == nullptr) return {};
   const SimContext context;
   ClockDomain clock("clock", sc_core::sc_time(1, sc_core::SC_PS), options.engine);
-  SweepBlock block(*sweep, clock, options.limit);
+  SweepBlock block(*sweep, clock, held ? kNever : options.limit);
   clock.add(block, "wafer");
   clock.run_until_done();
   return std::move(block.outcome());

@@ -38,14 +38,11 @@ class StreamingSweep {
   SweepOutcome run() { return run(kNever); }
 };
 
-/// Whether lanes can stand for the cores of a streaming program, whatever they hold.
+/// Whether lanes can stand for the cores of a streaming program.
 bool lanes_can_stream(const HardwareParams& params, const Program& program);
 
-/// The bits of the lanes that hold every number of the program, 8 or 16; 0 if none do.
-unsigned lane_bits(const HardwareParams& params, const Program& program);
-
-/// Null if the program or the hardware is not of the kind that can be swept. Each row is simulated
-/// by itself if not to be folded (`fold`), and if it carries values. `marks`: RunOptions::marks.
+/// Null if they cannot. Each row is simulated by itself if not to be folded (`fold`), if it carries
+/// values, and if its cores hold elements one by one. `marks`: RunOptions::marks.
 std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
                                                      const Program& program, bool fold = true,
                                                      Cycle marks = 0);

@@ -44,7 +44,7 @@ inline bool has_turns(const Program& program) {
   for (const RouterProgram& router : program.routers) {
     for (const Route& route : router.routes) {
       for (unsigned port = 0; port < kRamp; ++port) {
-        const bool leads = ((route.to | route.other) & bit(port)) != 0;
+        const bool leads = (route.to & bit(port)) != 0;
         if (leads && QueueShapes::turns(route.from, port)) return true;
       }
     }

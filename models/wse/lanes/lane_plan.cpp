@@ -13,7 +13,6 @@
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
-#include "models/wse/program/neighbour.hpp"
 #include "sim/base/mix.hpp"
 
 namespace lacuna::wse::lanes {
@@ -66,7 +65,7 @@ class Planner {
     }
   }
 
-  bool turns(const SwitchedRoute& route) const {
+  bool turns(const Route& route) const {
     for (unsigned port = 0; port < kPorts; ++port) {
       if ((route.to & bit(port)) != 0 && shapes_.turn(route.from, port) != 0) return true;
     }
@@ -77,16 +76,16 @@ class Planner {
   void deal_classes() {
     std::set<std::pair<unsigned, unsigned>> meet;
     std::set<unsigned> colors;
-    for (const SwitchedRouter& router : program_.routers) {
+    for (const RouterProgram& router : program_.routers) {
       if (!router.filters.empty()) refuse("filters");
-      const auto ruled = [&](const SwitchedRoute& route) {
+      const auto ruled = [&](const Route& route) {
         return std::any_of(router.rules.begin(), router.rules.end(),
                            [&](const auto& rule) { return rule.color == route.color; });
       };
-      for (const SwitchedRoute& a : router.routes) {
+      for (const Route& a : router.routes) {
         if (turns(a)) refuse("a latency of turns");
         colors.insert(static_cast<unsigned>(a.color));
-        for (const SwitchedRoute& b : router.routes) {
+        for (const Route& b : router.routes) {
           const bool both = a.from == b.from || (a.to & b.to & bit(kRamp)) != 0 ||
                             a.position != 0 || b.position != 0 || ruled(a) || ruled(b);
           if (a.color != b.color && both) {
@@ -114,15 +113,15 @@ class Planner {
   }
 
   void write_routers() {
-    for (const SwitchedRouter& router : program_.routers) {
+    for (const RouterProgram& router : program_.routers) {
       std::array<ColorUse, kMostClasses> uses;
-      for (const SwitchedRoute& route : router.routes) {
+      for (const Route& route : router.routes) {
         ColorUse& use = uses.at(static_cast<std::size_t>(class_of(route.color)));
         use.color.at(route.from) = static_cast<int>(route.color);
         use.to.at(route.from).at(route.position) = route.to;
         use.positions = std::max<std::uint8_t>(use.positions, route.position + 1U);
       }
-      for (const SwitchedRouter::Rule& rule : router.rules) {
+      for (const RouterProgram::Rule& rule : router.rules) {
         if (class_of(rule.color) < 0) continue;
         ColorUse& use = uses.at(static_cast<std::size_t>(class_of(rule.color)));
         use.ring = rule.ring;
@@ -289,7 +288,7 @@ class Planner {
     for (std::size_t place = 0; place < program_.core_of.size(); ++place) {
       const std::uint32_t number = program_.router_of[place];
       for (unsigned port = 0; port < kRamp; ++port) {
-        const std::optional<std::size_t> next = neighbour_of(program_, place, port);
+        const std::optional<std::size_t> next = program_.neighbour(place, port);
         const std::uint32_t other = next ? program_.router_of[*next] : kNobody;
         bool& fits = known.try_emplace({number * 4 + port, other}, false).first->second;
         fits = fits || leads(number, port, other);
@@ -301,12 +300,12 @@ class Planner {
   /// What goes out at a port of a router comes in at the next, and what comes in has a router
   /// there.
   bool leads(std::uint32_t number, unsigned port, std::uint32_t other) const {
-    for (const SwitchedRoute& route : program_.routers[number].routes) {
+    for (const Route& route : program_.routers[number].routes) {
       if (static_cast<unsigned>(route.from) == port && other == kNobody) return false;
       if ((route.to & bit(port)) == 0) continue;
       if (other == kNobody) return false;
       const auto& routes = program_.routers[other].routes;
-      const bool taken = std::any_of(routes.begin(), routes.end(), [&](const SwitchedRoute& next) {
+      const bool taken = std::any_of(routes.begin(), routes.end(), [&](const Route& next) {
         return next.color == route.color && static_cast<unsigned>(next.from) == opposite(port);
       });
       if (!taken) return false;

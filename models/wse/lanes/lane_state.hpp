@@ -120,7 +120,7 @@ class LaneWafer {
   void describe_machine(const TaskParams& params);
   void add_core(std::size_t place);
   void add_tasks(std::uint32_t lane);
-  void add_queues(std::uint32_t lane, const Rooms& rooms, const SwitchedRouter& router);
+  void add_queues(std::uint32_t lane, const Rooms& rooms, const RouterProgram& router);
   void set_masks(std::uint32_t lane, int cls, std::uint8_t position);
   bool words_are_left() const;
   bool words_wait();

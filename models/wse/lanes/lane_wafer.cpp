@@ -62,8 +62,8 @@ constexpr unsigned turned_port(unsigned port) { return port == kRamp ? port : 3U
 TaskProgram turned_around(const TaskProgram& program) {
   TaskProgram other = program;
   std::swap(other.columns, other.rows);
-  for (SwitchedRouter& router : other.routers) {
-    for (SwitchedRoute& route : router.routes) {
+  for (RouterProgram& router : other.routers) {
+    for (Route& route : router.routes) {
       route.from = static_cast<Port>(turned_port(route.from));
       PortSet to = 0;
       for (unsigned port = 0; port < kPorts; ++port) {
@@ -188,7 +188,7 @@ void LaneWafer::add_core(std::size_t place) {
 }
 
 /// Queues are asked in the order of the routes from them.
-void LaneWafer::add_queues(std::uint32_t lane, const Rooms& rooms, const SwitchedRouter& router) {
+void LaneWafer::add_queues(std::uint32_t lane, const Rooms& rooms, const RouterProgram& router) {
   for (int c = 0; c < shape_.classes; ++c) {
     const auto from = static_cast<std::size_t>(fit_class(c));
     const ColorUse& use = color_use(lane, c);
@@ -204,7 +204,7 @@ void LaneWafer::add_queues(std::uint32_t lane, const Rooms& rooms, const Switche
   }
   std::int8_t queues = 0;
   std::set<int> numbered;
-  for (const SwitchedRoute& route : router.routes) {
+  for (const Route& route : router.routes) {
     if (route.from != kRamp) continue;
     for (int c = 0; c < shape_.classes; ++c) {
       if (color_use(lane, c).color[kRamp] != static_cast<int>(route.color)) continue;

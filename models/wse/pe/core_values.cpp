@@ -1,34 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/pe/core_values.hpp"
 
-#include <cstring>
 #include <utility>
 
 namespace lacuna::wse {
-namespace {
-
-std::uint32_t bits_of(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-float float_of(std::uint32_t bits) {
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-}  // namespace
-
 /// A 32-bit word of the ring.
 std::uint32_t CoreValues::word_of(float sum) const {
   return format_.integer ? static_cast<std::uint32_t>(static_cast<std::int32_t>(sum))
-                         : bits_of(sum);
+                         : detail::bits_of(sum);
 }
 
 float CoreValues::sum_of(std::uint32_t word) const {
-  return format_.integer ? static_cast<float>(static_cast<std::int32_t>(word)) : float_of(word);
+  return format_.integer ? static_cast<float>(static_cast<std::int32_t>(word))
+                         : detail::float_of(word);
 }
 
 CoreValues::CoreValues(Format format, std::uint32_t tokens, std::uint32_t buffers,

@@ -33,15 +33,16 @@ void GradientCores::add(const CorePorts& ports) {
   cores_.emplace_back();
   Core& core = cores_.back();
   core.ports = ports;
+  core.weights = queue_of(ports.in, stream_.stream_color(ports.column));
   const std::uint32_t row = stream_.tokens[ports.row];
   core.control =
       &control_of(controls_, row, [&] { return Control(params_, stream_, kernel_, row); });
   const bool works = stream_.steps != 0 && !core.lends_router();
   core.state = core.control->begin(flag(works), kernel_.begins_with_stream);
   for (const CorePort& port : core.ports.in) {
-    const bool down = port.color == kernel_.down[0] || port.color == kernel_.down[1];
+    const bool down = kernel_.chains_on(port.color);
     if (down) core.from_north = port.queue;
-    if (!down && port.queue != core.ports.weights) core.from_ring = port.queue;
+    if (!down && port.queue != core.weights) core.from_ring = port.queue;
   }
   for (const CorePort& port : core.ports.out) {
     (port.color == kernel_.down[ports.row % 2] ? core.to_south : core.to_ring) = &port;

@@ -34,7 +34,6 @@ class GradientCores final : public LaneCores {
   std::size_t size() const override { return cores_.size(); }
   const CoreCounters& counters(std::size_t core) const override { return cores_[core].counters; }
   std::string blocked(std::size_t index) const override;
-  std::vector<float> result(std::size_t /*core*/) const override { return {}; }
 
  private:
   using State = GradientState<Number>;
@@ -52,7 +51,7 @@ class GradientCores final : public LaneCores {
     std::uint32_t released = 0;     // rows closed and sent on
     std::uint64_t chained = 0;      // dot products
 
-    bool lends_router() const { return ports.weights == kNoLink; }
+    bool lends_router() const { return weights == kNoLink; }
   };
 
   /// What a core remembers of numbers.
@@ -66,7 +65,7 @@ class GradientCores final : public LaneCores {
 
   // What GradientControl asks for; a place is a core.
   Lane has_word(std::size_t place) const {
-    return flag(links_.can_pop(cores_[place].ports.weights, now_));
+    return flag(links_.can_pop(cores_[place].weights, now_));
   }
   Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
   Lane take_word(std::size_t place, const Lane& lanes) { return take_task(cores_[place], lanes); }

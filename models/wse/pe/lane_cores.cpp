@@ -17,7 +17,7 @@ Lanes<std::int64_t> LaneCores::may_begin(const Unit& core) const {
 
 Lanes<std::int64_t> LaneCores::take_task(Unit& core, const Lane& lanes) {
   if (lanes[0] == 0) return Lane{};
-  core.task = take(core, core.ports.weights, color_of(core.ports.weights));
+  core.task = take(core, core.weights, color_of(core.weights));
   core.acted = true;
   return flag(core.task.control);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "models/wse/counters.hpp"
 #include "models/wse/fabric/link.hpp"
@@ -26,6 +27,14 @@ class LaneCores : public CoreArray {
  public:
   std::size_t finished() const override { return finished_; }
 
+  virtual const CoreCounters& counters(std::size_t core) const = 0;
+
+  /// The results of a core, if values are carried.
+  virtual std::vector<float> result(std::size_t /*core*/) const { return {}; }
+
+  /// The words of results that a core took from other groups of columns, if values are carried.
+  virtual std::vector<std::uint32_t> taken(std::size_t /*core*/) const { return {}; }
+
  protected:
   using Who = std::array<unsigned, IssueRule::kSlots>;  // the context that issued, by slot
   using Number = std::int64_t;
@@ -40,6 +49,7 @@ class LaneCores : public CoreArray {
 
   struct Unit {
     CorePorts ports;
+    LinkId weights = kNoLink;  // the queue of the stream
     Cycle accounted = 0;
     std::size_t next_out = 0;  // output queue that comes first
     LinkMeter ramp;

@@ -14,6 +14,7 @@ StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKern
 void StreamingCores::add(const CorePorts& ports) {
   Core core;
   core.ports = ports;
+  core.weights = queue_of(ports.in, kernel_.stream_color(ports.column));
   const std::uint32_t tokens = kernel_.tokens[ports.row];
   core.control = &control_of(controls_, tokens, [&] { return Control(params_, kernel_, tokens); });
   // A core without tokens only lends its router.
@@ -37,7 +38,7 @@ void StreamingCores::add(const CorePorts& ports) {
 Cycle StreamingCores::step(std::size_t index, Cycle now) {
   Core& core = cores_[index];
   if (core.accounted > now) return kNever;
-  if (core.ports.weights == kNoLink) {  // it only lends its router
+  if (core.weights == kNoLink) {  // it only lends its router
     account(index, now + 1);
     return kNever;
   }
@@ -92,7 +93,7 @@ void StreamingCores::settle(std::size_t index, Cycle now) {
 void StreamingCores::take_value(std::size_t place, const Lane& lanes) {
   Core& core = cores_[place];
   if (lanes[0] == 0) return;
-  take(core, core.ports.weights, stream_color(core));
+  take(core, core.weights, stream_color(core));
   ++core.counters.stream_words;
 }
 
@@ -111,7 +112,7 @@ Lanes<std::int64_t> StreamingCores::start(std::size_t place, const Lane& lanes) 
     case StreamForm::packed:
       return Lane{begin_vectors(core, place, payload)};
     case StreamForm::wide: {
-      const std::uint32_t value = links_.front(core.ports.weights).payload;
+      const std::uint32_t value = links_.front(core.weights).payload;
       return Lane{begin_vector(core, place, payload, detail::float_of(value))};
     }
     case StreamForm::plain:
@@ -177,10 +178,7 @@ void StreamingCores::load_sums(Core& core, std::uint32_t keeper) const {
   core.inputs_left = role.inputs;
   core.target = kNoLink;
   if (!role.keeps && !kernel_.reduce.idealised) {
-    const Color out = kernel_.sum_color(role.out, core.ports.column);
-    core.target = std::find_if(core.ports.out.begin(), core.ports.out.end(), [&](auto& port) {
-                    return port.color == out;
-                  })->queue;
+    core.target = queue_of(core.ports.out, kernel_.sum_color(role.out, core.ports.column));
   }
   next_instruction(core);
 }
@@ -192,9 +190,7 @@ void StreamingCores::next_instruction(Core& core) const {
   const Color color =
       kernel_.sum_color(kernel_.reduce.inputs[core.next_input++].color, core.ports.column);
   --core.inputs_left;
-  core.source = std::find_if(core.ports.in.begin(), core.ports.in.end(), [&](auto& port) {
-                  return port.color == color;
-                })->queue;
+  core.source = queue_of(core.ports.in, color);
 }
 
 Lanes<std::int64_t> StreamingCores::fed(std::size_t place, const Lane& need) const {
@@ -301,15 +297,10 @@ void StreamingCores::begin_packets(StreamState<Number>& state, std::size_t place
                                    const Lane& take) {
   Core& core = cores_[place];
   const ExchangePlan::Column& mine = exchange_of(core);
-  const auto queue_of = [&](const std::vector<CorePort>& ports, std::uint32_t bus) {
-    const Color color = kernel_.exchange.buses[bus].color;
-    return std::find_if(ports.begin(), ports.end(),
-                        [&](const CorePort& port) { return port.color == color; })
-        ->queue;
-  };
+  const auto bus_color = [&](std::uint32_t bus) { return kernel_.exchange.buses[bus].color; };
   if (take[0] != 0) {
     const std::size_t way = core.packets_taken++ % mine.takes.size();
-    core.packet_from = queue_of(core.ports.in, mine.takes[way].bus);
+    core.packet_from = queue_of(core.ports.in, bus_color(mine.takes[way].bus));
     state.taking[0] = words_of(core) + 1;
     ++core.counters.rows_taken;
     core.acted = true;
@@ -317,8 +308,8 @@ void StreamingCores::begin_packets(StreamState<Number>& state, std::size_t place
   if (send[0] != 0) {
     const std::size_t way = core.packets_sent % mine.sends.size();
     core.packet_row = core.packets_sent++ / static_cast<std::uint32_t>(mine.sends.size());
-    core.packet_to = queue_of(core.ports.out, mine.sends[way].bus);
-    core.packet_color = kernel_.exchange.buses[mine.sends[way].bus].color;
+    core.packet_color = bus_color(mine.sends[way].bus);
+    core.packet_to = queue_of(core.ports.out, core.packet_color);
     core.packet_end = mine.sends[way].control;
     state.sending[0] = words_of(core) + 1;
     ++core.counters.rows_sent;

@@ -73,7 +73,7 @@ class StreamingCores final : public LaneCores {
 
   // What StreamControl asks for; a place is a core.
   Lane has_word(std::size_t place) const {
-    return flag(links_.can_pop(cores_[place].ports.weights, now_));
+    return flag(links_.can_pop(cores_[place].weights, now_));
   }
   Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
   Lane take_word(std::size_t place, const Lane& lanes) {

@@ -36,18 +36,16 @@ bool may_be_shared(const Instruction& what) {
 
 std::size_t at(TaskCycle cycle) { return static_cast<std::size_t>(cycle); }
 
-LinkId in_queue(const TaskPorts& ports, Color color) {
-  for (const TaskPorts::In& port : ports.in) {
-    if (port.color == color) return port.queue;
-  }
+LinkId in_queue(const CorePorts& ports, Color color) {
+  const LinkId queue = queue_of(ports.in, color);
+  if (queue != kNoLink) return queue;
   throw InternalError(fmt::format("core ({}, {}) reads color {}, which does not come down its ramp",
                                   ports.column, ports.row, static_cast<unsigned>(color)));
 }
 
-LinkId out_queue(const TaskPorts& ports, Color color) {
-  for (const TaskPorts::Out& port : ports.out) {
-    if (port.color == color) return port.queue;
-  }
+LinkId out_queue(const CorePorts& ports, Color color) {
+  const LinkId queue = queue_of(ports.out, color);
+  if (queue != kNoLink) return queue;
   throw InternalError(fmt::format("core ({}, {}) sends color {}, for which its router has no route",
                                   ports.column, ports.row, static_cast<unsigned>(color)));
 }
@@ -77,12 +75,12 @@ TaskCores::TaskCores(const TaskParams& params, const TaskProgram& program, Engin
   }
 }
 
-void TaskCores::add(const TaskPorts& ports) {
+void TaskCores::add(const CorePorts& ports) {
   Core core;
   core.ports = ports;
   const std::size_t place = std::size_t{ports.row} * program_.columns + ports.column;
   core.program = &program_.cores[program_.core_of[place]];
-  for (const TaskPorts::Out& port : ports.out) {
+  for (const CorePort& port : ports.out) {
     const auto known = std::find_if(core.out_queues.begin(), core.out_queues.end(),
                                     [&](const OutQueue& out) { return out.queue == port.queue; });
     if (known == core.out_queues.end()) {
@@ -184,7 +182,7 @@ bool TaskCores::Main::triggered(std::size_t task, Cycle now) {
   const Task& what = core_.program->tasks[task];
   if (core_.blocked[task]) return false;
   if (what.kind == Task::Kind::local) return core_.active[task];
-  const auto starts = [&](const TaskPorts::In& port) {
+  const auto starts = [&](const CorePort& port) {
     if (what.kind == Task::Kind::data && port.color != what.color) return false;
     if (!cores_.links_.can_pop(port.queue, now)) return false;
     const Wavelet& word = cores_.links_.front(port.queue);
@@ -349,7 +347,7 @@ bool TaskCores::send_output(Core& core, Cycle now) {
     if (from.ramp != kNoLink) return from.ramp;
     const Color color = links_.front(from.queue).color;
     return std::find_if(core.ports.out.begin(), core.ports.out.end(),
-                        [&](const TaskPorts::Out& out) { return out.color == color; })
+                        [&](const CorePort& out) { return out.color == color; })
         ->ramp;
   };
   const bool sent = send_up(

@@ -10,6 +10,7 @@
 #include "models/wse/fabric/link.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/core_array.hpp"
 #include "models/wse/pe/issue.hpp"
 #include "models/wse/pe/task_control.hpp"
 #include "models/wse/pe/vector_unit.hpp"
@@ -21,51 +22,25 @@
 
 namespace lacuna::wse {
 
-/// The links between a core and its router, and its place.
-struct TaskPorts {
-  struct In {
-    Color color{};
-    LinkId queue = kNoLink;
-  };
-  struct Out {
-    Color color{};
-    LinkId queue = kNoLink;  // shared by the colors that use it
-    LinkId ramp = kNoLink;   // from there to the router
-  };
-
-  UnitId unit = 0;
-  std::uint32_t row = 0;
-  std::uint32_t column = 0;
-  std::vector<In> in;
-  std::vector<Out> out;
-};
-
 /// Cores that run tasks: a main thread and eight microthreads with one issue slot or two. In each
 /// cycle a core, in this order: puts a word of an output queue on the ramp; retires instructions
 /// that ended before, which may activate tasks; lets microthreads load their next instruction; lets
 /// the task in the task register begin or the present one take its next step, and picks the next
 /// task; issues one beat in each slot, the main thread's first.
-class TaskCores {
+class TaskCores final : public CoreArray {
  public:
   TaskCores(const TaskParams& params, const TaskProgram& program, Engine engine, LinkArray& links,
             EventLog& log);
 
-  void add(const TaskPorts& ports);
+  void add(const CorePorts& ports) override;
+  Cycle step(std::size_t index, Cycle now) override;
+  void account(std::size_t index, Cycle now) override;
+  void settle(std::size_t index, Cycle end) override;
+  std::size_t size() const override { return cores_.size(); }
+  std::size_t finished() const override { return idle_; }
+  std::string blocked(std::size_t index) const override;
 
-  /// Performs cycle `now`. Returns the next cycle in which the core could act if nothing arrives.
-  Cycle step(std::size_t index, Cycle now);
-
-  /// Accounts for the cycles before `now`, in which nothing happened.
-  void account(std::size_t index, Cycle now);
-
-  /// Accounts up to `end`, after which the core did nothing.
-  void settle(std::size_t index, Cycle end);
-
-  std::size_t size() const { return cores_.size(); }
-  const TaskPorts& ports(std::size_t core) const { return cores_[core].ports; }
-
-  /// How many cores have nothing to do unless a word comes.
-  std::size_t idle() const { return idle_; }
+  const CorePorts& ports(std::size_t core) const { return cores_[core].ports; }
   const TaskCounters& counters(std::size_t core) const { return cores_[core].counters; }
 
   /// What the core has counted when all cycles before `at` are over, between two cycles of a run
@@ -75,9 +50,6 @@ class TaskCores {
 
   /// The cycles of the core's stamps, in their order.
   const std::vector<Cycle>& stamps(std::size_t core) const { return cores_[core].stamps; }
-
-  /// What the core waits for; empty if it has nothing to do.
-  std::string blocked(std::size_t index) const;
 
   /// The link whose words or room the reader of `queue` waits for, besides that of `queue`;
   /// kNoLink if it waits for none.
@@ -157,7 +129,7 @@ class TaskCores {
     std::vector<OutQueue> out_queues;
     std::vector<bool> active;  // local tasks
     std::vector<bool> blocked;
-    TaskPorts ports;
+    CorePorts ports;
     Slots<BeatStalls> stalls{};   // of the last beats
     EventKind run_of = kWordOut;  // of the log; this one: nothing
     Cycle run_begin = 0;

@@ -13,27 +13,10 @@
 #include "models/wse/program/column_groups.hpp"
 #include "models/wse/program/exchange_plan.hpp"
 #include "models/wse/program/held_elements.hpp"
+#include "models/wse/program/routes.hpp"
 #include "models/wse/program/wavelet.hpp"
-#include "models/wse/program/wavelet_filter.hpp"
 
 namespace lacuna::wse {
-
-/// Words of `color` that come in at `from` are copied to all ports of `to`; if the color has a
-/// switch of two positions, to those of `other` while that is at the second.
-struct Route {
-  Color color{};
-  Port from = kRamp;
-  PortSet to = 0;
-  PortSet other = 0;
-  std::uint8_t positions = 1;
-  bool pops = false;  // the router takes its command out of a wavelet's list
-  WaveletFilter filter{};
-};
-
-/// What one router does: its routes, one for each (color, input port) in use.
-struct RouterProgram {
-  std::vector<Route> routes;
-};
 
 /// Words in rational arithmetic per cycle, for all injectors together. Unlimited if per == 0.
 struct Rate {
@@ -227,13 +210,7 @@ struct Background {
 
 /// What a wafer executes: routes, queues, the kernel of its cores and what enters at the edge.
 /// It knows cores and wavelets, no layers.
-struct Program {
-  std::uint32_t columns = 0;
-  std::uint32_t rows = 0;
-
-  std::vector<RouterProgram> routers;    // distinct ones
-  std::vector<std::uint32_t> router_of;  // by core, row-major: which of them it runs
-
+struct Program : Fabric {
   std::uint32_t entry = 0;       // row where the injectors are; from there words run to both ends
   Rate rate;                     // of the injectors
   std::uint32_t exit_words = 1;  // a word that leaves pays for so many
@@ -276,10 +253,6 @@ struct Program {
   std::uint32_t farthest() const {
     if (rows == 0) return 0;
     return std::max(both_ways() ? entry : 0U, rows - 1 - entry);
-  }
-
-  const RouterProgram& router(std::size_t row, std::size_t column) const {
-    return routers[router_of[row * columns + column]];
   }
 };
 

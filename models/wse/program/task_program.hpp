@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/fabric/router.hpp"
+#include "models/wse/program/routes.hpp"
 #include "models/wse/program/wavelet.hpp"
 
 namespace lacuna::wse {
@@ -292,39 +292,9 @@ struct CoreProgram {
   std::vector<SoftwareFifo> fifos;
 };
 
-/// Words of `color` that come in at `from` are copied to all ports of `to`, while the switch of
-/// the color is at `position`.
-struct SwitchedRoute {
-  Color color{};
-  Port from = kRamp;
-  PortSet to = 0;
-  std::uint8_t position = 0;
-};
-
-/// What one router does; colors with several positions may say how their switch moves.
-struct SwitchedRouter {
-  struct Rule {
-    Color color{};
-    bool ring = false;
-    bool pop = false;
-  };
-  struct Filter {
-    Color color{};
-    WaveletFilter filter;
-  };
-
-  std::vector<SwitchedRoute> routes;
-  std::vector<Rule> rules;
-  std::vector<Filter> filters;  // between the ramp and the core's queue
-};
-
-/// What a rectangle of cores executes: routes and tasks. Routers and cores that do the same share
-/// a description. With values each core has a memory to begin with; without, only time passes.
-struct TaskProgram {
-  std::uint32_t columns = 0;
-  std::uint32_t rows = 0;
-  std::vector<SwitchedRouter> routers;
-  std::vector<std::uint32_t> router_of;  // by core, row-major
+/// What a rectangle of cores executes: routes and tasks. Cores that do the same share a
+/// description. With values each core has a memory to begin with; without, only time passes.
+struct TaskProgram : Fabric {
   std::vector<CoreProgram> cores;
   std::vector<Routine> routines;                  // of all cores
   std::vector<std::uint32_t> core_of;             // by core, row-major

@@ -144,8 +144,7 @@ class GradientRun : StreamRun {
       options.first_look = execution_.interval - before % execution_.interval;
       options.look = [this, &plan, before](Cycle at, wse::CountedWafer& wafer) {
         wse::WaferStats stats;
-        stats.collect_gradient(wafer.counts_so_far(plan.program, at), plan.program, hardware_,
-                               plan.rows_off);
+        stats.collect_gradient(wafer.counts_so_far(at), plan.program, hardware_, plan.rows_off);
         CountsSoFar so_far = counts_;
         lacuna::add(so_far, wafer_counts(stats), 1);
         into_.border(before + at, std::move(so_far));
@@ -231,7 +230,7 @@ class GradientRun : StreamRun {
     options.look = [&](Cycle at, wse::CountedWafer& wafer) {
       wse::require_marks((shown.marks.size() + 1) * run.cores.size());
       GradientMark mark{shown.before + at, run.cores};
-      add_to(mark.cores, wafer.counts_so_far(program, at).cores);
+      add_to(mark.cores, wafer.counts_so_far(at).cores);
       if (mark.at < result_.cycles) shown.marks.push_back(std::move(mark));
       return at + length;
     };

@@ -12,7 +12,6 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/resident/held_rows.hpp"
-#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"
@@ -179,6 +178,7 @@ bool StreamedOperation::simulate_swept_rows(const wse::RunOptions& options, Simu
   const wse::Program& program = run.plan.program;
   // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
   if (!execution_.fold || options.modules || program.spread_rows != 0) return false;
+  if (!program.kernel.held.empty()) return false;  // all do
   std::optional<wse::SweepOutcome> swept = wse::sweep(hardware_, program, options);
   if (!swept) return false;
   const Cycle cycles = wse::full_cycles(swept->kept, swept->fold, program, params_.router);
@@ -201,13 +201,6 @@ void StreamedOperation::simulate_folded(const wse::RunOptions& options, Simulate
   const wse::Program& program = run.plan.program;
   for (std::uint32_t tail = 1;; tail *= 4) {
     run.fold = wse::plan_fold(program, hardware_, options, tail);
-    if (!run.fold.refused.empty() && execution_.interval == 0) {
-      if (auto outcome = wse::simulate_rows_ahead(hardware_, program, options)) {
-        run.outcome = std::move(*outcome);
-        run.rows = program.rows;
-        return;
-      }
-    }
     simulate_rows(wse::fold(program, run.fold), options, run);
     run.proven = wse::proves_fold(run.outcome, run.fold);
     run.rows = run.fold.kept.size();

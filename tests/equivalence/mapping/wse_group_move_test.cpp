@@ -21,7 +21,7 @@ namespace {
 
 using test::upto;
 using wse::FeatureLayout;
-using wse::Places;
+using wse::LayoutPlaces;
 
 /// A wafer of some columns in groups, as the program and a planner of moves are told of it.
 struct Grouped {
@@ -132,20 +132,20 @@ TEST(GroupMoves, OfResidentWeightsTakeAsManyLinksAsTheirCoresAreApart) {
     op.sources = {activations(op.k, op.n)};
     op.sources[0].of_product = random.bounded(2) == 0;
     const std::vector<std::uint64_t> load(op.k, op.n);
-    const Places x_from = places_of(
+    const LayoutPlaces x_from = places_of(
         op.sources[0].of_product ? wse::product_layout(on.wafer, on.stream(), op.k, op.n, nullptr)
                                  : wse::block_layout(on.wafer, op.k, op.n),
         op.k, op.n);
-    const Places x_to =
+    const LayoutPlaces x_to =
         places_of(wse::entry_layout(on.wafer, on.stream(), load, op.n, op.m), op.k, op.n);
     Distances operand;
     for (std::size_t e = 0; e < x_to.size(); ++e) {
       for (const auto& core : x_to[e]) operand.add(x_from[e], core);
     }
     // tokens have columns: of the layout they are the features
-    const Places y_from = places_of(
+    const LayoutPlaces y_from = places_of(
         wse::product_layout(on.wafer, on.stream(), op.n, op.m, nullptr, true), op.n, op.m);
-    const Places y_to =
+    const LayoutPlaces y_to =
         places_of(wse::product_layout(on.wafer, on.stream(), op.m, op.n, nullptr), op.m, op.n);
     Distances result;
     for (std::uint32_t f = 0; f < op.m; ++f) {
@@ -199,7 +199,7 @@ TEST(GroupMoves, OfHeadsTakeAsManyLinksAsTheirCoresAreApart) {
     ASSERT_NE(slots, 0U);
     const wse::LayerLayout layout(on.wafer, op.n, op.m, op.batch);
     ASSERT_EQ(layout.slots(), slots);
-    const Places places =
+    const LayoutPlaces places =
         places_of(wse::product_layout(on.wafer, on.stream(), heads * width, 2 * tokens, nullptr),
                   heads * width, 2 * tokens);
     Distances queries;

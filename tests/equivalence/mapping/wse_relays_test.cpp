@@ -102,9 +102,9 @@ void change(Random& random, TaskProgram& program) {
   Task& task = program.cores[core].tasks.empty() ? other : program.cores[core].tasks.front();
   Step none;
   Step& step = task.steps.empty() ? none : task.steps[one_of(task.steps)];
-  SwitchedRouter& router = program.routers[one_of(program.routers)];
-  SwitchedRoute nowhere;
-  SwitchedRoute& route = router.routes.empty() ? nowhere : router.routes[one_of(router.routes)];
+  RouterProgram& router = program.routers[one_of(program.routers)];
+  Route nowhere;
+  Route& route = router.routes.empty() ? nowhere : router.routes[one_of(router.routes)];
   const auto any_port = static_cast<Port>(in(random, 0, kPorts - 1));
   const std::vector<std::function<void()>> changes = {
       [] {},

@@ -120,7 +120,7 @@ TaskProgram exchange(bool second_takes) {
     const Color out{static_cast<std::uint8_t>(core)};
     const Color back{static_cast<std::uint8_t>(1 - core)};
     const Port ahead = core == 0 ? kEast : kWest;
-    SwitchedRouter router;
+    RouterProgram router;
     router.routes = {{out, kRamp, bit(ahead), 0}, {back, ahead, bit(kRamp), 0}};
     Task task;
     task.active = true;

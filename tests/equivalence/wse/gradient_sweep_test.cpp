@@ -97,9 +97,9 @@ TEST_P(RandomGradientSweep, CountsWhatTheCycleByCycleWaferCounts) {
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
-    const auto sweep = make_gradient_sweep(c.params, plan.program);
-    ASSERT_NE(sweep, nullptr);
-    const WaferOutcome swept = sweep->run();
+    const std::optional<WaferOutcome> in_lanes = run_gradient_rows(c.params, plan.program);
+    ASSERT_TRUE(in_lanes);
+    const WaferOutcome& swept = *in_lanes;
     const WaferOutcome definition = simulate(c.params, plan.program, {Engine::clocked});
     EXPECT_EQ(difference(definition, swept), "");
     ASSERT_EQ(definition.collected.size(), swept.collected.size());
@@ -118,7 +118,7 @@ TEST(GradientStandingStill, IsADeadlockInLanesAsInUnits) {
   program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
   const auto is_deadlock =
       ThrowsMessage<DeadlockError>(HasSubstr("work is pending, and nothing has moved since cycle"));
-  EXPECT_THAT([&] { (void)make_gradient_sweep(c.params, program)->run(); }, is_deadlock);
+  EXPECT_THAT([&] { (void)run_gradient_rows(c.params, program); }, is_deadlock);
   EXPECT_THAT([&] { (void)simulate(c.params, program, {Engine::clocked}); }, is_deadlock);
 }
 

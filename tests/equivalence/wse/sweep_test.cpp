@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
@@ -124,10 +123,7 @@ std::string deadlock(const HardwareParams& params, const Program& program, Engin
   options.engine = engine;
   try {
     // as the machine: lanes if they can, else the units
-    if (engine == Engine::event) {
-      if (sweep(params, program, options)) return "";
-      if (simulate_rows_ahead(params, program, options)) return "";
-    }
+    if (engine == Engine::event && sweep(params, program, options)) return "";
     simulate(params, program, options);
   } catch (const DeadlockError& error) {
     const std::string text = error.what();
@@ -149,8 +145,7 @@ TEST(StandingStill, IsADeadlockInLanesAsInUnits) {
     scenario.held = held;
     if (held != 0) scenario.form = StreamForm::indexed;
     const Program program = make_program(scenario);
-    EXPECT_EQ(make_streaming_sweep(scenario.params, program) == nullptr, held != 0);
-    EXPECT_EQ(can_run_ahead(scenario.params, program), held != 0);
+    EXPECT_NE(make_streaming_sweep(scenario.params, program), nullptr);
     EXPECT_EQ(deadlock(scenario.params, program, Engine::event), expected) << held;
     EXPECT_EQ(deadlock(scenario.params, program, Engine::clocked), expected) << held;
   }

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "models/wse/engine/tasks/task_modules.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/mix.hpp"
 #include "tests/support/wse/random_links.hpp"
@@ -123,8 +122,7 @@ TEST(TaskModules, HaveTheNameOfTheirPlace) {
   Collective what;
   what.columns = 3;
   what.rows = 2;
-  const std::vector<std::string> names =
-      task_module_names(TaskParams(), plan_collective(what, 40960));
+  const std::vector<std::string> names = module_names(TaskParams(), plan_collective(what, 40960));
   EXPECT_EQ(names.size(), 1U + 2U + 3U * 2U * 3U);  // wafer, rows, places with two each
   EXPECT_EQ(names[2], "wafer.r0.c0");
   EXPECT_EQ(names[3], "wafer.r0.c0.router");

@@ -12,10 +12,11 @@
 namespace lacuna::wse {
 
 /// Rows and columns of the cores that have an element, by feature and token.
-using Places = std::vector<std::set<std::pair<std::uint32_t, std::uint32_t>>>;
+using LayoutPlaces = std::vector<std::set<std::pair<std::uint32_t, std::uint32_t>>>;
 
-inline Places places_of(const FeatureLayout& layout, std::uint32_t features, std::uint32_t tokens) {
-  Places places(std::size_t{features} * tokens);
+inline LayoutPlaces places_of(const FeatureLayout& layout, std::uint32_t features,
+                              std::uint32_t tokens) {
+  LayoutPlaces places(std::size_t{features} * tokens);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> of_token;  // row, group
   for (std::uint32_t r = 0; r < layout.tokens.size(); ++r) {
     for (std::uint32_t t = 0; t < layout.tokens[r]; ++t) {

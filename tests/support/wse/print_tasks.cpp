@@ -88,9 +88,9 @@ std::string print(const Task& task) {
   return text;
 }
 
-std::string print(const SwitchedRouter& router) {
+std::string print(const RouterProgram& router) {
   std::string text;
-  for (const SwitchedRoute& route : router.routes) {
+  for (const Route& route : router.routes) {
     text += fmt::format("\n    color {} from {} to", static_cast<unsigned>(route.color),
                         port_name(route.from));
     for (unsigned port = 0; port < kPorts; ++port) {
@@ -98,11 +98,11 @@ std::string print(const SwitchedRouter& router) {
     }
     if (route.position != 0) text += fmt::format(" at position {}", route.position);
   }
-  for (const SwitchedRouter::Rule& rule : router.rules) {
+  for (const RouterProgram::Rule& rule : router.rules) {
     text += fmt::format("\n    color {}{}{}", static_cast<unsigned>(rule.color),
                         rule.ring ? " ring" : "", rule.pop ? " pop" : "");
   }
-  for (const SwitchedRouter::Filter& filter : router.filters) {
+  for (const RouterProgram::Filter& filter : router.filters) {
     text += fmt::format("\n    color {} filter {}: {} {} {}", static_cast<unsigned>(filter.color),
                         static_cast<unsigned>(filter.filter.kind()), filter.filter.pass(),
                         filter.filter.period(), filter.filter.offset());
@@ -139,7 +139,7 @@ std::string print(const TaskCase& made) {
     for (const Instruction& what : program.routines[i]) text += "\n    " + print(what);
   }
   for (std::size_t place = 0; place < program.core_of.size(); ++place) {
-    const SwitchedRouter& router = program.routers[program.router_of[place]];
+    const RouterProgram& router = program.routers[program.router_of[place]];
     const CoreProgram& core = program.cores[program.core_of[place]];
     const bool acts = std::any_of(core.tasks.begin(), core.tasks.end(),
                                   [](const Task& task) { return !task.steps.empty(); });

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "models/wse/engine/tasks/task_mesh.hpp"
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/random_instructions.hpp"
@@ -220,7 +220,7 @@ class Shifts {
     const Port port = stream == 0 ? (up ? kEast : kWest) : (up ? kSouth : kNorth);
     const auto from = static_cast<Port>(opposite(port));
     const Color mine = color(place, stream);
-    std::vector<SwitchedRouter>& routers = made_.program.routers;
+    std::vector<RouterProgram>& routers = made_.program.routers;
     routers[place].routes.push_back({mine, kRamp, bit(port), 0});
     const std::size_t over = up ? place + step(stream) : place - step(stream);
     if (over != to) routers[over].routes.push_back({mine, from, bit(port), 0});

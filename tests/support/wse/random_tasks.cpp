@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/engine/tasks/task_mesh.hpp"
+#include "models/wse/engine/tasks/queue_use.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/random_instructions.hpp"
@@ -204,8 +204,8 @@ class Maker {
   }
 
   void route(std::size_t place, Color color, Port from, unsigned to, std::uint8_t position = 0) {
-    std::vector<SwitchedRoute>& routes = made_.program.routers[place].routes;
-    for (SwitchedRoute& route : routes) {
+    std::vector<Route>& routes = made_.program.routers[place].routes;
+    for (Route& route : routes) {
       if (route.color != color || route.from != from || route.position != position) continue;
       route.to = static_cast<PortSet>(route.to | bit(to));
       return;

@@ -8,7 +8,6 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/gradient_sweep.hpp"
-#include "models/wse/engine/resident/rows_ahead.hpp"
 #include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
@@ -57,9 +56,7 @@ std::vector<std::pair<const char*, WaferOutcome>> faster_ways(const StreamCase& 
   options.sweep = true;
   if (made.program.gradient) {
     if (!made.program.kernel.activations.empty()) return ways;
-    if (const auto sweep = make_gradient_sweep(made.params, made.program)) {
-      add("gradient in lanes", sweep->run());
-    }
+    add("gradient in lanes", run_gradient_rows(made.params, made.program));
     if (auto fold = fold_gradient(made.params, made.program)) {
       add("gradient folded", std::move(fold->outcome));
     }
@@ -73,7 +70,6 @@ std::vector<std::pair<const char*, WaferOutcome>> faster_ways(const StreamCase& 
     add("lanes, row for row", std::move(swept->kept));
   }
   add("folded", folded(made));
-  add("rows ahead", simulate_rows_ahead(made.params, made.program, {}));
   return ways;
 }
 

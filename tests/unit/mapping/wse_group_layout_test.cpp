@@ -69,7 +69,7 @@ StreamingPlan planned(const Way& way, KPartition partition, std::uint32_t rows,
 void expect_results(const Way& way, KPartition partition, bool resident) {
   const StreamingSetup setup = setup_of(way, partition);
   const StreamingPlan plan = planned(way, partition, kFeatures, kTokens, resident);
-  const Places said = places_of(
+  const LayoutPlaces said = places_of(
       product_layout(setup.wafer, {setup.ws, setup.io}, kFeatures, kTokens, nullptr, resident),
       kFeatures, kTokens);
   const StreamingKernel& kernel = plan.program.kernel;
@@ -111,12 +111,12 @@ TEST(GroupLayouts, OfActivationsThatAreStreamedAreWhereTheyEnter) {
       const StreamingSetup setup = setup_of(way, partition);
       const StreamingPlan plan = planned(way, partition, kTokens, 9, true);
       const std::vector<std::uint64_t> load(kFeatures, 1);
-      const Places said = places_of(
+      const LayoutPlaces said = places_of(
           entry_layout(setup.wafer, {setup.ws, setup.io}, load, kTokens, 9), kFeatures, kTokens);
       const ColumnGroups& groups = plan.program.kernel.groups;
       const std::vector<std::uint32_t> place =
           assign_features(partition, kFeatures, groups.width, {});
-      Places enters(said.size());
+      LayoutPlaces enters(said.size());
       for (std::size_t i = 0; i < plan.row_of_step.size(); ++i) {
         if (plan.row_of_step[i] == kNoRow) continue;
         const auto group = static_cast<std::uint32_t>(i % groups.count);
@@ -145,9 +145,9 @@ TEST(GroupLayouts, OfAGradientAreWhereItsProgramHasThem) {
       job.tokens = kTokens;
       const GradientPlan plan = plan_gradient(job, setup);
       const StreamingKernel& kernel = plan.program.kernel;
-      Places x(std::size_t{job.n} * kTokens);
-      Places dy(std::size_t{job.m} * kTokens);
-      const auto add = [&](Places& places, std::uint32_t feature, std::uint32_t column) {
+      LayoutPlaces x(std::size_t{job.n} * kTokens);
+      LayoutPlaces dy(std::size_t{job.m} * kTokens);
+      const auto add = [&](LayoutPlaces& places, std::uint32_t feature, std::uint32_t column) {
         std::uint32_t before = 0;
         for (std::uint32_t r = 0; r < kernel.tokens.size(); ++r) {
           const std::uint32_t n = kernel.tokens[r];
@@ -204,8 +204,8 @@ TEST(GroupLayouts, AreWhatAMoveLeavesInEachCore) {
       EXPECT_EQ(left, expected);
       // Nothing goes where nothing is missing.
       bool missing = false;
-      const Places have = places_of(from, kFeatures, kTokens);
-      const Places want = places_of(to, kFeatures, kTokens);
+      const LayoutPlaces have = places_of(from, kFeatures, kTokens);
+      const LayoutPlaces want = places_of(to, kFeatures, kTokens);
       for (std::size_t i = 0; i < want.size(); ++i) {
         for (const auto& core : want[i]) missing = missing || have[i].count(core) == 0;
       }

@@ -240,10 +240,10 @@ TEST(WaferGroups, ARouterNeverHasTwoWaysOfAColor) {
           if (edge && share == Share::rows && rows < 3) continue;  // too few for the colors
           const StreamingPlan plan = plan_streaming(gemm_of(8, 8, 8), each);
           for (const RouterProgram& router : plan.program.routers) {
-            std::map<std::pair<unsigned, PortSet>, int> seen;  // color, ways in use at one time
+            std::map<std::pair<unsigned, unsigned>, int> seen;  // color, position of its switch
             for (const Route& route : router.routes) {
               const auto color = static_cast<unsigned>(route.color);
-              if (route.positions == 1) ++seen[{color, 0}];
+              ++seen[{color, route.position}];
             }
             for (const auto& [color, times] : seen) EXPECT_EQ(times, 1) << color.first;
           }

@@ -69,9 +69,9 @@ TEST(CoreRing, AWordNeverMeetsAnotherOfItsColorOnALink) {
       TaskBuilder builder(1, 1);
       ring.route(builder, 0, core);
       const TaskProgram program = std::move(builder).finish();
-      const SwitchedRouter& router = program.routers[0];
+      const RouterProgram& router = program.routers[0];
       std::set<std::pair<Color, PortSet>> out;
-      for (const SwitchedRoute& route : router.routes) {
+      for (const Route& route : router.routes) {
         EXPECT_TRUE(out.emplace(route.color, route.to).second)
             << cores << " cores, core " << core << ", color " << static_cast<int>(route.color);
       }
@@ -89,7 +89,7 @@ TEST(LineSums, EachLinkCarriesAColorInOneDirectionOnly) {
     const TaskProgram program = std::move(builder).finish();
     for (std::uint32_t core = 0; core < cores; ++core) {
       std::set<std::pair<Color, Port>> from;
-      for (const SwitchedRoute& route : program.routers[program.router_of[core]].routes) {
+      for (const Route& route : program.routers[program.router_of[core]].routes) {
         EXPECT_TRUE(from.emplace(route.color, route.from).second) << cores << " " << core;
       }
     }

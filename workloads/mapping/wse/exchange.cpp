@@ -212,17 +212,14 @@ void add_part_routes(const ExchangePlan::Bus& bus, const ExchangePlan::Part& par
   Route through{bus.color, bus.east ? kWest : kEast,
                 static_cast<PortSet>(onward | (part.takes ? bit(kRamp) : 0U))};
   Route own{bus.color, kRamp, onward};
-  through.pops = own.pops = true;
-  if (part.takes && !part.every) {
-    through.filter = WaveletFilter::sparse_counter(1, bus.senders, part.turn);
-  }
-  if (part.sends && part.upstream != 0) {
-    through.positions = own.positions = 2;
-    Route& second = part.turn == 0 ? through : own;
-    std::swap(second.to, second.other);
-  }
-  if (!part.sends || part.upstream != 0) router.routes.push_back(through);
+  const bool switched = part.sends && part.upstream != 0;
+  if (switched) (part.turn == 0 ? through : own).position = 1;
+  if (!part.sends || switched) router.routes.push_back(through);
   if (part.sends) router.routes.push_back(own);
+  router.rules.push_back({bus.color, switched, true});
+  if (part.takes && !part.every) {
+    router.filters.push_back({bus.color, WaveletFilter::sparse_counter(1, bus.senders, part.turn)});
+  }
 }
 
 }  // namespace

@@ -189,9 +189,10 @@ void filter_at_receivers(std::vector<std::vector<std::uint32_t>> zeros, Program&
     streams |= 1U << static_cast<unsigned>(program.kernel.stream_color(c));
   }
   for (RouterProgram& router : program.routers) {
-    for (Route& route : router.routes) {
+    for (const Route& route : router.routes) {
       const bool stream = (streams >> static_cast<unsigned>(route.color) & 1U) != 0;
-      if (stream && (route.to & bit(kRamp)) != 0) route.filter = WaveletFilter::zeros();
+      if (!stream || (route.to & bit(kRamp)) == 0) continue;
+      router.filters.push_back({route.color, WaveletFilter::zeros()});
     }
   }
 }

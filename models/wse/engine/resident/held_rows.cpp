@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
-#include <optional>
-#include <utility>
 #include <vector>
 
-#include "models/wse/engine/resident/rows_ahead.hpp"
+#include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
@@ -28,9 +26,8 @@ std::vector<std::uint64_t> heaviest_cores(const Program& program) {
   return heaviest;
 }
 
-WaferOutcome run_held(const HardwareParams& params, const Program& program,
-                      const RunOptions& options) {
-  if (auto ahead = simulate_rows_ahead(params, program, options)) return std::move(*ahead);
+WaferOutcome run_held(const HardwareParams& params, const Program& program, RunOptions options) {
+  options.sweep = true;
   return simulate(params, program, options);
 }
 
@@ -81,8 +78,8 @@ Program fullest_row(const Program& program) {
 }
 
 bool samples_rows(const HardwareParams& params, const Program& program) {
-  return program.rows != 0 && can_run_ahead(params, program) &&
-         can_run_ahead(params, fullest_row(program));
+  return !program.kernel.held.empty() && lanes_can_stream(params, program) &&
+         lanes_can_stream(params, fullest_row(program));
 }
 
 SampledRows run_sampled(const HardwareParams& params, const Program& program, std::uint32_t most,

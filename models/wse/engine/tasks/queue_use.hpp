@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 
 namespace lacuna::wse {
@@ -21,5 +22,9 @@ inline unsigned in_queue(const CoreProgram& core, Color color) {
 inline unsigned out_queue(const CoreProgram& core, Color color) {
   return queue_of(core.out, color, 2);
 }
+
+/// ParameterError if an instruction takes or sends more words in an issue slot than the queue that
+/// its core uses for them can hold.
+void require_queues(const TaskParams& params, const TaskProgram& program);
 
 }  // namespace lacuna::wse

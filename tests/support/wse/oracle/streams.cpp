@@ -88,11 +88,12 @@ class WholeWafer {
 
   void make_buffers(std::uint32_t r, std::uint32_t c) {
     Router& router = routers_[place(r, c)];
-    for (const Route& route : program_.router(r, c).routes) {
+    const RouterProgram& what = program_.router(r, c);
+    for (const Route& route : what.routes) {
       Buffer buffer;
       buffer.color = route.color;
       buffer.from = route.from;
-      buffer.to = {route.to, route.other};
+      buffer.to.at(route.position) = route.to;
       if (route.from == kRamp) {
         buffer.words = add_link(params_.router.entries, params_.router.ramp);
         Queue* const queue = add(params_.queue.out_depths().at(2), 1);
@@ -104,11 +105,15 @@ class WholeWafer {
         buffer.words = add_link(params_.router.entries, params_.router.hop);
       }
       ColorState& color = router.colors[route.color];
-      if (color.settings.kind() == WaveletFilter::Kind::none) color.settings = route.filter;
-      color.positions = std::max<unsigned>(color.positions, route.positions);
-      color.ring = color.positions > 1;
-      color.pop = color.pop || route.pops;
+      color.positions = std::max<unsigned>(color.positions, route.position + 1U);
       router.buffers.push_back(buffer);
+    }
+    for (const RouterProgram::Rule& rule : what.rules) {
+      router.colors[rule.color].ring = rule.ring;
+      router.colors[rule.color].pop = rule.pop;
+    }
+    for (const RouterProgram::Filter& filter : what.filters) {
+      router.colors[filter.color].settings = filter.filter;
     }
     std::sort(router.buffers.begin(), router.buffers.end(), [](const Buffer& a, const Buffer& b) {
       return std::tie(a.color, a.from) < std::tie(b.color, b.from);

@@ -39,7 +39,7 @@ class Rectangle {
   }
 
  private:
-  const SwitchedRouter& routes(std::size_t place) const {
+  const RouterProgram& routes(std::size_t place) const {
     return program_.routers[program_.router_of[place]];
   }
   const CoreProgram& code(std::size_t place) const {
@@ -63,7 +63,7 @@ class Rectangle {
     Router& router = routers_[place];
     TaskCore& core = cores_[place];
     std::map<unsigned, Queue*> out_queues;
-    for (const SwitchedRoute& route : routes(place).routes) {
+    for (const Route& route : routes(place).routes) {
       ColorState& color = router.colors[route.color];
       color.positions = std::max(color.positions, route.position + 1U);
       auto buffer = std::find_if(
@@ -80,11 +80,11 @@ class Rectangle {
       }
       buffer->to.at(route.position) = route.to;
     }
-    for (const SwitchedRouter::Rule& rule : routes(place).rules) {
+    for (const RouterProgram::Rule& rule : routes(place).rules) {
       router.colors[rule.color].ring = rule.ring;
       router.colors[rule.color].pop = rule.pop;
     }
-    for (const SwitchedRouter::Filter& filter : routes(place).filters) {
+    for (const RouterProgram::Filter& filter : routes(place).filters) {
       router.colors[filter.color].settings = filter.filter;
     }
     std::sort(router.buffers.begin(), router.buffers.end(), [](const Buffer& a, const Buffer& b) {

@@ -33,7 +33,7 @@ class Way : LineWay {
   bool send(std::uint32_t place, CoreCode& code);
   static void pass(std::uint32_t place, std::uint32_t& run, CoreCode& code);
   void take(std::uint32_t place, CoreCode& code) const;
-  static void route(Color color, Port from, Port to, SwitchedRouter& router);
+  static void route(Color color, Port from, Port to, RouterProgram& router);
 
   std::vector<std::vector<std::uint32_t>> leave_;   // of mine_, by place
   std::vector<std::vector<std::uint32_t>> arrive_;  // likewise, in the order of arrival
@@ -67,8 +67,8 @@ void Way::gather(const std::vector<LineVector>& vectors) {
   }
 }
 
-void Way::route(Color color, Port from, Port to, SwitchedRouter& router) {
-  SwitchedRoute made;
+void Way::route(Color color, Port from, Port to, RouterProgram& router) {
+  Route made;
   made.color = color;
   made.from = from;
   made.to = bit(to);
@@ -82,7 +82,7 @@ void Way::add_core(std::uint32_t place) {
   const bool sends = send(place, code);
   take(place, code);
   CoreProgram program = std::move(code).finish();
-  SwitchedRouter router;
+  RouterProgram router;
   if (sends) {
     route(color_of(place), kRamp, onward_, router);
     program.out.push_back({color_of(place), kOutQueue});
@@ -165,7 +165,7 @@ void LineWay::order() {
   });
 }
 
-void LineWay::put(std::uint32_t place, CoreProgram program, SwitchedRouter router) {
+void LineWay::put(std::uint32_t place, CoreProgram program, RouterProgram router) {
   const std::uint32_t core = place_of(place);
   part_.router_of[core] = part_.core_of[core] = core;
   part_.routers[core] = std::move(router);

@@ -34,7 +34,7 @@ class LineWay {
   void collect(const std::vector<LineVector>& vectors);
   /// What goes farthest first, and of that what comes from farthest behind last.
   void order();
-  void put(std::uint32_t place, CoreProgram program, SwitchedRouter router);
+  void put(std::uint32_t place, CoreProgram program, RouterProgram router);
 
   std::uint32_t cores_;
   bool ahead_;

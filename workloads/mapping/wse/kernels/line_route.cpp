@@ -11,7 +11,7 @@ namespace {
 constexpr Color kStream{0};
 
 /// Words stay in the routers between.
-class Route : LineWay {
+class RoutedLine : LineWay {
  public:
   using LineWay::LineWay;
 
@@ -50,8 +50,8 @@ class Route : LineWay {
   std::uint32_t all_ = 0;  // words of the stream
 };
 
-SwitchedRoute route(Port from, PortSet to, std::uint8_t position = 0) {
-  SwitchedRoute made;
+Route route(Port from, PortSet to, std::uint8_t position = 0) {
+  Route made;
   made.color = kStream;
   made.from = from;
   made.to = to;
@@ -59,9 +59,9 @@ SwitchedRoute route(Port from, PortSet to, std::uint8_t position = 0) {
   return made;
 }
 
-void Route::add_core(std::uint32_t place) {
+void RoutedLine::add_core(std::uint32_t place) {
   CoreCode code(setup_.costs, setup_.functions);
-  SwitchedRouter router;
+  RouterProgram router;
   std::uint32_t sent = 0;
   std::uint32_t taken = 0;
   std::uint32_t before = 0;  // words of the stream before those of this place
@@ -102,7 +102,7 @@ void Route::add_core(std::uint32_t place) {
 std::optional<TaskProgram> route_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
                                        Direction direction, bool ahead, Element element,
                                        const LayerSetup& setup) {
-  return Route(cores, ahead, direction, element, setup).program(vectors);
+  return RoutedLine(cores, ahead, direction, element, setup).program(vectors);
 }
 
 }  // namespace lacuna::wse

@@ -86,7 +86,7 @@ TaskBuilder::TaskBuilder(std::uint32_t columns, std::uint32_t rows)
 
 void TaskBuilder::route(std::size_t place, Color color, Port from, PortSet to,
                         std::uint8_t position) {
-  for (SwitchedRoute& route : routers_[place].routes) {
+  for (Route& route : routers_[place].routes) {
     if (route.color == color && route.from == from && route.position == position) {
       route.to = static_cast<PortSet>(route.to | to);
       return;
@@ -151,15 +151,15 @@ std::uint32_t TaskBuilder::add_routine(Routine routine) {
 TaskProgram TaskBuilder::finish() && {
   // routers that differ in nothing but their place are one
   std::map<std::string, std::uint32_t> known;
-  for (SwitchedRouter& router : routers_) {
+  for (RouterProgram& router : routers_) {
     std::string key;
-    for (const SwitchedRoute& route : router.routes) {
+    for (const Route& route : router.routes) {
       for (const unsigned part : {static_cast<unsigned>(route.color), unsigned{route.from},
                                   unsigned{route.to}, unsigned{route.position}}) {
         key += static_cast<char>(part);
       }
     }
-    for (const SwitchedRouter::Rule& rule : router.rules) {
+    for (const RouterProgram::Rule& rule : router.rules) {
       key += {'r', static_cast<char>(rule.color), rule.ring ? '1' : '0', rule.pop ? '1' : '0'};
     }
     const auto next = static_cast<std::uint32_t>(program_.routers.size());

@@ -99,7 +99,7 @@ class TaskBuilder {
 
  private:
   TaskProgram program_;
-  std::vector<SwitchedRouter> routers_;                    // by place
+  std::vector<RouterProgram> routers_;                     // by place
   std::unordered_map<std::string, std::uint32_t> shared_;  // programs, by all that they say
 };
 

@@ -132,7 +132,7 @@ class Embedding {
                    CoreCode& code) const;
   void send_indices(std::uint32_t features, Script& script) const;
   CoreProgram look_up_core(std::uint32_t r, std::uint32_t features) const;
-  void route_indices(std::uint32_t r, SwitchedRouter& router) const;
+  void route_indices(std::uint32_t r, RouterProgram& router) const;
   std::vector<std::vector<std::uint32_t>> index_words(std::uint32_t features) const;
   void store_indices(std::vector<std::uint8_t>& memory, std::uint32_t features) const;
   void fill(LayerPlan& plan) const;
@@ -235,7 +235,7 @@ TaskProgram Embedding::collect_part(std::uint32_t features) const {
   return std::move(builder).finish();
 }
 
-void Embedding::route_indices(std::uint32_t r, SwitchedRouter& router) const {
+void Embedding::route_indices(std::uint32_t r, RouterProgram& router) const {
   for (std::uint32_t bank = 0; bank < banks_; ++bank) {
     const auto color = static_cast<Color>(bank);
     const Rows rows = rows_of(r, bank);
@@ -357,7 +357,7 @@ TaskProgram Embedding::return_part(std::uint32_t features) const {
       token_rows());
   for (std::uint32_t r = 0; r < token_rows(); ++r) {
     if (r == line.root()) continue;
-    SwitchedRouter router = part.routers[part.router_of[r]];
+    RouterProgram router = part.routers[part.router_of[r]];
     router.filters.push_back(
         {line.result(), WaveletFilter::counter(segment(r, features) / per_word, all / per_word,
                                                block_begin(r, features) / per_word)});

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "models/wse/program/event_kinds.hpp"
+#include "sim/base/cycle.hpp"
+#include "sim/base/event_log.hpp"
+#include "sim/kernel/engine.hpp"
+
+namespace lacuna::wse {
+
+class CountedWafer;
+struct TaskOutcome;
+
+/// How a program is simulated; see lacuna::Execution.
+struct RunOptions {
+  Engine engine = Engine::event;
+  std::uint64_t shuffle = 0;
+  Cycle jitter = 0;
+  std::uint64_t jitter_seed = 1;
+  bool event_log = false;
+  EventScope event_scope = {kPlainEvents};
+  bool sweep = false;     // Engine::event may take a StreamingSweep, where it can; not with a log
+  bool modules = false;   // a SystemC module for each router and core
+  bool fold = true;       // a sweep simulates rows that are proven alike once
+  Cycle cycles = kNever;  // a run of units with a log may end before its program
+  Cycle limit = kNever;   // a sweep that takes longer is given up: CycleLimitPassed
+  Cycle marks = 0;        // a sweep notes what cores have counted every so many cycles; 0: not
+
+  /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without
+  /// a sweep, `look_at_tasks` of cores that run tasks with what they have done so far.
+  Cycle first_look = kNever;
+  std::function<Cycle(Cycle at, CountedWafer& wafer)> look = {};
+  std::function<Cycle(Cycle at, const TaskOutcome& so_far)> look_at_tasks = {};
+};
+
+}  // namespace lacuna::wse
