@@ -18,7 +18,7 @@ ROOMS = {
     "models, rest": (["models/"], 94_700, 92_000),
     "mapping/wse": (["workloads/mapping/wse/"], 169_500, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_400, 132_000),
-    "workloads, rest": (["workloads/"], 124_400, 123_500),
+    "workloads, rest": (["workloads/"], 124_200, 123_500),
     "sim/machines": (["sim/machines/"], 87_900, 48_000),
     "sim/driver": (["sim/driver/"], 237_900, 150_000),
     "sim/report": (["sim/report/"], 108_900, 100_000),

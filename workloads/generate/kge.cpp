@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/generate/trace_builder.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
@@ -77,15 +79,10 @@ class KgeMaker {
 
   LayerOp& add(Phase phase, const std::string& name, const std::string& op, const std::string& fn,
                std::uint32_t m, std::uint32_t k, std::uint32_t n) {
-    LayerOp row;
-    row.id = fmt::format("{}.{}", word(phase), name);
-    row.op = op;
-    row.fn = fn;
+    LayerOp row = make_row(fmt::format("{}.{}", word(phase), name), op, dtype_, {m, k, n}, fn);
     row.model = std::string("kge-") + scoring_->name;
     row.layer = name;
     row.phase = phase;
-    set_sides(row, {m, k, n});
-    row.dtype = dtype_;
     if (!trace_.ops.empty()) row.depends_on = {trace_.ops.back().id};
     trace_.ops.push_back(std::move(row));
     return trace_.ops.back();

@@ -3,8 +3,6 @@
 
 #include <fnmatch.h>
 
-#include <cmath>
-
 #include "sim/base/error.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/generate/sparse_training.hpp"
@@ -49,8 +47,6 @@ void share_density(WorkloadTrace& trace) {
     throw RequestError(
         "layerwise=er: found no weights with a density; allowed: a pattern with one");
   }
-  constexpr unsigned kDigits = 9;
-  constexpr double kScale = 1e9;
   const std::vector<double> shares =
       erdos_renyi_densities(dimensions, *sparse.front()->pattern.density);
   for (std::size_t i = 0; i < sparse.size(); ++i) {
@@ -58,8 +54,7 @@ void share_density(WorkloadTrace& trace) {
       sparse[i]->pattern = PatternSpec{};
       sparse[i]->mode = Mode::automatic;
     } else {
-      const auto mantissa = static_cast<std::uint64_t>(std::llround(shares[i] * kScale));
-      sparse[i]->pattern.density = Decimal{mantissa, kDigits};
+      sparse[i]->pattern.density = rounded_share(shares[i]);
     }
   }
 }

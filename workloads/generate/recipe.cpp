@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/contains.hpp"
 #include "workloads/generate/trace_builder.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"

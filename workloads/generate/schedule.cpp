@@ -217,9 +217,7 @@ class Walk {
     const double sparsity =
         cubic_sparsity(1 - options_.first_density.value(), 1 - options_.density.value(),
                        static_cast<double>(phase), 0, static_cast<double>(updates_));
-    constexpr double kScale = 1e9;
-    const auto mantissa = static_cast<std::uint64_t>(std::llround((1 - sparsity) * kScale));
-    return count_of(Decimal{mantissa, 9}, positions);
+    return count_of(rounded_share(1 - sparsity), positions);
   }
 
   std::uint64_t moves(std::uint64_t kept, std::uint64_t update) const {

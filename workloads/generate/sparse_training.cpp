@@ -68,6 +68,12 @@ double cubic_sparsity(double initial, double final, double time, double begin, d
   return final + (initial - final) * left * left * left;
 }
 
+Decimal rounded_share(double share) {
+  constexpr unsigned kDigits = 9;
+  constexpr double kScale = 1e9;
+  return {static_cast<std::uint64_t>(std::llround(share * kScale)), kDigits};
+}
+
 std::uint64_t iterative_pruning(std::uint64_t weights, unsigned rounds) {
   constexpr std::uint64_t kFifth = 5;
   for (unsigned i = 0; i < rounds; ++i) weights -= weights / kFifth;

@@ -23,6 +23,9 @@ std::uint64_t cosine_moves(std::uint64_t kept, double alpha, std::uint64_t step,
 /// by the cubic law from `initial` to `final`; constant outside.
 double cubic_sparsity(double initial, double final, double time, double begin, double end);
 
+/// A share of a matrix, rounded to nine decimals.
+Decimal rounded_share(double share);
+
 /// Iterative pruning: what `rounds` rounds leave that each remove a fifth, rounded down.
 std::uint64_t iterative_pruning(std::uint64_t weights, unsigned rounds);
 

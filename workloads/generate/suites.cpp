@@ -8,17 +8,10 @@
 
 #include "models/sparsity/decimal.hpp"
 #include "workloads/generate/trace_builder.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
-
-LayerOp row_of(std::string id, const char* op, DType dtype) {
-  LayerOp row;
-  row.id = std::move(id);
-  row.op = op;
-  row.dtype = dtype;
-  return row;
-}
 
 struct NamedDensity {
   const char* name;
@@ -44,8 +37,8 @@ WorkloadTrace make_popsparse(const Settings& settings) {
   for (const std::uint32_t side : {512U, 1024U, 2048U, 4096U, 8192U}) {
     for (const NamedDensity& density : densities) {
       for (const std::uint32_t block : {1U, 4U, 8U, 16U}) {
-        LayerOp row = row_of(fmt::format("m{}.{}.b{}", side, density.name, block), "gemm", dtype);
-        set_sides(row, {side, side, n});
+        LayerOp row = make_row(fmt::format("m{}.{}.b{}", side, density.name, block), "gemm", dtype,
+                               {side, side, n});
         row.mode = mode;
         row.pattern.name = block == 1 ? "unstructured" : "block";
         row.pattern.density = density.density;
@@ -66,18 +59,11 @@ WorkloadTrace make_blas(const Settings& settings) {
   WorkloadTrace trace;
   trace.name = "blas";
   const auto elementwise = [&](const char* id, const char* fn) {
-    LayerOp row = row_of(id, "eltwise", dtype);
-    row.fn = fn;
-    row.m = kVector;
-    row.n = 1;
-    trace.ops.push_back(std::move(row));
+    trace.ops.push_back(make_row(id, "eltwise", dtype, {kVector, 0, 1}, fn));
   };
   const auto product = [&](const std::string& id, const char* op, std::uint32_t m, std::uint32_t k,
                            std::uint32_t n) -> LayerOp& {
-    LayerOp row = row_of(id, op, dtype);
-    set_sides(row, {m, k, n});
-    if (row.op == "bmm") row.fn = "dot";
-    trace.ops.push_back(std::move(row));
+    trace.ops.push_back(make_row(id, op, dtype, {m, k, n}, find_op_kind(op)->default_function));
     return trace.ops.back();
   };
   elementwise("axpy.scale", "scale");

@@ -24,15 +24,23 @@ inline void set_sides(LayerOp& row, const RowSides& sides) {
   row.batch = sides.batch;
 }
 
-/// A row of an operation, of the model, layer, phase and type of another.
-inline LayerOp row_like(const LayerOp& other, std::string id, std::string op) {
+inline LayerOp make_row(std::string id, std::string op, DType dtype, const RowSides& sides,
+                        std::string fn = "") {
   LayerOp row;
   row.id = std::move(id);
   row.op = std::move(op);
+  row.dtype = dtype;
+  row.fn = std::move(fn);
+  set_sides(row, sides);
+  return row;
+}
+
+/// A row of an operation, of the model, layer, phase and type of another.
+inline LayerOp row_like(const LayerOp& other, std::string id, std::string op) {
+  LayerOp row = make_row(std::move(id), std::move(op), other.dtype, {});
   row.model = other.model;
   row.layer = other.layer;
   row.phase = other.phase;
-  row.dtype = other.dtype;
   return row;
 }
 
@@ -48,14 +56,9 @@ class TraceBuilder {
   /// Adds a row and returns its id.
   std::string add(const std::string& op, const std::string& name, const RowSides& sides,
                   std::vector<std::string> inputs, const std::string& fn = "") {
-    LayerOp row;
-    row.op = op;
-    row.id = "fwd." + layer_ + "." + name;
+    LayerOp row = make_row("fwd." + layer_ + "." + name, op, dtype_, sides, fn);
     row.model = model_;
     row.layer = layer_ + "." + name;
-    set_sides(row, sides);
-    row.dtype = dtype_;
-    row.fn = fn;
     row.depends_on = std::move(inputs);
     trace_.ops.push_back(std::move(row));
     return trace_.ops.back().id;

@@ -195,7 +195,7 @@ class GraphReader {
     if (kind == "barrier") return opaque(name, {{"flop", "0"}});
     LayerOp& row = context_.add(name, kind);
     row.m = elements(node, node.comm_size);
-    row.args = {{"ranks", ranks()}, {"between", "chips"}};
+    row.args = chips();
     return row;
   }
 
@@ -203,7 +203,7 @@ class GraphReader {
     LayerOp& row = context_.add(name, op);
     row.m = elements(node, node.comm_size ? node.comm_size : node.tensor_size);
     if (op == "p2p") {
-      row.args = {{"ranks", ranks()}, {"between", "chips"}};
+      row.args = chips();
     } else {
       row.fn = node.type == ChakraNode::Type::load ? "h2d" : "d2h";
       row.n = 1;
@@ -223,6 +223,8 @@ class GraphReader {
     return ImportContext::side({std::max<std::uint64_t>(1, (*bytes + size - 1) / size)}, file_.path,
                                "comm_size");
   }
+
+  Pairs chips() const { return {{"ranks", ranks()}, {"between", "chips"}}; }
 
   std::string ranks() const {
     if (context_.settings.text("ranks") != nullptr) {

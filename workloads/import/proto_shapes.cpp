@@ -12,6 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "sim/base/contains.hpp"
 #include "workloads/import/proto_forms.hpp"
 
 namespace lacuna {

@@ -30,12 +30,6 @@ bool take_fraction(std::string_view& text, std::uint64_t& billionths) {
 
 }  // namespace
 
-const RequestColumn* RequestFormat::find(std::string_view wanted) const {
-  const auto found = std::find_if(columns.begin(), columns.end(),
-                                  [&](const RequestColumn& each) { return each.name == wanted; });
-  return found == columns.end() ? nullptr : &*found;
-}
-
 const std::vector<RequestFormat>& request_formats() {
   static const std::vector<RequestFormat> kFormats = {
       {"Lacuna", {{"arrival", Role::seconds}, {"prompt", Role::prompt}, {"output", Role::output}}},

@@ -32,8 +32,6 @@ struct RequestColumn {
 struct RequestFormat {
   const char* name;
   std::vector<RequestColumn> columns;
-
-  const RequestColumn* find(std::string_view name) const;
 };
 
 const std::vector<RequestFormat>& request_formats();

@@ -36,14 +36,20 @@ std::vector<std::string> names_in(std::string_view line) {
   return lines.next(header) ? texts_of(header) : std::vector<std::string>{};
 }
 
+/// The names of its columns, all or those that it must have.
+std::string names_of(const RequestFormat& format, bool all, const char* between) {
+  std::vector<std::string> names;
+  for (const RequestColumn& column : format.columns) {
+    if ((all || column.required) && *column.name != '\0') names.emplace_back(column.name);
+  }
+  return fmt::format("{}", fmt::join(names, between));
+}
+
 std::string known_headers() {
   std::string text;
   for (const RequestFormat& format : request_formats()) {
-    std::string names;
-    for (const RequestColumn& column : format.columns) {
-      if (column.required) names += (names.empty() ? "" : ",") + std::string(column.name);
-    }
-    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", names, format.name);
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", names_of(format, false, ","),
+                        format.name);
   }
   return text;
 }
@@ -78,10 +84,11 @@ class RequestReader {
       problems_.throw_if_any();
     }
     for (const std::string& name : names) {
-      const RequestColumn* const column = format_->find(name);
+      const RequestColumn* const column = find_named(format_->columns, name);
       if (column == nullptr) {
-        problems_.add(line, 1, "E102", name,
-                      fmt::format("the columns of {}: {}", format_->name, columns()));
+        problems_.add(
+            line, 1, "E102", name,
+            fmt::format("the columns of {}: {}", format_->name, names_of(*format_, true, ", ")));
       } else if (contains(columns_, column)) {
         problems_.add(line, 1, "E103", name, "each column once");
       }
@@ -148,14 +155,6 @@ class RequestReader {
   }
 
   bool is_own() const { return format_ == &request_formats().front(); }
-
-  std::string columns() const {
-    std::string text;
-    for (const RequestColumn& column : format_->columns) {
-      if (*column.name != '\0') text += (text.empty() ? "" : ", ") + std::string(column.name);
-    }
-    return text;
-  }
 
   void take_arrival(const Cell& cell, ServingRequest& request) {
     const Role role = cell.column.role;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/texts.hpp"
 #include "workloads/generate/yaml_text.hpp"

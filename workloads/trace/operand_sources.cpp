@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 

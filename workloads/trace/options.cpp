@@ -42,12 +42,13 @@ void set_block(const std::string& text, const std::string& option, PatternSpec& 
   read_block(text, spec, [&](auto&&... what) { fail(option, what...); });
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool begins_with_digit(const std::string& text) {
+  return !text.empty() && text[0] >= '0' && text[0] <= '9';
+}
 
 // Two numbers "keep:of" at the place `at` of the parts.
 bool is_ratio(const std::vector<std::string>& parts, std::size_t at) {
-  return parts.size() > at + 1 && !parts[at].empty() && is_digit(parts[at][0]) &&
-         !parts[at + 1].empty() && is_digit(parts[at + 1][0]);
+  return parts.size() > at + 1 && begins_with_digit(parts[at]) && begins_with_digit(parts[at + 1]);
 }
 
 void read_ratio(const std::vector<std::string>& parts, std::size_t at, PatternSpec& spec) {

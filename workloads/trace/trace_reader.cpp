@@ -8,6 +8,7 @@
 #include <map>
 
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/csv_lines.hpp"

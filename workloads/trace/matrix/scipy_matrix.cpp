@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "workloads/trace/matrix/array_numbers.hpp"
 #include "workloads/trace/matrix/mask_at.hpp"
 #include "workloads/trace/text.hpp"
