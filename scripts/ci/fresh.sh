@@ -41,13 +41,13 @@ for each in "$root" "$bare"; do mount -t proc proc "$each/proc"; done
 mkdir "$root/lacuna"
 git archive HEAD | tar -x -C "$root/lacuna"
 
-# inside FOLDER COMMAND: in a root, with nothing of this machine's environment; says what it took
+# inside FOLDER NAME COMMAND: in a root, with nothing of this machine's environment; says what it took
 inside() {
   printf '\n==== fresh: %s\n' "$2"
   begin=$(date +%s)
   chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-    DEBIAN_FRONTEND=noninteractive /bin/sh -ec "$2"
-  took=$(($(date +%s) - begin))
+    DEBIAN_FRONTEND=noninteractive /bin/sh -ec "$3"
+  echo "fresh: $2 took $(($(date +%s) - begin)) s"
 }
 
 # the commands as the README has them
@@ -56,10 +56,10 @@ commands=$(sed -n 's/^\(scripts\/\(quickstart\|test\)\.sh\).*/\1/p' README.md)
 ninja_log=$root/lacuna/build/release/.ninja_log
 for command in $commands; do
   lines=$(wc -l 2>/dev/null <"$ninja_log" || echo 0)
-  inside "$root" "cd /lacuna && $command"
+  inside "$root" "$command" "cd /lacuna && $command"
   # ninja notes when a command ended, in ms since the build began
   built=$(awk -v from="$lines" 'NR > from && !/^#/ && $2 > end { end = $2 } END { print int(end / 1000) }' "$ninja_log")
-  echo "fresh: $command took $took s, of which $built s to build"
+  echo "fresh: of these $built s to build"
 done
 for wanted in report.html result.json summary.csv; do
   find "$root/lacuna/out/quickstart" -name "$wanted" | grep -q . ||
@@ -73,18 +73,22 @@ echo "fresh: both commands passed"
 small="--machine wse2 --set wafer.columns=8 --set wafer.rows=8 --gemm 64x64x32 --quiet"
 module="import lacuna; wafer = lacuna.Machine('wse2', wafer__columns=8, wafer__rows=8)
 print(lacuna.__file__, lacuna.run(wafer, gemm=(64, 64, 32)).total.cycles)"
-inside "$root" "python3 -m venv --system-site-packages /tmp/env
-cd /lacuna && /tmp/env/bin/pip install . --no-build-isolation --no-deps
-cd /tmp && env/bin/lacuna run $small && env/bin/python -c \"$module\""
-echo "fresh: the wheel took $took s"
-inside "$root" "cd /lacuna && cpack --config build/release/CPackConfig.cmake -B /tmp/package"
+inside "$root" "the wheel" "python3 -m venv --system-site-packages /tmp/env
+cd /lacuna
+/tmp/env/bin/pip install . --no-build-isolation --no-deps
+cd /tmp
+env/bin/lacuna run $small
+env/bin/python -c \"$module\""
+inside "$root" "cpack" "cd /lacuna && cpack --config build/release/CPackConfig.cmake -B /tmp/package"
 cp "$root"/tmp/package/*.deb "$bare/tmp/"
-inside "$bare" "apt-get update -qq
+inside "$bare" "the package" "apt-get update -qq
 apt-get install -y -qq /tmp/*.deb >/dev/null
-cd /tmp && lacuna --version && lacuna run $small --out first && [ -e first/figures/cycle_stack.pdf ]
+cd /tmp
+lacuna --version
+lacuna run $small --out first
+ls first/figures/cycle_stack.pdf
 python3 -c \"$module\"
 bash -c 'source /usr/share/bash-completion/completions/lacuna'
 ls /usr/share/man/man1/lacuna.1*
 apt-get remove -y -qq lacuna >/dev/null
 [ ! -e /usr/bin/lacuna ]"
-echo "fresh: the package took $took s"
