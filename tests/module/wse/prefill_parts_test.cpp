@@ -114,10 +114,10 @@ TEST(PrefillParts, ProductsOfOtherBlocksFoldExactly) {
     for (const PrefillPart part : {PrefillPart::qkv, PrefillPart::o_proj, PrefillPart::down}) {
       const TileProduct job = folded.products_of(part).at(0);
       EXPECT_EQ(bench.cycles(folded.plan_product(job)),
-                bench.cycles(folded.plan_product(job, true)))
+                bench.cycles(folded.in({true}).plan_product(job)))
           << word(part) << " " << columns << " " << rows;
     }
-    EXPECT_EQ(bench.cycles(folded.plan_values()), bench.cycles(folded.plan_values({true, 0, 0})));
+    EXPECT_EQ(bench.cycles(folded.plan_values()), bench.cycles(folded.in({true}).plan_values()));
   }
 }
 

@@ -49,7 +49,7 @@ class PrefillBench {
     for (auto i = static_cast<unsigned>(first); i <= static_cast<unsigned>(last); ++i) {
       const auto part = static_cast<PrefillPart>(i);
       if (part == PrefillPart::mask && scope.keys != scope.chunk) continue;
-      for (TaskProgram& program : parts_.plan(part, scope)) {
+      for (TaskProgram& program : parts_.in(scope).plan(part)) {
         program.memory = std::move(memory_);
         TaskOutcome outcome = run_tasks(program);
         if (both_engines_) {

@@ -117,25 +117,25 @@ std::vector<TileProduct> PrefillParts::products_of(PrefillPart part) const {
 }
 
 /// The activations are brought into their order before the first product.
-std::vector<TaskProgram> PrefillParts::plan_products(PrefillPart part, bool whole) const {
+std::vector<TaskProgram> PrefillParts::plan_products(PrefillPart part) const {
   const std::vector<TileProduct> jobs = products_of(part);
   const std::uint32_t pieces = part == PrefillPart::down ? shape_.experts() : 1;
   const std::uint32_t rows = pieces * jobs[0].inputs * shape_.tile_pieces();
   std::vector<TaskProgram> programs;
-  programs.push_back(plan_skew(rows * shape_.pitch(), shape_.block().rows - 1, whole));
-  for (const TileProduct& job : jobs) programs.push_back(plan_product(job, whole));
+  programs.push_back(plan_skew(rows * shape_.pitch(), shape_.block().rows - 1));
+  for (const TileProduct& job : jobs) programs.push_back(plan_product(job));
   return programs;
 }
 
-std::vector<TaskProgram> PrefillParts::plan(PrefillPart part, const PrefillScope& scope) const {
+std::vector<TaskProgram> PrefillParts::plan(PrefillPart part) const {
   if ((part == PrefillPart::qk_norm && !shape_.model().qk_norm) ||
       (part == PrefillPart::value_skew && shape_.band() == 1) ||
       (part == PrefillPart::router && shape_.model().experts.count == 0)) {
     return {};
   }
-  if (part == PrefillPart::value_skew) return {plan_value_skew(scope)};
-  if (part == PrefillPart::score) return {plan_scores(3, scope)};
-  if (part == PrefillPart::pv) return {plan_values(scope)};
+  if (part == PrefillPart::value_skew) return {plan_value_skew()};
+  if (part == PrefillPart::score) return {plan_scores()};
+  if (part == PrefillPart::pv) return {plan_values()};
   struct Written {
     PrefillPart part;
     Write write;
@@ -157,20 +157,17 @@ std::vector<TaskProgram> PrefillParts::plan(PrefillPart part, const PrefillScope
        {PrefillPart::ffn_residual, &PrefillParts::residual, nullptr}}};
   for (const Written& each : kWritten) {
     if (each.part != part) continue;
-    if (each.line == nullptr) return {written(nullptr, each.write, scope)};
+    if (each.line == nullptr) return {written(nullptr, each.write)};
     const LineSums line = (this->*each.line)();
-    return {written(&line, each.write, scope)};
+    return {written(&line, each.write)};
   }
-  return plan_products(part, scope.whole);
+  return plan_products(part);
 }
 
 /// Of one core or, if it adds up along `line`, of one of these, which are one below the other.
-TaskProgram PrefillParts::written(const LineSums* line, Write write,
-                                  const PrefillScope& scope) const {
-  CoreExtent extent = {1, line == nullptr ? 1 : line->cores()};
-  if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
+TaskProgram PrefillParts::written(const LineSums* line, Write write) const {
   return plan_cores(
-      extent, makers(),
+      cores(1, line == nullptr ? 1 : line->cores()), makers(),
       [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
         if (line == nullptr || row % line->cores() != 0) return;
         line->route(
@@ -179,7 +176,7 @@ TaskProgram PrefillParts::written(const LineSums* line, Write write,
       },
       [&](std::uint32_t row, std::uint32_t column) { return kind(row, column); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
-        (this->*write)(code, row, column, scope);
+        (this->*write)(code, {row, column});
         if (line != nullptr) code.scalar(line->colors() * params_.route_write);
       });
 }
@@ -194,32 +191,26 @@ LineSums PrefillParts::band() const {
   return shape_.model().kv_heads == 1 ? column() : LineSums(shape_.band(), 1, 0);
 }
 
-void PrefillParts::write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
-                              std::uint32_t gain) const {
+void PrefillParts::write_norm(CoreCode& code, CorePlace at, std::uint32_t gain) const {
   const std::uint32_t t = shape_.t();
   const std::uint32_t all = shape_.d() * shape_.pitch();
   write_token_products(code, rows(), space_.stats, space_.x, space_.x, shape_.d(), Element::fp16,
                        sum_);
-  this->column().write(code, row, {space_.stats, t, sum_});
+  column().write(code, at.row, {space_.stats, t, sum_});
   write_inverse_rms(code, space_.stats, t, shape_.model().width, sum_);
   write_halves(code, space_.stats16, space_.stats, t, sum_);
-  const Operand z = in_memory(tile_of(column));
+  const Operand z = in_memory(tile_of(at.column));
   code.vector(VectorOp::mul, Element::fp16, z, in_memory(space_.x), rows().each_feature(gain), all);
   code.vector(VectorOp::mul, Element::fp16, z, z, rows().each_token(space_.stats16), all);
 }
 
-void PrefillParts::norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
-                        const PrefillScope&) const {
-  write_norm(code, row, column, space_.gain);
+void PrefillParts::norm(CoreCode& code, CorePlace at) const { write_norm(code, at, space_.gain); }
+
+void PrefillParts::ffn_norm(CoreCode& code, CorePlace at) const {
+  write_norm(code, at, space_.ffn_gain);
 }
 
-void PrefillParts::ffn_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
-                            const PrefillScope&) const {
-  write_norm(code, row, column, space_.ffn_gain);
-}
-
-void PrefillParts::head_norms(CoreCode& code, std::uint32_t row, std::uint32_t,
-                              const PrefillScope&) const {
+void PrefillParts::head_norms(CoreCode& code, CorePlace at) const {
   const LineSums line = band();
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t k = shape_.k();
@@ -230,7 +221,7 @@ void PrefillParts::head_norms(CoreCode& code, std::uint32_t row, std::uint32_t,
   for (std::uint32_t h = 0; h < heads; ++h) {
     write_token_products(code, rows(), statistic(h), piece(h), piece(h), k, sum_, sum_);
   }
-  line.write(code, row % line.cores(), {space_.stats, heads * pitch, sum_});
+  line.write(code, at.row % line.cores(), {space_.stats, heads * pitch, sum_});
   write_inverse_rms(code, space_.stats, heads * pitch, shape_.model().head_dim, sum_);
   for (std::uint32_t h = 0; h < heads; ++h) {
     const Operand own = in_memory(piece(h));
@@ -242,25 +233,24 @@ void PrefillParts::head_norms(CoreCode& code, std::uint32_t row, std::uint32_t,
 
 /// Queries and keys are rotated; keys go to the bank of their chunk, values to where they are
 /// skewed, or to the bank too.
-void PrefillParts::rope(CoreCode& code, std::uint32_t row, std::uint32_t,
-                        const PrefillScope& scope) const {
+void PrefillParts::rope(CoreCode& code, CorePlace at) const {
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t q = shape_.q();
   const std::uint32_t k = shape_.k();
   const unsigned bytes = bytes_of(sum_);
   const std::uint32_t key = space_.out + bytes * q * pitch;
   const std::uint32_t value = key + bytes * k * pitch;
-  const std::uint32_t bank = scope.chunk * space_.bank_bytes;
+  const std::uint32_t bank = scope_.chunk * space_.bank_bytes;
   write_rotation(code, {space_.out, space_.cos, space_.sin, space_.rotated, q / 2, pitch}, sum_);
   write_rotation(code, {key, space_.cos, space_.sin, space_.rotated, k / 2, pitch}, sum_);
   write_halves(code, space_.qkv16, space_.out, q * pitch, sum_);
   write_halves(code, space_.k_bank + bank, key, k * pitch, sum_);
   const std::uint32_t to =
-      shape_.band() == 1 ? space_.v_bank + bank : space_.keys[value_skew_of(row) % 2];
+      shape_.band() == 1 ? space_.v_bank + bank : space_.keys[value_skew_of(at.row) % 2];
   write_halves(code, to, value, k * pitch, sum_);
 }
 
-void PrefillParts::clear(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const {
+void PrefillParts::clear(CoreCode& code, CorePlace) const {
   const std::uint32_t numbers = shape_.group() * shape_.pitch();
   const auto fill = [&](std::uint32_t address, float value, std::uint32_t elements) {
     code.move(sum_, in_memory(address), number(value), elements);
@@ -271,7 +261,7 @@ void PrefillParts::clear(CoreCode& code, std::uint32_t, std::uint32_t, const Pre
 }
 
 /// The same for all heads.
-void PrefillParts::mask(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const {
+void PrefillParts::mask(CoreCode& code, CorePlace) const {
   const Operand scores = in_memory(space_.scores);
   const std::uint32_t of_head = shape_.held() * shape_.t() * shape_.pitch();
   code.vector(VectorOp::add, sum_, scores, scores,
@@ -294,8 +284,7 @@ void PrefillParts::exponential(CoreCode& code, std::uint32_t to, std::uint32_t x
 }
 
 /// Maximum, exponentials and their sum, of the scores of a chunk of keys.
-void PrefillParts::softmax(CoreCode& code, std::uint32_t row, std::uint32_t,
-                           const PrefillScope&) const {
+void PrefillParts::softmax(CoreCode& code, CorePlace at) const {
   const LineSums line = band();
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t heads = shape_.group();
@@ -305,7 +294,7 @@ void PrefillParts::softmax(CoreCode& code, std::uint32_t row, std::uint32_t,
   const std::uint32_t maxima = space_.maxima + bytes * numbers;  // behind those so far
   const std::uint32_t sums = space_.sums + bytes * numbers;
   const float scale = 1.0F / std::sqrt(static_cast<float>(shape_.model().head_dim));
-  const std::uint32_t place = row % line.cores();
+  const std::uint32_t place = at.row % line.cores();
   const auto combine = [&](VectorOp op, std::uint32_t into, std::uint32_t from, float first) {
     for (std::uint32_t h = 0; h < heads; ++h) {
       write_of_tokens(code, rows(), op, sum_, into + bytes * h * pitch, from + bytes * h * of_head,
@@ -333,8 +322,7 @@ void PrefillParts::softmax(CoreCode& code, std::uint32_t row, std::uint32_t,
 }
 
 /// Maximum, sum of weights and context of a chunk of keys into those of the chunks before it.
-void PrefillParts::fold_in(CoreCode& code, std::uint32_t, std::uint32_t,
-                           const PrefillScope&) const {
+void PrefillParts::fold_in(CoreCode& code, CorePlace) const {
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t heads = shape_.group();
   const std::uint32_t numbers = heads * pitch;
@@ -362,8 +350,7 @@ void PrefillParts::fold_in(CoreCode& code, std::uint32_t, std::uint32_t,
   code.move(sum_, maxima, both, numbers);
 }
 
-void PrefillParts::finish_context(CoreCode& code, std::uint32_t, std::uint32_t column,
-                                  const PrefillScope&) const {
+void PrefillParts::finish_context(CoreCode& code, CorePlace at) const {
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t heads = shape_.group();
   const unsigned bytes = bytes_of(sum_);
@@ -374,11 +361,10 @@ void PrefillParts::finish_context(CoreCode& code, std::uint32_t, std::uint32_t c
     code.vector(VectorOp::mul, sum_, own, own, rows().each_token(space_.stats + bytes * h * pitch),
                 shape_.k() * pitch);
   }
-  write_halves(code, tile_of(column), space_.folded, shape_.q() * pitch, sum_);
+  write_halves(code, tile_of(at.column), space_.folded, shape_.q() * pitch, sum_);
 }
 
-void PrefillParts::residual(CoreCode& code, std::uint32_t, std::uint32_t,
-                            const PrefillScope&) const {
+void PrefillParts::residual(CoreCode& code, CorePlace) const {
   const std::uint32_t all = shape_.d() * shape_.pitch();
   write_halves(code, space_.z, space_.out, all, sum_);
   const Operand x = in_memory(space_.x);
@@ -386,8 +372,7 @@ void PrefillParts::residual(CoreCode& code, std::uint32_t, std::uint32_t,
 }
 
 /// Of each gated block, with its share if there are several.
-void PrefillParts::silu(CoreCode& code, std::uint32_t, std::uint32_t column,
-                        const PrefillScope&) const {
+void PrefillParts::silu(CoreCode& code, CorePlace at) const {
   const std::uint32_t pitch = shape_.pitch();
   const std::uint32_t all = shape_.f() * pitch;
   const unsigned bytes = bytes_of(sum_);
@@ -396,8 +381,8 @@ void PrefillParts::silu(CoreCode& code, std::uint32_t, std::uint32_t column,
     std::uint32_t made = space_.silu;
     if (style_.scalar_functions) {
       for (std::uint32_t i = 0; i < shape_.f(); ++i) {
-        const std::uint32_t at = bytes * i * pitch;
-        write_scalar_silu(code, {up + at, up + bytes * all + at, space_.silu + at, shape_.t()},
+        const std::uint32_t row = bytes * i * pitch;
+        write_scalar_silu(code, {up + row, up + bytes * all + row, space_.silu + row, shape_.t()},
                           sum_);
       }
     } else {
@@ -407,18 +392,17 @@ void PrefillParts::silu(CoreCode& code, std::uint32_t, std::uint32_t column,
       code.vector(VectorOp::mul, sum_, in_memory(made), in_memory(made),
                   rows().each_token(space_.shares + bytes * e * pitch), all);
     }
-    write_halves(code, tile_of(column) + 2 * e * all, made, all, sum_);
+    write_halves(code, tile_of(at.column) + 2 * e * all, made, all, sum_);
   }
 }
 
 /// Every core of a column has the logits of all experts for its tokens, and what each of them
 /// counts: the softmax of the largest ones, 0 of others.
-void PrefillParts::route_tokens(CoreCode& code, std::uint32_t row, std::uint32_t column,
-                                const PrefillScope&) const {
+void PrefillParts::route_tokens(CoreCode& code, CorePlace at) const {
   const std::uint32_t experts = shape_.model().experts.count;
   const std::uint32_t pitch = shape_.pitch();
   const unsigned bytes = bytes_of(sum_);
-  const std::uint32_t z = tile_of(column);
+  const std::uint32_t z = tile_of(at.column);
   if (shape_.t() == 1) {
     write_gemv(code, {space_.wrouter, z, space_.logits, shape_.d(), experts}, sum_);
   } else {
@@ -431,7 +415,7 @@ void PrefillParts::route_tokens(CoreCode& code, std::uint32_t row, std::uint32_t
       }
     }
   }
-  this->column().write(code, row, {space_.logits, experts * pitch, sum_});
+  column().write(code, at.row, {space_.logits, experts * pitch, sum_});
   choose(code);
 }
 

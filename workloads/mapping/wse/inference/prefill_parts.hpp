@@ -71,8 +71,8 @@ struct TileProduct {
   std::uint32_t stored() const { return halves != 0 ? halves : inputs * outputs; }
 };
 
-/// Of what a program is made: the whole block, or the fewest cores that take as long; chunks whose
-/// keys and values it puts into the bank, and takes from it.
+/// Of what programs are made: the whole block, or the fewest cores that take as long; chunks whose
+/// keys and values they put into the bank, and take from it.
 struct PrefillScope {
   bool whole = false;
   std::uint32_t chunk = 0;
@@ -92,22 +92,29 @@ class PrefillParts {
   /// core has its own: of programs without values.
   void use_pieces(const Datapath& datapath) { pieces_ = &datapath; }
 
+  /// The same parts of another scope.
+  PrefillParts in(const PrefillScope& scope) const {
+    PrefillParts parts = *this;
+    parts.scope_ = scope;
+    return parts;
+  }
+
   const PrefillSpace& space() const { return space_; }
 
   /// The programs of a part, one after the other.
-  std::vector<TaskProgram> plan(PrefillPart part, const PrefillScope& scope = {}) const;
+  std::vector<TaskProgram> plan(PrefillPart part) const;
 
   /// The products of tiles of a part; none of others.
   std::vector<TileProduct> products_of(PrefillPart part) const;
 
-  TaskProgram plan_product(const TileProduct& job, bool whole = false) const;
+  TaskProgram plan_product(const TileProduct& job) const;
   /// `halves` of each core shifted along y: by so many places, or of the whole block by as many as
   /// the first product of each column needs.
-  TaskProgram plan_skew(std::uint32_t halves, std::uint32_t shifts, bool whole = false) const;
+  TaskProgram plan_skew(std::uint32_t halves, std::uint32_t shifts) const;
   /// Of so many columns; what joins cores of a row is a ring, of which the shortest with a step of
   /// two hops will do.
-  TaskProgram plan_scores(std::uint32_t columns = 3, const PrefillScope& scope = {}) const;
-  TaskProgram plan_values(const PrefillScope& scope = {}) const;
+  TaskProgram plan_scores(std::uint32_t columns = 3) const;
+  TaskProgram plan_values() const;
 
   /// The row of cores whose piece of the weights' inputs a core has at the begin of a product, and
   /// which piece of it; `piece` is of its own.
@@ -123,8 +130,11 @@ class PrefillParts {
   std::uint32_t tile_of(std::uint32_t column) const { return space_.tile[skew_of(column) % 2]; }
 
  private:
-  using Write = void (PrefillParts::*)(CoreCode& code, std::uint32_t row, std::uint32_t column,
-                                       const PrefillScope& scope) const;
+  struct CorePlace {
+    std::uint32_t row = 0;
+    std::uint32_t column = 0;
+  };
+  using Write = void (PrefillParts::*)(CoreCode& code, CorePlace at) const;
   /// What a core multiplies in a step: where it lies in its memory, and in the product.
   struct StepTile {
     std::uint32_t weights = 0;
@@ -137,44 +147,39 @@ class PrefillParts {
   /// lies, the row of cores if weights are listed, the column if inputs are tested, and the piece.
   using PieceKey = std::array<std::uint32_t, 6>;
   using PieceCycles = std::map<PieceKey, std::uint32_t>;
-  struct CorePlace {
-    std::uint32_t row = 0;
-    std::uint32_t column = 0;
-  };
   CoreMakers makers() const { return {costs_, params_}; }
   std::pair<std::uint32_t, std::uint32_t> kind(std::uint32_t row, std::uint32_t column) const {
     return {row, skew_of(column) % 2};
   }
-  TaskProgram written(const LineSums* line, Write write, const PrefillScope& scope) const;
-  std::vector<TaskProgram> plan_products(PrefillPart part, bool whole) const;
-  TaskProgram plan_value_skew(const PrefillScope& scope) const;
+  /// These cores of the block, or all.
+  CoreExtent cores(std::uint32_t columns, std::uint32_t rows) const;
+  TaskProgram written(const LineSums* line, Write write) const;
+  std::vector<TaskProgram> plan_products(PrefillPart part) const;
+  TaskProgram plan_value_skew() const;
   CoreExtent folded() const;
 
   // what a core does
-  void norm(CoreCode& code, std::uint32_t row, std::uint32_t column, const PrefillScope&) const;
-  void ffn_norm(CoreCode& code, std::uint32_t row, std::uint32_t column, const PrefillScope&) const;
-  void head_norms(CoreCode& code, std::uint32_t row, std::uint32_t, const PrefillScope&) const;
-  void rope(CoreCode& code, std::uint32_t row, std::uint32_t, const PrefillScope& scope) const;
-  void clear(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
-  void mask(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
-  void softmax(CoreCode& code, std::uint32_t row, std::uint32_t, const PrefillScope&) const;
-  void fold_in(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
-  void finish_context(CoreCode& code, std::uint32_t, std::uint32_t column,
-                      const PrefillScope&) const;
-  void residual(CoreCode& code, std::uint32_t, std::uint32_t, const PrefillScope&) const;
-  void route_tokens(CoreCode& code, std::uint32_t row, std::uint32_t column,
-                    const PrefillScope&) const;
-  void silu(CoreCode& code, std::uint32_t, std::uint32_t column, const PrefillScope&) const;
+  void norm(CoreCode& code, CorePlace at) const;
+  void ffn_norm(CoreCode& code, CorePlace at) const;
+  void head_norms(CoreCode& code, CorePlace at) const;
+  void rope(CoreCode& code, CorePlace at) const;
+  void clear(CoreCode& code, CorePlace) const;
+  void mask(CoreCode& code, CorePlace) const;
+  void softmax(CoreCode& code, CorePlace at) const;
+  void fold_in(CoreCode& code, CorePlace) const;
+  void finish_context(CoreCode& code, CorePlace at) const;
+  void residual(CoreCode& code, CorePlace) const;
+  void route_tokens(CoreCode& code, CorePlace at) const;
+  void silu(CoreCode& code, CorePlace at) const;
 
   TokenRows rows() const { return {shape_.t(), shape_.pitch()}; }
   LineSums column() const;
   LineSums band() const;
-  void write_norm(CoreCode& code, std::uint32_t row, std::uint32_t column,
-                  std::uint32_t gain) const;
+  void write_norm(CoreCode& code, CorePlace at, std::uint32_t gain) const;
   void exponential(CoreCode& code, std::uint32_t to, std::uint32_t x, std::uint32_t rows) const;
   void choose(CoreCode& code) const;
   void product(CoreCode& code, const TileProduct& job, const CoreRing& x, const CoreRing& y,
-               const CorePlace& core, PieceCycles& known) const;
+               CorePlace core, PieceCycles& known) const;
   SparseTile tile_of(const TileProduct& job, std::uint32_t weights,
                      std::uint32_t activations) const;
   void multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
@@ -195,6 +200,7 @@ class PrefillParts {
   const CodeCosts& costs_;
   const InferenceParams& params_;
   const PrefillStyle style_;
+  PrefillScope scope_;
   const PrefillSpace space_;
   const Element sum_;
   const Datapath* pieces_ = nullptr;

@@ -65,10 +65,15 @@ std::uint32_t PrefillParts::keys_at(std::uint32_t row, std::uint32_t column,
   return x_.core_at(x_.position(column) + columns - step % columns);
 }
 
+CoreExtent PrefillParts::cores(std::uint32_t columns, std::uint32_t rows) const {
+  if (scope_.whole) return {shape_.block().columns, shape_.block().rows};
+  return {columns, rows};
+}
+
 CoreExtent PrefillParts::folded() const {
   // of a wide block columns differ in when they move their activations
-  return {std::min(std::max(fold_, shape_.tile_pieces()), shape_.block().columns),
-          std::min(fold_, shape_.block().rows)};
+  return cores(std::min(std::max(fold_, shape_.tile_pieces()), shape_.block().columns),
+               std::min(fold_, shape_.block().rows));
 }
 
 void PrefillParts::multiply(CoreCode& code, const TileProduct& job, std::uint32_t weights,
@@ -127,7 +132,7 @@ void PrefillParts::multiply_nonzero(CoreCode& code, const TileProduct& job, cons
 
 /// The steps of a core. The weights go round once and are where they were in the end.
 void PrefillParts::product(CoreCode& code, const TileProduct& job, const CoreRing& x,
-                           const CoreRing& y, const CorePlace& core, PieceCycles& known) const {
+                           const CoreRing& y, CorePlace core, PieceCycles& known) const {
   const auto [row, column] = core;
   const std::uint32_t a = shape_.tile_pieces();
   const std::uint32_t w = shape_.weight_pieces();
@@ -177,10 +182,10 @@ void PrefillParts::product(CoreCode& code, const TileProduct& job, const CoreRin
   }
 }
 
-TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const {
+TaskProgram PrefillParts::plan_product(const TileProduct& job) const {
   const bool zeros = shape_.zeros_of(job.what) != nullptr;
   CoreExtent extent = folded();
-  if (whole || zeros) extent = {shape_.block().columns, shape_.block().rows};
+  if (zeros) extent = {shape_.block().columns, shape_.block().rows};
   extent.columns = std::min(extent.columns, job.steps);
   extent.rows = std::min(extent.rows, job.steps);
   const CoreRing x(extent.columns, Direction::columns);
@@ -197,14 +202,13 @@ TaskProgram PrefillParts::plan_product(const TileProduct& job, bool whole) const
       });
 }
 
-TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts, bool whole) const {
-  CoreExtent extent = {1, folded().rows};
-  if (whole) extent = {shape_.block().columns, shape_.block().rows};
+TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts) const {
   const CoreRing x(1, Direction::columns);
-  const CoreRing y(extent.rows, Direction::rows);
-  const auto all = [&](std::uint32_t column) { return whole ? skew_of(column) : shifts; };
+  const CoreRing y(folded().rows, Direction::rows);
+  const auto all = [&](std::uint32_t column) { return scope_.whole ? skew_of(column) : shifts; };
   return plan_rings(
-      x, y, extent, makers(), [&](std::uint32_t, std::uint32_t column) { return all(column); },
+      x, y, cores(1, y.cores()), makers(),
+      [&](std::uint32_t, std::uint32_t column) { return all(column); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
         for (std::uint32_t i = all(column); i > 0; --i) {
           y.shift(code, row, space_.tile[i % 2], space_.tile[1 - i % 2], halves);
@@ -215,24 +219,23 @@ TaskProgram PrefillParts::plan_skew(std::uint32_t halves, std::uint32_t shifts, 
 }
 
 /// Along x, and into the bank.
-TaskProgram PrefillParts::plan_value_skew(const PrefillScope& scope) const {
-  CoreExtent extent = {folded().columns, 1};
-  if (scope.whole) extent = {shape_.block().columns, shape_.block().rows};
-  const CoreRing x(extent.columns, Direction::columns);
+TaskProgram PrefillParts::plan_value_skew() const {
+  const CoreRing x(folded().columns, Direction::columns);
   const CoreRing y(1, Direction::rows);
   const std::uint32_t halves = shape_.k() * shape_.pitch();
   const auto all = [&](std::uint32_t row) {
-    return scope.whole ? value_skew_of(row) : shape_.band() - 1;
+    return scope_.whole ? value_skew_of(row) : shape_.band() - 1;
   };
   return plan_rings(
-      x, y, extent, makers(), [&](std::uint32_t row, std::uint32_t) { return all(row); },
+      x, y, cores(x.cores(), 1), makers(),
+      [&](std::uint32_t row, std::uint32_t) { return all(row); },
       [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
         for (std::uint32_t i = all(row); i > 0; --i) {
           x.shift(code, column, space_.keys[i % 2], space_.keys[1 - i % 2], halves);
           code.test();
           x.wait(code);
         }
-        code.move(Element::fp16, in_memory(space_.v_bank + scope.chunk * space_.bank_bytes),
+        code.move(Element::fp16, in_memory(space_.v_bank + scope_.chunk * space_.bank_bytes),
                   in_memory(space_.keys[0]), halves);
       });
 }
@@ -309,12 +312,11 @@ void PrefillParts::score(CoreCode& code, std::uint32_t keys) const {
 
 /// Keys go round along x; the partial scores of each block of them are summed in the band, in a
 /// core that changes with the step, backwards on the ring of the band.
-TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope& scope) const {
+TaskProgram PrefillParts::plan_scores(std::uint32_t columns) const {
   const std::uint32_t rows = shape_.band();
   const std::uint32_t steps = shape_.block().columns;
   const std::uint32_t keys = shape_.k() * shape_.pitch();
-  CoreExtent extent = {std::min(columns, steps), rows};
-  if (scope.whole) extent = {steps, shape_.block().rows};
+  const CoreExtent extent = cores(std::min(columns, steps), rows);
   const CoreRing x(extent.columns, Direction::columns);
   const auto route = [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
     const std::size_t place = builder.place(row, column);
@@ -334,7 +336,7 @@ TaskProgram PrefillParts::plan_scores(std::uint32_t columns, const PrefillScope&
   };
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
     code.move(Element::fp16, in_memory(space_.keys[0]),
-              in_memory(space_.k_bank + scope.keys * space_.bank_bytes), keys);
+              in_memory(space_.k_bank + scope_.keys * space_.bank_bytes), keys);
     std::array<std::uint32_t, 2> bodies{};
     for (std::uint32_t here = 0; here < 2; ++here) {
       bodies[here] = code.keep([&] { score(code, space_.keys[here]); });
@@ -377,18 +379,17 @@ void PrefillParts::weigh(CoreCode& code, std::uint32_t values, std::uint32_t hel
 /// Values go round along x and probabilities in the band. A core at the place p of its band, with
 /// values that have been moved on by their skew, has after s steps those of the keys that the core
 /// whose probabilities have come kept in its step s + skew.
-TaskProgram PrefillParts::plan_values(const PrefillScope& scope) const {
+TaskProgram PrefillParts::plan_values() const {
   const std::uint32_t rows = shape_.band();
   const std::uint32_t steps = shape_.block().columns;
   const std::uint32_t values = shape_.k() * shape_.pitch();
   const std::uint32_t kept = shape_.group() * shape_.held() * shape_.t() * shape_.pitch();
-  CoreExtent extent = {folded().columns, std::min(fold_, rows)};
-  if (scope.whole) extent = {steps, shape_.block().rows};
+  const CoreExtent extent = cores(folded().columns, std::min(fold_, rows));
   const CoreRing x(extent.columns, Direction::columns);
-  const CoreRing y(scope.whole ? rows : extent.rows, Direction::rows);
+  const CoreRing y(scope_.whole ? rows : extent.rows, Direction::rows);
   const auto write = [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
     code.move(Element::fp16, in_memory(space_.keys[0]),
-              in_memory(space_.v_bank + scope.keys * space_.bank_bytes), values);
+              in_memory(space_.v_bank + scope_.keys * space_.bank_bytes), values);
     code.move(sum_, in_memory(space_.context), number(0), shape_.q() * shape_.pitch());
     const std::uint32_t skew = rows - 1 - y.position(row);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> bodies;
