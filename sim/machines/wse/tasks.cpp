@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,22 +46,6 @@ Element element_of(const LayerOp& op) {
   refuse(fmt::format("op '{}' in dtype '{}' (fp16 and fp32 are possible)", op.op, word(op.dtype)));
 }
 
-/// An operation as tasks: its kernel, and how to count the elements of its result that are wrong.
-struct Prepared {
-  TaskKernel kernel;
-  std::function<wse::LayerComparison(const wse::WaferMemory&)> check = {};
-
-  /// wrong(memory, compared)
-  template <typename Wrong>
-  void compare(const Wrong& wrong) {
-    check = [wrong](const wse::WaferMemory& memory) {
-      wse::LayerComparison found;
-      found.wrong = wrong(memory, found.compared);
-      return found;
-    };
-  }
-};
-
 class TaskOperation {
  public:
   explicit TaskOperation(const WaferRequest& request)
@@ -71,13 +54,13 @@ class TaskOperation {
   OpResult run() const;
 
  private:
-  Prepared prepare() const;
-  Prepared collective() const;
-  Prepared spmm() const;
-  Prepared dense() const;
-  Prepared local() const;
-  Prepared gemv() const;
-  Prepared stencil() const;
+  TaskKernel prepare() const;
+  TaskKernel collective() const;
+  TaskKernel spmm() const;
+  TaskKernel dense() const;
+  TaskKernel local() const;
+  TaskKernel gemv() const;
+  TaskKernel stencil() const;
 
   wse::CodeCosts costs() const { return params_.costs(); }
   std::uint32_t memory_bytes() const {
@@ -126,7 +109,7 @@ ReducePattern pattern_of(const LayerOp& op) {
                   op.op, op.fn));
 }
 
-Prepared TaskOperation::collective() const {
+TaskKernel TaskOperation::collective() const {
   if (const std::string* between = find_value(op_.args, "between");
       between != nullptr && *between == "chips") {
     refuse(fmt::format("op '{}' between chips: the ranks of one wafer are its cores", op_.op));
@@ -151,23 +134,21 @@ Prepared TaskOperation::collective() const {
                  elements * wse::source_bytes(what.element));
   what.elements = static_cast<std::uint32_t>(elements);
   what.ramp = params_.router.ramp;
-  Prepared made;
-  made.kernel.program = wse::plan_collective(what, memory_bytes());
-  made.kernel.bytes = what.elements * wse::source_bytes(what.element);
+  TaskKernel made;
+  made.program = wse::plan_collective(what, memory_bytes());
+  made.bytes = what.elements * wse::source_bytes(what.element);
   const ReducePattern taken =
       what.pattern == ReducePattern::automatic ? wse::best_pattern(what) : what.pattern;
-  if (what.op != CollectiveOp::broadcast) made.kernel.notes.emplace_back("pattern", word(taken));
+  if (what.op != CollectiveOp::broadcast) made.notes.emplace_back("pattern", word(taken));
   what.pattern = taken;
-  made.kernel.notes.emplace_back("published model",
-                                 fmt::format("{:.6g} cycles", wse::model_cycles(what)));
-  made.compare([what](const wse::WaferMemory& memory, std::uint64_t& compared) {
-    compared = what.elements * (what.op == CollectiveOp::reduce ? 1 : memory.size());
-    return wse::wrong_elements(what, memory);
-  });
+  made.notes.emplace_back("published model", fmt::format("{:.6g} cycles", wse::model_cycles(what)));
+  made.compare = [what](const wse::WaferMemory& memory) {
+    return wse::compare_collective(what, memory);
+  };
   return made;
 }
 
-Prepared TaskOperation::spmm() const {
+TaskKernel TaskOperation::spmm() const {
   if (op_.dtype != DType::fp32) {
     refuse(fmt::format("mode 'dynamic' in dtype '{}': the software-driven product is fp32",
                        word(op_.dtype)));
@@ -182,20 +163,13 @@ Prepared TaskOperation::spmm() const {
   job.rows = std::min(params_.wafer.rows.value(), op_.m);
   job.align = params_.map.align;
   job.memory_bytes = memory_bytes();
-  Prepared made;
-  made.kernel = wse::plan_spmm(job, params_.kernel, costs());
-  made.compare(
-      [job, &kernel = params_.kernel](const wse::WaferMemory& memory, std::uint64_t& compared) {
-        return wse::wrong_products(job, kernel, memory, compared);
-      });
-  return made;
+  return wse::plan_spmm(job, params_.kernel, costs());
 }
 
-Prepared TaskOperation::local() const {
+TaskKernel TaskOperation::local() const {
   const std::uint64_t cores = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
   const std::uint64_t all = std::uint64_t{op_.m} * op_.n;
   const std::uint64_t each = (all + cores - 1) / cores;
-  Prepared made;
   require_memory(fmt::format("vectors of {} elements", each),
                  each * 2 * wse::source_bytes(element_of(op_)) + 16);
   auto job = begun<wse::LocalJob>();
@@ -203,19 +177,15 @@ Prepared TaskOperation::local() const {
   job.element = element_of(op_);
   job.elements = static_cast<std::uint32_t>(each);
   job.align = params_.map.align;
-  made.kernel = wse::plan_local(job, costs());
-  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
-    return wse::wrong_local(job, memory[0], compared);
-  });
-  made.kernel.copies = cores;
-  made.kernel.edge = op_.op == "mul" ? 0 : each * cores - all;
+  TaskKernel made = wse::plan_local(job, costs());
+  made.copies = cores;
+  made.edge = op_.op == "mul" ? 0 : each * cores - all;
   return made;
 }
 
-Prepared TaskOperation::gemv() const {
+TaskKernel TaskOperation::gemv() const {
   if (op_.dtype != DType::fp16) refuse("op 'gemv' in a type other than fp16");
   const std::uint32_t cores = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
-  Prepared made;
   auto job = begun<wse::GemvJob>();
   job.m = op_.m;
   job.k = op_.k;
@@ -226,15 +196,10 @@ Prepared TaskOperation::gemv() const {
   job.align = params_.map.align;
   job.ramp = params_.router.ramp;
   require_memory("a tile of W with its share of x and y", wse::gemv_bytes(job));
-  made.kernel = wse::plan_gemv(job, costs());
-  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
-    return wse::wrong_gemv(job, memory, compared);
-  });
-  return made;
+  return wse::plan_gemv(job, costs());
 }
 
-Prepared TaskOperation::stencil() const {
-  Prepared made;
+TaskKernel TaskOperation::stencil() const {
   auto job = begun<wse::StencilJob>();
   job.shape = params_.kernel.stencil;
   job.element = element_of(op_);
@@ -248,15 +213,10 @@ Prepared TaskOperation::stencil() const {
   }
   require_memory(fmt::format("{} points", std::uint64_t{job.width} * job.height),
                  wse::stencil_bytes(job));
-  made.kernel = wse::plan_stencil(job, costs());
-  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
-    compared = memory.size() * job.width * job.height;
-    return wse::wrong_points(job, memory);
-  });
-  return made;
+  return wse::plan_stencil(job, costs());
 }
 
-Prepared TaskOperation::dense() const {
+TaskKernel TaskOperation::dense() const {
   if (op_.dtype != DType::fp16) refuse("a dense product over a mesh in a type other than fp16");
   if (op_.batch != 1) refuse("a batch of dense products over a mesh");
   auto job = begun<wse::DenseMeshJob>();
@@ -266,16 +226,10 @@ Prepared TaskOperation::dense() const {
   job.side = std::min(params_.wafer.columns.value(), params_.wafer.rows.value());
   job.kind = params_.kernel.gemm;
   job.memory_bytes = memory_bytes();
-  Prepared made;
-  made.kernel = wse::plan_dense_mesh(job, costs());
-  made.compare([job](const wse::WaferMemory& memory, std::uint64_t& compared) {
-    compared = std::uint64_t{job.m} * job.n;
-    return wse::wrong_dense(job, memory);
-  });
-  return made;
+  return wse::plan_dense_mesh(job, costs());
 }
 
-Prepared TaskOperation::prepare() const {
+TaskKernel TaskOperation::prepare() const {
   const bool product = op_.op == "gemm" || op_.op == "spmm";
   if (op_.batch != 1 && !product) refuse(fmt::format("a batch of op '{}'", op_.op));
   if (product && op_.mode != Mode::dynamic) return dense();
@@ -287,19 +241,17 @@ Prepared TaskOperation::prepare() const {
 }
 
 OpResult TaskOperation::run() const {
-  Prepared made = prepare();
-  TaskKernel& kernel = made.kernel;
+  TaskKernel kernel = prepare();
   const bool product = op_.op == "gemm" || op_.op == "spmm";
   wse::LayerPlan plan;
   plan.bytes = kernel.bytes;
   plan.limit = memory_bytes();
   plan.mac_algorithmic = product ? std::uint64_t{op_.m} * op_.k * op_.n : 0;
   plan.notes = std::move(kernel.notes);
-  plan.kernel = wse::KernelPlan{kernel.copies, kernel.edge, kernel.zeros * kernel.copies};
-  if (op_.op == "gemv") plan.kernel->repeats = params_.kernel.gemv_repeats;
+  plan.kernel = kernel;
   plan.kernel->wide = op_.dtype == DType::fp32;
   plan.stages.push_back({op_.op, {std::move(kernel.program)}, {{0, 0, 0}}});
-  plan.compare = std::move(made.check);
+  plan.compare = std::move(kernel.compare);
   OpResult result = run_task_plan(request_, std::move(plan));
   if (!has_weights(op_)) return result;
   result.mode = word(op_.mode == Mode::dynamic ? Mode::dynamic : Mode::dense);

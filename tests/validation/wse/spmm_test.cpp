@@ -194,16 +194,16 @@ TEST(SoftwareSpmm, EveryFormatGivesTheExactProductInBothEngines) {
       KernelParams kernel;
       kernel.spmm_format = format;
       kernel.spmm_phases = phases;
-      const TaskProgram program = plan_spmm(job, kernel, CodeCosts()).program;
-      const TaskOutcome clocked = run_tasks(program, Engine::clocked);
-      const TaskOutcome event = run_tasks(program, Engine::event, 7);
+      const TaskKernel plan = plan_spmm(job, kernel, CodeCosts());
+      const TaskOutcome clocked = run_tasks(plan.program, Engine::clocked);
+      const TaskOutcome event = run_tasks(plan.program, Engine::event, 7);
       EXPECT_EQ(clocked.cycles, event.cycles);
       EXPECT_TRUE(clocked.cores == event.cores);
       EXPECT_TRUE(clocked.routers == event.routers);
       EXPECT_TRUE(clocked.events == event.events);
-      std::uint64_t compared = 0;
-      EXPECT_EQ(wrong_products(job, kernel, event.memory, compared), 0U);
-      EXPECT_EQ(compared, 24U * 5U * (phases == SpmmPhases::all ? 1 : 3));
+      const LayerComparison found = plan.compare(event.memory);
+      EXPECT_EQ(found.wrong, 0U);
+      EXPECT_EQ(found.compared, 24U * 5U * (phases == SpmmPhases::all ? 1 : 3));
     }
   }
 }
@@ -233,15 +233,15 @@ TEST(Gemv, BothEnginesAgreeAndTheMiddleIsFasterThanTheEnd) {
   for (const GemvReduce reduce : {GemvReduce::mesh, GemvReduce::chain}) {
     GemvJob job{250, 243, 32, reduce};
     job.values = true;
-    const TaskProgram program = plan_gemv(job, CodeCosts()).program;
-    const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
-    const TaskOutcome event = run_tasks(program, Engine::event);
+    const TaskKernel kernel = plan_gemv(job, CodeCosts());
+    const TaskOutcome clocked = run_tasks(kernel.program, Engine::clocked, 3);
+    const TaskOutcome event = run_tasks(kernel.program, Engine::event);
     EXPECT_EQ(clocked.cycles, event.cycles);
     EXPECT_TRUE(clocked.cores == event.cores);
     EXPECT_TRUE(clocked.events == event.events);
-    std::uint64_t compared = 0;
-    EXPECT_EQ(wrong_gemv(job, event.memory, compared), 0U);
-    EXPECT_EQ(compared, 8U * 32U);
+    const LayerComparison found = kernel.compare(event.memory);
+    EXPECT_EQ(found.wrong, 0U);
+    EXPECT_EQ(found.compared, 8U * 32U);
     job.values = false;
     EXPECT_EQ(run_tasks(plan_gemv(job, CodeCosts()).program).cycles, event.cycles);
     cycles[reduce == GemvReduce::mesh ? 0 : 1] = event.cycles;
@@ -289,10 +289,10 @@ TEST(Gemv, ASavedAddressTakesNoWriteForAnyColumnButTheFirst) {
   job.values = true;
   for (const GemvWalk walk : {GemvWalk::saved, GemvWalk::written}) {
     job.walk = walk;
-    const TaskOutcome run = run_tasks(plan_gemv(job, CodeCosts()).program);
+    const TaskKernel kernel = plan_gemv(job, CodeCosts());
+    const TaskOutcome run = run_tasks(kernel.program);
     EXPECT_EQ(run.cycles, 5U * (5 + 2 + 6 + 4) + (walk == GemvWalk::saved ? 1 : 5) * 4);
-    std::uint64_t compared = 0;
-    EXPECT_EQ(wrong_gemv(job, run.memory, compared), 0U);
+    EXPECT_EQ(kernel.compare(run.memory).wrong, 0U);
   }
 }
 
@@ -300,13 +300,12 @@ TEST(Gemv, ProductsWithoutABarrierGiveTheSameInBothEngines) {
   GemvJob job{90, 77, 30};
   job.repeats = 3;
   job.values = true;
-  const TaskProgram program = plan_gemv(job, CodeCosts()).program;
-  const TaskOutcome clocked = run_tasks(program, Engine::clocked, 5);
-  const TaskOutcome event = run_tasks(program, Engine::event);
+  const TaskKernel kernel = plan_gemv(job, CodeCosts());
+  const TaskOutcome clocked = run_tasks(kernel.program, Engine::clocked, 5);
+  const TaskOutcome event = run_tasks(kernel.program, Engine::event);
   EXPECT_TRUE(clocked.cores == event.cores);
   EXPECT_TRUE(clocked.events == event.events);
-  std::uint64_t compared = 0;
-  EXPECT_EQ(wrong_gemv(job, event.memory, compared), 0U);
+  EXPECT_EQ(kernel.compare(event.memory).wrong, 0U);
 }
 
 TEST(LocalKernels, VectorOperationsGiveTheExactResultAndTheTimesTheyHaveWithoutValues) {
@@ -314,10 +313,11 @@ TEST(LocalKernels, VectorOperationsGiveTheExactResultAndTheTimesTheyHaveWithoutV
     for (const Element element : {Element::fp16, Element::fp32}) {
       LocalJob job{operation, element, 301};
       job.values = true;
-      const TaskOutcome run = run_tasks(plan_local(job, CodeCosts()).program);
-      std::uint64_t compared = 0;
-      EXPECT_EQ(wrong_local(job, run.memory[0], compared), 0U) << operation;
-      EXPECT_EQ(compared, std::string(operation) == "dot" ? 1U : 301U);
+      const TaskKernel kernel = plan_local(job, CodeCosts());
+      const TaskOutcome run = run_tasks(kernel.program);
+      const LayerComparison found = kernel.compare(run.memory);
+      EXPECT_EQ(found.wrong, 0U) << operation;
+      EXPECT_EQ(found.compared, std::string(operation) == "dot" ? 1U : 301U);
       job.values = false;
       EXPECT_EQ(run_tasks(plan_local(job, CodeCosts()).program).cycles, run.cycles);
     }
@@ -331,13 +331,13 @@ TEST(Stencil, ThePointsAreThoseOfTheWholeGridInBothEnginesAfterAnyNumberOfIterat
         StencilJob job{shape, element, 7, shape == StencilShape::five_points ? 4U : 1U, 4, 3};
         job.iterations = iterations;
         job.values = true;
-        const TaskProgram program = plan_stencil(job, CodeCosts()).program;
-        const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
-        const TaskOutcome event = run_tasks(program, Engine::event);
+        const TaskKernel kernel = plan_stencil(job, CodeCosts());
+        const TaskOutcome clocked = run_tasks(kernel.program, Engine::clocked, 3);
+        const TaskOutcome event = run_tasks(kernel.program, Engine::event);
         EXPECT_EQ(clocked.cycles, event.cycles);
         EXPECT_TRUE(clocked.cores == event.cores);
         EXPECT_TRUE(clocked.events == event.events);
-        EXPECT_EQ(wrong_points(job, event.memory), 0U) << "iterations " << iterations;
+        EXPECT_EQ(kernel.compare(event.memory).wrong, 0U) << "iterations " << iterations;
       }
     }
   }
@@ -353,14 +353,14 @@ TEST(Stencil, PointsAsFarAsFourCoresAwayAreAddedOnRectanglesOfAnyShape) {
       StencilJob job{StencilShape::twenty_five_points, element, 5, 1, columns, rows};
       job.iterations = 1 + (columns + rows) % 3;
       job.values = true;
-      const TaskProgram program = plan_stencil(job, CodeCosts()).program;
-      const TaskOutcome clocked = run_tasks(program, Engine::clocked, 3);
-      const TaskOutcome event = run_tasks(program, Engine::event);
+      const TaskKernel kernel = plan_stencil(job, CodeCosts());
+      const TaskOutcome clocked = run_tasks(kernel.program, Engine::clocked, 3);
+      const TaskOutcome event = run_tasks(kernel.program, Engine::event);
       EXPECT_EQ(clocked.cycles, event.cycles);
       EXPECT_TRUE(clocked.cores == event.cores);
       EXPECT_TRUE(clocked.routers == event.routers);
       EXPECT_TRUE(clocked.events == event.events);
-      EXPECT_EQ(wrong_points(job, event.memory), 0U) << columns << " x " << rows;
+      EXPECT_EQ(kernel.compare(event.memory).wrong, 0U) << columns << " x " << rows;
     }
   }
 }
@@ -418,7 +418,7 @@ TEST(DenseMesh, TilesThatGoRoundOrAreBroadcastGiveTheExactProductInBothEngines) 
       EXPECT_TRUE(clocked.cores == event.cores);
       EXPECT_TRUE(clocked.routers == event.routers);
       EXPECT_TRUE(clocked.events == event.events);
-      EXPECT_EQ(wrong_dense(job, event.memory), 0U) << "side " << side;
+      EXPECT_EQ(kernel.compare(event.memory).wrong, 0U) << "side " << side;
     }
   }
 }
@@ -447,8 +447,9 @@ TEST(DenseMesh, TwoColorsServeBroadcastsOverASquareOfAnySize) {
   job.kind = DenseMesh::summa;
   job.memory_bytes = 44 * 1024;
   job.values = true;
-  const TaskOutcome run = run_tasks(plan_dense_mesh(job, CodeCosts()).program);
-  EXPECT_EQ(wrong_dense(job, run.memory), 0U);
+  const TaskKernel kernel = plan_dense_mesh(job, CodeCosts());
+  const TaskOutcome run = run_tasks(kernel.program);
+  EXPECT_EQ(kernel.compare(run.memory).wrong, 0U);
   // each core takes all tiles of its row and column but its own: 2 x 2 and 2 x 1 halves, padded to
   // 8 bytes for each k of W and for all of X
   EXPECT_EQ(run.cores[0].received, 16U * (2 * 2 + 2));

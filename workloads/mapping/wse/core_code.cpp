@@ -16,18 +16,6 @@ bool is_fabric(const Instruction& what) {
   return what.to.is_fabric() || what.a.is_fabric() || what.b.is_fabric();
 }
 
-Instruction make(VectorOp op, Element element, const Operand& to, const Operand& a,
-                 const Operand& b, std::uint64_t length) {
-  Instruction what;
-  what.op = op;
-  what.element = element;
-  what.to = to;
-  what.a = a;
-  what.b = b;
-  what.length = static_cast<std::uint32_t>(length);
-  return what;
-}
-
 /// Adds what an operand of a routine is to a key.
 void add(std::vector<std::uint32_t>& key, const Operand& o) {
   std::uint32_t value = 0;
@@ -129,7 +117,7 @@ void CoreCode::put(const Instruction& instruction) {
 void CoreCode::vector(VectorOp op, Element element, const Operand& to, const Operand& a,
                       const Operand& b, std::uint64_t length) {
   if (length == 0) return;
-  const Instruction what = make(op, element, to, a, b, length);
+  const Instruction what = instruction(op, element, to, a, b, length);
   scalar(costs_.start(what));
   put(what);
 }
@@ -169,7 +157,7 @@ bool CoreCode::goes_on(Element element, const Operand& to, const Operand& a, std
 void CoreCode::accumulate(bool first, Element element, const Operand& to, const Operand& a,
                           const Operand& b, std::uint32_t length) {
   if (length == 0) return;
-  Instruction what = make(first ? VectorOp::mul : VectorOp::fma, element, to, a, b, length);
+  Instruction what = instruction(first ? VectorOp::mul : VectorOp::fma, element, to, a, b, length);
   what.starts_sum = first;
   MappedLoop loop = {length, {to.address}, {a.address}};
   if (goes_on(element, to, a, length)) {
@@ -187,14 +175,14 @@ void CoreCode::stream(Element element, const Operand& to, const Operand& a, cons
                       std::uint32_t length) {
   if (length == 0) return;
   dispatch();
-  put(make(VectorOp::fma, element, to, a, b, length));
+  put(instruction(VectorOp::fma, element, to, a, b, length));
 }
 
 void CoreCode::multiply_add(bool stand, Element element, const Operand& to, const Operand& a,
                             const Operand& b, std::uint32_t length) {
   if (length == 0) return;
   scalar(costs_.next(stand ? 0 : 2));
-  put(make(VectorOp::fma, element, to, a, b, length));
+  put(instruction(VectorOp::fma, element, to, a, b, length));
 }
 
 void CoreCode::as_one_piece(const Datapath& datapath, const std::function<void()>& write) {
@@ -219,7 +207,7 @@ Cycle CoreCode::cycles_of(const Datapath& datapath, const std::function<void()>&
 void CoreCode::beside(std::uint8_t thread, Element element, const Operand& to, const Operand& a,
                       std::uint64_t length) {
   if (length == 0) return;
-  Instruction what = make(VectorOp::move, element, to, a, Operand(), length);
+  Instruction what = wse::move(element, to, a, length);
   what.thread = thread;
   scalar(costs_.start_beside(what));
   flush();
@@ -241,7 +229,7 @@ void CoreCode::switch_after(SwitchCommands commands) {
 
 void CoreCode::number_op(VectorOp op, Element element, std::uint32_t to, const Operand& a,
                          const Operand& b) {
-  put(make(op, element, in_memory(to, 0), a, b, 1));
+  put(instruction(op, element, in_memory(to, 0), a, b, 1));
   scalar(costs_.scalar.dependent - 1);
 }
 

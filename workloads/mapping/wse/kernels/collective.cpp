@@ -120,15 +120,12 @@ class CollectivePlanner {
   void broadcast() {
     const auto color = static_cast<Color>(colors_++);
     route_broadcast(color);
-    Instruction instruction;
-    instruction.element = what_.element;
-    instruction.length = what_.elements;
     for (std::size_t i = 0; i < scripts_.size(); ++i) {
       const bool root = i == (snake() ? 0 : what_.columns);
       if (root && what_.columns * what_.rows == 1) return;
-      instruction.to = root ? on_fabric(color) : in_memory(0);
-      instruction.a = root ? in_memory(0) : on_fabric(color);
-      scripts_[i].then(instruction);
+      const Operand there = on_fabric(color);
+      scripts_[i].then(move(what_.element, root ? there : in_memory(0), root ? in_memory(0) : there,
+                            what_.elements));
       if (!root) use_in_queue(scripts_[i], color);
     }
   }
@@ -186,24 +183,22 @@ TaskProgram plan_collective(const Collective& collective, std::uint32_t memory_b
   return CollectivePlanner(collective, pattern).plan();
 }
 
-std::uint64_t wrong_elements(const Collective& collective,
-                             const std::vector<std::vector<std::uint8_t>>& memory) {
+LayerComparison compare_collective(const Collective& collective, const WaferMemory& memory) {
   const bool wide = source_bytes(collective.element) == 4;
   const bool sums = collective.op != CollectiveOp::broadcast;
   const std::size_t checked = collective.op == CollectiveOp::reduce ? 1 : memory.size();
-  std::uint64_t wrong = 0;
+  LayerComparison comparison;
   for (std::uint32_t i = 0; i < collective.elements; ++i) {
     float expected = 0;
     for (std::size_t place = 0; place < (sums ? memory.size() : 1); ++place) {
       expected += start_value(collective, place, i);
     }
     for (std::size_t place = 0; place < checked; ++place) {
-      const float found =
-          load_element(memory[place], i * source_bytes(collective.element), wide, false);
-      if (found != expected) ++wrong;
+      comparison.add_exact(
+          load_element(memory[place], i * source_bytes(collective.element), wide, false), expected);
     }
   }
-  return wrong;
+  return comparison;
 }
 
 }  // namespace lacuna::wse

@@ -7,6 +7,7 @@
 
 #include "models/wse/program/task_program.hpp"
 #include "workloads/mapping/wse/kernels/collective_trees.hpp"
+#include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna::wse {
 
@@ -43,10 +44,9 @@ ReducePattern best_pattern(const Collective& collective);
 /// Cycles by the published model: Luczynski et al., HPDC 2024.
 double model_cycles(const Collective& collective);
 
-/// With values: the elements of `memory`, of all cores after a run, that are not the sum (or what
-/// the root had). In a reduction only those of the root count.
-std::uint64_t wrong_elements(const Collective& collective,
-                             const std::vector<std::vector<std::uint8_t>>& memory);
+/// With values: the elements of all cores after a run beside the sum (or what the root had). In a
+/// reduction only those of the root count.
+LayerComparison compare_collective(const Collective& collective, const WaferMemory& memory);
 
 const char* word(ReducePattern pattern);
 

@@ -8,13 +8,6 @@
 namespace lacuna::wse {
 namespace {
 
-Instruction vector_of(const VectorPart& part) {
-  Instruction instruction;
-  instruction.element = part.element;
-  instruction.length = part.elements;
-  return instruction;
-}
-
 /// The color on which each core's children send to it: those whose cores overlap on the line
 /// differ. `used` counts them.
 std::vector<unsigned> tree_colors(const ReduceTree& tree, unsigned& used) {
@@ -90,15 +83,12 @@ unsigned add_tree(TaskBuilder& builder, const std::vector<std::size_t>& line,
     if (scripts[i] == nullptr) continue;
     Script& script = *scripts[i];
     const bool root = i == 0;
-    Instruction step = vector_of(part);
+    const Operand own = in_memory(part.address);
+    Instruction step = move(part.element, Operand(), own, part.elements);
     if (!tree[i].empty()) {
       use_in_queue(script, color_of(i));
-      step.op = VectorOp::add;
-      step.a = on_fabric(color_of(i));
-      step.b = in_memory(part.address);
-      step.to = in_memory(part.address);
-    } else {
-      step.a = in_memory(part.address);
+      step =
+          instruction(VectorOp::add, part.element, own, on_fabric(color_of(i)), own, part.elements);
     }
     const std::size_t count = std::max<std::size_t>(tree[i].size(), 1);
     for (std::size_t k = 0; k < count; ++k) {

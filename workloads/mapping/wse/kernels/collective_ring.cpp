@@ -97,12 +97,10 @@ class Ring {
   Operand place(std::uint32_t element) const {
     return in_memory(part_.address + element * source_bytes(part_.element));
   }
-  Instruction on(std::uint32_t length) const {
-    Instruction instruction;
-    instruction.element = part_.element;
-    instruction.length = length;
-    instruction.simd64 = true;
-    return instruction;
+  Instruction on(const Operand& to, const Operand& from, std::uint32_t length) const {
+    Instruction made = move(part_.element, to, from, length);
+    made.simd64 = true;
+    return made;
   }
 
   Color out(std::uint32_t p, unsigned first) const { return color(p, first); }
@@ -114,10 +112,8 @@ class Ring {
     const std::uint32_t head = length <= kShort * packed_ ? length : kHead * packed_;
     // what the microthread still has of the round before goes first: an instruction without
     // elements is a wait for it
-    script(p).beside(on(0), kSender);
-    Instruction send = on(head);
-    send.to = on_fabric(out(p, 0));
-    send.a = place(begin(j));
+    script(p).beside(on({}, {}, 0), kSender);
+    Instruction send = on(on_fabric(out(p, 0)), place(begin(j)), head);
     script(p).then(send);
     send.a = place(begin(j) + head);
     send.length = length - head;
@@ -126,9 +122,7 @@ class Ring {
 
   /// The second: another comes, and is added to what the core has or kept in its place.
   void take(std::uint32_t p, std::uint32_t j, bool passes, bool adds) {
-    Instruction take = on(kept(j, passes));
-    take.to = place(begin(j));
-    take.a = on_fabric(in(p, 0));
+    Instruction take = on(place(begin(j)), on_fabric(in(p, 0)), kept(j, passes));
     if (adds) take.op = VectorOp::add;
     if (adds) take.b = place(begin(j));
     script(p).then(take);
@@ -138,10 +132,9 @@ class Ring {
   /// `last`: kept.
   void pass_sum(std::uint32_t p, std::uint32_t j, bool first, bool last) {
     const std::uint32_t even = kept(j, true);
-    Instruction pass = on(begin(j + 1) - begin(j) - even);
     const Operand here = place(begin(j) + even);
-    pass.a = first ? here : on_fabric(in(p, 0));
-    pass.to = last ? here : on_fabric(out(p, 0));
+    Instruction pass = on(last ? here : on_fabric(out(p, 0)), first ? here : on_fabric(in(p, 0)),
+                          begin(j + 1) - begin(j) - even);
     if (!first) pass.op = VectorOp::add;
     if (!first) pass.b = here;
     script(p).then(pass);
@@ -161,15 +154,10 @@ class Ring {
   void pass_copy(std::uint32_t p, std::uint32_t j, bool first, bool last) {
     const std::uint32_t even = kept(j, true);
     const Operand here = place(begin(j) + even);
-    Instruction move = on(begin(j + 1) - begin(j) - even);
-    if (!last) {
-      move.a = on_fabric(out(p, kGather));
-      move.to = here;
-      script(p).beside(move, kKeeper);
-    }
-    move.a = first ? here : on_fabric(in(p, kGather));
-    move.to = last ? here : on_fabric(out(p, kGather));
-    script(p).then(move);
+    const Operand next = on_fabric(out(p, kGather));
+    const std::uint32_t odd = begin(j + 1) - begin(j) - even;
+    if (!last) script(p).beside(on(here, next, odd), kKeeper);
+    script(p).then(on(last ? here : next, first ? here : on_fabric(in(p, kGather)), odd));
   }
 
   void gather(std::uint32_t p) {

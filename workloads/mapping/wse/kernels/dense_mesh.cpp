@@ -141,13 +141,9 @@ class DenseMeshPlanner {
 
   static Instruction move(const Operand& to, const Operand& from, std::uint32_t bytes,
                           std::uint8_t thread) {
-    Instruction instruction;
-    instruction.element = Element::fp16;
-    instruction.to = to;
-    instruction.a = from;
-    instruction.length = bytes / 2;
-    instruction.thread = thread;
-    return instruction;
+    Instruction made = wse::move(Element::fp16, to, from, bytes / 2);
+    made.thread = thread;
+    return made;
   }
 
   /// In its microthread.
@@ -163,14 +159,9 @@ class DenseMeshPlanner {
       for (std::uint32_t j = 0; j < tn_; ++j) {
         steps.push_back(
             work(scalar.loop + scalar.load + 2 * scalar.dsr_write + costs_.from_registers()));
-        Instruction axpy;
-        axpy.op = VectorOp::fma;
-        axpy.element = Element::fp16;
-        axpy.to = in_memory(y_address(0, j));
-        axpy.a = in_memory(w + kk * pitch());
-        axpy.b = cell(x + 2 * (kk * tn_ + j));
-        axpy.length = tm_;
-        steps.push_back(run(axpy));
+        steps.push_back(
+            run(instruction(VectorOp::fma, Element::fp16, in_memory(y_address(0, j)),
+                            in_memory(w + kk * pitch()), cell(x + 2 * (kk * tn_ + j)), tm_)));
       }
     }
   }
@@ -357,17 +348,10 @@ class DenseMeshPlanner {
   std::map<std::tuple<std::uint32_t, Tile, Tile>, std::shared_ptr<Task>> broadcasts_;
 };
 
-}  // namespace
-
-TaskKernel plan_dense_mesh(const DenseMeshJob& job, const CodeCosts& costs) {
-  return DenseMeshPlanner(job, costs).plan();
-}
-
-std::uint64_t wrong_dense(const DenseMeshJob& job,
-                          const std::vector<std::vector<std::uint8_t>>& memory) {
+LayerComparison compare_dense(const DenseMeshJob& job, const WaferMemory& memory) {
   const CodeCosts costs;
   const DenseMeshPlanner layout(job, costs);
-  std::uint64_t wrong = 0;
+  LayerComparison comparison;
   for (std::uint32_t i = 0; i < job.m; ++i) {
     for (std::uint32_t j = 0; j < job.n; ++j) {
       float expected = 0;
@@ -375,12 +359,21 @@ std::uint64_t wrong_dense(const DenseMeshJob& job,
         expected += layout.w_value(i, kk) * layout.x_value(kk, j);
       }
       const std::size_t place = std::size_t{i / layout.tm()} * job.side + j / layout.tn();
-      const float found = load_element(
-          memory[place], layout.y_address(i % layout.tm(), j % layout.tn()), false, false);
-      wrong += found == expected ? 0 : 1;
+      comparison.add_exact(
+          load_element(memory[place], layout.y_address(i % layout.tm(), j % layout.tn()), false,
+                       false),
+          expected);
     }
   }
-  return wrong;
+  return comparison;
+}
+
+}  // namespace
+
+TaskKernel plan_dense_mesh(const DenseMeshJob& job, const CodeCosts& costs) {
+  TaskKernel kernel = DenseMeshPlanner(job, costs).plan();
+  kernel.compare = [job](const WaferMemory& memory) { return compare_dense(job, memory); };
+  return kernel;
 }
 
 }  // namespace lacuna::wse

@@ -32,8 +32,4 @@ struct DenseMeshJob {
 /// have come. Throws OutOfMemoryError.
 TaskKernel plan_dense_mesh(const DenseMeshJob& job, const CodeCosts& costs);
 
-/// With values: elements of Y that are wrong after a run, of all.
-std::uint64_t wrong_dense(const DenseMeshJob& job,
-                          const std::vector<std::vector<std::uint8_t>>& memory);
-
 }  // namespace lacuna::wse

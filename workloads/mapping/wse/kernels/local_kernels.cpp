@@ -41,6 +41,7 @@ class Gemv {
     TaskKernel kernel;
     kernel.program = std::move(builder_).finish();
     kernel.copies = cores_;
+    kernel.repeats = job_.repeats;
     kernel.useful = std::uint64_t{cores_} * inputs_ * column() * job_.repeats;
     kernel.edge = kernel.copies * kernel.useful - std::uint64_t{job_.m} * job_.k * job_.repeats;
     kernel.bytes = bytes();
@@ -92,14 +93,10 @@ class Gemv {
       const ScalarParams& scalar = costs_.scalar;
       const std::uint32_t address = saved && j != 0 ? 0U : scalar.dsr_write;
       script.then(work(scalar.loop + scalar.load + address + costs_.from_registers()));
-      Instruction axpy;
-      axpy.op = j == 0 ? VectorOp::mul : VectorOp::fma;
+      Instruction axpy =
+          instruction(j == 0 ? VectorOp::mul : VectorOp::fma, Element::fp16, in_memory(sums_at()),
+                      in_memory(j * pitch()), cell(x_at() + 2 * j), column());
       axpy.starts_sum = j == 0;
-      axpy.element = Element::fp16;
-      axpy.to = in_memory(sums_at());
-      axpy.a = in_memory(j * pitch());
-      axpy.b = cell(x_at() + 2 * j);
-      axpy.length = column();
       script.then(axpy);
     }
   }
@@ -189,13 +186,12 @@ class Gemv {
       if (r <= root && r > 0) to = static_cast<PortSet>(to | bit(kNorth));
       if (r >= root && r + 1 < cores_) to = static_cast<PortSet>(to | bit(kSouth));
       builder_.route(r, color, r == root ? kRamp : r < root ? kSouth : kNorth, to);
-      Instruction move;
-      move.element = Element::fp16;
-      move.length = outputs_;
-      move.to = r == root ? on_fabric(color) : in_memory(sums_at());
-      move.a = r == root ? in_memory(sums_at()) : on_fabric(color);
-      scripts_[r].then(work(costs_.start(move)));
-      scripts_[r].then(move);
+      const Operand there = on_fabric(color);
+      const Operand own = in_memory(sums_at());
+      const Instruction what =
+          move(Element::fp16, r == root ? there : own, r == root ? own : there, outputs_);
+      scripts_[r].then(work(costs_.start(what)));
+      scripts_[r].then(what);
       r == root ? use_out_queue(scripts_[r], color) : use_in_queue(scripts_[r], color);
     }
   }
@@ -233,31 +229,36 @@ float small_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column) {
   return static_cast<float>(mix(seed ^ mix(row * 1000003 + column)) % 3) - 1.0F;
 }
 
-TaskKernel plan_gemv(const GemvJob& job, const CodeCosts& costs) { return Gemv(job, costs).plan(); }
+namespace {
+
+/// Elements of y in all cores of the column.
+LayerComparison compare_gemv(const GemvJob& job, const WaferMemory& memory) {
+  const CodeCosts costs;
+  const Gemv layout(job, costs);
+  LayerComparison comparison;
+  for (std::uint32_t i = 0; i < std::min(layout.outputs(), job.m); ++i) {
+    float expected = 0;
+    for (std::uint32_t j = 0; j < job.k; ++j) expected += layout.w_value(i, j) * layout.x_value(j);
+    for (const auto& core : memory) {
+      comparison.add_exact(load_element(core, layout.sums_at() + 2 * i, false, false), expected);
+    }
+  }
+  return comparison;
+}
+
+}  // namespace
+
+TaskKernel plan_gemv(const GemvJob& job, const CodeCosts& costs) {
+  TaskKernel kernel = Gemv(job, costs).plan();
+  kernel.compare = [job](const WaferMemory& memory) { return compare_gemv(job, memory); };
+  return kernel;
+}
 
 std::uint64_t gemv_bytes(const GemvJob& job) {
   const std::uint64_t outputs = (std::uint64_t{job.m} + job.cores - 1) / job.cores;
   const std::uint64_t inputs = (std::uint64_t{job.k} + job.cores - 1) / job.cores;
   const std::uint64_t column = (2 * outputs + 7) / 8 * 8;
   return column * (inputs + 1) + (job.align == Alignment::good ? 4 : 0) + 2 * inputs;
-}
-
-std::uint64_t wrong_gemv(const GemvJob& job, const std::vector<std::vector<std::uint8_t>>& memory,
-                         std::uint64_t& compared) {
-  const CodeCosts costs;
-  const Gemv layout(job, costs);
-  std::uint64_t wrong = 0;
-  compared = 0;
-  for (std::uint32_t i = 0; i < std::min(layout.outputs(), job.m); ++i) {
-    float expected = 0;
-    for (std::uint32_t j = 0; j < job.k; ++j) expected += layout.w_value(i, j) * layout.x_value(j);
-    for (const auto& core : memory) {
-      const float found = load_element(core, layout.sums_at() + 2 * i, false, false);
-      wrong += found == expected ? 0 : 1;
-      ++compared;
-    }
-  }
-  return wrong;
 }
 
 namespace {
@@ -279,22 +280,37 @@ struct LocalLayout {
 /// What AXPY multiplies with.
 constexpr float kFactor = 2;
 
+LayerComparison compare_local(const LocalJob& job, const std::vector<std::uint8_t>& memory) {
+  const LocalLayout layout(job);
+  const bool wide = layout.bytes == 4;
+  LayerComparison comparison;
+  float dot = 0;
+  for (std::uint32_t i = 0; i < job.elements; ++i) {
+    const float x = small_value(job.seed, 0, i);
+    const float y = small_value(job.seed, 1, i);
+    dot += x * y;
+    if (job.operation == "dot") continue;
+    comparison.add_exact(load_element(memory, layout.second + i * layout.bytes, wide, false),
+                         job.operation == "axpy" ? y + kFactor * x : x * y);
+  }
+  if (job.operation == "dot") {
+    comparison.add_exact(load_element(memory, layout.sum, wide, false), dot);
+  }
+  return comparison;
+}
+
 }  // namespace
 
 TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs) {
   const LocalLayout layout(job);
-  Instruction instruction;
-  instruction.element = job.element;
-  instruction.length = job.elements;
-  instruction.op = job.operation == "mul" ? VectorOp::mul : VectorOp::fma;
-  instruction.a = in_memory(0);
-  instruction.to = in_memory(layout.second);
-  instruction.b = job.operation == "axpy" ? number(kFactor) : in_memory(layout.second);
-  if (job.operation == "dot") instruction.to = in_memory(layout.sum, 0);
+  const Operand second = in_memory(layout.second);
   Script script;
   script.then(work(costs.from_registers()));
-  script.then(instruction);
+  script.then(instruction(job.operation == "mul" ? VectorOp::mul : VectorOp::fma, job.element,
+                          job.operation == "dot" ? in_memory(layout.sum, 0) : second, in_memory(0),
+                          job.operation == "axpy" ? number(kFactor) : second, job.elements));
   TaskKernel kernel;
+  kernel.compare = [job](const WaferMemory& memory) { return compare_local(job, memory[0]); };
   kernel.bytes = layout.end;
   kernel.program = single_core(std::move(script).finish());
   kernel.useful = job.operation == "mul" ? 0 : job.elements;
@@ -306,27 +322,6 @@ TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs) {
   }
   kernel.program.memory.push_back(std::move(image).take());
   return kernel;
-}
-
-std::uint64_t wrong_local(const LocalJob& job, const std::vector<std::uint8_t>& memory,
-                          std::uint64_t& compared) {
-  const LocalLayout layout(job);
-  const bool wide = layout.bytes == 4;
-  std::uint64_t wrong = 0;
-  float dot = 0;
-  for (std::uint32_t i = 0; i < job.elements; ++i) {
-    const float x = small_value(job.seed, 0, i);
-    const float y = small_value(job.seed, 1, i);
-    dot += x * y;
-    if (job.operation == "dot") continue;
-    const float expected = job.operation == "axpy" ? y + kFactor * x : x * y;
-    const float found = load_element(memory, layout.second + i * layout.bytes, wide, false);
-    wrong += found == expected ? 0 : 1;
-  }
-  compared = job.elements;
-  if (job.operation != "dot") return wrong;
-  compared = 1;
-  return load_element(memory, layout.sum, wide, false) == dot ? 0 : 1;
 }
 
 }  // namespace lacuna::wse

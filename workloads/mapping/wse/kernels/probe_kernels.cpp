@@ -18,11 +18,7 @@ std::uint32_t array_bytes(std::uint32_t elements, unsigned bytes) {
 }
 
 Instruction move(std::uint32_t length, const Operand& to, const Operand& from) {
-  Instruction instruction;
-  instruction.length = length;
-  instruction.to = to;
-  instruction.a = from;
-  return instruction;
+  return move(Element::fp32, to, from, length);
 }
 
 /// A word of what a core holds, sent by itself: its one descriptor stays loaded.

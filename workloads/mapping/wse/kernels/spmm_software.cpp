@@ -146,15 +146,11 @@ class SoftwarePlanner {
   }
 
   Instruction axpy(std::size_t place, const NonZero& e, bool zero) const {
-    Instruction instruction;
-    instruction.op = VectorOp::fma;
-    instruction.to = in_memory(sums_at() + e.row * pitch_ * 4);
-    instruction.a = in_memory(e.column * pitch_ * 4);
     const std::uint64_t row = place / job_.columns * tile_rows_ + e.row;
     const std::uint64_t column = place % job_.columns * tile_columns_ + e.column;
-    instruction.b = number(zero ? 0.0F : a_value(job_.seed, row, column));
-    instruction.length = pitch_;
-    return instruction;
+    return instruction(VectorOp::fma, Element::fp32, in_memory(sums_at() + e.row * pitch_ * 4),
+                       in_memory(e.column * pitch_ * 4),
+                       number(zero ? 0.0F : a_value(job_.seed, row, column)), pitch_);
   }
 
   void add_element(std::size_t place, const NonZero& e, bool zero = false) {
@@ -194,25 +190,22 @@ class SoftwarePlanner {
   /// a stride, and lie in different banks for every other pair of them.
   void add_dense(std::size_t place) {
     Script& script = scripts_[place];
-    Instruction fma;
-    fma.op = VectorOp::fma;
-    fma.length = tile_rows_;
     for (std::uint32_t j = 0; j < tile_columns_; ++j) {
       script.then(work(scalar_.outer + scalar_.dsr_write));
-      fma.a = in_memory(weights_at() + j * 4, static_cast<std::int32_t>(tile_columns_));
+      const Operand column =
+          in_memory(weights_at() + j * 4, static_cast<std::int32_t>(tile_columns_));
       for (std::uint32_t t = 0; t < job_.n; ++t) {
         script.then(work(scalar_.loop + 2 * scalar_.dependent + scalar_.load + scalar_.dsr_write +
                          costs_.from_registers()));
-        fma.to = in_memory(sums_at() + t * 4, static_cast<std::int32_t>(pitch_));
-        fma.b = cell((j * pitch_ + t) * 4);
-        script.then(fma);
+        script.then(instruction(VectorOp::fma, Element::fp32,
+                                in_memory(sums_at() + t * 4, static_cast<std::int32_t>(pitch_)),
+                                column, cell((j * pitch_ + t) * 4), tile_rows_));
       }
     }
     const std::uint64_t size = std::uint64_t{tile_rows_} * tile_columns_;
     const std::size_t row = place / job_.columns;
-    const std::size_t column = place % job_.columns;
     const std::uint64_t within =
-        inside(row, tile_rows_, job_.m) * inside(column, tile_columns_, job_.k);
+        inside(row, tile_rows_, job_.m) * inside(place % job_.columns, tile_columns_, job_.k);
     result_.useful += tiles_[place].size() * job_.n;
     result_.zeros += (within - tiles_[place].size()) * job_.n;
     result_.edge += (size - within) * job_.n;
@@ -256,22 +249,19 @@ class SoftwarePlanner {
       for (std::uint32_t c = 0; c < job_.columns; ++c) {
         const std::size_t place = builder_.place(r, c);
         Script& script = scripts_[place];
-        Instruction move;
-        move.length = tile_columns_ * pitch_;
+        const std::uint32_t length = tile_columns_ * pitch_;
         if (r != 0) {
-          move.to = in_memory(0);
-          move.a = on_fabric(in);
+          const Instruction take = move(Element::fp32, in_memory(0), on_fabric(in), length);
           use_in_queue(script, in);
-          script.then(work(costs_.start(move)));
-          script.then(move);
+          script.then(work(costs_.start(take)));
+          script.then(take);
         }
         if (r + 1 == job_.rows) continue;
         builder_.path({place, builder_.place(r + 1, c)}, out);
-        move.to = on_fabric(out);
-        move.a = in_memory(0);
+        const Instruction send = move(Element::fp32, on_fabric(out), in_memory(0), length);
         use_out_queue(script, out);
-        script.then(work(costs_.start_beside(move)));
-        script.beside(move, 1);
+        script.then(work(costs_.start_beside(send)));
+        script.beside(send, 1);
       }
     }
   }
@@ -333,20 +323,14 @@ class SoftwarePlanner {
   TaskKernel result_;
 };
 
-}  // namespace
-
-TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const CodeCosts& costs) {
-  return SoftwarePlanner(job, kernel, costs).plan();
-}
-
-std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
-                             const std::vector<std::vector<std::uint8_t>>& memory,
-                             std::uint64_t& compared) {
+/// Elements of C in the easternmost cores (all phases) or as partial sums.
+LayerComparison compare_products(const SpmmJob& job, const KernelParams& kernel,
+                                 const WaferMemory& memory) {
   const CodeCosts costs;
   SoftwarePlanner tiles(job, kernel, costs);
   tiles.deal();
   const bool all = kernel.spmm_phases == SpmmPhases::all;
-  std::uint64_t wrong = 0;
+  LayerComparison comparison;
   std::vector<float> sums;
   for (std::size_t place = 0; place < memory.size(); ++place) {
     if (!all || place % job.columns == 0) sums.assign(std::size_t{tiles.tile_rows()} * job.n, 0);
@@ -360,14 +344,24 @@ std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
     }
     if (all && (place + 1) % job.columns != 0) continue;
     for (std::uint32_t i = 0; i < tiles.tile_rows(); ++i) {
-      for (std::uint32_t t = 0; t < job.n; ++t, ++compared) {
-        const float found =
-            load_element(memory[place], tiles.sums_at() + (i * tiles.pitch() + t) * 4, true, false);
-        wrong += found == sums[std::size_t{i} * job.n + t] ? 0 : 1;
+      for (std::uint32_t t = 0; t < job.n; ++t) {
+        comparison.add_exact(
+            load_element(memory[place], tiles.sums_at() + (i * tiles.pitch() + t) * 4, true, false),
+            sums[std::size_t{i} * job.n + t]);
       }
     }
   }
-  return wrong;
+  return comparison;
+}
+
+}  // namespace
+
+TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const CodeCosts& costs) {
+  TaskKernel made = SoftwarePlanner(job, kernel, costs).plan();
+  made.compare = [job, &kernel](const WaferMemory& memory) {
+    return compare_products(job, kernel, memory);
+  };
+  return made;
 }
 
 }  // namespace lacuna::wse

@@ -217,25 +217,19 @@ class StencilPlanner {
   }
 
   void iterate(Script& script, std::uint32_t old) {
-    Instruction step;
-    step.element = job_.element;
     for (std::size_t side = 0; side < 4; ++side) {
       if (!there_.at(side)) continue;
-      step.length = edge_length(side);
-      step.to = on_fabric(static_cast<Color>(side));
-      step.a = edge(old, side, false);
-      step.switches = far() ? kTurn : SwitchCommands{0};
-      script.then(work(costs_.start_beside(step)));
-      script.beside(step, static_cast<std::uint8_t>(1 + side));
+      Instruction send = move(job_.element, on_fabric(static_cast<Color>(side)),
+                              edge(old, side, false), edge_length(side));
+      send.switches = far() ? kTurn : SwitchCommands{0};
+      script.then(work(costs_.start_beside(send)));
+      script.beside(send, static_cast<std::uint8_t>(1 + side));
     }
-    step.switches = 0;
-    step.length = layout_.width * layout_.height;
-    step.to = block(1 - old, 0, 0);
     std::optional<std::uint32_t> weighs;  // the distance whose weight is in a register
     const auto term = [&](VectorOp op, const Operand& from, std::uint32_t distance = 1) {
-      step.op = op;
-      step.a = from;
-      step.b = number(weight_of(job_.shape, distance));
+      const Instruction step =
+          instruction(op, job_.element, block(1 - old, 0, 0), from,
+                      number(weight_of(job_.shape, distance)), layout_.width * layout_.height);
       script.then(work(costs_.start(step, weighs == distance)));
       script.then(step);
       weighs = distance;
@@ -267,11 +261,8 @@ class StencilPlanner {
 
   void take(Script& script, std::uint32_t old, std::size_t side) const {
     if (!there_.at(side)) return;
-    Instruction take;
-    take.element = job_.element;
-    take.length = edge_length(side);
-    take.to = edge(old, side, true);
-    take.a = on_fabric(static_cast<Color>((side + 2) % 4));
+    const Instruction take = move(job_.element, edge(old, side, true),
+                                  on_fabric(static_cast<Color>((side + 2) % 4)), edge_length(side));
     script.then(work(costs_.start(take)));
     script.then(take);
   }
@@ -378,22 +369,7 @@ class Grid {
   std::vector<float> points_;
 };
 
-}  // namespace
-
-std::uint64_t stencil_bytes(const StencilJob& job) {
-  const bool flat = job.shape == StencilShape::five_points;
-  const std::uint64_t pitch = job.width + std::uint64_t{2} * reach_of(job.shape);
-  const std::uint64_t points = pitch * (flat ? std::uint64_t{job.height} + 2 : 1);
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 60U;  // that the product below holds
-  return 2 * ((std::min(points, kMost) * source_bytes(job.element) + 15) / 8 * 8 + 4);
-}
-
-TaskKernel plan_stencil(const StencilJob& job, const CodeCosts& costs) {
-  return StencilPlanner(job, costs).plan();
-}
-
-std::uint64_t wrong_points(const StencilJob& job,
-                           const std::vector<std::vector<std::uint8_t>>& memory) {
+LayerComparison compare_points(const StencilJob& job, const WaferMemory& memory) {
   const Layout layout(job);
   Grid grid(job);
   for (std::uint32_t i = 0; i < job.iterations; ++i) grid.iterate();
@@ -412,7 +388,7 @@ std::uint64_t wrong_points(const StencilJob& job,
   const float roundings =
       static_cast<float>(1 + 6 * layout.reach) * static_cast<float>(job.iterations);
   const float allowed = steps * unit <= 1 ? 0 : 2 * unit * largest * roundings;
-  std::uint64_t wrong = 0;
+  LayerComparison comparison;
   for (std::uint32_t r = 0; r < job.rows; ++r) {
     for (std::uint32_t c = 0; c < job.columns; ++c) {
       for (std::uint32_t i = 0; i < layout.width * layout.height; ++i) {
@@ -423,11 +399,28 @@ std::uint64_t wrong_points(const StencilJob& job,
         const float found =
             load_element(memory[std::size_t{r} * job.columns + c],
                          layout.at(job.iterations % 2, x, y), layout.bytes == 4, false);
-        wrong += found >= expected - allowed && found <= expected + allowed ? 0 : 1;
+        ++comparison.compared;
+        if (!(found >= expected - allowed && found <= expected + allowed)) ++comparison.wrong;
       }
     }
   }
-  return wrong;
+  return comparison;
+}
+
+}  // namespace
+
+std::uint64_t stencil_bytes(const StencilJob& job) {
+  const bool flat = job.shape == StencilShape::five_points;
+  const std::uint64_t pitch = job.width + std::uint64_t{2} * reach_of(job.shape);
+  const std::uint64_t points = pitch * (flat ? std::uint64_t{job.height} + 2 : 1);
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 60U;  // that the product below holds
+  return 2 * ((std::min(points, kMost) * source_bytes(job.element) + 15) / 8 * 8 + 4);
+}
+
+TaskKernel plan_stencil(const StencilJob& job, const CodeCosts& costs) {
+  TaskKernel kernel = StencilPlanner(job, costs).plan();
+  kernel.compare = [job](const WaferMemory& memory) { return compare_points(job, memory); };
+  return kernel;
 }
 
 }  // namespace lacuna::wse

@@ -18,6 +18,23 @@ constexpr std::uint32_t aligned(std::uint32_t bytes) { return (bytes + 7) / 8 * 
 /// The neighbours of a core, clockwise.
 constexpr std::array<Port, 4> kSides = {kNorth, kEast, kSouth, kWest};
 
+/// An instruction of the main thread over `length` elements.
+inline Instruction instruction(VectorOp op, Element element, const Operand& to, const Operand& a,
+                               const Operand& b, std::uint64_t length) {
+  Instruction made;
+  made.op = op;
+  made.element = element;
+  made.to = to;
+  made.a = a;
+  made.b = b;
+  made.length = static_cast<std::uint32_t>(length);
+  return made;
+}
+inline Instruction move(Element element, const Operand& to, const Operand& from,
+                        std::uint64_t length) {
+  return instruction(VectorOp::move, element, to, from, Operand(), length);
+}
+
 /// A core's tasks, written one step after the other. A step is waited for (`then`), or its
 /// completion activates a new local task, which the following steps belong to (`round`; in a
 /// microthread unless said otherwise): what a kernel does that works in rounds, and pays a dispatch
@@ -105,6 +122,21 @@ class TaskBuilder {
 
 /// A core by itself.
 TaskProgram single_core(CoreProgram program);
+
+/// The memory of each core of the rectangle, row-major, in bytes; empty where none is used.
+using WaferMemory = std::vector<std::vector<std::uint8_t>>;
+
+/// Numbers of a result beside those of the reference.
+struct LayerComparison {
+  std::uint64_t compared = 0;
+  std::uint64_t wrong = 0;
+  double largest_error = 0;  // absolute
+
+  void add_exact(float found, float expected) {
+    ++compared;
+    if (!(found == expected)) ++wrong;
+  }
+};
 
 /// The bytes a core starts with; with values only.
 class MemoryImage {

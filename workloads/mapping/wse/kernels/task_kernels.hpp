@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/wse/params.hpp"
 #include "models/wse/program/task_program.hpp"
 #include "sim/base/parameter.hpp"
 #include "workloads/mapping/wse/code_costs.hpp"
+#include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna {
 struct Mask;
@@ -72,15 +75,24 @@ struct KernelParams : ParameterSet {
       "Matrix-vector products of a run, one after the other in each core, without a barrier.");
 };
 
-/// A kernel on a rectangle of cores, and what is known of its work.
-struct TaskKernel {
+/// What is known of the work of a software-driven kernel.
+struct KernelWork {
+  std::uint64_t copies = 1;   // rectangles beside each other that do the same, without traffic
+  std::uint64_t edge = 0;     // products outside the matrices, of all copies: padding
+  std::uint64_t zeros = 0;    // products with a zero that the format stores, likewise
+  std::uint64_t repeats = 1;  // products that the program does one after the other
+  bool wide = false;          // of single precision
+};
+
+/// A kernel on a rectangle of cores.
+struct TaskKernel : KernelWork {
   TaskProgram program;
-  std::uint64_t copies = 1;  // rectangles beside each other that do the same, without traffic
   std::uint64_t useful = 0;  // products, of one copy
-  std::uint64_t edge = 0;    // products outside the matrices, of all copies: padding
-  std::uint64_t zeros = 0;   // products with a zero that the format stores
   std::uint32_t bytes = 0;   // of memory, the fullest core
   std::vector<std::pair<std::string, std::string>> notes;
+
+  /// With values: elements of the result, in all cores that have them after a run.
+  std::function<LayerComparison(const WaferMemory&)> compare;
 };
 
 /// One AXPY for each non-zero: C[m x n] += A[m x k] B[k x n], FP32. A lies in tiles over the
@@ -99,12 +111,6 @@ struct SpmmJob {
   std::uint64_t seed = 1;
 };
 TaskKernel plan_spmm(const SpmmJob& job, const KernelParams& kernel, const CodeCosts& costs);
-
-/// With values: elements of C that are wrong after a run, in the easternmost cores (all phases) or
-/// as partial sums; and how many were compared.
-std::uint64_t wrong_products(const SpmmJob& job, const KernelParams& kernel,
-                             const std::vector<std::vector<std::uint8_t>>& memory,
-                             std::uint64_t& compared);
 
 /// A small integer, -1, 0 or 1, so that sums in FP16 stay exact.
 float small_value(std::uint64_t seed, std::uint64_t row, std::uint64_t column);
@@ -131,11 +137,6 @@ TaskKernel plan_gemv(const GemvJob& job, const CodeCosts& costs);
 /// Memory that a core needs for it. A plan is made for what fits a core only.
 std::uint64_t gemv_bytes(const GemvJob& job);
 
-/// With values: elements of y that are wrong after a run, in all cores of the column; and how many
-/// were compared.
-std::uint64_t wrong_gemv(const GemvJob& job, const std::vector<std::vector<std::uint8_t>>& memory,
-                         std::uint64_t& compared);
-
 /// A vector operation in the memory of each core: "axpy", "dot", or "mul" in place.
 struct LocalJob {
   std::string operation;
@@ -146,10 +147,6 @@ struct LocalJob {
   std::uint64_t seed = 1;
 };
 TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs);
-
-/// With values: elements of the result that are wrong after a run; and how many were compared.
-std::uint64_t wrong_local(const LocalJob& job, const std::vector<std::uint8_t>& memory,
-                          std::uint64_t& compared);
 
 /// Iterations of a stencil over a rectangle of cores, each point a weighted sum of itself and its
 /// neighbours. Seven points: a column of `width` points of the third dimension in each core, all of
@@ -172,9 +169,5 @@ TaskKernel plan_stencil(const StencilJob& job, const CodeCosts& costs);
 /// Memory that a core needs for it: two blocks or columns with their frames. A plan is made for
 /// what fits a core only.
 std::uint64_t stencil_bytes(const StencilJob& job);
-
-/// With values: points that are wrong after a run, of all.
-std::uint64_t wrong_points(const StencilJob& job,
-                           const std::vector<std::vector<std::uint8_t>>& memory);
 
 }  // namespace lacuna::wse

@@ -152,12 +152,10 @@ class TiledStencilPlanner {
   void start(std::vector<Step>& steps, std::size_t side, std::uint32_t iteration, bool sends,
              TaskIndex then) const {
     if (general()) steps.push_back(work(costs_.dispatch(2)));
-    Instruction what;
     const Port port = kSides.at(side);
-    const Color color = color_of(sends ? side : (side + 2) % 4, iteration);
-    what.length = arrays_.edge_words(port);
-    what.to = sends ? on_fabric(color) : arrays_.edge(port, true);
-    what.a = sends ? arrays_.edge(port, false) : on_fabric(color);
+    const Operand there = on_fabric(color_of(sends ? side : (side + 2) % 4, iteration));
+    Instruction what = move(Element::fp32, sends ? there : arrays_.edge(port, true),
+                            sends ? arrays_.edge(port, false) : there, arrays_.edge_words(port));
     what.thread = static_cast<std::uint8_t>(1 + side + (sends ? 0 : 4));
     if (job_.waits) what.activates = then;
     steps.push_back(run(what));
@@ -182,14 +180,9 @@ class TiledStencilPlanner {
   /// A vector operation over the whole tile that loads so many descriptors.
   void operate(std::vector<Step>& steps, std::uint32_t loads, VectorOp op, const Operand& to,
                const Operand& from) const {
-    Instruction what;
-    what.length = job_.width * job_.height;
-    what.op = op;
-    what.to = to;
-    what.a = from;
-    if (op != VectorOp::move) what.b = op == VectorOp::add ? to : number(1);
+    const Operand b = op == VectorOp::move ? Operand() : op == VectorOp::add ? to : number(1);
     steps.push_back(work(costs_.next(loads)));
-    steps.push_back(run(what));
+    steps.push_back(run(instruction(op, Element::fp32, to, from, b, job_.width * job_.height)));
   }
 
   std::vector<Step> operations() const { return general() ? with_weights() : with_two_weights(); }
@@ -294,10 +287,8 @@ class PointPlanner {
   std::vector<Step> steps_of(Color mine, const std::vector<Color>& neighbours, bool sums) {
     steps_.clear();
     if (!sums) {
-      Instruction drop;  // a core of the frame has one neighbour within
-      drop.length = job_.iterations;
-      drop.to = in_memory(4, 0);
-      drop.a = on_fabric(neighbours.front());
+      Instruction drop = move(Element::fp32, in_memory(4, 0), on_fabric(neighbours.front()),
+                              job_.iterations);  // a core of the frame has one neighbour within
       drop.thread = 1;
       steps_.push_back(run(drop));
     }
@@ -313,13 +304,7 @@ class PointPlanner {
   }
 
   void then(VectorOp op, const Operand& to, const Operand& a, const Operand& b) {
-    Instruction what;
-    what.length = 1;
-    what.op = op;
-    what.to = to;
-    what.a = a;
-    what.b = b;
-    steps_.push_back(run(what));
+    steps_.push_back(run(instruction(op, Element::fp32, to, a, b, 1)));
   }
 
   /// Returns the cycles in which additions wait for others.

@@ -201,34 +201,26 @@ TaskProgram Embedding::collect_part(std::uint32_t features) const {
     Script script;
     route_gradients(r, builder);
     script.program().in.push_back({kDown, 0});
-    Instruction move;
-    move.element = element_;
-    move.to = in_memory(block_at_);
-    move.a = on_fabric(kDown);
-    move.length = all;
-    script.beside(move, 1);
-    const bool more = r + 1 < token_rows();
-    if (r < token_rows()) {
-      script.program().out.push_back({r == 0 ? kDown : kUp, 2});
-      move.a = by_token(r, features);
-      move.length = own(r, features);
-      if (packs(features)) {
-        move.to = own_block(r, features);
-        script.then(work(request_.setup.costs.next(2)));
-        script.then(move);
-        move.a = move.to;
-      }
-      move.to = on_fabric(r == 0 ? kDown : kUp);
-      if (r != 0) move.switches = first_command(SwitchCommand::advance) | kOwnRouterOnly;
+    const auto then = [&](const Instruction& what) {
       script.then(work(request_.setup.costs.next(2)));
-      script.then(move);
+      script.then(what);
+    };
+    script.beside(move(element_, in_memory(block_at_), on_fabric(kDown), all), 1);
+    const bool more = r + 1 < token_rows();
+    const Color out = r == 0 ? kDown : kUp;
+    if (r < token_rows()) {
+      script.program().out.push_back({out, 2});
+      Instruction send = move(element_, on_fabric(out), by_token(r, features), own(r, features));
+      if (packs(features)) {
+        then(move(element_, own_block(r, features), send.a, send.length));
+        send.a = own_block(r, features);
+      }
+      if (r != 0) send.switches = first_command(SwitchCommand::advance) | kOwnRouterOnly;
+      then(send);
     }
     if (r == 0 && more) {
       script.program().in.push_back({kUp, 1});
-      move.a = on_fabric(kUp);
-      move.length = all - segment(0, features);
-      script.then(work(request_.setup.costs.next(2)));
-      script.then(move);
+      then(move(element_, on_fabric(out), on_fabric(kUp), all - segment(0, features)));
     }
     builder.core(r, std::move(script).finish());
   }
@@ -255,11 +247,9 @@ void Embedding::send_indices(std::uint32_t features, Script& script) const {
   const auto words = index_words(features);
   std::uint32_t at = indices_at_;
   for (std::uint32_t bank = 0; bank < banks_; ++bank) {
-    Instruction send;
-    send.element = Element::int16;  // two numbers in a word
-    send.to = on_fabric(static_cast<Color>(bank));
-    send.a = in_memory(at);
-    send.length = static_cast<std::uint32_t>(2 * words[bank].size());
+    // two numbers in a word
+    const Instruction send = move(Element::int16, on_fabric(static_cast<Color>(bank)),
+                                  in_memory(at), 2 * words[bank].size());
     at += send.length * 2;
     if (send.length == 0) continue;
     script.program().out.push_back({static_cast<Color>(bank), 2});
@@ -272,13 +262,9 @@ CoreProgram Embedding::look_up_core(std::uint32_t r, std::uint32_t features) con
   Script script;
   if (r == 0) send_indices(features, script);
   if (!scatters()) {
-    Instruction clear;
-    clear.element = element_;
-    clear.to = in_memory(block_at_);
-    clear.a = number(0);
-    clear.length = block_begin(token_rows(), features);
     script.then(work(request_.setup.costs.next(2)));
-    script.then(clear);
+    script.then(
+        move(element_, in_memory(block_at_), number(0), block_begin(token_rows(), features)));
   }
   CoreProgram core = std::move(script).finish();
   const std::uint32_t row_bytes = features * size_;
@@ -290,13 +276,9 @@ CoreProgram Embedding::look_up_core(std::uint32_t r, std::uint32_t features) con
                               (std::int64_t{first_row(r)} - std::int64_t{bank} * kBank) * row_bytes;
     const Operand row = at_index(static_cast<std::uint32_t>(base), row_bytes);
     const Operand token = at_offset(block_at_, size_);
-    Instruction copy;
-    copy.element = element_;
-    copy.op = scatters() ? VectorOp::add : VectorOp::move;
-    copy.to = scatters() ? row : token;
-    copy.a = scatters() ? token : row;
-    if (scatters()) copy.b = row;
-    copy.length = features;
+    const Instruction copy = scatters()
+                                 ? instruction(VectorOp::add, element_, row, token, row, features)
+                                 : move(element_, token, row, features);
     Task task;
     task.kind = Task::Kind::data;
     task.color = static_cast<Color>(bank);

@@ -247,11 +247,8 @@ LayerStage FilteredProduct::find_elements() const {
 }
 
 Step FilteredProduct::take_w(std::uint32_t buffer) const {
-  Instruction take;
-  take.element = operand();
-  take.to = block_of_w(buffer);
-  take.a = on_fabric(kAlongRows);
-  take.length = shape_.inner * shape_.rows;
+  Instruction take = move(operand(), block_of_w(buffer), on_fabric(kAlongRows),
+                          std::uint64_t{shape_.inner} * shape_.rows);
   take.thread = kTakeW;
   return run(take);
 }
@@ -262,21 +259,16 @@ Task FilteredProduct::start(std::uint32_t r, std::uint32_t c) const {
   Task task;
   task.active = true;
   if (shape_.side > 1) {
-    Instruction send;
-    send.element = operand();
-    send.to = on_fabric(kAlongRows);
-    send.a = block_of_w(own());
-    send.length = shape_.inner * shape_.rows;
+    Instruction send = move(operand(), on_fabric(kAlongRows), block_of_w(own()),
+                            std::uint64_t{shape_.inner} * shape_.rows);
     send.thread = kSendW;
     send.switches = kNextSender;
     task.steps.push_back(run(send));
     if (c != 0) task.steps.push_back(take_w(0));
   }
-  Instruction send;
-  send.element = Element::int16;  // of a word two, so that no bit is lost
-  send.to = on_fabric(kAlongColumns);
-  send.a = in_memory(list_at_);
-  send.length = static_cast<std::uint32_t>(4 * list(r, c).size());
+  // of a word two, so that no bit is lost
+  Instruction send =
+      move(Element::int16, on_fabric(kAlongColumns), in_memory(list_at_), 4 * list(r, c).size());
   send.thread = kSendX;
   send.activates = kClose;
   task.steps.push_back(send.length == 0 ? activate(kClose) : run(send));
@@ -293,19 +285,12 @@ Task FilteredProduct::element_task() const {
   Task task;
   task.kind = Task::Kind::data;
   task.color = kAlongColumns;
-  Instruction take;
-  take.element = Element::int16;
-  take.to = in_memory(number_at_);
-  take.a = on_fabric(kAlongColumns);
-  take.length = 2;
-  Instruction fma;
-  fma.op = VectorOp::fma;
-  fma.element = product();
-  fma.to = at_offset(sums_at_, stride() * sum_bytes());
-  fma.a = at_index(w_at_, stride() * bytes());
-  fma.b = cell(number_at_);
-  fma.length = shape_.rows;
-  task.steps = {work(request_.setup.costs.next(2)), run(take), work(element_cycles()), run(fma)};
+  const Instruction fma =
+      instruction(VectorOp::fma, product(), at_offset(sums_at_, stride() * sum_bytes()),
+                  at_index(w_at_, stride() * bytes()), cell(number_at_), shape_.rows);
+  task.steps = {work(request_.setup.costs.next(2)),
+                run(move(Element::int16, in_memory(number_at_), on_fabric(kAlongColumns), 2)),
+                work(element_cycles()), run(fma)};
   return task;
 }
 
@@ -324,11 +309,8 @@ Task FilteredProduct::end_task(std::uint32_t kind) const {
 
 Task FilteredProduct::close_task(std::uint32_t kind) const {
   Task task;
-  Instruction end;
-  end.element = Element::int32;
-  end.to = on_fabric(kAlongColumns);
-  end.a = number(static_cast<float>(kind << 16U));
-  end.length = 1;
+  Instruction end =
+      move(Element::int32, on_fabric(kAlongColumns), number(static_cast<float>(kind << 16U)), 1);
   end.thread = kSendX;
   end.control = true;
   if (shape_.side > 1) end.switches = kNextSender;

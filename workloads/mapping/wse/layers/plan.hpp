@@ -13,6 +13,7 @@
 #include "models/wse/program/task_program.hpp"
 #include "workloads/mapping/wse/code_costs.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
+#include "workloads/mapping/wse/kernels/task_kernels.hpp"
 #include "workloads/trace/layer_op.hpp"
 
 namespace lacuna {
@@ -109,25 +110,6 @@ class StageParts {
 /// What stages take: of each the estimate, or the cycles of code of the core that has most.
 Cycle estimated_cycles(const std::vector<LayerStage>& stages, const TaskParams& hardware);
 
-/// The memory of each core of the rectangle, row-major, in bytes; empty where none is used.
-using WaferMemory = std::vector<std::vector<std::uint8_t>>;
-
-/// Numbers of a result beside those of the reference.
-struct LayerComparison {
-  std::uint64_t compared = 0;
-  std::uint64_t wrong = 0;
-  double largest_error = 0;  // absolute
-};
-
-/// What is known of a software-driven kernel, whose one part is all there is of the wafer.
-struct KernelPlan {
-  std::uint64_t copies = 1;   // of the part, beside each other and without traffic
-  std::uint64_t edge = 0;     // products outside the matrices, of all copies
-  std::uint64_t zeros = 0;    // products with a zero that the format stores, likewise
-  std::uint64_t repeats = 1;  // products that the program does one after the other
-  bool wide = false;          // of single precision
-};
-
 /// An operation on its way to a wafer.
 struct LayerPlan {
   std::vector<LayerStage> stages;
@@ -135,7 +117,7 @@ struct LayerPlan {
   std::uint64_t limit = 0;       // of its memory
   std::uint64_t mac_useful = 0;  // of a kernel: what it forms but for edge and zeros
   std::uint64_t mac_algorithmic = 0;
-  std::optional<KernelPlan> kernel;
+  std::optional<KernelWork> kernel;  // of a kernel, whose one part is all there is of the wafer
   std::vector<std::pair<std::string, std::string>> notes;
   std::optional<ProductShape> blocks;  // in which a product of activations runs
 
