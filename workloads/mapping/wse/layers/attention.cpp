@@ -15,51 +15,38 @@
 namespace lacuna::wse {
 namespace {
 
-std::uint32_t ceil32(std::uint64_t a, std::uint64_t b) {
-  return static_cast<std::uint32_t>(ceil_div(a, b));
-}
-
-/// Products of operands that both lie on the wafer, one in each slot at a time.
-class Attention {
+/// Products whose operands, or sums, are shifted along rings.
+class Attention : SlotProduct {
  public:
-  explicit Attention(const LayerRequest& request)
-      : request_(request),
-        op_(request.op),
-        operands_(request),
-        layout_(request.setup.wafer, op_.n, op_.m, op_.batch) {
+  explicit Attention(const LayerRequest& request) : SlotProduct(request) {
     if (op_.fn == "l1") pair_ = PairFunction::l1;
     if (op_.fn == "l2") pair_ = PairFunction::l2;
-    wide_sums_ = op_.dtype == DType::fp32 || op_.partials == Partials::fp32;
   }
 
   LayerPlan plan() {
     LayerPlan plan;
-    choose_shape();
+    choose_shape([this](const ProductShape& shape) { return estimate(shape); });
     plan.blocks = shape_;
-    const std::uint64_t each = place_product(shape_, bytes_of(op_.dtype), wide_sums_ ? 4 : 2,
-                                             pair_ != PairFunction::dot, space_);
+    const std::uint64_t each =
+        place_product(shape_, bytes(), bytes_of(sum_type()), pair_ != PairFunction::dot, space_);
     const std::uint64_t waves = layout_.instances(0);
     check_core_bytes(request_, each * waves, plan);
-    space_.operand = op_.dtype == DType::fp32 ? Element::fp32 : Element::fp16;
-    space_.product = op_.dtype == DType::fp32 ? Element::fp32
-                     : wide_sums_             ? Element::fp16_32
-                                              : Element::fp16;
+    space_.operand = operand();
+    space_.product = product();
     find_active();
     count_work(plan);
     if (request_.setup.estimates) {
       plan.stages.emplace_back().estimate = estimate(shape_) * waves;
       return plan;
     }
-    add_in_slots(layout_, op_.batch, program().stages(), plan);
+    add_in_slots(program().stages(), plan);
     add_notes(plan, waves);
     if (request_.values) fill(plan);
     return plan;
   }
 
  private:
-  void choose_shape();
   std::uint64_t estimate(const ProductShape& shape) const;
-  ProductShape shape_of(std::uint32_t side) const;
   void find_active();
   void count_work(LayerPlan& plan) const;
   void add_notes(LayerPlan& plan, std::uint64_t waves) const;
@@ -69,26 +56,10 @@ class Attention {
   ProductProgram program() const { return {request_.setup, shape_, space_, pair_, active_}; }
   LayerComparison compare(const WaferMemory& memory) const;
 
-  const LayerRequest& request_;
-  const LayerOp op_;
-  const ProductOperands operands_;
-  LayerLayout layout_;
   PairFunction pair_ = PairFunction::dot;
-  bool wide_sums_ = false;
-  ProductShape shape_;
   ProductSpace space_;
   std::vector<bool> active_;
 };
-
-ProductShape Attention::shape_of(std::uint32_t side) const {
-  ProductShape shape;
-  shape.side = side;
-  shape.rows = ceil32(op_.m, side);
-  shape.inner = ceil32(op_.k, side);
-  shape.columns = ceil32(op_.n, side);
-  shape.w_stays = request_.mask != nullptr && !operands_.masks_y();
-  return shape;
-}
 
 /// Cycles, roughly: of the instructions of a core, and of the words that it shifts.
 std::uint64_t Attention::estimate(const ProductShape& shape) const {
@@ -101,22 +72,6 @@ std::uint64_t Attention::estimate(const ProductShape& shape) const {
       (std::uint64_t{shape.rows} * shape.inner + std::uint64_t{shape.inner} * shape.columns) / 2;
   const std::uint64_t hops = 2 * std::uint64_t{request_.setup.hardware.router.ramp} + 4;
   return shape.side * (std::max(multiply, words) + words + 2 * hops);
-}
-
-void Attention::choose_shape() {
-  const std::uint32_t most =
-      std::min({layout_.slot_columns(), layout_.slot_rows(), std::max({op_.m, op_.k, op_.n})});
-  std::uint64_t least = ~std::uint64_t{0};
-  for (std::uint32_t side = 1; side <= most; ++side) {
-    for (const bool along_rows : {true, false}) {
-      ProductShape shape = shape_of(side);
-      shape.along_rows = along_rows;
-      const std::uint64_t cycles = estimate(shape);
-      if (cycles >= least) continue;
-      least = cycles;
-      shape_ = shape;
-    }
-  }
 }
 
 /// Cores whose block of the masked operand has an element.
@@ -139,7 +94,7 @@ void Attention::count_work(LayerPlan& plan) const {
                                 ? std::uint64_t{op_.m} * (operands_.masks_y() ? op_.n : op_.k)
                                 : request_.mask->nnz();
   plan.mac_useful = all * (operands_.masks_y() ? op_.k : op_.n) * op_.batch;
-  plan.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
+  plan.mac_algorithmic = mac_algorithmic();
 }
 
 void Attention::add_notes(LayerPlan& plan, std::uint64_t waves) const {
@@ -184,33 +139,23 @@ void Attention::fill_core(const ProductProgram& made, std::uint32_t slot, std::u
 }
 
 void Attention::fill(LayerPlan& plan) const {
-  require_slot_each(request_, layout_);
   const ProductProgram made = program();
-  const std::size_t cores = std::size_t{request_.setup.wafer.columns} * request_.setup.wafer.rows;
-  plan.memory.assign(cores, std::vector<std::uint8_t>(plan.bytes, 0));
-  for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
-                     [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-                       fill_core(made, slot, r, c, plan.memory[core]);
-                     });
+  fill_slots(plan, [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c,
+                       std::vector<std::uint8_t>& memory) { fill_core(made, slot, r, c, memory); });
   const Attention self = *this;
   plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
 }
 
 LayerComparison Attention::compare(const WaferMemory& memory) const {
-  LayerComparison comparison;
   const ProductProgram made = program();
-  const DType type = wide_sums_ ? DType::fp32 : DType::fp16;
-  for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
-                     [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-                       const auto found = [&](std::uint32_t i, std::uint32_t j) {
+  return compare_slots(memory, pair_,
+                       [&](const std::vector<std::uint8_t>& of_core, std::uint32_t r,
+                           std::uint32_t i, std::uint32_t j) {
                          const std::uint32_t index =
                              shape_.along_rows ? j * shape_.stride() + i : i * shape_.stride() + j;
-                         return load(memory[core], space_.sums.at(made.last_buffer_y(r)), index,
-                                     type);
-                       };
-                       operands_.compare(shape_, slot, r, c, pair_, type, found, comparison);
-                     });
-  return comparison;
+                         return load(of_core, space_.sums.at(made.last_buffer_y(r)), index,
+                                     sum_type());
+                       });
 }
 
 }  // namespace

@@ -47,25 +47,20 @@ struct Place {
   std::uint32_t j = 0;
 };
 
-class FilteredProduct {
+class FilteredProduct : SlotProduct {
  public:
-  explicit FilteredProduct(const LayerRequest& request)
-      : request_(request),
-        op_(request.op),
-        operands_(request),
-        layout_(request.setup.wafer, op_.n, op_.m, op_.batch),
-        wide_sums_(op_.dtype == DType::fp32 || op_.partials == Partials::fp32) {}
+  explicit FilteredProduct(const LayerRequest& request) : SlotProduct(request) {}
 
   LayerPlan plan(const std::shared_ptr<const FilteredProduct>& self) {
     LayerPlan plan;
-    choose_shape();
+    choose();
     plan.blocks = shape_;
     deal_elements();
     const std::uint64_t each = place_blocks();
     check_core_bytes(request_, each * layout_.instances(0), plan);
     plan.mac_useful = operands_.x_elements().columns.size() * op_.m * op_.batch;
-    plan.mac_algorithmic = std::uint64_t{op_.m} * op_.k * op_.n * op_.batch;
-    add_in_slots(layout_, op_.batch, {find_elements(), multiply()}, plan);
+    plan.mac_algorithmic = mac_algorithmic();
+    add_in_slots({find_elements(), multiply()}, plan);
     add_notes(plan);
     if (!request_.values) return plan;
     fill(plan);
@@ -74,8 +69,7 @@ class FilteredProduct {
   }
 
  private:
-  void choose_shape();
-  ProductShape shape_of(std::uint32_t side) const;
+  void choose();
   std::uint64_t estimate(const ProductShape& shape) const;
   void deal_elements();
   std::uint64_t place_blocks();
@@ -113,22 +107,9 @@ class FilteredProduct {
     block.outer = static_cast<std::int32_t>(stride());
     return block;
   }
-  std::uint32_t bytes() const { return bytes_of(op_.dtype); }
-  std::uint32_t sum_bytes() const { return wide_sums_ ? 4 : 2; }
-  DType sum_type() const { return wide_sums_ ? DType::fp32 : DType::fp16; }
-  Element operand() const { return op_.dtype == DType::fp32 ? Element::fp32 : Element::fp16; }
-  Element product() const {
-    return op_.dtype == DType::fp32 ? Element::fp32 : wide_sums_ ? Element::fp16_32 : Element::fp16;
-  }
   /// From one vector to the next: whole rows of banks, so that no conflict depends on an index.
   std::uint32_t stride() const { return (shape_.rows + 7) / 8 * 8; }
 
-  const LayerRequest request_;
-  const LayerOp op_;
-  const ProductOperands operands_;
-  LayerLayout layout_;
-  bool wide_sums_;
-  ProductShape shape_;
   std::vector<std::vector<Place>> lists_;  // by core, row-major
   std::uint32_t most_ = 0;                 // of a list
   std::uint32_t w_at_ = 0;                 // three buffers: of two blocks that come, and its own
@@ -137,15 +118,6 @@ class FilteredProduct {
   std::uint32_t number_at_ = 0;
   std::uint32_t sums_at_ = 0;
 };
-
-ProductShape FilteredProduct::shape_of(std::uint32_t side) const {
-  ProductShape shape;
-  shape.side = side;
-  shape.rows = static_cast<std::uint32_t>(ceil_div(op_.m, side));
-  shape.inner = static_cast<std::uint32_t>(ceil_div(op_.k, side));
-  shape.columns = static_cast<std::uint32_t>(ceil_div(op_.n, side));
-  return shape;
-}
 
 /// Scalar code around the multiply-accumulate of an element: the two addresses of its word, its
 /// number.
@@ -169,20 +141,14 @@ std::uint64_t FilteredProduct::estimate(const ProductShape& shape) const {
   return scan + arriving * each + shape.side * turn;
 }
 
-void FilteredProduct::choose_shape() {
-  const std::uint32_t most =
-      std::min({layout_.slot_columns(), layout_.slot_rows(), std::max({op_.m, op_.k, op_.n})});
+void FilteredProduct::choose() {
   constexpr std::uint32_t kIndices = 65536;  // halves of a word tell so many places apart
-  std::uint64_t least = ~std::uint64_t{0};
-  for (std::uint32_t side = 1; side <= most; ++side) {
-    const ProductShape shape = shape_of(side);
-    if (3 * std::uint64_t{shape.inner} > kIndices || shape.columns > kIndices) continue;
-    const std::uint64_t cycles = estimate(shape);
-    if (cycles >= least) continue;
-    least = cycles;
-    shape_ = shape;
-  }
-  if (least != ~std::uint64_t{0}) return;
+  const auto cycles = [&](const ProductShape& shape) {
+    const bool told = 3 * std::uint64_t{shape.inner} <= kIndices && shape.columns <= kIndices;
+    return told && shape.along_rows ? estimate(shape) : kNone;
+  };
+  if (choose_shape(cycles)) return;
+  const std::uint32_t most = most_side();
   throw UnsupportedError(
       fmt::format("bmm '{}': an element of X says its place in its block in two halves of a word; "
                   "blocks of {} x {} on {} x {} cores have more than {} places",
@@ -210,7 +176,7 @@ std::uint64_t FilteredProduct::place_blocks() {
   x_at_ = all.take(std::uint64_t{shape_.inner} * shape_.columns, bytes());
   list_at_ = all.take(2 * std::uint64_t{most_}, 4);
   number_at_ = all.take(1, 4);
-  sums_at_ = all.take(std::uint64_t{shape_.columns} * stride(), sum_bytes());
+  sums_at_ = all.take(std::uint64_t{shape_.columns} * stride(), bytes_of(sum_type()));
   return all.bytes();
 }
 
@@ -272,8 +238,7 @@ Task FilteredProduct::start(std::uint32_t r, std::uint32_t c) const {
   send.thread = kSendX;
   send.activates = kClose;
   task.steps.push_back(send.length == 0 ? activate(kClose) : run(send));
-  code.move(wide_sums_ ? Element::fp32 : Element::fp16, in_memory(sums_at_), number(0),
-            std::uint64_t{shape_.columns} * stride());
+  code.move(sum(), in_memory(sums_at_), number(0), std::uint64_t{shape_.columns} * stride());
   code.wait_for(kTakeW);
   for (Step& step : std::move(code).take_steps()) task.steps.push_back(std::move(step));
   if (shape_.side > 1 && c != 1) task.steps.push_back(take_w(1));
@@ -286,7 +251,7 @@ Task FilteredProduct::element_task() const {
   task.kind = Task::Kind::data;
   task.color = kAlongColumns;
   const Instruction fma =
-      instruction(VectorOp::fma, product(), at_offset(sums_at_, stride() * sum_bytes()),
+      instruction(VectorOp::fma, product(), at_offset(sums_at_, stride() * bytes_of(sum_type())),
                   at_index(w_at_, stride() * bytes()), cell(number_at_), shape_.rows);
   task.steps = {work(request_.setup.costs.next(2)),
                 run(move(Element::int16, in_memory(number_at_), on_fabric(kAlongColumns), 2)),
@@ -379,37 +344,28 @@ void FilteredProduct::fill_list(std::uint32_t slot, std::uint32_t r, std::uint32
 }
 
 void FilteredProduct::fill(LayerPlan& plan) const {
-  require_slot_each(request_, layout_);
-  const std::size_t cores = std::size_t{request_.setup.wafer.columns} * request_.setup.wafer.rows;
-  plan.memory.assign(cores, std::vector<std::uint8_t>(plan.bytes, 0));
-  for_each_slot_core(layout_, request_.setup.wafer, shape_.side,
-                     [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-                       std::vector<std::uint8_t>& memory = plan.memory[core];
-                       fill_list(slot, r, c, memory);
-                       for (std::uint32_t k = 0; k < shape_.inner; ++k) {
-                         for (std::uint32_t i = 0; i < shape_.rows; ++i) {
-                           const std::uint32_t row = r * shape_.rows + i;
-                           const std::uint32_t in = c * shape_.inner + k;
-                           if (row >= op_.m || in >= op_.k) continue;
-                           const std::uint64_t vector = own() * shape_.inner + k;
-                           store(memory, w_at_, vector * stride() + i, op_.dtype,
-                                 operands_.w(slot, row, in));
-                         }
-                       }
-                     });
+  fill_slots(plan, [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c,
+                       std::vector<std::uint8_t>& memory) {
+    fill_list(slot, r, c, memory);
+    for (std::uint32_t k = 0; k < shape_.inner; ++k) {
+      for (std::uint32_t i = 0; i < shape_.rows; ++i) {
+        const std::uint32_t row = r * shape_.rows + i;
+        const std::uint32_t in = c * shape_.inner + k;
+        if (row >= op_.m || in >= op_.k) continue;
+        const std::uint64_t vector = own() * shape_.inner + k;
+        store(memory, w_at_, vector * stride() + i, op_.dtype, operands_.w(slot, row, in));
+      }
+    }
+  });
 }
 
 LayerComparison FilteredProduct::compare(const WaferMemory& memory) const {
-  LayerComparison comparison;
-  for_each_slot_core(
-      layout_, request_.setup.wafer, shape_.side,
-      [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
-        const auto found = [&](std::uint32_t i, std::uint32_t j) {
-          return load(memory[core], sums_at_, std::uint64_t{j} * stride() + i, sum_type());
-        };
-        operands_.compare(shape_, slot, r, c, PairFunction::dot, sum_type(), found, comparison);
-      });
-  return comparison;
+  return compare_slots(memory, PairFunction::dot,
+                       [&](const std::vector<std::uint8_t>& of_core, std::uint32_t, std::uint32_t i,
+                           std::uint32_t j) {
+                         return load(of_core, sums_at_, std::uint64_t{j} * stride() + i,
+                                     sum_type());
+                       });
 }
 
 }  // namespace

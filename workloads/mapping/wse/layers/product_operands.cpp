@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/functions/operands.hpp"
 
 namespace lacuna::wse {
@@ -63,8 +64,31 @@ double ProductOperands::result(std::uint64_t instance, std::uint32_t i, std::uin
   return exact;
 }
 
-void add_in_slots(const LayerLayout& layout, std::uint32_t batch,
-                  const std::vector<LayerStage>& stages, LayerPlan& plan) {
+SlotProduct::SlotProduct(const LayerRequest& request)
+    : request_(request),
+      op_(request.op),
+      operands_(request),
+      layout_(request.setup.wafer, op_.n, op_.m, op_.batch),
+      wide_sums_(op_.dtype == DType::fp32 || op_.partials == Partials::fp32) {}
+
+ProductShape SlotProduct::shape_of(std::uint32_t side) const {
+  const auto share = [&](std::uint32_t all) {
+    return static_cast<std::uint32_t>(ceil_div(all, side));
+  };
+  ProductShape shape;
+  shape.side = side;
+  shape.rows = share(op_.m);
+  shape.inner = share(op_.k);
+  shape.columns = share(op_.n);
+  shape.w_stays = request_.mask != nullptr && !operands_.masks_y();
+  return shape;
+}
+
+std::uint32_t SlotProduct::most_side() const {
+  return std::min({layout_.slot_columns(), layout_.slot_rows(), std::max({op_.m, op_.k, op_.n})});
+}
+
+void SlotProduct::add_in_slots(const std::vector<LayerStage>& stages, LayerPlan& plan) const {
   const auto add = [&](std::uint32_t slots, std::uint64_t times) {
     if (times == 0 || slots == 0) return;
     for (LayerStage stage : stages) {
@@ -72,26 +96,26 @@ void add_in_slots(const LayerLayout& layout, std::uint32_t batch,
       stage.times = times;
       for (std::uint32_t slot = 0; slot < slots; ++slot) {
         for (LayerPlacement place : one) {
-          place.row += layout.slot_row(slot);
-          place.column += layout.slot_column(slot);
+          place.row += layout_.slot_row(slot);
+          place.column += layout_.slot_column(slot);
           stage.places.push_back(place);
         }
       }
       plan.stages.push_back(std::move(stage));
     }
   };
-  const std::uint32_t slots = layout.slots();
-  const std::uint64_t waves = layout.instances(0);
-  const std::uint32_t in_last = batch % slots == 0 ? slots : batch % slots;
+  const std::uint32_t slots = layout_.slots();
+  const std::uint64_t waves = layout_.instances(0);
+  const std::uint32_t in_last = op_.batch % slots == 0 ? slots : op_.batch % slots;
   add(slots, in_last == slots ? waves : waves - 1);
   if (in_last != slots) add(in_last, 1);
 }
 
-void require_slot_each(const LayerRequest& request, const LayerLayout& layout) {
-  if (layout.instances(0) <= 1) return;
+void SlotProduct::require_slot_each() const {
+  if (layout_.instances(0) <= 1) return;
   throw UnsupportedError(
       fmt::format("bmm '{}': --values needs a slot for each of {} products; {} fit the rectangle",
-                  request.op.id, request.op.batch, layout.slots()));
+                  op_.id, op_.batch, layout_.slots()));
 }
 
 }  // namespace lacuna::wse

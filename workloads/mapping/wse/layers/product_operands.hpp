@@ -56,27 +56,95 @@ class ProductOperands {
   Mask x_elements_;
 };
 
-/// Adds the stages of a product in one slot as they run in all: every slot does the same, in each
-/// wave all that still have a product.
-void add_in_slots(const LayerLayout& layout, std::uint32_t batch,
-                  const std::vector<LayerStage>& stages, LayerPlan& plan);
+/// Products of a batch, one in each slot at a time: how each lies on a square of cores of its slot,
+/// and what these hold.
+class SlotProduct {
+ protected:
+  explicit SlotProduct(const LayerRequest& request);
 
-/// Visits (slot, row, column, core of the rectangle) of side x side cores of each slot.
-template <class Visit>
-void for_each_slot_core(const LayerLayout& layout, const WaferParams& wafer, std::uint32_t side,
-                        const Visit& visit) {
-  for (std::uint32_t slot = 0; slot < layout.slots(); ++slot) {
-    for (std::uint32_t r = 0; r < side; ++r) {
-      for (std::uint32_t c = 0; c < side; ++c) {
-        visit(
-            slot, r, c,
-            std::size_t{layout.slot_row(slot) + r} * wafer.columns + layout.slot_column(slot) + c);
+  /// Takes the shape with the fewest cycles by `estimate(shape)`, kNone of those that cannot be;
+  /// false if none can.
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  template <class Estimate>
+  bool choose_shape(const Estimate& estimate) {
+    std::uint64_t least = kNone;
+    for (std::uint32_t side = 1; side <= most_side(); ++side) {
+      for (const bool along_rows : {true, false}) {
+        ProductShape shape = shape_of(side);
+        shape.along_rows = along_rows;
+        const std::uint64_t cycles = estimate(shape);
+        if (cycles >= least) continue;
+        least = cycles;
+        shape_ = shape;
+      }
+    }
+    return least != kNone;
+  }
+  ProductShape shape_of(std::uint32_t side) const;
+  std::uint32_t most_side() const;
+
+  /// Adds the stages of one product as they run in all: every slot does the same, in each wave all
+  /// that still have a product.
+  void add_in_slots(const std::vector<LayerStage>& stages, LayerPlan& plan) const;
+
+  unsigned bytes() const { return bytes_of(op_.dtype); }
+  DType sum_type() const { return wide_sums_ ? DType::fp32 : DType::fp16; }
+  Element sum() const { return wide_sums_ ? Element::fp32 : Element::fp16; }
+  Element operand() const { return op_.dtype == DType::fp32 ? Element::fp32 : Element::fp16; }
+  Element product() const {
+    return op_.dtype == DType::fp32 ? Element::fp32 : wide_sums_ ? Element::fp16_32 : Element::fp16;
+  }
+  std::uint64_t mac_algorithmic() const { return std::uint64_t{op_.m} * op_.k * op_.n * op_.batch; }
+
+  /// fill(slot, row, column, memory) of each core. UnsupportedError if a slot has more than one
+  /// product, whose values would not be kept.
+  template <class Fill>
+  void fill_slots(LayerPlan& plan, const Fill& fill) const {
+    require_slot_each();
+    plan.memory.assign(cores(), std::vector<std::uint8_t>(plan.bytes, 0));
+    for_each_slot_core([&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
+      fill(slot, r, c, plan.memory[core]);
+    });
+  }
+
+  /// found(memory of a core, its row, i, j) is element (i, j) of its block of the results.
+  template <class Found>
+  LayerComparison compare_slots(const WaferMemory& memory, PairFunction pair,
+                                const Found& found) const {
+    LayerComparison comparison;
+    for_each_slot_core([&](std::uint32_t slot, std::uint32_t r, std::uint32_t c, std::size_t core) {
+      operands_.compare(
+          shape_, slot, r, c, pair, sum_type(),
+          [&](std::uint32_t i, std::uint32_t j) { return found(memory[core], r, i, j); },
+          comparison);
+    });
+    return comparison;
+  }
+
+  const LayerRequest request_;
+  const LayerOp op_;
+  const ProductOperands operands_;
+  const LayerLayout layout_;
+  ProductShape shape_;
+
+ private:
+  std::size_t cores() const {
+    return std::size_t{request_.setup.wafer.columns} * request_.setup.wafer.rows;
+  }
+  void require_slot_each() const;
+  template <class Visit>
+  void for_each_slot_core(const Visit& visit) const {
+    for (std::uint32_t slot = 0; slot < layout_.slots(); ++slot) {
+      for (std::uint32_t r = 0; r < shape_.side; ++r) {
+        for (std::uint32_t c = 0; c < shape_.side; ++c) {
+          const std::size_t row = layout_.slot_row(slot) + r;
+          visit(slot, r, c, row * request_.setup.wafer.columns + layout_.slot_column(slot) + c);
+        }
       }
     }
   }
-}
 
-/// UnsupportedError if a slot has more than one product, whose values would not be kept.
-void require_slot_each(const LayerRequest& request, const LayerLayout& layout);
+  const bool wide_sums_;
+};
 
 }  // namespace lacuna::wse
