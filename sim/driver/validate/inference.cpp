@@ -155,7 +155,7 @@ class InferencePoint : private PointWords {
     block.ffn = !block.attention;
     block.receives = true;
     block.batch = number("bsz", 1);
-    const DecodePhaseTimes& times = times_.layer(model(), block);
+    const DecodePhaseTimes times = times_.layer(model(), block);
     const double cycles = sum_of(times, stretch.first, stretch.last);
     // three passes are all of a published softmax, and only one of them beside that of the maximum
     // is long enough for the other all-reduce and what it takes here

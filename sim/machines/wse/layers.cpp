@@ -22,7 +22,6 @@
 #include "sim/machines/wse/kernel_stats.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/streaming.hpp"
-#include "sim/machines/wse/task_units.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
 #include "sim/machines/wse/view/layer_path.hpp"
 #include "sim/machines/wse/view/layer_series.hpp"
@@ -40,11 +39,17 @@ using wse::TaskOutcome;
 /// Without folding every core is simulated; more than so many are not meant.
 constexpr std::uint64_t kMostCoresUnfolded = 262144;
 
-/// The cores of the result: those of a kernel, or all of the wafer.
-std::uint64_t units_of(const WseParams& params, const LayerPlan& plan) {
-  if (!plan.kernel) return params.cores();
+/// Columns and rows of a kernel, or of the wafer.
+std::pair<std::uint32_t, std::uint32_t> extent_of(const WseParams& params, const LayerPlan& plan) {
+  if (!plan.kernel) return {params.wafer.columns, params.wafer.rows};
   const wse::TaskProgram& program = plan.stages[0].parts[0];
-  return plan.kernel->copies * program.columns * program.rows;
+  return {program.columns, program.rows};
+}
+
+/// The cores of the result.
+std::uint64_t units_of(const WseParams& params, const LayerPlan& plan) {
+  const auto [columns, rows] = extent_of(params, plan);
+  return (plan.kernel ? plan.kernel->copies : 1) * columns * rows;
 }
 
 /// A row as programs of tasks: simulated, counted, compared and recorded.
@@ -205,19 +210,12 @@ Cycle TaskRun::run_whole(const LayerStage& stage) {
 void TaskRun::look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
                       std::uint64_t times, Looks& into) const {
   std::map<Cycle, CountsSoFar> seen;
-  auto next = phases.begin();
-  while (next != phases.end() && *next == 0) ++next;  // nothing has been done
-  wse::RunOptions options = this->options();
-  options.event_log = false;
-  options.first_look = next == phases.end() ? kNever : *next;
-  options.look_at_tasks = [&](Cycle at, const TaskOutcome& so_far) {
+  const auto look = [&](Cycle at, const TaskOutcome& so_far) {
     wse::TaskStats stats;
     stats.add(so_far, times, at);
     seen[at] = task_counts(stats);
-    ++next;
-    return next == phases.end() ? kNever : *next;
   };
-  const TaskOutcome whole = simulate(hardware(), program, options);
+  const TaskOutcome whole = looked_at(hardware(), program, options(), phases, look);
   for (const Cycle phase : phases) {
     wse::TaskStats stats;
     if (phase >= whole.cycles) stats.add(whole, times, phase);
@@ -305,26 +303,25 @@ std::string TaskRun::fold_text(bool folded) const {
 }
 
 void TaskRun::add_units(OpResult& result) {
-  if (plan_.kernel) {
-    const wse::TaskProgram& program = plan_.stages[0].parts[0];
-    result.units_in_time = std::make_shared<UnitSeries>(units_of_tasks(
-        params_, program, cycles_, plan_.kernel->copies, options(), execution_.view));
-    if (!execution_.path) return;
-    const PathWindow window = fitted(*execution_.path, program.columns, program.rows, cycles_);
-    result.units_in_time->path = path_of_tasks(params_, program, window, options());
-    return;
-  }
-  LayerUnits units(hardware(), options(), params_.wafer.columns, params_.wafer.rows,
-                   step_length(cycles_, execution_.view));
+  const auto [columns, rows] = extent_of(params_, plan_);
+  LayerUnits units(hardware(), options(), columns, rows, step_length(cycles_, execution_.view));
   for (std::size_t i = 0; i < taken_.size(); ++i) units.add(plan_.stages[i], taken_[i]);
-  result.units_in_time = std::make_shared<UnitSeries>(units.take());
+  UnitSeries& series = *(result.units_in_time = std::make_shared<UnitSeries>(units.take()));
   if (execution_.path) {
-    LayerPath path(params_, options(),
-                   fitted(*execution_.path, params_.wafer.columns, params_.wafer.rows, cycles_));
-    for (std::size_t i = 0; i < taken_.size(); ++i) path.add(plan_.stages[i], taken_[i]);
-    result.units_in_time->path = path.take();
+    const PathWindow window = fitted(*execution_.path, columns, rows, cycles_);
+    if (plan_.kernel) {
+      series.path = path_of_tasks(params_, plan_.stages[0].parts[0], window, options());
+    } else {
+      LayerPath path(params_, options(), window);
+      for (std::size_t i = 0; i < taken_.size(); ++i) path.add(plan_.stages[i], taken_[i]);
+      series.path = path.take();
+    }
   }
-  result.units_in_time->loss += fmt::format(" Stages: {} cycles.", stages_);
+  if (!plan_.kernel) {
+    series.loss += fmt::format(" Stages: {} cycles.", stages_);
+  } else if (plan_.kernel->copies != 1) {
+    series.loss += fmt::format(" Each core stands for {} that do the same.", plan_.kernel->copies);
+  }
 }
 
 OpResult TaskRun::finish(bool folded) {
@@ -341,9 +338,8 @@ OpResult TaskRun::finish(bool folded) {
   if (execution_.explain) result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
     wse::sort_events(result.events);
-    const wse::TaskProgram* const own = plan_.kernel ? plan_.stages[0].parts.data() : nullptr;
-    into_.event_names(own != nullptr ? own->rows : params_.wafer.rows.value(),
-                      own != nullptr ? own->columns : params_.wafer.columns.value(), 0);
+    const auto [columns, rows] = extent_of(params_, plan_);
+    into_.event_names(rows, columns, 0);
   }
   if (execution_.values) {
     const wse::LayerComparison compared = plan_.compare(plan_.memory);

@@ -95,7 +95,7 @@ DecodeLayerTimes DecodeTimes::time_split(const ModelShape& model, DecodeBlock bl
   times.attention = sum_of(times.phases, DecodePhase::norm, DecodePhase::residual);
   block.attention = false;
   block.ffn = true;
-  const DecodePhaseTimes& ffn = layer(model, block);
+  const DecodePhaseTimes ffn = layer(model, block);
   times.phases.insert(ffn.begin(), ffn.end());
   times.shares.merge(shares(model, block));
   times.ffn = sum_of(ffn, DecodePhase::ffn_norm, DecodePhase::ffn_residual);

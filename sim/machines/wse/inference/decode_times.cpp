@@ -173,15 +173,11 @@ const RunTotals& DecodeTimes::layer_run(const wse::DecoderModel& decoder,
   return runs_.of(key_of(decoder, block), plan, title_of(decoder, block));
 }
 
-const DecodePhaseTimes& DecodeTimes::layer(const ModelShape& model, const DecodeBlock& given) {
+DecodePhaseTimes DecodeTimes::layer(const ModelShape& model, const DecodeBlock& given) {
   const DecodeBlock block = built(given);
   const wse::DecoderModel decoder = decoder_model(model);
-  const RunTotals& run = layer_run(decoder, block);
-  const std::string key = key_of(decoder, block);
-  const auto known = layers_.find(key);
-  if (known != layers_.end()) return known->second;
-  const wse::DecodeLayer layer({decoder, block}, costs_, params_.llm);
-  return layers_.emplace(key, phases_of(run, layer.phases())).first->second;
+  return phases_of(layer_run(decoder, block),
+                   wse::decode_phases(block, decoder.experts.count != 0));
 }
 
 DecodePhaseShares DecodeTimes::shares(const ModelShape& model, const DecodeBlock& given) const {

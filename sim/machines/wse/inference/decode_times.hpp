@@ -67,7 +67,7 @@ class DecodeTimes {
 
   /// UnsupportedError of models that are no decoder with gated blocks or of blocks that do not
   /// suit them, OutOfMemoryError if a core cannot hold its part.
-  const DecodePhaseTimes& layer(const ModelShape& model, const wse::DecodeBlock& given);
+  DecodePhaseTimes layer(const ModelShape& model, const wse::DecodeBlock& given);
 
   DecodePhaseShares shares(const ModelShape& model, const wse::DecodeBlock& given) const;
 
@@ -134,7 +134,6 @@ class DecodeTimes {
   const WseParams& params_;
   const wse::CodeCosts costs_;
   InferenceRuns runs_;
-  std::map<std::string, DecodePhaseTimes> layers_;
 };
 
 /// What the programs need to know of a model. UnsupportedError as above.

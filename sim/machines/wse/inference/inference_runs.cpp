@@ -14,6 +14,7 @@
 #include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
+#include "sim/machines/wse/view/layer_series.hpp"
 #include "sim/report/result.hpp"
 
 namespace lacuna {
@@ -162,9 +163,14 @@ const RunTotals& InferenceRuns::of(const std::string& name,
   return totals;
 }
 
-void InferenceRuns::show(const wse::TaskProgram& program, const RunTotals& totals,
+void InferenceRuns::show(wse::TaskProgram made, const RunTotals& totals,
                          const ProgramTitle& title) {
-  UnitSeries series = units_of_tasks(params_, program, totals.cycles, 1, options_, view_.steps);
+  const wse::LayerStage stage{{}, {std::move(made)}, {{0, 0, 0}}};
+  const wse::TaskProgram& program = stage.parts[0];
+  LayerUnits units(params_.task_hardware(), options_, program.columns, program.rows,
+                   step_length(totals.cycles, view_.steps));
+  units.add(stage, totals.cycles);
+  UnitSeries series = units.take();
   OpResult result;
   result.units = totals.cores;
   result.cycles = totals.cycles;

@@ -13,7 +13,7 @@
 #include "sim/base/statistics.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/machines/wse/params.hpp"
-#include "sim/machines/wse/task_units.hpp"
+#include "sim/machines/wse/view/layer_path.hpp"
 #include "sim/report/unit_series.hpp"
 
 namespace lacuna {
@@ -78,7 +78,7 @@ class InferenceRuns {
 
  private:
   const RunTotals& found(const std::string& name, const std::function<wse::TaskProgram()>& make);
-  void show(const wse::TaskProgram& program, const RunTotals& totals, const ProgramTitle& title);
+  void show(wse::TaskProgram made, const RunTotals& totals, const ProgramTitle& title);
 
   const WseParams& params_;
   wse::RunOptions options_;

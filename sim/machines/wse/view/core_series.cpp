@@ -406,26 +406,6 @@ UnitSeries series_of_marks(const std::vector<TaskMark>& marks,
   return series;
 }
 
-UnitSeries task_series(std::vector<TaskMark> marks, const wse::TaskOutcome& run,
-                       std::uint32_t columns, std::uint64_t copies) {
-  marks.push_back(task_mark(run.cycles, run));
-  UnitSeries series = series_of_marks(marks, run.routers, columns);
-  for (std::size_t i = 0; i < run.cores.size(); ++i) {
-    wse::TaskOutcome one;
-    one.cycles = run.cycles;
-    one.cores.push_back(run.cores[i]);
-    one.routers.push_back(run.routers[i]);
-    wse::TaskStats stats;
-    stats.add(one, 1, run.cycles);
-    add_priced(series, stats.core, i);
-    add_priced(series, stats.router, i);
-  }
-  if (copies != 1) {
-    series.loss += fmt::format(" Each core stands for {} that do the same.", copies);
-  }
-  return series;
-}
-
 namespace {
 
 /// What one core of a weight gradient is priced by.

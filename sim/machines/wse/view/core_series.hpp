@@ -42,11 +42,6 @@ TaskMark task_mark(Cycle at, const wse::TaskOutcome& so_far);
 UnitSeries series_of_marks(const std::vector<TaskMark>& marks,
                            const std::vector<wse::RouterCounters>& routers, std::uint32_t columns);
 
-/// What tasks have done; `marks` are of the ends of steps but the last, `run` is the whole. Its
-/// cores are all that are shown, of `copies` times as many.
-UnitSeries task_series(std::vector<TaskMark> marks, const wse::TaskOutcome& run,
-                       std::uint32_t columns, std::uint64_t copies);
-
 /// What the cores of a weight gradient had counted at the ends of steps but the last; `run` is the
 /// whole.
 struct GradientMark {

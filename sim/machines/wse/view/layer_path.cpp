@@ -4,10 +4,23 @@
 #include <algorithm>
 #include <tuple>
 
+#include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
-#include "sim/machines/wse/task_units.hpp"
+#include "sim/machines/wse/view/critical_path.hpp"
 
 namespace lacuna {
+
+CriticalPath path_of_tasks(const WseParams& params, const wse::TaskProgram& program,
+                           const PathWindow& window, const wse::RunOptions& options) {
+  wse::TaskOutcome recorded =
+      wse::simulate(params.task_hardware(), program,
+                    with_records(options, window, program.columns, program.rows));
+  require_records(recorded.events_left_out);
+  const wse::QueueShapes shapes(params.router);
+  constexpr std::int64_t kNothingEnters = -1;
+  return critical_path(window, {std::move(recorded.events), program.columns, program.rows,
+                                shapes.link().latency, shapes.ramp_up().latency, kNothingEnters});
+}
 
 LayerPath::LayerPath(const WseParams& params, wse::RunOptions options, const PathWindow& window)
     : params_(params), options_(std::move(options)) {

@@ -16,6 +16,17 @@
 
 namespace lacuna {
 
+/// What a page of --view is to have of a program of tasks.
+struct TaskView {
+  std::uint64_t steps = 0;         // about so many; 0: no page
+  std::optional<PathWindow> path;  // a window whose critical path is wanted
+};
+
+/// Runs a program once more with records of `window`, which lies in it, and walks back through
+/// them.
+CriticalPath path_of_tasks(const WseParams& params, const wse::TaskProgram& program,
+                           const PathWindow& window, const wse::RunOptions& options);
+
 /// The critical path of a window of a layer, whose stages follow each other. A stage begins when
 /// the last core has ended the one before, so that its path is that of the part of it which ends
 /// last among the chosen cores, and goes on with the stage before where its own begins.

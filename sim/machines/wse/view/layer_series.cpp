@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/wse/view/layer_series.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <utility>
@@ -11,6 +12,21 @@
 
 namespace lacuna {
 
+wse::TaskOutcome looked_at(const wse::TaskParams& hardware, const wse::TaskProgram& part,
+                           wse::RunOptions options, const std::vector<Cycle>& cycles,
+                           const std::function<void(Cycle, const wse::TaskOutcome&)>& look) {
+  auto next = std::upper_bound(cycles.begin(), cycles.end(), Cycle{0});
+  const auto at_next = [&] { return next == cycles.end() ? kNever : *next; };
+  options.event_log = false;
+  options.first_look = at_next();
+  options.look_at_tasks = [&](Cycle at, const wse::TaskOutcome& so_far) {
+    look(at, so_far);
+    ++next;
+    return at_next();
+  };
+  return wse::simulate(hardware, part, options);
+}
+
 LayerUnits::LayerUnits(wse::TaskParams hardware, wse::RunOptions options, std::uint32_t columns,
                        std::uint32_t rows, Cycle length)
     : hardware_(std::move(hardware)),
@@ -18,7 +34,6 @@ LayerUnits::LayerUnits(wse::TaskParams hardware, wse::RunOptions options, std::u
       columns_(columns),
       length_(length),
       routers_(std::size_t{columns} * rows) {
-  options_.event_log = false;
   done_.cores.resize(routers_.size());
   priced_.columns = columns;
   priced_.stored_rows = rows;
@@ -40,15 +55,9 @@ void LayerUnits::for_each_core(const wse::LayerStage& stage, std::size_t part,
 LayerUnits::Seen LayerUnits::look_at(const wse::TaskProgram& part, const std::vector<Cycle>& phases,
                                      wse::TaskOutcome& whole) const {
   Seen seen;
-  auto next = phases.begin();
-  wse::RunOptions options = options_;
-  options.first_look = next == phases.end() ? kNever : *next;
-  options.look_at_tasks = [&](Cycle at, const wse::TaskOutcome& so_far) {
-    seen.at[at] = task_mark(at, so_far);
-    ++next;
-    return next == phases.end() ? kNever : *next;
-  };
-  whole = wse::simulate(hardware_, part, options);
+  whole = looked_at(
+      hardware_, part, options_, phases,
+      [&](Cycle at, const wse::TaskOutcome& so_far) { seen.at[at] = task_mark(at, so_far); });
   seen.end = task_mark(whole.cycles, whole);
   return seen;
 }

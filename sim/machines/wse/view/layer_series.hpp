@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -12,6 +13,11 @@
 #include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna {
+
+/// Runs `part` again, looked at in these cycles, which ascend, but for cycle 0.
+wse::TaskOutcome looked_at(const wse::TaskParams& hardware, const wse::TaskProgram& part,
+                           wse::RunOptions options, const std::vector<Cycle>& cycles,
+                           const std::function<void(Cycle, const wse::TaskOutcome&)>& look);
 
 /// What each core did in the stages of a layer, whose cycles are known: a distinct part is
 /// simulated once more and looked at where steps end, in whichever of its executions, and counts
