@@ -48,17 +48,27 @@ void enter_list(CoreCode& code, const LeftOut& job) {
 }
 
 /// Scalar code before the instructions of an input: the edge of its loop, what says which input it
-/// is or how many runs it has, its value, and whether that is zero.
-std::uint32_t before_input(const CoreCode& code, const SparseGemv& job, bool zero) {
+/// is or how many runs it has, and its `numbers` up to the first that is not zero, of which so many
+/// are `zeros`. Behind all but the last the way goes on if it is zero, behind the last if it is
+/// not.
+std::uint32_t before_input(const CoreCode& code, const LeftOut& job, std::uint32_t numbers,
+                           std::uint32_t zeros) {
   const ScalarParams& s = code.costs().scalar;
-  std::uint32_t cycles = (has_edge(code, job) ? s.loop.value() : 0U) + s.load;
-  const bool reads = reads_list(code, job);
-  if (reads) cycles += s.load;
-  if (job.tests) cycles += s.dependent + (zero ? s.branch_taken : s.branch_not);
-  if (!job.tests || !zero || !reads) return cycles;
-  // the next input's weights lie behind those that are left out
-  if (!code.params().moving_descriptors) return cycles + s.load;
-  return cycles + (job.whole ? 0U : s.load + s.dsr_write);
+  std::uint32_t cycles = has_edge(code, job) ? s.loop.value() : 0U;
+  if (reads_list(code, job)) cycles += s.load;
+  if (!job.tests) return cycles;
+  const std::uint32_t tested = std::min(zeros + 1, numbers);
+  const bool branches = zeros + 1 != numbers;
+  return cycles + tested * (s.load + s.dependent) + (tested - 1) * s.branch_not +
+         (branches ? s.branch_taken.value() : s.branch_not.value());
+}
+
+/// Behind the test of an input that is left out: the next one's weights lie behind its own.
+std::uint32_t past_weights(const CoreCode& code, const SparseGemv& job) {
+  const ScalarParams& s = code.costs().scalar;
+  if (!reads_list(code, job)) return 0;
+  if (!code.params().moving_descriptors) return s.load;
+  return job.whole ? 0U : s.load + s.dsr_write;
 }
 
 /// Scalar code of a run of outputs: the edge of its loop, the word that says where its outputs
@@ -84,7 +94,9 @@ void write_sparse_gemv(CoreCode& code, const SparseGemv& job, Element sum) {
     const std::vector<OutputRun>& runs = job.listed ? job.runs[j] : all;
     if (runs.empty() && job.whole) continue;
     const bool zero = job.tests && job.zero[j];
-    code.scalar(before_input(code, job, zero));
+    code.scalar(before_input(code, job, 1, zero ? 1 : 0));
+    if (!job.tests) code.scalar(code.costs().scalar.load);
+    if (zero) code.scalar(past_weights(code, job));
     // that there is no run is seen as the end of a loop over them
     if (runs.empty() && reads_list(code, job)) code.test();
     for (const OutputRun& run : runs) {
@@ -114,24 +126,6 @@ void write_tile(CoreCode& code, const SparseTile& job, Element sum, Element oper
 
 namespace {
 
-/// Scalar code before the instructions of an input of a tile: the edge of its loop, what says which
-/// input it is or how many runs it has, and its tokens up to the first that is not zero. Behind all
-/// but the last the way goes on if it is zero, behind the last if it is not.
-std::uint32_t before_tile_input(const CoreCode& code, const SparseTile& job, std::uint32_t zeros) {
-  const ScalarParams& s = code.costs().scalar;
-  std::uint32_t cycles = has_edge(code, job) ? s.loop.value() : 0U;
-  const bool reads = reads_list(code, job);
-  if (reads) cycles += s.load;
-  if (!job.tests) return cycles;
-  const std::uint32_t tested = std::min(zeros + 1, job.tokens);
-  const bool branches = zeros + 1 != job.tokens;
-  cycles += tested * (s.load + s.dependent) + (tested - 1) * s.branch_not +
-            (branches ? s.branch_taken.value() : s.branch_not.value());
-  // the next input's weights lie behind those that are left out
-  if (zeros == job.tokens && reads) cycles += s.load;
-  return cycles;
-}
-
 /// Scalar code of a run of outputs of a tile: the edge of its loop and the word that says where
 /// its outputs are, what is written of descriptors - that of the input, once, if it stands - and
 /// the first weight.
@@ -154,7 +148,10 @@ void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
     const std::vector<OutputRun>& runs = job.listed ? job.runs[i] : all;
     if (runs.empty() && job.whole) continue;
     const std::uint32_t zeros = job.tests ? job.zeros[i] : 0;
-    code.scalar(before_tile_input(code, job, zeros));
+    code.scalar(before_input(code, job, job.tokens, zeros));
+    const bool left_out = job.tests && zeros == job.tokens;
+    // the next input's weights lie behind those that are left out
+    if (left_out && reads_list(code, job)) code.scalar(code.costs().scalar.load);
     // that there is no run is seen as the end of a loop over them
     if (runs.empty() && reads_list(code, job)) code.test();
     const Operand x = in_memory(job.activations + 2 * i * job.pitch);
@@ -162,7 +159,7 @@ void write_sparse_tile(CoreCode& code, const SparseTile& job, Element sum) {
     for (const OutputRun& run : runs) {
       const std::uint32_t from = w;
       w += 2 * run.count;
-      if (job.tests && zeros == job.tokens) continue;
+      if (left_out) continue;
       code.scalar(before_tile_run(code, job, input_stands));
       for (std::uint32_t j = 0; j < run.count; ++j) {
         const Operand to = in_memory(job.sums + bytes * (run.first + j) * job.pitch);

@@ -129,16 +129,8 @@ LayerMoves bring(const LayerRequest& request, const StreamSettings& stream,
 }  // namespace
 
 void check_move_bytes(const LayerRequest& request, const LayerMoves& moves) {
-  const CoreOverhead overhead = core_overhead(request.setup);
-  const std::uint64_t beside = request.op.share.beside;
-  const std::uint64_t bytes = moves.bytes + overhead.queues + overhead.code + beside;
-  const std::uint64_t limit = std::uint64_t{request.setup.hardware.mem.kib} * 1024;
-  if (moves.bytes == 0 || bytes <= limit) return;
-  throw OutOfMemoryError(
-      fmt::format("{} '{}': a core needs {} bytes of {} while its operands move between layouts: "
-                  "operands {} B + queues {} B + code {} B{}",
-                  request.op.op, request.op.id, bytes, limit, moves.bytes, overhead.queues,
-                  overhead.code, beside_text(beside)));
+  if (moves.bytes == 0) return;
+  checked_core_bytes(request, moves.bytes, "operands", " while its operands move between layouts");
 }
 
 LayerMoves function_moves(const LayerRequest& request, const StreamSettings& stream) {
@@ -196,41 +188,49 @@ std::vector<std::uint64_t> streamed_loads(const StreamingParams& ws, const Mask*
 
 }  // namespace
 
-LayerMoves gradient_moves(const LayerRequest& request, const StreamSettings& stream,
-                          const GradientLayouts& to) {
-  const LayerOp& op = request.op;
-  if (op.sources.size() != 2) return {};
+namespace {
+
+/// visit(operand, features, where it is) for dY and X, as far as that is known.
+template <class Visit>
+LayerMoves move_gradient_operands(const LayerRequest& request, const StreamSettings& stream,
+                                  const Visit& visit) {
+  if (request.op.sources.size() != 2) return {};
   Bringing moves;
-  for (std::size_t i = 0; i < op.sources.size(); ++i) {
+  for (std::size_t i = 0; i < 2; ++i) {
     const std::optional<FeatureLayout> from = gradient_operand(request, stream, i);
-    if (!from) continue;
-    const std::uint32_t features = i == 0 ? op.m : op.n;
-    moves.add(request, {*from, 0, i == 0 ? to.dy : to.x, 0, features, op.k});
+    if (from) visit(i, i == 0 ? request.op.m : request.op.n, *from, moves);
   }
   return moves.take();
 }
 
+}  // namespace
+
+LayerMoves gradient_moves(const LayerRequest& request, const StreamSettings& stream,
+                          const GradientLayouts& to) {
+  return move_gradient_operands(
+      request, stream,
+      [&](std::size_t i, std::uint32_t features, const FeatureLayout& from, Bringing& moves) {
+        moves.add(request, {from, 0, i == 0 ? to.dy : to.x, 0, features, request.op.k});
+      });
+}
+
 LayerMoves dense_gradient_moves(const LayerRequest& request, const StreamSettings& stream,
                                 bool streams_x) {
-  const LayerOp& op = request.op;
-  if (op.sources.size() != 2) return {};
+  const std::uint32_t tokens = request.op.k;
   const WaferParams& wafer = request.setup.wafer;
-  Bringing moves;
-  for (std::size_t i = 0; i < op.sources.size(); ++i) {
-    const std::optional<FeatureLayout> from = gradient_operand(request, stream, i);
-    if (!from) continue;
-    const std::uint32_t features = i == 0 ? op.m : op.n;
-    const FeatureLayout blocks = block_layout(wafer, features, op.k);
-    moves.add(request, {*from, 0, blocks, 0, features, op.k});
-    moves.forget();
-    if ((i == 1) == streams_x) continue;
-    const std::vector<std::uint64_t> load =
-        streamed_loads(stream.ws, streams_x ? request.x_mask : nullptr, op.k);
-    const FeatureLayout turned = block_layout(wafer, op.k, features);
-    const FeatureLayout to = product_layout(wafer, stream, op.k, features, &load, streams_x);
-    moves.add(request, {turned, 0, to, 0, op.k, features});
-  }
-  return moves.take();
+  return move_gradient_operands(
+      request, stream,
+      [&](std::size_t i, std::uint32_t features, const FeatureLayout& from, Bringing& moves) {
+        const FeatureLayout blocks = block_layout(wafer, features, tokens);
+        moves.add(request, {from, 0, blocks, 0, features, tokens});
+        moves.forget();
+        if ((i == 1) == streams_x) return;
+        const std::vector<std::uint64_t> load =
+            streamed_loads(stream.ws, streams_x ? request.x_mask : nullptr, tokens);
+        const FeatureLayout turned = block_layout(wafer, tokens, features);
+        const FeatureLayout to = product_layout(wafer, stream, tokens, features, &load, streams_x);
+        moves.add(request, {turned, 0, to, 0, tokens, features});
+      });
 }
 
 FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& stream,

@@ -126,30 +126,31 @@ TaskProgram whole_program(const LayerStage& stage, const WaferParams& wafer) {
   return whole;
 }
 
-CoreOverhead core_overhead(const LayerSetup& setup) {
-  std::uint64_t words = 0;
-  for (const unsigned depth : setup.hardware.queue.in_depths()) words += depth;
-  for (const unsigned depth : setup.hardware.queue.out_depths()) words += depth;
-  return {words * 4, std::uint64_t{setup.hardware.mem.code_kib} * 1024};
-}
-
 std::string beside_text(std::uint64_t bytes) {
   if (bytes == 0) return "";
   return fmt::format(" + {} B of weights that stay (residency streamed leaves them outside)",
                      bytes);
 }
 
-void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan) {
-  const CoreOverhead overhead = core_overhead(request.setup);
+std::uint64_t checked_core_bytes(const LayerRequest& request, std::uint64_t bytes, const char* what,
+                                 const char* when) {
+  const TaskParams& hardware = request.setup.hardware;
+  std::uint64_t words = 0;
+  for (const unsigned depth : hardware.queue.in_depths()) words += depth;
+  for (const unsigned depth : hardware.queue.out_depths()) words += depth;
+  const std::uint64_t code = std::uint64_t{hardware.mem.code_kib} * 1024;
   const std::uint64_t beside = request.op.share.beside;
-  plan.bytes = bytes + overhead.queues + overhead.code + beside;
+  const std::uint64_t all = bytes + words * 4 + code + beside;
+  const std::uint64_t limit = std::uint64_t{hardware.mem.kib} * 1024;
+  if (all <= limit) return all;
+  throw OutOfMemoryError(fmt::format(
+      "{} '{}': a core needs {} bytes of {}{}: {} {} B + queues {} B + code {} B{}", request.op.op,
+      request.op.id, all, limit, when, what, bytes, words * 4, code, beside_text(beside)));
+}
+
+void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan) {
+  plan.bytes = checked_core_bytes(request, bytes, "operands and results");
   plan.limit = std::uint64_t{request.setup.hardware.mem.kib} * 1024;
-  if (plan.bytes <= plan.limit) return;
-  throw OutOfMemoryError(
-      fmt::format("{} '{}': a core needs {} bytes of {}: operands and results {} B + queues {} B + "
-                  "code {} B{}",
-                  request.op.op, request.op.id, plan.bytes, plan.limit, bytes, overhead.queues,
-                  overhead.code, beside_text(beside)));
 }
 
 void compare_element(LayerComparison& comparison, double found, double exact, DType type,

@@ -154,17 +154,15 @@ LayerPlan plan_layer_product(const LayerRequest& request);
 /// `embed`: rows of a table that lies spread over the columns' cores, found by filters.
 LayerPlan plan_layer_embedding(const LayerRequest& request);
 
-/// What a core's memory holds beside data, in bytes.
-struct CoreOverhead {
-  std::uint64_t queues = 0;
-  std::uint64_t code = 0;
-};
-CoreOverhead core_overhead(const LayerSetup& setup);
+/// Bytes of a core with so many of data, beside which it has queues, code and weights that stay;
+/// OutOfMemoryError, of `what` these are and `when`, if it has less.
+std::uint64_t checked_core_bytes(const LayerRequest& request, std::uint64_t bytes, const char* what,
+                                 const char* when = "");
 
 /// The part of a message on memory about weights of other products that stay; empty if none do.
 std::string beside_text(std::uint64_t bytes);
 
-/// OutOfMemoryError if a core would need more than it has, else the plan's note of it.
+/// The same of operands and results: the plan's note of it.
 void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan);
 
 /// Counts `found` as compared, and as wrong if it is further from `exact` than `roundings` of the

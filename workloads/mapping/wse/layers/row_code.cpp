@@ -214,38 +214,26 @@ void rmsnorm(const RowSpace& s, const LineSums& line, std::uint32_t core, CoreCo
   w.by_token(Op::mul, s.y, s.y, w.stat(0));
 }
 
-/// With g = gamma dy and z the normalised x: (g - mean of g - z mean of g z) / deviation. Scratch:
-/// z, g.
-void layernorm_back(const RowSpace& s, const LineSums& line, std::uint32_t core, CoreCode& code) {
+/// With g = gamma dy and z the normalised x: (g - mean of g - z mean of g z) / deviation; without
+/// the mean of g if the norm takes none away (`centred`). Scratch: z, g.
+template <bool centred>
+void norm_back(const RowSpace& s, const LineSums& line, std::uint32_t core, CoreCode& code) {
+  constexpr unsigned kLast = centred ? 1 : 0;
   RowWriter w(s, line, core, code);
   const std::uint32_t z = s.scratch[0];
   const std::uint32_t g = s.scratch[1];
-  w.by_token(Op::sub, z, s.x, s.saved[0]);
-  w.by_token(Op::mul, z, z, s.saved[1]);
+  if (centred) w.by_token(Op::sub, z, s.x, s.saved[0]);
+  w.by_token(Op::mul, z, centred ? z : s.x, s.saved[1]);
   w.by_feature(Op::mul, g, s.dy, s.vectors[0]);
-  w.sum_features(0, g);
-  w.sum_features(1, g, z);
-  w.means_of_line(2);
-  w.by_token(Op::mul, s.y, z, w.stat(1));
-  w.by_token(Op::add, s.y, s.y, w.stat(0));
+  if (centred) w.sum_features(0, g);
+  w.sum_features(kLast, g, z);
+  w.means_of_line(kLast + 1);
+  w.by_token(Op::mul, s.y, z, w.stat(kLast));
+  if (centred) w.by_token(Op::add, s.y, s.y, w.stat(0));
   w.all(Op::sub, s.y, g, s.y);
   w.by_token(Op::mul, s.y, s.y, s.saved[1]);
-  w.sum_tokens(0, s.dy, number(1));
-  w.sum_tokens(1, s.dy, in_memory(z));
-}
-
-void rmsnorm_back(const RowSpace& s, const LineSums& line, std::uint32_t core, CoreCode& code) {
-  RowWriter w(s, line, core, code);
-  const std::uint32_t z = s.scratch[0];
-  const std::uint32_t g = s.scratch[1];
-  w.by_token(Op::mul, z, s.x, s.saved[1]);
-  w.by_feature(Op::mul, g, s.dy, s.vectors[0]);
-  w.sum_features(0, g, z);
-  w.means_of_line(1);
-  w.by_token(Op::mul, s.y, z, w.stat(0));
-  w.all(Op::sub, s.y, g, s.y);
-  w.by_token(Op::mul, s.y, s.y, s.saved[1]);
-  w.sum_tokens(0, s.dy, in_memory(z));
+  if (centred) w.sum_tokens(0, s.dy, number(1));
+  w.sum_tokens(kLast, s.dy, in_memory(z));
 }
 
 /// The gradient of a bias; that of the other operands is the gradient itself.
@@ -273,9 +261,9 @@ constexpr std::array<RowCode, 10> kRowCodes = {{
     {"softmax", Phase::bwd, 0, 0, 0, softmax_back},
     {"take_max", Phase::fwd, 0, 0, 0, take_max},
     {"layernorm", Phase::fwd, 0, 0, 0, layernorm},
-    {"layernorm", Phase::bwd, 2, 0, 2, layernorm_back},
+    {"layernorm", Phase::bwd, 2, 0, 2, norm_back<true>},
     {"rmsnorm", Phase::fwd, 0, 0, 0, rmsnorm},
-    {"rmsnorm", Phase::bwd, 2, 0, 1, rmsnorm_back},
+    {"rmsnorm", Phase::bwd, 2, 0, 1, norm_back<false>},
     {"bias", Phase::bwd, 0, 0, 1, bias_back},
     {"bias_add", Phase::bwd, 0, 0, 1, bias_back},
     {"bias_gelu", Phase::bwd, 3, 0, 1, bias_gelu_back},
