@@ -359,19 +359,19 @@ std::string page_of_step(std::uint32_t context) {
 }
 
 ModelReport run_pod(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                    PartCache& cache, ModelExtras& extras) {
+                    PartCache& cache, ModelOutcome& outcome) {
   ChipTimes times(pricing, request.run.seed, request.run.execution.engine, &cache);
   PodModel pod(setup_of(request, name, pricing, times));
   const Options& options = request.options;
   const std::uint32_t batch = options.batch ? whole("--batch", *options.batch) : 1;
-  if (options.view && !options.requests) pod.show(extras.pages);
+  if (options.view && !options.requests) pod.show(outcome.pages);
   if (options.decode) return pod.decode_report(context_of(options), batch);
   if (options.prefill) return pod.prefill_report(whole("--prefill", *options.prefill), batch);
-  ModelReport report = serve_on_pod(pod, request.requests, batch, extras.csv);
+  ModelReport report = serve_on_pod(pod, request.requests, batch, outcome.requests_csv);
   if (!options.view) return report;
   const std::uint32_t context = longest_step(pod, request.requests);
   PodModel shown(setup_of(request, name, pricing, times));
-  shown.show(extras.pages);
+  shown.show(outcome.pages);
   shown.decode_report(context, batch);
   report.remark += page_of_step(context);
   return report;
@@ -414,9 +414,9 @@ ModelReport move_report(WaferModel& wafer, const Options& options) {
 
 /// The page of the longest step of the requests, whose cache has room for no more.
 void show_step(WaferModel& wafer, const TaskView& view, const ModelRequest& request,
-               ModelExtras& extras, ModelReport& report) {
+               ModelOutcome& outcome, ModelReport& report) {
   const std::uint32_t context = longest_step(wafer, request.requests, request.params.context_step);
-  wafer.show(view, extras.pages);
+  wafer.show(view, outcome.pages);
   wafer.step(context, context);
   report.remark += page_of_step(context);
 }
@@ -443,7 +443,7 @@ void refuse_words_on_wafer(const ModelRequest& request, const Machine& machine) 
 }
 
 ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
-                      PartCache& cache, ModelExtras& extras) {
+                      PartCache& cache, ModelOutcome& outcome) {
   const Options& options = request.options;
   refuse_words_on_wafer(request, machine);
   const WseParams& params = WaferModel::params_of(machine);
@@ -454,23 +454,23 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
                    placement);
   if (options.kv_in || options.kv_out) return move_report(wafer, options);
   const TaskView view{view_steps_of(options), view_path_of(options)};
-  if (options.view && !options.requests) wafer.show(view, extras.pages);
+  if (options.view && !options.requests) wafer.show(view, outcome.pages);
   constexpr std::uint32_t kChunk = 256;
   ModelReport report =
       options.prefill
           ? wafer.prefill_report(whole("--prefill", *options.prefill),
                                  options.chunk ? whole("--chunk", *options.chunk) : kChunk)
-      : options.decode
-          ? wafer.decode_report(context_of(options))
-          : serve_on_wafer(wafer, request.requests, request.params.context_step, extras.csv);
+      : options.decode ? wafer.decode_report(context_of(options))
+                       : serve_on_wafer(wafer, request.requests, request.params.context_step,
+                                        outcome.requests_csv);
   if (options.view && options.requests) {
     // by another, since the one that served knows the program already
     WaferModel other(machine, pricing, request.run.execution.engine, &cache, request.model,
                      placement);
-    show_step(other, view, request, extras, report);
+    show_step(other, view, request, outcome, report);
   }
   // the page begins with the layer, which is simulated last
-  if (!options.prefill) std::reverse(extras.pages.begin(), extras.pages.end());
+  if (!options.prefill) std::reverse(outcome.pages.begin(), outcome.pages.end());
   report.remark +=
       "\nJoules are of the cores of blocks, head and tail, and of nothing beside the wafer.\n" +
       zeros_as_text(options, placement, params);
@@ -484,34 +484,35 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
 namespace {
 
 ModelReport run_on(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                   const Streams& streams, PartCache& cache, ModelExtras& extras) {
+                   PartCache& cache, ModelOutcome& outcome) {
   if (is_system(name)) {
-    streams.err << idle_parts_of_model(request.settings);
-    return run_pod(request, name, pricing, cache, extras);
+    outcome.said = idle_parts_of_model(request.settings);
+    return run_pod(request, name, pricing, cache, outcome);
   }
   const auto machines = make_machines(request.kinds, {name}, request.settings);
   const Machine& machine = *machines.at(0);
   if (std::string(machine.kind()) == "ipu") {
-    return run_pod(request, name, pricing, cache, extras);
+    return run_pod(request, name, pricing, cache, outcome);
   }
   if (std::string(machine.kind()) != "wse") {
     throw RequestError(
         fmt::format("--model runs on wafers, IPUs and systems of IPUs; {} is none", name));
   }
   machine.check();
-  streams.err << settings_beside_model(machine, request.settings);
-  return run_wafer(request, machine, pricing, cache, extras);
+  outcome.said = settings_beside_model(machine, request.settings);
+  return run_wafer(request, machine, pricing, cache, outcome);
 }
 
 }  // namespace
 
-ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                      const Streams& streams, PartCache& cache, ModelExtras& extras) {
+ModelOutcome run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                       PartCache& cache) {
   check_model(request);
   check_view_of_chips(request);
-  ModelReport report = run_on(request, name, pricing, streams, cache, extras);
-  report.remark += request.remark;
-  return report;
+  ModelOutcome outcome;
+  outcome.report = run_on(request, name, pricing, cache, outcome);
+  outcome.report->remark += request.remark;
+  return outcome;
 }
 
 PartCache model_cache(const Options& options) {

@@ -6,7 +6,7 @@
 
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/part_cache.hpp"
-#include "sim/driver/inference/model_report.hpp"
+#include "sim/driver/result/result_model.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
 #include "sim/driver/run/point_runner.hpp"
@@ -32,15 +32,9 @@ struct ModelRequest {
 /// Reads and checks what the words of `options` say; these outlive the request.
 ModelRequest read_model_request(const Options& options, const MachineTable& kinds);
 
-/// What a machine gives beside its report, as far as it was asked for.
-struct ModelExtras {
-  std::string csv;                 // the table of all requests
-  std::vector<std::string> pages;  // for --view, in the form of pack()
-};
-
 /// What machine or system `name` comes to.
-ModelReport run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
-                      const Streams& streams, PartCache& cache, ModelExtras& extras);
+ModelOutcome run_model(const ModelRequest& request, const std::string& name, const Pricing& pricing,
+                       PartCache& cache);
 
 /// The cache that the options name, or the user's.
 PartCache model_cache(const Options& options);

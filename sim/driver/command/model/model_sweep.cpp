@@ -8,7 +8,6 @@
 #include <cmath>
 #include <numeric>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "sim/base/error.hpp"
@@ -181,7 +180,9 @@ bool ModelRuns::run(const std::vector<std::size_t>& points, Progress& progress) 
   }
   jobs.name = [this](std::size_t point) { return sweep_.name_of(point); };
   jobs.work = [this](std::size_t point, const Say& say) {
-    say(encode_outcome(outcome_of(sweep_.points[point])));
+    const ModelPoint& each = sweep_.points[point];
+    say(encode_outcome(
+        run_model(read_model_request(each.options, kinds_), each.machine, pricing_, cache_)));
   };
   jobs.heard = [this](std::size_t point, const std::string& text) {
     if (journal_ != nullptr) journal_->add(point, text);
@@ -203,18 +204,6 @@ bool ModelRuns::ends_as_share() const {
                                   [](const ModelOutcome& each) { return each.report.has_value(); });
   return lacuna::ends_as_share(options_, static_cast<std::size_t>(kept), outcomes_.size(),
                                streams_);
-}
-
-ModelOutcome ModelRuns::outcome_of(const ModelPoint& point) {
-  std::ostringstream err;
-  ModelOutcome outcome;
-  ModelExtras extras;
-  outcome.report = run_model(read_model_request(point.options, kinds_), point.machine, pricing_,
-                             {streams_.out, err}, cache_, extras);
-  outcome.requests_csv = std::move(extras.csv);
-  outcome.pages = std::move(extras.pages);
-  outcome.said = err.str();
-  return outcome;
 }
 
 std::vector<ModelReport> ModelRuns::reports() const {

@@ -69,8 +69,6 @@ class ModelRuns {
   TableResult result() const;
 
  private:
-  ModelOutcome outcome_of(const ModelPoint& point);
-
   const ModelSweep& sweep_;
   const Options& options_;
   const MachineTable& kinds_;

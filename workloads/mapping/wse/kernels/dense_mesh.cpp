@@ -60,10 +60,9 @@ class DenseMeshPlanner {
     }
     TaskKernel kernel;
     kernel.program = std::move(builder_).finish();
-    kernel.bytes = bytes();
+    kernel.bytes = static_cast<std::uint32_t>(bytes());
     const std::uint64_t formed = std::uint64_t{side_} * side_ * side_ * tm_ * tk_ * tn_;
-    kernel.useful = std::uint64_t{job_.m} * job_.k * job_.n;
-    kernel.edge = formed - kernel.useful;
+    kernel.edge = formed - std::uint64_t{job_.m} * job_.k * job_.n;
     kernel.notes.emplace_back(
         "tiles", fmt::format("{} x {} x {} in each of {} x {} cores", tm_, tk_, tn_, side_, side_));
     if (job_.values) fill_memory(kernel.program);
@@ -95,15 +94,12 @@ class DenseMeshPlanner {
     return tiles() * w_bytes() + buffer * x_bytes();
   }
   std::uint32_t y_at() const { return tiles() * (w_bytes() + x_bytes()) + 4; }
-  std::uint32_t bytes() const { return y_at() + tn_ * pitch(); }
+  std::uint64_t bytes() const { return y_at() + std::uint64_t{tn_} * pitch(); }
 
-  /// Addresses hold what fits, so what is needed is counted wider first.
+  /// Addresses hold what fits, so operands are counted wider first.
   void check() const {
     const std::uint64_t operands = std::uint64_t{tm_} * tk_ + std::uint64_t{tk_} * tn_;
-    const std::uint64_t column = (2 * std::uint64_t{tm_} + 7) / 8 * 8;
-    const std::uint64_t needed = operands > job_.memory_bytes
-                                     ? 4 * operands
-                                     : tiles() * (tk_ * column + x_bytes()) + 4 + tn_ * column;
+    const std::uint64_t needed = operands > job_.memory_bytes ? 4 * operands : bytes();
     if (needed <= job_.memory_bytes) return;
     throw OutOfMemoryError(fmt::format(
         "a core needs {} bytes for its tiles of {} x {} x {}, two of each operand, and has {}",
@@ -310,7 +306,7 @@ class DenseMeshPlanner {
         const std::uint32_t kw = skewed ? diagonal : c;  // blocks of k that it holds first
         const std::uint32_t kx = skewed ? diagonal : r;
         const std::uint32_t own = ring() ? 0 : 2;
-        MemoryImage image(bytes());
+        MemoryImage image(static_cast<std::uint32_t>(bytes()));
         for (std::uint32_t kk = 0; kk < tk_; ++kk) {
           for (std::uint32_t i = 0; i < tm_; ++i) {
             image.put(w_at(own) + kk * pitch() + 2 * i, Element::fp16,

@@ -42,8 +42,8 @@ class Gemv {
     kernel.program = std::move(builder_).finish();
     kernel.copies = cores_;
     kernel.repeats = job_.repeats;
-    kernel.useful = std::uint64_t{cores_} * inputs_ * column() * job_.repeats;
-    kernel.edge = kernel.copies * kernel.useful - std::uint64_t{job_.m} * job_.k * job_.repeats;
+    const std::uint64_t formed = std::uint64_t{cores_} * cores_ * inputs_ * column();
+    kernel.edge = (formed - std::uint64_t{job_.m} * job_.k) * job_.repeats;
     kernel.bytes = bytes();
     if (job_.values) fill_memory(kernel.program);
     kernel.notes.emplace_back(
@@ -313,7 +313,6 @@ TaskKernel plan_local(const LocalJob& job, const CodeCosts& costs) {
   kernel.compare = [job](const WaferMemory& memory) { return compare_local(job, memory[0]); };
   kernel.bytes = layout.end;
   kernel.program = single_core(std::move(script).finish());
-  kernel.useful = job.operation == "mul" ? 0 : job.elements;
   if (!job.values) return kernel;
   MemoryImage image(layout.end);
   for (std::uint32_t i = 0; i < job.elements; ++i) {

@@ -156,7 +156,7 @@ class SoftwarePlanner {
   void add_element(std::size_t place, const NonZero& e, bool zero = false) {
     scripts_[place].then(element_code());
     scripts_[place].then(axpy(place, e, zero));
-    (zero ? result_.zeros : result_.useful) += job_.n;
+    if (zero) result_.zeros += job_.n;
     result_.edge += pitch_ - job_.n;
   }
 
@@ -206,7 +206,6 @@ class SoftwarePlanner {
     const std::size_t row = place / job_.columns;
     const std::uint64_t within =
         inside(row, tile_rows_, job_.m) * inside(place % job_.columns, tile_columns_, job_.k);
-    result_.useful += tiles_[place].size() * job_.n;
     result_.zeros += (within - tiles_[place].size()) * job_.n;
     result_.edge += (size - within) * job_.n;
   }

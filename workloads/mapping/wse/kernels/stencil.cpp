@@ -39,7 +39,7 @@ struct Layout {
         height(flat ? job.height : 1),
         reach(reach_of(job.shape)),
         pitch(width + 2 * reach),
-        second((((height + (flat ? 2U : 0U)) * pitch * bytes) + 15) / 8 * 8 + 4) {}
+        second(static_cast<std::uint32_t>(stencil_bytes(job) / 2)) {}
 
   /// The point in column x and row y of the block, of buffer 0 or 1; outside it: the frame.
   std::uint32_t at(std::uint32_t buffer, std::int32_t x, std::int32_t y) const {
@@ -188,14 +188,11 @@ class StencilPlanner {
     row_ = r;
     column_ = c;
     there_ = {r > 0, c + 1 < job_.columns, r + 1 < job_.rows, c > 0};
-    const auto [known, fresh] = kinds_.try_emplace(kind(), Kind{place, 0});
+    const auto [like, fresh] = kinds_.try_emplace(kind(), place);
     if (fresh) {
-      const std::uint64_t before_it = kernel_.useful;
       write_core(place);
-      known->second.useful = kernel_.useful - before_it;
     } else {
-      builder_.repeat(known->second.place, place);
-      kernel_.useful += known->second.useful;
+      builder_.repeat(like->second, place);
     }
   }
 
@@ -233,7 +230,6 @@ class StencilPlanner {
       script.then(work(costs_.start(step, weighs == distance)));
       script.then(step);
       weighs = distance;
-      if (op == VectorOp::fma) kernel_.useful += step.length;
     };
     term(VectorOp::mul, block(old, 0, 0), 0);
     if (layout_.flat) {
@@ -288,16 +284,10 @@ class StencilPlanner {
   const StencilJob job_;
   const CodeCosts& costs_;
   const Layout layout_;
-  /// The first core of a kind, and its useful multiply-accumulates.
-  struct Kind {
-    std::size_t place = 0;
-    std::uint64_t useful = 0;
-  };
-
   TaskBuilder builder_;
   TaskKernel kernel_;
-  std::map<std::array<std::uint32_t, 4>, Kind> kinds_;
-  std::uint32_t row_ = 0;  // of the core that is being written
+  std::map<std::array<std::uint32_t, 4>, std::size_t> kinds_;  // the first core of each
+  std::uint32_t row_ = 0;                                      // of the core that is being written
   std::uint32_t column_ = 0;
   std::array<bool, 4> there_ = {};
 };

@@ -87,8 +87,7 @@ struct KernelWork {
 /// A kernel on a rectangle of cores.
 struct TaskKernel : KernelWork {
   TaskProgram program;
-  std::uint64_t useful = 0;  // products, of one copy
-  std::uint32_t bytes = 0;   // of memory, the fullest core
+  std::uint32_t bytes = 0;  // of memory, the fullest core
   std::vector<std::pair<std::string, std::string>> notes;
 
   /// With values: elements of the result, in all cores that have them after a run.

@@ -142,8 +142,7 @@ void Attention::fill(LayerPlan& plan) const {
   const ProductProgram made = program();
   fill_slots(plan, [&](std::uint32_t slot, std::uint32_t r, std::uint32_t c,
                        std::vector<std::uint8_t>& memory) { fill_core(made, slot, r, c, memory); });
-  const Attention self = *this;
-  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+  plan.compare = [self = *this](const WaferMemory& memory) { return self.compare(memory); };
 }
 
 LayerComparison Attention::compare(const WaferMemory& memory) const {

@@ -148,8 +148,7 @@ void Elements::fill(LayerPlan& plan) const {
     const std::uint64_t index = dropout() ? at.index : per_feature() ? at.feature : at.token;
     store(memory, shared_at_, index, type_, shared_value(e));
   });
-  const Elements self = *this;
-  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+  plan.compare = [self = *this](const WaferMemory& memory) { return self.compare(memory); };
 }
 
 LayerComparison Elements::compare(const WaferMemory& memory) const {

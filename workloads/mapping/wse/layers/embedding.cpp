@@ -405,8 +405,7 @@ void Embedding::fill(LayerPlan& plan) const {
             real_operand(request_.seed + 2, e % tokens_ * op_.m + e / tokens_));
     });
   }
-  const Embedding self = *this;
-  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+  plan.compare = [self = *this](const WaferMemory& memory) { return self.compare(memory); };
 }
 
 LayerComparison Embedding::compare(const WaferMemory& memory) const {

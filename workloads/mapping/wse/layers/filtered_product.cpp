@@ -7,7 +7,6 @@
 #include <array>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "models/common/fp16.hpp"
@@ -51,7 +50,7 @@ class FilteredProduct : SlotProduct {
  public:
   explicit FilteredProduct(const LayerRequest& request) : SlotProduct(request) {}
 
-  LayerPlan plan(const std::shared_ptr<const FilteredProduct>& self) {
+  LayerPlan plan() {
     LayerPlan plan;
     choose();
     plan.blocks = shape_;
@@ -64,7 +63,7 @@ class FilteredProduct : SlotProduct {
     add_notes(plan);
     if (!request_.values) return plan;
     fill(plan);
-    plan.compare = [self](const WaferMemory& memory) { return self->compare(memory); };
+    plan.compare = [self = *this](const WaferMemory& memory) { return self.compare(memory); };
     return plan;
   }
 
@@ -371,8 +370,7 @@ LayerComparison FilteredProduct::compare(const WaferMemory& memory) const {
 }  // namespace
 
 LayerPlan plan_filtered_product(const LayerRequest& request) {
-  const auto product = std::make_shared<FilteredProduct>(request);
-  return product->plan(product);
+  return FilteredProduct(request).plan();
 }
 
 }  // namespace lacuna::wse

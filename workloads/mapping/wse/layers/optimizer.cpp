@@ -253,8 +253,7 @@ void Optimizer::fill(LayerPlan& plan) const {
       }
     }
   }
-  const Optimizer self = *this;
-  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+  plan.compare = [self = *this](const WaferMemory& memory) { return self.compare(memory); };
 }
 
 LayerComparison Optimizer::compare(const WaferMemory& memory) const {

@@ -273,8 +273,7 @@ void Rows::fill(LayerPlan& plan) const {
       store(memory, space_.saved.at(s), at.token, type_, read.saved.at(s));
     }
   });
-  const Rows self = *this;
-  plan.compare = [self](const WaferMemory& memory) { return self.compare(memory); };
+  plan.compare = [self = *this](const WaferMemory& memory) { return self.compare(memory); };
 }
 
 LayerComparison Rows::compare(const WaferMemory& memory) const {
