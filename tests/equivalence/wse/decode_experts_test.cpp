@@ -4,6 +4,7 @@
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/decode_bench.hpp"
+#include "tests/support/wse/following_values.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -17,7 +18,7 @@ DecoderModel model_with_experts(std::uint32_t count, std::uint32_t chosen) {
 /// A block that takes the experts which the reference takes.
 DecodeShape routed(const DecoderModel& model, DecodeBlock block) {
   const std::vector<std::uint32_t> routes =
-      DecodeValues(DecodeShape(model, block), 7).reference_routes();
+      FollowingValues(DecodeShape(model, block), 7).reference_routes();
   for (std::uint32_t s = 0; s < block.batch; ++s) {
     block.routes.insert(block.routes.end(), routes.begin(), routes.end());
   }
@@ -128,12 +129,12 @@ TEST(DecodeModel, APromptAndFourStepsAreThoseOfAPlainComputation) {
     }
     found = plain;
     for (std::uint32_t layer = 0; layer < kLayers; ++layer) {
-      DecodeValues reference({model, block}, 11 + layer);
+      FollowingValues reference({model, block}, 11 + layer);
       reference.follow(plain, &history[layer]);
       DecodeBlock routed_block = block;
       routed_block.routes = reference.reference_routes();
       const DecodeShape shape(model, routed_block);
-      DecodeValues machine(shape, 11 + layer);
+      FollowingValues machine(shape, 11 + layer);
       DecodeHistory none;
       machine.follow(found, &none);
       TaskProgram program = DecodeLayer(shape, bench.costs, bench.params).plan();

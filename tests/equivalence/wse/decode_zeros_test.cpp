@@ -10,6 +10,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/decode_bench.hpp"
+#include "tests/support/wse/following_values.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
 #include "workloads/mapping/wse/inference/weight_forms.hpp"
 #include "workloads/trace/options.hpp"
@@ -317,7 +318,7 @@ TEST(DecodeZeros, OfExpertsAreLeftOutWithoutChangingTheResult) {
     zeros->inputs = zeros_of_inputs(model, 3)->inputs;
     zeros->skip = true;
     block.zeros = zeros;
-    block.routes = DecodeValues(DecodeShape(model, block), 7).reference_routes();
+    block.routes = FollowingValues(DecodeShape(model, block), 7).reference_routes();
     // tokens take little from experts, so that weights of another one are within 2 * kHalves
     EXPECT_LT(DecodeBench().error(DecodeShape(model, block)), kHalves / 4) << apart;
     const DecodeBench bench;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/wse/pe/vector_unit.hpp"
+#include "tests/support/wse/following_values.hpp"
 #include "tests/support/wse/prefill_bench.hpp"
 #include "tests/support/wse/small_decoder.hpp"
 
@@ -131,7 +132,7 @@ class DecodingLayer {
   std::vector<double> next(const DecodeBlock& block, const std::vector<double>& hidden,
                            const PrefillBench& prompt, std::uint32_t tokens) {
     const DecodeShape shape(model_, block);
-    DecodeValues values(shape, 11 + number_);
+    FollowingValues values(shape, 11 + number_);
     DecodeHistory none;
     values.follow(hidden, &none);
     TaskProgram program = DecodeLayer(shape, costs_, params_).plan();

@@ -68,10 +68,9 @@ double DecodeValues::at(Tensor tensor, std::uint32_t input, std::uint32_t output
                         std::uint32_t expert) const {
   const auto [inputs, outputs, what, first] = extent_of(tensor);
   if (input >= inputs || output >= outputs || is_zero(tensor, input, output)) return 0;
-  if (tensor == Tensor::x && !x_.empty()) return half(x_[input]);
   const double drawn =
       draw(static_cast<std::uint64_t>(tensor), input, output + (std::uint64_t{expert} << 20U));
-  if (outputs == 1) return tensor == Tensor::x ? drawn : half(1 + drawn / 4);
+  if (outputs == 1) return tensor == Tensor::x ? hidden(input, drawn) : half(1 + drawn / 4);
   return half(drawn / std::sqrt(static_cast<double>(inputs)));
 }
 
@@ -114,7 +113,6 @@ double DecodeValues::cached(bool value, std::uint32_t head, std::uint32_t positi
   const DecoderModel& m = shape_.model();
   if (feature >= m.head_dim || position + 1 >= shape_.block().context) return 0;
   const std::uint32_t at = head * m.head_dim + feature;
-  if (history_ != nullptr) return (value ? history_->values : history_->keys).at(position).at(at);
   if (value && is_zero(Tensor::v, 0, at)) return 0;
   return draw(value ? 101 : 100, std::uint64_t{head} * 65536 + position, feature);
 }
@@ -230,7 +228,7 @@ void DecodeValues::put_rotations(CoreImage& image) const {
 
 /// Keys and values of the positions that the core's row has.
 void DecodeValues::put_cache(CoreImage& image) const {
-  if (history_ != nullptr || !shape_.block().attention) return;
+  if (!shape_.block().attention) return;
   const DecodeSpace& space = image.space;
   const std::uint32_t k = shape_.k();
   const std::uint32_t slots = shape_.slots();
@@ -352,27 +350,17 @@ std::vector<double> DecodeValues::attention(const std::vector<double>& x) const 
   const std::vector<double> z = normalised(x, Tensor::gain);
   const std::vector<std::uint32_t> seen = positions_seen();
   std::vector<double> out = x;
-  std::vector<double> new_keys;
-  std::vector<double> new_values;
   for (std::uint32_t head = 0; head < shape_.model().heads; ++head) {
     const std::uint32_t kv = head / shape_.group();
     const NewPosition now{rotated(projected(z, Tensor::q, head), Tensor::q_gain),
                           rotated(projected(z, Tensor::k, kv), Tensor::k_gain),
                           projected(z, Tensor::v, kv)};
-    if (head % shape_.group() == 0) {
-      new_keys.insert(new_keys.end(), now.key.begin(), now.key.end());
-      new_values.insert(new_values.end(), now.value.begin(), now.value.end());
-    }
+    if (head % shape_.group() == 0) made(now.key, now.value);
     add_head(head, now, seen, out);
-  }
-  if (history_ != nullptr) {
-    history_->keys.push_back(std::move(new_keys));
-    history_->values.push_back(std::move(new_values));
   }
   return out;
 }
 
-/// The chosen experts and their shares, the best first.
 std::vector<std::pair<std::uint32_t, double>> DecodeValues::routed(
     const std::vector<double>& z) const {
   const DecoderModel& m = shape_.model();
@@ -416,23 +404,6 @@ std::vector<double> DecodeValues::feed_forward(const std::vector<double>& x) con
   }
   for (const auto& [expert, share] : routed(z)) add_gated(z, expert, share, out);
   return out;
-}
-
-std::vector<std::uint32_t> DecodeValues::reference_routes() const {
-  DecodeHistory history;
-  DecodeValues copy = *this;
-  if (history_ != nullptr) {
-    history = *history_;
-    copy.history_ = &history;
-  }
-  std::vector<double> x;
-  for (std::uint32_t i = 0; i < shape_.model().width; ++i) x.push_back(at(Tensor::x, i, 0));
-  if (shape_.block().attention) x = copy.attention(x);
-  std::vector<std::uint32_t> routes;
-  for (const auto& [expert, share] : routed(normalised(x, Tensor::ffn_gain))) {
-    routes.push_back(expert);
-  }
-  return routes;
 }
 
 std::vector<double> DecodeValues::reference() const {

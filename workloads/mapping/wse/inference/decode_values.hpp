@@ -9,24 +9,12 @@
 
 namespace lacuna::wse {
 
-/// Keys, rotated, and values of the positions so far, by position and feature.
-struct DecodeHistory {
-  std::vector<std::vector<double>> keys;
-  std::vector<std::vector<double>> values;
-};
-
 /// Numbers of a model's layer, drawn from a seed, and what a plain computation in double precision
 /// makes of them.
 class DecodeValues {
  public:
   DecodeValues(const DecodeShape& shape, std::uint64_t seed) : shape_(shape), seed_(seed) {}
-
-  /// A hidden vector in place of the drawn one, and positions in place of drawn ones, to which
-  /// reference() adds its own. In fill() such positions are zero.
-  void follow(std::vector<double> x, DecodeHistory* history) {
-    x_ = std::move(x);
-    history_ = history;
-  }
+  virtual ~DecodeValues() = default;
 
   /// The memory of each core of `program`, which is that of a DecodeLayer; all sequences have the
   /// same numbers.
@@ -34,9 +22,6 @@ class DecodeValues {
 
   /// The hidden vector after the parts that the block has, once.
   std::vector<double> reference() const;
-
-  /// The experts that the token takes then, the best first.
-  std::vector<std::uint32_t> reference_routes() const;
 
   /// The hidden vector in the cores of a column after a run.
   std::vector<double> found(const std::vector<std::vector<std::uint8_t>>& memory,
@@ -65,14 +50,31 @@ class DecodeValues {
   /// By which a pair of features is rotated at a position.
   double angle_at(std::uint32_t position, std::uint32_t pair) const;
 
+ protected:
+  DecodeValues(const DecodeValues&) = default;
+  DecodeValues& operator=(const DecodeValues&) = delete;
+
+  /// A number of the hidden vector, for which this was drawn; and a key, rotated, or value of an
+  /// earlier position.
+  virtual double hidden(std::uint32_t /*feature*/, double drawn) const { return drawn; }
+  virtual double cached(bool value, std::uint32_t head, std::uint32_t position,
+                        std::uint32_t feature) const;
+  /// Key and value of the position that reference() decodes, head by head.
+  virtual void made(const std::vector<double>& /*key*/,
+                    const std::vector<double>& /*value*/) const {}
+
+  const DecodeShape& shape() const { return shape_; }
+  std::vector<double> attention(const std::vector<double>& x) const;
+  /// The chosen experts and their shares, the best first.
+  std::vector<std::pair<std::uint32_t, double>> routed(const std::vector<double>& z) const;
+  std::vector<double> normalised(const std::vector<double>& x, Tensor gain) const;
+
  private:
   bool is_zero(Tensor tensor, std::uint32_t input, std::uint32_t output) const;
   struct Extent;
   Extent extent_of(Tensor tensor) const;
   double weight(Matrix matrix, std::uint32_t input, std::uint32_t feature,
                 std::uint32_t expert) const;
-  double cached(bool value, std::uint32_t head, std::uint32_t position,
-                std::uint32_t feature) const;
   struct CoreImage;
   void put_vectors(CoreImage& image) const;
   void put_matrix(CoreImage& image, std::uint32_t address, Matrix matrix,
@@ -89,17 +91,12 @@ class DecodeValues {
   std::vector<std::uint32_t> positions_seen() const;
   void add_head(std::uint32_t head, const NewPosition& now, const std::vector<std::uint32_t>& seen,
                 std::vector<double>& out) const;
-  std::vector<double> attention(const std::vector<double>& x) const;
   std::vector<double> feed_forward(const std::vector<double>& x) const;
   void add_gated(const std::vector<double>& z, std::uint32_t expert, double share,
                  std::vector<double>& out) const;
-  std::vector<std::pair<std::uint32_t, double>> routed(const std::vector<double>& z) const;
-  std::vector<double> normalised(const std::vector<double>& x, Tensor gain) const;
 
   const DecodeShape shape_;
   std::uint64_t seed_;
-  std::vector<double> x_;
-  DecodeHistory* history_ = nullptr;
 };
 
 }  // namespace lacuna::wse
