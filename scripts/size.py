@@ -16,7 +16,7 @@ import sys
 ROOMS = {
     "models/wse": (["models/wse/"], 152_600, 105_000),
     "models, rest": (["models/"], 94_700, 92_000),
-    "mapping/wse": (["workloads/mapping/wse/"], 169_500, 120_000),
+    "mapping/wse": (["workloads/mapping/wse/"], 167_800, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_400, 132_000),
     "workloads, rest": (["workloads/"], 124_200, 123_500),
     "sim/machines": (["sim/machines/"], 87_900, 48_000),
