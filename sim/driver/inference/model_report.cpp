@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "sim/driver/system/energy.hpp"
@@ -60,8 +59,17 @@ std::string table_json(const ModelTable& table) {
 }  // namespace
 
 std::string json_text(const std::string& text) {
-  using Json = nlohmann::json;
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < static_cast<unsigned char>(' ')) {
+      out += fmt::format("\\u{:04x}", code);
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
 }
 
 void ModelReport::joules(const std::string& name, const EnergyRange& range, double over) {
