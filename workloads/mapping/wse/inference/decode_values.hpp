@@ -51,9 +51,6 @@ class DecodeValues {
   double angle_at(std::uint32_t position, std::uint32_t pair) const;
 
  protected:
-  DecodeValues(const DecodeValues&) = default;
-  DecodeValues& operator=(const DecodeValues&) = delete;
-
   /// A number of the hidden vector, for which this was drawn; and a key, rotated, or value of an
   /// earlier position.
   virtual double hidden(std::uint32_t /*feature*/, double drawn) const { return drawn; }
