@@ -28,7 +28,7 @@ ROOMS = {
 }
 # (room, tokens, what will be deleted for them)
 LOANS = [
-    ("sim/machines", 11_300, "the spaces of layouts that a climb replaces"),
+    ("sim/machines", 10_500, "the spaces of layouts that a climb replaces"),
     ("mapping/wse", 600, "estimated_move beside LineMove, once moves are costed from their programs"),
     ("sim/machines", 1_720, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
