@@ -15,7 +15,7 @@ import sys
 # room: (folders, most tokens today, tokens aimed at)
 ROOMS = {
     "models/wse": (["models/wse/"], 152_600, 105_000),
-    "models, rest": (["models/"], 94_700, 92_000),
+    "models, rest": (["models/"], 93_500, 92_000),
     "mapping/wse": (["workloads/mapping/wse/"], 167_800, 120_000),
     "mapping, rest": (["workloads/mapping/"], 148_400, 132_000),
     "workloads, rest": (["workloads/"], 124_200, 123_500),
@@ -35,8 +35,6 @@ LOANS = [
     ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 300, "columns that validation and search put into tables by themselves, beside those of an answer"),
     ("sim/report", 1_500, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),
-    ("models, rest", 300, "formulas of memory, traffic and energy of a step"),
-    ("mapping, rest", 2_300, "accounts of training and inference that a ledger replaces"),
 ]
 
 CODE = (".cpp", ".hpp", ".h", ".js", ".css", ".py")

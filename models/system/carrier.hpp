@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
 #include <systemc>
 
+#include "models/system/event_kinds.hpp"
 #include "models/system/wiring.hpp"
 #include "sim/base/event_log.hpp"
 #include "sim/kernel/channel.hpp"
@@ -21,7 +24,13 @@ using ChunkOut = sc_core::sc_port<PushIf<Chunk>, 0, sc_core::SC_ZERO_OR_MORE_BOU
 class Carrier : public sc_core::sc_module, public Clocked {
  public:
   Carrier(const sc_core::sc_module_name& name, ClockDomain& clock, const Resource& resource,
-          const Wiring& wiring, std::uint32_t unit, EventLog& log);
+          const Wiring& wiring, std::uint32_t unit, EventLog& log)
+      : sc_module(name),
+        clock_(clock),
+        resource_(resource),
+        wiring_(wiring),
+        unit_(unit),
+        log_(log) {}
 
   ChunkIn in{"in"};
   ChunkOut out{"out"};
@@ -30,12 +39,42 @@ class Carrier : public sc_core::sc_module, public Clocked {
   std::uint64_t busy_ns() const { return busy_ns_; }
   std::uint64_t bytes() const { return bytes_; }
 
-  Cycle step(Cycle now) override;
-  void skip(Cycle from, Cycle to) override;
-  std::string blocked() const override;
+  Cycle step(Cycle now) override {
+    if (!carries_) carries_ = take(now);
+    if (!carries_) return kNever;  // a channel wakes it
+    ++busy_ns_;
+    if (now < last_) return last_;
+    log_.record(now, unit_, kCarryLast, chunk_.transfer);
+    bytes_ += chunk_.bytes;
+    const auto output = static_cast<int>(wiring_.output(chunk_));
+    ++chunk_.hop;
+    out[output]->push(now, chunk_);
+    carries_ = false;
+    return now + 1;
+  }
+
+  void skip(Cycle from, Cycle to) override {
+    if (carries_) busy_ns_ += to - from;
+  }
+
+  std::string blocked() const override {
+    return carries_ ? fmt::format("carries a chunk of transfer {}", chunk_.transfer) : "";
+  }
 
  private:
-  bool take(Cycle now);
+  bool take(Cycle now) {
+    for (int i = 0; i < in.size(); ++i) {
+      const int from = (turn_ + i) % in.size();
+      if (!in[from]->can_pop(now)) continue;
+      chunk_ = in[from]->pop(now);
+      turn_ = from + 1;
+      last_ = now + resource_.ns(chunk_.bytes) - 1;
+      clock_.moved(last_);
+      log_.record(now, unit_, kCarryFirst, chunk_.transfer);
+      return true;
+    }
+    return false;
+  }
 
   ClockDomain& clock_;
   const Resource& resource_;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna::system {
 
@@ -198,7 +199,7 @@ std::vector<Chips> replica_groups(std::uint32_t count, std::uint32_t size, std::
 }
 
 Chips ring_order(Chips chips) {
-  std::sort(chips.begin(), chips.end());
+  sort_all(chips);
   const auto odd = std::stable_partition(chips.begin(), chips.end(),
                                          [](std::uint32_t chip) { return chip % 2 == 0; });
   std::reverse(odd, chips.end());

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "models/system/rate.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 
 namespace lacuna::system {
@@ -18,11 +19,6 @@ constexpr std::array<ResourceKind, 6> kOfChip = {ResourceKind::pair,    Resource
                                                  ResourceKind::pcie_in, ResourceKind::pcie_out};
 constexpr std::array<ResourceKind, 3> kOfMachine = {ResourceKind::gateway, ResourceKind::ddr,
                                                     ResourceKind::host};
-
-template <typename Table>
-std::size_t place_in(const Table& table, ResourceKind kind) {
-  return static_cast<std::size_t>(std::find(table.begin(), table.end(), kind) - table.begin());
-}
 
 }  // namespace
 
@@ -65,13 +61,13 @@ void Fabric::add_machine(unsigned machine, const SystemParams& params) {
 }
 
 ResourceId Fabric::of_chip(unsigned chip, ResourceKind kind) {
-  return static_cast<ResourceId>(chip * kOfChip.size() + place_in(kOfChip, kind));
+  return static_cast<ResourceId>(chip * kOfChip.size() + *place_in(kOfChip, kind));
 }
 
 ResourceId Fabric::of_machine(unsigned chip, ResourceKind kind) const {
   return static_cast<ResourceId>(chips_ * kOfChip.size() +
                                  chip / machine_chips_ * kOfMachine.size() +
-                                 place_in(kOfMachine, kind));
+                                 *place_in(kOfMachine, kind));
 }
 
 void Fabric::between_chips(unsigned from, unsigned to, std::vector<ResourceId>& way) const {

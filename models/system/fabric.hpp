@@ -21,7 +21,6 @@ enum class ResourceKind : std::uint8_t {
   ddr,
   host
 };
-inline constexpr std::size_t kResourceKinds = 9;
 
 /// A thing that carries one chunk at a time: a group of links, a memory, a bus.
 struct Resource {

@@ -16,10 +16,10 @@ namespace {
 class Level {
  public:
   void apply(const Holding& entry, MemoryUse& most) {
-    std::uint64_t& bytes = now_.bytes[static_cast<std::size_t>(entry.what)];
+    std::uint64_t& bytes = now_.bytes[entry.what];
     if (entry.bytes < 0 && bytes < static_cast<std::uint64_t>(-entry.bytes)) {
       throw InternalError(fmt::format("place {} gives back {} B of {} and has {}", entry.place,
-                                      -entry.bytes, held_name(entry.what), bytes));
+                                      -entry.bytes, kHeldNames[entry.what], bytes));
     }
     bytes += static_cast<std::uint64_t>(entry.bytes);
     if (entry.bytes > 0) look(most);
@@ -27,8 +27,7 @@ class Level {
 
   /// The same many times over; what is there in between is not looked at.
   void shift(const Holding& entry, std::uint64_t times) {
-    now_.bytes[static_cast<std::size_t>(entry.what)] +=
-        static_cast<std::uint64_t>(entry.bytes) * times;
+    now_.bytes[entry.what] += static_cast<std::uint64_t>(entry.bytes) * times;
   }
 
   void look(MemoryUse& most) const {
@@ -39,42 +38,36 @@ class Level {
   MemoryUse now_;
 };
 
+/// The memories of all places, and streaming memory behind them.
 class Replay {
  public:
-  explicit Replay(std::size_t places) : levels_(places) {}
+  explicit Replay(std::size_t places) : levels_(places + 1) {}
 
   /// A segment that is run many times over takes or gives the same each time: it is fullest in the
   /// first of them or in the last.
-  SegmentMemory run(const std::vector<Holding>& entries, const Repeat& times) {
-    SegmentMemory most{std::vector<MemoryUse>(levels_.size()), {}};
+  std::vector<MemoryUse> run(const std::vector<Holding>& entries, const Repeat& times) {
+    std::vector<MemoryUse> most(levels_.size());
     apply(times.before, most);
-    for (std::size_t place = 0; place < levels_.size(); ++place) {
-      levels_[place].look(most.chips[place]);
-    }
-    streaming_.look(most.streaming);
+    for (std::size_t i = 0; i < most.size(); ++i) levels_[i].look(most[i]);
     apply(entries, most);
     if (times.times < 2) return most;
-    for (const Holding& entry : entries) {
-      const bool outside = entry.space == Holding::Space::streaming;
-      (outside ? streaming_ : levels_.at(entry.place)).shift(entry, times.times - 2);
-    }
+    for (const Holding& entry : entries) levels_.at(place(entry)).shift(entry, times.times - 2);
     apply(entries, most);
     return most;
   }
 
  private:
-  void apply(const std::vector<Holding>& entries, SegmentMemory& most) {
+  std::size_t place(const Holding& entry) const {
+    return entry.space == Holding::Space::streaming ? levels_.size() - 1 : entry.place;
+  }
+
+  void apply(const std::vector<Holding>& entries, std::vector<MemoryUse>& most) {
     for (const Holding& entry : entries) {
-      if (entry.space == Holding::Space::streaming) {
-        streaming_.apply(entry, most.streaming);
-      } else {
-        levels_.at(entry.place).apply(entry, most.chips.at(entry.place));
-      }
+      levels_.at(place(entry)).apply(entry, most[place(entry)]);
     }
   }
 
   std::vector<Level> levels_;
-  Level streaming_;
 };
 
 void keep_larger(const MemoryUse& use, MemoryUse& most) {
@@ -87,9 +80,9 @@ std::uint64_t MemoryUse::total() const {
   return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
 }
 
-std::vector<SegmentMemory> memory_over(const Program& program, std::size_t places) {
+std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places) {
   Replay replay(places);
-  std::vector<SegmentMemory> all;
+  std::vector<std::vector<MemoryUse>> all;
   for (const Repeat& repeat : program.order) {
     all.push_back(replay.run(program.segments[repeat.segment].memory, repeat));
   }
@@ -97,7 +90,7 @@ std::vector<SegmentMemory> memory_over(const Program& program, std::size_t place
 }
 
 ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity) {
-  const std::vector<SegmentMemory> all = memory_over(program, places);
+  const std::vector<std::vector<MemoryUse>> all = memory_over(program, places);
   ProgramMemory memory;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t phase = program.order[i].phase;
@@ -106,9 +99,9 @@ ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_
       memory.chips.push_back({next / places, static_cast<unsigned>(next % places), {}, capacity});
     }
     for (std::size_t place = 0; place < places; ++place) {
-      keep_larger(all[i].chips[place], memory.chips[phase * places + place].use);
+      keep_larger(all[i][place], memory.chips[phase * places + place].use);
     }
-    keep_larger(all[i].streaming, memory.streaming);
+    keep_larger(all[i].back(), memory.streaming);
   }
   return memory;
 }

@@ -18,9 +18,9 @@ namespace lacuna::system {
 
 /// Bytes of one memory at the moment at which most of it is taken.
 struct MemoryUse {
-  std::array<std::uint64_t, kHeld> bytes{};
+  EnumArray<Held, std::uint64_t, kHeld> bytes{};
 
-  std::uint64_t of(Held what) const { return bytes[static_cast<std::size_t>(what)]; }
+  std::uint64_t of(Held what) const { return bytes[what]; }
   std::uint64_t total() const;
 };
 
@@ -41,15 +41,10 @@ struct ProgramMemory {
   MemoryUse streaming;               // for all places together
 };
 
-/// The memories of a replica at their fullest while a segment is run.
-struct SegmentMemory {
-  std::vector<MemoryUse> chips;  // by place
-  MemoryUse streaming;
-};
-
-/// Replays what the entries take and give back: one for each of the program's order. InternalError
-/// if something gives back more than there is.
-std::vector<SegmentMemory> memory_over(const Program& program, std::size_t places);
+/// The memories of a replica at their fullest while each segment of the program's order is run: by
+/// place, and streaming memory last. Replays what the entries take and give back; InternalError if
+/// something gives back more than there is.
+std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places);
 
 /// The most of all of them, where a chip has room for so many bytes.
 ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <systemc>
 #include <vector>
 
@@ -38,6 +39,15 @@ class Plant {
       wires_.back()->jitter(execution_.jitter, mix(execution_.jitter_seed + wires_.size()));
     }
     return *wires_.back();
+  }
+
+  /// Makes a module of this name, and has the clock step it.
+  template <typename Module, typename... Arguments>
+  Module& add(std::vector<std::unique_ptr<Module>>& to, const std::string& name,
+              Arguments&... arguments) {
+    to.push_back(std::make_unique<Module>(name.c_str(), arguments...));
+    clock_.add(*to.back(), name);
+    return *to.back();
   }
 
   /// The time of a chip, of which every nanosecond is booked in one part; else AccountingError.

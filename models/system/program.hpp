@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/energy_range.hpp"
+#include "sim/base/enum_array.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace lacuna::system {
@@ -55,7 +56,7 @@ const UseText& text_of(Use use);
 inline const char* use_name(Use use) { return text_of(use).name; }
 
 /// Nanoseconds of a chip in each Use.
-using TimeStack = std::array<std::uint64_t, kUses>;
+using TimeStack = EnumArray<Use, std::uint64_t, kUses>;
 
 /// The way of a transfer.
 enum class Way : std::uint8_t {
@@ -131,8 +132,8 @@ enum class Held : std::uint8_t {
 };
 inline constexpr std::size_t kHeld = 8;
 
-/// "weights", "gradients", ...
-const char* held_name(Held held);
+inline constexpr EnumArray<Held, const char*, kHeld> kHeldNames = {
+    {"weights", "gradients", "state", "activations", "working", "code", "buffers", "cache"}};
 
 /// Bytes of memory that an entry of the ledger takes, or gives back if they are negative: of each
 /// chip at one place of a replica, or of the streaming memory for all chips at that place.
@@ -231,7 +232,13 @@ struct RunResult {
   Cycle ns = 0;
   std::vector<TimeStack> chips;  // each sums to ns
   Carried carried;
+
+  /// The sum over the first `count` chips, or all; it is chips x ns.
+  TimeStack stack(std::size_t count = ~std::size_t{0}) const;
 };
+
+/// The uses that have a part of the time of a stack, and how much, in per cent.
+std::vector<std::pair<Use, double>> shares_of(const TimeStack& stack);
 
 /// Parts of a program are equal if all that they say is.
 template <typename Piece>

@@ -40,12 +40,60 @@ class LinkedPlant : private Plant<Chunk> {
     clock_.add(conductor_, "conductor");
   }
 
-  SegmentResult run();
+  SegmentResult run() {
+    SegmentResult result;
+    result.ns = clock_.run_until_done();
+    for (const auto& chip : chips_) result.chips.push_back(checked_time(*chip, result.ns));
+    for (const auto& carrier : carriers_) {
+      result.bytes.push_back(carrier ? carrier->bytes() : 0);
+      result.busy_ns.push_back(carrier ? carrier->busy_ns() : 0);
+    }
+    result.events = log_.sorted();
+    result.steps = clock_.steps();
+    return result;
+  }
 
  private:
-  void add_chips(const Fabric& fabric, const Segment& segment);
-  void add_carriers(const Fabric& fabric);
-  void add_wires(const Fabric& fabric);
+  void add_chips(const Fabric& fabric, const Segment& segment) {
+    for (unsigned i = 0; i < fabric.chips(); ++i) {
+      ChipNode& chip = add(chips_, fmt::format("chip{}", i), clock_, segment.chips[i], wiring_, i,
+                           arrived_, log_);
+      arrivals_.push_back(std::make_unique<Channel<Arrival>>(clock_, 1));
+      releases_.push_back(std::make_unique<Channel<Release>>(clock_, 1));
+      chip.arrive.bind(*arrivals_[i]);
+      conductor_.arrive.bind(*arrivals_[i]);
+      conductor_.release.bind(*releases_[i]);
+      chip.release.bind(*releases_[i]);
+    }
+  }
+
+  void add_carriers(const Fabric& fabric) {
+    carriers_.resize(fabric.resources().size());
+    for (const Wire& wire : wiring_.wires()) {
+      if (wire.to < fabric.chips()) continue;
+      const std::size_t id = wire.to - fabric.chips();
+      if (carriers_[id] != nullptr) continue;
+      const Resource& resource = fabric.resources()[id];
+      std::string name = resource.name;
+      std::replace(name.begin(), name.end(), '.', '_');
+      carriers_[id] =
+          std::make_unique<Carrier>(name.c_str(), clock_, resource, wiring_, wire.to, log_);
+      clock_.add(*carriers_[id], resource.name);
+    }
+  }
+
+  void add_wires(const Fabric& fabric) {
+    for (const Wire& wire : wiring_.wires()) {
+      const bool from_chip = wire.from < fabric.chips();
+      const std::size_t id = wire.from - (from_chip ? 0 : fabric.chips());
+      const Cycle latency = from_chip ? 1 : fabric.resources()[id].latency_ns;
+      Channel<Chunk>& channel = this->wire(wire.chunks, latency);
+      (from_chip ? chips_[id]->out : carriers_[id]->out).bind(channel);
+      const bool to_chip = wire.to < fabric.chips();
+      const std::size_t to = wire.to - (to_chip ? 0 : fabric.chips());
+      (to_chip ? chips_[to]->in : carriers_[to]->in).bind(channel);
+    }
+  }
 
   Wiring wiring_;
   std::vector<std::uint64_t> arrived_;
@@ -55,61 +103,6 @@ class LinkedPlant : private Plant<Chunk> {
   std::vector<std::unique_ptr<Channel<Arrival>>> arrivals_;
   std::vector<std::unique_ptr<Channel<Release>>> releases_;
 };
-
-void LinkedPlant::add_chips(const Fabric& fabric, const Segment& segment) {
-  for (unsigned i = 0; i < fabric.chips(); ++i) {
-    chips_.push_back(std::make_unique<ChipNode>(fmt::format("chip{}", i).c_str(), clock_,
-                                                segment.chips[i], wiring_, i, arrived_, log_));
-    arrivals_.push_back(std::make_unique<Channel<Arrival>>(clock_, 1));
-    releases_.push_back(std::make_unique<Channel<Release>>(clock_, 1));
-    chips_[i]->arrive.bind(*arrivals_[i]);
-    conductor_.arrive.bind(*arrivals_[i]);
-    conductor_.release.bind(*releases_[i]);
-    chips_[i]->release.bind(*releases_[i]);
-    clock_.add(*chips_[i], fmt::format("chip{}", i));
-  }
-}
-
-void LinkedPlant::add_carriers(const Fabric& fabric) {
-  carriers_.resize(fabric.resources().size());
-  for (const Wire& wire : wiring_.wires()) {
-    if (wire.to < fabric.chips()) continue;
-    const std::size_t id = wire.to - fabric.chips();
-    if (carriers_[id] != nullptr) continue;
-    const Resource& resource = fabric.resources()[id];
-    std::string name = resource.name;
-    std::replace(name.begin(), name.end(), '.', '_');
-    carriers_[id] =
-        std::make_unique<Carrier>(name.c_str(), clock_, resource, wiring_, wire.to, log_);
-    clock_.add(*carriers_[id], resource.name);
-  }
-}
-
-void LinkedPlant::add_wires(const Fabric& fabric) {
-  for (const Wire& wire : wiring_.wires()) {
-    const bool from_chip = wire.from < fabric.chips();
-    const std::size_t id = wire.from - (from_chip ? 0 : fabric.chips());
-    const Cycle latency = from_chip ? 1 : fabric.resources()[id].latency_ns;
-    Channel<Chunk>& channel = this->wire(wire.chunks, latency);
-    (from_chip ? chips_[id]->out : carriers_[id]->out).bind(channel);
-    const bool to_chip = wire.to < fabric.chips();
-    const std::size_t to = wire.to - (to_chip ? 0 : fabric.chips());
-    (to_chip ? chips_[to]->in : carriers_[to]->in).bind(channel);
-  }
-}
-
-SegmentResult LinkedPlant::run() {
-  SegmentResult result;
-  result.ns = clock_.run_until_done();
-  for (const auto& chip : chips_) result.chips.push_back(checked_time(*chip, result.ns));
-  for (const auto& carrier : carriers_) {
-    result.bytes.push_back(carrier ? carrier->bytes() : 0);
-    result.busy_ns.push_back(carrier ? carrier->busy_ns() : 0);
-  }
-  result.events = log_.sorted();
-  result.steps = clock_.steps();
-  return result;
-}
 
 Carried carried_of(const Fabric& fabric, const std::vector<std::uint64_t>& bytes) {
   Carried carried;
@@ -148,14 +141,6 @@ SegmentResult run_segment(const SystemParams& params, const Fabric& fabric, cons
   return result;
 }
 
-TimeStack ProgramResult::stack(std::size_t count) const {
-  TimeStack sum{};
-  for (std::size_t chip = 0; chip < std::min(count, chips.size()); ++chip) {
-    for (std::size_t i = 0; i < kUses; ++i) sum[i] += chips[chip][i];
-  }
-  return sum;
-}
-
 ProgramResult run_program(const SystemParams& params, const Fabric& fabric, const Program& program,
                           const SystemExecution& execution) {
   ProgramResult result;
@@ -177,7 +162,7 @@ ProgramResult run_program(const SystemParams& params, const Fabric& fabric, cons
   result.carried = carried_of(fabric, result.bytes);
   for (std::size_t c = program.used; program.used != 0 && c < result.chips.size(); ++c) {
     result.chips[c] = {};
-    result.chips[c][static_cast<std::size_t>(Use::unused)] = result.ns;
+    result.chips[c][Use::unused] = result.ns;
   }
   return result;
 }

@@ -35,9 +35,6 @@ struct ProgramResult : RunResult {
   std::vector<std::uint64_t> bytes;
   std::vector<std::uint64_t> busy_ns;
   std::vector<SegmentResult> segments;  // of one run each
-
-  /// The sum over the first `count` chips, or all; it is chips x ns.
-  TimeStack stack(std::size_t count = ~std::size_t{0}) const;
 };
 
 ProgramResult run_program(const SystemParams& params, const Fabric& fabric, const Program& program,

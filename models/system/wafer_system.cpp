@@ -29,19 +29,51 @@ class TreePlant : private Plant<SwarmChunk> {
         edge_(edge),
         passes_(passes),
         countdown_{params.chips() + 1},
-        store_("memoryx", clock_,
-               {bytes_per_us(params.memoryx.read_gbps), bytes_per_us(params.memoryx.write_gbps),
-                static_cast<std::uint64_t>(std::llround(params.memoryx.update_ns_per_1k))},
-               passes, countdown_) {
+        store_("memoryx", clock_, params.memoryx, passes, countdown_) {
     for (const WaferPass& pass : passes) {
       smallest_ = std::min<std::uint64_t>(smallest_, pass.chunk_bytes);
       largest_ = std::max<std::uint64_t>(largest_, pass.chunk_bytes);
     }
     clock_.add(store_, "memoryx");
-    grow();
+    SwarmLink& first = link(params.levels());
+    join(store_, first, {2, 1}, {2, 1});
+    add_below(first, params.levels(), 0, params.chips());
   }
 
-  WaferSystemResult run();
+  WaferSystemResult run() {
+    WaferSystemResult result;
+    result.ns = clock_.run_until_done();
+    result.passes.resize(passes_.size());
+    for (std::size_t p = 0; p < passes_.size(); ++p) {
+      result.first_wafer.emplace_back(wafers_.front()->begins()[p], wafers_.front()->ends()[p]);
+    }
+    for (const auto& wafer : wafers_) {
+      wafer->end(result.ns);
+      result.chips.push_back(checked_time(*wafer, result.ns));
+      for (std::size_t p = 0; p < passes_.size(); ++p) {
+        result.passes[p].begin = std::min(result.passes[p].begin, wafer->begins()[p]);
+        result.passes[p].end = std::max(result.passes[p].end, wafer->ends()[p]);
+      }
+    }
+    for (std::size_t p = 0; p < passes_.size(); ++p) result.passes[p].updated = store_.updated()[p];
+    for (const auto& link : links_) {
+      result.down_bytes.push_back(link->down_bytes());
+      result.up_bytes.push_back(link->up_bytes());
+      result.link_busy_ns.push_back(link->busy_ns());
+    }
+    for (const auto& node : nodes_) result.added_bytes += node->added_bytes();
+    result.update_ns = store_.totals().update_ns;
+    result.wait_ns = store_.totals().wait_ns;
+    result.store_bytes = store_.totals().bytes;
+    for (const WaferPass& pass : passes_) result.store_bytes += pass.update_bytes;
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      result.carried.links += static_cast<double>(result.down_bytes[i] + result.up_bytes[i]);
+    }
+    result.carried.memory = static_cast<double>(result.store_bytes);
+    result.events = log_.sorted();
+    result.steps = clock_.steps();
+    return result;
+  }
 
  private:
   /// Chunks that are on a wire of such a latency while the link sends without a gap.
@@ -52,10 +84,56 @@ class TreePlant : private Plant<SwarmChunk> {
     return latency / std::max<std::uint64_t>(chunk_ns, 1) + 4;
   }
 
-  SwarmLink& link(unsigned level);
-  void add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers);
-  void add_wafer(SwarmLink& above, unsigned index);
-  void grow();
+  /// A link with so many levels of nodes below it; without one it is that of a wafer's system.
+  SwarmLink& link(unsigned level) {
+    const double gbps = level == 0 ? params_.swarmx.link_gbps : params_.swarmx.tree_gbps;
+    const std::uint64_t rate = bytes_per_us(gbps);
+    return add(links_, fmt::format("link{}", links_.size()), clock_, rate, edge_.half_duplex);
+  }
+
+  /// What a wire has room for, and how long it is, in chunks and ns.
+  struct WireSize {
+    std::size_t chunks;
+    Cycle ns;
+  };
+
+  /// A wire down and one up.
+  template <typename Above, typename Below>
+  void join(Above& above, Below& below, WireSize down, WireSize up) {
+    Wire& weights = wire(down.chunks, down.ns);
+    Wire& gradients = wire(up.chunks, up.ns);
+    above.down_out.bind(weights);
+    below.down_in.bind(weights);
+    below.up_out.bind(gradients);
+    above.up_in.bind(gradients);
+  }
+
+  /// What hangs below a link: `wafers` of them from number `first` on, through `level` nodes each.
+  void add_below(SwarmLink& above, unsigned level, unsigned first, unsigned wafers) {
+    if (level == 0) {
+      add_wafer(above, first);
+      return;
+    }
+    SwarmNode& node = add(nodes_, fmt::format("swarmx{}", nodes_.size()));
+    const std::uint64_t latency = params_.swarmx.level_latency_ns;
+    const WireSize far{under_way(latency), latency};
+    join(above, node, {4, 1}, far);
+    unsigned each = 1;  // wafers below a child, if it is full
+    for (unsigned i = 1; i < level; ++i) each *= params_.swarmx.fanout;
+    for (unsigned at = 0; at < wafers; at += each) {
+      SwarmLink& below = link(level - 1);
+      join(node, below, far, {4, 1});
+      add_below(below, level - 1, first + at, std::min(each, wafers - at));
+    }
+  }
+
+  void add_wafer(SwarmLink& above, unsigned index) {
+    WaferNode& wafer =
+        add(wafers_, fmt::format("wafer{}", index), clock_, index, passes_, countdown_, log_);
+    const std::uint64_t latency = std::max<std::uint64_t>(edge_.latency_ns, 1);
+    const std::size_t buffer = std::max<std::size_t>(params_.prefetch_bytes / largest_, 1);
+    join(above, wafer, {buffer + under_way(latency), latency}, {under_way(latency), latency});
+  }
 
   const WaferSystemParams& params_;
   const WaferEdge& edge_;
@@ -68,109 +146,6 @@ class TreePlant : private Plant<SwarmChunk> {
   std::vector<std::unique_ptr<SwarmNode>> nodes_;
   std::vector<std::unique_ptr<WaferNode>> wafers_;
 };
-
-/// A link with so many levels of nodes below it; without one it is that of a wafer's system.
-SwarmLink& TreePlant::link(unsigned level) {
-  const std::string name = fmt::format("link{}", links_.size());
-  const double gbps = level == 0 ? params_.swarmx.link_gbps : params_.swarmx.tree_gbps;
-  links_.push_back(
-      std::make_unique<SwarmLink>(name.c_str(), clock_, bytes_per_us(gbps), edge_.half_duplex));
-  clock_.add(*links_.back(), name);
-  return *links_.back();
-}
-
-void TreePlant::grow() {
-  SwarmLink& first = link(params_.levels());
-  Wire& down = wire(2, 1);
-  Wire& up = wire(2, 1);
-  store_.down_out.bind(down);
-  first.down_in.bind(down);
-  first.up_out.bind(up);
-  store_.up_in.bind(up);
-  add_node(first, params_.levels(), 0, params_.chips());
-}
-
-/// What hangs below a link: `wafers` of them from number `first` on, through `level` nodes each.
-void TreePlant::add_node(SwarmLink& above, unsigned level, unsigned first, unsigned wafers) {
-  if (level == 0) {
-    add_wafer(above, first);
-    return;
-  }
-  const std::string name = fmt::format("swarmx{}", nodes_.size());
-  nodes_.push_back(std::make_unique<SwarmNode>(name.c_str()));
-  SwarmNode& node = *nodes_.back();
-  clock_.add(node, name);
-  const std::uint64_t latency = params_.swarmx.level_latency_ns;
-  Wire& in = wire(4, 1);
-  Wire& out = wire(under_way(latency), latency);
-  above.down_out.bind(in);
-  node.down_in.bind(in);
-  node.up_out.bind(out);
-  above.up_in.bind(out);
-  unsigned each = 1;  // wafers below a child, if it is full
-  for (unsigned i = 1; i < level; ++i) each *= params_.swarmx.fanout;
-  for (unsigned at = 0; at < wafers; at += each) {
-    SwarmLink& below = link(level - 1);
-    Wire& down = wire(under_way(latency), latency);
-    Wire& up = wire(4, 1);
-    node.down_out.bind(down);
-    below.down_in.bind(down);
-    below.up_out.bind(up);
-    node.up_in.bind(up);
-    add_node(below, level - 1, first + at, std::min(each, wafers - at));
-  }
-}
-
-void TreePlant::add_wafer(SwarmLink& above, unsigned index) {
-  const std::string name = fmt::format("wafer{}", index);
-  wafers_.push_back(
-      std::make_unique<WaferNode>(name.c_str(), clock_, index, passes_, countdown_, log_));
-  WaferNode& wafer = *wafers_.back();
-  clock_.add(wafer, name);
-  const std::uint64_t latency = std::max<std::uint64_t>(edge_.latency_ns, 1);
-  const std::size_t buffer = std::max<std::size_t>(params_.prefetch_bytes / largest_, 1);
-  Wire& down = wire(buffer + under_way(latency), latency);
-  Wire& up = wire(under_way(latency), latency);
-  above.down_out.bind(down);
-  wafer.down_in.bind(down);
-  wafer.up_out.bind(up);
-  above.up_in.bind(up);
-}
-
-WaferSystemResult TreePlant::run() {
-  WaferSystemResult result;
-  result.ns = clock_.run_until_done();
-  result.passes.resize(passes_.size());
-  for (std::size_t p = 0; p < passes_.size(); ++p) {
-    result.first_wafer.emplace_back(wafers_.front()->begins()[p], wafers_.front()->ends()[p]);
-  }
-  for (const auto& wafer : wafers_) {
-    wafer->end(result.ns);
-    result.chips.push_back(checked_time(*wafer, result.ns));
-    for (std::size_t p = 0; p < passes_.size(); ++p) {
-      result.passes[p].begin = std::min(result.passes[p].begin, wafer->begins()[p]);
-      result.passes[p].end = std::max(result.passes[p].end, wafer->ends()[p]);
-    }
-  }
-  for (std::size_t p = 0; p < passes_.size(); ++p) result.passes[p].updated = store_.updated()[p];
-  for (const auto& link : links_) {
-    result.down_bytes.push_back(link->down_bytes());
-    result.up_bytes.push_back(link->up_bytes());
-    result.link_busy_ns.push_back(link->busy_ns());
-  }
-  for (const auto& node : nodes_) result.added_bytes += node->added_bytes();
-  result.update_ns = store_.totals().update_ns;
-  result.wait_ns = store_.totals().wait_ns;
-  result.store_bytes = store_.totals().bytes;
-  for (const WaferPass& pass : passes_) result.store_bytes += pass.update_bytes;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    result.carried.links += static_cast<double>(result.down_bytes[i] + result.up_bytes[i]);
-  }
-  result.carried.memory = static_cast<double>(result.store_bytes);
-  result.events = log_.sorted();
-  result.steps = clock_.steps();
-  return result;
-}
 
 }  // namespace
 

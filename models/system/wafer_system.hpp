@@ -17,24 +17,6 @@
 
 namespace lacuna::system {
 
-struct MemoryXParams : ParameterSet {
-  Param<double> read_gbps = param(this, "read_gbps", 150.0, range(0.001, 1e5), "GB/s",
-                                  "Weights read, 10^9 bytes. Assumed.");
-  Param<double> write_gbps = param(this, "write_gbps", 150.0, range(0.001, 1e5), "GB/s",
-                                   "Gradients written, 10^9 bytes. Assumed.");
-  Param<double> update_ns_per_1k = param(this, "update_ns_per_1k", 10.0, range(0.0, 1e6), "ns",
-                                         "Optimizer time for 1,000 parameters. Assumed.");
-  Param<double> capacity_tb =
-      param(this, "capacity_tb", 4.0, range(1e-6, 1e5), "TB",
-            "What the store holds, 10^12 bytes: published from 4 to 2,400.");
-  Param<unsigned> state_bytes =
-      param(this, "state_bytes", 8U, range(0U, 64U), "B",
-            "State of the optimizer for a non-zero: two moments in FP32.");
-  Param<double> standing_w = param(this, "standing_w", 0.0, range(0.0, 1e7), "W",
-                                   "Standing power of the store. Not published; 0: not counted, "
-                                   "and results say so.");
-};
-
 struct SwarmXParams : ParameterSet {
   Param<unsigned> fanout =
       param(this, "fanout", 8U, range(2U, 1024U), "links", "Children of a node. Assumed.");

@@ -61,7 +61,7 @@ TEST(SystemEntries, PowerAndMemoryOverTimeAreThoseOfTheStep) {
     if (!training.refusal().empty()) return;
     const TrainingResult result = training.run();
     const unsigned places = training.training.pipeline;
-    const std::vector<system::SegmentMemory> memory = memory_over(result.program, places);
+    const auto memory = memory_over(result.program, places);
     std::vector<std::uint64_t> most(places);
     double joules = 0;
     for (std::size_t i = 0; i < result.program.order.size(); ++i) {
@@ -69,7 +69,7 @@ TEST(SystemEntries, PowerAndMemoryOverTimeAreThoseOfTheStep) {
       const auto ns = result.run.segments[repeat.segment].ns * repeat.times;
       joules += result.watts.at(i) * static_cast<double>(ns) * 1e-9;
       for (unsigned place = 0; place < places; ++place) {
-        most[place] = std::max(most[place], memory[i].chips[place].total());
+        most[place] = std::max(most[place], memory[i][place].total());
       }
     }
     EXPECT_NEAR(joules, result.energy.total().nominal, 1e-9 * joules);
@@ -120,7 +120,7 @@ TEST(SystemEntries, TwiceTheBytesOfATypeAreTwiceTheBytesOfMemoryLinksAndStreams)
     if (!training.refusal().empty()) return;
     const TrainingResult whole = training.run();
     for (const Held what : {Held::weights, Held::gradients, Held::activations}) {
-      EXPECT_EQ(held(whole, what), 2 * held(half, what)) << held_name(what);
+      EXPECT_EQ(held(whole, what), 2 * held(half, what)) << system::kHeldNames[what];
     }
     for (const Way way : {Way::links, Way::load, Way::store}) {
       EXPECT_NEAR(static_cast<double>(bytes_of(whole.program, way)),

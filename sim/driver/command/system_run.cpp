@@ -6,7 +6,6 @@
 #include <array>
 #include <filesystem>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -360,12 +359,8 @@ std::string screen_of(const SystemRecord& record) {
   const std::string said = quantity_sentence(screen.quantities, "A step", "step_time",
                                              "sequences_per_s", "energy_per_sequence");
   if (!said.empty()) screen.sentences.push_back(said);
-  double all = 0;
-  for (const auto& chip : record.ns) all += std::accumulate(chip.begin(), chip.end(), 0.0);
-  for (std::size_t use = 0; use < record.uses.size(); ++use) {
-    double ns = 0;
-    for (const auto& chip : record.ns) ns += static_cast<double>(chip.at(use));
-    screen.shares.emplace_back(record.uses[use].first, all > 0 ? 100 * ns / all : 0);
+  for (const auto& [use, percent] : shares_of(record.run.stack())) {
+    screen.shares.emplace_back(use_name(use), percent);
   }
   screen.where = "where the time of the chips went, %";
   screen.more = "More: --wide (stages, memory, energy), --why, --json, --out DIR (page, files)\n";

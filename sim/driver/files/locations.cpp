@@ -68,6 +68,21 @@ fs::path config_folder() {
       binary.parent_path().string()));
 }
 
+std::vector<fs::path> shipped_files(const char* folder, const char* ending) {
+  const fs::path config = config_folder();
+  std::error_code ignored;
+  std::vector<fs::path> files;
+  for (const fs::path& above : {config.parent_path(), config.parent_path().parent_path()}) {
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator(above / "traces" / folder, ignored)) {
+      if (entry.path().extension() == ending) files.push_back(entry.path());
+    }
+    if (!files.empty()) break;
+  }
+  sort_all(files);
+  return files;
+}
+
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(config_folder())) {

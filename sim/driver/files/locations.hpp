@@ -16,6 +16,10 @@ std::filesystem::path config_folder();
 /// The program or the library that this code is in; empty if that is not known.
 std::filesystem::path own_file();
 
+/// The files of traces/FOLDER with this ending that are shipped beside it, or stand in the source
+/// tree, sorted; none if there are none.
+std::vector<std::filesystem::path> shipped_files(const char* folder, const char* ending);
+
 /// The presets in it, by name, sorted.
 std::vector<std::string> preset_names();
 

@@ -73,9 +73,7 @@ std::string json_text(const std::string& text) {
 }
 
 void ModelReport::joules(const std::string& name, const EnergyRange& range, double over) {
-  number(name, range.nominal / over, "J");
-  number(name + "_low", range.low / over, "J");
-  number(name + "_high", range.high / over, "J");
+  add_range(name, range, over, "J", numbers);
 }
 
 void ModelReport::compare_energy(const ModelReport& dense) {
@@ -83,11 +81,7 @@ void ModelReport::compare_energy(const ModelReport& dense) {
     return JouleRange{of.of("joules_per_token_low"), of.of("joules_per_token"),
                       of.of("joules_per_token_high")};
   };
-  const std::optional<JouleRange> ratio = energy_over(joules(*this), joules(dense));
-  if (!ratio) return;
-  number("energy_vs_dense", ratio->nominal);
-  number("energy_vs_dense_low", ratio->low);
-  number("energy_vs_dense_high", ratio->high);
+  add_over_dense(joules(*this), joules(dense), numbers);
 }
 
 void ModelReport::words(bool folded, bool composed) {

@@ -12,6 +12,7 @@
 #include "sim/base/counted.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/largest.hpp"
+#include "sim/base/ranges.hpp"
 #include "workloads/mapping/system/training_params.hpp"
 
 namespace lacuna {
@@ -30,12 +31,6 @@ std::uint64_t bytes_of_kib(double kib) {
 
 std::string PodCut::text() const {
   return fmt::format("{} x {} chips, layers {}", tensor, layers.size(), fmt::join(layers, "-"));
-}
-
-const MemoryAccount& PodPass::fullest() const {
-  return *std::max_element(
-      memory.begin(), memory.end(),
-      [](const MemoryAccount& a, const MemoryAccount& b) { return a.use.total() < b.use.total(); });
 }
 
 PodModel::PodModel(PodSetup setup)
@@ -86,7 +81,7 @@ std::vector<PodModel::Shape> PodModel::shapes() const {
   if (stages > model.layers)
     refuse(fmt::format("{} has {}", model.name, counted(model.layers, "layer")));
   if (std::max(given, 1U) * std::max(stages, 1U) > chips) {
-    refuse(fmt::format("it has {} chip{}", chips, chips == 1 ? "" : "s"));
+    refuse("it has " + counted(chips, "chip"));
   }
   std::vector<Shape> shapes;
   for (unsigned tensor = 1; tensor <= std::min(chips, model.kv_heads); ++tensor) {
@@ -288,7 +283,7 @@ MemoryAccount PodModel::beside_layers(const PodParts& parts) const {
     }
   }
   const auto forget = [&](Home home, Held what) {
-    if (home == Home::sram) most.use.bytes[static_cast<std::size_t>(what)] = 0;
+    if (home == Home::sram) most.use.bytes[what] = 0;
   };
   forget(setup_.params.weights, Held::weights);
   forget(setup_.params.cache, Held::cache);
@@ -402,7 +397,7 @@ PodPass PodModel::soonest(std::vector<PodPass> fitting, const PassRequest& reque
         denser_rows(kinds_, request, each.cut.tensor, each.parts, chips_.chip(), setup_.times));
     order.emplace_back(seconds_with(each, rows.back()), order.size());
   }
-  std::sort(order.begin(), order.end());
+  sort_all(order);
   PodPass* best = nullptr;
   for (const auto& [expected, place] : order) {
     if (best != nullptr && expected >= best->seconds()) break;
@@ -446,7 +441,7 @@ std::uint32_t PodModel::most_positions(const PassRequest& request, std::uint32_t
   const auto fits = [&](std::uint32_t positions) {
     PassRequest other = request;
     other.context = other.capacity = positions;
-    return std::any_of(all.begin(), all.end(), [&](const Shape& shape) {
+    return any_of(all, [&](const Shape& shape) {
       PodPass tried;
       std::string why;
       return has_room(shape, other, false, tried, why);
@@ -476,8 +471,7 @@ void PodModel::refuse(const PassRequest& request, const PodPass& nearest,
     throw OutOfMemoryError(text + fmt::format("; the nearest that fits: {} positions", positions));
   }
   if (!reason.empty()) throw OutOfMemoryError(text);
-  const bool in_turn =
-      std::any_of(cut.layers.begin(), cut.layers.end(), [](unsigned layers) { return layers > 1; });
+  const bool in_turn = any_of(cut.layers, [](unsigned layers) { return layers > 1; });
   if (!in_turn) {
     text +=
         "; each chip has one layer at most, so that less of it takes more chips: a system "

@@ -32,8 +32,6 @@ struct PodPass : StepResult {
   PodCut cut;
   StepResult turn;  // from one to the next, if all stages are at work
   PodParts parts;
-
-  const system::MemoryAccount& fullest() const;
 };
 
 /// What a model on chips is made of.
@@ -67,8 +65,12 @@ class PodModel {
   /// pack().
   void show(std::vector<std::string>& pages) { pages_ = &pages; }
 
-  ModelReport decode_report(std::uint32_t context, std::uint32_t batch);
-  ModelReport prefill_report(std::uint32_t tokens, std::uint32_t batch);
+  ModelReport decode_report(std::uint32_t context, std::uint32_t batch) {
+    return report_of(true, context, batch);
+  }
+  ModelReport prefill_report(std::uint32_t tokens, std::uint32_t batch) {
+    return report_of(false, tokens, batch);
+  }
 
   /// Of all chips that there are, while they do nothing.
   JouleRange idle_watts() const;
@@ -100,6 +102,7 @@ class PodModel {
                            const std::string& reason) const;
   void add_pages(const PodPass& pass, const PassRequest& request);
   ModelReport report(const PodPass& pass, const PassRequest& request) const;
+  ModelReport report_of(bool decode, std::uint32_t positions, std::uint32_t batch);
   RoomForRows room_for(std::uint64_t working, bool runs = true) const;
   std::string place() const;
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
 
@@ -143,7 +145,7 @@ DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::
     const double gain = own - expected(models[i]);
     if (gain > -0.3 * took) order.emplace_back(-gain, i);
   }
-  std::sort(order.begin(), order.end());
+  sort_all(order);
   order.resize(std::min(order.size(), kMost));
   for (const auto& [loss, model] : order) made.models.push_back(models[model]);
   if (!order.empty()) made.gain = 0.1 * took + std::max(0.0, -order[0].first);
@@ -187,8 +189,7 @@ std::vector<DenserRow> denser_rows(const std::vector<LayerKind>& kinds, const Pa
       }
     }
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const DenserRow& a, const DenserRow& b) { return a.gain > b.gain; });
+  sort_all(all, [](const DenserRow& a, const DenserRow& b) { return a.gain > b.gain; });
   return all;
 }
 
@@ -228,17 +229,13 @@ struct Alike {
   std::uint64_t executions = 0;
 };
 
-void add_alike(std::vector<Alike>& rows, Alike row, Part part, const std::string& name) {
-  row.names = fmt::format("{}: {}", part_name(part), name);
-  const auto like = std::find_if(rows.begin(), rows.end(),
-                                 [&](const Alike& each) { return each.key == row.key; });
-  if (like == rows.end()) {
-    rows.push_back(std::move(row));
-    return;
-  }
-  like->executions += row.executions;
-  const bool same_part = like->names.rfind(std::string(part_name(part)) + ": ", 0) == 0;
-  like->names += ", " + (same_part ? name : row.names);
+void add_alike(std::vector<Alike>& rows, const Alike& row, std::uint64_t executions,
+               const std::string& of, const std::string& name) {
+  Alike& like = find_or_add(
+      rows, [&](const Alike& each) { return each.key == row.key; }, row);
+  like.executions += executions;
+  const bool same_part = starts_with(like.names, of);
+  like.names += (like.names.empty() ? "" : ", ") + (same_part ? name : of + name);
 }
 
 }  // namespace
@@ -252,8 +249,9 @@ void see_rows(const std::vector<LayerKind>& kinds, const PassRequest& request, u
   const auto collect = [&](std::size_t kind, Part part, std::uint64_t layers) {
     const ModelParts& model = models[kind];
     for (const LayerOp& op : model.of(part).forward) {
-      const Alike row{times.key(chip, op, model.trace), &op, &model.trace, "", layers * op.repeat};
-      add_alike(rows, row, part, op.layer.substr(op.layer.find('.') + 1));
+      const Alike row{times.key(chip, op, model.trace), &op, &model.trace, "", 0};
+      add_alike(rows, row, layers * op.repeat, fmt::format("{}: ", part_name(part)),
+                op.layer.substr(op.layer.find('.') + 1));
     }
   };
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {

@@ -11,38 +11,35 @@
 namespace lacuna {
 
 using system::Held;
+using system::MemoryAccount;
 
 namespace {
 
 /// Where the time of the chips that have a part of the model goes, in per cent.
 ModelTable stack_table(const PodPass& pass) {
   ModelTable table{"time_stack", "where the time of the chips goes", {{"of all", "%"}}, {}};
-  const system::TimeStack stack = pass.run.stack(pass.cut.chips());
-  const auto all = static_cast<double>(pass.run.ns) * pass.cut.chips();
-  for (std::size_t i = 0; i < system::kUses; ++i) {
-    if (stack[i] == 0) continue;
-    table.rows.push_back({system::use_name(static_cast<system::Use>(i)),
-                          {100 * static_cast<double>(stack[i]) / all}});
+  for (const auto& [use, percent] : shares_of(pass.run.stack(pass.cut.chips()))) {
+    table.rows.push_back({use_name(use), {percent}});
   }
   return table;
 }
 
 ModelTable memory_table(const PodPass& pass) {
   ModelTable table{"memory", "fullest tile of stage", {}, {}};
-  for (const char* const name :
-       {"layers", "weights", "cache", "values", "working", "code", "all", "has"}) {
-    table.columns.emplace_back(name, std::string(name) == "layers" ? "" : "B");
+  table.columns = {{"layers", ""}};
+  for (const char* const name : {"weights", "cache", "values", "working", "code", "all", "has"}) {
+    table.columns.emplace_back(name, "B");
   }
-  for (std::size_t stage = 0; stage < pass.memory.size(); ++stage) {
-    const system::MemoryUse& use = pass.memory[stage].use;
-    std::vector<double> values = {static_cast<double>(pass.cut.layers[stage])};
-    for (const std::uint64_t bytes :
-         {use.of(Held::weights), use.of(Held::cache), use.of(Held::activations),
-          use.of(Held::working), use.of(Held::code) + use.of(Held::buffers), use.total(),
-          pass.memory[stage].capacity}) {
-      values.push_back(static_cast<double>(bytes));
+  for (const MemoryAccount& stage : pass.memory) {
+    const system::MemoryUse& use = stage.use;
+    auto& [name, values] = table.rows.emplace_back();
+    name = fmt::format("{}", stage.chip);
+    for (const std::uint64_t number :
+         {std::uint64_t{pass.cut.layers[stage.chip]}, use.of(Held::weights), use.of(Held::cache),
+          use.of(Held::activations), use.of(Held::working),
+          use.of(Held::code) + use.of(Held::buffers), use.total(), stage.capacity}) {
+      values.push_back(static_cast<double>(number));
     }
-    table.rows.emplace_back(fmt::format("{}", stage), values);
   }
   return table;
 }
@@ -138,44 +135,32 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
   report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};
   ModelTable energy{
       "energy", "energy of a pass", {{"energy", "J"}, {"low", "J"}, {"high", "J"}}, {}};
-  const auto add = [&](const std::string& name, const JouleRange& joules) {
-    energy.rows.push_back({name, {joules.nominal, joules.low, joules.high}});
-  };
-  for (const SystemEnergyPart& part : pass.energy.parts) add(part.key, part.joules);
+  for (const SystemEnergyPart& part : pass.energy.parts) {
+    energy.rows.push_back({part.key, {part.joules.nominal, part.joules.low, part.joules.high}});
+  }
   report.tables.push_back(energy);
   return report;
 }
 
-ModelReport PodModel::decode_report(std::uint32_t context, std::uint32_t batch) {
+ModelReport PodModel::report_of(bool decode, std::uint32_t positions, std::uint32_t batch) {
   PassRequest request;
+  request.decode = decode;
   request.batch = request.slots = batch;
-  request.context = request.capacity = context;
-  request.weights = setup_.weights;
-  request.inputs = setup_.inputs;
-  PodPass made = pass(request);
-  ModelReport all = report(made, request);
-  if (pages_ != nullptr) add_pages(made, request);
-  all.what = "decode";
-  all.facts.insert(all.facts.begin(), {"context", fmt::format("{}", context)});
-  all.title = fmt::format("{}, sequences: {}, context {}, on {}: {}", setup_.model.name, batch,
-                          context, place(), made.cut.text());
-  return all;
-}
-
-ModelReport PodModel::prefill_report(std::uint32_t tokens, std::uint32_t batch) {
-  PassRequest request;
-  request.decode = false;
-  request.batch = request.slots = batch;
-  request.tokens = request.context = request.capacity = tokens;
+  request.context = request.capacity = positions;
+  if (!decode) request.tokens = positions;
   request.weights = setup_.weights;
   request.inputs = setup_.inputs;
   const PodPass made = pass(request);
   ModelReport all = report(made, request);
   if (pages_ != nullptr) add_pages(made, request);
-  all.what = "prefill";
-  all.facts.insert(all.facts.begin(), {"tokens", fmt::format("{}", tokens)});
-  all.title = fmt::format("{}, a prompt of {} tokens, sequences: {}, on {}: {}", setup_.model.name,
-                          tokens, batch, place(), made.cut.text());
+  all.what = decode ? "decode" : "prefill";
+  all.facts.insert(all.facts.begin(),
+                   {decode ? "context" : "tokens", fmt::format("{}", positions)});
+  all.title =
+      decode ? fmt::format("{}, sequences: {}, context {}", setup_.model.name, batch, positions)
+             : fmt::format("{}, a prompt of {} tokens, sequences: {}", setup_.model.name, positions,
+                           batch);
+  all.title += fmt::format(", on {}: {}", place(), made.cut.text());
   return all;
 }
 

@@ -47,22 +47,9 @@ void PodModel::add_pages(const PodPass& pass, const PassRequest& request) {
   UnitSeries chips = chip_series(pass.program, pass.run, pass.cut.tensor,
                                  static_cast<std::uint32_t>(pass.cut.layers.size()), places);
   add_memory(pass, chips);
-  ViewFacts facts;
-  facts.title = on + "the chips that have a part of the model";
-  facts.cycles = pass.run.ns;
-  facts.clock_ghz = 1;
-  facts.units = pass.cut.chips();
-  facts.tick = "ns";
-  pages_->push_back(pack(view_data(facts, chips)));
+  pages_->push_back(chips_page(on + "the chips that have a part of the model", pass.run.ns, chips));
   const SeenRow add = [&](const std::string& title, const OpResult& result) {
-    ViewFacts row;
-    row.title = on + title;
-    row.cycles = result.cycles;
-    row.clock_ghz = result.clock_ghz;
-    row.units = result.units;
-    row.exact = result.exact;
-    pages_->push_back(
-        packed_view(chips_.chip(), setup_.pricing, row, result, *result.units_in_time));
+    pages_->push_back(packed_view(chips_.chip(), setup_.pricing, on + title, result));
   };
   see_rows(kinds_, request, pass.cut.tensor, chips_.chip(), setup_.times, add);
 }

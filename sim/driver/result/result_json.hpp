@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +41,12 @@ struct NamedTable {
   std::string name;
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
+
+  /// Appends a row of such cells, and gives it.
+  template <typename... Cells>
+  std::vector<std::string>& row(const Cells&... cells) {
+    return rows.emplace_back(std::vector<std::string>{fmt::format("{}", cells)...});
+  }
 };
 
 /// The rows of summary.csv as a JSON array, an object each; with `explain` those of operations have

@@ -273,16 +273,12 @@ std::string view_of(const Point& point, const OpRecord& record, const Pricing& p
         "--view: what each unit did over time is not known of this operation");
     return {};
   }
-  ViewFacts facts;
-  facts.title =
+  std::string view = packed_view(
+      *point.machine, pricing,
       fmt::format("run {}: {}, {}{}{}", point.run, record.row.machine,
                   point.pattern.empty() ? "" : point.pattern + ", ", record.row.op_id,
-                  record.repeat == 1 ? "" : fmt::format(", one of {} executions", record.repeat));
-  facts.cycles = once.cycles;
-  facts.clock_ghz = once.clock_ghz;
-  facts.units = once.units;
-  facts.exact = once.exact;
-  std::string view = packed_view(*point.machine, pricing, facts, once, *once.units_in_time);
+                  record.repeat == 1 ? "" : fmt::format(", one of {} executions", record.repeat)),
+      once);
   once.units_in_time.reset();
   return view;
 }

@@ -14,4 +14,8 @@ namespace lacuna {
 std::string packed_view(const Machine& machine, const Pricing& pricing, const ViewFacts& facts,
                         const OpResult& result, UnitSeries& series);
 
+/// The same of an operation that knows what each unit did.
+std::string packed_view(const Machine& machine, const Pricing& pricing, std::string title,
+                        const OpResult& result);
+
 }  // namespace lacuna

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/system/fit.hpp"
@@ -28,8 +27,9 @@ ChipSystem::ChipSystem(const MachineTable& kinds, const std::string& name,
     return;
   }
   std::vector<std::string> own;
-  std::copy_if(settings.begin(), settings.end(), std::back_inserter(own),
-               [](const std::string& text) { return text.rfind("training.", 0) != 0; });
+  for (const std::string& text : settings) {
+    if (!starts_with(text, "training.")) own.push_back(text);
+  }
   tree_ = std::move(make_machines(kinds, {name}, own)[0]);
 }
 

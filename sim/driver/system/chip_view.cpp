@@ -11,6 +11,7 @@
 
 #include "models/system/event_kinds.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/json_view.hpp"
 
 namespace lacuna {
@@ -151,7 +152,7 @@ void ChipSteps::add_to(UnitSeries& series) const {
         steps.push_back(&stretch);
         series.ends.push_back(begin + stretch.end);
         series.step_names.push_back(titles[run]);
-        held.values.insert(held.values.end(), each.held.begin(), each.held.end());
+        append(held.values, each.held);
       }
       begin = series.ends.back();
     }
@@ -247,10 +248,10 @@ UnitSeries chip_series(const system::Program& program, const system::ProgramResu
   }
   if (places.empty()) return history_series(history, columns);
   const std::uint32_t count = *std::max_element(places.begin(), places.end()) + 1;
-  const std::vector<system::SegmentMemory> memory = memory_over(program, count);
+  const auto memory = memory_over(program, count);
   for (std::size_t i = 0; i < memory.size(); ++i) {
     for (const std::uint32_t place : places) {
-      history.order[i].held.push_back(memory[i].chips[place].total());
+      history.order[i].held.push_back(memory[i][place].total());
     }
   }
   return history_series(history, columns);
@@ -335,6 +336,16 @@ void deal_out(const std::vector<Span>& spans, std::vector<ChipHistory::Part>& pa
 }
 
 }  // namespace
+
+std::string chips_page(const std::string& title, Cycle ns, const UnitSeries& series) {
+  ViewFacts facts;
+  facts.title = title;
+  facts.cycles = ns;
+  facts.clock_ghz = 1;
+  facts.units = series.numbers.size();
+  facts.tick = "ns";
+  return pack(view_data(facts, series));
+}
 
 UnitSeries wafer_series(const WaferSystemRun& run) {
   const std::vector<Span> spans = chip_spans(run.result.events, run.params.chips());

@@ -60,6 +60,9 @@ UnitSeries chip_series(const system::Program& program, const system::ProgramResu
 /// replicas of one chip are laid out as a rectangle.
 UnitSeries training_series(const system::TrainingParams& training, const TrainingResult& result);
 
+/// A page of such a series of so many nanoseconds, in the form of pack().
+std::string chips_page(const std::string& title, Cycle ns, const UnitSeries& series);
+
 /// Wafers that share a store, in a rectangle: parts are the passes of the first one. The run has
 /// events.
 UnitSeries wafer_series(const WaferSystemRun& run);

@@ -22,6 +22,19 @@ std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
   return JouleRange{low, ratio.nominal, high};
 }
 
+void add_range(const std::string& name, const JouleRange& range, double over, const char* unit,
+               std::vector<NamedQuantity>& to) {
+  to.push_back({name, range.nominal / over, unit});
+  to.push_back({name + "_low", range.low / over, unit});
+  to.push_back({name + "_high", range.high / over, unit});
+}
+
+void add_over_dense(const JouleRange& joules, const JouleRange& dense,
+                    std::vector<NamedQuantity>& to) {
+  const std::optional<JouleRange> ratio = energy_over(joules, dense);
+  if (ratio) add_range("energy_vs_dense", *ratio, 1, "", to);
+}
+
 std::string energy_text(const std::string& title, const EnergyAccount& account) {
   TextTable table;
   table.column(title, "", TextTable::Align::left);
@@ -47,6 +60,15 @@ std::string not_counted(const std::vector<StandingPower>& all) {
                      fmt::join(missing, ", "));
 }
 
+double number_of(const Machine& chip, const char* path) {
+  const ParamBase* const parameter = chip.parameters().find(path);
+  if (parameter == nullptr) {
+    throw RequestError(fmt::format("{}: a chip of a system needs the parameter {}; IPUs have it",
+                                   chip.name(), path));
+  }
+  return std::stod(parameter->value_text());
+}
+
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
   const auto number = [&](const char* path) -> std::uint64_t {
     const ParamBase* const found = chip.parameters().find(path);
@@ -58,7 +80,7 @@ JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
     throw UnsupportedError(
         fmt::format("{}: no row runs on a chip, so that nothing is known of one", chip.name()));
   }
-  return idle_watts(chip, pricing, units, std::stod(chip.parameters().find("clock")->value_text()));
+  return idle_watts(chip, pricing, units, number_of(chip, "clock"));
 }
 
 JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/system/ledger.hpp"
+#include "sim/driver/result/quantity_screen.hpp"
 #include "sim/driver/run/pricing.hpp"
 #include "sim/machines/machine.hpp"
 #include "sim/report/tables/summary.hpp"
@@ -21,6 +22,14 @@ using system::SystemEnergyPart;
 std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
                                       const std::optional<JouleRange>& dense);
 
+/// Adds NAME, NAME_low and NAME_high, each divided by `over`.
+void add_range(const std::string& name, const JouleRange& range, double over, const char* unit,
+               std::vector<NamedQuantity>& to);
+
+/// Adds how many of its joules a run takes of those of its dense run, as energy_vs_dense.
+void add_over_dense(const JouleRange& joules, const JouleRange& dense,
+                    std::vector<NamedQuantity>& to);
+
 /// A table of all parts and their sum; low and high are those of the operations.
 std::string energy_text(const std::string& title, const EnergyAccount& account);
 
@@ -33,6 +42,9 @@ struct StandingPower {
 /// A line that names those without a power, as what the account leaves out; empty if there are
 /// none.
 std::string not_counted(const std::vector<StandingPower>& all);
+
+/// A number among the parameters of a chip; RequestError if it has none of that path.
+double number_of(const Machine& chip, const char* path);
 
 /// Power of a chip that does nothing, in watts.
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing);

@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/largest.hpp"
+#include "sim/driver/system/record.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 
@@ -20,48 +21,25 @@ namespace {
 
 /// A layout and what it needs.
 struct FitRow {
-  system::TrainingParams training;
-  std::uint64_t most_bytes = 0;  // of a chip, in its fullest phase
-  std::uint64_t capacity = 0;
-  std::uint64_t streaming_bytes = 0;  // of a machine
-  std::uint64_t parameters = 0;       // of the model: those that its pattern keeps
-  bool fits = false;
+  TrainingParams training;
+  TrainingResult account;
+
+  double most_mb() const { return in_mb(account.fullest().use.total()); }
+  double mb_there() const { return in_mb(account.fullest().capacity); }
 };
 
-FitRow account_of(const TrainingJob& job, const TrainingParams& training) {
-  const TrainingJob tried({job.kinds, job.pricing, job.times, training, job.execution, job.seed},
-                          job.system);
-  const TrainingResult result = account_training(tried);
-  FitRow row;
-  row.training = training;
-  for (const system::MemoryAccount& account : result.memory) {
-    row.most_bytes = std::max(row.most_bytes, account.use.total());
-    row.capacity = account.capacity;
-  }
-  row.streaming_bytes = result.streaming.bytes;
-  row.parameters = result.parameters;
-  row.fits = misfit(result).empty();
-  return row;
-}
-
-/// The row of a layout, or nothing if the model cannot be cut like that.
-std::optional<FitRow> try_layout(const TrainingJob& job, const TrainingParams& training) {
+/// The row of a layout, or nothing if it does not fit, or the model cannot be cut like that.
+std::optional<FitRow> fitting(const TrainingJob& job, const TrainingParams& training) {
   try {
     training.check();
-    return account_of(job, training);
+    FitRow row{training, account_training(TrainingJob(
+                             {job.kinds, job.pricing, job.times, training, job.execution, job.seed},
+                             job.system))};
+    if (misfit(row.account).empty()) return row;
   } catch (const RequestError&) {
     return std::nullopt;
   }
-}
-
-/// Numbers of phases that leave every chip of the pipeline as many blocks in each of them.
-std::vector<unsigned> phase_counts(const TrainingParams& training, unsigned layers) {
-  std::vector<unsigned> counts;
-  for (unsigned phases = 1; phases <= 2 * layers; ++phases) {
-    const bool even = 2 * layers % phases == 0 && 2 * layers / phases % training.pipeline == 0;
-    if (phases == 1 || even) counts.push_back(phases);
-  }
-  return counts;
+  return std::nullopt;
 }
 
 /// Lists of layers stand for one number of stages and no phases.
@@ -93,7 +71,8 @@ TrainingParams saving(TrainingParams training) {
   return training;
 }
 
-/// What a layout may do to need less, in the order of effort: one word, then several.
+/// What a layout may do to need less, in the order of effort: one word, then several; at last
+/// phases that leave every chip of the pipeline as many blocks in each of them.
 std::vector<TrainingParams> less_demanding(const TrainingParams& training, unsigned layers) {
   using system::Activations;
   using system::Place;
@@ -119,8 +98,8 @@ std::vector<TrainingParams> less_demanding(const TrainingParams& training, unsig
   streamed.activations = again;
   streamed.state = Place::streaming;
   forget_lists(streamed);
-  for (const unsigned phases : phase_counts(streamed, layers)) {
-    if (phases == 1) continue;
+  for (unsigned phases = 2; phases <= 2 * layers; ++phases) {
+    if (2 * layers % phases != 0 || 2 * layers / phases % streamed.pipeline != 0) continue;
     streamed.phases = phases;
     tries.push_back(streamed);
     tries.push_back(saving(streamed));
@@ -131,8 +110,8 @@ std::vector<TrainingParams> less_demanding(const TrainingParams& training, unsig
 /// The first layout in the order of effort that fits.
 std::optional<FitRow> first_fit(const TrainingJob& job, const TrainingParams& training) {
   for (const TrainingParams& each : less_demanding(training, layers_of(job.training))) {
-    std::optional<FitRow> row = try_layout(job, each);
-    if (row && row->fits) return row;
+    std::optional<FitRow> row = fitting(job, each);
+    if (row) return row;
   }
   return std::nullopt;
 }
@@ -230,8 +209,7 @@ std::optional<FitRow> held(const TrainingJob& job, unsigned tensor, unsigned lay
   training.state = system::Place::streaming;
   training.activations = system::Activations::offloaded;
   training.set("prefetch", "none");
-  std::optional<FitRow> row = try_layout(job, saving(training));
-  return row && row->fits ? row : std::nullopt;
+  return fitting(job, saving(training));
 }
 
 /// The most layers of the model's width whose weights and gradients all chips of the system hold
@@ -263,9 +241,8 @@ std::string largest_text(const TrainingJob& job) {
       "\nThe largest of this width held on the chips with its gradients, without phases: {} "
       "layers, {:.1f} x 10^9 parameters, with tensor={} pipeline={} replicas=1; a chip needs "
       "{:.0f} of {:.0f} MB (activations offloaded, gradient_parts={}{}).\n",
-      row->training.model_layers.value(), static_cast<double>(row->parameters) * 1e-9,
-      row->training.tensor.value(), row->training.pipeline.value(),
-      static_cast<double>(row->most_bytes) * 1e-6, static_cast<double>(row->capacity) * 1e-6,
+      row->training.model_layers.value(), static_cast<double>(row->account.parameters) * 1e-9,
+      row->training.tensor.value(), row->training.pipeline.value(), row->most_mb(), row->mb_there(),
       row->training.gradient_parts.value(),
       row->training.share_sequence ? ", share_sequence=true" : "");
 }
@@ -283,10 +260,9 @@ std::string fit_text(const TrainingJob& job, bool markdown) {
                training.replicas.value_text(), training.state.value_text(),
                training.activations.value_text(), training.phases.value_text(),
                training.gradient_parts.value_text(), training.share_sequence ? "shared" : "whole",
-               fmt::format("{:.0f}", static_cast<double>(row.most_bytes) * 1e-6),
-               fmt::format("{:.1f}", 100.0 * static_cast<double>(row.most_bytes) /
-                                         static_cast<double>(row.capacity)),
-               fmt::format("{:.1f}", static_cast<double>(row.streaming_bytes) * 1e-9)});
+               fmt::format("{:.0f}", row.most_mb()),
+               fmt::format("{:.1f}", 100.0 * row.most_mb() / row.mb_there()),
+               fmt::format("{:.1f}", static_cast<double>(row.account.streaming.bytes) * 1e-9)});
   }
   const std::string title = fmt::format(
       "{} on {}, micro-batch {} of {} tokens: layouts that fit\n\n", job.training.model.value(),

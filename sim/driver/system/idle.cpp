@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <set>
 
 #include "models/system/fabric.hpp"
+#include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 
 namespace lacuna {
@@ -53,7 +55,7 @@ std::string idle_parts(const system::SystemParams& params, const std::vector<std
     const char* idle = nullptr;
     bool acts = false;
     for (const PartParameters& each : kPodParts) {
-      if (path.rfind(each.begin, 0) != 0) continue;
+      if (!starts_with(path, each.begin)) continue;
       acts = acts || used.count(each.kind) != 0;
       idle = each.part;
     }
@@ -69,9 +71,8 @@ std::string idle_parts(const system::SystemParams& params, const std::vector<std
 }
 
 std::string idle_parts_of_model(const std::vector<std::string>& settings) {
-  const bool streams = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
-    return setting == "inference.weights=streaming" || setting == "inference.cache=streaming";
-  });
+  const bool streams = contains(settings, "inference.weights=streaming") ||
+                       contains(settings, "inference.cache=streaming");
   std::string text;
   for (const std::string& setting : settings) {
     const std::string path = path_of_setting(setting);
@@ -79,10 +80,10 @@ std::string idle_parts_of_model(const std::vector<std::string>& settings) {
       text += fmt::format("lacuna: {} acts on nothing of --model\n", path);
       continue;
     }
-    const bool of_streams = std::any_of(kPodParts.begin(), kPodParts.end(), [&](const auto& each) {
-      const bool streamed = each.kind == ResourceKind::ddr || each.kind == ResourceKind::host ||
-                            each.kind == ResourceKind::pcie_in;
-      return streamed && path.rfind(each.begin, 0) == 0;
+    constexpr std::array<ResourceKind, 3> kStreams = {ResourceKind::ddr, ResourceKind::host,
+                                                      ResourceKind::pcie_in};
+    const bool of_streams = any_of(kPodParts, [&](const PartParameters& each) {
+      return contains(kStreams, each.kind) && starts_with(path, each.begin);
     });
     if (streams || !of_streams) continue;
     text += fmt::format(

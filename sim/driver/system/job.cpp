@@ -14,9 +14,12 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/store_system.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/generate/model_shape.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
@@ -40,20 +43,6 @@ using system::TrainingParams;
 namespace {
 
 const std::string kTrainingPrefix = "training.";
-
-bool begins(const std::string& text, const std::string& with) {
-  return text.compare(0, with.size(), with) == 0;
-}
-
-std::vector<std::string> yaml_stems(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 /// The chips of a job as machines; those that plan alike are one.
 class JobChips : public SystemChips {
@@ -86,105 +75,6 @@ class JobChips : public SystemChips {
   std::vector<double> shares_;
 };
 
-/// The costs of all parts that `chip` has in some phase.
-class PartPricer {
- public:
-  PartPricer(const TrainingJob& job, const ModelParts& model) : job_(job), model_(model) {}
-
-  /// What is known without simulating anything.
-  PartCost sizes(const PartRows& rows) const {
-    PartCost cost;
-    const std::string& optimizer = job_.training.optimizer;
-    cost.trained = system::trained_numbers(rows.update, model_.trace, optimizer);
-    cost.table = system::trained_numbers(table_rows(rows.update), model_.trace, optimizer);
-    const std::uint64_t boundary = model_.boundary_bytes;
-    const std::uint64_t held =
-        boundary /
-        (job_.training.share_sequence ? job_.training.tensor : job_.training.tensor_columns);
-    cost.live = system::live_bytes(rows, held, held);
-    return cost;
-  }
-
-  PartCost cost(const Machine& chip, const PartRows& rows) {
-    PartCost cost = sizes(rows);
-    cost.forward = sum(chip, rows.forward);
-    cost.backward = sum(chip, rows.backward);
-    std::vector<LayerOp> update = rows.update;
-    for (LayerOp& op : update) {
-      const std::uint32_t share = job_.training.rts_state;
-      if (op.pattern.name == "dense") op.m = (op.m + share - 1) / share;
-    }
-    cost.update = sum(chip, update);
-    cost.table_update = sum(chip, table_rows(update));
-    return cost;
-  }
-
- private:
-  static std::vector<LayerOp> table_rows(const std::vector<LayerOp>& update) {
-    std::vector<LayerOp> rows;
-    std::copy_if(update.begin(), update.end(), std::back_inserter(rows), system::is_table);
-    return rows;
-  }
-
-  ChipCost sum(const Machine& chip, const std::vector<LayerOp>& rows) {
-    ChipCost total;
-    for (const LayerOp& op : rows) {
-      total.add(job_.times.cost(chip, op, model_.trace), op.repeat);
-    }
-    return total;
-  }
-
-  const TrainingJob& job_;
-  const ModelParts& model_;
-};
-
-bool has(const std::vector<Stages>& phases, unsigned chip, Part part, bool tied) {
-  for (const Stages& stages : phases) {
-    for (const system::Stage& stage : stages) {
-      if (stage.chip != chip) continue;
-      if (part == Part::attention && stage.attention > 0) return true;
-      if (part == Part::ffn && stage.ffn > 0) return true;
-      if (part == Part::embedding && (stage.embedding || (stage.head && tied))) return true;
-      if (part == Part::head && stage.head) return true;
-    }
-  }
-  return false;
-}
-
-/// The costs of all parts that a chip has in some phase; without `simulate` their sizes alone.
-system::ChipCosts chip_costs(const TrainingJob& job, const ModelParts& model,
-                             const std::vector<Stages>& phases, const JobChips& chips,
-                             bool simulate) {
-  system::ChipCosts costs(job.training.pipeline);
-  PartPricer pricer(job, model);
-  for (unsigned chip = 0; chip < job.training.pipeline; ++chip) {
-    for (std::size_t i = 0; i < kParts; ++i) {
-      if (!has(phases, chip, static_cast<Part>(i), model.tied)) continue;
-      const PartRows& rows = model.parts[i];
-      costs[chip][i] = simulate ? pricer.cost(chips.of(chip), rows) : pricer.sizes(rows);
-    }
-  }
-  return costs;
-}
-
-/// The cycles in which a chip adds 2^20 numbers to as many.
-Cycle add_cycles(const TrainingJob& job, const Machine& chip, const ModelParts& model) {
-  LayerOp op;
-  op.id = "add";
-  op.op = "eltwise";
-  op.fn = "add";
-  op.m = op.n = 1024;
-  op.dtype = model.value_bytes > 2 ? DType::fp32 : DType::fp16;
-  return job.times.cost(chip, op, model.trace).cycles;
-}
-
-std::vector<std::string> split_words(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string each; stream >> each;) words.push_back(each);
-  return words;
-}
-
 /// A name in the description of a training step is known, or RequestError says where it stands.
 void check_name(const Setting& setting) {
   if (setting.path == "model") {
@@ -210,18 +100,9 @@ void check_chips(const TrainingJob& job) {
 }  // namespace
 
 std::vector<std::string> shipped_trainings() {
-  const fs::path config = config_folder();
-  // beside sim/config in the source tree, beside config in an installation
-  const std::vector<fs::path> places = {config.parent_path().parent_path() / "traces" / "systems",
-                                        config.parent_path() / "traces" / "systems"};
-  for (const fs::path& folder : places) {
-    std::vector<std::string> files;
-    for (const std::string& stem : yaml_stems(folder)) {
-      files.push_back((folder / (stem + ".yaml")).string());
-    }
-    if (!files.empty()) return files;
-  }
-  return {};
+  std::vector<std::string> files;
+  for (const fs::path& file : shipped_files("systems", ".yaml")) files.push_back(file.string());
+  return files;
 }
 
 TrainingParams read_training(const std::string& file, const std::vector<std::string>& settings) {
@@ -237,7 +118,7 @@ TrainingParams read_training(const std::string& file, const std::vector<std::str
 void set_training(TrainingParams& training, const std::vector<std::string>& settings) {
   for (const std::string& text : settings) {
     const Setting setting = parse_setting(text);
-    if (!begins(setting.path, kTrainingPrefix)) continue;
+    if (!starts_with(setting.path, kTrainingPrefix)) continue;
     training.set(setting.path.substr(kTrainingPrefix.size()), setting.value, setting.origin);
   }
   training.check();
@@ -275,19 +156,14 @@ WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool 
 }
 
 std::string misfit(const TrainingResult& result) {
-  const system::MemoryAccount* worst = nullptr;
-  for (const system::MemoryAccount& account : result.memory) {
-    if (account.fits()) continue;
-    if (worst == nullptr || account.use.total() > worst->use.total()) worst = &account;
-  }
-  if (worst != nullptr) {
+  const system::MemoryAccount& worst = result.fullest();
+  if (!worst.fits()) {
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < system::kHeld; ++i) {
-      parts.push_back(
-          fmt::format("{} {}", held_name(static_cast<system::Held>(i)), worst->use.bytes[i]));
+      parts.push_back(fmt::format("{} {}", system::kHeldNames[i], worst.use.bytes[i]));
     }
-    return fmt::format("chip {} of a replica needs {} B in phase {} and has {} B: {}", worst->chip,
-                       worst->use.total(), worst->phase, worst->capacity, fmt::join(parts, ", "));
+    return fmt::format("chip {} of a replica needs {} B in phase {} and has {} B: {}", worst.chip,
+                       worst.use.total(), worst.phase, worst.capacity, fmt::join(parts, ", "));
   }
   const system::StreamingAccount& streaming = result.streaming;
   if (streaming.bytes > streaming.capacity) {
@@ -299,68 +175,148 @@ std::string misfit(const TrainingResult& result) {
 
 namespace {
 
-system::PartCuts cuts_of(const TrainingParams& training) {
-  return {training.tensor,        training.accumulation > 1, training.attention_parts,
-          training.head_parts,    training.gradient_parts,   training.share_sequence,
-          training.tensor_columns};
-}
+/// A model that is trained, cut over the chips of a job.
+class ModelTraining {
+ public:
+  explicit ModelTraining(const TrainingJob& job)
+      : job_(job),
+        training_(job.training),
+        chips_(job),
+        model_(system::model_parts(
+            model_trace(training_, 1, false), layers_of(training_),
+            {training_.tensor, training_.accumulation > 1, training_.attention_parts,
+             training_.head_parts, training_.gradient_parts, training_.share_sequence,
+             training_.tensor_columns})) {}
 
-/// A model cut as a job says.
-struct Layout {
-  explicit Layout(const TrainingJob& job)
-      : layers(layers_of(job.training)),
-        model(system::model_parts(model_trace(job.training, 1, false), layers,
-                                  cuts_of(job.training))) {}
-
-  unsigned layers;
-  ModelParts model;
-};
-
-system::TrainingStep step_of(const TrainingJob& job, const Layout& layout, const JobChips& chips,
-                             const TrainingResult& result) {
-  return {job.system.params,
-          job.training,
-          layout.model,
-          result.phases,
-          result.costs,
-          result.clock_ghz,
-          0,
-          chips.tiles()};
-}
-
-/// The memory of a layout, from its sizes alone.
-TrainingResult account(const TrainingJob& job, const Layout& layout, const JobChips& chips) {
-  TrainingResult result;
-  result.phases = stages_of(job.training, layout.layers);
-  result.clock_ghz = chips.number("clock");
-  result.costs = chip_costs(job, layout.model, result.phases, chips, false);
-  const system::TrainingStep step = step_of(job, layout, chips, result);
-  system::TrainingMemory memory = training_memory(step, chips.tile_bytes() * step.tiles);
-  result.memory = std::move(memory.chips);
-  result.streaming = memory.streaming;
-  for (const Stages& stages : result.phases) {
-    for (unsigned place = 0; place < job.training.pipeline; ++place) {
-      for (const system::UpdatedPart& part : updated_parts(step, stages, place)) {
-        if (part.is_copy) continue;
-        result.parameters += part.trained.elements * part.times * job.training.tensor;
+  /// Its memory, from sizes alone.
+  TrainingResult account() const {
+    TrainingResult result;
+    result.phases = stages_of(training_, model_.layers);
+    result.clock_ghz = chips_.number("clock");
+    result.costs = costs(result.phases, false);
+    const system::TrainingStep step = step_of(result);
+    system::TrainingMemory memory = training_memory(step, chips_.tile_bytes() * step.tiles);
+    result.memory = std::move(memory.chips);
+    result.streaming = memory.streaming;
+    for (const Stages& stages : result.phases) {
+      for (unsigned place = 0; place < training_.pipeline; ++place) {
+        for (const system::UpdatedPart& part : updated_parts(step, stages, place)) {
+          if (part.is_copy) continue;
+          result.parameters += part.trained.elements * part.times * training_.tensor;
+        }
       }
     }
+    return result;
   }
-  return result;
-}
+
+  /// The step, with the rows of all parts simulated.
+  TrainingResult simulate() const {
+    TrainingResult result = account();
+    result.costs = costs(result.phases, true);
+    system::TrainingStep step = step_of(result);
+    step.add_cycles = add_cycles();
+    run_step(job_.system.params, training_program(step), chips_.watts(), job_.execution, result);
+    return result;
+  }
+
+ private:
+  system::TrainingStep step_of(const TrainingResult& result) const {
+    return {job_.system.params, training_,        model_, result.phases,
+            result.costs,       result.clock_ghz, 0,      chips_.tiles()};
+  }
+
+  /// Whether a chip has the part in any of its stages, the table of a tied head with it.
+  bool has(const std::vector<Stages>& phases, unsigned chip, std::size_t part) const {
+    return any_of(phases, [&](const Stages& stages) {
+      return any_of(stages, [&](const system::Stage& stage) {
+        const system::OfParts<bool> here = {{stage.embedding || (stage.head && model_.tied),
+                                             stage.attention > 0, stage.ffn > 0, stage.head}};
+        return stage.chip == chip && here[part];
+      });
+    });
+  }
+
+  /// The costs of all parts that a chip has in some phase; without `simulate` their sizes alone.
+  system::ChipCosts costs(const std::vector<Stages>& phases, bool simulate) const {
+    system::ChipCosts costs(training_.pipeline);
+    for (unsigned chip = 0; chip < training_.pipeline; ++chip) {
+      for (std::size_t part = 0; part < kParts; ++part) {
+        if (!has(phases, chip, part)) continue;
+        costs[chip][part] = sizes(model_.parts[part]);
+        if (simulate) add_cost(chips_.of(chip), model_.parts[part], costs[chip][part]);
+      }
+    }
+    return costs;
+  }
+
+  /// What is known without simulating anything.
+  PartCost sizes(const PartRows& rows) const {
+    PartCost cost;
+    const std::string& optimizer = training_.optimizer;
+    cost.trained = system::trained_numbers(rows.update, model_.trace, optimizer);
+    cost.table = system::trained_numbers(table_rows(rows.update), model_.trace, optimizer);
+    const std::uint64_t held =
+        model_.boundary_bytes /
+        (training_.share_sequence ? training_.tensor : training_.tensor_columns);
+    cost.live = system::live_bytes(rows, held, held);
+    return cost;
+  }
+
+  void add_cost(const Machine& chip, const PartRows& rows, PartCost& cost) const {
+    cost.forward = sum(chip, rows.forward);
+    cost.backward = sum(chip, rows.backward);
+    std::vector<LayerOp> update = rows.update;
+    for (LayerOp& op : update) {
+      if (op.pattern.name != "dense") continue;
+      op.m = static_cast<std::uint32_t>(ceil_div(op.m, training_.rts_state));
+    }
+    cost.update = sum(chip, update);
+    cost.table_update = sum(chip, table_rows(update));
+  }
+
+  static std::vector<LayerOp> table_rows(std::vector<LayerOp> update) {
+    erase_where(update, [](const LayerOp& op) { return !system::is_table(op); });
+    return update;
+  }
+
+  ChipCost sum(const Machine& chip, const std::vector<LayerOp>& rows) const {
+    ChipCost total;
+    for (const LayerOp& op : rows) {
+      total.add(job_.times.cost(chip, op, model_.trace), op.repeat);
+    }
+    return total;
+  }
+
+  /// The cycles in which a chip adds 2^20 numbers to as many.
+  Cycle add_cycles() const {
+    LayerOp op;
+    op.id = "add";
+    op.op = "eltwise";
+    op.fn = "add";
+    op.m = op.n = 1024;
+    op.dtype = model_.value_bytes > 2 ? DType::fp32 : DType::fp16;
+    return job_.times.cost(chips_.of(0), op, model_.trace).cycles;
+  }
+
+  const TrainingJob& job_;
+  const TrainingParams& training_;
+  JobChips chips_;
+  ModelParts model_;
+};
 
 /// The rows of one chip: of a file, or made.
 WorkloadTrace rows_of(const TrainingParams& training) {
   const std::string& rows = training.rows;
-  if (rows.rfind(kRowsOfFile, 0) == 0) return read_trace(rows.substr(std::strlen(kRowsOfFile)));
-  const std::vector<std::string> words = split_words(training.rows);
+  if (starts_with(rows, kRowsOfFile)) return read_trace(rows.substr(std::strlen(kRowsOfFile)));
+  std::istringstream words(rows);
+  std::string generator;
+  if (!(words >> generator)) throw ParameterError("rows: names no generator, such as kge");
   Pairs settings;
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const Setting setting = parse_setting(words[i]);
+  for (std::string word; words >> word;) {
+    const Setting setting = parse_setting(word);
     settings.emplace_back(setting.path, setting.value);
   }
-  if (words.empty()) throw ParameterError("rows: names no generator, such as kge");
-  return generate_workload(words[0], settings);
+  return generate_workload(generator, settings);
 }
 
 /// A loop over the rows of one chip of several, with what they exchange.
@@ -399,21 +355,13 @@ TrainingResult run_rows(const TrainingJob& job) {
 
 TrainingResult simulate_training(const TrainingJob& job) {
   check_chips(job);
-  const TrainingParams& training = job.training;
-  if (!training.rows.value().empty()) return run_rows(job);
-  const Layout layout(job);
-  const JobChips chips(job);
-  TrainingResult result = account(job, layout, chips);
-  result.costs = chip_costs(job, layout.model, result.phases, chips, true);
-  system::TrainingStep step = step_of(job, layout, chips, result);
-  step.add_cycles = add_cycles(job, chips.of(0), layout.model);
-  run_step(job.system.params, training_program(step), chips.watts(), job.execution, result);
-  return result;
+  if (!job.training.rows.value().empty()) return run_rows(job);
+  return ModelTraining(job).simulate();
 }
 
 TrainingResult account_training(const TrainingJob& job) {
   check_chips(job);
-  return account(job, Layout(job), JobChips(job));
+  return ModelTraining(job).account();
 }
 
 }  // namespace lacuna

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/report/json_view.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
+#include "sim/driver/system/chip_view.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -38,19 +40,8 @@ std::vector<Coloured> coloured(system::Uses uses) {
   return all;
 }
 
-void SystemRecord::take_times(const std::vector<system::TimeStack>& chips, system::Uses of) {
-  uses = coloured(of);
-  for (const system::TimeStack& chip : chips) {
-    ns.emplace_back(chip.begin() + of.first, chip.begin() + of.end);
-  }
-}
-
 void SystemRecord::compare_energy(const SystemRecord& dense) {
-  const std::optional<JouleRange> ratio = energy_over(energy.total(), dense.energy.total());
-  if (!ratio) return;
-  metrics.push_back({"energy_vs_dense", ratio->nominal, ""});
-  metrics.push_back({"energy_vs_dense_low", ratio->low, ""});
-  metrics.push_back({"energy_vs_dense_high", ratio->high, ""});
+  add_over_dense(energy.total(), dense.energy.total(), metrics);
 }
 
 std::vector<NamedQuantity> step_metrics(const StepCounts& counts, const EnergyAccount& energy,
@@ -69,13 +60,11 @@ std::vector<NamedQuantity> step_metrics(const StepCounts& counts, const EnergyAc
   add("tokens_per_s", counts.tokens / counts.seconds, "1/s", counts.tokens > 0);
   add("tflops", tflops, "TFLOP/s");
   add("tflops_per_chip", tflops / counts.chips, "TFLOP/s");
-  add("energy", joules.nominal, "J");
-  add("energy_low", joules.low, "J");
-  add("energy_high", joules.high, "J");
+  add_range("energy", joules, 1, "J", metrics);
   add("power", joules.nominal / counts.seconds, "W");
   add("power_per_machine", joules.nominal / counts.seconds / counts.machines, "W");
   add("energy_per_sequence", joules.nominal / counts.sequences, "J", batch);
-  metrics.insert(metrics.end(), own.begin(), own.end());
+  append(metrics, own);
   add("training_time", counts.steps * counts.seconds / 3600, "h", counts.steps > 0);
   for (const SystemEnergyPart& part : energy.parts) {
     metrics.push_back({"energy_" + part.key, part.joules.nominal, "J"});
@@ -90,28 +79,20 @@ using Align = TextTable::Align;
 /// The quantities but for parts of the energy, which have a table of their own.
 std::string quantities_text(std::vector<NamedQuantity> metrics) {
   const auto is_part = [](const NamedQuantity& each) {
-    return each.name.rfind("energy_", 0) == 0 && each.name != "energy_per_sequence" &&
+    return starts_with(each.name, "energy_") && each.name != "energy_per_sequence" &&
            each.name.find("_vs_dense") == std::string::npos;
   };
-  metrics.erase(std::remove_if(metrics.begin(), metrics.end(), is_part), metrics.end());
+  erase_where(metrics, is_part);
   return quantity_table(metrics, "quantity");
 }
 
 std::string stack_text(const SystemRecord& record) {
   TextTable table({"where the time of the chips went<", "of all|%", "a chip's mean|ms"});
-  double all = 0;
-  std::vector<double> sums(record.uses.size());
-  for (const std::vector<std::uint64_t>& chip : record.ns) {
-    for (std::size_t use = 0; use < sums.size(); ++use) {
-      sums[use] += static_cast<double>(chip[use]);
-      all += static_cast<double>(chip[use]);
-    }
-  }
-  for (std::size_t use = 0; use < sums.size(); ++use) {
-    if (sums[use] == 0) continue;
-    const double mean = sums[use] / static_cast<double>(record.ns.size());
-    table.row({record.uses[use].first, fmt::format("{:.2f}", 100 * sums[use] / all),
-               four_digits(mean * 1e-6)});
+  const system::TimeStack stack = record.run.stack();
+  for (const auto& [use, percent] : shares_of(stack)) {
+    const double mean =
+        static_cast<double>(stack[use]) / static_cast<double>(record.run.chips.size());
+    table.row({use_name(use), fmt::format("{:.2f}", percent), four_digits(mean * 1e-6)});
   }
   return table.text();
 }
@@ -128,15 +109,11 @@ std::string text_of(const NamedTable& table) {
   TextTable text;
   std::vector<double> scales;
   for (const std::string& column : table.columns) {
-    const auto form = std::find_if(kForms.begin(), kForms.end(), [&](const Form& each) {
-      const std::string ending = each.ending;
-      return column.size() > ending.size() &&
-             column.compare(column.size() - ending.size(), ending.size(), ending) == 0;
-    });
-    const bool has_unit = form != kForms.end();
-    scales.push_back(has_unit ? form->scale : 0);
-    text.column(has_unit ? column.substr(0, column.rfind('_')) : column, has_unit ? form->unit : "",
-                scales.size() == 1 ? Align::left : Align::right);
+    const Form* const form =
+        find_where(kForms, [&](const Form& each) { return ends_with(column, each.ending); });
+    scales.push_back(form != nullptr ? form->scale : 0);
+    text.column(column.substr(0, form != nullptr ? column.rfind('_') : column.npos),
+                form != nullptr ? form->unit : "", scales.size() == 1 ? Align::left : Align::right);
   }
   for (std::vector<std::string> cells : table.rows) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -153,57 +130,47 @@ std::string name_of(const MemoryAccount& account) {
   return account.name.empty() ? fmt::format("{}", account.chip) : account.name;
 }
 
-std::string memory_text(const std::vector<MemoryAccount>& accounts) {
-  const auto mb = [](std::uint64_t bytes) {
-    return four_digits(static_cast<double>(bytes) * 1e-6);
-  };
-  TextTable table;
-  for (const char* const name : {"phase", "chip"}) table.column(name, "");
-  for (std::size_t i = 0; i < kHeld; ++i) {
-    table.column(held_name(static_cast<system::Held>(i)), "MB");
-  }
-  for (const char* const name : {"sum", "there is"}) table.column(name, "MB");
+/// What lies in each memory, its sum and what there is, in bytes.
+NamedTable memory_table(const std::vector<MemoryAccount>& accounts) {
+  NamedTable table{"memory", {"phase", "chip"}, {}};
+  append(table.columns, system::kHeldNames);
+  table.columns.insert(table.columns.end(), {"total", "capacity"});
   for (const MemoryAccount& account : accounts) {
-    std::vector<std::string> cells = {fmt::format("{}", account.phase), name_of(account)};
-    for (const std::uint64_t bytes : account.use.bytes)
-      cells.push_back(bytes == 0 ? "" : mb(bytes));
-    cells.insert(cells.end(), {mb(account.use.total()), mb(account.capacity)});
-    table.row(cells);
+    std::vector<std::string>& cells = table.row(account.phase, name_of(account));
+    for (const std::uint64_t bytes : account.use.bytes) cells.push_back(fmt::format("{}", bytes));
+    cells.push_back(fmt::format("{}", account.use.total()));
+    cells.push_back(fmt::format("{}", account.capacity));
+  }
+  return table;
+}
+
+/// The same in MB.
+std::string memory_text(const NamedTable& memory) {
+  TextTable table({"phase", "chip"});
+  for (const char* const name : system::kHeldNames) table.column(name, "MB");
+  for (const char* const name : {"sum", "there is"}) table.column(name, "MB");
+  for (std::vector<std::string> cells : memory.rows) {
+    for (std::size_t i = 2; i < cells.size(); ++i) {
+      const bool nothing = cells[i] == "0" && i < 2 + kHeld;
+      cells[i] = nothing ? "" : four_digits(std::stod(cells[i]) * 1e-6);
+    }
+    table.row(std::move(cells));
   }
   return "What the chips hold at their fullest\n\n" + table.text();
 }
 
 NamedTable metrics_table(const std::vector<NamedQuantity>& metrics) {
   NamedTable table{"metrics", {"quantity", "value", "unit"}, {}};
-  for (const NamedQuantity& metric : metrics) {
-    table.rows.push_back({metric.name, fmt::format("{}", metric.value), metric.unit});
-  }
+  for (const NamedQuantity& metric : metrics) table.row(metric.name, metric.value, metric.unit);
   return table;
 }
 
 NamedTable time_stack_table(const SystemRecord& record) {
   NamedTable table{"time_stack", {"chip", "use", "ns"}, {}};
-  for (std::size_t chip = 0; chip < record.ns.size(); ++chip) {
-    for (std::size_t use = 0; use < record.uses.size(); ++use) {
-      table.rows.push_back({fmt::format("{}", chip), record.uses[use].first,
-                            fmt::format("{}", record.ns[chip][use])});
+  for (std::size_t chip = 0; chip < record.run.chips.size(); ++chip) {
+    for (std::size_t use = record.uses.first; use < record.uses.end; ++use) {
+      table.row(chip, use_name(static_cast<system::Use>(use)), record.run.chips[chip][use]);
     }
-  }
-  return table;
-}
-
-NamedTable memory_table(const std::vector<MemoryAccount>& accounts) {
-  NamedTable table{"memory", {"phase", "chip"}, {}};
-  for (std::size_t i = 0; i < kHeld; ++i) {
-    table.columns.emplace_back(held_name(static_cast<system::Held>(i)));
-  }
-  table.columns.insert(table.columns.end(), {"total", "capacity"});
-  for (const MemoryAccount& account : accounts) {
-    std::vector<std::string> cells = {fmt::format("{}", account.phase), name_of(account)};
-    for (const std::uint64_t bytes : account.use.bytes) cells.push_back(fmt::format("{}", bytes));
-    cells.push_back(fmt::format("{}", account.use.total()));
-    cells.push_back(fmt::format("{}", account.capacity));
-    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -244,7 +211,7 @@ std::string text_of(const SystemRecord& record) {
   for (const TitledTable& each : record.tables) {
     if (!each.title.empty()) text += fmt::format("\n{}\n\n{}", each.title, text_of(each.table));
   }
-  if (!record.memory.empty()) text += "\n" + memory_text(record.memory);
+  if (!record.memory.empty()) text += "\n" + memory_text(memory_table(record.memory));
   return text + "\n" + energy_text("energy of a step", record.energy) +
          not_counted(record.standing);
 }
@@ -268,13 +235,7 @@ std::vector<std::pair<std::string, std::string>> files_of(const SystemRecord& re
 }
 
 std::string page_of(const SystemRecord& record, const std::string& title) {
-  ViewFacts facts;
-  facts.title = title;
-  facts.cycles = record.series_ns;
-  facts.clock_ghz = 1;
-  facts.units = record.scaling.chips;
-  facts.tick = "ns";
-  return pack(view_data(facts, record.series.value()));
+  return chips_page(title, record.run.ns, record.series.value());
 }
 
 std::string csv_of(const NamedTable& table) {

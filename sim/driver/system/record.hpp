@@ -72,24 +72,20 @@ struct SystemRecord {
   std::string heading;  // of the text
   std::string trust;    // below the quantities
   std::vector<NamedQuantity> metrics;
-  std::vector<Coloured> uses;                  // of the time of a chip
-  std::vector<std::vector<std::uint64_t>> ns;  // by chip, and of a chip by use
-  std::size_t drawn_chips = 0;                 // the first ones, in figures
+  system::RunResult run;
+  system::Uses uses;            // of the time of a chip
+  std::size_t drawn_chips = 0;  // the first ones, in figures
   std::vector<system::MemoryAccount> memory;
   EnergyAccount energy;
   std::vector<StandingPower> standing;
   std::vector<TitledTable> tables;   // of this kind of systems alone
   SystemSpans spans;                 // of a step that was to be drawn
   std::optional<UnitSeries> series;  // of one that was to be viewed
-  Cycle series_ns = 0;
   ScalingRow scaling;
   std::string idle;  // a line for each setting or word that changed nothing
 
   /// Adds how many joules it takes of those of its dense run.
   void compare_energy(const SystemRecord& dense);
-
-  /// Fills in uses and ns.
-  void take_times(const std::vector<system::TimeStack>& chips, system::Uses of);
 };
 
 /// Uses by name, and the colours that they have in all pictures.
@@ -134,6 +130,9 @@ std::vector<Figure> figures_of(const SystemRecord& record);
 
 /// What a page has of it, in the form of pack(); of a step that was to be viewed.
 std::string page_of(const SystemRecord& record, const std::string& title);
+
+/// 10^6 bytes.
+inline double in_mb(std::uint64_t bytes) { return static_cast<double>(bytes) * 1e-6; }
 
 /// A table as the lines of a file.
 std::string csv_of(const NamedTable& table);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/driver/system/record.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
@@ -54,7 +55,7 @@ Figure levels_figure(const SystemRecord& record) {
   chart.page.left = spans.left;
   chart.page.right = 0.2;
   chart.columns = {"ms"};
-  chart.columns.insert(chart.columns.end(), spans.memories.begin(), spans.memories.end());
+  append(chart.columns, spans.memories);
   chart.x = {"ms", false, 0, in_ms(spans.levels.back().to)};
   chart.y = {"MB", false, 0};
   for (const std::string& name : spans.memories) {
@@ -75,11 +76,13 @@ Figure time_figure(const SystemRecord& record) {
   figure.name = "time_stack";
   figure.title = {record.title, fmt::format("where the time of {} chips goes", record.drawn_chips)};
   figure.x_label = "ms";
-  for (const auto& [use, colour] : record.uses) figure.parts.push_back({use, colour});
+  figure.parts = coloured(record.uses);
   for (std::size_t chip = 0; chip < record.drawn_chips; ++chip) {
     StackedBar bar;
     bar.label = fmt::format("chip {}", chip);
-    for (const std::uint64_t each : record.ns[chip]) bar.values.push_back(in_ms(each));
+    for (std::size_t use = record.uses.first; use < record.uses.end; ++use) {
+      bar.values.push_back(in_ms(record.run.chips[chip][use]));
+    }
     figure.bars.push_back(std::move(bar));
   }
   std::vector<Figure> figures;
@@ -96,16 +99,14 @@ Figure memory_figure(const SystemRecord& record) {
   figure.x_label = "MB";
   figure.note_label = "of what there is";
   for (std::size_t i = 0; i < system::kHeld; ++i) {
-    figure.parts.push_back({held_name(static_cast<system::Held>(i)), kColours.at(i)});
+    figure.parts.emplace_back(system::kHeldNames[i], kColours.at(i));
   }
   const bool phases = !record.memory.empty() && record.memory.back().phase > 0;
   for (const system::MemoryAccount& account : record.memory) {
     StackedBar bar;
     bar.label = account.name.empty() ? fmt::format("chip {}", account.chip) : account.name;
     if (phases) bar.label = fmt::format("phase {} {}", account.phase, bar.label);
-    for (const std::uint64_t bytes : account.use.bytes) {
-      bar.values.push_back(static_cast<double>(bytes) * 1e-6);
-    }
+    for (const std::uint64_t bytes : account.use.bytes) bar.values.push_back(in_mb(bytes));
     bar.note = fmt::format("{:.0f} %", 100.0 * static_cast<double>(account.use.total()) /
                                            static_cast<double>(account.capacity));
     figure.bars.push_back(std::move(bar));

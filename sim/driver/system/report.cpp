@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <iterator>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "models/system/event_kinds.hpp"
 #include "sim/base/contains.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/result/trust.hpp"
@@ -29,15 +28,10 @@ namespace {
 
 /// Whether the system is one of the pods as its preset has it.
 bool is_preset(const SystemMachine& machine) {
-  const std::vector<std::string> names = system_names();
-  if (!contains(names, machine.name)) return false;
-  const auto text_of = [](const SystemMachine& system) {
-    std::string text;
-    for (const ParameterValue& value : values_of(system.params)) text += value.value + '\n';
-    return text;
-  };
+  if (!contains(system_names(), machine.name)) return false;
   const SystemMachine plain = make_system(machine.name, {});
-  return machine.chip_settings == plain.chip_settings && text_of(machine) == text_of(plain);
+  return machine.chip_settings == plain.chip_settings &&
+         settings_text(machine.params) == settings_text(plain.params);
 }
 
 std::string trust_text(const std::optional<TrustErrors>& errors) {
@@ -56,19 +50,15 @@ std::string trust_text(const std::optional<TrustErrors>& errors) {
       100 * errors->p95, errors->moved ? "; measured before this model" : "");
 }
 
-/// Whether a word of a description changes what is run.
-bool acts(const std::string& word) {
-  static const std::set<std::string> others = {
+/// True if every word that changes what is run is that of a measured training, or a number between
+/// those of measured ones.
+bool is_within(const TrainingParams& training, const std::vector<TrainingParams>& measured) {
+  constexpr std::array<const char*, 6> kOthers = {
       "system",     "source", "published_system", "published_workload", "updates_per_iteration",
       "train_steps"};
-  return others.count(word) == 0;
-}
-
-/// True if every word is that of a measured training, or a number between those of measured ones.
-bool is_within(const TrainingParams& training, const std::vector<TrainingParams>& measured) {
   bool within = !measured.empty();
   training.for_each([&](const std::string& path, const ParamBase& each) {
-    if (!acts(path)) return;
+    if (contains(kOthers, path)) return;
     bool same = false;
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
@@ -123,16 +113,9 @@ NamedTable stages_table(const TrainingResult& result) {
     for (std::size_t s = 0; s < result.phases[phase].size(); ++s) {
       const system::Stage& stage = result.phases[phase][s];
       const auto& costs = result.costs[stage.chip];
-      std::vector<std::string> cells;
-      for (const std::uint64_t value :
-           {std::uint64_t{phase}, std::uint64_t{s}, std::uint64_t{stage.chip},
-            std::uint64_t{stage.attention}, std::uint64_t{stage.ffn},
-            std::uint64_t{stage.embedding ? 1U : 0U}, std::uint64_t{stage.head ? 1U : 0U},
-            forward_cost(costs, stage).cycles, recompute_cost(costs, stage).cycles,
-            backward_cost(costs, stage).cycles}) {
-        cells.push_back(fmt::format("{}", value));
-      }
-      table.rows.push_back(std::move(cells));
+      table.row(phase, s, stage.chip, stage.attention, stage.ffn, int{stage.embedding},
+                int{stage.head}, forward_cost(costs, stage).cycles,
+                recompute_cost(costs, stage).cycles, backward_cost(costs, stage).cycles);
     }
   }
   return table;
@@ -143,8 +126,7 @@ NamedTable resources_table(const SystemMachine& machine, const TrainingResult& r
   NamedTable table{"resources", {"resource", "bytes", "busy_ns"}, {}};
   for (std::size_t i = 0; i < fabric.resources().size(); ++i) {
     if (result.run.bytes[i] == 0) continue;
-    table.rows.push_back({fabric.resources()[i].name, fmt::format("{}", result.run.bytes[i]),
-                          fmt::format("{}", result.run.busy_ns[i])});
+    table.row(fabric.resources()[i].name, result.run.bytes[i], result.run.busy_ns[i]);
   }
   return table;
 }
@@ -171,13 +153,7 @@ const std::vector<CarrierLane>& carrier_lanes() {
 /// Chips of one replica, which stands for all, and what is carried in the system.
 class SpanMaker {
  public:
-  SpanMaker(const system::Fabric& fabric, std::size_t chips) : fabric_(fabric), chips_(chips) {
-    for (const CarrierLane& lane : carrier_lanes()) {
-      for (const system::ResourceKind kind : lane.kinds) {
-        lane_of_[static_cast<std::size_t>(kind)] = &lane - carrier_lanes().data();
-      }
-    }
-  }
+  SpanMaker(const system::Fabric& fabric, std::size_t chips) : fabric_(fabric), chips_(chips) {}
 
   /// A run of a segment that begins `at`.
   void add(const system::SegmentResult& segment, Cycle at, std::vector<SystemBar>& bars) const {
@@ -186,12 +162,14 @@ class SpanMaker {
       bars.push_back({use_name(static_cast<Use>(span.use)), span.chip, span.use, at + span.begin,
                       at + span.end});
     }
-    std::vector<Busy> lanes(carrier_lanes().size());
+    const std::vector<CarrierLane>& lanes = carrier_lanes();
+    std::vector<Busy> busy(lanes.size());
     for (const Event& event : segment.events) {
       if (event.unit < fabric_.chips()) continue;
       const auto kind = fabric_.resources()[event.unit - fabric_.chips()].kind;
-      const std::ptrdiff_t lane = lane_of_.at(static_cast<std::size_t>(kind));
-      if (lane >= 0) carry(event, at, static_cast<std::size_t>(lane), lanes, bars);
+      for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+        if (contains(lanes[lane].kinds, kind)) carry(event, at, lane, busy[lane], bars);
+      }
     }
   }
 
@@ -204,9 +182,8 @@ class SpanMaker {
   };
 
   /// A lane is busy as long as anything of it carries.
-  void carry(const Event& event, Cycle at, std::size_t lane, std::vector<Busy>& lanes,
+  void carry(const Event& event, Cycle at, std::size_t lane, Busy& busy,
              std::vector<SystemBar>& bars) const {
-    Busy& busy = lanes[lane];
     if (event.kind == system::kCarryFirst) {
       if (busy.carrying++ == 0) busy.first = event.cycle;
       return;
@@ -225,25 +202,7 @@ class SpanMaker {
 
   const system::Fabric& fabric_;
   std::size_t chips_;
-  std::array<std::ptrdiff_t, system::kResourceKinds> lane_of_ = {-1, -1, -1, -1, -1,
-                                                                 -1, -1, -1, -1};
 };
-
-/// What the chips of a replica and streaming memory hold at most in each run of the program's
-/// order.
-std::vector<std::vector<double>> levels_of(const TrainingParams& training,
-                                           const TrainingResult& result) {
-  const auto mb = [](const system::MemoryUse& use) {
-    return static_cast<double>(use.total()) * 1e-6;
-  };
-  std::vector<std::vector<double>> levels;
-  for (const system::SegmentMemory& each : memory_over(result.program, training.pipeline)) {
-    std::vector<double>& level = levels.emplace_back();
-    std::transform(each.chips.begin(), each.chips.end(), std::back_inserter(level), mb);
-    level.push_back(mb(each.streaming));
-  }
-  return levels;
-}
 
 /// Of segments run many times in a row the first two and the last are in the timeline; the figure
 /// has the first two alone, one after the other, and not the host's.
@@ -262,7 +221,7 @@ SystemSpans spans_of(const SystemMachine& machine, const TrainingParams& trainin
   spans.memories.emplace_back("streaming memory of a replica");
   for (const std::string& name : spans.memories) spans.curves.push_back({name, "MB", {}});
   spans.curves.push_back({"power of the system", "W", {}});
-  const std::vector<std::vector<double>> levels = levels_of(training, result);
+  const auto memory = memory_over(result.program, training.pipeline);
   const system::Fabric fabric(machine.params);
   const SpanMaker maker(fabric, chips);
   Cycle at = 0;
@@ -271,8 +230,10 @@ SystemSpans spans_of(const SystemMachine& machine, const TrainingParams& trainin
     const system::Repeat& repeat = result.program.order[i];
     const system::SegmentResult& segment = result.run.segments[repeat.segment];
     const std::string& name = result.program.segments[repeat.segment].name;
-    for (std::size_t m = 0; m < levels[i].size(); ++m) {
-      spans.curves[m].values.emplace_back(at, levels[i][m]);
+    std::vector<double> levels;
+    for (const system::MemoryUse& use : memory[i]) levels.push_back(in_mb(use.total()));
+    for (std::size_t m = 0; m < levels.size(); ++m) {
+      spans.curves[m].values.emplace_back(at, levels[m]);
     }
     spans.curves.back().values.emplace_back(at, result.watts[i]);
     const std::uint64_t shown = std::min<std::uint64_t>(repeat.times, 2);
@@ -280,7 +241,7 @@ SystemSpans spans_of(const SystemMachine& machine, const TrainingParams& trainin
       maker.add(segment, at + run * segment.ns, spans.bars);
       if (name == "host") continue;
       maker.add(segment, drawn, spans.drawn);
-      spans.levels.push_back({drawn, drawn + segment.ns, levels[i]});
+      spans.levels.push_back({drawn, drawn + segment.ns, levels});
       drawn += segment.ns;
     }
     const Cycle end = at + repeat.times * segment.ns;
@@ -296,7 +257,7 @@ SystemSpans spans_of(const SystemMachine& machine, const TrainingParams& trainin
 }
 
 bool is_trace(const TrainingParams& training) {
-  return training.rows.value().rfind(kRowsOfFile, 0) == 0;
+  return starts_with(training.rows.value(), kRowsOfFile);
 }
 
 std::string heading_of(const SystemMachine& machine, const TrainingParams& training,
@@ -350,9 +311,9 @@ SystemRecord record_of_run(const std::string& system, const std::string& work,
   SystemRecord record;
   record.title = fmt::format("{}, {}", system, work);
   record.metrics = step_metrics(counts, energy, own);
-  record.take_times(run.chips, uses);
+  record.run = run;
+  record.uses = uses;
   record.energy = energy;
-  record.series_ns = run.ns;
   record.scaling = {system, static_cast<std::uint64_t>(counts.chips), counts.seconds,
                     counts.sequences > 0 ? counts.sequences : counts.chips, energy.total().nominal};
   return record;

@@ -45,13 +45,12 @@ NamedTable scaling_table(const Scaling& scaling) {
   table.columns.insert(table.columns.end(), {"step_s", scaling.each + "s_per_s", "efficiency",
                                              "joules_per_" + scaling.each});
   for (const ScalingRow& row : scaling.rows) {
-    std::vector<std::string> cells = {row.system, fmt::format("{}", row.chips)};
+    std::vector<std::string>& cells = table.row(row.system, row.chips);
     if (scaling.is_cut()) cells.insert(cells.end(), {row.replicas, row.accumulation});
     for (const double value :
          {row.seconds, row.rate(), scaling.efficiency(row), row.joules / row.each}) {
       cells.push_back(fmt::format("{}", value));
     }
-    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -65,12 +64,12 @@ std::string scaling_text(const Scaling& scaling) {
   table.column(scaling.each + "s", "1/s");
   table.column("efficiency", "%");
   table.column("energy", "J per " + scaling.each);
-  for (const ScalingRow& row : scaling.rows) {
-    std::vector<std::string> cells = {row.system, fmt::format("{}", row.chips)};
-    if (scaling.is_cut()) cells.insert(cells.end(), {row.replicas, row.accumulation});
-    cells.insert(cells.end(), {four_digits(row.seconds), four_digits(row.rate()),
-                               fmt::format("{:.1f}", 100 * scaling.efficiency(row)),
-                               four_digits(row.joules / row.each)});
+  for (std::vector<std::string> cells : scaling_table(scaling).rows) {
+    const std::size_t numbers = cells.size() - 4;  // step, rate, efficiency, energy
+    for (std::size_t i = numbers; i < cells.size(); ++i) {
+      const double value = std::stod(cells[i]);
+      cells[i] = i == numbers + 2 ? fmt::format("{:.1f}", 100 * value) : four_digits(value);
+    }
     table.row(std::move(cells));
   }
   return fmt::format("{}: {}\n\n", scaling.title.at(0), scaling.title.at(1)) + table.text();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/counted.hpp"
 #include "sim/driver/system/chip_view.hpp"
 #include "sim/driver/system/idle.hpp"
 #include "sim/driver/system/report.hpp"
@@ -38,14 +39,12 @@ NamedTable passes_table(const WaferSystemRun& run) {
                    {"pass", "down_bytes", "up_bytes", "work_ns", "begin_ns", "end_ns", "updated_ns",
                     "least_alone_ns"},
                    {}};
-  const auto number = [](std::uint64_t value) { return fmt::format("{}", value); };
   for (std::size_t i = 0; i < run.passes.size(); ++i) {
     const system::WaferPass& pass = run.passes[i];
     const system::WaferPassTimes& times = run.result.passes[i];
-    table.rows.push_back({pass.name, number(pass.down_bytes), number(pass.up_bytes),
-                          number(pass.ns[0]), number(times.begin), number(times.end),
-                          times.updated == kNever ? "" : number(times.updated),
-                          number(least_ns(run.params, run.edge, pass))});
+    table.row(pass.name, pass.down_bytes, pass.up_bytes, pass.ns[0], times.begin, times.end,
+              times.updated == kNever ? "" : fmt::format("{}", times.updated),
+              least_ns(run.params, run.edge, pass));
   }
   return table;
 }
@@ -54,14 +53,11 @@ NamedTable passes_table(const WaferSystemRun& run) {
 SystemSpans spans_of(const WaferSystemRun& run) {
   SystemSpans spans{"system", "passes of the first wafer, and on the way to the store", 1.4};
   spans.tracks = {"first wafer", "on the way to the store"};
-  spans.kinds = {{"forward", "#1f77b4"},    // as PassKind, in the colours of chips with links
-                 {"recompute", "#9ecae1"},  //
-                 {"backward", "#08519c"},   //
-                 {"optimizer", "#6a51a3"},  //
-                 {"exchange", "#d62728"}};
+  spans.kinds = coloured({0, static_cast<std::size_t>(system::Use::exchange) + 1});
+  spans.kinds.back().second = "#d62728";
   for (std::size_t i = 0; i < run.passes.size(); ++i) {
     const std::string& name = run.passes[i].name;
-    const auto kind = static_cast<std::size_t>(run.kinds[i]);
+    const auto kind = static_cast<std::size_t>(run.passes[i].use);
     const auto& [begin, end] = run.result.first_wafer[i];
     const Cycle updated = run.result.passes[i].updated;
     spans.bars.push_back({name, 0, kind, begin, end});
@@ -80,13 +76,10 @@ std::string heading_of(const Machine& machine, const WaferSystemRun& run,
         machine.name(), machine.extent(), wishes.name, training->model.value(),
         training->replicas.value(), training->micro_batch.value(), training->tokens.value());
   }
-  const auto number_of = [](unsigned count, const char* what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
   return text + fmt::format("{} and a store of weights, {} of SwarmX between them, {}",
-                            number_of(run.params.chips(), "wafer"),
-                            number_of(run.params.levels(), "level"),
-                            number_of(run.params.steps, "step"));
+                            counted(run.params.chips(), "wafer"),
+                            counted(run.params.levels(), "level"),
+                            counted(run.params.steps, "step"));
 }
 
 std::vector<StandingPower> standing_of(const system::WaferSystemParams& params) {
@@ -121,7 +114,7 @@ SystemRecord record_of(const Machine& machine, const std::string& workload,
                                        {"store_waits", ns(run.result.wait_ns), "ns"}});
   record.heading = heading_of(machine, run, wishes, training);
   record.trust = "step_time: not validated here: no training of such a system is\n";
-  record.drawn_chips = std::min(record.ns.size(), kMostWafers);
+  record.drawn_chips = std::min(run.result.chips.size(), kMostWafers);
   record.memory = run.memory;
   record.standing = standing_of(run.params);
   record.tables = {{training == nullptr ? "Passes" : "", passes_table(run)}};

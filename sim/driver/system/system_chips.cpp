@@ -10,20 +10,16 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/store_system.hpp"
 
 namespace lacuna {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-bool begins_with(const std::string& text, const char* with) { return text.rfind(with, 0) == 0; }
-
-}  // namespace
 
 std::string no_system(const std::string& name) {
   const std::vector<std::string> names = system_names();
@@ -32,8 +28,7 @@ std::string no_system(const std::string& name) {
 }
 
 bool is_system(const std::string& name) {
-  const std::vector<std::string> names = system_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  if (contains(system_names(), name)) return true;
   const bool file = name.find('/') != std::string::npos || fs::path(name).extension() == ".yaml";
   return file && load_preset(name).kind == kSystemKind;
 }
@@ -64,7 +59,7 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
     }
     if (setting.path == kBarrierOfTiles) made.own_barrier = file == "--set" || file == chip_file;
     if (setting.path == kNetworkKey && setting.origin != "--set") return;
-    if (begins_with(setting.path, kChipPrefix)) {
+    if (starts_with(setting.path, kChipPrefix)) {
       made.chip_settings.push_back(setting.path.substr(std::strlen(kChipPrefix)) + "=" +
                                    setting.value);
     } else {
@@ -79,19 +74,10 @@ SystemMachine make_system(const std::string& name, const std::vector<std::string
       throw ParameterError(
           fmt::format("--set: '{}' is given twice for {}", setting.path, made.name));
     }
-    if (!begins_with(setting.path, "training.")) take(setting);
+    if (!starts_with(setting.path, "training.")) take(setting);
   }
   made.params.check();
   return made;
-}
-
-double number_of(const Machine& chip, const char* path) {
-  const ParamBase* const parameter = chip.parameters().find(path);
-  if (parameter == nullptr) {
-    throw RequestError(fmt::format("{}: a chip of a system needs the parameter {}; IPUs have it",
-                                   chip.name(), path));
-  }
-  return std::stod(parameter->value_text());
 }
 
 SystemChips::SystemChips(const MachineTable& kinds, const Pricing& pricing,
@@ -133,6 +119,12 @@ const Machine& SystemChips::chip(const std::string& path, const std::string& val
 
 std::uint64_t SystemChips::tile_bytes() const {
   return static_cast<std::uint64_t>(std::llround(number("tile.memory.kib") * 1024));
+}
+
+const system::MemoryAccount& StepResult::fullest() const {
+  return *std::max_element(memory.begin(), memory.end(), [](const auto& a, const auto& b) {
+    return a.use.total() < b.use.total();
+  });
 }
 
 void run_step(const system::SystemParams& params, system::Program program,

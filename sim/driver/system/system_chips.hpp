@@ -38,9 +38,6 @@ struct SystemMachine {
 };
 SystemMachine make_system(const std::string& name, const std::vector<std::string>& settings);
 
-/// A number among the parameters of a chip; RequestError if it has none of that path.
-double number_of(const Machine& chip, const char* path);
-
 /// The chips of a system as machines, some of whose tiles are set apart for transfers.
 class SystemChips {
  public:
@@ -80,6 +77,9 @@ struct StepResult {
   double flop = 0;  // useful, of all chips, without what is done again
 
   double seconds() const { return static_cast<double>(run.ns) * 1e-9; }
+
+  /// The memory of which most is taken.
+  const system::MemoryAccount& fullest() const;
 };
 
 /// Runs a program on the chips of a system, or on one chip that stands `alone`, and reads all but

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <set>
+#include <array>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
@@ -20,39 +19,36 @@ namespace {
 
 /// The words of a description that say what is trained, and on how much at once; all others say
 /// how chips joined by links share it.
-const std::set<std::string>& words_of_trees() {
-  static const std::set<std::string> words = {"system",
-                                              "source",
-                                              "published_system",
-                                              "published_workload",
-                                              "model",
-                                              "model_layers",
-                                              "tokens",
-                                              "packing",
-                                              "predictions",
-                                              "pattern",
-                                              "mode",
-                                              "dtype",
-                                              "partials",
-                                              "recipe",
-                                              "optimizer",
-                                              "train_steps",
-                                              "rows",
-                                              "micro_batch",
-                                              "replicas",
-                                              "accumulation",
-                                              "activations",
-                                              "state",
-                                              "code_kib",
-                                              "buffer_kib"};
-  return words;
-}
+constexpr std::array<const char*, 24> kWordsOfTrees = {"system",
+                                                       "source",
+                                                       "published_system",
+                                                       "published_workload",
+                                                       "model",
+                                                       "model_layers",
+                                                       "tokens",
+                                                       "packing",
+                                                       "predictions",
+                                                       "pattern",
+                                                       "mode",
+                                                       "dtype",
+                                                       "partials",
+                                                       "recipe",
+                                                       "optimizer",
+                                                       "train_steps",
+                                                       "rows",
+                                                       "micro_batch",
+                                                       "replicas",
+                                                       "accumulation",
+                                                       "activations",
+                                                       "state",
+                                                       "code_kib",
+                                                       "buffer_kib"};
 
 /// What of a description says what is trained, the rest as if it were not said.
 TrainingParams on_tree_alone(const TrainingParams& training) {
   TrainingParams alone;
   training.for_each([&](const std::string& path, const ParamBase& each) {
-    if (words_of_trees().count(path) != 0) alone.set(path, each.value_text());
+    if (contains(kWordsOfTrees, path)) alone.set(path, each.value_text());
   });
   return alone;
 }
@@ -124,7 +120,7 @@ TrainingParams spread_over_tree(const TrainingParams& training, unsigned chips) 
 
 void refuse_layout_on_tree(const TrainingParams& training, const std::string& system) {
   training.for_each([&](const std::string& path, const ParamBase& each) {
-    if (words_of_trees().count(path) != 0 || each.value_text() == each.initial_text()) return;
+    if (contains(kWordsOfTrees, path) || each.value_text() == each.initial_text()) return;
     throw RequestError(fmt::format(
         "training.{}: found '{}' on {}, whose chips each do the whole model on their part of the "
         "batch while weights stream through: how chips share a model has no meaning there; --set "

@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/system/store_system.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/mapping/system/row_program.hpp"
@@ -57,8 +58,8 @@ std::uint64_t bytes_of_weights(const system::WaferSystemParams& params, const La
                                std::uint64_t kept) {
   const std::uint64_t values = kept * bytes_of(op.dtype);
   if (op.pattern.name == "dense") return values;
-  const std::uint64_t block = std::max(1U, op.pattern.block_rows * op.pattern.block_cols);
-  return values + (kept + block - 1) / block * params.index_bytes;
+  const unsigned block = std::max(1U, op.pattern.block_rows * op.pattern.block_cols);
+  return values + ceil_div(kept, block) * params.index_bytes;
 }
 
 /// The row whose weights the gradients of `op` are for, by its id.
@@ -67,32 +68,194 @@ std::string trained_row(const LayerOp& op) {
   return of != nullptr ? *of : std::string(word(Phase::fwd)) + "." + op.layer;
 }
 
-PassKind pass_kind(const LayerOp& op) {
-  if (system::is_done_again(op)) return PassKind::recompute;
-  if (op.phase == Phase::fwd) return PassKind::forward;
-  return op.phase == Phase::bwd ? PassKind::backward : PassKind::optimizer;
-}
-
 /// The rows of a trace on wafers that share a store: what they hold, and their passes.
 class StoreRows {
  public:
   StoreRows(const StoreSystem& system, const WorkloadTrace& workload,
-            const std::vector<double>& densities);
+            const std::vector<double>& densities)
+      : system_(system), params_(system.own()), ops_(workload.ops), densities_(densities) {
+    for (const LayerOp& op : ops_) {
+      if (makes_gradients(op)) sent_.insert(op.layer);
+      if (op.op == "optim") optimized_.insert(op.layer);
+    }
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const LayerOp& op = ops_[i];
+      StoreRow row;
+      row.streams = streams_weights(op);
+      row.gradient = makes_gradients(op);
+      row.tied =
+          !optimized_.empty() && sent_.count(op.layer) != 0 && optimized_.count(op.layer) == 0;
+      const bool all = row.gradient && op.op == "bmm";
+      row.kept = all ? std::uint64_t{op.m} * op.n * op.repeat : kept_weights(op, densities[i]);
+      row.bytes = bytes_of_weights(params_, op, row.kept);
+      if (op.op == "optim" && sent_.count(op.layer) == 0) {
+        LayerOp whole = op;
+        whole.batch = std::max<std::uint32_t>(op.batch, 1);
+        row.left = system::trained_numbers({whole}, workload, "sgd") * op.repeat;
+      }
+      rows_.push_back(row);
+    }
+  }
 
   /// The store and a wafer at their fullest; OutOfMemoryError with the bytes of each part if one of
   /// them has too little.
-  std::vector<MemoryAccount> accounts() const;
+  std::vector<MemoryAccount> accounts() const {
+    system::Program step;
+    step.segments.resize(1);
+    step.order.resize(1);
+    hold_in_store(step.segments[0].memory);
+    hold_on_chip(step.segments[0].memory);
+    const system::ProgramMemory most = memory_of(step, 1, system_.chip_bytes());
+    const auto capacity =
+        static_cast<std::uint64_t>(std::llround(params_.memoryx.capacity_tb.value() * 1e12));
+    const MemoryAccount store{0, 0, most.streaming, capacity, "store"};
+    MemoryAccount wafer = most.chips[0];
+    wafer.name = "wafer";
+    if (!store.fits()) {
+      throw OutOfMemoryError(fmt::format(
+          "the store of weights needs {} B and has {} B (memoryx.capacity_tb): weights {}, "
+          "gradients {}, state {}",
+          store.use.total(), capacity, store.use.of(Held::weights), store.use.of(Held::gradients),
+          store.use.of(Held::state)));
+    }
+    if (!wafer.fits()) {
+      throw OutOfMemoryError(fmt::format(
+          "each wafer of {} needs {} B and has {} B (chip.mem.kib of each core): weights {}, kept "
+          "for the backward pass {}, at work {}; fewer sequences at once need less, and "
+          "activations = recomputed (trace make --recompute) keeps less",
+          system_.name(), wafer.use.total(), wafer.capacity, wafer.use.of(Held::weights),
+          wafer.use.of(Held::activations), wafer.use.of(Held::working)));
+    }
+    return {store, wafer};
+  }
 
   /// The passes of all steps. A weight's next forward pass waits for its update.
-  void add_passes(const RowCosts& costs, double clock_ghz, WaferSystemRun& run);
+  void add_passes(const RowCosts& costs, double clock_ghz, WaferSystemRun& run) {
+    for (unsigned step = 0; step < params_.steps; ++step) {
+      for (std::size_t i = 0; i < ops_.size(); ++i) {
+        const LayerOp& op = ops_[i];
+        if (op.op == "optim" && rows_[i].left.elements == 0) continue;
+        if (system::is_between_chips(op)) {
+          if (!is_summed_by_store(op)) add_collective(i, run);
+          continue;
+        }
+        system::WaferPass pass = pass_of(i, costs[i], clock_ghz);
+        const auto update = update_.find(op.id);
+        if (rows_[i].streams && update != update_.end()) pass.waits_for = update->second;
+        note_update(i, pass.parameters > 0, static_cast<std::uint32_t>(run.passes.size()));
+        pass.use = system::use_of(op);
+        run.passes.push_back(std::move(pass));
+      }
+    }
+  }
 
  private:
-  bool is_summed_by_store(const LayerOp& op) const;
-  void hold_in_store(std::vector<system::Holding>& entries) const;
-  void hold_on_chip(std::vector<system::Holding>& entries) const;
-  system::WaferPass pass_of(std::size_t row, const system::ChipCost& cost, double clock_ghz) const;
-  void add_collective(std::size_t row, WaferSystemRun& run) const;
-  void note_update(std::size_t row, bool updates, std::uint32_t pass);
+  /// The sum over chips of what the store sums anyway, on its way up, for the update of a layer.
+  bool is_summed_by_store(const LayerOp& op) const {
+    return op.op == "allreduce" && op.phase == Phase::upd &&
+           (sent_.count(op.layer) != 0 || optimized_.count(op.layer) != 0);
+  }
+
+  /// Every weight once, however often it is streamed and by whichever layers.
+  void hold_in_store(std::vector<system::Holding>& entries) const {
+    std::uint64_t forward = 0;
+    std::uint64_t backward = 0;
+    std::uint64_t updated = 0;
+    std::uint64_t trained = 0;
+    std::uint64_t made = 0;
+    system::Trained others;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const StoreRow& row = rows_[i];
+      others += row.left;
+      if (system::is_done_again(ops_[i]) || row.tied) continue;
+      if (row.gradient) {
+        trained += row.kept;
+        made += row.kept * bytes_of(ops_[i].dtype);
+        updated += row.bytes;
+      } else if (row.streams) {
+        (ops_[i].phase == Phase::fwd ? forward : backward) += row.bytes;
+      }
+    }
+    const auto hold = [&](Held what, std::uint64_t bytes) {
+      take(entries, 0, what, bytes, system::Holding::Space::streaming);
+    };
+    hold(Held::weights, std::max({forward, backward, updated}) + others.weights);
+    hold(Held::gradients, made + others.gradients);
+    hold(Held::state, (trained + others.elements) * params_.memoryx.state_bytes);
+  }
+
+  /// Weights that stay, what the backward pass needs of the forward pass, and the most that is
+  /// there beside it. Streamed weights and gradients of weights pass through.
+  void hold_on_chip(std::vector<system::Holding>& entries) const {
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const LayerOp& op = ops_[i];
+      const bool weights = (op.op == "gemm" || op.op == "spmm") && !rows_[i].streams;
+      if (!weights || op.phase != Phase::fwd || system::is_done_again(op)) continue;
+      take(entries, 0, Held::weights, rows_[i].kept / op.repeat * bytes_of(op.dtype));
+    }
+    const system::LiveBytes live = system::live_bytes(ops_);
+    take(entries, 0, Held::activations, live.kept);
+    take(entries, 0, Held::working, std::max(live.forward, live.backward) - live.kept);
+  }
+
+  /// What an optimizer does, the store does: of the numbers whose gradients no row has sent it
+  /// takes those in a pass without work. Gradients of a tied layer are added to those of the
+  /// matrix, which is updated once. An update reads weights, gradients and state, and writes
+  /// weights and state.
+  system::WaferPass pass_of(std::size_t row, const system::ChipCost& cost, double clock_ghz) const {
+    const LayerOp& op = ops_[row];
+    const StoreRow& of = rows_[row];
+    const auto made = [&](std::uint64_t down, std::uint64_t up, std::uint64_t ns,
+                          const system::Trained& updated) {
+      system::WaferPass pass = system::make_wafer_pass(params_, op.id, down, up, {ns});
+      pass.parameters = updated.elements;
+      pass.update_bytes = 2 * (updated.weights + updated.elements * params_.memoryx.state_bytes) +
+                          updated.gradients;
+      return pass;
+    };
+    if (op.op == "optim") return made(of.left.weights, of.left.gradients, 0, of.left);
+    const auto ns =
+        static_cast<std::uint64_t>(std::ceil(static_cast<double>(cost.cycles) / clock_ghz));
+    // the link carries what the wafer takes in, in the form in which its edge takes it
+    const bool indexed = of.streams || (of.gradient && op.op == "sddmm");
+    const std::uint64_t up = of.gradient ? of.kept * bytes_of(op.dtype) : 0;
+    const bool updates = of.gradient && !of.tied;
+    return made(indexed ? std::max(of.bytes, cost.edge_bytes) : 0, up, ns,
+                updates ? system::Trained{of.kept, of.bytes, up, 0} : system::Trained());
+  }
+
+  /// A collective of the trace, as often as it is repeated: the vectors of all wafers are added up
+  /// on their way to the store, and the sum goes back to all. Where a wafer keeps a part of the
+  /// sum, or one wafer keeps it, all take all of it; what is gathered or broadcast is the sum of
+  /// vectors that are 0 but for the part of each, or of one. What all send to all others is
+  /// gathered whole: the vector has what every wafer sends, and each of them sees all of it. Of a
+  /// vector with a pattern the kept numbers are sent, as all know their places.
+  void add_collective(std::size_t row, WaferSystemRun& run) const {
+    const LayerOp& op = ops_[row];
+    const std::uint64_t senders = op.op == "alltoall" ? params_.chips() : 1;
+    const std::uint64_t bytes = system::bytes_moved(op, densities_[row]) * senders;
+    for (std::uint32_t time = 0; time < op.repeat; ++time) {
+      const auto up = static_cast<std::uint32_t>(run.passes.size());
+      for (const bool sends : {true, false}) {
+        run.passes.push_back(system::make_wafer_pass(params_, op.id + (sends ? " up" : " down"),
+                                                     sends ? 0 : bytes, sends ? bytes : 0, {0}));
+        run.passes.back().use = system::Use::exchange;
+      }
+      run.passes.back().waits_for = up;
+    }
+  }
+
+  /// A pass that makes gradients of its own, or the optimizer's of a layer that shares its matrix.
+  void note_update(std::size_t row, bool updates, std::uint32_t pass) {
+    const LayerOp& op = ops_[row];
+    if (rows_[row].gradient && updates) update_[trained_row(op)] = pass;
+    if (rows_[row].gradient && rows_[row].tied) sharing_[op.id] = trained_row(op);
+    if (op.op != "optim") return;
+    for (const std::string& id : op.depends_on) {
+      const auto shared = sharing_.find(id);
+      if (shared != sharing_.end()) update_[shared->second] = pass;
+    }
+  }
 
   const StoreSystem& system_;
   const system::WaferSystemParams& params_;
@@ -105,198 +268,12 @@ class StoreRows {
   std::map<std::string, std::string> sharing_;   // rows of tied weights, by that of their gradient
 };
 
-StoreRows::StoreRows(const StoreSystem& system, const WorkloadTrace& workload,
-                     const std::vector<double>& densities)
-    : system_(system), params_(system.own()), ops_(workload.ops), densities_(densities) {
-  for (const LayerOp& op : ops_) {
-    if (makes_gradients(op)) sent_.insert(op.layer);
-    if (op.op == "optim") optimized_.insert(op.layer);
-  }
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
-    const LayerOp& op = ops_[i];
-    StoreRow row;
-    row.streams = streams_weights(op);
-    row.gradient = makes_gradients(op);
-    row.tied = !optimized_.empty() && sent_.count(op.layer) != 0 && optimized_.count(op.layer) == 0;
-    const bool all = row.gradient && op.op == "bmm";
-    row.kept = all ? std::uint64_t{op.m} * op.n * op.repeat : kept_weights(op, densities[i]);
-    row.bytes = bytes_of_weights(params_, op, row.kept);
-    if (op.op == "optim" && sent_.count(op.layer) == 0) {
-      LayerOp whole = op;
-      whole.batch = std::max<std::uint32_t>(op.batch, 1);
-      row.left = system::trained_numbers({whole}, workload, "sgd") * op.repeat;
-    }
-    rows_.push_back(row);
-  }
-}
-
-/// The sum over chips of what the store sums anyway, on its way up, for the update of a layer.
-bool StoreRows::is_summed_by_store(const LayerOp& op) const {
-  return op.op == "allreduce" && op.phase == Phase::upd &&
-         (sent_.count(op.layer) != 0 || optimized_.count(op.layer) != 0);
-}
-
-/// Every weight once, however often it is streamed and by whichever layers.
-void StoreRows::hold_in_store(std::vector<system::Holding>& entries) const {
-  std::uint64_t forward = 0;
-  std::uint64_t backward = 0;
-  std::uint64_t updated = 0;
-  std::uint64_t trained = 0;
-  std::uint64_t made = 0;
-  system::Trained others;
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
-    const StoreRow& row = rows_[i];
-    others += row.left;
-    if (system::is_done_again(ops_[i]) || row.tied) continue;
-    if (row.gradient) {
-      trained += row.kept;
-      made += row.kept * bytes_of(ops_[i].dtype);
-      updated += row.bytes;
-    } else if (row.streams) {
-      (ops_[i].phase == Phase::fwd ? forward : backward) += row.bytes;
-    }
-  }
-  const auto hold = [&](Held what, std::uint64_t bytes) {
-    take(entries, 0, what, bytes, system::Holding::Space::streaming);
-  };
-  hold(Held::weights, std::max({forward, backward, updated}) + others.weights);
-  hold(Held::gradients, made + others.gradients);
-  hold(Held::state, (trained + others.elements) * params_.memoryx.state_bytes);
-}
-
-/// Weights that stay, what the backward pass needs of the forward pass, and the most that is there
-/// beside it. Streamed weights and gradients of weights pass through.
-void StoreRows::hold_on_chip(std::vector<system::Holding>& entries) const {
-  for (std::size_t i = 0; i < ops_.size(); ++i) {
-    const LayerOp& op = ops_[i];
-    const bool weights = (op.op == "gemm" || op.op == "spmm") && !rows_[i].streams;
-    if (!weights || op.phase != Phase::fwd || system::is_done_again(op)) continue;
-    take(entries, 0, Held::weights, rows_[i].kept / op.repeat * bytes_of(op.dtype));
-  }
-  const system::LiveBytes live = system::live_bytes(ops_);
-  take(entries, 0, Held::activations, live.kept);
-  take(entries, 0, Held::working, std::max(live.forward, live.backward) - live.kept);
-}
-
-std::vector<MemoryAccount> StoreRows::accounts() const {
-  system::Program step;
-  step.segments.resize(1);
-  step.order.resize(1);
-  hold_in_store(step.segments[0].memory);
-  hold_on_chip(step.segments[0].memory);
-  const system::ProgramMemory most = memory_of(step, 1, system_.chip_bytes());
-  const auto capacity =
-      static_cast<std::uint64_t>(std::llround(params_.memoryx.capacity_tb.value() * 1e12));
-  const MemoryAccount store{0, 0, most.streaming, capacity, "store"};
-  MemoryAccount wafer = most.chips[0];
-  wafer.name = "wafer";
-  if (!store.fits()) {
-    throw OutOfMemoryError(fmt::format(
-        "the store of weights needs {} B and has {} B (memoryx.capacity_tb): weights {}, "
-        "gradients {}, state {}",
-        store.use.total(), capacity, store.use.of(Held::weights), store.use.of(Held::gradients),
-        store.use.of(Held::state)));
-  }
-  if (!wafer.fits()) {
-    throw OutOfMemoryError(fmt::format(
-        "each wafer of {} needs {} B and has {} B (chip.mem.kib of each core): weights {}, kept "
-        "for the backward pass {}, at work {}; fewer sequences at once need less, and "
-        "activations = recomputed (trace make --recompute) keeps less",
-        system_.name(), wafer.use.total(), wafer.capacity, wafer.use.of(Held::weights),
-        wafer.use.of(Held::activations), wafer.use.of(Held::working)));
-  }
-  return {store, wafer};
-}
-
-/// What an optimizer does, the store does: of the numbers whose gradients no row has sent it takes
-/// those in a pass without work. Gradients of a tied layer are added to those of the matrix, which
-/// is updated once. An update reads weights, gradients and state, and writes weights and state.
-system::WaferPass StoreRows::pass_of(std::size_t row, const system::ChipCost& cost,
-                                     double clock_ghz) const {
-  const LayerOp& op = ops_[row];
-  const StoreRow& of = rows_[row];
-  const auto made = [&](std::uint64_t down, std::uint64_t up, std::uint64_t ns,
-                        const system::Trained& updated) {
-    system::WaferPass pass = system::make_wafer_pass(params_, op.id, down, up, {ns});
-    pass.parameters = updated.elements;
-    pass.update_bytes =
-        2 * (updated.weights + updated.elements * params_.memoryx.state_bytes) + updated.gradients;
-    return pass;
-  };
-  if (op.op == "optim") return made(of.left.weights, of.left.gradients, 0, of.left);
-  const auto ns =
-      static_cast<std::uint64_t>(std::ceil(static_cast<double>(cost.cycles) / clock_ghz));
-  // the link carries what the wafer takes in, in the form in which its edge takes it
-  const bool indexed = of.streams || (of.gradient && op.op == "sddmm");
-  const std::uint64_t up = of.gradient ? of.kept * bytes_of(op.dtype) : 0;
-  const bool updates = of.gradient && !of.tied;
-  return made(indexed ? std::max(of.bytes, cost.edge_bytes) : 0, up, ns,
-              updates ? system::Trained{of.kept, of.bytes, up, 0} : system::Trained());
-}
-
-/// A collective of the trace, as often as it is repeated: the vectors of all wafers are added up on
-/// their way to the store, and the sum goes back to all. Where a wafer keeps a part of the sum, or
-/// one wafer keeps it, all take all of it; what is gathered or broadcast is the sum of vectors that
-/// are 0 but for the part of each, or of one. What all send to all others is gathered whole: the
-/// vector has what every wafer sends, and each of them sees all of it.
-/// Of a vector with a pattern the kept numbers are sent, as all know their places.
-void StoreRows::add_collective(std::size_t row, WaferSystemRun& run) const {
-  const LayerOp& op = ops_[row];
-  const std::uint64_t senders = op.op == "alltoall" ? params_.chips() : 1;
-  const std::uint64_t bytes = system::bytes_moved(op, densities_[row]) * senders;
-  for (std::uint32_t time = 0; time < op.repeat; ++time) {
-    const auto up = static_cast<std::uint32_t>(run.passes.size());
-    for (const bool sends : {true, false}) {
-      run.passes.push_back(system::make_wafer_pass(params_, op.id + (sends ? " up" : " down"),
-                                                   sends ? 0 : bytes, sends ? bytes : 0, {0}));
-      run.passes.back().sums = true;
-    }
-    run.passes.back().waits_for = up;
-  }
-  run.kinds.resize(run.passes.size(), PassKind::exchange);
-}
-
-/// A pass that makes gradients of its own, or the optimizer's of a layer that shares its matrix.
-void StoreRows::note_update(std::size_t row, bool updates, std::uint32_t pass) {
-  const LayerOp& op = ops_[row];
-  if (rows_[row].gradient && updates) update_[trained_row(op)] = pass;
-  if (rows_[row].gradient && rows_[row].tied) sharing_[op.id] = trained_row(op);
-  if (op.op != "optim") return;
-  for (const std::string& id : op.depends_on) {
-    const auto shared = sharing_.find(id);
-    if (shared != sharing_.end()) update_[shared->second] = pass;
-  }
-}
-
-void StoreRows::add_passes(const RowCosts& costs, double clock_ghz, WaferSystemRun& run) {
-  for (unsigned step = 0; step < params_.steps; ++step) {
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      const LayerOp& op = ops_[i];
-      if (op.op == "optim" && rows_[i].left.elements == 0) continue;
-      if (system::is_between_chips(op)) {
-        if (!is_summed_by_store(op)) add_collective(i, run);
-        continue;
-      }
-      system::WaferPass pass = pass_of(i, costs[i], clock_ghz);
-      const auto update = update_.find(op.id);
-      if (rows_[i].streams && update != update_.end()) pass.waits_for = update->second;
-      note_update(i, pass.parameters > 0, static_cast<std::uint32_t>(run.passes.size()));
-      run.passes.push_back(std::move(pass));
-      run.kinds.push_back(pass_kind(op));
-    }
-  }
-}
-
 std::uint64_t units_of(const RowCosts& costs) {
   std::uint64_t units = 0;
   for (const system::ChipCost& cost : costs) {
     if (cost.cycles > 0) units = std::max(units, cost.units);
   }
   return units;
-}
-
-double clock_of(const Machine& machine) {
-  return std::stod(machine.parameters().find("clock")->value_text());
 }
 
 }  // namespace
@@ -325,13 +302,13 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
   }
   StoreRows rows(system, workload, densities);
   run.memory = rows.accounts();
-  rows.add_passes(costs, clock_of(machine), run);
+  rows.add_passes(costs, number_of(machine, "clock"), run);
   run.result = system::run_wafer_system(run.params, run.edge, run.passes, execution);
   const std::uint64_t units = units_of(costs);
   if (units == 0) {
     throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
   }
-  const JouleRange waiting = idle_watts(machine, pricing, units, clock_of(machine));
+  const JouleRange waiting = idle_watts(machine, pricing, units, number_of(machine, "clock"));
   run.energy = energy_of(run.params, run.result, operations, {waiting, {}}, run.params.steps);
   return run;
 }
@@ -357,7 +334,8 @@ void complete_total(const Machine& machine, const WorkloadTrace& workload, const
   const double before = *total.time_s;
   const double seconds = run.seconds_per_step();
   const std::uint64_t chips = run.params.chips();
-  total.cycles = static_cast<std::uint64_t>(std::llround(seconds * clock_of(machine) * 1e9));
+  total.cycles =
+      static_cast<std::uint64_t>(std::llround(seconds * number_of(machine, "clock") * 1e9));
   total.time_s = seconds;
   for (std::optional<std::uint64_t>* const count :
        {&total.useful_flop, &total.sram_read_bytes, &total.sram_write_bytes, &total.fabric_bytes,

@@ -21,16 +21,12 @@ using RowCosts = std::vector<system::ChipCost>;
 /// The same of a run; UnsupportedError if a row was not simulated.
 RowCosts costs_of(const RunRecord& record);
 
-/// What a pass is of.
-enum class PassKind : std::uint8_t { forward, recompute, backward, optimizer, exchange };
-
 /// A run of a trace on several wafers that share one store of weights. The trace is the share of
 /// one wafer; its operations take the times that the wafer's model gave them.
 struct WaferSystemRun {
   system::WaferSystemParams params;
   system::WaferEdge edge;
   std::vector<system::WaferPass> passes;  // in the order of the trace, those of all steps
-  std::vector<PassKind> kinds;            // of each
   system::WaferSystemResult result;
   std::vector<system::MemoryAccount> memory;  // of the store, and of a wafer
   EnergyAccount energy;                       // of a step

@@ -14,6 +14,7 @@
 #include "models/ipu/ipu_chip.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
+#include "sim/driver/system/energy.hpp"
 #include "sim/driver/validate/outcome.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "workloads/mapping/ipu/reference_kernels.hpp"
@@ -71,7 +72,7 @@ KernelChip make_chip(const Machine& machine, Engine engine) {
   machine.parameters().for_each([&](const std::string& path, const ParamBase& parameter) {
     if (made.chip.find(path) != nullptr) made.chip.set(path, parameter.value_text());
   });
-  made.clock = std::stod(machine.parameters().find("clock")->value_text());
+  made.clock = number_of(machine, "clock");
   return made;
 }
 

@@ -199,23 +199,12 @@ std::vector<ValidationPoint> read_validation_points(const fs::path& file) {
 }
 
 std::vector<fs::path> shipped_validation_points() {
-  const fs::path config = config_folder();
-  std::error_code ignored;
-  // installed, the points are beside the presets; in the source tree, in traces/
-  for (const fs::path& folder : {config.parent_path() / "traces" / "validation",
-                                 config.parent_path().parent_path() / "traces" / "validation"}) {
-    if (!fs::is_directory(folder, ignored)) continue;
-    std::vector<fs::path> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".csv") files.push_back(entry.path());
-    }
-    sort_all(files);
-    return files;
-  }
+  std::vector<fs::path> files = shipped_files("validation", ".csv");
+  if (!files.empty()) return files;
   throw RequestError(
       fmt::format("the shipped points are not in traces/validation beside '{}'; name files with "
                   "--points",
-                  config.string()));
+                  config_folder().string()));
 }
 
 }  // namespace lacuna

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/system/parameters_of.hpp"
 
+#include <cstring>
+
+#include "sim/base/texts.hpp"
 #include "sim/machines/system/store_system.hpp"
 
 namespace lacuna {
@@ -19,9 +22,8 @@ void for_each_parameter(const Machine& machine, const ParameterSet::Visitor& vis
 const ParamBase* find_parameter(const Machine& machine, const std::string& path) {
   const StoreSystem* const system = as_store_system(machine);
   if (system == nullptr) return machine.parameters().find(path);
-  const std::string prefix = kChipPrefix;
-  if (path.rfind(prefix, 0) != 0) return system->own().find(path);
-  return system->chip().parameters().find(path.substr(prefix.size()));
+  if (!starts_with(path, kChipPrefix)) return system->own().find(path);
+  return system->chip().parameters().find(path.substr(std::strlen(kChipPrefix)));
 }
 
 std::vector<ParameterValue> parameter_values(const Machine& machine) {

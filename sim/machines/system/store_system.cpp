@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/mapping/system/row_program.hpp"
 
 namespace lacuna {
@@ -29,9 +31,8 @@ void StoreSystem::make_chip() {
 }
 
 void StoreSystem::set(const std::string& path, const std::string& text, const std::string& origin) {
-  const std::string prefix = kChipPrefix;
-  if (path.rfind(prefix, 0) == 0) {
-    settings_.push_back({path.substr(prefix.size()), text, origin});
+  if (starts_with(path, kChipPrefix)) {
+    settings_.push_back({path.substr(std::strlen(kChipPrefix)), text, origin});
     chip_->set(settings_.back().path, text, origin);
     return;
   }

@@ -52,7 +52,7 @@ TEST(SystemLedger, ARecipeSaysTheTypesOfWeightsGradientsAndState) {
   const system::MemoryUse mixed = use("ipu-mixed", "fp16");
   const system::MemoryUse single = use("plain", "fp32");
   for (const Held what : {Held::weights, Held::gradients, Held::activations}) {
-    EXPECT_EQ(single.of(what), 2 * mixed.of(what)) << held_name(what);
+    EXPECT_EQ(single.of(what), 2 * mixed.of(what)) << system::kHeldNames[what];
   }
   EXPECT_EQ(single.of(Held::state), mixed.of(Held::state));
   // two layers of 4 x 128^2 + 2 x 128 x 512, tables of 30,522 + 512 + 2 rows, two head matrices

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "workloads/functions/ceil_div.hpp"
+
 namespace lacuna::system {
 
 namespace {
 
 const LiveBytes& live_of(const TrainingStep& step, const Stage& stage, Part part) {
-  return step.costs[stage.chip][static_cast<std::size_t>(part)].live;
+  return step.costs[stage.chip][part].live;
 }
 
 bool stores(const TrainingParams& training) { return training.activations == Activations::stored; }
@@ -36,7 +38,7 @@ std::uint64_t kept_bytes(const TrainingStep& step, const Stage& stage) {
            live_of(step, stage, Part::ffn).kept * stage.ffn + stage.blocks() * input;
   }
   const std::uint64_t every = std::uint64_t{2} * training.checkpoint_every;  // two blocks a layer
-  return (stage.blocks() + every - 1) / every * input;
+  return ceil_div(stage.blocks(), every) * input;
 }
 
 std::uint64_t kept_of_head(const TrainingStep& step, const Stage& stage) {

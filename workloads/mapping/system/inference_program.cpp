@@ -2,6 +2,7 @@
 #include "workloads/mapping/system/inference_program.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -82,10 +83,8 @@ class PassBuilder {
   }
 
   Chips chips_of(std::size_t stage) const {
-    Chips chips;
-    for (unsigned i = 0; i < pass_.tensor; ++i) {
-      chips.push_back(static_cast<std::uint32_t>(stage * pass_.tensor + i));
-    }
+    Chips chips(pass_.tensor);
+    std::iota(chips.begin(), chips.end(), static_cast<std::uint32_t>(stage * pass_.tensor));
     return chips;
   }
 
@@ -94,24 +93,19 @@ class PassBuilder {
   void hold(std::vector<Holding>& to) const {
     for (std::size_t stage = 0; stage < pass_.stages.size(); ++stage) {
       TileBytes sum;
-      TileBytes most;  // of a layer
-      for (const LayerRun& run : pass_.stages[stage]) {
-        const TileBytes& tile = pass_.kinds[run.kind].tile;
-        sum.weights += run.count * tile.weights;
-        sum.cache += run.count * tile.cache;
+      TileBytes most;
+      const auto look = [&](const TileBytes& tile, unsigned count) {
+        sum.weights += count * tile.weights;
+        sum.cache += count * tile.cache;
         most.weights = std::max(most.weights, tile.weights);
         most.cache = std::max(most.cache, tile.cache);
         most.values = std::max(most.values, tile.values);
-      }
+      };
+      for (const LayerRun& run : pass_.stages[stage]) look(pass_.kinds[run.kind].tile, run.count);
       if (pass_.streamed_weights > 0) sum.weights = pass_.streamed_weights * most.weights;
       if (pass_.streamed_cache > 0) sum.cache = pass_.streamed_cache * most.cache;
-      const auto add_end = [&](bool here, const TileBytes& tile) {
-        if (!here) return;
-        sum.weights += tile.weights;
-        most.values = std::max(most.values, tile.values);
-      };
-      add_end(stage == 0, pass_.embedding_tile);
-      add_end(stage + 1 == pass_.stages.size(), pass_.head_tile);
+      if (stage == 0) look(pass_.embedding_tile, 1);
+      if (stage + 1 == pass_.stages.size()) look(pass_.head_tile, 1);
       const auto place = static_cast<std::uint32_t>(stage);
       take(to, place, Held::weights, sum.weights);
       take(to, place, Held::cache, sum.cache);

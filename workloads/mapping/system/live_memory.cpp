@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
+#include "workloads/trace/op_kind.hpp"
+
 namespace lacuna::system {
 
 namespace {
-
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() &&
-         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
 
 /// Element-wise functions whose gradient needs no value of the forward pass but a mask.
 bool is_linear(const std::string& fn) {
   constexpr std::array<const char*, 6> kLinear = {"add",   "bias",       "bias_add",
                                                   "scale", "scale_mask", "dropout"};
-  return std::find(kLinear.begin(), kLinear.end(), fn) != kLinear.end();
+  return contains(kLinear, fn);
 }
 
 bool is_norm(const LayerOp& op) { return op.op == "layernorm" || op.op == "rmsnorm"; }
@@ -108,7 +108,7 @@ class LiveRows {
     const std::vector<std::size_t>& saved = reads_[saved_row];
     const bool nonlinear = op.op == "eltwise" && !is_linear(op.fn);
     if (is_weight_gradient(op) || op.op == "bmm" || is_norm(op) || nonlinear) {
-      reads.insert(reads.end(), saved.begin(), saved.end());
+      append(reads, saved);
     } else if (op.op == "softmax") {
       reads.push_back(saved_row);
     }
@@ -138,8 +138,7 @@ class LiveRows {
     }
     std::uint64_t times = 1;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      const bool reads = std::find(reads_[r].begin(), reads_[r].end(), i) != reads_[r].end();
-      if (reads && rows_[r]->repeat < op.repeat) times = op.repeat;
+      if (contains(reads_[r], i) && rows_[r]->repeat < op.repeat) times = op.repeat;
     }
     return elements_bytes(op) * times;
   }
@@ -148,7 +147,8 @@ class LiveRows {
   std::uint64_t gathered(std::size_t i) const {
     const LayerOp& op = *rows_[i];
     const std::vector<std::size_t>& reads = reads_[i];
-    if (reads.empty() || find_unique(op)) return 0;
+    // a convolution reads each number several times
+    if (reads.empty() || find_value(op.args, "x_unique") != nullptr) return 0;
     // of a part of an operand a chip holds as large a share as of the whole
     const auto lacks = [&](std::size_t value, std::uint64_t elements) {
       const std::uint32_t made_in = value < rows_.size() ? rows_[value]->repeat : 1;
@@ -161,12 +161,6 @@ class LiveRows {
     // the other operand is read whole by every part
     const std::uint64_t other = std::uint64_t{op.k} * op.n * op.batch * bytes_of(op.dtype);
     return lacks(reads[0], std::uint64_t{op.m} * op.k) + other - std::min(other, bytes_[reads[1]]);
-  }
-
-  /// A convolution reads each number several times.
-  static bool find_unique(const LayerOp& op) {
-    return std::any_of(op.args.begin(), op.args.end(),
-                       [](const auto& arg) { return arg.first == "x_unique"; });
   }
 
   /// The most that is there during rows [0, end); `kept` is what there is when the first backward

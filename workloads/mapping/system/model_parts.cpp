@@ -9,7 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::system {
@@ -70,8 +73,8 @@ constexpr std::array<NameRule, 37> kRules = {{
 std::string name_in_layer(const LayerOp& op) { return op.layer.substr(op.layer.rfind('.') + 1); }
 
 NameRule rule_of(const LayerOp& op) {
-  const bool embedding = op.layer.rfind("embed.", 0) == 0;
-  const bool head = op.layer.rfind("head.", 0) == 0;
+  const bool embedding = starts_with(op.layer, "embed.");
+  const bool head = starts_with(op.layer, "head.");
   std::string name = name_in_layer(op);
   if (head && name == "softmax") name = "head_softmax";
   const Part otherwise = embedding ? Part::embedding : (head ? Part::head : Part::ffn);
@@ -101,7 +104,7 @@ class Cutter {
     if (tensor_ > 1) cut_over_chips(op, rule);
     if (rule.part == Part::head) cut_tokens_of_head(op);
     if (cuts_.gradient_parts > 1 && is_weight_gradient(op) && op.op == "bmm") {
-      op.m = (op.m + cuts_.gradient_parts - 1) / cuts_.gradient_parts;
+      round_up(op.m, cuts_.gradient_parts);
       op.repeat *= cuts_.gradient_parts;
     }
     return op;
@@ -144,8 +147,7 @@ class Cutter {
 
   /// Scores and what follows have a row for each query; gradients of keys and values sum over them.
   void cut_queries(LayerOp& op) const {
-    const std::string ending = op.id.substr(op.id.size() - std::min<std::size_t>(op.id.size(), 3));
-    round_up(ending == "_dk" || ending == "_dv" ? op.k : op.m, columns_);
+    round_up(ends_with(op.id, "_dk") || ends_with(op.id, "_dv") ? op.k : op.m, columns_);
   }
 
   /// Logits are the largest results of most models: of a part of the tokens at a time.
@@ -206,19 +208,20 @@ class Cutter {
 double kept_share(const LayerOp& op, const WorkloadTrace& trace) {
   const LayerOp* source = &op;
   while (source->pattern.name == "ref") {
-    const auto of = std::find_if(source->pattern.args.begin(), source->pattern.args.end(),
-                                 [](const auto& arg) { return arg.first == "of"; });
-    source = &*std::find_if(trace.ops.begin(), trace.ops.end(),
-                            [&](const LayerOp& row) { return row.id == of->second; });
+    const std::string& of = *find_value(source->pattern.args, "of");
+    source = find_where(trace.ops, [&](const LayerOp& row) { return row.id == of; });
   }
-  if (source->pattern.density) return source->pattern.density->value();
-  double keep = 1;
-  double of = 1;
-  for (const auto& [name, value] : source->pattern.args) {
-    if (source->pattern.name == "nm" && name == "keep") keep = std::stod(value);
-    if (source->pattern.name == "nm" && name == "of") of = std::stod(value);
-  }
-  return keep / of;
+  const PatternSpec& pattern = source->pattern;
+  if (pattern.density) return pattern.density->value();
+  const auto number = [&](const char* name) {
+    const std::string* const value = find_value(pattern.args, name);
+    return value == nullptr ? 1 : std::stod(*value);
+  };
+  return pattern.name == "nm" ? number("keep") / number("of") : 1;
+}
+
+bool is_weight_gradient(const LayerOp& op) {
+  return op.phase == Phase::bwd && ends_with(op.id, "_dw");
 }
 
 namespace {
@@ -246,16 +249,6 @@ LayerOp addition(const LayerOp& gradient, double density) {
   return row;
 }
 
-}  // namespace
-
-bool is_weight_gradient(const LayerOp& op) {
-  const std::string ending = "_dw";
-  return op.phase == Phase::bwd && op.id.size() > ending.size() &&
-         op.id.compare(op.id.size() - ending.size(), ending.size(), ending) == 0;
-}
-
-namespace {
-
 /// Gradients that go around a block are there until it is done.
 void find_wanted(ModelParts& model) {
   std::map<std::string, Part> part_of;
@@ -267,39 +260,28 @@ void find_wanted(ModelParts& model) {
     for (const std::string& id : op.depends_on) {
       const auto found = part_of.find(id);
       if (found == part_of.end() || found->second == part_of[op.id]) continue;
-      model.parts[static_cast<std::size_t>(found->second)].wanted.push_back(id);
+      model.parts[found->second].wanted.push_back(id);
     }
   }
 }
 
-}  // namespace
-
-namespace {
-
-/// What the first products of a block make, and what its last one takes.
-void add_inner_bytes(const LayerOp& op, ModelParts& model) {
-  const NameRule rule = rule_of(op);
-  if (op.phase != Phase::fwd || op.op != "gemm") return;
-  const auto part = static_cast<std::size_t>(rule.part);
-  const std::uint64_t bytes = std::uint64_t{op.n} * bytes_of(op.dtype);
-  if (rule.cut == Cut::rows) model.first_bytes.at(part) += op.m * bytes;
-  if (rule.cut == Cut::columns) model.last_bytes.at(part) += op.k * bytes;
-}
-
-}  // namespace
-
-namespace {
-
-/// What the cut row `op` makes its chips exchange: of a norm the sums over features, of the mean
-/// and the variance, or of the mean square, in FP32; their gradients have as many. Of the logits
-/// what they are made of.
-void add_exchanges(const LayerOp& op, const PartCuts& cuts, ModelParts& model) {
+/// What the row `op`, cut to `cut`, makes its chips exchange: what the first products of a block
+/// make, and what its last one takes, whole; of a norm the sums over features, of the mean and the
+/// variance, or of the mean square, in FP32; their gradients have as many. Of the logits what they
+/// are made of.
+void add_exchanges(const LayerOp& whole, const LayerOp& op, const PartCuts& cuts,
+                   ModelParts& model) {
   if (op.phase != Phase::fwd) return;
   constexpr std::uint64_t kSum = 4;
   const NameRule rule = rule_of(op);
+  if (op.op == "gemm") {
+    const std::uint64_t bytes = std::uint64_t{whole.n} * bytes_of(op.dtype);
+    if (rule.cut == Cut::rows) model.first_bytes[rule.part] += whole.m * bytes;
+    if (rule.cut == Cut::columns) model.last_bytes[rule.part] += whole.k * bytes;
+  }
   const bool block = rule.part == Part::attention || rule.part == Part::ffn;
   if (block && cuts.columns > 1 && (op.op == "layernorm" || op.op == "rmsnorm")) {
-    SharedNorms& norms = model.norms.at(static_cast<std::size_t>(rule.part));
+    SharedNorms& norms = model.norms[rule.part];
     ++norms.count;
     norms.bytes = std::max(norms.bytes, (op.op == "rmsnorm" ? 1 : 2) * kSum * op.n);
   }
@@ -311,8 +293,8 @@ void add_exchanges(const LayerOp& op, const PartCuts& cuts, ModelParts& model) {
 }  // namespace
 
 const char* part_name(Part part) {
-  constexpr std::array<const char*, kParts> kNames = {"embedding", "attention", "ffn", "head"};
-  return kNames[static_cast<std::size_t>(part)];
+  constexpr OfParts<const char*> kNames = {{"embedding", "attention", "ffn", "head"}};
+  return kNames[part];
 }
 
 ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCuts& cuts) {
@@ -322,7 +304,7 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCu
   const Cutter cutter(cuts);
   for (std::size_t i = 0; i < trace.ops.size(); ++i) {
     const LayerOp& op = trace.ops[i];
-    PartRows& rows = model.parts[static_cast<std::size_t>(rule_of(op).part)];
+    PartRows& rows = model.parts[rule_of(op).part];
     const LayerOp cut = cutter.cut(op);
     model.trace.ops[i] = cut;  // masks are those of a chip's share
     if (op.phase == Phase::fwd) {
@@ -335,17 +317,14 @@ ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCu
         rows.backward.push_back(addition(cut, kept_share(op, trace)));
       }
     }
-    add_inner_bytes(op, model);
-    add_exchanges(cut, cuts, model);
-    const std::string name = name_in_layer(op);
-    const bool ends_block = name == "o_add" || name == "f_add" || name == "f2_add";
-    if (op.phase == Phase::fwd && ends_block) {
+    add_exchanges(op, cut, cuts, model);
+    constexpr std::array<const char*, 3> kEnds = {"o_add", "f_add", "f2_add"};  // of blocks
+    if (op.phase == Phase::fwd && contains(kEnds, name_in_layer(op))) {
       model.value_bytes = bytes_of(op.dtype);
       model.boundary_bytes = std::uint64_t{op.m} * op.n * bytes_of(op.dtype);
     }
   }
-  const std::vector<LayerOp>& head = model.of(Part::head).update;
-  model.tied = std::none_of(head.begin(), head.end(), [](const LayerOp& op) {
+  model.tied = !any_of(model.of(Part::head).update, [](const LayerOp& op) {
     return op.op == "optim" && rule_of(op).cut == Cut::rows;
   });
   find_wanted(model);
@@ -371,33 +350,28 @@ std::uint64_t packed_bytes(const LayerOp& op, std::uint64_t elements, std::uint6
 
 namespace {
 
-/// The first row of `trace` that `is` says; null if there is none.
-template <typename Is>
-const LayerOp* find_row(const WorkloadTrace& trace, const Is& is) {
-  const auto found = std::find_if(trace.ops.begin(), trace.ops.end(), is);
-  return found == trace.ops.end() ? nullptr : &*found;
-}
-
-bool is_fp8(const LayerOp& op) { return op.dtype == DType::fp8; }
-
 /// The numbers that a row of an optimizer updates. Weights have the type that a master copy is cast
 /// to, that the row says, or that their layer has; among FP8 products they are kept as they are
 /// updated. Gradients have the type of the row that makes them, those of norms that of
 /// the weights; products of FP8 give FP16.
 Trained numbers_of(const LayerOp& op, const WorkloadTrace& trace, const std::string& optimizer) {
-  const LayerOp* const forward = find_row(
-      trace, [&](const LayerOp& row) { return row.phase == Phase::fwd && row.layer == op.layer; });
-  const LayerOp* const cast = find_row(
-      trace, [&](const LayerOp& row) { return row.fn == "cast" && row.layer == op.layer; });
-  const LayerOp* const gradient = find_row(trace, [&](const LayerOp& row) {
+  const auto row_of_layer = [&](const auto& is) {
+    return find_where(trace.ops,
+                      [&](const LayerOp& row) { return row.layer == op.layer && is(row); });
+  };
+  const auto* const forward =
+      row_of_layer([](const LayerOp& row) { return row.phase == Phase::fwd; });
+  const auto* const cast = row_of_layer([](const LayerOp& row) { return row.fn == "cast"; });
+  const auto* const gradient = find_where(trace.ops, [&](const LayerOp& row) {
     return !op.depends_on.empty() && row.id == op.depends_on.front();
   });
+  const bool is_fp8 = any_of(trace.ops, [](const LayerOp& row) { return row.dtype == DType::fp8; });
   std::uint64_t each = bytes_of(op.dtype);
   if (cast != nullptr) {
     each = bytes_of(cast->dtype);
   } else if (find_value(op.args, "weights") != nullptr) {
     each = 2;
-  } else if (forward != nullptr && find_row(trace, is_fp8) == nullptr) {
+  } else if (forward != nullptr && !is_fp8) {
     each = bytes_of(forward->dtype);
   }
   std::uint64_t of_gradient = each;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "sim/base/enum_array.hpp"
 #include "workloads/mapping/system/chip_cost.hpp"
 #include "workloads/trace/layer_op.hpp"
 
@@ -16,6 +16,10 @@ namespace lacuna::system {
 enum class Part : std::uint8_t { embedding, attention, ffn, head };
 inline constexpr std::size_t kParts = 4;
 const char* part_name(Part part);
+
+/// Something of each part.
+template <typename T>
+using OfParts = EnumArray<Part, T, kParts>;
 
 /// The rows of a part for one micro-batch on one chip, by phase of training.
 struct PartRows {
@@ -42,7 +46,7 @@ struct SharedLogits {
 
 /// A model as one layer, its embedding and its head, cut over the chips that share each matrix.
 struct ModelParts {
-  std::array<PartRows, kParts> parts;
+  OfParts<PartRows> parts;
   WorkloadTrace trace;  // that the rows refer to
   unsigned layers = 0;
   bool tied = false;                 // the head has the table of tokens of the embedding
@@ -50,12 +54,12 @@ struct ModelParts {
   std::uint64_t boundary_bytes = 0;  // of a micro-batch between two blocks
   /// Of the attention and feed-forward blocks, whole: what their first products make of it, such as
   /// queries, keys and values, and what their last product takes.
-  std::array<std::uint64_t, kParts> first_bytes{};
-  std::array<std::uint64_t, kParts> last_bytes{};
-  std::array<SharedNorms, kParts> norms{};  // of the blocks, with columns > 1
+  OfParts<std::uint64_t> first_bytes{};
+  OfParts<std::uint64_t> last_bytes{};
+  OfParts<SharedNorms> norms{};  // of the blocks, with columns > 1
   SharedLogits logits;
 
-  const PartRows& of(Part part) const { return parts[static_cast<std::size_t>(part)]; }
+  const PartRows& of(Part part) const { return parts[part]; }
 };
 
 /// How the rows of a model are cut: over chips, and into parts that one chip works on one after the

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/system/pattern_update.hpp"
 
+#include <numeric>
+
+#include "workloads/mapping/system/replica_work.hpp"
+
 namespace lacuna::system {
 
 Segment pattern_update(const TrainingStep& step) {
@@ -14,27 +18,21 @@ Segment pattern_update(const TrainingStep& step) {
       host_ns += cost.host_ns * training.tensor;
     }
   }
-  Segment made;
-  made.name = "pattern update";
-  made.chips.resize(step.system.chips());
-  std::vector<std::uint32_t> chips;
-  const auto send = [&](unsigned replicas, Way way) {
-    for (unsigned replica = 0; replica < replicas; ++replica) {
-      for (unsigned place = 0; place < training.pipeline; ++place) {
-        if (sums[place].host_bytes == 0) continue;
-        for (unsigned shard = 0; shard < training.tensor; ++shard) {
-          const std::uint32_t chip = first_chip(training, replica, place) + shard;
-          made.transfer_and_wait({chip, chip, sums[place].host_bytes, way}, Use::host);
-        }
-      }
+  const ReplicaWork replicas{step};
+  Segment made = replicas.segment("pattern update");
+  const auto send = [&](std::uint32_t chips, Way way) {
+    for (std::uint32_t chip = 0; chip < chips; ++chip) {
+      const std::uint64_t bytes = sums[chip / training.tensor % training.pipeline].host_bytes;
+      if (bytes != 0) made.transfer_and_wait({chip, chip, bytes, way}, Use::host);
     }
   };
-  for (std::uint32_t chip = 0; chip < training.chips(); ++chip) chips.push_back(chip);
-  send(1, Way::to_host);
-  if (chips.size() > 1)
-    made.barrier(chips, step.system.sync_ns(static_cast<unsigned>(chips.size())), Use::host);
+  const auto count = static_cast<std::uint32_t>(training.chips());
+  Chips chips(count);
+  std::iota(chips.begin(), chips.end(), 0U);
+  send(training.tensor * training.pipeline, Way::to_host);
+  if (count > 1) made.barrier(chips, step.system.sync_ns(count), Use::host);
   for (const std::uint32_t chip : chips) made.work(chip, Use::host, host_ns);
-  send(training.replicas, Way::from_host);
+  send(count, Way::from_host);
   return made;
 }
 

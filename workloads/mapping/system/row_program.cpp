@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
+#include <numeric>
 #include <string>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/mapping/system/segment_work.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -17,18 +20,20 @@ namespace lacuna::system {
 
 namespace {
 
-Use use_of(const LayerOp& op) {
-  if (op.phase == Phase::fwd) return Use::forward;
-  return op.phase == Phase::bwd ? Use::backward : Use::optimizer;
-}
+struct NamedCollective {
+  const char* name;
+  Collective kind;
+};
+constexpr std::array<NamedCollective, 6> kCollectives = {
+    {{"allreduce", Collective::all_reduce},
+     {"reducescatter", Collective::reduce_scatter},
+     {"allgather", Collective::all_gather},
+     {"alltoall", Collective::all_to_all},
+     {"broadcast", Collective::broadcast},
+     {"reduce", Collective::reduce}}};
 
 Collective collective_of(const LayerOp& op) {
-  const std::map<std::string, Collective> kinds = {
-      {"allreduce", Collective::all_reduce}, {"reducescatter", Collective::reduce_scatter},
-      {"allgather", Collective::all_gather}, {"alltoall", Collective::all_to_all},
-      {"broadcast", Collective::broadcast},  {"reduce", Collective::reduce}};
-  const auto found = kinds.find(op.op);
-  if (found != kinds.end()) return found->second;
+  if (const NamedCollective* const found = find_named(kCollectives, op.op)) return found->kind;
   throw UnsupportedError(fmt::format(
       "{} '{}' between chips: the row does not say from which chip to which; a broadcast of so "
       "many bytes goes from the first chip to all",
@@ -37,12 +42,16 @@ Collective collective_of(const LayerOp& op) {
 
 }  // namespace
 
+Use use_of(const LayerOp& op) {
+  if (is_done_again(op)) return Use::recompute;
+  if (op.phase == Phase::fwd) return Use::forward;
+  return op.phase == Phase::bwd ? Use::backward : Use::optimizer;
+}
+
 bool is_between(const LayerOp& op) { return is_collective(op) || op.op == "io"; }
 
 bool is_collective(const LayerOp& op) {
-  const std::vector<std::string> names = {"allreduce", "reducescatter", "allgather", "alltoall",
-                                          "broadcast", "reduce",        "p2p"};
-  return std::find(names.begin(), names.end(), op.op) != names.end();
+  return find_named(kCollectives, op.op) != nullptr || op.op == "p2p";
 }
 
 bool is_between_chips(const LayerOp& op) {
@@ -101,13 +110,9 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
   Segment batch;
   batch.name = "micro-batch";
   batch.chips.resize(params.chips());
-  Chips group;
-  for (std::uint32_t chip = 0; chip < chips; ++chip) group.push_back(chip);
-  if (const std::uint64_t bytes = index_bytes(rows); bytes > 0) {
-    for (const std::uint32_t chip : group) {
-      batch.transfer_and_wait({chip, chip, bytes, Way::from_host}, Use::host);
-    }
-  }
+  Chips group(chips);
+  std::iota(group.begin(), group.end(), 0U);
+  move_all(batch, group, Way::from_host, index_bytes(rows), Use::host);
   WorkloadTrace trace;
   trace.ops = rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -117,10 +122,8 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
       continue;
     }
     if (op.op == "io") {
-      const Way way = op.fn == "d2h" ? Way::to_host : Way::from_host;
-      for (const std::uint32_t chip : group) {
-        batch.transfer_and_wait({chip, chip, bytes_moved(op) * op.repeat, way}, Use::host);
-      }
+      move_all(batch, group, op.fn == "d2h" ? Way::to_host : Way::from_host,
+               bytes_moved(op) * op.repeat, Use::host);
       continue;
     }
     add_work(batch, group, use_of(op), costs[i], clock_ghz);
@@ -131,9 +134,7 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
   Segment host;
   host.name = "host";
   host.chips.resize(params.chips());
-  for (const std::uint32_t chip : group) {
-    host.transfer_and_wait({chip, chip, 4 * times, Way::to_host}, Use::host);
-  }
+  move_all(host, group, Way::to_host, 4 * times, Use::host);
   program.add(std::move(host));
   return program;
 }

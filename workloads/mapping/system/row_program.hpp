@@ -11,6 +11,9 @@
 
 namespace lacuna::system {
 
+/// What a chip does a row for: rows that are done again before the backward pass are recomputed.
+Use use_of(const LayerOp& op);
+
 /// True if the row is done by several chips together.
 bool is_collective(const LayerOp& op);
 

@@ -7,6 +7,7 @@
 
 #include "models/system/collectives.hpp"
 #include "models/system/program.hpp"
+#include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/chip_cost.hpp"
 
 namespace lacuna::system {
@@ -14,7 +15,7 @@ namespace lacuna::system {
 /// Of cycles of a clock, rounded up.
 inline std::uint64_t ns_of(Cycle cycles, double clock_ghz) {
   const auto mhz = static_cast<std::uint64_t>(std::llround(clock_ghz * 1000));
-  return (cycles * 1000 + mhz - 1) / mhz;
+  return ceil_div(cycles * 1000, mhz);
 }
 
 /// The same operations on each of `chips`: their time, with the exchange of tiles apart, their

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <optional>
 
 #include "sim/base/error.hpp"
+#include "sim/base/numbers.hpp"
+#include "sim/base/split.hpp"
 
 namespace lacuna::system {
 
@@ -14,16 +16,13 @@ namespace {
 template <class T>
 std::vector<T> parse_list(const std::string& name, const std::string& text, const char* example) {
   std::vector<T> values;
-  std::size_t from = 0;
-  while (from <= text.size() && !text.empty()) {
-    const std::size_t end = std::min(text.find('-', from), text.size());
-    T value{};
-    const auto [stop, error] = std::from_chars(text.data() + from, text.data() + end, value);
-    if (error != std::errc() || stop != text.data() + end) {
+  if (text.empty()) return values;
+  for (const std::string& part : split(text, '-')) {
+    const std::optional<T> value = parsed_number<T>(part);
+    if (!value) {
       throw ParameterError(fmt::format("{} = '{}' is not a list such as {}", name, text, example));
     }
-    values.push_back(value);
-    from = end + 1;
+    values.push_back(*value);
   }
   return values;
 }

@@ -7,15 +7,11 @@
 namespace lacuna::system {
 namespace {
 
-using Costs = std::array<PartCost, kParts>;
-
-const PartCost& of(const Costs& costs, Part part) { return costs[static_cast<std::size_t>(part)]; }
-
 /// What the layers of `stage` cost in one direction, and its embedding and head if `ends`.
-ChipCost cost_of(const Costs& costs, const Stage& stage, ChipCost PartCost::*direction,
+ChipCost cost_of(const PartCosts& costs, const Stage& stage, ChipCost PartCost::*direction,
                  bool ends = true) {
   ChipCost cost;
-  const auto add = [&](Part part, unsigned times) { cost.add(of(costs, part).*direction, times); };
+  const auto add = [&](Part part, unsigned times) { cost.add(costs[part].*direction, times); };
   add(Part::attention, stage.attention);
   add(Part::ffn, stage.ffn);
   if (ends && stage.embedding) add(Part::embedding, 1);
@@ -29,26 +25,26 @@ std::uint32_t first_chip(const TrainingParams& training, unsigned replica, unsig
   return (replica * training.pipeline + chip) * training.tensor;
 }
 
-ChipCost forward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
+ChipCost forward_cost(const PartCosts& costs, const Stage& stage) {
   return cost_of(costs, stage, &PartCost::forward);
 }
 
-ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
+ChipCost backward_cost(const PartCosts& costs, const Stage& stage) {
   return cost_of(costs, stage, &PartCost::backward);
 }
 
-ChipCost recompute_cost(const std::array<PartCost, kParts>& costs, const Stage& stage) {
+ChipCost recompute_cost(const PartCosts& costs, const Stage& stage) {
   return cost_of(costs, stage, &PartCost::forward, false);
 }
 
 std::vector<UpdatedPart> updated_parts(const TrainingStep& step, const Stages& stages,
                                        unsigned chip) {
-  const Costs& costs = step.costs[chip];
+  const PartCosts& costs = step.costs[chip];
   bool embedding = false;
   bool head = false;
   std::vector<UpdatedPart> parts;
   const auto add = [&](Part part, unsigned times) {
-    if (times > 0) parts.push_back({of(costs, part).trained, of(costs, part).update, times});
+    if (times > 0) parts.push_back({costs[part].trained, costs[part].update, times});
   };
   for (const Stage& stage : stages) {
     if (stage.chip != chip) continue;
@@ -60,7 +56,7 @@ std::vector<UpdatedPart> updated_parts(const TrainingStep& step, const Stages& s
   add(Part::embedding, embedding ? 1 : 0);
   add(Part::head, head ? 1 : 0);
   if (head && !embedding && step.model.tied) {
-    const PartCost& table = of(costs, Part::embedding);
+    const PartCost& table = costs[Part::embedding];
     parts.push_back({table.table, table.table_update, 1, true});
   }
   return parts;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +15,8 @@
 namespace lacuna::system {
 
 /// The costs of the parts of a model on each chip of a replica; chips may plan differently.
-using ChipCosts = std::vector<std::array<PartCost, kParts>>;
+using PartCosts = OfParts<PartCost>;
+using ChipCosts = std::vector<PartCosts>;
 
 /// All that a training step is made of.
 struct TrainingStep {
@@ -34,9 +34,9 @@ struct TrainingStep {
 std::uint32_t first_chip(const TrainingParams& training, unsigned replica, unsigned chip);
 
 /// The cost of a stage for one micro-batch in one direction.
-ChipCost forward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
-ChipCost backward_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
-ChipCost recompute_cost(const std::array<PartCost, kParts>& costs, const Stage& stage);
+ChipCost forward_cost(const PartCosts& costs, const Stage& stage);
+ChipCost backward_cost(const PartCosts& costs, const Stage& stage);
+ChipCost recompute_cost(const PartCosts& costs, const Stage& stage);
 
 /// What a chip of a replica updates at once: a block, the embedding, a head, a table that the head
 /// has for itself as the embedding is elsewhere.

@@ -57,6 +57,28 @@ TEST(RowProgram, AMicroBatchTakesIndicesExchangesRowsAndEndsWithItsLoss) {
   EXPECT_EQ(last.transfers[0].way, Way::to_host);
 }
 
+// A forward row that is done again before the backward pass takes its 1,000 ns and its joules, and
+// what it computes a second time is no use: 7 FLOP of 14.
+TEST(RowProgram, ARowThatIsDoneAgainIsRecomputed) {
+  LayerOp first = row("gemm", Phase::fwd, 8, 8);
+  first.id = "fwd.l0.q";
+  LayerOp again = first;
+  again.id = "bwd.l0.q_again";
+  ChipCost cost;
+  cost.cycles = 1300;
+  cost.flop = 7;
+  cost.joules.nominal = 2;
+  const Program program = system::row_program({}, {first, again}, {cost, cost}, 1, 1, 1.3);
+  const system::Segment& batch = program.segments[0];
+  const std::vector<Step>& steps = batch.chips[0].lanes[system::kMain];
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].use, Use::forward);
+  EXPECT_EQ(steps[1].use, Use::recompute);
+  EXPECT_EQ(steps[1].ns, 1000U);
+  EXPECT_EQ(batch.flop, 7U);
+  EXPECT_EQ(batch.joules.nominal, 4);
+}
+
 // 1300 cycles of 1.3 GHz are 1000 ns for each of three rows, two of them forward.
 TEST(RowProgram, RowsTakeTheTimesOfTheirCosts) {
   const system::SystemParams params;

@@ -231,7 +231,7 @@ TEST(TrainingProgram, AMatrixCutInTwoDimensionsIsSummedOverRowsAndColumns) {
     Steps steps(training);
     steps.model_.first_bytes = {0, 300, 400, 0};
     steps.model_.last_bytes = {0, 100, 400, 0};
-    steps.model_.norms = {{{0, 0}, {1, 40}, {1, 40}, {0, 0}}};
+    steps.model_.norms = {{{{0, 0}, {1, 40}, {1, 40}, {0, 0}}}};
     steps.model_.logits = {2, 60, 12};
     const std::uint64_t attention = 12U * 2 * (2 * 150 + 50);
     const std::uint64_t ffn = 12U * 2 * (200 + 200);
@@ -252,7 +252,7 @@ TEST(TrainingProgram, RowsAndColumnsOfAMatrixAreNotTheSame) {
   steps.model_.boundary_bytes = 160;
   steps.model_.first_bytes = {0, 320, 400, 0};
   steps.model_.last_bytes = {0, 160, 800, 0};
-  steps.model_.norms = {{{0, 0}, {1, 40}, {1, 40}, {0, 0}}};
+  steps.model_.norms = {{{{0, 0}, {1, 40}, {1, 40}, {0, 0}}}};
   steps.model_.logits = {2, 64, 16};
   const std::uint64_t attention = 12U * 4 * (2 * 80 + 40);
   const std::uint64_t ffn = 12U * 4 * (100 + 200);
@@ -300,7 +300,7 @@ TEST(TrainingProgram, NormsOverSharedFeaturesTakeTheirTime) {
     training.tensor = 4;
     training.tensor_columns = 2;
     Steps steps(training);
-    steps.model_.norms = {{{0, 0}, {norms, 4096}, {norms, 4096}, {0, 0}}};
+    steps.model_.norms = {{{{0, 0}, {norms, 4096}, {norms, 4096}, {0, 0}}}};
     return steps.run().ns;
   };
   const std::uint64_t none = ns(0);
