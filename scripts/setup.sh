@@ -7,7 +7,7 @@
 #   scripts/setup.sh full    and what scripts/ci/full.sh needs
 set -eu
 
-build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-dev libcli11-dev
+build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-dev
        nlohmann-json3-dev libprotobuf-dev libonnx-dev zlib1g-dev libzip-dev libssl-dev libsqlite3-dev
        libfccp-dev libboost-dev
        libboost-iostreams-dev libboost-system-dev libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"

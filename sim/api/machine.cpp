@@ -7,6 +7,7 @@
 #include "sim/api/hidden.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
@@ -73,14 +74,8 @@ Parameter Machine::parameter(const std::string& path) const {
 
 Machine& Machine::set(const std::string& path, const std::string& value) {
   translated([&] { hidden_->machine->set(path, value, ""); });
-  auto& settings = hidden_->settings;
-  const auto known = std::find_if(settings.begin(), settings.end(),
-                                  [&](const auto& setting) { return setting.first == path; });
-  if (known == settings.end()) {
-    settings.emplace_back(path, value);
-  } else {
-    known->second = value;
-  }
+  const auto same = [&](const auto& setting) { return setting.first == path; };
+  find_or_add(hidden_->settings, same, {path, value}).second = value;
   return *this;
 }
 

@@ -221,51 +221,46 @@ Result compare(const std::vector<Machine>& machines, const Workload& workload, c
 
 namespace {
 
-/// The options of a verb that takes an experiment file, and the result that it begins.
-struct FileRequest {
-  Options options;
-  std::shared_ptr<Result::Hidden> result = std::make_shared<Result::Hidden>();
-
-  FileRequest(const char* verb, const std::string& file, const Words& words) {
+/// Has `run` run the experiment of a file. `finish` makes what is returned of the options, what was
+/// done (nothing if it was finished before) and the result that has its records.
+template <class Run, class Finish>
+auto of_file(const char* verb, const std::string& file, const Words& words, std::ostream* said,
+             const Run& run, const Finish& finish) {
+  const std::lock_guard<std::mutex> lock(one_at_a_time());
+  return translated([&] {
     std::vector<std::string> arguments{verb, file};
     add_words(words, arguments);
-    options = parsed(arguments);
+    const Options options = parsed(arguments);
+    auto result = std::make_shared<Result::Hidden>();
     result->command = reproducing_arguments(options);
     result->workload = std::filesystem::path(file).stem().string();
-  }
-};
+    Nowhere nowhere;
+    std::ostream silence(&nowhere);
+    std::ostream& out = said == nullptr ? silence : *said;
+    auto done = run(options, standard_machines(), Streams{out, out});
+    if (done && done->interrupted) throw Interrupted("interrupted");
+    result->records = done ? std::move(done->records) : read_result(*options.out);
+    return finish(options, done, Result(std::move(result)));
+  });
+}
 
 }  // namespace
 
 Result sweep(const std::string& file, const Words& words, std::ostream* said) {
-  const std::lock_guard<std::mutex> lock(one_at_a_time());
-  return translated([&] {
-    FileRequest request("sweep", file, words);
-    Nowhere nowhere;
-    std::ostream silence(&nowhere);
-    std::ostream& out = said == nullptr ? silence : *said;
-    std::optional<SweepResult> done =
-        run_sweep(request.options, standard_machines(), {out, out}, false);
-    if (done && done->interrupted) throw Interrupted("interrupted");
-    request.result->records = done ? std::move(done->records) : read_result(*request.options.out);
-    return Result(std::move(request.result));
-  });
+  const auto run = [](const Options& options, const MachineTable& kinds, const Streams& streams) {
+    return run_sweep(options, kinds, streams, false);
+  };
+  return of_file("sweep", file, words, said, run,
+                 [](const Options&, const auto&, Result result) { return result; });
 }
 
 Found search(const std::string& file, const Words& words, std::ostream* said) {
-  const std::lock_guard<std::mutex> lock(one_at_a_time());
-  return translated([&] {
-    FileRequest request("search", file, words);
-    Nowhere nowhere;
-    std::ostream silence(&nowhere);
-    std::ostream& out = said == nullptr ? silence : *said;
-    std::optional<SearchResult> done = run_search(request.options, standard_machines(), {out, out});
-    if (done && done->interrupted) throw Interrupted("interrupted");
-    std::string points = done ? std::move(done->points)
-                              : read_text(*request.options.out + "/search.csv", kLargestTable);
-    request.result->records = done ? std::move(done->records) : read_result(*request.options.out);
-    return Found{Result(std::move(request.result)), std::move(points)};
-  });
+  return of_file(
+      "search", file, words, said, run_search,
+      [](const Options& options, const auto& done, Result result) {
+        return Found{std::move(result),
+                     done ? done->points : read_text(*options.out + "/search.csv", kLargestTable)};
+      });
 }
 
 namespace {

@@ -114,12 +114,10 @@ void check_intervals(const OpResult& result) {
   const std::uint64_t repeat = result.cycles / intervals.each.back().to;
   check_sum("cycles", intervals.each.back().to, repeat, result.cycles);
   for (const StatEntry& counter : intervals.counters) {
-    const auto same = std::find_if(
-        result.statistics.begin(), result.statistics.end(), [&](const StatEntry& entry) {
-          return entry.path == counter.path && entry.name == counter.name;
-        });
-    const bool known = same != result.statistics.end();
-    check_sum(counter.name, counter.value, repeat, known ? same->value : 0);
+    const auto* const same = find_where(result.statistics, [&](const StatEntry& entry) {
+      return entry.path == counter.path && entry.name == counter.name;
+    });
+    check_sum(counter.name, counter.value, repeat, same == nullptr ? 0 : same->value);
   }
   for (const StackPart& part : intervals.stack) {
     const auto* const same = find_where(result.stack, [&](const StackPart& other) {

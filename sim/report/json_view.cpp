@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/error.hpp"
+#include "sim/base/replaced.hpp"
 #include "sim/report/html/html_frame.hpp"
 
 namespace lacuna {
@@ -73,13 +74,7 @@ OrderedJson runs_of(const std::vector<std::uint32_t>& numbers) {
 }
 
 /// JSON as the text of a script, which an end tag within it would end.
-std::string script_text(const OrderedJson& json) {
-  std::string text = json.dump();
-  for (std::size_t at = 0; (at = text.find("</", at)) != std::string::npos; at += 3) {
-    text.replace(at, 2, "<\\/");
-  }
-  return text;
-}
+std::string script_text(const OrderedJson& json) { return replaced(json.dump(), "</", "<\\/"); }
 
 void add_text(OrderedJson& head, const char* key, const std::vector<std::string>& texts) {
   if (!texts.empty()) head[key] = texts;

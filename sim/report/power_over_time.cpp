@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -23,12 +22,8 @@ std::optional<double> share_of(std::uint64_t bytes, double peak_per_cycle, doubl
 
 /// A chart of one operation over its time, without its lines; `micros` of a cycle.
 Chart over_time(const char* name, const RunRecord& run, const OpRecord& op, double micros) {
-  std::string id = op.row.op_id;
-  std::replace_if(
-      id.begin(), id.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; },
-      '_');
   Chart chart;
-  chart.page.name = fmt::format("{}_run{}_{}", name, run.run, id);
+  chart.page.name = fmt::format("{}_run{}_{}", name, run.run, file_word(op.row.op_id));
   chart.page.title = {fmt::format("{}, {}, {}", run.machine, run.workload, op.row.op_id),
                       fmt::format("intervals of {} cycles", op.power.front().to)};
   chart.page.left = 0.5;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +14,7 @@
 #include "sim/base/ranges.hpp"
 #include "sim/report/event_flows.hpp"
 #include "sim/report/event_spans.hpp"
+#include "sim/report/figures/figure_style.hpp"
 #include "sim/report/figures/figure_time.hpp"
 
 namespace lacuna {
@@ -243,13 +243,6 @@ std::string vcd_code(std::size_t number) {
   return code;
 }
 
-std::string vcd_name(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(),
-      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return text;
-}
-
 /// The scopes of a file of waves: each part of a unit's name, between dots, is one in the other.
 class Scopes {
  public:
@@ -258,7 +251,7 @@ class Scopes {
     std::vector<std::string> parts;
     for (std::size_t at = 0; at <= unit.size();) {
       const std::size_t end = std::min(unit.find('.', at), unit.size());
-      parts.push_back(vcd_name(unit.substr(at, end - at)));
+      parts.push_back(file_word(unit.substr(at, end - at)));
       at = end + 1;
     }
     std::size_t shared = 0;
@@ -384,7 +377,7 @@ std::string waves_vcd(const OpRecord& op, const UnitPatterns& units) {
       text += scopes.enter(result.event_units.at(unit));
     }
     const std::string code = vcd_code(number++);
-    text += fmt::format("$var reg {} {} {} $end\n", signal.bits, code, vcd_name(key.second));
+    text += fmt::format("$var reg {} {} {} $end\n", signal.bits, code, file_word(key.second));
     if (signal.values.count(0) == 0) changes[0] += "b0 " + code + "\n";
     for (const auto& [cycle, value] : signal.values) {
       changes[cycle] += fmt::format("b{} {}\n", binary(value), code);
@@ -472,7 +465,7 @@ std::vector<Figure> gantt_figures(const std::vector<RunRecord>& records,
       }
       if (spans.empty()) continue;
       figures.push_back(draw_phases(
-          fmt::format("gantt_run{}_{}", record.run, vcd_name(op.row.op_id)),
+          fmt::format("gantt_run{}_{}", record.run, file_word(op.row.op_id)),
           {fmt::format("{}, {}, {}", record.machine, record.workload, op.row.op_id)}, spans));
     }
   }

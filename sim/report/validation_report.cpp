@@ -116,7 +116,7 @@ std::string validation_sentence(const std::vector<ValidationSummary>& summaries)
     if (worst == nullptr || each.median > worst->median) worst = &each;
   }
   if (worst == nullptr) return fmt::format("{} points, none with a number to compare.", points);
-  std::sort(medians.begin(), medians.end());
+  sort_all(medians);
   return fmt::format(
       "{} of {} points compared: the median error of a family is {} %, at most {} % ({}).",
       compared, points, percent(quantile(medians, 0.5)), percent(worst->median), worst->name);

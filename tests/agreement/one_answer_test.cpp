@@ -271,7 +271,7 @@ TEST(OneAnswer, TheSpeedUpFigureHasTheMeans) {
   for_each_draw([](Random& random) {
     const std::vector<RunRecord> records = drawn_records(random);
     std::string csv;
-    for (const Figure& figure : make_figures(figure_data(records))) {
+    for (const Figure& figure : make_figures(records)) {
       if (figure.name == "speedup") csv = figure.csv;
     }
     const std::vector<Row> drawn = rows_of(csv);

@@ -3,345 +3,158 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
+#include <map>
+#include <utility>
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/split.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/help.hpp"
-#include "sim/driver/run/option_table.hpp"
-#include "sim/driver/schedule/workload_schedule.hpp"
+#include "sim/driver/command/typed_verbs.hpp"
 #include "sim/driver/sweep/mpi_ranks.hpp"
-#include "workloads/generate/generator_table.hpp"
-#include "workloads/generate/schedule.hpp"
-#include "workloads/import/import_table.hpp"
 
 namespace lacuna {
 
 namespace {
 
-/// Sets what an option says into the options.
-CLI::Option* add_to(CLI::App& app, const OptionDeclaration& option, Options& o) {
-  using Declared = OptionDeclaration;
-  if (const auto* const flag = std::get_if<Declared::Flag>(&option.place)) {
-    return app.add_flag(option.dashed(), o.*(*flag), option.meaning);
-  }
-  if (const auto* const text = std::get_if<Declared::Text>(&option.place)) {
-    return app.add_option(option.dashed(), o.*(*text), option.meaning);
-  }
-  return app.add_option(option.dashed(), o.*std::get<Declared::Texts>(option.place),
-                        option.meaning);
-}
-
-void add_options(CLI::App& app, Verb verb, Options& o) {
-  for (const OptionDeclaration& each : option_table()) {
-    if ((each.verbs & verb) == 0) continue;
-    CLI::Option* const option = add_to(app, each, o)->group(each.group);
-    if (each.value[0] == '\0') continue;
-    option->type_name(each.value);
-    if (each.is(OptionDeclaration::perhaps_valued)) option->expected(0, 1);
-    const bool list = std::holds_alternative<OptionDeclaration::Texts>(each.place);
-    if (list) option->expected(1);
-    if (list && (each.repeated & verb) != 0) option->take_all();
-  }
-}
-
-/// A key that a table of workloads declares: a flag, or an option whose values are kept in order.
-struct Key {
-  std::string name;
-  std::string meaning;
-  std::string group;
-  bool is_flag = false;
-  bool repeated = false;
-};
-
-void add_key(CLI::App& app, const Key& key, Options& o) {
-  const std::string name = "--" + key.name;
-  if (key.is_flag) {
-    app.add_flag_function(
-           name,
-           [&o, key](std::int64_t count) {
-             if (count > 0) o.generator.emplace_back(key.name, "1");
-           },
-           key.meaning)
-        ->group(key.group);
-    return;
-  }
-  CLI::Option* const option = app.add_option_function<std::vector<std::string>>(
-      name,
-      [&o, key](const std::vector<std::string>& values) {
-        for (const std::string& value : values) o.generator.emplace_back(key.name, value);
-      },
-      key.meaning);
-  option->expected(1)->type_name("")->group(key.group);
-  if (key.repeated) option->take_all();
-}
-
-/// What generators, importers and schedules take beside the options of the table.
-void add_keys(CLI::App& app, Verb verb, Options& o) {
-  if (verb == kOfImport) {
-    for (const ImportKey& each : import_keys()) {
-      const bool flag = each.allowed == "0, 1";
-      const std::string meaning =
-          flag ? each.meaning : fmt::format("{} ({})", each.meaning, each.allowed);
-      add_key(app, {each.name, meaning, "Files", flag, each.name == "dim"}, o);
-    }
-  }
-  if (verb == kOfMake || verb == kOfImport) {
-    for (const GeneratorKey& each : generator_keys()) {
-      if (verb == kOfImport && (!each.of_models || each.name == "size")) continue;
-      const std::string meaning =
-          each.is_flag ? each.meaning : fmt::format("{} ({})", each.meaning, each.allowed);
-      add_key(app,
-              {each.name, meaning, each.of_models ? "Models" : "Other workloads", each.is_flag,
-               each.name == "sparse"},
-              o);
-    }
-  }
-  if (verb == kOfSchedule) {
-    for (const auto& [name, meaning] : schedule_keys()) {
-      add_key(app, {name, meaning, "Schedule"}, o);
-    }
-  }
-}
-
-/// What stands behind a verb, where that is a list of its own.
-std::string meaning_of_word(const VerbDeclaration& verb) {
-  std::string text = verb.meaning;
-  if (verb.verb == kOfImport) {
-    for (const ImportFormat& format : import_formats()) {
-      text += (&format == import_formats().data() ? "" : ", ") + format.name;
-    }
-  }
-  if (verb.verb == kOfSchedule) {
-    for (const ScheduleKindRow& row : schedule_kinds()) {
-      text += fmt::format("{}{} ({})", text.empty() ? "" : "; ", row.name, row.meaning);
-    }
-  }
-  return text;
-}
-
-/// The verb of a table's row; "trace show" is below "trace".
-CLI::App& add_verb(CLI::App& app, const std::string& name, const char* what) {
-  const std::size_t blank = name.find(' ');
-  if (blank == std::string::npos) return *app.add_subcommand(name, what);
-  CLI::App* above = nullptr;
-  for (CLI::App* const each : app.get_subcommands({})) {
-    if (each->get_name() == name.substr(0, blank)) above = each;
-  }
-  if (above == nullptr) {
-    above = app.add_subcommand(name.substr(0, blank),
-                               "Makes, imports, shows or checks a workload trace.");
-    above->footer("Example:\n  lacuna trace show traces/bert_base_layer.csv");
-  }
-  return *above->add_subcommand(name.substr(blank + 1), what);
-}
-
-/// An option of one value takes one: CLI11 would give it the files behind as well, as it keeps a
-/// list of what is given again.
-void take_one_value(CLI::App& app) {
-  for (CLI::Option* const option : app.get_options()) {
-    if (!option->get_positional() && option->get_expected_max() == 1)
-      option->allow_extra_args(false);
-  }
-  for (CLI::App* const verb : app.get_subcommands({})) take_one_value(*verb);
-}
-
-}  // namespace
-
-void add_verbs(CLI::App& app, Options& o) {
-  for (const VerbDeclaration& each : verb_table()) {
-    CLI::App& verb = add_verb(app, each.name, each.what);
-    verb.footer(std::string("Example:\n  ") + each.example);
-    if (each.word[0] != '\0') {
-      verb.add_option(each.word, o.subjects, meaning_of_word(each))
-          ->required(each.least > 0)
-          ->type_name("TEXT")
-          ->expected(each.least,
-                     each.most == kAnyNumber ? CLI::detail::expected_max_vector_size : each.most);
-    }
-    add_keys(verb, each.verb, o);
-    add_options(verb, each.verb, o);
-  }
-  take_one_value(app);
-}
-
-namespace {
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* const option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-std::vector<std::string> verb_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* const verb : app.get_subcommands({})) names.push_back(verb->get_name());
-  return names;
-}
-
-/// The verb of the request, as deep as it goes.
-const CLI::App& chosen(const CLI::App& app) {
-  const std::vector<CLI::App*> verbs = app.get_subcommands();
-  return verbs.empty() ? app : chosen(*verbs.front());
-}
-
-/// As the user types it, with all above: `lacuna trace make`.
-std::string typed_name(const CLI::App& verb) {
-  const CLI::App* const above = verb.get_parent();
-  if (above == nullptr) return verb.get_name();
-  return typed_name(*above) + " " + verb.get_name();
-}
-
-/// What CLI11 calls an extra argument is a misspelt verb or option, or a word too many.
-[[noreturn]] void refuse_extra(const CLI::App& verb, const std::string& word) {
-  const bool is_option = word.rfind('-', 0) == 0;
-  const std::string name = word.substr(0, word.find('='));
-  const std::vector<std::string> known = is_option ? option_names(verb) : verb_names(verb);
-  const std::string hint = hint_of(name, known);
-  if (is_option) {
-    throw RequestError(fmt::format("{} has no option '{}'{}", typed_name(verb), name, hint));
-  }
-  if (known.empty()) {
-    throw RequestError(fmt::format("{} does not take the word '{}'", typed_name(verb), word));
-  }
-  throw RequestError(
-      fmt::format("there is no verb '{}'; there are {}{}", word, fmt::join(known, ", "), hint));
-}
-
-/// The options of `verb` that a value must follow.
-void add_taking(const CLI::App& verb, std::vector<std::string>& taking) {
-  for (const CLI::Option* const option : verb.get_options()) {
-    if (option->get_items_expected_min() == 0) continue;  // a flag
-    for (const std::string& name : option->get_lnames()) taking.push_back("--" + name);
-  }
-}
-
-/// CLI11 would take the next option for the value that is missing.
-void refuse_missing_values(const CLI::App& app, const std::vector<std::string>& arguments) {
-  std::vector<std::string> taking;
-  for (const CLI::App* const verb : app.get_subcommands({})) {
-    add_taking(*verb, taking);
-    for (const CLI::App* const below : verb->get_subcommands({})) add_taking(*below, taking);
-  }
-  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
-    const bool takes = contains(taking, arguments[i]);
-    if (takes && arguments[i + 1].rfind("--", 0) == 0) {
-      throw RequestError(
-          fmt::format("{}: a value is missing before '{}'", arguments[i], arguments[i + 1]));
-    }
-  }
-}
-
-/// The verb that `arguments` name, as deep as they go.
-const CLI::App& named(const CLI::App& app, const std::vector<std::string>& arguments) {
-  const CLI::App* verb = &app;
-  for (const std::string& argument : arguments) {
-    for (const CLI::App* const below : verb->get_subcommands({})) {
-      if (below->get_name() != argument) continue;
-      verb = below;
-      break;
-    }
-  }
-  return *verb;
-}
-
-/// Help is for a verb that there is: a word that should be one and is not is said, not passed over.
-void refuse_misspelt_verb(const CLI::App& verb, const std::vector<std::string>& arguments) {
-  const std::vector<std::string> names = verb_names(verb);
-  bool is_below = verb.get_parent() == nullptr;
-  for (const std::string& argument : arguments) {
-    const bool is_name = contains(names, argument);
-    if (names.empty() || (is_below && is_name)) return;
-    if (is_below && argument.rfind('-', 0) != 0) refuse_extra(verb, argument);
-    if (argument == verb.get_name()) is_below = true;
-  }
-}
-
-/// CLI11 would first complain about the word that the option took for its value, or one missing.
-void refuse_unknown_options(const CLI::App& app, const std::vector<std::string>& arguments) {
-  const CLI::App& verb = named(app, arguments);
-  if (!verb_names(verb).empty()) return;  // a verb that is missing or misspelt is said first
-  const std::vector<std::string> known = option_names(verb);
-  for (const std::string& argument : arguments) {
-    if (argument == "--") return;  // only words follow
-    if (argument.rfind("--", 0) != 0) continue;
-    const std::string name = argument.substr(0, argument.find('='));
-    if (!contains(known, name)) refuse_extra(verb, argument);
-  }
-}
-
-/// CLI11 says of an option given twice that it got more than it wants; this says it plainly.
-std::string plain_mismatch(const std::string& text, const std::vector<std::string>& arguments) {
-  const std::string name = text.substr(0, text.find(':'));
-  if (text.find(" missing") != std::string::npos) return name + ": a value is missing";
-  if (name.rfind('-', 0) != 0) return fmt::format("more than one {} is given; allowed: one", name);
-  const auto times = std::count_if(
-      arguments.begin(), arguments.end(),
-      [&](const std::string& argument) { return argument.substr(0, argument.find('=')) == name; });
-  return times < 2 ? text : fmt::format("{} is given {} times; allowed: once", name, times);
-}
-
-void parse(CLI::App& app, std::vector<std::string> arguments, Options& options) {
-  refuse_missing_values(app, arguments);
-  refuse_unknown_options(app, arguments);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-  app.parse(std::move(arguments));
-  std::vector<std::string> extra = app.remaining(true);
-  extra.erase(std::remove(extra.begin(), extra.end(), "--"), extra.end());
-  if (!extra.empty()) refuse_extra(chosen(app), extra.front());
-  for (const std::string& subject : options.subjects) {
-    if (subject.empty()) throw RequestError(typed_name(chosen(app)) + ": a word is empty");
-  }
-  const std::vector<CLI::App*> verbs = app.get_subcommands();
-  if (verbs.empty()) {
+/// Sets what an option was given into the options.
+void set(const TypedOption& option, const std::vector<std::string>& values, Options& options) {
+  if (option.valued && !option.repeated && values.size() > 1) {
     throw RequestError(
-        fmt::format("a verb is missing: {}; see lacuna --help", fmt::join(verb_names(app), ", ")));
+        fmt::format("{} is given {} times; allowed: once", option.dashed(), values.size()));
   }
-  options.verb = verbs.front()->get_name();
-  if (verb_names(*verbs.front()).empty()) return;
-  const std::vector<CLI::App*> below = verbs.front()->get_subcommands();
-  if (below.empty()) {
-    throw RequestError(fmt::format("lacuna {}: a word is missing: {}", options.verb,
-                                   fmt::join(verb_names(*verbs.front()), ", ")));
+  for (const std::string& value : values) {
+    if (option.declared != nullptr) {
+      option.declared->set(options, value);
+    } else if (option.valued || check_word(option.dashed(), value, {"true", "false"}) == "true") {
+      options.generator.emplace_back(option.name, option.valued ? value : "1");
+    }
   }
-  options.subverb = below.front()->get_name();
 }
+
+/// Takes words, options and their values one after the other.
+class Reader {
+ public:
+  explicit Reader(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+
+  CommandLine read() {
+    while (next_ < arguments_.size()) {
+      const std::string& argument = arguments_[next_++];
+      if (only_words_ || argument.size() < 2 || argument[0] != '-') {
+        take_word(argument);
+      } else if (argument == "--") {
+        only_words_ = true;
+      } else {
+        take_option(argument);
+      }
+    }
+    CommandLine line;
+    if (given("help")) {
+      line.text = help_text(*verb_, arguments_);
+    } else if (given("version")) {
+      line.text = fmt::format("lacuna {}, {}\n", build_version(), mpi_description());
+    } else {
+      set_options(line.options);
+    }
+    return line;
+  }
+
+ private:
+  bool given(const char* name) const {
+    return any_of(values_, [&](const auto& each) { return each.first->name == name; });
+  }
+
+  void take_word(const std::string& word) {
+    if (verb_->below.empty()) return words_.push_back(word);
+    if (const TypedVerb* const below = find_named(verb_->below, word)) {
+      verb_ = below;
+      return;
+    }
+    const std::vector<std::string> names = names_in(verb_->below);
+    throw RequestError(fmt::format("there is no verb '{}'; there are {}{}", word,
+                                   fmt::join(names, ", "), hint_of(word, names)));
+  }
+
+  void take_option(const std::string& argument) {
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const std::string plain = starts_with(name, "--") ? name.substr(2) : "";
+    const TypedOption* const option = find_named(verb_->options, name == "-h" ? "help" : plain);
+    if (option == nullptr) {
+      throw RequestError(fmt::format("{} has no option '{}'{}", verb_->typed, name,
+                                     hint_of(name, option_names(*verb_))));
+    }
+    std::vector<std::string>& values = values_[option];
+    if (equals != std::string::npos) {
+      values.push_back(argument.substr(equals + 1));
+    } else {
+      values.push_back(option->valued ? value_behind(*option) : "true");
+    }
+  }
+
+  /// The next argument. Where there may be none, it is neither an option nor a word that the verb
+  /// needs.
+  std::string value_behind(const TypedOption& option) {
+    const bool ends = next_ == arguments_.size();
+    if (option.declared != nullptr && option.declared->is(OptionDeclaration::perhaps_valued)) {
+      const std::size_t words = words_.size() + arguments_.size() - next_;
+      const bool is_needed = words <= static_cast<std::size_t>(verb_->declared->least);
+      if (ends || is_needed || starts_with(arguments_[next_], "-")) return "";
+    } else if (ends) {
+      throw RequestError(option.dashed() + ": a value is missing");
+    } else if (starts_with(arguments_[next_], "--")) {
+      throw RequestError(
+          fmt::format("{}: a value is missing before '{}'", option.dashed(), arguments_[next_]));
+    }
+    return arguments_[next_++];
+  }
+
+  void set_options(Options& options) const {
+    const std::string names = fmt::format("{}", fmt::join(names_in(verb_->below), ", "));
+    if (verb_ == &typed_program()) {
+      throw RequestError(fmt::format("a verb is missing: {}; see lacuna --help", names));
+    }
+    if (!names.empty()) {
+      throw RequestError(fmt::format("{}: a word is missing: {}", verb_->typed, names));
+    }
+    for (const auto& [option, values] : values_) set(*option, values, options);
+    check_words();
+    options.arguments = arguments_;
+    options.subjects = words_;
+    const std::vector<std::string> verbs = split(verb_->declared->name, ' ');
+    options.verb = verbs.front();
+    if (verbs.size() > 1) options.subverb = verbs.back();
+  }
+
+  void check_words() const {
+    const VerbDeclaration& verb = *verb_->declared;
+    const auto count = static_cast<int>(words_.size());
+    if (count < verb.least) throw RequestError(fmt::format("{} is required", verb.word));
+    if (count > verb.most && verb.most == 0) {
+      throw RequestError(
+          fmt::format("{} does not take the word '{}'", verb_->typed, words_.front()));
+    }
+    if (count > verb.most && verb.most != kAnyNumber) {
+      throw RequestError(fmt::format("more than one {} is given; allowed: one", verb.word));
+    }
+    if (contains(words_, "")) throw RequestError(verb_->typed + ": a word is empty");
+  }
+
+  const std::vector<std::string>& arguments_;
+  std::size_t next_ = 0;
+  bool only_words_ = false;
+  const TypedVerb* verb_ = &typed_program();
+  std::vector<std::string> words_;
+  std::map<const TypedOption*, std::vector<std::string>> values_;  // in the order of declarations
+};
 
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string>& arguments) {
-  CommandLine line;
-  line.options.arguments = arguments;
-  CLI::App app("Lacuna, a cycle-accurate simulator of hardware that profits from zeros.", "lacuna");
-  app.allow_extras();  // we refuse them better; verbs inherit it
-  app.set_version_flag("--version", std::string("lacuna ") + version());
-  app.footer("Each verb has its own help: lacuna run --help");
-  app.get_formatter()->column_width(32);
-  add_verbs(app, line.options);
-  try {
-    parse(app, arguments, line.options);
-  } catch (const CLI::CallForHelp&) {
-    const CLI::App& verb = chosen(app);
-    refuse_misspelt_verb(verb, arguments);
-    const CLI::App* const above = verb.get_parent();
-    std::string before = above == nullptr ? "" : "lacuna";
-    if (above != nullptr && above != &app) before += " " + above->get_name();
-    line.text =
-        verb_names(verb).empty() ? help_text(verb, typed_name(verb), arguments) : verb.help(before);
-  } catch (const CLI::CallForAllHelp&) {
-    line.text = app.help("", CLI::AppFormatMode::All);
-  } catch (const CLI::CallForVersion&) {
-    line.text = fmt::format("lacuna {}, {}\n", build_version(), mpi_description());
-  } catch (const CLI::ArgumentMismatch& error) {
-    throw RequestError(plain_mismatch(error.what(), arguments));
-  } catch (const CLI::ParseError& error) {
-    throw RequestError(error.what());
-  }
-  return line;
+  return Reader(arguments).read();
 }
 
 }  // namespace lacuna

@@ -8,10 +8,6 @@
 #include "sim/driver/files/version.hpp"
 #include "sim/driver/run/options.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace lacuna {
 
 /// What the arguments ask for: options to act on, or a text to print and be done (help, version).
@@ -23,8 +19,5 @@ struct CommandLine {
 /// Reads the arguments, the name of the program left out. RequestError names what is wrong and
 /// the nearest verb or option.
 CommandLine parse_command_line(const std::vector<std::string>& arguments);
-
-/// Declares all verbs and their options, which fill in `options`.
-void add_verbs(CLI::App& app, Options& options);
 
 }  // namespace lacuna

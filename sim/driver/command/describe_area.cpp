@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/run/area.hpp"
@@ -43,10 +44,9 @@ std::string errors_text(const Areas& areas, const std::vector<Chip>& chips,
   TextTable table({"chip<", "published|mm2", "model|mm2", "error|%", "least to most|mm2<",
                    "calibration|factor", "used|mm2", "what the published area is for<"});
   for (const Chip& chip : chips) {
-    const auto& all = areas.published();
-    const auto published = std::find_if(
-        all.begin(), all.end(), [&](const PublishedArea& each) { return each.chip == chip.name; });
-    const bool known = published != all.end();
+    const auto* const published = find_where(
+        areas.published(), [&](const PublishedArea& each) { return each.chip == chip.name; });
+    const bool known = published != nullptr;
     const EnergyRange& mm2 = chip.area.mm2;
     const double calibration = chip.machine->energy().area_calibration;
     table.row({chip.name, known ? four_digits(published->mm2) : "", four_digits(mm2.nominal),
@@ -66,17 +66,15 @@ std::string parts_text(const std::vector<Chip>& chips, const Options& options) {
   std::vector<std::string> blocks;
   for (const Chip& chip : chips) {
     for (const AreaPart& part : chip.area.parts) {
-      if (std::find(blocks.begin(), blocks.end(), part.block) == blocks.end()) {
-        blocks.push_back(part.block);
-      }
+      place_or_add(blocks, part.block);
     }
   }
   for (const std::string& block : blocks) {
     std::vector<std::string> cells = {block};
     for (const Chip& chip : chips) {
-      const auto part = std::find_if(chip.area.parts.begin(), chip.area.parts.end(),
-                                     [&](const AreaPart& each) { return each.block == block; });
-      cells.push_back(part == chip.area.parts.end() ? "" : four_digits(part->mm2.nominal));
+      const auto* const part =
+          find_where(chip.area.parts, [&](const AreaPart& each) { return each.block == block; });
+      cells.push_back(part == nullptr ? "" : four_digits(part->mm2.nominal));
     }
     table.row(std::move(cells));
   }
@@ -100,16 +98,14 @@ std::string sources_text(const AreaTable& areas, const Options& options) {
 std::string area_text(const MachineTable& kinds, const Options& options) {
   const Areas areas(config_folder());
   const std::vector<Chip> chips = chips_of(areas, kinds, options);
-  const auto section = [&](const char* text) {
-    return options.markdown ? fmt::format("\n## {}\n\n", text) : fmt::format("\n{}\n\n", text);
-  };
-  std::string text = section("Silicon of whole chips");
+  std::string text = heading("Silicon of whole chips", options);
   text += errors_text(areas, chips, options);
-  text += section("By block, as scaled, before the chip's calibration");
+  text += heading("By block, as scaled, before the chip's calibration", options);
   text += parts_text(chips, options);
-  text += section(
+  text += heading(
       "What a block takes (R: inferred from a published number, as said; A: inferred, assumed; F: "
-      "fitted)");
+      "fitted)",
+      options);
   return text + sources_text(AreaTable::read_areas((config_folder() / "area_table.csv").string()),
                              options);
 }

@@ -32,7 +32,7 @@ std::string space_text(const Machine& machine, const LayoutSpace& space, const O
                seen_text(choice.seen), choice.memory});
   }
   std::string text = fmt::format(options.markdown ? "\n### {}\n\n" : "\n{}\n\n", space.kind);
-  text += options.markdown ? table.markdown() : table.text();
+  text += shown(table, options);
   for (const LayoutSpace::LeftOut& each : space.left_out) {
     text += fmt::format("\nLeft out: {}: {}\n", each.what, each.why);
   }

@@ -157,15 +157,12 @@ namespace {
 
 /// What is known of chips beside their parameters; none if the configuration folder has no such
 /// file.
-std::vector<std::array<std::string, 5>> read_chips() {
+std::vector<std::vector<std::string>> read_chips() {
   const std::filesystem::path file = config_folder() / "chips.csv";
-  std::vector<std::array<std::string, 5>> rows;
+  std::vector<std::vector<std::string>> rows;
   if (!std::filesystem::exists(file)) return rows;
   const ConfigTable table(file, {"name", "year", "process", "what", "source"});
-  for (std::size_t row = 0; row < table.size(); ++row) {
-    rows.push_back({table.text(row, "name"), table.text(row, "year"), table.text(row, "process"),
-                    table.text(row, "what"), table.text(row, "source")});
-  }
+  for (std::size_t row = 0; row < table.size(); ++row) rows.push_back(table.cells(row));
   return rows;
 }
 
@@ -174,7 +171,7 @@ std::vector<std::array<std::string, 5>> read_chips() {
 std::string machines_text(const MachineTable& table, const Options& options) {
   TextTable list({"name<", "kind<", "what it is<", "simulated<", "clock|GHz", "memory|MB",
                   "peak fp16|TFLOP/s", "process<", "year", "process and year by<"});
-  const std::vector<std::array<std::string, 5>> chips = read_chips();
+  const std::vector<std::vector<std::string>> chips = read_chips();
   for (const std::string& name : preset_names()) {
     const std::unique_ptr<Machine> machine = make_machine(table, name);
     const ParameterSet& parameters = machine->parameters();

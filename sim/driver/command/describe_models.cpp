@@ -39,7 +39,7 @@ std::string table_of(const std::vector<ModelShape>& models, const Options& optio
     table.column(title, "");
   }
   for (const ModelShape& model : models) table.row(cells_of(model));
-  return options.markdown ? table.markdown() : table.text();
+  return shown(table, options);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -12,11 +11,13 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/contains.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/replaced.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/command/system_run.hpp"
+#include "sim/driver/command/typed_verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/run/option_table.hpp"
@@ -38,78 +39,35 @@ std::vector<std::string> subjects() {
 
 namespace {
 
-/// All verbs and options, as the command line declares them.
-struct Declared {
-  Options options;
-  CLI::App app{"Lacuna, a cycle-accurate simulator of hardware that profits from zeros.", "lacuna"};
-  Declared() { add_verbs(app, options); }
-};
+using Words = std::vector<std::string>;
 
-std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
-  const auto all = app.get_subcommands({});
-  return {all.begin(), all.end()};
-}
-
-std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  std::vector<const CLI::Option*> named;
-  for (const CLI::Option* const option : app.get_options()) {
-    if (!option->get_lnames().empty()) named.push_back(option);
-  }
-  return named;
-}
-
-std::string long_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* const option : options_of(app)) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return fmt::format("{}", fmt::join(names, " "));
-}
-
-std::string verb_words(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* const verb : verbs_of(app)) names.push_back(verb->get_name());
-  return fmt::format("{}", fmt::join(names, " "));
-}
+std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
 /// A line of roff as it is: a dash is a minus, and no line begins with a command.
 std::string roff(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\\')
-      result += "\\e";
-    else if (c == '-')
-      result += "\\-";
-    else
-      result += c;
-  }
+  std::string result = replaced(replaced(text, "\\", "\\e"), "-", "\\-");
   if (!result.empty() && (result[0] == '.' || result[0] == '\'')) result.insert(0, "\\&");
   return result;
 }
 
-std::string manual_of(const CLI::App& verb, const std::string& above) {
-  const std::string name = above.empty() ? verb.get_name() : above + " " + verb.get_name();
-  std::string text =
-      fmt::format(".SS {}\n{}\n", roff("lacuna " + name), roff(verb.get_description()));
-  for (const CLI::Option* const option : verb.get_options()) {
-    std::string head = option->get_lnames().empty()
-                           ? option->get_name(true)
-                           : "--" + fmt::format("{}", fmt::join(option->get_lnames(), ", --"));
-    if (!option->get_lnames().empty() && option->get_items_expected_max() > 0) {
-      head += " " + option->get_type_name();
-    }
-    text += fmt::format(".TP\n.B {}\n{}\n", roff(head), roff(option->get_description()));
+std::string manual_of(const TypedVerb& verb) {
+  std::string text = fmt::format(".SS {}\n{}\n", roff(verb.typed), roff(verb.what));
+  const auto add = [&](const std::string& head, const std::string& meaning) {
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(head), roff(meaning));
+  };
+  for (const TypedOption& option : verb.options) {
+    add(option.dashed() + (option.valued ? " " + option.value : ""), option.meaning);
+    const bool first = &option == &verb.options.front();
+    if (first && !verb.word_meaning.empty()) add(verb.declared->word, verb.word_meaning);
   }
-  for (const std::string& line : split(verb.get_footer(), '\n')) {
+  for (const std::string& line : split(verb.footer, '\n')) {
     if (starts_with(line, "  lacuna")) {
       text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(line.substr(2)));
     }
   }
-  for (const CLI::App* const below : verbs_of(verb)) text += manual_of(*below, name);
+  for (const TypedVerb& below : verb.below) text += manual_of(below);
   return text;
 }
-
-using Words = std::vector<std::string>;
 
 /// What may stand behind a verb that is no option.
 Words words_behind(const std::string& path) {
@@ -148,19 +106,26 @@ std::map<std::string, Words> words_of_options() {
   return all;
 }
 
+/// Calls `visit` with a verb and all below it.
+void for_each_verb(const TypedVerb& verb, const std::function<void(const TypedVerb&)>& visit) {
+  visit(verb);
+  for (const TypedVerb& below : verb.below) for_each_verb(below, visit);
+}
+
+/// A verb as it is typed behind `lacuna`; with a blank before it.
+std::string path_of(const TypedVerb& verb) {
+  return verb.typed.substr(std::string("lacuna").size());
+}
+
 /// Options that want a value wherever they are declared: files are offered, not other options.
-Words options_with_values(const CLI::App& app) {
+Words options_with_values() {
   std::set<std::string> valued;
   std::set<std::string> flags;
-  const std::function<void(const CLI::App&)> visit = [&](const CLI::App& verb) {
-    for (const CLI::Option* const option : options_of(verb)) {
-      for (const std::string& name : option->get_lnames()) {
-        (option->get_items_expected_max() > 0 ? valued : flags).insert("--" + name);
-      }
+  for_each_verb(typed_program(), [&](const TypedVerb& verb) {
+    for (const TypedOption& option : verb.options) {
+      (option.valued ? valued : flags).insert(option.dashed());
     }
-    for (const CLI::App* const below : verbs_of(verb)) visit(*below);
-  };
-  visit(app);
+  });
   Words all;
   std::set_difference(valued.begin(), valued.end(), flags.begin(), flags.end(),
                       std::back_inserter(all));
@@ -171,23 +136,17 @@ Words options_with_values(const CLI::App& app) {
 
 // NOLINTNEXTLINE(readability-function-size): most of it is the text of a script
 std::string completion_text() {
-  const Declared declared;
   std::string cases;
   std::string without_files = "''";  // verbs behind which no file may stand
-  const auto add = [&](const std::string& path, const CLI::App& app) {
+  for_each_verb(typed_program(), [&](const TypedVerb& verb) {
+    const std::string path = path_of(verb);
     Words words = words_behind(path);
-    const bool files = verbs_of(app).empty() && (words.empty() || path == " describe");
+    const bool files = verb.below.empty() && (words.empty() || path == " describe");
     if (!files && !path.empty()) without_files += fmt::format("|'{}'", path);
-    words.push_back(verb_words(app) + (verbs_of(app).empty() ? "" : " ") + long_names(app));
-    cases += fmt::format("    '{}') words='{}' ;;\n", path, fmt::join(words, " "));
-  };
-  add("", declared.app);
-  for (const CLI::App* const verb : verbs_of(declared.app)) {
-    add(" " + verb->get_name(), *verb);
-    for (const CLI::App* const below : verbs_of(*verb)) {
-      add(" " + verb->get_name() + " " + below->get_name(), *below);
-    }
-  }
+    append(words, names_in(verb.below));
+    append(words, option_names(verb));
+    cases += fmt::format("    '{}') words='{}' ;;\n", path, joined(words));
+  });
   std::string values;
   for (const auto& [option, words] : words_of_options()) {
     const bool files = option == "--machine" || option == "--model" || option == "--layout" ||
@@ -238,8 +197,7 @@ _lacuna() {{
 }}
 complete -o filenames -F _lacuna lacuna
 )bash",
-      fmt::arg("values", values),
-      fmt::arg("valued", fmt::join(options_with_values(declared.app), "|")),
+      fmt::arg("values", values), fmt::arg("valued", fmt::join(options_with_values(), "|")),
       fmt::arg("cases", cases), fmt::arg("without_files", without_files));
 }
 
@@ -247,14 +205,9 @@ namespace {
 
 /// Text of a shell's single quotes, with brackets and colons as zsh wants them.
 std::string quoted(const std::string& text, bool zsh) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\'') {
-      result += "'\\''";
-    } else {
-      if (zsh && (c == '[' || c == ']' || c == ':')) result += '\\';
-      result += c;
-    }
+  std::string result = replaced(text, "'", "'\\''");
+  for (const std::string sign : {"[", "]", ":"}) {
+    if (zsh) result = replaced(std::move(result), sign, "\\" + sign);
   }
   return result;
 }
@@ -262,17 +215,6 @@ std::string quoted(const std::string& text, bool zsh) {
 /// The first clause of a meaning.
 std::string brief(const std::string& meaning) {
   return meaning.substr(0, std::min(meaning.find("; "), meaning.find(": ")));
-}
-
-/// Calls `visit` with each verb, as it is typed, that has none below it.
-template <class Visit>
-void for_each_verb(const CLI::App& app, const Visit& visit) {
-  for (const CLI::App* const verb : verbs_of(app)) {
-    if (verbs_of(*verb).empty()) visit(verb->get_name(), *verb);
-    for (const CLI::App* const below : verbs_of(*verb)) {
-      visit(verb->get_name() + " " + below->get_name(), *below);
-    }
-  }
 }
 
 /// Words that an option may have behind it; empty if they are not a list.
@@ -285,23 +227,21 @@ Words words_of(const std::string& option) {
 }  // namespace
 
 std::string zsh_completion_text() {
-  const Declared declared;
   std::string cases;
-  for_each_verb(declared.app, [&](const std::string& verb, const CLI::App& app) {
+  for_each_verb(typed_program(), [&](const TypedVerb& verb) {
+    if (!verb.below.empty()) return;
     std::string lines;
-    for (const CLI::Option* const option : options_of(app)) {
-      const std::string name = "--" + option->get_lnames().front();
-      const bool valued = option->get_items_expected_max() > 0;
-      const Words words = words_of(name);
-      const std::string values =
-          words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " "));
-      lines += fmt::format(" \\\n      '*{}{}[{}]{}'", name, valued ? "=" : "",
-                           quoted(brief(option->get_description()), true),
-                           valued ? ":value:" + values : "");
+    for (const TypedOption& option : verb.options) {
+      const Words words = words_of(option.dashed());
+      const std::string values = words.empty() ? "_files" : fmt::format("({})", joined(words));
+      lines +=
+          fmt::format(" \\\n      '*{}{}[{}]{}'", option.dashed(), option.valued ? "=" : "",
+                      quoted(brief(option.meaning), true), option.valued ? ":value:" + values : "");
     }
-    const Words words = words_behind(" " + verb);
-    cases += fmt::format("    '{}') _arguments{} \\\n      '*:word:{}' ;;\n", verb, lines,
-                         words.empty() ? "_files" : fmt::format("({})", fmt::join(words, " ")));
+    const std::string path = path_of(verb);
+    const Words words = words_behind(path);
+    cases += fmt::format("    '{}') _arguments{} \\\n      '*:word:{}' ;;\n", path.substr(1), lines,
+                         words.empty() ? "_files" : fmt::format("({})", joined(words)));
   });
   return fmt::format(
       "#compdef lacuna\n# Completion of lacuna for zsh, made by `lacuna describe completion-zsh`: "
@@ -313,45 +253,44 @@ std::string zsh_completion_text() {
       "    verb=\"trace $words[3]\" skip=2\n  fi\n"
       "  shift $skip words; (( CURRENT -= skip ))\n"
       "  case \"$verb\" in\n{}  esac\n}}\n_lacuna \"$@\"\n",
-      verb_words(declared.app), verb_words(*declared.app.get_subcommand("trace")), cases);
+      joined(names_in(typed_program().below)),
+      joined(names_in(find_named(typed_program().below, "trace")->below)), cases);
 }
 
 std::string fish_completion_text() {
-  const Declared declared;
   std::string text =
       "# Completion of lacuna for fish, made by `lacuna describe completion-fish`: write it to\n"
       "# ~/.config/fish/completions/lacuna.fish.\n";
-  for (const CLI::App* const verb : verbs_of(declared.app)) {
-    text += fmt::format("complete -c lacuna -n __fish_use_subcommand -f -a {} -d '{}'\n",
-                        verb->get_name(), quoted(verb->get_description(), false));
+  for (const TypedVerb& verb : typed_program().below) {
+    text += fmt::format("complete -c lacuna -n __fish_use_subcommand -f -a {} -d '{}'\n", verb.name,
+                        quoted(verb.what, false));
   }
-  for_each_verb(declared.app, [&](const std::string& verb, const CLI::App& app) {
-    const std::size_t blank = verb.find(' ');
-    std::string where = "__fish_seen_subcommand_from " + verb.substr(0, blank);
-    if (blank != std::string::npos) {
-      const std::string below = verb.substr(blank + 1);
-      text += fmt::format("complete -c lacuna -n '{}' -f -a {} -d '{}'\n", where, below,
-                          quoted(app.get_description(), false));
-      where += "; and __fish_seen_subcommand_from " + below;
+  for_each_verb(typed_program(), [&](const TypedVerb& verb) {
+    if (!verb.below.empty()) return;
+    const std::string path = path_of(verb);
+    const std::string above = split(path, ' ').at(1);
+    std::string where = "__fish_seen_subcommand_from " + above;
+    if (above != verb.name) {
+      text += fmt::format("complete -c lacuna -n '{}' -f -a {} -d '{}'\n", where, verb.name,
+                          quoted(verb.what, false));
+      where += "; and __fish_seen_subcommand_from " + verb.name;
     }
-    const Words behind = words_behind(" " + verb);
+    const Words behind = words_behind(path);
     if (!behind.empty()) {
-      text += fmt::format("complete -c lacuna -n '{}' -a '{}'\n", where, fmt::join(behind, " "));
+      text += fmt::format("complete -c lacuna -n '{}' -a '{}'\n", where, joined(behind));
     }
-    for (const CLI::Option* const option : options_of(app)) {
-      const std::string name = option->get_lnames().front();
-      const Words words = words_of("--" + name);
-      text += fmt::format("complete -c lacuna -n '{}' -l {}{}{} -d '{}'\n", where, name,
-                          option->get_items_expected_max() > 0 ? " -r" : "",
-                          words.empty() ? "" : fmt::format(" -a '{}'", fmt::join(words, " ")),
-                          quoted(brief(option->get_description()), false));
+    for (const TypedOption& option : verb.options) {
+      const Words words = words_of(option.dashed());
+      text += fmt::format("complete -c lacuna -n '{}' -l {}{}{} -d '{}'\n", where, option.name,
+                          option.valued ? " -r" : "",
+                          words.empty() ? "" : fmt::format(" -a '{}'", joined(words)),
+                          quoted(brief(option.meaning), false));
     }
   });
   return text;
 }
 
 std::string manual_text() {
-  const Declared declared;
   std::string text = fmt::format(
       ".\\\" made by `lacuna describe manual`\n.TH LACUNA 1 \"\" \"lacuna {}\" \"Lacuna\"\n"
       ".SH NAME\nlacuna \\- simulates hardware that profits from zeros, cycle by cycle\n"
@@ -360,7 +299,7 @@ std::string manual_text() {
       "every cycle and every joule went.\n"
       "Parameters of machines: lacuna describe parameters.\n.SH VERBS\n",
       version());
-  for (const CLI::App* const verb : verbs_of(declared.app)) text += manual_of(*verb, "");
+  for (const TypedVerb& verb : typed_program().below) text += manual_of(verb);
   text +=
       ".SH EXIT STATUS\n0 done; 1 the simulation could not be completed; 2 the request was "
       "wrong; "
@@ -376,7 +315,7 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
   TextTable table({"kind<", "names<"});
   const auto row = [&](const std::string& kind, const std::vector<std::string>& names) {
     if (kind.find(part) == std::string::npos) return;
-    table.row({kind, fmt::format("{}", fmt::join(names, " "))});
+    table.row({kind, joined(names)});
   };
   row("subjects", subjects());
   row("machines", preset_names());
@@ -396,15 +335,10 @@ std::string index_text(const MachineTable& kinds, const Options& options, const 
   }
   row("words of experiments", experiment_words(kOfRows));
   row("words of experiments on models", experiment_words(kOfModel));
-  const Declared declared;
-  for (const CLI::App* const verb : verbs_of(declared.app)) {
-    std::vector<std::string> names;
-    for (const CLI::Option* const option : verb->get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
-    row("words of lacuna " + verb->get_name(), names);
+  for (const TypedVerb& verb : typed_program().below) {
+    row("words of lacuna " + verb.name, option_names(verb));
   }
-  return options.markdown ? table.markdown() : table.text();
+  return shown(table, options);
 }
 
 }  // namespace lacuna

@@ -44,10 +44,7 @@ std::string chosen_text(const Options& options) {
   TextTable table({"constant<", "value<", "chosen by<", "remark<"});
   const ConfigTable chosen(config_folder() / "chosen_constants.csv",
                            {"constant", "value", "points", "remark"});
-  for (std::size_t row = 0; row < chosen.size(); ++row) {
-    table.row({chosen.text(row, "constant"), chosen.text(row, "value"), chosen.text(row, "points"),
-               chosen.text(row, "remark")});
-  }
+  for (std::size_t row = 0; row < chosen.size(); ++row) table.row(chosen.cells(row));
   return shown(table, options);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
 
 namespace lacuna {
@@ -46,7 +47,7 @@ bool same_measures(const std::string& font, const std::string& other) {
   const Names mono = {"liberation mono", "nimbus mono ps", "nimbus mono l", "tex gyre cursor"};
   const std::vector<std::pair<std::string, const Names*>> twins = {
       {"times", &serif}, {"arial", &sans}, {"helvetica", &sans}, {"courier", &mono}};
-  return std::any_of(twins.begin(), twins.end(), [&](const auto& twin) {
+  return any_of(twins, [&](const auto& twin) {
     return font.rfind(twin.first, 0) == 0 && contains(*twin.second, other);
   });
 }
@@ -58,7 +59,7 @@ std::string font_in_place_of(const std::string& font) {
   if (family.empty()) return "";
   const std::string asked = lower_case(font);
   const std::vector<std::string> names = split(family, ',');
-  const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+  const bool known = any_of(names, [&](const std::string& name) {
     return lower_case(name) == asked || same_measures(asked, lower_case(name));
   });
   // "sans" and its like ask for no font of that name

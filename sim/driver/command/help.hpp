@@ -4,16 +4,13 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "sim/driver/command/typed_verbs.hpp"
 
 namespace lacuna {
 
-/// The help of a verb as `typed`: examples, what most people need and the groups of all else; or
-/// the options of the group that `arguments` name after --help, or of all. RequestError names the
-/// groups if there is none of that name.
-std::string help_text(const CLI::App& verb, const std::string& typed,
-                      const std::vector<std::string>& arguments);
+/// The help of a verb: examples, what most people need and the groups of all else; or the options
+/// of the group that `arguments` name after --help, or of all. RequestError names the groups if
+/// there is none of that name.
+std::string help_text(const TypedVerb& verb, const std::vector<std::string>& arguments);
 
 }  // namespace lacuna

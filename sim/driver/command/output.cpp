@@ -14,6 +14,7 @@
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -138,7 +139,7 @@ std::string Output::report_page(const ResultHeader& header,
   for (const auto& file : std::filesystem::directory_iterator(folder_.temporary())) {
     if (file.is_regular_file()) page.beside.push_back(file.path().filename().string());
   }
-  std::sort(page.beside.begin(), page.beside.end());
+  sort_all(page.beside);
   return html_report(page, records);
 }
 
@@ -167,15 +168,13 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   if (!why.empty()) folder_.write("why.csv", why);
   if (answer.has_seeds()) folder_.write("seeds.csv", seeds_csv(answer));
   for (const auto& [file, text] : files_) folder_.write(file, text);
-  const bool of_system = std::any_of(
-      files_.begin(), files_.end(), [](const auto& file) { return file.first == "timeline.json"; });
+  const bool of_system =
+      any_of(files_, [](const auto& file) { return file.first == "timeline.json"; });
   write_event_files(options_, records, folder_, of_system ? "chip_timeline.json" : "timeline.json");
   if (options_.scalesim) write_scalesim(records);
   std::string missing_figures;
   try {
-    FigureData data = figure_data(records);
-    data.references = reference_memories(read_off_chip());
-    std::vector<Figure> figures = make_figures(data);
+    std::vector<Figure> figures = make_figures(records, {{}, reference_memories(read_off_chip())});
     for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
     for (Figure& fall : why_figures(answer)) figures.push_back(std::move(fall));
     const std::size_t anew = figures.size();  // which `plot` makes anew

@@ -112,14 +112,8 @@ const std::map<std::string, Setter>& setters() {
 fs::path style_file(const std::string& name) {
   fs::path path = name;
   if (name.find('/') != std::string::npos || path.extension() == ".yaml") return path;
-  std::vector<std::string> names;
   const fs::path folder = config_folder() / "styles";
-  if (fs::is_directory(folder)) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      names.push_back(entry.path().stem().string());
-    }
-  }
-  sort_all(names);
+  const std::vector<std::string> names = yaml_names(folder);
   if (!contains(names, name)) {
     throw RequestError(fmt::format("--style: there is no style '{}'; there are {}{}", name,
                                    fmt::join(names, ", "), hint_of(name, names)));

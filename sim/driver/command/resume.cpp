@@ -8,6 +8,8 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
@@ -81,15 +83,8 @@ constexpr const char* kShard = ".shard";
 /// Takes what shards have kept beside `target` into its journal.
 void adopt_shards(const fs::path& target, const Journal::Facts& facts, const Options& options,
                   Journal& journal) {
-  std::error_code ignored;
-  std::vector<fs::path> shards;
-  for (const auto& each : fs::directory_iterator(fs::absolute(target).parent_path(), ignored)) {
-    const std::string name = each.path().filename().string();
-    const bool is_shard = name.rfind(target.filename().string() + kShard, 0) == 0;
-    if (is_shard && each.path().extension() == ".journal") shards.push_back(each.path());
-  }
-  std::sort(shards.begin(), shards.end());
-  for (const fs::path& path : shards) {
+  for (const fs::path& path : files_in(fs::absolute(target).parent_path(), ".journal")) {
+    if (!starts_with(path.filename().string(), target.filename().string() + kShard)) continue;
     if (!options.resume) {
       throw RequestError(fmt::format(
           "a share of the points is kept in '{}'; --resume takes it, or remove it", path.string()));
@@ -136,9 +131,8 @@ std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts
   std::unique_ptr<Journal> journal = open_at(output.target(), facts, options);
   const auto& finished = journal->finished();
   const bool one = points.size() == 1;
-  const auto whole = static_cast<std::size_t>(
-      std::count_if(finished.begin(), finished.end(),
-                    [&](const auto& part) { return part.first < points.size(); }));
+  const auto whole =
+      count_where(finished, [&](const auto& part) { return part.first < points.size(); });
   say_finished(one ? finished.size() : whole, one ? points[0].workload.ops.size() : points.size(),
                one ? "operations" : "points", options, streams.err);
   return journal;

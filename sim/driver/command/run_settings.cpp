@@ -9,6 +9,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
@@ -120,7 +121,7 @@ std::uint64_t seed_count(const Options& options) {
 }
 
 bool depends_on_seed(const WorkloadTrace& workload) {
-  return std::any_of(workload.ops.begin(), workload.ops.end(), [](const LayerOp& op) {
+  return any_of(workload.ops, [](const LayerOp& op) {
     const bool drawn = op.pattern.name != "dense" && op.pattern.name != "file";
     return drawn || (op.x_pattern != "dense" && op.x_pattern != "file");
   });

@@ -151,14 +151,9 @@ std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Fig
   constexpr std::size_t kLongestFigure = std::size_t{1} << 28U;
   std::set<std::string> names;
   for (const Figure& figure : drawn) names.insert(figure.name);
-  std::set<fs::path> scripts;
-  std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
-    const fs::path& path = entry.path();
-    if (path.extension() == ".gp" && names.count(path.stem().string()) == 0) scripts.insert(path);
-  }
   std::vector<Figure> figures;
-  for (const fs::path& path : scripts) {
+  for (const fs::path& path : files_in(folder, ".gp")) {
+    if (names.count(path.stem().string()) != 0) continue;
     const fs::path data = fs::path(path).replace_extension(".csv");
     const std::string script = read_text(path, kLongestFigure);
     if (is_edited(script) || unchecked(script) == script || !fs::exists(data)) continue;
@@ -182,10 +177,9 @@ std::vector<Figure> all_figures(const Options& options) {
   const std::vector<RunRecord> all = read_all(options.subjects);
   if (all.empty()) refuse_words_of_runs(options, options.overlay.has_value());
   const std::vector<RunRecord> records = chosen_runs(all, options);
-  FigureData data = figure_data(records);
-  data.references = reference_memories(read_off_chip());
-  if (options.overlay) data.measured = measured_points(*options.overlay, records);
-  std::vector<Figure> figures = make_figures(data);
+  FigureExtras extras{{}, reference_memories(read_off_chip())};
+  if (options.overlay) extras.measured = measured_points(*options.overlay, records);
+  std::vector<Figure> figures = make_figures(records, extras);
   for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
   for (Figure& fall : why_figures(answer_of(records))) figures.push_back(std::move(fall));
   if (is_interrupted(records)) mark_interrupted(figures);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/quantile.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/study.hpp"
@@ -27,6 +29,7 @@
 #include "sim/driver/sweep/search_goal.hpp"
 #include "sim/driver/sweep/search_order.hpp"
 #include "sim/driver/sweep/sweep.hpp"
+#include "sim/report/answer/answer.hpp"
 #include "sim/report/answer/screen.hpp"
 #include "sim/report/sweep_study.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -40,32 +43,28 @@ namespace {
 
 constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
-/// What conditions of subject_to may name.
-const std::vector<std::string>& measured_names() {
-  static const std::vector<std::string> kNames = {"time_s", "energy_j", "power_w", "silicon_mm2",
-                                                  "useful_tflops"};
-  return kNames;
-}
+/// What conditions of subject_to may name, in the units of summary.csv.
+struct Measured {
+  const char* name;
+  std::optional<double> (*value)(const SummaryRow& total);
+};
+
+const std::array<Measured, 5> kMeasured = {
+    {{"time_s", [](const SummaryRow& total) { return total.time_s; }},
+     {"energy_j", [](const SummaryRow& total) { return words_of(Quantity::energy).value(total); }},
+     {"power_w", [](const SummaryRow& total) { return total.power_w; }},
+     {"silicon_mm2", [](const SummaryRow& total) { return total.silicon_mm2; }},
+     {"useful_tflops", [](const SummaryRow& total) { return total.useful_tflops; }}}};
 
 /// Known before the first simulation, as all of it is.
 void check_names(const SweepCondition& condition) {
-  const std::vector<std::string>& names = measured_names();
+  const std::vector<std::string> names = names_in(kMeasured);
   for (const std::string& word : condition.words()) {
     if (contains(names, word)) continue;
     throw RequestError(fmt::format("{}: subject_to: found '{}'; allowed: numbers and {}{}",
                                    condition.place(), word, fmt::join(names, ", "),
                                    hint_of(word, names)));
   }
-}
-
-/// The values of these, in the units of summary.csv.
-std::optional<double> measured(const SummaryRow& total, const std::string& name) {
-  if (name == "time_s") return total.time_s;
-  if (name == "energy_j" && total.energy_j) return total.energy_j->nominal;
-  if (name == "power_w") return total.power_w;
-  if (name == "silicon_mm2") return total.silicon_mm2;
-  if (name == "useful_tflops") return total.useful_tflops;
-  return std::nullopt;
 }
 
 class Search {
@@ -167,29 +166,9 @@ class Search {
   }
 
   /// For figures.
-  SearchCourse course() const {
-    SearchCourse course{{}, taken_, sweep_.axes, sweep_.axis_text};
-    for (const Objective objective : objectives()) course.objectives.emplace_back(label(objective));
-    return course;
-  }
+  SearchCourse course() const { return {objectives(), taken_, sweep_.axes, sweep_.axis_text}; }
 
  private:
-  static const char* label(Objective objective) {
-    switch (objective) {
-      case Objective::time:
-        return "time, s";
-      case Objective::energy:
-        return "energy, J";
-      case Objective::energy_delay:
-        return "energy x time, J s";
-      case Objective::area:
-        return "silicon, mm2";
-      case Objective::area_delay:
-        return "silicon x time, mm2 s";
-    }
-    return "";
-  }
-
   /// What is equal for two points if their masks are.
   static std::string masks_of(const Point& point, const RunSettings& settings) {
     const std::uint64_t seed = point.settings_or(settings).seed;
@@ -244,7 +223,10 @@ class Search {
   }
 
   bool fulfils(const SummaryRow& total) const {
-    return goal_.is_met([&](const std::string& name) { return measured(total, name); });
+    return goal_.is_met([&](const std::string& name) {
+      const Measured* const known = find_named(kMeasured, name);
+      return known == nullptr ? std::nullopt : known->value(total);
+    });
   }
 
   SearchWords words_;
@@ -318,10 +300,9 @@ std::string slack_table(const Search& search) {
   return "\nHow far bounds are below what was simulated\n\n" + table.text();
 }
 
-std::ptrdiff_t count_of(const Search& search, Fate fate) {
-  const std::vector<SearchPoint>& points = search.order().points();
-  return std::count_if(points.begin(), points.end(),
-                       [&](const SearchPoint& point) { return point.fate == fate; });
+std::size_t count_of(const Search& search, Fate fate) {
+  return count_where(search.order().points(),
+                     [&](const SearchPoint& point) { return point.fate == fate; });
 }
 
 /// What became of the points.
@@ -427,8 +408,7 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file) {
 /// begun first, so that no job ends long after the others.
 bool run_batch(const Search& search, std::vector<std::size_t> batch, Study& study) {
   const std::vector<SearchPoint>& points = search.order().points();
-  std::stable_sort(batch.begin(), batch.end(),
-                   [&](std::size_t a, std::size_t b) { return points[a].bound > points[b].bound; });
+  sort_all(batch, [&](std::size_t a, std::size_t b) { return points[a].bound > points[b].bound; });
   return study.run(&batch);
 }
 

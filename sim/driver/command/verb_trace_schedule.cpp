@@ -13,12 +13,11 @@
 #include "sim/base/split.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/verbs.hpp"
-#include "sim/driver/files/trace_file.hpp"
+#include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/schedule/schedule_blocks.hpp"
-#include "sim/driver/schedule/schedule_folder.hpp"
 #include "sim/driver/schedule/schedule_results.hpp"
 #include "sim/driver/schedule/workload_schedule.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
@@ -233,14 +232,13 @@ std::vector<ScheduleRequest> requests_of(const Options& options) {
 
 /// Where the files of a size of block stand in the folder: at its top unless there are several.
 struct Place {
-  ScheduleFolder& folder;
+  ResultFolder& folder;
   std::string part;
 
-  std::string path() const { return (folder.unfinished() / part).string(); }
-  std::string target() const { return (folder.target() / part).string(); }
+  std::string path() const { return (folder.temporary() / part).string(); }
 
   void draw(const std::vector<Figure>& figures) const {
-    const std::string place = (folder.unfinished() / part / "figures").string();
+    const std::string place = (folder.temporary() / part / "figures").string();
     draw_figures(figures, place);
     write_redraw(place);
   }
@@ -263,9 +261,8 @@ std::unique_ptr<Journal> journal_of(const Place& place, const Machines& machines
 BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
                        const std::string& command, const Machines& machines, Journal* journal,
                        const Options& options, const Streams& streams) {
-  const std::string folder = place.path();
-  const std::vector<SchedulePoint> phases = write_schedule(request, folder, command);
-  write_whole_file(folder + "/schedule.csv", csv_line(kPhaseColumns) + phase_rows(phases));
+  const std::vector<SchedulePoint> phases = write_schedule(request, place.path(), command);
+  place.folder.write(place.part + "schedule.csv", csv_line(kPhaseColumns) + phase_rows(phases));
   place.draw({evolution_figure(phases)});
   BlockOutcome outcome;
   outcome.block = request.options.block;
@@ -282,13 +279,13 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
   outcome.dense_flop = dense_step_flop(request) * scale;
   if (journal != nullptr) {
     const Simulated simulated = simulate(request, phases, machines, *journal, options, streams);
-    write_whole_file(folder + "/results.csv", results_csv(simulated.rows));
+    place.folder.write(place.part + "results.csv", results_csv(simulated.rows));
     place.draw(figures_of(request, phases, simulated));
     streams.out << results_table(simulated.rows);
     outcome.machines = simulated.totals;
   } else {
     streams.out << fmt::format("{} phases in {}\n", phases.size(),
-                               (fs::path(place.target()) / "schedule.csv").string());
+                               (fs::path(*options.out) / place.part / "schedule.csv").string());
   }
   streams.out << totals_text(phases, dense_step_flop(request), outcome.machines);
   return outcome;
@@ -308,7 +305,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
   const std::string command = "lacuna " + shell_line(arguments);
   const std::vector<ScheduleRequest> requests = requests_of(options);
   const Machines machines = make_machines(kinds, options.machines, options.settings);
-  ScheduleFolder folder(*options.out);
+  ResultFolder folder(*options.out, ResultFolder::Kind::schedule);
   std::vector<Place> places;
   std::vector<std::unique_ptr<Journal>> journals;
   const bool several = requests.size() > 1;
@@ -333,7 +330,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     streams.out << blocks_table(outcomes);
     Place{folder, ""}.draw(blocks_figures(outcomes));
   }
-  folder.finish();
+  folder.commit();
   for (const std::unique_ptr<Journal>& journal : journals) {
     if (journal) journal->remove();
   }

@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/resume.hpp"
@@ -29,6 +30,8 @@
 #include "sim/driver/validate/points.hpp"
 #include "sim/driver/validate/power.hpp"
 #include "sim/driver/validate/probes.hpp"
+#include "sim/driver/validate/rules.hpp"
+#include "sim/driver/validate/runner.hpp"
 #include "sim/driver/validate/systems.hpp"
 #include "sim/report/answer/screen.hpp"
 #include "sim/report/figures/figure.hpp"
@@ -168,16 +171,14 @@ void write_report(ResultFolder& folder, const Options& options, const Report& re
   if (!missing.empty()) throw SimulationError(missing);
 }
 
-/// Finished simulations beside the folder, or nothing without one.
-std::unique_ptr<Journal> journal_of(const Options& options, const ValidationPlan& plan,
-                                    const MachineTable& table, const ValidationRunSettings& run,
+/// Finished simulations beside the folder.
+std::unique_ptr<Journal> journal_of(const Options& options, const std::vector<Point>& points,
                                     const ResultFolder& folder, const Streams& streams) {
-  Journal::Facts facts = {{"version of lacuna", build_version()},
-                          {"arguments", shell_line(reproducing_arguments(options))}};
+  Journal::Facts facts = facts_of_arguments(options);
   for (const auto& [name, hash] : header_of(options).files) facts.emplace_back(name, hash);
-  facts.emplace_back("simulations and parameters", sha256(text_of_runs(table, plan.runs(), run)));
-  return open_journal(folder.target(), facts, plan.runs().size(), "simulations", options,
-                      streams.err);
+  return open_journal(folder.target(),
+                      facts_of_request(std::move(facts), options, {}, machines_of(points)),
+                      points.size(), "simulations", options, streams.err);
 }
 
 /// Measures of points that are no products. Each has those that the measures before it leave.
@@ -208,8 +209,9 @@ void take(const std::string& text, std::vector<ValidationOutcome>& outcomes) {
 
 /// Does all measures, each in a child. SimulationError if Ctrl-C ended it.
 void measure_rest(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                  const ValidationRunSettings& run, Progress& progress,
+                  const ValidationRunSettings& run, const Options& options, const Streams& streams,
                   std::vector<ValidationOutcome>& outcomes) {
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, kMeasures.size());
   std::array<std::vector<std::string>, kMeasures.size()> said;
   Jobs jobs;
   jobs.order = {2, 1, 3, 0};  // the longest first
@@ -253,16 +255,25 @@ ValidationPlan plan_of(const Options& options) {
   return plan;
 }
 
-/// Simulates the points; what is finished goes into the journal, if there is one.
-Report measure(const ValidationPlan& plan, const Options& options, const MachineTable& table,
-               const ValidationRunSettings& run, Journal* journal, const Streams& streams) {
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, plan.runs().size());
-  Report report;
-  report.outcomes = plan.outcomes(simulate_runs(table, plan.runs(), run, progress, journal));
-  Progress rest(streams.err, options.quiet, streams.err_is_terminal, kMeasures.size());
-  measure_rest(plan.points(), table, run, rest, report.outcomes);
-  report.powers = measure_power(plan.points(), table, run, options.energy_table, report.outcomes);
-  return report;
+/// Simulates what the points need; what is finished goes into the journal, if there is one.
+std::vector<ValidationRunResult> simulate(const ValidationRuns& runs, const Options& options,
+                                          const ValidationRunSettings& run, Journal* journal,
+                                          const Streams& streams) {
+  const std::vector<Point>& points = runs.points();
+  Records records = kept_records(journal, points.size());
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
+                    points.size() - count_finished(records));
+  const Pricing pricing(config_folder());
+  const RunSettings settings{run.seed, run.execution};
+  MaskStore masks(run.seed);
+  const PointRuns how{settings, masks, pricing, progress, run.jobs, nullptr, journal};
+  const std::vector<std::size_t> order = runs.order();
+  const bool whole = run_points(points, how, records, &order);
+  progress.clear();
+  if (whole) return runs.results(records);
+  throw SimulationError(journal != nullptr
+                            ? "interrupted; what is finished is kept: --resume goes on"
+                            : "interrupted; nothing is kept without --out");
 }
 
 /// All tables, one below the other.
@@ -279,9 +290,7 @@ std::string tables_text(const Options& options, const Report& report) {
 
 /// The first screen, or with --wide all but what failed, which is said last.
 void print_report(const Options& options, const Report& report, std::ostream& out) {
-  const auto count = [&](const auto& is) {
-    return std::count_if(report.outcomes.begin(), report.outcomes.end(), is);
-  };
+  const auto count = [&](const auto& is) { return count_where(report.outcomes, is); };
   const std::string head = wrapped(validation_sentence(report.families)) + '\n';
   const std::string all = head + tables_text(options, report);
   if (options.wide || first_lines(all, false) == all) {
@@ -313,6 +322,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   const double limit = options.fail_above ? percent_of(*options.fail_above) : 0;
   check_columns(options.by);
   const ValidationPlan plan = plan_of(options);
+  const ValidationRuns runs(kinds, plan.runs(), run);
   std::optional<ResultFolder> folder;
   std::unique_ptr<Journal> journal;
   if (options.out) {
@@ -321,9 +331,12 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
         is_finished(folder->target(), header_of(options), "validation", streams.err)) {
       return kDone;
     }
-    journal = journal_of(options, plan, kinds, run, *folder, streams);
+    journal = journal_of(options, runs.points(), *folder, streams);
   }
-  Report report = measure(plan, options, kinds, run, journal.get(), streams);
+  Report report;
+  report.outcomes = plan.outcomes(simulate(runs, options, run, journal.get(), streams));
+  measure_rest(plan.points(), kinds, run, options, streams, report.outcomes);
+  report.powers = measure_power(plan.points(), kinds, run, options.energy_table, report.outcomes);
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
   print_report(options, report, streams.out);

@@ -40,7 +40,7 @@ ConfigTable::ConfigTable(const std::filesystem::path& path, std::vector<std::str
 }
 
 const std::string& ConfigTable::text(std::size_t row, const char* column) const {
-  return rows_.at(row).cells.at(place_in(columns_, column).value());
+  return cells(row).at(place_in(columns_, column).value());
 }
 
 double ConfigTable::number(std::size_t row, const char* column) const {

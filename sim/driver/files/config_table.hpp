@@ -14,6 +14,7 @@ class ConfigTable {
   ConfigTable(const std::filesystem::path& path, std::vector<std::string> columns);
 
   std::size_t size() const { return rows_.size(); }
+  const std::vector<std::string>& cells(std::size_t row) const { return rows_.at(row).cells; }
   const std::string& text(std::size_t row, const char* column) const;
   double number(std::size_t row, const char* column) const;
   std::uint64_t count(std::size_t row, const char* column) const;

@@ -68,29 +68,33 @@ fs::path config_folder() {
       binary.parent_path().string()));
 }
 
-std::vector<fs::path> shipped_files(const char* folder, const char* ending) {
-  const fs::path config = config_folder();
-  std::error_code ignored;
+std::vector<fs::path> files_in(const fs::path& folder, const char* extension) {
   std::vector<fs::path> files;
-  for (const fs::path& above : {config.parent_path(), config.parent_path().parent_path()}) {
-    for (const fs::directory_entry& entry :
-         fs::directory_iterator(above / "traces" / folder, ignored)) {
-      if (entry.path().extension() == ending) files.push_back(entry.path());
-    }
-    if (!files.empty()) break;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == extension) files.push_back(entry.path());
   }
   sort_all(files);
   return files;
 }
 
-std::vector<std::string> preset_names() {
+std::vector<std::string> yaml_names(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(config_folder())) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  }
+  for (const fs::path& file : files_in(folder, ".yaml")) names.push_back(file.stem().string());
   sort_all(names);
   return names;
 }
+
+std::vector<fs::path> shipped_files(const char* folder, const char* ending) {
+  const fs::path config = config_folder();
+  for (const fs::path& above : {config.parent_path(), config.parent_path().parent_path()}) {
+    std::vector<fs::path> files = files_in(above / "traces" / folder, ending);
+    if (!files.empty()) return files;
+  }
+  return {};
+}
+
+std::vector<std::string> preset_names() { return yaml_names(config_folder()); }
 
 std::string read_text(const fs::path& path, std::size_t limit) {
   std::error_code error;

@@ -23,6 +23,13 @@ std::vector<std::filesystem::path> shipped_files(const char* folder, const char*
 /// The presets in it, by name, sorted.
 std::vector<std::string> preset_names();
 
+/// The files of a folder with this extension, sorted; none if there is no such folder.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
+                                            const char* extension);
+
+/// The same of ".yaml", by their names without it.
+std::vector<std::string> yaml_names(const std::filesystem::path& folder);
+
 /// The whole of a text file of at most `limit` bytes; RequestError says why it cannot be read.
 std::string read_text(const std::filesystem::path& path, std::size_t limit);
 

@@ -131,16 +131,7 @@ std::string network_of(const Preset& preset) {
   return network;
 }
 
-std::vector<std::string> system_names() {
-  std::vector<std::string> names;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(config_folder() / "systems", ignored)) {
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  }
-  sort_all(names);
-  return names;
-}
+std::vector<std::string> system_names() { return yaml_names(config_folder() / "systems"); }
 
 Preset load_preset(const std::string& name_or_file) { return load(name_or_file, "", "", 0); }
 

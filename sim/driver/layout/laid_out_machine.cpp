@@ -20,6 +20,7 @@
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/options.hpp"
 #include "sim/machines/lays_out_rows.hpp"
+#include "sim/machines/machine_over.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
@@ -59,37 +60,14 @@ std::string source_text(const LayoutFound& found) {
                             found.planned);
 }
 
-class LaidOutMachine final : public Machine, public LaysOutRows {
+class LaidOutMachine final : public MachineOver, public LaysOutRows {
  public:
   LaidOutMachine(std::unique_ptr<Machine> plain, LayoutRequest request)
-      : plain_(std::move(plain)),
-        plans_(dynamic_cast<const PlansLayouts*>(plain_.get())),
+      : MachineOver(std::move(plain)),
+        plans_(dynamic_cast<const PlansLayouts*>(inner_.get())),
         request_(std::move(request)) {}
 
-  const Machine& plain() const { return *plain_; }
-
-  const char* kind() const override { return plain_->kind(); }
-  const std::string& name() const override { return plain_->name(); }
-  const ParameterSet& parameters() const override { return plain_->parameters(); }
-  const EnergyParams& energy() const override { return plain_->energy(); }
-  std::vector<DeclaredStatistic> statistics() const override { return plain_->statistics(); }
-  Silicon silicon() const override { return plain_->silicon(); }
-  void set(const std::string& path, const std::string& text, const std::string& origin) override {
-    plain_->set(path, text, origin);
-  }
-  void check() const override { plain_->check(); }
-  Mode default_mode() const override { return plain_->default_mode(); }
-  std::string extent() const override { return plain_->extent(); }
-  std::vector<std::string> slow_settings() const override { return plain_->slow_settings(); }
-  std::string describe_unit(const std::string& name) const override {
-    return plain_->describe_unit(name);
-  }
-  std::string no_room(const LayerOp& op) const override { return plain_->no_room(op); }
-  const std::vector<LayoutSpace>& layouts() const override { return plain_->layouts(); }
-  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
-    return plain_->layout_kind(op, mask);
-  }
-  void place_operands(WorkloadTrace& workload) const override { plain_->place_operands(workload); }
+  const Machine& plain() const { return *inner_; }
 
   /// Every row with a choice has a layout.
   void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override {
@@ -101,14 +79,14 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
     const bool best = request_.source == LayoutRequest::Source::best;
     if (!follows && best &&
         plans_ != nullptr) {  // what may stay is what may where the climb begins
-      const std::unique_ptr<Machine> planned = plain_->clone();
+      const std::unique_ptr<Machine> planned = inner_->clone();
       dynamic_cast<PlansLayouts&>(*planned).plan_layouts(true);
       return planned->relate(workload, mask_of, seed);
     }
     if (!follows) {
-      plain_->relate(workload, mask_of, seed);
+      inner_->relate(workload, mask_of, seed);
       for (const LayerOp& op : workload.ops) {
-        if (!best) layout_entry(request_.entries, request_.file, *plain_, op);
+        if (!best) layout_entry(request_.entries, request_.file, *inner_, op);
       }
       return;
     }
@@ -129,7 +107,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
     const std::optional<std::size_t> row = related_.row(op.id);
     if (!row) return {};
     std::string text = layout_text(shared_) + layout(op.id);
-    const auto* const moves = dynamic_cast<const MovesOperands*>(plain_.get());
+    const auto* const moves = dynamic_cast<const MovesOperands*>(inner_.get());
     const bool by_content = moves != nullptr && moves->lies_by_content();
     for (const std::string& id : related_.makers[*row]) {
       text += fmt::format("\n{}", layout(id));
@@ -157,19 +135,19 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
 
   OpResult run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
-    const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *plain_, op);
+    const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *inner_, op);
     if (entry == nullptr) {
       return with_idle(run_laid_out(shared_, op, mask, seed, execution, request_.file));
     }
     const Layout layout = layout_of(*entry);
-    check_choices(*entry, *plain_, op, mask);
+    check_choices(*entry, *inner_, op, mask);
     OpResult result = with_idle(run_laid_out(layout, op, mask, seed, execution, entry->place));
     result.notes.emplace_back(kLayoutNote, layout_text(layout));
     result.notes.emplace_back(kLayoutSourceNote, entry->place);
-    if (!entry->extent.empty() && entry->extent != plain_->extent()) {
+    if (!entry->extent.empty() && entry->extent != inner_->extent()) {
       result.remarks.push_back(fmt::format(
           "layout {} ({}) was found for {}, and this is {}: it can be, and another may be faster",
-          layout_text(layout), entry->place, entry->extent, plain_->extent()));
+          layout_text(layout), entry->place, entry->extent, inner_->extent()));
     }
     return result;
   }
@@ -196,7 +174,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
                         std::uint64_t seed, const Execution& execution, const std::string& origin,
                         const std::shared_ptr<ProductRuns>& runs = nullptr) const {
     LayerOp laid = op;
-    std::unique_ptr<Machine> machine = laid_out(*plain_, layout, laid, origin);
+    std::unique_ptr<Machine> machine = laid_out(*inner_, layout, laid, origin);
     const std::unique_ptr<Machine> ready = taking(std::move(machine), laid);
     auto* const sharing = dynamic_cast<MovesOperands*>(ready.get());
     if (runs != nullptr && sharing != nullptr) sharing->share_runs(runs);
@@ -273,13 +251,13 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
   }
 
   std::string cache_key(const ClimbEffort& effort, const std::string& what) const {
-    return layout_key(*plain_, effort, what);
+    return layout_key(*inner_, effort, what);
   }
 
   /// By itself, among rows that have their layouts.
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                                   const Execution& execution) const {
-    const LayoutSpace* const space = layout_space(*plain_, plain_->layout_kind(op, mask));
+    const LayoutSpace* const space = layout_space(*inner_, inner_->layout_kind(op, mask));
     if (space == nullptr) return std::nullopt;
     const std::string key = layouts_of(op) + operation_content(op, mask, seed, {});
     const auto known = found_.find(key);
@@ -302,7 +280,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
                                            ? std::vector<Layout>{plans_->of_row(op, shared_)}
                                            : plans_->planned(op, mask);
     const std::optional<LayoutFound> found =
-        climb_alone(*plain_, starts, op, mask, seed, execution, as_they_lie, request_.effort);
+        climb_alone(*inner_, starts, op, mask, seed, execution, as_they_lie, request_.effort);
     if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
     return found_[key] = found;
   }
@@ -313,7 +291,7 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
     RelatedOn way;
     way.words = words;
     LayerOp none;
-    way.machine = laid_out(*plain_, shared_words(*plain_, words), none, "layout");
+    way.machine = laid_out(*inner_, shared_words(*inner_, words), none, "layout");
     way.rows.workload = workload;
     way.machine->relate(way.rows.workload, mask_of, seed);
     return way;
@@ -379,15 +357,15 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
     std::optional<Layout> shared;
     const LayoutEntry* first = nullptr;
     for (const LayerOp& op : workload.ops) {
-      const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *plain_, op);
+      const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *inner_, op);
       if (entry == nullptr) continue;
       LayoutFound found;
       found.layout = layout_of(*entry);
-      const Layout mine = shared_words(*plain_, found.layout);
+      const Layout mine = shared_words(*inner_, found.layout);
       if (shared && *shared != mine) {
         throw RequestError(fmt::format(
             "{}: rows that follow each other share a part of {}: found {}, and {} has {}",
-            entry->place, plain_->name(), layout_text(mine), first->place, layout_text(*shared)));
+            entry->place, inner_->name(), layout_text(mine), first->place, layout_text(*shared)));
       }
       shared = mine;
       first = entry;
@@ -406,15 +384,14 @@ class LaidOutMachine final : public Machine, public LaysOutRows {
       return;
     }
     if (request_.source == LayoutRequest::Source::file)
-      check_choices(*chosen.entry, *plain_, op, mask);
+      check_choices(*chosen.entry, *inner_, op, mask);
     const std::string origin = chosen.entry == nullptr ? "best" : chosen.entry->place;
     LayerOp laid = op;
-    chosen.machine = laid_out_row(*plain_, chosen.found->layout, laid, mask, origin);
+    chosen.machine = laid_out_row(*inner_, chosen.found->layout, laid, mask, origin);
     chosen.content = pattern_label(op.pattern);
     chosen.alone = content_alone(op, mask, row_seed(op, seed));
   }
 
-  std::unique_ptr<Machine> plain_;
   const PlansLayouts* plans_;  // the same; null if it has no rule
   LayoutRequest request_;
   // of the workload that was related last, if its rows follow each other, and what was found of it

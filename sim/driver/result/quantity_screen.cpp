@@ -85,8 +85,7 @@ std::string quantity_screen(const QuantityScreen& screen) {
   for (const std::string& sentence : screen.sentences) head += wrapped(sentence);
   head += '\n';
   const std::vector<NamedQuantity>& all = screen.quantities;
-  const auto rows = static_cast<std::size_t>(std::count_if(
-      all.begin(), all.end(), [&](const auto& each) { return !is_end(all, each.name); }));
+  const auto rows = count_where(all, [&](const auto& each) { return !is_end(all, each.name); });
   return fitted_screen(
       head, rows, [&](std::size_t n) { return table_of(all, n); }, "first numbers",
       shares_of(screen) + screen.more, false);

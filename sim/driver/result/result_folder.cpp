@@ -43,13 +43,14 @@ bool takes_folders(const fs::path& folder) {
   return mkdtemp(probe.data()) != nullptr && rmdir(probe.c_str()) == 0;
 }
 
-/// In every result: the names of the files that Lacuna wrote into it.
+/// In every folder, by its kind: the names of the files that Lacuna wrote into it.
 constexpr const char* kFiles = ".lacuna";
+constexpr const char* kFilesOfSchedule = ".lacuna-schedule";
 
-std::set<std::string> written_files(const fs::path& folder) {
-  std::set<std::string> names = {kFiles};
-  std::ifstream list(folder / kFiles);
-  for (std::string name; std::getline(list, name);) names.insert(name);
+std::set<std::string> written_files(const fs::path& folder, const char* list) {
+  std::set<std::string> names = {list};
+  std::ifstream file(folder / list);
+  for (std::string name; std::getline(file, name);) names.insert(name);
   return names;
 }
 
@@ -62,21 +63,25 @@ bool is_figure(const fs::path& folder, const fs::path& name) {
          fs::exists(script.replace_extension(".gp"));
 }
 
-/// What lies in a folder that holds a result: of the result, and of its user.
+/// What lies in a folder that holds a result: files of the result, files and empty folders of its
+/// user, and the folders that hold them, each behind those that it lies in.
 struct Content {
   std::vector<fs::path> own;
   std::vector<fs::path> others;
+  std::vector<fs::path> folders;
 };
 
-Content content_of(const fs::path& folder) {
+Content content_of(const fs::path& folder, const char* list) {
   Content content;
   std::error_code error;
-  const std::set<std::string> written = written_files(folder);
+  const std::set<std::string> written = written_files(folder, list);
   for (auto entry = fs::recursive_directory_iterator(folder, error);
        entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     const fs::path name = entry->path().lexically_relative(folder);
-    if (name == "figures" && entry->is_directory()) continue;
-    if (entry->is_directory()) entry.disable_recursion_pending();
+    if (entry->is_directory() && !entry->is_symlink() && !fs::is_empty(entry->path(), error)) {
+      content.folders.push_back(name);
+      continue;
+    }
     const bool own = written.count(name.string()) != 0 || is_figure(folder, name);
     (own ? content.own : content.others).push_back(name);
   }
@@ -86,18 +91,20 @@ Content content_of(const fs::path& folder) {
 /// Moves what is not of the result from the folder that was replaced to the one in its place, and
 /// removes the rest. False if something cannot be moved: it is still where it was. Nothing but a
 /// result is ever removed, whatever another process does meanwhile.
-bool dissolve(const fs::path& old, const fs::path& target) {
+bool dissolve(const fs::path& old, const fs::path& target, const char* list) {
   std::error_code error;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const Content content = content_of(old);
+    const Content content = content_of(old, list);
     for (const fs::path& name : content.others) {
       fs::create_directories((target / name).parent_path(), error);
       const bool free = !fs::exists(fs::symlink_status(target / name, error));
       if (free) fs::rename(old / name, target / name, error);
     }
     for (const fs::path& name : content.own) fs::remove(old / name, error);
-    fs::remove(old / "figures", error);
-    fs::remove(old, error);  // refuses a folder with something in it
+    for (auto each = content.folders.rbegin(); each != content.folders.rend(); ++each) {
+      fs::remove(old / *each, error);  // refuses a folder with something in it
+    }
+    fs::remove(old, error);
     if (!fs::exists(old, error)) return true;
   }
   return false;
@@ -119,7 +126,7 @@ HeldSignals::HeldSignals() {
 
 HeldSignals::~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
-ResultFolder::ResultFolder(fs::path target) : target_(std::move(target)) {
+ResultFolder::ResultFolder(fs::path target, Kind kind) : kind_(kind), target_(std::move(target)) {
   if (target_.empty()) throw RequestError("--out: found ''; allowed: the name of a folder");
   std::error_code error;
   // absolute first: what does not exist yet would else stay without a parent
@@ -127,14 +134,23 @@ ResultFolder::ResultFolder(fs::path target) : target_(std::move(target)) {
   if (error) throw RequestError(fmt::format("--out: '{}': {}", target_.string(), error.message()));
   target_ = canonical;
   if (target_.filename().empty()) target_ = target_.parent_path();  // "out/" is "out"
-  if (fs::exists(target_, error) && !is_empty_folder(target_) && !is_result(target_)) {
-    throw RequestError(fmt::format(
-        "--out: '{}' exists and is not a result of Lacuna; it is left as it is", target_.string()));
+  if (fs::exists(target_, error) && !is_empty_folder(target_) && !is_own(target_)) {
+    throw RequestError(
+        fmt::format("--out: '{}' exists and is not a {} of Lacuna; it is left as it is",
+                    target_.string(), kind_ == Kind::result ? "result" : "schedule"));
   }
   const fs::path parent = nearest_parent(target_);
   if (!takes_folders(parent)) {
     throw RequestError(fmt::format("--out: nothing can be written into '{}'", parent.string()));
   }
+}
+
+const char* ResultFolder::list() const { return kind_ == Kind::result ? kFiles : kFilesOfSchedule; }
+
+bool ResultFolder::is_own(const fs::path& folder) const {
+  if (kind_ == Kind::result) return is_result(folder);
+  std::error_code ignored;
+  return fs::exists(folder / kFilesOfSchedule, ignored) && !is_result(folder);
 }
 
 ResultFolder::~ResultFolder() {
@@ -143,7 +159,7 @@ ResultFolder::~ResultFolder() {
 }
 
 void ResultFolder::begin() {
-  held_.emplace();
+  if (kind_ == Kind::result) held_.emplace();
   std::error_code error;
   fs::create_directories(target_.parent_path(), error);
   std::string name = (target_.parent_path() / ("." + target_.filename().string() + ".XXXXXX"));
@@ -170,7 +186,7 @@ void ResultFolder::write(const std::string& name, const std::string& text) {
 
 void ResultFolder::remove_old(const fs::path& old) {
   temporary_.clear();  // from here on the destructor has nothing to remove
-  if (dissolve(old, target_)) return;
+  if (dissolve(old, target_, list())) return;
   throw SimulationError(
       fmt::format("the result is in '{}'; files of yours that were there are "
                   "still in '{}'",
@@ -185,10 +201,11 @@ void ResultFolder::list_files() {
   }
   std::string text;
   for (const std::string& name : names) text += name + '\n';
-  write(kFiles, text);
+  write(list(), text);
 }
 
 void ResultFolder::commit() {
+  if (!held_) held_.emplace();
   list_files();
   // Another process may commit between any two steps: try again until a step succeeds.
   for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -198,7 +215,7 @@ void ResultFolder::commit() {
     }
     const bool occupied = errno == ENOTEMPTY || errno == EEXIST;
     if (!occupied) break;
-    if (!is_result(target_)) continue;
+    if (!is_own(target_)) continue;
     if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) {
       remove_old(fs::path(temporary_));
       return;

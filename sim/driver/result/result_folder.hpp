@@ -28,17 +28,21 @@ class HeldSignals {
 /// commit() puts in the place of the target in one step.
 class ResultFolder {
  public:
-  /// Checks that `target` can become a result: it is missing, an empty folder or an older result,
-  /// and its place can be written to. RequestError says what stands in the way. Writes nothing.
-  explicit ResultFolder(std::filesystem::path target);
+  /// What a folder holds: what a request came to, or the traces and masks of a schedule.
+  enum class Kind { result, schedule };
+
+  /// Checks that `target` can become one: it is missing, an empty folder or an older one of its
+  /// kind, and its place can be written to. RequestError says what stands in the way. Writes
+  /// nothing.
+  explicit ResultFolder(std::filesystem::path target, Kind kind = Kind::result);
 
   /// Removes the temporary neighbour, if it was not committed.
   ~ResultFolder();
   ResultFolder(const ResultFolder&) = delete;
   ResultFolder& operator=(const ResultFolder&) = delete;
 
-  /// Makes the temporary neighbour. From here to the end of this object signals wait, so that none
-  /// leaves the neighbour behind.
+  /// Makes the temporary neighbour. From here (of a schedule, which is simulated meanwhile, from
+  /// commit()) to the end of this object signals wait, so that none leaves the neighbour behind.
   void begin();
 
   /// Writes a file into it; SimulationError if the disk refuses.
@@ -59,7 +63,11 @@ class ResultFolder {
   /// Removes the folder that was replaced, but for what is the user's own.
   void remove_old(const std::filesystem::path& old);
 
+  const char* list() const;
+  bool is_own(const std::filesystem::path& folder) const;
+
   std::optional<HeldSignals> held_;  // first: let go of when all else is done
+  Kind kind_;
   std::filesystem::path target_;
   std::filesystem::path temporary_;
 };

@@ -11,6 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/replaced.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/options.hpp"
@@ -24,11 +25,7 @@ namespace fs = std::filesystem;
 using Row = std::vector<std::string>;
 
 /// A name as SQL takes it, whatever it holds.
-std::string name_of(const std::string& text) {
-  std::string name = "\"";
-  for (const char c : text) name += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return name + '"';
-}
+std::string name_of(const std::string& text) { return '"' + replaced(text, "\"", "\"\"") + '"'; }
 
 class Database {
  public:
@@ -140,12 +137,7 @@ void add_to_database(const fs::path& folder, const fs::path& file) {
       {place, header.version, command});
   const std::string result =
       database.answer("SELECT result FROM results WHERE folder = ?1", {place}).at(0).at(0);
-  std::vector<fs::path> tables;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".csv") tables.push_back(entry.path());
-  }
-  sort_all(tables);
-  for (const fs::path& table : tables) {
+  for (const fs::path& table : files_in(folder, ".csv")) {
     add_table(database, table.stem().string(), read_text(table, kLongestTable), result);
   }
   database.run("COMMIT");

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/idealisation.hpp"
 #include "sim/base/mix.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/share.hpp"
 #include "sim/driver/run/invariants.hpp"
 #include "sim/driver/run/relations.hpp"
@@ -64,9 +65,7 @@ std::string place_key(const std::string& shape, const RunRecord& run, const OpRe
 
 bool is_dense(const OpRecord& op) { return op.row.pattern == "dense" && !op.row.x_density; }
 
-bool all_dense(const RunRecord& run) {
-  return std::all_of(run.ops.begin(), run.ops.end(), is_dense);
-}
+bool all_dense(const RunRecord& run) { return all_of(run.ops, is_dense); }
 
 /// Dense operations. Those of a workload that is dense throughout have the neighbours that their
 /// partners have: who shares the chip, and from where operands come. Others are of the shape alone.
@@ -464,9 +463,7 @@ std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
   const auto leaves_out = [](const LayerOp& op) {
     return has_weights_to_leave_out(op) && (op.pattern.name != "dense" || op.x_pattern != "dense");
   };
-  const auto sparse = [&](const Point& point) {
-    return std::any_of(point.workload.ops.begin(), point.workload.ops.end(), leaves_out);
-  };
+  const auto sparse = [&](const Point& point) { return any_of(point.workload.ops, leaves_out); };
   std::set<std::string> known;
   for (const Point& point : points) {
     if (!sparse(point)) known.insert(key(point, dense_workload(point.workload)));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/ranges.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
 
@@ -29,8 +30,7 @@ std::pair<std::string, std::string> split_path(const std::string& setting) {
 /// Whether a wafer's rule may choose what a parameter is: nobody has.
 bool is_left_to_rule(const std::string& path, const std::vector<std::string>& settings) {
   return path == "ws.groups" &&
-         std::none_of(settings.begin(), settings.end(),
-                      [&](const auto& setting) { return split_path(setting).second == path; });
+         !any_of(settings, [&](const auto& setting) { return split_path(setting).second == path; });
 }
 
 std::string remark(const Machine& machine, const std::string& path,
@@ -84,8 +84,8 @@ std::string fold_remark(const std::vector<std::unique_ptr<Machine>>& machines, b
 }  // namespace
 
 bool can_fold(const std::vector<std::unique_ptr<Machine>>& machines) {
-  return std::any_of(machines.begin(), machines.end(),
-                     [](const auto& machine) { return machine->kind() == std::string("wse"); });
+  return any_of(machines,
+                [](const auto& machine) { return machine->kind() == std::string("wse"); });
 }
 
 const std::vector<ActsWith>& conditions() {

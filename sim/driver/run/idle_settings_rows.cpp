@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/base/ranges.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -46,9 +47,7 @@ const std::vector<KernelRows>& kernel_rows() {
 
 template <class Is>
 bool any_row(const std::vector<Point>& points, Is&& is) {
-  return std::any_of(points.begin(), points.end(), [&](const Point& point) {
-    return std::any_of(point.workload.ops.begin(), point.workload.ops.end(), is);
-  });
+  return any_of(points, [&](const Point& point) { return any_of(point.workload.ops, is); });
 }
 
 std::string stage_remark(const std::vector<Point>& points) {
@@ -66,7 +65,7 @@ std::string idle_for_rows(const std::vector<Point>& points,
     const std::string alone = path.substr(path.find(':') + 1);  // of any machine
     for (const KernelRows& kernel : kernel_rows()) {
       if (alone != kernel.path && alone != std::string(kChipPrefix) + kernel.path) continue;
-      const bool known = std::any_of(points.begin(), points.end(), [&](const Point& point) {
+      const bool known = any_of(points, [&](const Point& point) {
         return find_parameter(*point.machine, alone) != nullptr;
       });
       if (!known || any_row(points, kernel.runs)) continue;

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/idealisation.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
@@ -130,9 +131,9 @@ std::unique_ptr<Machine> make_machine(const MachineTable& table, const std::stri
                                       const std::string& label) {
   const Preset preset = load_preset(name_or_file);
   if (preset.kind == kSystemKind) return make_store_system(table, preset, label);
-  const auto row = std::find_if(table.begin(), table.end(),
-                                [&](const MachineKind& kind) { return preset.kind == kind.kind; });
-  if (row == table.end()) {
+  const auto* const row =
+      find_where(table, [&](const MachineKind& kind) { return preset.kind == kind.kind; });
+  if (row == nullptr) {
     std::vector<std::string> kinds;
     for (const MachineKind& kind : table) kinds.emplace_back(kind.kind);
     throw RequestError(fmt::format("{}: machine = '{}' is not one of {}", preset.name, preset.kind,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
 
 namespace lacuna {
@@ -332,12 +333,20 @@ bool OptionDeclaration::is_given(const Options& options) const {
   return !(options.*std::get<Texts>(place)).empty();
 }
 
+void OptionDeclaration::set(Options& options, const std::string& said) const {
+  if (const auto* const flag = std::get_if<Flag>(&place)) {
+    options.*(*flag) = check_word(underscored(), said, {"true", "false"}) == "true";
+  } else if (const auto* const text = std::get_if<Text>(&place)) {
+    options.*(*text) = said;
+  } else {
+    (options.*std::get<Texts>(place)).push_back(said);
+  }
+}
+
 const OptionDeclaration* find_option(const std::string& name) {
-  const auto& all = option_table();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const OptionDeclaration& each) {
+  return find_where(option_table(), [&](const OptionDeclaration& each) {
     return name == each.dashed() || name == each.underscored();
   });
-  return found == all.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> experiment_words(Request request) {
@@ -353,15 +362,9 @@ std::vector<std::string> experiment_words(Request request) {
 bool say_word(Options& options, const std::string& word, const std::string& value) {
   const OptionDeclaration* const option = find_option(word);
   if (option == nullptr || !option->is(OptionDeclaration::word)) return false;
-  if (const auto* const flag = std::get_if<OptionDeclaration::Flag>(&option->place)) {
-    options.*(*flag) = check_word(word, value, {"true", "false"}) == "true";
-  } else if (const auto* const text = std::get_if<OptionDeclaration::Text>(&option->place)) {
-    options.*(*text) = value;
-  } else {
-    std::vector<std::string>& texts = options.*std::get<OptionDeclaration::Texts>(option->place);
-    for (std::string& each : split(value, ' ')) {
-      if (!each.empty()) texts.push_back(std::move(each));
-    }
+  const bool list = std::holds_alternative<OptionDeclaration::Texts>(option->place);
+  for (const std::string& each : list ? split(value, ' ') : std::vector<std::string>{value}) {
+    if (!list || !each.empty()) option->set(options, each);
   }
   return true;
 }
@@ -370,7 +373,7 @@ void check_needs(const Options& options) {
   for (const OptionDeclaration& each : option_table()) {
     if (each.needs[0] == '\0' || !each.is_given(options)) continue;
     const std::vector<std::string> others = split(each.needs, '|');
-    const bool met = std::any_of(others.begin(), others.end(), [&](const std::string& other) {
+    const bool met = any_of(others, [&](const std::string& other) {
       return find_option("--" + other)->is_given(options);
     });
     if (met) continue;
@@ -402,11 +405,9 @@ std::vector<std::string> reproducing_arguments(const Options& options) {
 }
 
 const OptionDeclaration* first_of(const Options& options, Request request) {
-  const auto& all = option_table();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const OptionDeclaration& each) {
+  return find_where(option_table(), [&](const OptionDeclaration& each) {
     return each.requests == static_cast<unsigned>(request) && each.is_given(options);
   });
-  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace lacuna

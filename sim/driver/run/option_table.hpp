@@ -49,8 +49,8 @@ enum Request : unsigned { kOfRows = 1, kOfModel = 2, kOfSystem = 4, kOfResults =
 /// words of experiments, keywords of Python and refusals are made from it.
 struct OptionDeclaration {
   using Flag = bool Options::*;
-  using Text = std::optional<std::string> Options::*;
-  using Texts = std::vector<std::string> Options::*;
+  using Text = Options::Text Options::*;
+  using Texts = Options::Texts Options::*;
 
   const char* name;   // without its dashes
   const char* value;  // what follows it; empty: nothing
@@ -79,6 +79,9 @@ struct OptionDeclaration {
 
   /// Whether it was given.
   bool is_given(const Options& options) const;
+
+  /// Sets it to a value, or adds that to its values; of a flag "true" or "false".
+  void set(Options& options, const std::string& said) const;
 };
 
 const std::vector<OptionDeclaration>& option_table();

@@ -10,6 +10,8 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/base/ranges.hpp"
+#include "sim/base/replaced.hpp"
 
 namespace lacuna {
 
@@ -33,17 +35,11 @@ std::uint64_t check_count(const std::string& option, const std::string& found, s
 std::string shell_line(const std::vector<std::string>& arguments) {
   std::string line;
   for (const std::string& argument : arguments) {
-    const bool plain =
-        !argument.empty() && std::all_of(argument.begin(), argument.end(), [](char c) {
-          return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-                 std::string("-_./:=,+@%").find(c) != std::string::npos;
-        });
-    std::string word = argument;
-    if (!plain) {
-      word = "'";
-      for (const char c : argument) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-      word += "'";
-    }
+    const bool plain = !argument.empty() && all_of(argument, [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+             std::string("-_./:=,+@%").find(c) != std::string::npos;
+    });
+    const std::string word = plain ? argument : "'" + replaced(argument, "'", "'\\''") + "'";
     line += (line.empty() ? "" : " ") + word;
   }
   return line;

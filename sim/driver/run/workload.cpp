@@ -13,6 +13,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
@@ -115,8 +116,7 @@ std::string meant_instead(const std::string& path) {
 }
 
 bool has_sparse_row(const WorkloadTrace& workload) {
-  return std::any_of(workload.ops.begin(), workload.ops.end(),
-                     [](const LayerOp& op) { return op.pattern.name != "dense"; });
+  return any_of(workload.ops, [](const LayerOp& op) { return op.pattern.name != "dense"; });
 }
 
 }  // namespace
@@ -227,9 +227,7 @@ namespace {
 
 /// Refuses an option that no row of the workload takes.
 void check_rows_take(const WorkloadTrace& workload, const Options& options) {
-  const auto any = [&](auto&& is) {
-    return std::any_of(workload.ops.begin(), workload.ops.end(), is);
-  };
+  const auto any = [&](auto&& is) { return any_of(workload.ops, is); };
   const auto refuse = [](const char* option, const std::optional<std::string>& found,
                          const char* allowed) {
     if (!found || *found == "auto" || *found == "dense") return;
@@ -270,7 +268,7 @@ WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
 void settle_mode(std::vector<WorkloadTrace>& workloads, const Options& options) {
   if (!options.mode) return;
   const Mode mode = parse_mode(*options.mode);
-  if (std::any_of(workloads.begin(), workloads.end(), has_sparse_row)) return;
+  if (any_of(workloads, has_sparse_row)) return;
   for (WorkloadTrace& workload : workloads) {
     for (LayerOp& op : workload.ops) {
       if (has_weights(op)) op.mode = mode;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 
@@ -37,7 +38,7 @@ Assignment assignment_of(const SweepFile& file, const std::vector<std::size_t>& 
 }
 
 bool is_wanted(const SweepFile& file, const Assignment& assigned) {
-  return std::all_of(file.where.begin(), file.where.end(), [&](const SweepCondition& where) {
+  return all_of(file.where, [&](const SweepCondition& where) {
     return where.holds([&](const std::string& name) -> std::optional<std::string> {
       const Assigned* const found = find(assigned, name);
       if (found == nullptr) return std::nullopt;
@@ -49,9 +50,7 @@ bool is_wanted(const SweepFile& file, const Assignment& assigned) {
 }  // namespace
 
 const Assigned* find(const Assignment& assignment, const std::string& key) {
-  const auto found = std::find_if(assignment.begin(), assignment.end(),
-                                  [&](const Assigned& each) { return each.key == key; });
-  return found == assignment.end() ? nullptr : &*found;
+  return find_where(assignment, [&](const Assigned& each) { return each.key == key; });
 }
 
 void for_each_combination(const SweepFile& file, std::size_t most,

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
+
 namespace lacuna {
 
 namespace mpi = boost::mpi;
@@ -21,7 +23,7 @@ constexpr char kText = 'T';
 /// Set by the launchers of OpenMPI, MPICH and Slurm. MPI starts slowly, and only then is of use.
 bool is_launched() {
   constexpr std::array<const char*, 3> kNames = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
-  return std::any_of(kNames.begin(), kNames.end(), [](const char* name) {
+  return any_of(kNames, [](const char* name) {
     return std::getenv(name) != nullptr;  // NOLINT(concurrency-mt-unsafe): no thread sets it
   });
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
+
 namespace lacuna {
 
 SearchDescent::SearchDescent(const std::vector<std::vector<std::string>>& axis_text,
@@ -38,8 +40,7 @@ void SearchDescent::surround() {
     }
     place[axis] = own;
   }
-  std::stable_sort(left_.begin(), left_.end(),
-                   [&](std::size_t a, std::size_t b) { return bound_[a] < bound_[b]; });
+  sort_all(left_, [&](std::size_t a, std::size_t b) { return bound_[a] < bound_[b]; });
   std::reverse(left_.begin(), left_.end());
 }
 

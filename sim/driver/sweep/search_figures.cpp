@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
@@ -20,36 +20,24 @@ struct AxisOfObjective {
   double factor = 1;
 };
 
-/// Of "time, s": times and energies in a unit of which the largest has one to a thousand.
-AxisOfObjective axis_of(const std::string& objective, double most) {
-  const std::size_t comma = objective.find(", ");
-  if (comma == std::string::npos) return {objective, 1};
-  std::string unit = objective.substr(comma + 2);
-  AxisOfObjective axis;
-  if (unit == "s" || unit == "J") {
-    for (const char* const prefix : {"m", "u", "n"}) {
-      if (most * axis.factor >= 1) break;
-      axis.factor *= 1000;
-      unit = prefix + objective.substr(comma + 2);
-    }
-  }
-  std::string name = objective.substr(0, comma);
-  name.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(name.front())));
-  std::replace(name.begin(), name.end(), '_', ' ');
-  axis.label = fmt::format("{} ({})", name, unit);
-  return axis;
-}
-
-/// The axis of the `which`-th objective of a search.
+/// The axis of the `which`-th objective of a search: times and energies in a unit of which the
+/// largest has one to a thousand.
 AxisOfObjective axis_of(const SearchOrder& order, const SearchCourse& course, std::size_t which) {
   double most = 0;
   for (const std::size_t point : course.taken) {
     most = std::max(most, order.points()[point].value[which]);
   }
-  return axis_of(course.objectives[which], most);
+  const Objective objective = course.objectives[which];
+  std::string unit = unit_of(objective);
+  AxisOfObjective axis;
+  for (const char* const prefix : {"m", "u", "n"}) {
+    if (std::string(unit_of(objective)).size() > 1 || most * axis.factor >= 1) break;
+    axis.factor *= 1000;
+    unit = prefix + std::string(unit_of(objective));
+  }
+  axis.label = fmt::format("{} ({})", title_of(objective), unit);
+  return axis;
 }
-
-LinePoint point_at(double x, double y) { return {x, y, y, y}; }
 
 Figure convergence(const SearchOrder& order, const SearchCourse& course) {
   LineFigure figure;
@@ -75,9 +63,9 @@ Figure convergence(const SearchOrder& order, const SearchCourse& course) {
     const double value = order.points()[course.taken[i]].value[0] * axis.factor;
     lowest = i == 0 ? value : std::min(lowest, value);
     const auto x = static_cast<double>(i + 1);
-    best.points.push_back(point_at(x, lowest));
-    each.points.push_back(point_at(x, value));
-    if (least > 0) bound.points.push_back(point_at(x, least));
+    best.points.push_back(exact_point(x, lowest));
+    each.points.push_back(exact_point(x, value));
+    if (least > 0) bound.points.push_back(exact_point(x, least));
   }
   figure.series = {each, best};
   if (!bound.points.empty()) figure.series.insert(figure.series.begin(), bound);
@@ -105,7 +93,7 @@ Figure front(const SearchOrder& order, const SearchCourse& course) {
   figure.x_at_values = false;
   const auto at = [&](std::size_t point) {
     const std::vector<double>& value = order.points()[point].value;
-    return point_at(value[0] * across.factor, value[1] * up.factor);
+    return exact_point(value[0] * across.factor, value[1] * up.factor);
   };
   LineSeries all;
   all.label = "simulated";
@@ -113,7 +101,7 @@ Figure front(const SearchOrder& order, const SearchCourse& course) {
   all.joined = false;
   for (const std::size_t point : course.taken) all.points.push_back(at(point));
   std::vector<std::size_t> best = order.front();
-  std::stable_sort(best.begin(), best.end(), [&](std::size_t a, std::size_t b) {
+  sort_all(best, [&](std::size_t a, std::size_t b) {
     return order.points()[a].value < order.points()[b].value;
   });
   LineSeries line;
@@ -139,10 +127,10 @@ Figure front(const SearchOrder& order, const SearchCourse& course) {
 std::vector<Figure> search_figures(const SearchOrder& order, const SearchCourse& course) {
   const auto above_zero = [&](std::size_t point) {
     const std::vector<double>& value = order.points()[point].value;
-    return std::all_of(value.begin(), value.end(), [](double each) { return each > 0; });
+    return all_of(value, [](double each) { return each > 0; });
   };
   if (course.taken.empty()) return {};
-  if (!std::all_of(course.taken.begin(), course.taken.end(), above_zero)) return {};
+  if (!all_of(course.taken, above_zero)) return {};
   if (course.objectives.size() == 1) return {convergence(order, course)};
   if (course.objectives.size() == 2) return {front(order, course)};
   return {};

@@ -11,7 +11,7 @@ namespace lacuna {
 
 /// What a search says of itself beside its points.
 struct SearchCourse {
-  std::vector<std::string> objectives;              // names with units, the axes of figures
+  std::vector<Objective> objectives;                // the axes of figures
   std::vector<std::size_t> taken;                   // points, in the order they were simulated
   std::vector<std::string> axes;                    // what varies,
   std::vector<std::vector<std::string>> axis_text;  // and its value at each point

@@ -8,6 +8,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 
@@ -28,7 +29,7 @@ SearchGoal::SearchGoal(const SearchWords& words, const std::vector<std::string>&
 }
 
 bool SearchGoal::is_met(const Number& number) const {
-  return std::all_of(conditions_.begin(), conditions_.end(), [&](const SweepCondition& each) {
+  return all_of(conditions_, [&](const SweepCondition& each) {
     return each.holds([&](const std::string& name) -> std::optional<std::string> {
       const std::optional<double> value = number(name);
       return value ? std::optional(fmt::format("{:.17g}", *value)) : std::nullopt;

@@ -7,20 +7,24 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
+
 namespace lacuna {
 namespace {
 
 struct Named {
   Objective objective;
   const char* word;
+  const char* title;
   const char* unit;
 };
 
-constexpr std::array<Named, 5> kObjectives = {{{Objective::time, "time", "s"},
-                                               {Objective::energy, "energy", "J"},
-                                               {Objective::energy_delay, "energy_delay", "J s"},
-                                               {Objective::area, "area", "mm2"},
-                                               {Objective::area_delay, "area_delay", "mm2 s"}}};
+constexpr std::array<Named, 5> kObjectives = {
+    {{Objective::time, "time", "Time", "s"},
+     {Objective::energy, "energy", "Energy", "J"},
+     {Objective::energy_delay, "energy_delay", "Energy x time", "J s"},
+     {Objective::area, "area", "Silicon", "mm2"},
+     {Objective::area_delay, "area_delay", "Silicon x time", "mm2 s"}}};
 
 /// True if `a`, each smaller by a share `gain`, is nowhere above `b`.
 bool not_above(const std::vector<double>& a, const std::vector<double>& b, double gain = 0) {
@@ -39,6 +43,10 @@ std::optional<Objective> objective_of(const std::string& word) {
 
 const char* word(Objective objective) {
   return kObjectives.at(static_cast<std::size_t>(objective)).word;
+}
+
+const char* title_of(Objective objective) {
+  return kObjectives.at(static_cast<std::size_t>(objective)).title;
 }
 
 const char* unit_of(Objective objective) {
@@ -61,16 +69,15 @@ const char* word(Fate fate) {
 SearchOrder::SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms)
     : points_(std::move(points)), order_(points_.size()), terms_(terms) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-    return points_[a].bound < points_[b].bound;
-  });
+  sort_all(order_,
+           [&](std::size_t a, std::size_t b) { return points_[a].bound < points_[b].bound; });
 }
 
 bool SearchOrder::is_beaten(const SearchPoint& point) const {
   const auto beats = [&](const SearchPoint& other) {
     return other.fate == Fate::simulated && not_above(other.value, point.bound, terms_.gain);
   };
-  return terms_.prunes && std::any_of(points_.begin(), points_.end(), beats);
+  return terms_.prunes && any_of(points_, beats);
 }
 
 std::vector<std::size_t> SearchOrder::next() {
@@ -149,7 +156,7 @@ std::vector<double> SearchOrder::slack(const std::function<bool(std::size_t poin
     if (point.fate != Fate::simulated || point.bound[0] <= 0 || !wanted(i)) continue;
     slack.push_back(1 - point.bound[0] / point.value[0]);
   }
-  std::sort(slack.begin(), slack.end());
+  sort_all(slack);
   return slack;
 }
 

@@ -16,6 +16,7 @@ enum class Objective { time, energy, energy_delay, area, area_delay };
 /// The objective of a word; nothing if it is none. Words of all, in their order.
 std::optional<Objective> objective_of(const std::string& word);
 const char* word(Objective objective);
+const char* title_of(Objective objective);  // on an axis
 const char* unit_of(Objective objective);
 std::vector<std::string> objective_words();
 

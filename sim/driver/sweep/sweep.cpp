@@ -12,6 +12,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/idle_settings.hpp"
@@ -161,16 +162,15 @@ class Planner {
   }
 
   static void settle_pattern(Assignment& assigned) {
-    const auto pattern = std::find_if(assigned.begin(), assigned.end(),
-                                      [](const Assigned& each) { return each.key == "pattern"; });
-    if (pattern == assigned.end()) return;
+    auto* const pattern =
+        find_where(assigned, [](const Assigned& each) { return each.key == "pattern"; });
+    if (pattern == nullptr) return;
     const Assigned* const block = find(assigned, "block");
     const bool blocks = block != nullptr && block->value != "1";
     if (pattern->value == "unstructured" && blocks) pattern->value = "block";
     const bool is_dense = pattern->value == "dense";
     if (!is_dense) return;
-    const auto means_nothing = [](const Assigned& each) { return means_nothing_dense(each.key); };
-    assigned.erase(std::remove_if(assigned.begin(), assigned.end(), means_nothing), assigned.end());
+    erase_where(assigned, [](const Assigned& each) { return means_nothing_dense(each.key); });
   }
 
   const WorkloadTrace& workload_of(const Options& options) {
@@ -199,7 +199,7 @@ class Planner {
       settings.push_back({path_of(each.key), each.value, each.place});
       return false;
     };
-    assigned.erase(std::remove_if(assigned.begin(), assigned.end(), has_not), assigned.end());
+    erase_where(assigned, has_not);
     const Assigned* const layout = find(assigned, "layout");
     const std::optional<std::string> wanted =
         layout == nullptr ? options_.layout : std::optional(word_or_file(layout->value));
@@ -236,9 +236,8 @@ class Planner {
     }
     if (plain_.empty()) plain_machine("bow");
     for (const auto& [key, place] : unused_) {
-      const bool known = std::any_of(plain_.begin(), plain_.end(), [&word = key](const auto& each) {
-        return has(*each.second, word);
-      });
+      const bool known =
+          any_of(plain_, [&word = key](const auto& each) { return has(*each.second, word); });
       if (!known) refuse_parameter(place, key);
     }
   }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <regex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +13,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 
@@ -27,46 +28,36 @@ namespace {
 using Node = SweepCondition::Node;
 using Tree = std::shared_ptr<const Node>;
 
-std::optional<double> number_of(const std::string& text) { return parsed_number<double>(text); }
-
-/// Splits a condition into words, numbers and operators.
-std::vector<std::string> tokens_of(const std::string& text) {
-  constexpr std::array<std::string_view, 12> kOperators = {"==", "!=", "<=", ">=", "<", ">",
-                                                           "(",  ")",  "+",  "-",  "*", "/"};
-  std::vector<std::string> tokens;
-  for (std::size_t i = 0; i < text.size();) {
-    if (std::isspace(static_cast<unsigned char>(text[i])) != 0) {
-      ++i;
-      continue;
-    }
-    std::string token;
-    for (const std::string_view each : kOperators) {
-      if (token.empty() && text.compare(i, each.size(), each) == 0) token = each;
-    }
-    while (token.empty() || (!token.empty() && i + token.size() < text.size())) {
-      if (!token.empty() && std::string("=!<>()+-*/").find(token[0]) != std::string::npos) break;
-      const char next = text[i + token.size()];
-      if (std::isspace(static_cast<unsigned char>(next)) != 0 ||
-          std::string("=!<>()+*/").find(next) != std::string::npos) {
-        break;
-      }
-      token += next;
-    }
-    if (token.empty()) token = text[i];  // a lone = or !, to be refused by the parser
-    i += token.size();
-    tokens.push_back(std::move(token));
-  }
-  return tokens;
+Tree node(const std::string& word, std::vector<Tree> operands) {
+  return std::make_shared<Node>(Node{word, std::move(operands)});
 }
 
-/// Recursive descent: or, and, not, comparison, sum, product, word.
+std::optional<double> number_of(const std::string& text) { return parsed_number<double>(text); }
+
+/// Splits a condition into words, numbers and operators; a lone = or ! is for the parser to refuse.
+std::vector<std::string> tokens_of(const std::string& text) {
+  static const std::regex token(R"([=!<>]=|[=!<>()+*/-]|[^\s=!<>()+*/-][^\s=!<>()+*/]*)");
+  return {std::sregex_token_iterator(text.begin(), text.end(), token), {}};
+}
+
+/// Operators between two operands, the loosest first; "not" stands before a comparison.
+const std::array<std::vector<std::string_view>, 5> kLevels = {
+    {{"or"}, {"and"}, {"==", "!=", "<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/"}}};
+constexpr std::size_t kComparison = 2;
+
+bool is_logic(std::string_view word) {
+  return word == "not" || std::any_of(kLevels.begin(), kLevels.begin() + kComparison + 1,
+                                      [&](const auto& level) { return contains(level, word); });
+}
+
+/// Recursive descent over the levels.
 class Parser {
  public:
   Parser(const std::string& text, std::string place)
       : text_(text), place_(std::move(place)), tokens_(tokens_of(text)) {}
 
   Tree parse() {
-    Tree tree = either();
+    Tree tree = joined(0);
     if (next_ < tokens_.size()) refuse();
     return tree;
   }
@@ -81,53 +72,29 @@ class Parser {
                     place_, text_, found));
   }
 
-  bool at(std::string_view token) const {
-    return next_ < tokens_.size() && tokens_[next_] == token;
+  bool take(std::string_view token) {
+    const bool found = next_ < tokens_.size() && tokens_[next_] == token;
+    if (found) ++next_;
+    return found;
   }
 
-  template <std::size_t N>
-  std::optional<std::string> take_one_of(const std::array<std::string_view, N>& list) {
-    for (const std::string_view each : list) {
-      if (at(each)) return tokens_[next_++];
-    }
-    return std::nullopt;
-  }
-
-  template <std::size_t N>
-  Tree chain(const std::array<std::string_view, N>& operators, Tree (Parser::*operand)()) {
-    Tree tree = (this->*operand)();
-    while (const auto word = take_one_of(operators)) {
-      tree = std::make_shared<Node>(Node{*word, {tree, (this->*operand)()}});
+  Tree joined(std::size_t level) {
+    if (level == kLevels.size()) return factor();
+    if (level == kComparison && take("not")) return node("not", {joined(level)});
+    Tree tree = joined(level + 1);
+    while (next_ < tokens_.size() && contains(kLevels.at(level), tokens_[next_])) {
+      const std::string word = tokens_[next_++];
+      tree = node(word, {tree, joined(level + 1)});
+      if (level == kComparison) break;
     }
     return tree;
   }
 
-  Tree either() { return chain(std::array<std::string_view, 1>{"or"}, &Parser::both); }
-  Tree both() { return chain(std::array<std::string_view, 1>{"and"}, &Parser::negation); }
-
-  Tree negation() {
-    if (!take_one_of(std::array<std::string_view, 1>{"not"})) return comparison();
-    return std::make_shared<Node>(Node{"not", {negation()}});
-  }
-
-  Tree comparison() {
-    Tree left = sum();
-    const auto word =
-        take_one_of(std::array<std::string_view, 6>{"==", "!=", "<=", ">=", "<", ">"});
-    if (!word) return left;
-    return std::make_shared<Node>(Node{*word, {left, sum()}});
-  }
-
-  Tree sum() { return chain(std::array<std::string_view, 2>{"+", "-"}, &Parser::product); }
-  Tree product() { return chain(std::array<std::string_view, 2>{"*", "/"}, &Parser::factor); }
-
   Tree factor() {
     if (next_ >= tokens_.size()) refuse();
-    if (at("(")) {
-      ++next_;
-      Tree tree = either();
-      if (!at(")")) refuse();
-      ++next_;
+    if (take("(")) {
+      Tree tree = joined(0);
+      if (!take(")")) refuse();
       return tree;
     }
     const std::string& token = tokens_[next_];
@@ -136,7 +103,7 @@ class Parser {
       refuse();
     }
     ++next_;
-    return std::make_shared<Node>(Node{token, {}});
+    return node(token, {});
   }
 
   const std::string& text_;
@@ -153,12 +120,6 @@ struct Evaluation {
 
   [[noreturn]] void refuse(const std::string& why) const {
     throw RequestError(fmt::format("{}: the condition '{}' {}", place, text, why));
-  }
-
-  static bool is_logic(const std::string& word) {
-    constexpr std::array<std::string_view, 9> kLogic = {
-        "and", "or", "not", "==", "!=", "<", "<=", ">", ">="};
-    return contains(kLogic, word);
   }
 
   std::string value(const Node& node) const {
@@ -184,8 +145,7 @@ struct Evaluation {
   /// True if a word of it is the name of a value.
   bool names(const Node& node) const {
     if (node.operands.empty()) return lookup(node.word).has_value();
-    return std::any_of(node.operands.begin(), node.operands.end(),
-                       [&](const Tree& each) { return names(*each); });
+    return any_of(node.operands, [&](const Tree& each) { return names(*each); });
   }
 
   bool equal(const Node& left, const Node& right) const {

@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/numbers.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/files/yaml_file.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/sweep/search_order.hpp"
@@ -219,7 +220,7 @@ class Reader : YamlFile {
   }
 
   static bool is_range(const YAML::Node& map) {
-    return std::any_of(map.begin(), map.end(), [](const auto& item) {
+    return any_of(map, [](const auto& item) {
       return item.first.IsScalar() &&
              (item.first.Scalar() == "from" || item.first.Scalar() == "to");
     });
@@ -279,8 +280,7 @@ class Reader : YamlFile {
 }  // namespace
 
 bool is_of_model(const SweepFile& file) {
-  return std::any_of(file.axes.begin(), file.axes.end(),
-                     [](const SweepAxis& axis) { return contains(axis.keys, "model"); });
+  return any_of(file.axes, [](const SweepAxis& axis) { return contains(axis.keys, "model"); });
 }
 
 SweepFile read_sweep(const std::string& path) { return Reader(path, false).read(); }

@@ -2,15 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/driver/files/journal.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/machine_table.hpp"
-#include "sim/driver/run/progress.hpp"
-#include "sim/driver/validate/rules.hpp"
-#include "sim/machines/machine.hpp"
+#include "sim/driver/run/point_runner.hpp"
+#include "sim/driver/validate/runs.hpp"
 
 namespace lacuna {
 
@@ -23,26 +23,31 @@ struct ValidationRunSettings {
   unsigned jobs = 1;  // processes
 };
 
-/// A result as text, for a journal, and back without loss.
-std::string text_of(const ValidationRunResult& result);
-ValidationRunResult validation_result(const std::string& text);
+/// The simulations behind validation points as points of an experiment: each on the machine of its
+/// system, those with a layout that is chosen for them a second time as their machines plan them.
+class ValidationRuns {
+ public:
+  /// Keeps a reference to `runs`. RequestError of a wrong setting, before anything runs.
+  ValidationRuns(const MachineTable& table, const std::vector<ValidationRun>& runs,
+                 const ValidationRunSettings& settings);
 
-/// All that the results of `runs` depend on: what each is, and the parameters of its machine.
-std::string text_of_runs(const MachineTable& table, const std::vector<ValidationRun>& runs,
-                         const ValidationRunSettings& settings);
+  const std::vector<Point>& points() const { return points_; }
 
-/// Simulates each of `runs` in processes of their own, and returns the results in their order,
-/// which do not depend on the jobs. Results are kept in the journal, if there is one, and those
-/// that it has are taken. A run that does not fit memory, is not supported or cannot be completed
-/// is a result without cycles; RequestError and InternalError are thrown, and SimulationError if
-/// Ctrl-C ended it.
-std::vector<ValidationRunResult> simulate_runs(const MachineTable& table,
-                                               const std::vector<ValidationRun>& runs,
-                                               const ValidationRunSettings& settings,
-                                               Progress& progress, Journal* journal);
+  /// In which they are best begun: by mask, the largest first, so that each mask is made once and
+  /// no large run is left for the end.
+  std::vector<std::size_t> order() const;
 
-/// The cycles of the metric that the PopSparse measurements use: the statistic `kernel_cycles`,
-/// or all cycles of a machine that does not have it.
-Cycle kernel_cycles(const OpResult& result);
+  /// What came of each run, in their order, from the records of all points. One that does not fit
+  /// memory, is not supported or could not be completed is a result without cycles.
+  std::vector<ValidationRunResult> results(const Records& records) const;
+
+ private:
+  void add(const MachineTable& table, const ValidationRunSettings& settings,
+           const LayoutRequest& layout);
+
+  const std::vector<ValidationRun>& runs_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::vector<Point> points_;  // one of each run; then again as planned, or nothing
+};
 
 }  // namespace lacuna

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/why/why_words.hpp"
 
@@ -114,7 +115,7 @@ class Inquiry {
 
 /// In whatever order settings are said, they are one run.
 std::string key_of(WhyAsk ask) {
-  std::sort(ask.settings.begin(), ask.settings.end());
+  sort_all(ask.settings);
   std::string key = std::string(ask.dense ? "dense" : "") + (ask.by_rule ? " by rule" : "");
   for (const std::string& each : ask.settings) key += "\n" + each;
   return key;
@@ -191,11 +192,10 @@ bool Inquiry::acts(const DeclaredCause& cause) const {
     }
     return question_.value(path);
   };
-  return cause.settings.empty() ||
-         std::any_of(cause.settings.begin(), cause.settings.end(), [&](const std::string& setting) {
+  return cause.settings.empty() || any_of(cause.settings, [&](const std::string& setting) {
            const std::string path = path_of(setting);
            if (value(path) == setting.substr(path.size() + 1)) return false;
-           return std::none_of(conditions().begin(), conditions().end(), [&](const auto& each) {
+           return !any_of(conditions(), [&](const auto& each) {
              return each.path == path && (value(each.other) == each.value) == each.differs;
            });
          });
@@ -218,7 +218,7 @@ void Inquiry::say_alone(const Candidate& each, const std::string& not_run) {
 /// Times with each cost alone away: of what adds up and shows in the stack by it, else by runs, as
 /// long as what is left of all that they gain is more than the best gains.
 void Inquiry::rank_alone(std::vector<Candidate>& all, double off) {
-  const bool by_runs = std::all_of(all.begin(), all.end(), is_run);  // a stack's parts overlap
+  const bool by_runs = all_of(all, is_run);  // a stack's parts overlap
   double left = now() - off;
   double best = 0;
   const auto take = [&](Candidate& each, double time) {
@@ -247,8 +247,7 @@ void Inquiry::rank_alone(std::vector<Candidate>& all, double off) {
   const auto rank = [](const Candidate& each) {
     return each.alone.value_or(each.least.value_or(kUnknown));
   };
-  std::stable_sort(all.begin(), all.end(),
-                   [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
+  sort_all(all, [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
 }
 
 /// Of costs that hide behind each other: what remains with each of them only, largest first. No run
@@ -265,7 +264,7 @@ void Inquiry::rank_hidden(std::vector<Candidate>& all) {
   }
   const auto runs = run(asks);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].kept = time_of(runs[i]);
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+  sort_all(all, [](const Candidate& a, const Candidate& b) {
     return a.kept.value_or(kUnknown) > b.kept.value_or(kUnknown);
   });
   double least = 0;  // no run that keeps the first is faster
@@ -324,7 +323,7 @@ void Inquiry::ask_costs() {
   const std::optional<double> without = time(off);
   if (!without) return;
   if (now() >= kLayoutGain * *without) {
-    const bool hide = all.size() > 1 && std::all_of(all.begin(), all.end(), [](const auto& each) {
+    const bool hide = all.size() > 1 && all_of(all, [](const auto& each) {
                         return each.cause->law == DeclaredCause::Law::hides;
                       });
     hide ? rank_hidden(all) : rank_alone(all, *without);
@@ -367,10 +366,8 @@ void Inquiry::ask_dense() {
 std::vector<std::string> settings_with(std::vector<std::string> settings,
                                        const std::vector<std::string>& more) {
   for (const std::string& each : more) {
-    const auto same = std::find_if(settings.begin(), settings.end(), [&](const auto& setting) {
-      return path_of(setting) == path_of(each);
-    });
-    same == settings.end() ? settings.push_back(each) : void(*same = each);
+    const auto same = [&](const auto& setting) { return path_of(setting) == path_of(each); };
+    find_or_add(settings, same, each) = each;
   }
   return settings;
 }

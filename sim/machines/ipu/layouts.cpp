@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/ipu/layouts.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "models/sparsity/mask.hpp"
+#include "sim/base/ranges.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::ipu {
@@ -76,9 +76,7 @@ std::string value_of(const ParameterSet& own, const Pairs& layout, const std::st
 /// A layout with another value; it does not name what the machine has.
 Pairs with(const ParameterSet& own, Pairs layout, const std::string& key,
            const std::string& value) {
-  layout.erase(std::remove_if(layout.begin(), layout.end(),
-                              [&](const auto& word) { return word.first == key; }),
-               layout.end());
+  erase_where(layout, [&](const auto& word) { return word.first == key; });
   if (value != own.find(key)->value_text()) layout.emplace_back(key, value);
   return layout;
 }

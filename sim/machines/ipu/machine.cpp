@@ -13,6 +13,7 @@
 #include "models/ipu/silicon.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/kernel/sim_context.hpp"
 #include "sim/machines/ipu/explain.hpp"
 #include "sim/machines/ipu/host.hpp"
@@ -289,14 +290,6 @@ void check_kernel(const LayerOp& op, const Mask* mask) {
   }
 }
 
-/// The word that a plan notes under `mode`.
-std::string planned_mode(const PlannedOperation& planned) {
-  for (const auto& [name, text] : planned.notes) {
-    if (name == "mode") return text;
-  }
-  return {};
-}
-
 class IpuMachine final : public Machine,
                          public MovesOperands,
                          public PlansLayouts,
@@ -426,13 +419,13 @@ std::vector<Pairs> IpuMachine::around(const LayerOp& op, const Mask* mask,
         } catch (const SimulationError&) {  // no room, or no such plan
         }
       }
-      std::sort(steps.begin(), steps.end());
+      sort_all(steps);
       for (std::size_t i = 0; i < steps.size(); ++i) {
         all.emplace_back(i, steps[i].first, steps[i].second);
       }
     }
   }
-  std::sort(all.begin(), all.end());
+  sort_all(all);
   std::vector<Pairs> sorted;
   for (auto& step : all) sorted.push_back(std::move(std::get<2>(step)));
   return sorted;
@@ -571,7 +564,7 @@ OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint6
     result.remarks.push_back(fmt::format(
         "moves {}, and pays for it as layouts are chosen (planner.operand_moves)", text));
   }
-  result.mode = planned_mode(planned);
+  if (const std::string* const mode = find_value(planned.notes, "mode")) result.mode = *mode;
   if (has_weights(op)) result.residency = word(Residency::resident);
   if (encode) {
     if (on_device) return result;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 namespace {
@@ -108,14 +109,13 @@ class Phases {
 
  private:
   void add(const std::string& name, Cycle cycles, bool moved) {
-    auto found = std::find_if(phases_.begin(), phases_.end(),
-                              [&](const PhaseTraffic& phase) { return phase.name == name; });
-    if (found == phases_.end()) found = phases_.insert(found, PhaseTraffic{name});
-    found->cycles += cycles;
+    const auto same = [&](const PhaseTraffic& phase) { return phase.name == name; };
+    PhaseTraffic& found = find_or_add(phases_, same, PhaseTraffic{name});
+    found.cycles += cycles;
     if (!moved) return;
     const auto [sram, fabric] = work_.bytes();
-    found->sram_bytes += sram - sram_;
-    found->fabric_bytes += fabric - fabric_;
+    found.sram_bytes += sram - sram_;
+    found.fabric_bytes += fabric - fabric_;
     sram_ = sram;
     fabric_ = fabric;
   }

@@ -19,24 +19,24 @@ StoreSystem::StoreSystem(std::string name, MakeChip make)
 }
 
 void StoreSystem::make_chip() {
-  chip_ = make_(own_.chip, name_);
-  takes_ = dynamic_cast<TakesStreams*>(chip_.get());
+  inner_ = make_(own_.chip, name_);
+  takes_ = dynamic_cast<TakesStreams*>(inner_.get());
   if (takes_ == nullptr) {
     throw RequestError(fmt::format(
         "{}: found chip = '{}', which takes no weights from a store while it works; a wafer does",
         name_, own_.chip.value()));
   }
   takes_->feed_from_store();
-  for (const ChipSetting& each : settings_) chip_->set(each.path, each.text, each.origin);
+  for (const ChipSetting& each : settings_) inner_->set(each.path, each.text, each.origin);
 }
 
 void StoreSystem::set(const std::string& path, const std::string& text, const std::string& origin) {
   if (starts_with(path, kChipPrefix)) {
     settings_.push_back({path.substr(std::strlen(kChipPrefix)), text, origin});
-    chip_->set(settings_.back().path, text, origin);
+    inner_->set(settings_.back().path, text, origin);
     return;
   }
-  if (own_.find(path) == nullptr && chip_->parameters().find(path) != nullptr) {
+  if (own_.find(path) == nullptr && inner_->parameters().find(path) != nullptr) {
     throw ParameterError(fmt::format("{}: '{}' is a parameter of its chips, and set as {}{}{}",
                                      name_, path, kChipPrefix, path,
                                      origin.empty() ? "" : " (" + origin + ")"));
@@ -53,7 +53,7 @@ system::WaferEdge StoreSystem::edge() const {
 OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                           const Execution& execution) const {
   if (!system::is_between_chips(op) && !is_of_store(op)) {
-    return chip_->run(op, mask, seed, execution);
+    return inner_->run(op, mask, seed, execution);
   }
   if (op.op == "p2p") {
     throw UnsupportedError(fmt::format(
@@ -63,7 +63,7 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
   }
   OpResult result;
   if (execution.values) result.values.emplace();  // none is made here
-  result.clock_ghz = std::stod(chip_->parameters().find("clock")->value_text());
+  result.clock_ghz = std::stod(inner_->parameters().find("clock")->value_text());
   const bool of_store = is_of_store(op);
   if (!of_store) system::check_ranks(op, own_.chips(), "machines");
   result.remarks.emplace_back(
@@ -74,7 +74,7 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
 }
 
 std::string StoreSystem::layouts_of(const LayerOp& op) const {
-  const auto* const lays_out = dynamic_cast<const LaysOutRows*>(chip_.get());
+  const auto* const lays_out = dynamic_cast<const LaysOutRows*>(inner_.get());
   return lays_out == nullptr ? "" : lays_out->layouts_of(op);
 }
 

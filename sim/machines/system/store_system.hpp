@@ -10,7 +10,7 @@
 
 #include "models/system/wafer_system.hpp"
 #include "sim/machines/lays_out_rows.hpp"
-#include "sim/machines/machine.hpp"
+#include "sim/machines/machine_over.hpp"
 #include "sim/machines/system/takes_streams.hpp"
 
 namespace lacuna {
@@ -25,13 +25,13 @@ using MakeChip =
 /// Chips that share a store of weights, as a machine: rows are those of one chip, which all its
 /// chips run alike, and the chip runs them. Parameters have two names: those of the system are its
 /// own, those of the chip begin with chip. (see parameters_of.hpp); parameters() are the chip's.
-class StoreSystem final : public Machine, public LaysOutRows {
+class StoreSystem final : public MachineOver, public LaysOutRows {
  public:
   /// RequestError if its chip takes no weights from a store.
   StoreSystem(std::string name, MakeChip make);
 
   const system::WaferSystemParams& own() const { return own_; }
-  const Machine& chip() const { return *chip_; }
+  const Machine& chip() const { return *inner_; }
 
   /// What joins its chips, as their edges have it.
   system::WaferEdge edge() const;
@@ -42,40 +42,20 @@ class StoreSystem final : public Machine, public LaysOutRows {
   /// Puts another machine in place of the chip, made of it.
   void replace_chip(
       const std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine>)>& replace) {
-    chip_ = replace(std::move(chip_));
+    inner_ = replace(std::move(inner_));
   }
 
-  const char* kind() const override { return chip_->kind(); }
   const std::string& name() const override { return name_; }
-  const ParameterSet& parameters() const override { return chip_->parameters(); }
-  const EnergyParams& energy() const override { return chip_->energy(); }
-  std::vector<DeclaredStatistic> statistics() const override { return chip_->statistics(); }
-  Silicon silicon() const override { return chip_->silicon(); }
   void set(const std::string& path, const std::string& text, const std::string& origin) override;
-  void check() const override { chip_->check(); }
-  Mode default_mode() const override { return chip_->default_mode(); }
-  std::string extent() const override { return chip_->extent(); }
-  std::vector<std::string> slow_settings() const override { return chip_->slow_settings(); }
-  std::string describe_unit(const std::string& name) const override {
-    return chip_->describe_unit(name);
-  }
   std::string no_room(const LayerOp& op) const override {
-    return is_of_store(op) ? "" : chip_->no_room(op);
+    return is_of_store(op) ? "" : inner_->no_room(op);
   }
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
-    return chip_->least_cycles(op, mask);
+    return inner_->least_cycles(op, mask);
   }
   std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
-    return chip_->expected_cycles(op, mask);
+    return inner_->expected_cycles(op, mask);
   }
-  const std::vector<LayoutSpace>& layouts() const override { return chip_->layouts(); }
-  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
-    return chip_->layout_kind(op, mask);
-  }
-  void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override {
-    chip_->relate(workload, mask_of, seed);
-  }
-  void place_operands(WorkloadTrace& workload) const override { chip_->place_operands(workload); }
   /// A collective between the chips takes no cycles of a chip, nor does what an optimizer does;
   /// their time is the system's.
   /// UnsupportedError of words from one chip to another.
@@ -98,7 +78,6 @@ class StoreSystem final : public Machine, public LaysOutRows {
   std::string name_;
   MakeChip make_;
   system::WaferSystemParams own_;
-  std::unique_ptr<Machine> chip_;
   TakesStreams* takes_ = nullptr;  // the chip, which stays what it is within one that lays it out
   std::vector<ChipSetting> settings_;  // of the chip, in their order
 };

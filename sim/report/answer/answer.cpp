@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
@@ -66,31 +67,27 @@ std::string quantity_text(Quantity which, const std::optional<Mean>& mean) {
 }
 
 const StackShare* Waits::largest_wait() const {
-  const auto found = std::find_if(parts.begin(), parts.end(), [](const StackShare& part) {
-    return part.layer != Layer::compute;
-  });
-  return found == parts.end() ? nullptr : &*found;
+  return find_where(parts, [](const StackShare& part) { return part.layer != Layer::compute; });
 }
 
 bool AnswerPoint::is_ok() const {
-  return std::all_of(runs.begin(), runs.end(), [](const RunRecord* each) {
+  return all_of(runs, [](const RunRecord* each) {
     return each->total.status == Status::ok && each->total.time_s;
   });
 }
 
 bool EnergyRank::is_ranked() const {
-  return std::all_of(apart.begin(), apart.end(), [](bool each) { return each; });
+  return all_of(apart, [](bool each) { return each; });
 }
 
 bool Answer::has_seeds() const {
-  return std::any_of(points.begin(), points.end(),
-                     [](const AnswerPoint& point) { return point.runs.size() > 1; });
+  return any_of(points, [](const AnswerPoint& point) { return point.runs.size() > 1; });
 }
 
 const Why* Answer::why_of(std::size_t point) const {
-  const auto found = std::find_if(causes.begin(), causes.end(),
-                                  [&](const AnswerCause& each) { return each.point == point; });
-  return found == causes.end() ? nullptr : &found->why();
+  const auto* const found =
+      find_where(causes, [&](const AnswerCause& each) { return each.point == point; });
+  return found == nullptr ? nullptr : &found->why();
 }
 
 namespace {
@@ -104,19 +101,15 @@ Waits waits_of(const SeedGroup& runs) {
       const auto cycles = static_cast<double>(part.cycles);
       all += cycles;
       waits.layers.at(static_cast<std::size_t>(part.layer)) += cycles;
-      auto known = std::find_if(waits.parts.begin(), waits.parts.end(), [&](const auto& each) {
+      const auto same = [&](const StackShare& each) {
         return each.layer == part.layer && each.kind == part.kind;
-      });
-      if (known == waits.parts.end()) {
-        known = waits.parts.insert(known, {part.layer, part.kind, 0});
-      }
-      known->share += cycles;
+      };
+      find_or_add(waits.parts, same, {part.layer, part.kind, 0}).share += cycles;
     }
   }
   for (double& layer : waits.layers) layer = all > 0 ? layer / all : 0;
   for (StackShare& part : waits.parts) part.share /= all;
-  std::stable_sort(waits.parts.begin(), waits.parts.end(),
-                   [](const StackShare& a, const StackShare& b) { return a.share > b.share; });
+  sort_all(waits.parts, [](const StackShare& a, const StackShare& b) { return a.share > b.share; });
   return waits;
 }
 
@@ -228,20 +221,15 @@ std::vector<EnergyRank> ranks_of(const std::vector<AnswerPoint>& points) {
   std::vector<EnergyRank> ranks;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!points[i].energy_per_flop) continue;
-    auto place = std::find_if(ranks.begin(), ranks.end(), [&](const EnergyRank& each) {
-      return each.pattern == points[i].pattern;
-    });
-    if (place == ranks.end()) place = ranks.insert(ranks.end(), {points[i].pattern, {}, {}});
-    const bool known = std::any_of(place->points.begin(), place->points.end(), [&](std::size_t p) {
-      return points[p].run().machine == points[i].run().machine;
-    });
-    if (!known) place->points.push_back(i);
+    const auto same = [&](const EnergyRank& each) { return each.pattern == points[i].pattern; };
+    std::vector<std::size_t>& ranked = find_or_add(ranks, same, {points[i].pattern, {}, {}}).points;
+    const bool known = any_of(
+        ranked, [&](std::size_t p) { return points[p].run().machine == points[i].run().machine; });
+    if (!known) ranked.push_back(i);
   }
-  ranks.erase(std::remove_if(ranks.begin(), ranks.end(),
-                             [](const EnergyRank& rank) { return rank.points.size() < 2; }),
-              ranks.end());
+  erase_where(ranks, [](const EnergyRank& rank) { return rank.points.size() < 2; });
   for (EnergyRank& rank : ranks) {
-    std::stable_sort(rank.points.begin(), rank.points.end(), [&](std::size_t a, std::size_t b) {
+    sort_all(rank.points, [&](std::size_t a, std::size_t b) {
       return points[a].energy_per_flop->nominal < points[b].energy_per_flop->nominal;
     });
     for (std::size_t i = 1; i < rank.points.size(); ++i) {
@@ -266,11 +254,10 @@ std::vector<NoteCount> notes_of(const std::vector<RunRecord>& records) {
       std::set<std::string> in_op;
       for (const std::string& remark : op.result.remarks) {
         const std::string kind = kind_of(remark);
-        auto known = std::find_if(notes.begin(), notes.end(),
-                                  [&](const NoteCount& each) { return each.kind == kind; });
-        if (known == notes.end()) known = notes.insert(known, {kind, remark, 0, 0});
-        known->operations += in_op.insert(kind).second ? 1 : 0;
-        known->runs += in_run.insert(kind).second ? 1 : 0;
+        const auto same = [&](const NoteCount& each) { return each.kind == kind; };
+        NoteCount& known = find_or_add(notes, same, {kind, remark, 0, 0});
+        known.operations += in_op.insert(kind).second ? 1 : 0;
+        known.runs += in_run.insert(kind).second ? 1 : 0;
       }
     }
   }
@@ -292,9 +279,8 @@ Answer answer_of(const std::vector<RunRecord>& records) {
     }
     answer.points.push_back(point_of(std::move(group)));
   }
-  answer.one_workload = std::all_of(records.begin(), records.end(), [&](const RunRecord& run) {
-    return run.workload == records.front().workload;
-  });
+  answer.one_workload = all_of(
+      records, [&](const RunRecord& run) { return run.workload == records.front().workload; });
   const auto any = [](const AnswerPoint&) { return true; };
   answer.fastest = answer.one_workload ? best(answer.points, Quantity::time, true, any)
                                        : best(answer.points, Quantity::useful, false, any);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/layout_note.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -93,10 +94,8 @@ void append_numbers(std::vector<std::string>& cells, const SummaryRow& row) {
 class Said {
  public:
   void add(const std::string& what, const std::string& id) {
-    auto known = std::find_if(all_.begin(), all_.end(),
-                              [&](const auto& each) { return each.first == what; });
-    if (known == all_.end()) known = all_.insert(all_.end(), {what, {}});
-    known->second.push_back(id);
+    const auto same = [&](const auto& each) { return each.first == what; };
+    find_or_add(all_, same, {what, {}}).second.push_back(id);
   }
 
   std::string text(const std::string& before) const {
@@ -176,14 +175,13 @@ std::string screen(const Answer& answer, const ScreenWords& words, std::size_t r
 }
 
 bool has_layouts(const RunRecord& record) {
-  return std::any_of(record.ops.begin(), record.ops.end(),
-                     [](const OpRecord& op) { return !note_of(op.result, kLayoutNote).empty(); });
+  return any_of(record.ops,
+                [](const OpRecord& op) { return !note_of(op.result, kLayoutNote).empty(); });
 }
 
 /// Whether hardware that no one has was asked for by a name that says so.
 bool of_idealised_machine(const RunRecord& record) {
-  return std::any_of(record.ops.begin(), record.ops.end(),
-                     [](const OpRecord& op) { return is_idealised(op.result); });
+  return any_of(record.ops, [](const OpRecord& op) { return is_idealised(op.result); });
 }
 
 std::string ops_table(const RunRecord& record, std::size_t count) {
@@ -223,10 +221,9 @@ std::string points_table(const Answer& answer, const ScreenAxes* axes, std::size
   } else {
     for (const std::string& name : axes->names) table.column(name, "", Align::left);
   }
-  const bool layouts =
-      std::any_of(answer.points.begin(), answer.points.end(), [](const AnswerPoint& point) {
-        return point.run().ops.size() == 1 && has_layouts(point.run());
-      });
+  const bool layouts = any_of(answer.points, [](const AnswerPoint& point) {
+    return point.run().ops.size() == 1 && has_layouts(point.run());
+  });
   if (layouts) table.column("layout", "", Align::left);
   table.column("simulated", "", Align::left, Need::wide);
   table.column("mode, weights", "", Align::left, Need::wide);
@@ -349,8 +346,7 @@ std::string screen_title(const std::vector<RunRecord>& records) {
                          ? fmt::format("seed {}", *seeds.begin())
                          : fmt::format("seeds {} to {}", *seeds.begin(), *seeds.rbegin()),
                      exact ? "exact" : "not exact") +
-         (std::any_of(records.begin(), records.end(), of_idealised_machine) ? ", idealised machine"
-                                                                            : "");
+         (any_of(records, of_idealised_machine) ? ", idealised machine" : "");
 }
 
 std::string note_lines(const Answer& answer) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/answer/answer.hpp"
 
 namespace lacuna {
@@ -50,9 +51,9 @@ template <class Before>
 std::vector<std::size_t> first_by(std::size_t all, std::size_t count, const Before& before) {
   std::vector<std::size_t> places(all);
   std::iota(places.begin(), places.end(), 0);
-  std::stable_sort(places.begin(), places.end(), before);
+  sort_all(places, before);
   places.resize(std::min(all, count));
-  std::sort(places.begin(), places.end());
+  sort_all(places);
   return places;
 }
 

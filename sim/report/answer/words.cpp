@@ -2,6 +2,7 @@
 // What an answer says, in words.
 #include <fmt/format.h>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/answer/answer.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -150,10 +151,8 @@ std::string energy_rank_text(const Answer& answer) {
     for (std::size_t i = 0; i < rank.points.size(); ++i) {
       order += (i == 0 ? "" : " < ") + answer.points[rank.points[i]].run().machine;
     }
-    auto same = std::find_if(orders.begin(), orders.end(),
-                             [&](const auto& each) { return each.first == order; });
-    if (same == orders.end()) same = orders.insert(orders.end(), {order, {}});
-    same->second.push_back(rank.pattern);
+    const auto same = [&](const auto& each) { return each.first == order; };
+    find_or_add(orders, same, {order, {}}).second.push_back(rank.pattern);
   }
   std::string ranked;
   for (const auto& [order, patterns] : orders) {

@@ -14,10 +14,10 @@
 #include <sstream>
 
 #include "sim/base/error.hpp"
+#include "sim/base/replaced.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/json_figure.hpp"
-#include "sim/report/layout_note.hpp"
 #include "sim/report/view_assets.hpp"
 
 namespace lacuna {
@@ -45,13 +45,6 @@ bool on_path(const std::string& program) {
     if (access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
   }
   return false;
-}
-
-/// A word as the shell takes it literally.
-std::string shell_quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
 }
 
 /// The library notes the hour; a figure is a function of its data, so the hour is put out.
@@ -88,7 +81,7 @@ std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& fold
     // In a session of its own: a Ctrl-C at the terminal would end it before its figures are drawn,
     // while we, who write a folder that is to be whole, wait with ours.
     const std::string apart = on_path("setsid") ? "exec setsid -w " : "";
-    Gnuplot gnuplot(apart + "gnuplot 2>" + shell_quoted(complaints.string()));
+    Gnuplot gnuplot(apart + "gnuplot 2>'" + replaced(complaints.string(), "'", "'\\''") + "'");
     gnuplot << "cd " << quoted(folder.string()) << "\n";
     for (const Figure& figure : figures) {
       gnuplot << "reset\nload " << quoted(figure.name + ".gp") << "\n";
@@ -100,37 +93,6 @@ std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& fold
 }
 
 }  // namespace
-
-FigureData figure_data(const std::vector<RunRecord>& records) {
-  FigureData data;
-  for (const RunRecord& record : records) {
-    const auto [extent, is_new] = data.extents.emplace(record.machine, record.extent);
-    if (!is_new && extent->second != record.extent) extent->second = "several sizes";
-    if (data.varying.empty()) data.varying = record.varying;
-    for (const OpRecord& op : record.ops) {
-      data.rows.push_back(op.row);
-      for (const StackPart& part : op.result.stack) {
-        data.stacks.push_back({record.run, op.row.op_id, op.result.units, op.result.cycles,
-                               part.layer, part.kind, part.cycles});
-      }
-      for (const EnergyPart& part : op.energy) {
-        data.energy.push_back({record.run, part.component, part.joules.nominal});
-      }
-      const Peaks& peaks = op.result.peaks;
-      const double hertz = op.result.clock_ghz * 1e9;
-      if (op.result.status != Status::ok || peaks.flop_per_cycle <= 0) continue;
-      data.peaks.emplace(record.run, PeakRates{peaks.flop_per_cycle * hertz * 1e-12,
-                                               peaks.sram_bytes_per_cycle * hertz * 1e-9,
-                                               peaks.fabric_bytes_per_cycle * hertz * 1e-9,
-                                               peaks.io_bytes_per_cycle * hertz * 1e-9});
-    }
-    data.rows.push_back(record.total);
-    if (record.ops.size() != 1) continue;
-    const std::string layout = note_of(record.ops[0].result, kLayoutNote);
-    if (!layout.empty()) data.layouts[record.run] = layout;
-  }
-  return data;
-}
 
 void mark_interrupted(std::vector<Figure>& figures) {
   for (Figure& figure : figures) {

@@ -1,41 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "sim/base/statistics.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
-
-/// A row of cycle_stack.csv: unit-cycles that an operation spent in one way.
-struct StackRow {
-  std::uint64_t run = 0;
-  std::string op_id;
-  std::uint64_t units = 0;
-  std::uint64_t cycles = 0;
-  Layer layer = Layer::compute;
-  std::string kind;
-  std::uint64_t unit_cycles = 0;
-};
-
-/// A part of the nominal energy of an operation.
-struct EnergyPartRow {
-  std::uint64_t run = 0;
-  std::string component;
-  double joules = 0;
-};
-
-/// What the simulated units of a run could at most have done.
-struct PeakRates {
-  double tflops = 0;
-  double sram_gbps = 0;
-  double fabric_gbps = 0;
-  double io_gbps = 0;
-};
 
 /// A measurement of other hardware, to be drawn beside what was simulated and marked as measured.
 struct MeasuredPoint {
@@ -50,20 +21,11 @@ struct ReferenceMemory {
   double bytes_per_flop = 0;
 };
 
-/// What figures are drawn from: the content of result files, in their order.
-struct FigureData {
-  std::vector<SummaryRow> rows;
-  std::vector<StackRow> stacks;
-  std::vector<EnergyPartRow> energy;
-  std::map<std::uint64_t, PeakRates> peaks;    // by run; may be empty
-  std::map<std::string, std::string> extents;  // by machine, such as "1472 tiles"; may be empty
-  std::vector<std::string> varying;            // names of SummaryRow::varying
-  std::vector<MeasuredPoint> measured = {};    // of other hardware, over the throughput
+/// What is drawn beside runs.
+struct FigureExtras {
+  std::vector<MeasuredPoint> measured = {};  // of other hardware, over the throughput
   std::vector<ReferenceMemory> references = {};
-  std::map<std::uint64_t, std::string> layouts = {};  // by run of one operation, if chosen
 };
-
-FigureData figure_data(const std::vector<RunRecord>& records);
 
 /// A figure as text: the data, and the gnuplot script that draws them. Both are functions of the
 /// results alone, and neither names the engine.
@@ -75,7 +37,8 @@ struct Figure {
 };
 
 /// All figures that these results have something to show in; none of an empty result.
-std::vector<Figure> make_figures(const FigureData& data);
+std::vector<Figure> make_figures(const std::vector<RunRecord>& records,
+                                 const FigureExtras& extras = {});
 
 /// Has every figure say, across its data, that the run behind it was interrupted.
 void mark_interrupted(std::vector<Figure>& figures);
@@ -90,10 +53,5 @@ std::vector<std::string> draw_figures(const std::vector<Figure>& figures, const 
 
 /// Writes redraw.py, which draws all figures of its folder with Matplotlib from their descriptions.
 void write_redraw(const std::string& folder);
-
-/// The same from results, as a result folder has them.
-inline void draw_figures(const FigureData& data, const std::string& folder) {
-  draw_figures(make_figures(data), folder);
-}
 
 }  // namespace lacuna

@@ -49,8 +49,7 @@ std::vector<std::string> short_labels(const std::vector<AreaGroup>& groups) {
 
 }  // namespace
 
-void add_area_figure(const FigureData& data, const std::vector<FigureRun>& runs,
-                     std::vector<Figure>& figures) {
+void add_area_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   std::vector<const SummaryRow*> totals;
   totals.reserve(runs.size());
   for (const FigureRun& run : runs) totals.push_back(&run.total);
@@ -61,7 +60,7 @@ void add_area_figure(const FigureData& data, const std::vector<FigureRun>& runs,
   figure.x_label = "Silicon of the simulated units (mm^2)";
   figure.y_label = "Time (us)";
   figure.x_at_values = false;
-  figure.title = figure_title(data, runs);
+  figure.title = figure_title(runs);
   figure.title.emplace_back("lines: no other is smaller and faster");
   const std::vector<std::string> labels = short_labels(groups);
   for (std::size_t i = 0; i < groups.size(); ++i) {

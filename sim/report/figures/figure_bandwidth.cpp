@@ -27,12 +27,12 @@ constexpr std::array<Way, 3> kWays{
      {"fabric", "#D55E00", 9, &SummaryRow::fabric_gbps, &PeakRates::fabric_gbps},
      {"edge of the chip", "#009E73", 13, &SummaryRow::io_gbps, &PeakRates::io_gbps}}};
 
-std::string bandwidth_rows(const FigureData& data, const std::vector<FigureRun>& bars) {
+std::string bandwidth_rows(const std::vector<FigureRun>& bars) {
   std::string csv;
   for (const Way& way : kWays) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const std::optional<double> achieved = bars[i].total.*way.achieved;
-      const double peak = data.peaks.at(bars[i].run).*way.peak;
+      const double peak = (*bars[i].peaks).*way.peak;
       if (!achieved || peak <= 0) continue;
       csv += csv_row(way.name, bars[i].bar(), i, *achieved / peak * 100, *achieved, peak);
     }
@@ -40,9 +40,8 @@ std::string bandwidth_rows(const FigureData& data, const std::vector<FigureRun>&
   return csv;
 }
 
-void add_page(const FigureData& data, const std::string& name,
-              const std::vector<std::string>& title, const std::vector<FigureRun>& bars,
-              std::vector<Figure>& figures) {
+void add_page(const std::string& name, const std::vector<std::string>& title,
+              const std::vector<FigureRun>& bars, std::vector<Figure>& figures) {
   std::vector<std::string> labels;
   labels.reserve(bars.size());
   for (const FigureRun& run : bars) labels.push_back(run.bar());
@@ -51,7 +50,7 @@ void add_page(const FigureData& data, const std::string& name,
   for (const Way& way : kWays) {
     chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
   }
-  figures.push_back(draw_chart(std::move(chart), bandwidth_rows(data, bars)));
+  figures.push_back(draw_chart(std::move(chart), bandwidth_rows(bars)));
 }
 
 }  // namespace
@@ -76,19 +75,18 @@ ChartLayer share_layer(const std::string& way, const SeriesStyle& style) {
   return layer;
 }
 
-void add_bandwidth_figure(const FigureData& data, const std::vector<FigureRun>& runs,
-                          std::vector<Figure>& figures) {
+void add_bandwidth_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   std::vector<std::vector<FigureRun>> pages;
   for (const FigureRun& run : runs) {
-    if (!run.ok() || data.peaks.count(run.run) == 0) continue;
+    if (!run.ok() || !run.peaks) continue;
     if (pages.empty() || pages.back().size() == kMostBars) pages.emplace_back();
     pages.back().push_back(run);
   }
-  std::vector<std::string> title = figure_title(data, runs);
+  std::vector<std::string> title = figure_title(runs);
   for (std::string& line : missing_lines(runs)) title.push_back(std::move(line));
   for (std::size_t i = 0; i < pages.size(); ++i) {
     const std::string name = i == 0 ? "bandwidth" : fmt::format("bandwidth_{}", i + 1);
-    add_page(data, name, title, pages[i], figures);
+    add_page(name, title, pages[i], figures);
   }
 }
 

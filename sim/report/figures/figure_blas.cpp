@@ -58,12 +58,11 @@ void keep_best(const FigureRun& run, LevelShares& shares) {
   }
 }
 
-std::vector<MachineLine> lines_of(const FigureData& data, const std::vector<FigureRun>& runs) {
+std::vector<MachineLine> lines_of(const std::vector<FigureRun>& runs) {
   std::vector<MachineLine> lines;
   for (const FigureRun& run : runs) {
-    const auto peak = data.peaks.find(run.run);
-    if (peak == data.peaks.end() || !(peak->second.sram_gbps > 0)) continue;
-    const double ratio = peak->second.sram_gbps / (peak->second.tflops * 1e3);
+    if (!run.peaks || !(run.peaks->sram_gbps > 0)) continue;
+    const double ratio = run.peaks->sram_gbps / (run.peaks->tflops * 1e3);
     const auto same = [&](const MachineLine& each) { return each.machine == run.machine; };
     keep_best(run, find_or_add(lines, same, {run.machine, ratio, {}}).shares);
   }
@@ -125,10 +124,10 @@ struct Shares {
 
 /// What share of its peak each machine reached at each level, beside what its memory, and that of
 /// references, would allow.
-void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs,
-                      const std::vector<MachineLine>& lines, double side,
-                      std::vector<Figure>& figures) {
-  std::vector<std::string> title = figure_title(data, runs);
+void add_share_figure(const std::vector<ReferenceMemory>& references,
+                      const std::vector<FigureRun>& runs, const std::vector<MachineLine>& lines,
+                      double side, std::vector<Figure>& figures) {
+  std::vector<std::string> title = figure_title(runs);
   title.emplace_back("fp16; best simulated run of each level");
   Shares all{level_chart("blas_share", std::move(title))};
   all.chart.page.left = 0.62;
@@ -151,7 +150,7 @@ void add_share_figure(const FigureData& data, const std::vector<FigureRun>& runs
              {style.colour, 2});
   }
   unsigned marker = 4;
-  for (const ReferenceMemory& reference : data.references) {
+  for (const ReferenceMemory& reference : references) {
     for (std::size_t level = 0; level < kLevels.size(); ++level) {
       all.add(reference.label, "allowed", level, static_cast<double>(level) + 1,
               100 * std::min(1.0, reference.bytes_per_flop / need_of(level, side)));
@@ -192,12 +191,12 @@ bool has_shares(const MachineLine& line) {
 
 }  // namespace
 
-void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
-                     std::vector<Figure>& figures) {
-  const std::vector<MachineLine> lines = lines_of(data, runs);
+void add_blas_figure(const std::vector<ReferenceMemory>& references,
+                     const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+  const std::vector<MachineLine> lines = lines_of(runs);
   const double side = side_of(runs);
   if (lines.empty() || side < 2 || !has_blas_rows(runs)) return;
-  std::vector<std::string> title = figure_title(data, runs);
+  std::vector<std::string> title = figure_title(runs);
   title.push_back(fmt::format("fp16; GEMM of side {:.0f}", side));
   Chart chart = level_chart("blas", std::move(title));
   chart.page.left = 0.55;
@@ -223,14 +222,14 @@ void add_blas_figure(const FigureData& data, const std::vector<FigureRun>& runs,
     add_line(fmt::format("{} gives {:.3g}", line.machine, line.bytes_per_flop),
              line.bytes_per_flop);
   }
-  for (const ReferenceMemory& reference : data.references) {
+  for (const ReferenceMemory& reference : references) {
     add_line(fmt::format("{} gives {:.2g}", reference.label, reference.bytes_per_flop),
              reference.bytes_per_flop);
   }
   chart.y = {"Bytes per FLOP", true, least / 3, 10};
   figures.push_back(draw_chart(std::move(chart), rows));
   const bool any = any_of(lines, has_shares);
-  if (any) add_share_figure(data, runs, lines, side, figures);
+  if (any) add_share_figure(references, runs, lines, side, figures);
 }
 
 }  // namespace lacuna

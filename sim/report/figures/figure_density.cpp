@@ -81,8 +81,7 @@ LineSeries reference(const std::string& label, unsigned dash, double least, doub
   line.label = label;
   line.reference = true;
   line.style.dash = dash;
-  line.points.push_back({least, at_least, at_least, at_least});
-  line.points.push_back({1, at_one, at_one, at_one});
+  line.points = {exact_point(least, at_least), exact_point(1, at_one)};
   return line;
 }
 
@@ -102,13 +101,13 @@ void add_dense_lines(const std::vector<FigureRun>& runs, const DensityCurve& qua
 }
 
 /// Published points of other hardware, never joined and never coloured like a simulated series.
-void add_measured(const FigureData& data, LineFigure& figure) {
-  for (const MeasuredPoint& point : data.measured) {
+void add_measured(const std::vector<MeasuredPoint>& measured, LineFigure& figure) {
+  for (const MeasuredPoint& point : measured) {
     const std::string label = point.label + " (measured)";
     LineSeries& series =
         figure.labelled(label, {"#666666", 1 + static_cast<unsigned>(figure.series.size() % 3), 1});
     series.joined = false;
-    series.points.push_back({point.density, point.tflops, point.tflops, point.tflops});
+    series.points.push_back(exact_point(point.density, point.tflops));
   }
 }
 
@@ -162,8 +161,8 @@ LineFigure lines_of(const std::vector<FigureRun>& runs, const DensityCurve& quan
     for (const auto& [key, repeats] : points) {
       if (key.first == series.label) series.points.push_back(point_of(repeats, quantity.ranges));
     }
-    sort_all(series.points, [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
   }
+  figure.sort();
   return figure;
 }
 
@@ -173,29 +172,8 @@ void add_gaps(const std::vector<FigureRun>& runs, LineFigure& figure) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const FigureRun& run = runs[i];
     if (run.ok() || run.repeated || run.total.density.value_or(0) <= 0) continue;
-    LineGap& gap = figure.gaps.emplace_back();
-    gap.series = run.series();
-    gap.style = styles[i];
-    gap.x = *run.total.density;
-    gap.status = run.total.status;
-    gap.reason = run.total.reason;
+    figure.add_gap(run, run.series(), styles[i], *run.total.density);
   }
-}
-
-double least_density(const LineFigure& figure) {
-  double least = 1;
-  for (const LineSeries& series : figure.series) {
-    for (const LinePoint& point : series.points) least = std::min(least, point.x);
-  }
-  return least;
-}
-
-bool has_curve(const LineFigure& figure) {
-  std::set<double> densities;
-  for (const LineSeries& series : figure.series) {
-    for (const LinePoint& point : series.points) densities.insert(point.x);
-  }
-  return round_texts(densities).size() > 1;
 }
 
 /// Bars of series at one density would hide each other; they are moved apart by a little.
@@ -211,19 +189,20 @@ void spread_ranges(LineFigure& figure) {
 
 }  // namespace
 
-void add_density_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                         std::vector<Figure>& figures) {
+void add_density_figures(const std::vector<MeasuredPoint>& measured,
+                         const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   for (const DensityCurve& quantity : kCurves) {
     LineFigure figure = lines_of(runs, quantity);
-    const double least = least_density(figure);
+    const std::set<double> densities = figure.places();
     // one density is no curve; the bars of operations show such results
-    if (!has_curve(figure) || figure.series.size() > kMostSeries) continue;
-    figure.title = figure_title(data, runs);
+    if (round_texts(densities).size() < 2 || figure.series.size() > kMostSeries) continue;
+    const double least = std::min(1.0, *densities.begin());
+    figure.title = figure_title(runs);
     add_gaps(runs, figure);
     if (figure.ranges && !figure.bands) spread_ranges(figure);
     add_dense_lines(runs, quantity, least, figure);
     if (std::string(quantity.name) == "speedup") add_ideal_lines(least, figure);
-    if (std::string(quantity.name) == "throughput") add_measured(data, figure);
+    if (std::string(quantity.name) == "throughput") add_measured(measured, figure);
     figures.push_back(draw_lines(figure));
   }
 }

@@ -8,6 +8,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/replaced.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -39,8 +40,7 @@ std::string tics_of(const char* axis, const Axis& about) {
   if (about.marks.empty()) return about.percent ? fmt::format("  set {}tics 25\n", axis) : "";
   std::string text = fmt::format("  set {}tics {}(", axis, about.names ? "scale 0 " : "");
   for (const auto& [place, shown] : about.marks) {
-    std::string mark;
-    for (const char c : shown) mark += c == '%' ? std::string("%%") : std::string(1, c);
+    const std::string mark = replaced(shown, "%", "%%");
     text += fmt::format("{}{} {:.6g}", &about.marks.front().first == &place ? "" : ", ",
                         lacuna::quoted(mark), place);
   }

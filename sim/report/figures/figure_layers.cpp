@@ -28,7 +28,6 @@ struct Busy {
 
 /// A run: its layers in the order of the trace, with a cell for each phase.
 struct LayerMap {
-  std::uint64_t run = 0;
   std::vector<std::pair<std::string, std::array<Busy, kPhases.size()>>> layers;
 
   std::array<Busy, kPhases.size()>& layer(const std::string& name) {
@@ -48,18 +47,19 @@ std::size_t phase_of(const std::string& id) {
   return static_cast<std::size_t>(found - kPhases.begin());
 }
 
-std::vector<LayerMap> layer_maps_of(const FigureData& data) {
-  std::vector<LayerMap> maps;
-  for (const StackRow& row : data.stacks) {
-    const std::size_t phase = phase_of(row.op_id);
-    if (phase == kPhases.size()) continue;
-    if (maps.empty() || maps.back().run != row.run) maps.push_back({row.run, {}});
-    const auto cycles = static_cast<double>(row.unit_cycles);
-    Busy& cell = maps.back().layer(row.op_id.substr(4)).at(phase);
-    if (row.layer == Layer::compute) cell.compute += cycles;
-    cell.all += cycles;
+LayerMap layer_map_of(const RunRecord& record) {
+  LayerMap map;
+  for (const OpRecord& op : record.ops) {
+    const std::size_t phase = phase_of(op.row.op_id);
+    if (phase == kPhases.size() || op.result.stack.empty()) continue;
+    Busy& cell = map.layer(op.row.op_id.substr(4)).at(phase);
+    for (const StackPart& part : op.result.stack) {
+      const auto cycles = static_cast<double>(part.cycles);
+      if (part.layer == Layer::compute) cell.compute += cycles;
+      cell.all += cycles;
+    }
   }
-  return maps;
+  return map;
 }
 
 /// Of the phases that any layer has; the others have no name.
@@ -73,10 +73,10 @@ std::vector<std::string> phase_names(const LayerMap& map) {
   return names;
 }
 
-CellMap cells_of(const LayerMap& map, const std::vector<std::string>& title) {
+CellMap cells_of(const LayerMap& map, const FigureRun& run) {
   CellMap all;
-  all.name = fmt::format("layers_run{}", map.run);
-  all.title = title;
+  all.name = fmt::format("layers_run{}", run.record->run);
+  all.title = {run.bar(), "share of tiles or cores that compute"};
   all.row_name = "layer";
   all.column_name = "phase";
   all.value_name = "busy_percent";
@@ -130,15 +130,12 @@ Figure draw_cells(const CellMap& map) {
   return draw_cells(chart, rows);
 }
 
-void add_layer_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                       std::vector<Figure>& figures) {
+void add_layer_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   std::size_t drawn = 0;
-  for (const LayerMap& map : layer_maps_of(data)) {
-    const auto* const run =
-        find_where(runs, [&](const FigureRun& each) { return each.run == map.run; });
-    if (run == nullptr || map.layers.size() < 2 || drawn++ >= kMostRuns) continue;
-    figures.push_back(
-        draw_cells(cells_of(map, {run->bar(), "share of tiles or cores that compute"})));
+  for (const FigureRun& run : runs) {
+    const LayerMap map = layer_map_of(*run.record);
+    if (map.layers.size() < 2 || drawn++ >= kMostRuns) continue;
+    figures.push_back(draw_cells(cells_of(map, run)));
   }
 }
 

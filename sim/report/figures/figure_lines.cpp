@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -22,12 +23,7 @@ std::set<double>::const_iterator closest(const std::set<double>& values, double 
 
 /// The values on the axis themselves, while they are few and far apart; whole numbers in full.
 std::vector<double> x_marks(const LineFigure& figure) {
-  std::set<double> values;
-  for (const LineSeries& series : figure.series) {
-    for (const LinePoint& point : series.points) {
-      if (!series.reference) values.insert(point.x);
-    }
-  }
+  std::set<double> values = figure.places();
   for (const LineGap& gap : figure.gaps) values.insert(gap.x);
   std::vector<double> numbers;
   bool crowded = false;
@@ -142,6 +138,22 @@ void add_gaps(const LineFigure& figure, Chart& chart, std::string& rows) {
 }
 
 }  // namespace
+
+void LineFigure::sort() {
+  for (LineSeries& each : series) {
+    sort_all(each.points, [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
+  }
+}
+
+std::set<double> LineFigure::places() const {
+  std::set<double> places;
+  for (const LineSeries& each : series) {
+    for (const LinePoint& point : each.points) {
+      if (!each.reference) places.insert(point.x);
+    }
+  }
+  return places;
+}
 
 std::vector<double> log_marks(double low, double high) {
   std::vector<double> digits{1, 2, 5};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct LinePoint {
   double low = 0;
   double high = 0;
 };
+
+inline LinePoint exact_point(double x, double y) { return {x, y, y, y}; }
 
 /// A line of a figure. A reference is drawn thin and grey, without markers.
 struct LineSeries {
@@ -59,6 +62,17 @@ struct LineFigure {
     return find_or_add(
         series, [&](const LineSeries& each) { return each.label == label; }, fresh);
   }
+
+  /// Adds the place of a run without values.
+  void add_gap(const FigureRun& run, const std::string& label, const SeriesStyle& style, double x) {
+    gaps.push_back({label, style, x, run.total.status, run.total.reason});
+  }
+
+  /// Sorts the points of each series by x.
+  void sort();
+
+  /// Where there are points of series that are no references.
+  std::set<double> places() const;
 };
 
 Figure draw_lines(const LineFigure& figure);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -26,35 +25,20 @@ struct MapCell {
 
 /// Cells of one machine, pattern, density, mode and type.
 struct Map {
-  std::string machine;
   std::string label;
   std::vector<std::string> title;
   std::vector<MapCell> cells;
 };
 
-std::string file_name(const std::string& label) {
-  std::string name = "speedup_map_";
-  for (const char c : label) {
-    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  }
-  return name;
-}
-
-std::vector<Map> maps_of(const FigureData& data) {
-  std::vector<Map> maps;
-  for (const SummaryRow& row : data.rows) {
-    if (row.op_id == kTotal || row.pattern == "dense" || !row.m || row.m != row.k || !row.n) {
-      continue;
-    }
-    const std::string density = row.density ? short_number(*row.density) : "";
-    const std::string label = fmt::format("{} {} at {} {} {}", row.machine, pattern_label(row),
-                                          density, row.mode, row.dtype);
-    Map& map = find_or_add(maps, [&](const Map& each) { return each.label == label; },
-                           {row.machine, label, {label}, {}});
-    const bool ok = row.status == Status::ok;
-    map.cells.push_back({*row.m, *row.n, ok ? row.speedup_vs_dense : std::nullopt, row.status});
-  }
-  return maps;
+void add_op(const FigureRun& run, const SummaryRow& row, std::vector<Map>& maps) {
+  if (row.pattern == "dense" || !row.m || row.m != row.k || !row.n) return;
+  const std::string density = row.density ? short_number(*row.density) : "";
+  const std::string label = fmt::format("{} {} at {} {} {}", row.machine, pattern_label(row),
+                                        density, row.mode, row.dtype);
+  Map& map = find_or_add(maps, [&](const Map& each) { return each.label == label; },
+                         {label, {label, fmt::format("{}: {}", run.machine, run.extent)}, {}});
+  const bool ok = row.status == Status::ok;
+  map.cells.push_back({*row.m, *row.n, ok ? row.speedup_vs_dense : std::nullopt, row.status});
 }
 
 template <class Member>
@@ -93,13 +77,12 @@ std::string text_of(const MapCell& cell) {
   return cell.speedup ? "ok" : "-";  // nothing to compare it with
 }
 
-Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
+Figure draw_map(const Map& map) {
   const std::vector<std::uint64_t> sizes = values(map, &MapCell::size);
   const std::vector<std::uint64_t> ns = values(map, &MapCell::n);
   CellChart chart;
-  chart.page.name = file_name(map.label);
+  chart.page.name = "speedup_map_" + file_word(map.label);
   chart.page.title = map.title;
-  append(chart.page.title, machines);
   // the scale beside the cells has seven marks
   chart.page.data_height = std::max(0.22 * static_cast<double>(sizes.size()), 0.9);
   chart.page.left = 0.62;
@@ -132,18 +115,15 @@ Figure draw_map(const Map& map, const std::vector<std::string>& machines) {
 
 }  // namespace
 
-void add_map_figures(const FigureData& data, const std::vector<FigureRun>& /*runs*/,
-                     std::vector<Figure>& figures) {
-  for (const Map& map : maps_of(data)) {
+void add_map_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+  std::vector<Map> maps;
+  for (const FigureRun& run : runs) {
+    for (const SummaryRow& op : run.ops) add_op(run, op, maps);
+  }
+  for (const Map& map : maps) {
     // fewer than two sizes or numbers of columns are a line, and no map
     if (values(map, &MapCell::size).size() < 2 || values(map, &MapCell::n).size() < 2) continue;
-    std::vector<std::string> machines;
-    for (const auto& [machine, extent] : data.extents) {
-      if (map.machine == machine) {
-        machines.push_back(fmt::format("{}: {}", machine, extent));
-      }
-    }
-    figures.push_back(draw_map(map, machines));
+    figures.push_back(draw_map(map));
   }
 }
 

@@ -134,8 +134,7 @@ Chart dots_of(const Panel& panel, const OpQuantity& quantity, const std::vector<
 
 }  // namespace
 
-void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                    std::vector<Figure>& figures) {
+void add_op_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   for (const Panel& panel : panels(runs)) {
     const std::vector<std::string> names = op_names(panel);
     // one operation is its own total, and of very many the table tells more
@@ -147,32 +146,33 @@ void add_op_figures(const FigureData& data, const std::vector<FigureRun>& runs,
       const bool only_dense =
           all_of(panel.runs, [](const auto& run) { return run.pattern == "dense"; });
       if (low == 0 || (only_dense && quantity.of_dense) || panel.runs.size() > 16) continue;
-      figures.push_back(draw_chart(
-          dots_of(panel, quantity, names, figure_title(data, panel.runs), low, high), rows));
+      figures.push_back(
+          draw_chart(dots_of(panel, quantity, names, figure_title(panel.runs), low, high), rows));
     }
   }
 }
 
-std::vector<Figure> make_figures(const FigureData& data) {
+std::vector<Figure> make_figures(const std::vector<RunRecord>& records,
+                                 const FigureExtras& extras) {
   std::vector<Figure> figures;
-  const std::vector<FigureRun> runs = figure_runs(data);
+  const std::vector<FigureRun> runs = figure_runs(records);
   if (runs.empty()) return figures;
-  add_density_figures(data, runs, figures);
+  add_density_figures(extras.measured, runs, figures);
   // of runs that differ in their seed alone, bars and maps show the first
   std::vector<FigureRun> firsts;
   std::copy_if(runs.begin(), runs.end(), std::back_inserter(firsts),
                [](const FigureRun& run) { return !run.repeated; });
-  add_sweep_figures(data, firsts, figures);
-  add_area_figure(data, firsts, figures);
-  add_op_figures(data, firsts, figures);
-  add_stack_figures(data, firsts, figures);
-  add_energy_figure(data, firsts, figures);
-  add_roofline_figure(data, firsts, figures);
-  add_bandwidth_figure(data, firsts, figures);
-  add_blas_figure(data, firsts, figures);
-  add_layer_figures(data, firsts, figures);
-  add_map_figures(data, firsts, figures);
-  add_layout_map(data, firsts, figures);
+  add_sweep_figures(firsts, figures);
+  add_area_figure(firsts, figures);
+  add_op_figures(firsts, figures);
+  add_stack_figures(firsts, figures);
+  add_energy_figure(firsts, figures);
+  add_roofline_figure(firsts, figures);
+  add_bandwidth_figure(firsts, figures);
+  add_blas_figure(extras.references, firsts, figures);
+  add_layer_figures(firsts, figures);
+  add_map_figures(firsts, figures);
+  add_layout_map(firsts, figures);
   return figures;
 }
 

@@ -21,7 +21,7 @@ std::optional<LinePoint> place(const SummaryRow& row) {
   const auto bytes = static_cast<double>(*row.sram_read_bytes + *row.sram_write_bytes);
   if (bytes <= 0 || *row.useful_tflops <= 0) return std::nullopt;
   const double x = static_cast<double>(*row.useful_flop) / bytes;
-  return LinePoint{x, *row.useful_tflops, *row.useful_tflops, *row.useful_tflops};
+  return exact_point(x, *row.useful_tflops);
 }
 
 /// Memory bandwidth up to the ridge, peak arithmetic beyond it.
@@ -33,8 +33,7 @@ LineSeries roof(const std::string& label, unsigned dash, const PeakRates& peak, 
   line.style.dash = dash;
   const double ridge = peak.tflops * 1e3 / peak.sram_gbps;
   const auto at = [&](double x) {
-    const double y = std::min(peak.tflops, peak.sram_gbps * x * 1e-3);
-    line.points.push_back({x, y, y, y});
+    line.points.push_back(exact_point(x, std::min(peak.tflops, peak.sram_gbps * x * 1e-3)));
   };
   at(left);
   if (ridge > left && ridge < right) at(ridge);
@@ -61,24 +60,21 @@ LineFigure points_of(const std::vector<FigureRun>& runs) {
 }
 
 /// The first peak of each machine that has a point, in the order of the runs.
-std::vector<std::pair<std::string, PeakRates>> peaks_of(const FigureData& data,
-                                                        const std::vector<FigureRun>& runs) {
+std::vector<std::pair<std::string, PeakRates>> peaks_of(const std::vector<FigureRun>& runs) {
   std::vector<std::pair<std::string, PeakRates>> peaks;
   for (const FigureRun& run : runs) {
-    const auto peak = data.peaks.find(run.run);
     const bool known = any_of(peaks, [&](const auto& each) { return each.first == run.machine; });
-    if (known || !run.ok() || peak == data.peaks.end() || peak->second.sram_gbps <= 0) continue;
-    peaks.emplace_back(run.machine, peak->second);
+    if (known || !run.ok() || !run.peaks || run.peaks->sram_gbps <= 0) continue;
+    peaks.emplace_back(run.machine, *run.peaks);
   }
   return peaks;
 }
 
 }  // namespace
 
-void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& runs,
-                         std::vector<Figure>& figures) {
+void add_roofline_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   LineFigure figure = points_of(runs);
-  const std::vector<std::pair<std::string, PeakRates>> peaks = peaks_of(data, runs);
+  const std::vector<std::pair<std::string, PeakRates>> peaks = peaks_of(runs);
   if (figure.series.empty() || peaks.empty()) return;
   double left = HUGE_VAL;
   double right = 0;
@@ -98,7 +94,7 @@ void add_roofline_figure(const FigureData& data, const std::vector<FigureRun>& r
   figure.name = "roofline";
   figure.x_label = "Useful FLOP per byte of tile or core memory";
   figure.y_label = "Useful TFLOP/s";
-  figure.title = figure_title(data, runs);
+  figure.title = figure_title(runs);
   for (std::string& line : missing_lines(runs)) figure.title.push_back(std::move(line));
   figure.x_at_values = false;
   figure.roofs = true;

@@ -78,6 +78,16 @@ std::vector<std::string> short_names(const std::vector<std::string>& paths) {
   return names;
 }
 
+/// Nothing of an operation that has no values or forms no products.
+std::optional<PeakRates> peaks_of(const OpResult& result) {
+  const Peaks& peaks = result.peaks;
+  if (result.status != Status::ok || peaks.flop_per_cycle <= 0) return std::nullopt;
+  const double hertz = result.clock_ghz * 1e9;
+  return PeakRates{peaks.flop_per_cycle * hertz * 1e-12, peaks.sram_bytes_per_cycle * hertz * 1e-9,
+                   peaks.fabric_bytes_per_cycle * hertz * 1e-9,
+                   peaks.io_bytes_per_cycle * hertz * 1e-9};
+}
+
 /// Where parameters vary, names of bars leave out what all of them have in common.
 void shorten_bars(std::vector<FigureRun>& runs) {
   const auto differ = [&](auto word) {
@@ -200,24 +210,26 @@ std::string pattern_label(const SummaryRow& row) {
   return row.pattern + " " + row.block;
 }
 
-std::vector<FigureRun> figure_runs(const FigureData& data) {
-  std::map<std::uint64_t, FigureRun> by_run;
-  for (const SummaryRow& row : data.rows) {
-    FigureRun& run = by_run[row.run];
-    run.run = row.run;
-    run.machine = row.machine;
-    if (row.op_id == kTotal) {
-      run.total = row;
-    } else {
-      run.ops.push_back(row);
-    }
+std::vector<FigureRun> figure_runs(const std::vector<RunRecord>& records) {
+  std::map<std::string, std::string> extents;
+  for (const RunRecord& record : records) {
+    std::string& extent = extents.emplace(record.machine, record.extent).first->second;
+    if (extent != record.extent) extent = "several sizes";
   }
-  for (const StackRow& row : data.stacks) by_run[row.run].units = row.units;
   std::vector<FigureRun> runs;
-  for (auto& [index, run] : by_run) {
+  for (const RunRecord& record : records) {
+    FigureRun& run = runs.emplace_back();
+    run.record = &record;
+    run.machine = record.machine;
+    run.extent = extents[record.machine];
+    run.total = record.total;
+    for (const OpRecord& op : record.ops) {
+      run.ops.push_back(op.row);
+      if (!op.result.stack.empty()) run.units = op.result.units;
+      if (!run.peaks) run.peaks = peaks_of(op.result);
+    }
     run.pattern = common(run.ops, pattern_label);
     run.density = density_of(run);
-    runs.push_back(std::move(run));
   }
   std::set<double> densities;
   for (const FigureRun& run : runs) {
@@ -227,8 +239,9 @@ std::vector<FigureRun> figure_runs(const FigureData& data) {
   for (FigureRun& run : runs) {
     run.density_text = run.density > 0 ? nearest_text(texts, run.density) : "0";
   }
-  tell_apart(runs, data.varying);
-  if (!data.varying.empty()) shorten_bars(runs);
+  const std::vector<std::string>& varying = varying_of(runs);
+  tell_apart(runs, varying);
+  if (!varying.empty()) shorten_bars(runs);
   std::map<std::string, std::optional<std::uint64_t>> first_seeds;
   for (FigureRun& run : runs) {
     const auto [first, is_new] =
@@ -252,19 +265,23 @@ std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs) {
   return styles;
 }
 
-std::vector<std::string> figure_title(const FigureData& data, const std::vector<FigureRun>& runs) {
+const std::vector<std::string>& varying_of(const std::vector<FigureRun>& runs) {
+  static const std::vector<std::string> none;
+  const auto* const found =
+      find_where(runs, [](const FigureRun& run) { return !run.record->varying.empty(); });
+  return found == nullptr ? none : found->record->varying;
+}
+
+std::vector<std::string> figure_title(const std::vector<FigureRun>& runs) {
   std::vector<std::string> workloads;
   std::vector<std::string> machines;
   for (const FigureRun& run : runs) {
     place_or_add(workloads, run.total.workload.empty() ? workload_of(run) : run.total.workload);
-    place_or_add(machines, run.machine);
+    place_or_add(machines, run.machine + ": " + run.extent);
   }
   std::vector<std::string> lines;
   if (workloads.size() == 1) lines.push_back(workloads.front());
-  for (const std::string& machine : machines) {
-    const auto extent = data.extents.find(machine);
-    if (extent == data.extents.end()) continue;
-    const std::string text = machine + ": " + extent->second;
+  for (const std::string& text : machines) {
     // as many machines on a line as there is room for
     if (lines.size() > 1 && text_width(lines.back() + text) < 3.1) {
       lines.back() += "; " + text;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,19 @@
 
 namespace lacuna {
 
+/// What the simulated units of a run could at most have done.
+struct PeakRates {
+  double tflops = 0;
+  double sram_gbps = 0;
+  double fabric_gbps = 0;
+  double io_gbps = 0;
+};
+
 /// A run as a figure shows it: one point, or one bar.
 struct FigureRun {
-  std::uint64_t run = 0;
+  const RunRecord* record = nullptr;
   std::string machine;
+  std::string extent;              // what was simulated of its machine in all runs
   std::string pattern;             // label, such as "block 16"
   std::string variant;             // what else tells runs apart, such as "4096x4096x1024 static"
   double density = 1;              // of the weights
@@ -22,7 +32,8 @@ struct FigureRun {
   std::uint64_t units = 0;
   bool repeated = false;  // an earlier run is the same but for its seed
   SummaryRow total;
-  std::vector<SummaryRow> ops;  // without the total
+  std::vector<SummaryRow> ops;     // without the total
+  std::optional<PeakRates> peaks;  // of the first operation that has any
 
   /// "bow block 16" and what else tells it apart.
   std::string series() const;
@@ -39,8 +50,9 @@ std::string status_words(Status status);
 /// Runs without values and why, as lines of a title where no place for a marker is known.
 std::vector<std::string> missing_lines(const std::vector<FigureRun>& runs);
 
-/// The runs of a result in their order, with the labels that tell them apart.
-std::vector<FigureRun> figure_runs(const FigureData& data);
+/// The runs of a result in their order, with the labels that tell them apart. They refer to
+/// `records`.
+std::vector<FigureRun> figure_runs(const std::vector<RunRecord>& records);
 
 /// Useful TFLOP/s, and speed-up over dense, with the interval of published values if it is known.
 std::optional<EnergyRange> throughput_range(const SummaryRow& row);
@@ -52,7 +64,10 @@ std::string pattern_label(const SummaryRow& row);
 /// The style of every run, by the machines and patterns of all of them.
 std::vector<SeriesStyle> run_styles(const std::vector<FigureRun>& runs);
 
+/// The names of what varies between the runs, SummaryRow::varying; none if nothing does.
+const std::vector<std::string>& varying_of(const std::vector<FigureRun>& runs);
+
 /// What is shown, above the data: the workload, and what was simulated of each machine.
-std::vector<std::string> figure_title(const FigureData& data, const std::vector<FigureRun>& runs);
+std::vector<std::string> figure_title(const std::vector<FigureRun>& runs);
 
 }  // namespace lacuna

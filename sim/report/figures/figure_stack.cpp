@@ -74,15 +74,16 @@ StackedBar gap_bar(const FigureRun& run, std::size_t parts) {
 }
 
 /// Joules of each component, in pJ per useful FLOP.
-StackedBar energy_bar(const FigureData& data, const FigureRun& run) {
+StackedBar energy_bar(const FigureRun& run) {
   const double scale = 1e12 / static_cast<double>(*run.total.useful_flop);
   const EnergyRange& all = *run.total.energy_j;
   StackedBar bar = empty_bar(run.bar(), run.machine, kComponents.size(),
                              two_digits(all.low * scale) + " - " + two_digits(all.high * scale));
-  for (const EnergyPartRow& row : data.energy) {
-    if (row.run != run.run) continue;
-    for (std::size_t i = 0; i < kComponents.size(); ++i) {
-      if (row.component == kComponents.at(i).first) bar.values[i] += row.joules * scale;
+  for (const OpRecord& op : run.record->ops) {
+    for (const EnergyPart& part : op.energy) {
+      for (std::size_t i = 0; i < kComponents.size(); ++i) {
+        if (part.component == kComponents.at(i).first) bar.values[i] += part.joules.nominal * scale;
+      }
     }
   }
   return bar;
@@ -90,9 +91,8 @@ StackedBar energy_bar(const FigureData& data, const FigureRun& run) {
 
 }  // namespace
 
-void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                       std::vector<Figure>& figures) {
-  StackedFigure of_runs = layers("cycle_stack", figure_title(data, runs));
+void add_stack_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+  StackedFigure of_runs = layers("cycle_stack", figure_title(runs));
   StackedFigure of_ops = layers("cycle_stack_ops", of_runs.title);
   if (!any_of(runs, [](const FigureRun& run) { return run.ok(); })) return;
   for (const FigureRun& run : runs) {
@@ -104,16 +104,16 @@ void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& run
     StackedBar whole = empty_bar(run.bar(), run.machine, kLayers.size(),
                                  short_count(run.total.cycles.value_or(0)));
     add_times(run.total, whole);
-    for (const SummaryRow& op : run.ops) {
+    for (const OpRecord& record : run.record->ops) {
+      const SummaryRow& op = record.row;
       const std::string label = runs.size() == 1 ? op.op_id : op.op_id + ": " + run.bar();
       StackedBar own =
           empty_bar(label, run.bar(), kLayers.size(), short_count(op.cycles.value_or(0)));
       add_times(op, own);
-      for (const StackRow& row : data.stacks) {
-        if (row.run != run.run || row.op_id != op.op_id) continue;
-        const auto layer = static_cast<std::size_t>(row.layer);
-        own.values[layer] += static_cast<double>(row.unit_cycles);
-        whole.values[layer] += static_cast<double>(row.unit_cycles);
+      for (const StackPart& part : record.result.stack) {
+        const auto layer = static_cast<std::size_t>(part.layer);
+        own.values[layer] += static_cast<double>(part.cycles);
+        whole.values[layer] += static_cast<double>(part.cycles);
       }
       if (op.status == Status::ok) of_ops.bars.push_back(own);
     }
@@ -123,11 +123,10 @@ void add_stack_figures(const FigureData& data, const std::vector<FigureRun>& run
   if (of_ops.bars.size() > of_runs.bars.size()) add_stacked(of_ops, figures);
 }
 
-void add_energy_figure(const FigureData& data, const std::vector<FigureRun>& runs,
-                       std::vector<Figure>& figures) {
+void add_energy_figure(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   StackedFigure figure;
   figure.name = "energy_parts";
-  figure.title = figure_title(data, runs);
+  figure.title = figure_title(runs);
   figure.x_label = "Energy per useful FLOP (pJ), nominal";
   figure.note_label = "low - high";
   for (const auto& [name, colour] : kComponents) figure.parts.push_back({name, colour});
@@ -135,7 +134,7 @@ void add_energy_figure(const FigureData& data, const std::vector<FigureRun>& run
   for (const FigureRun& run : runs) {
     if (!run.ok()) figure.bars.push_back(gap_bar(run, kComponents.size()));
     if (!run.ok() || !run.total.energy_j || run.total.useful_flop.value_or(0) == 0) continue;
-    StackedBar bar = energy_bar(data, run);
+    StackedBar bar = energy_bar(run);
     double sum = 0;
     for (const double value : bar.values) sum += value;
     if (sum > 0) figure.bars.push_back(bar);

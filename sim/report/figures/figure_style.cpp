@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
 #include "sim/base/ranges.hpp"
+#include "sim/base/replaced.hpp"
 #include "sim/report/figures/figure_check.hpp"
 
 namespace lacuna {
@@ -97,12 +99,8 @@ std::string terminals(const std::string& name) {
 std::string with_names(std::string text) {
   for (const auto& [name, colour] : figure_colours()) {
     for (const char* const what : {"linecolor", "textcolor", "fillcolor"}) {
-      const std::string literal = fmt::format("{} '{}'", what, colour);
-      const std::string named = fmt::format("{} rgb {}", what, name);
-      for (std::size_t at = text.find(literal); at != std::string::npos;
-           at = text.find(literal, at)) {
-        text.replace(at, literal.size(), named);
-      }
+      text = replaced(std::move(text), fmt::format("{} '{}'", what, colour),
+                      fmt::format("{} rgb {}", what, name));
     }
   }
   return text;
@@ -151,11 +149,14 @@ const char* layer_colour(Layer layer) {
   return kBlack;
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text) result += c == '\'' ? std::string("''") : std::string(1, c);
-  return result + "'";
+std::string file_word(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return text;
 }
+
+std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "''") + "'"; }
 
 std::string key_cell(std::string name) {
   std::replace(name.begin(), name.end(), ',', ';');

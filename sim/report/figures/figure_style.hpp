@@ -32,6 +32,9 @@ bool has_own_colour(const std::string& pattern);
 /// The colour of a layer of a cycle stack, the same in every figure.
 const char* layer_colour(Layer layer);
 
+/// A name of files of a text: whatever is neither a letter nor a digit is a bar.
+std::string file_word(std::string text);
+
 /// A text as gnuplot takes it literally.
 std::string quoted(const std::string& text);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,15 +40,17 @@ bool goes_with(const std::vector<FigureRun>& runs, std::size_t axis, const Text&
 
 /// What lines along an axis do not name: the axis, and what is zipped with it.
 struct Along {
+  const std::vector<std::string>& names;  // of all axes
   std::set<std::size_t> axes;
   bool pattern = false;
   bool density = false;
 
-  Along(const std::vector<FigureRun>& runs, const FigureData& data, std::size_t axis)
-      : axes{axis},
+  Along(const std::vector<FigureRun>& runs, std::size_t axis)
+      : names(varying_of(runs)),
+        axes{axis},
         pattern(goes_with(runs, axis, [](const FigureRun& run) { return run.pattern; })),
         density(goes_with(runs, axis, [](const FigureRun& run) { return run.density_text; })) {
-    for (std::size_t other = 0; other < data.varying.size(); ++other) {
+    for (std::size_t other = 0; other < names.size(); ++other) {
       const auto value = [other](const FigureRun& run) {
         return other < run.total.varying.size() ? run.total.varying[other] : std::string();
       };
@@ -58,25 +59,25 @@ struct Along {
   }
 
   /// The axis, and what goes with it, as far as there is room below the axis.
-  std::string label(const FigureData& data, std::size_t axis) const {
+  std::string label(std::size_t axis) const {
     constexpr std::size_t kMostLetters = 60;
     for (const bool whole : {true, false}) {
-      const std::string text = beside(data, axis, whole);
-      if (text.empty()) return data.varying[axis];
-      std::string label = fmt::format("{} (with {})", data.varying[axis], text);
+      const std::string text = beside(axis, whole);
+      if (text.empty()) return names[axis];
+      std::string label = fmt::format("{} (with {})", names[axis], text);
       if (label.size() <= kMostLetters) return label;
     }
     const std::size_t others = axes.size() - 1 + (pattern ? 1 : 0) + (density ? 1 : 0);
-    return fmt::format("{} (with {} more)", data.varying[axis], others);
+    return fmt::format("{} (with {} more)", names[axis], others);
   }
 
  private:
   /// What goes with the axis, by whole paths or by their last words.
-  std::string beside(const FigureData& data, std::size_t axis, bool whole) const {
+  std::string beside(std::size_t axis, bool whole) const {
     std::string text;
     const auto add = [&](const std::string& name) { text += (text.empty() ? "" : " and ") + name; };
     for (const std::size_t other : axes) {
-      const std::string& path = data.varying[other];
+      const std::string& path = names[other];
       if (other != axis) add(whole ? path : path.substr(path.rfind('.') + 1));
     }
     if (pattern) add("pattern");
@@ -86,7 +87,7 @@ struct Along {
 };
 
 /// What the line of a run is called.
-std::string line_name(const FigureRun& run, const FigureData& data, const Along& along) {
+std::string line_name(const FigureRun& run, const Along& along) {
   const auto last = [](const std::string& path) { return path.substr(path.rfind('.') + 1); };
   std::string name = run.machine;
   if (!along.pattern) name += " " + run.pattern;
@@ -94,7 +95,7 @@ std::string line_name(const FigureRun& run, const FigureData& data, const Along&
   for (std::size_t i = 0; i < run.total.varying.size(); ++i) {
     const std::string& value = run.total.varying[i];
     if (along.axes.count(i) == 0 && !value.empty()) {
-      name += fmt::format(" {}={}", last(data.varying[i]), value);
+      name += fmt::format(" {}={}", last(along.names[i]), value);
     }
   }
   return name;
@@ -118,37 +119,26 @@ const std::array<Measure, 3> kMeasures = {{
     {"energy", "Energy per useful FLOP (pJ)", energy},
 }};
 
-LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs, std::size_t axis,
-                     const Measure& measure) {
+LineFigure figure_of(const std::vector<FigureRun>& runs, std::size_t axis, const Measure& measure) {
   LineFigure figure;
-  figure.name = fmt::format("{}_against_{}", measure.name, data.varying[axis]);
-  std::replace_if(
-      figure.name.begin(), figure.name.end(),
-      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  const Along along(runs, data, axis);
-  figure.x_label = along.label(data, axis);
+  figure.name = file_word(fmt::format("{}_against_{}", measure.name, varying_of(runs)[axis]));
+  const Along along(runs, axis);
+  figure.x_label = along.label(axis);
   figure.y_label = measure.label;
   for (const FigureRun& run : runs) {
     if (run.total.varying.size() <= axis) continue;
     const std::optional<double> x = positive(run.total.varying[axis]);
     const std::optional<EnergyRange> y = measure.value(run.total);
-    const std::string name = line_name(run, data, along);
+    const std::string name = line_name(run, along);
     if (x && !run.ok()) {
-      LineGap& gap = figure.gaps.emplace_back();
-      gap.series = name;
-      gap.style.colour = "#444444";  // unless a line of this name has one
-      gap.x = *x;
-      gap.status = run.total.status;
-      gap.reason = run.total.reason;
+      figure.add_gap(run, name, {"#444444"}, *x);  // unless a line of this name has a style
     }
     if (!run.ok() || !x || !y) continue;
     figure.ranges = figure.ranges || y->low < y->high;
     figure.labelled(name, line_style(static_cast<unsigned>(figure.series.size())))
         .points.push_back({*x, y->nominal, y->low, y->high});
   }
-  for (LineSeries& series : figure.series) {
-    sort_all(series.points, [](const LinePoint& a, const LinePoint& b) { return a.x < b.x; });
-  }
+  figure.sort();
   for (LineGap& gap : figure.gaps) {
     for (const LineSeries& series : figure.series) {
       if (series.label == gap.series) gap.style = series.style;
@@ -157,23 +147,14 @@ LineFigure figure_of(const FigureData& data, const std::vector<FigureRun>& runs,
   return figure;
 }
 
-bool is_worth_drawing(const LineFigure& figure) {
-  std::set<double> values;
-  for (const LineSeries& series : figure.series) {
-    for (const LinePoint& point : series.points) values.insert(point.x);
-  }
-  return values.size() > 2 && figure.series.size() <= kMostSweepSeries;
-}
-
 }  // namespace
 
-void add_sweep_figures(const FigureData& data, const std::vector<FigureRun>& runs,
-                       std::vector<Figure>& figures) {
-  for (std::size_t axis = 0; axis < data.varying.size(); ++axis) {
+void add_sweep_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
+  for (std::size_t axis = 0; axis < varying_of(runs).size(); ++axis) {
     for (const Measure& measure : kMeasures) {
-      LineFigure figure = figure_of(data, runs, axis, measure);
-      if (!is_worth_drawing(figure)) continue;
-      figure.title = figure_title(data, runs);
+      LineFigure figure = figure_of(runs, axis, measure);
+      if (figure.places().size() < 3 || figure.series.size() > kMostSweepSeries) continue;
+      figure.title = figure_title(runs);
       figures.push_back(draw_lines(figure));
     }
   }

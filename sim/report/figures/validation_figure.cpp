@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "sim/base/ranges.hpp"
+#include "sim/base/split.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -50,16 +50,6 @@ std::vector<Series> series_of(const std::vector<const ValidationOutcome*>& point
   return all;
 }
 
-/// A name of files made from a unit: "TFLOP/s" is "tflop_s".
-std::string file_word(const std::string& unit) {
-  std::string word;
-  for (const char c : unit) {
-    const auto byte = static_cast<unsigned char>(c);
-    word += std::isalnum(byte) != 0 ? static_cast<char>(std::tolower(byte)) : '_';
-  }
-  return word.empty() ? "plain" : word;
-}
-
 /// A thin line of `factor` times the published values.
 ChartLayer line_at(double factor, const char* label, const SeriesStyle& style) {
   ChartLayer line;
@@ -73,7 +63,7 @@ ChartLayer line_at(double factor, const char* label, const SeriesStyle& style) {
 
 Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>& points) {
   Chart chart;
-  chart.page.name = "validation_" + file_word(unit);
+  chart.page.name = "validation_" + (unit.empty() ? "plain" : lower_case(file_word(unit)));
   chart.page.data_height = 2.6;
   chart.page.left = 0.5;  // marks such as 1e+06
   chart.page.right = 0.2;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "sim/base/replaced.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -128,26 +130,8 @@ window.addEventListener('beforeprint', function () {
 }  // namespace
 
 std::string html_escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
+  const std::string signs = replaced(replaced(text, "&", "&amp;"), "<", "&lt;");
+  return replaced(replaced(signs, ">", "&gt;"), "\"", "&quot;");
 }
 
 std::string html_base64(const std::string& bytes) {

@@ -10,6 +10,7 @@
 
 #include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/layout_note.hpp"
 
 namespace lacuna {
 namespace {
@@ -71,6 +72,12 @@ void shorten(std::vector<std::string>& rows) {
   }
 }
 
+/// Of a run of one operation, if it was chosen.
+std::string layout_of(const FigureRun& run) {
+  const std::vector<OpRecord>& ops = run.record->ops;
+  return ops.size() == 1 ? note_of(ops[0].result, kLayoutNote) : "";
+}
+
 /// A pixel for each place, row by row, as gnuplot has images; those without a run are white.
 std::vector<CellMap::Cell> all_places(const CellMap& map) {
   std::vector<CellMap::Cell> all;
@@ -87,14 +94,11 @@ std::vector<CellMap::Cell> all_places(const CellMap& map) {
 
 }  // namespace
 
-void add_layout_map(const FigureData& data, const std::vector<FigureRun>& runs,
-                    std::vector<Figure>& figures) {
+void add_layout_map(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   std::vector<const FigureRun*> laid;
   for (const FigureRun& run : runs) {
     const bool sparse = run.pattern != "dense" && run.density > 0;
-    if (run.ok() && !run.repeated && sparse && data.layouts.count(run.run) != 0) {
-      laid.push_back(&run);
-    }
+    if (run.ok() && !run.repeated && sparse && !layout_of(run).empty()) laid.push_back(&run);
   }
   CellMap map;
   map.columns = densities_of(laid);
@@ -110,7 +114,7 @@ void add_layout_map(const FigureData& data, const std::vector<FigureRun>& runs,
     cell.row = place_or_add(map.rows, run->series());
     cell.column = place_or_add(map.columns, run->density_text);
     if (cell.row >= kMostMapRows) continue;
-    cell.text = fmt::format("{}", place_or_add(layouts, data.layouts.at(run->run)) + 1);
+    cell.text = fmt::format("{}", place_or_add(layouts, layout_of(*run)) + 1);
     if (run->total.speedup_vs_dense) {
       cell.value = std::min(100.0, 100 * *run->total.speedup_vs_dense * run->density);
     }

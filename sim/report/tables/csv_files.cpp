@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/base/ranges.hpp"
+#include "sim/base/replaced.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -20,9 +21,7 @@ void append_cell(std::string& line, const std::string& cell) {
     line += cell;
     return;
   }
-  line += '"';
-  for (const char c : cell) line += c == '"' ? std::string("\"\"") : std::string(1, c);
-  line += '"';
+  line += '"' + replaced(cell, "\"", "\"\"") + '"';
 }
 
 std::string name_of(const std::vector<std::string>& names, std::size_t index) {

@@ -19,6 +19,9 @@ using JouleRange = EnergyRange;
 /// One row of summary.csv: an operation of a run, or its TOTAL. What does not apply is empty.
 /// Counts and energy are those of all `repeat` executions together.
 struct SummaryRow {
+  using Count = std::optional<std::uint64_t>;
+  using Number = std::optional<double>;
+
   std::uint64_t run = 0;
   std::string machine;
   std::string engine;
@@ -26,40 +29,40 @@ struct SummaryRow {
   std::string workload;
   std::string op_id;
   std::string op;
-  std::optional<std::uint64_t> m;
-  std::optional<std::uint64_t> k;
-  std::optional<std::uint64_t> n;
+  Count m;
+  Count k;
+  Count n;
   std::string dtype;
   std::string pattern;
-  std::optional<double> density;    // of the mask that was used, never the one asked for
-  std::string block;                // "16" or "4x8"
-  std::optional<double> x_density;  // of the mask of X that was used; empty: X is dense
-  std::string mode;                 // the kernel that multiplied
-  std::string residency;            // where the weights lived: streamed, resident
-  std::optional<std::uint64_t> seed;
-  std::optional<std::uint64_t> cycles;
-  std::optional<double> time_s;
-  std::optional<std::uint64_t> useful_flop;
-  std::optional<double> useful_tflops;
-  std::optional<double> dense_tflops;
-  std::optional<double> speedup_vs_dense;
-  std::optional<double> utilisation;  // useful FLOP over peak FLOP, in [0, 1]
-  std::optional<std::uint64_t> sram_read_bytes;
-  std::optional<std::uint64_t> sram_write_bytes;
-  std::optional<std::uint64_t> fabric_bytes;
-  std::optional<std::uint64_t> io_bytes;
-  std::optional<double> sram_gbps;  // 10^9 bytes per second
-  std::optional<double> fabric_gbps;
-  std::optional<double> io_gbps;
+  Number density;         // of the mask that was used, never the one asked for
+  std::string block;      // "16" or "4x8"
+  Number x_density;       // of the mask of X that was used; empty: X is dense
+  std::string mode;       // the kernel that multiplied
+  std::string residency;  // where the weights lived: streamed, resident
+  Count seed;
+  Count cycles;
+  Number time_s;
+  Count useful_flop;
+  Number useful_tflops;
+  Number dense_tflops;
+  Number speedup_vs_dense;
+  Number utilisation;  // useful FLOP over peak FLOP, in [0, 1]
+  Count sram_read_bytes;
+  Count sram_write_bytes;
+  Count fabric_bytes;
+  Count io_bytes;
+  Number sram_gbps;  // 10^9 bytes per second
+  Number fabric_gbps;
+  Number io_gbps;
   std::optional<JouleRange> energy_j;
-  std::optional<double> power_w;
-  std::optional<double> pj_per_useful_flop;
-  std::optional<double> silicon_mm2;     // of the units that were simulated, as modelled
-  std::optional<double> gflops_per_mm2;  // useful GFLOP/s for each of them
-  std::optional<double> time_low_s;      // between these, by the errors of points that the model
-  std::optional<double> time_high_s;     // has not seen, nine in ten times of such a kernel lie
-  std::optional<double> speedup_low;     // likewise speedup_vs_dense
-  std::optional<double> speedup_high;
+  Number power_w;
+  Number pj_per_useful_flop;
+  Number silicon_mm2;     // of the units that were simulated, as modelled
+  Number gflops_per_mm2;  // useful GFLOP/s for each of them
+  Number time_low_s;      // between these, by the errors of points that the model
+  Number time_high_s;     // has not seen, nine in ten times of such a kernel lie
+  Number speedup_low;     // likewise speedup_vs_dense
+  Number speedup_high;
   std::optional<JouleRange> energy_vs_dense;  // energy_j over the dense run's, prices alike in both
   std::string trust;                          // whose errors these are, or why there are none
   Status status = Status::ok;

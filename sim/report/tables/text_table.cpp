@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/base/replaced.hpp"
+
 namespace lacuna {
 
 namespace {
@@ -218,11 +220,7 @@ std::string TextTable::text(bool names_left_out) const {
 std::string TextTable::markdown() const {
   const auto line = [](const std::vector<std::string>& cells) {
     std::string text = "|";
-    for (const std::string& cell : cells) {
-      std::string escaped;
-      for (const char c : cell) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
-      text += fmt::format(" {} |", escaped);
-    }
+    for (const std::string& cell : cells) text += fmt::format(" {} |", replaced(cell, "|", "\\|"));
     return text + '\n';
   };
   std::vector<std::string> titles;

@@ -45,7 +45,7 @@ const char* const kFigures = "lacuna's figures ";
 TEST(FigureDrawing, MakesFiveFilesOfEachFigure) {
   const test::TempFolder temporary(kFigures);
   const fs::path folder = temporary.path() / "drawn";
-  draw_figures(figure_data(test::made_up_comparison(true, {0.25, 0.1})), folder.string());
+  draw_figures(make_figures(test::made_up_comparison(true, {0.25, 0.1})), folder.string());
   std::map<std::string, std::string> drawn = files(folder);
   for (const char* name : {"throughput", "speedup", "energy", "cycle_stack"}) {
     const std::string stem = name;
@@ -61,12 +61,12 @@ TEST(FigureDrawing, MakesFiveFilesOfEachFigure) {
 TEST(FigureDrawing, TextOfAnSvgIsText) {
   const test::TempFolder temporary(kFigures);
   const fs::path folder = temporary.path() / "drawn";
-  draw_figures(figure_data(test::made_up_comparison(false, {0.25, 0.1})), folder.string());
+  draw_figures(make_figures(test::made_up_comparison(false, {0.25, 0.1})), folder.string());
   EXPECT_THAT(files(folder)["throughput.svg"], HasSubstr("Useful TFLOP/s</text>"));
 }
 
 TEST(FigureDrawing, GivesTheSameBytesAtAnotherTime) {
-  const FigureData data = figure_data(test::made_up_comparison(false, {0.25, 0.1}));
+  const std::vector<Figure> data = make_figures(test::made_up_comparison(false, {0.25, 0.1}));
   const test::TempFolder temporary(kFigures);
   const fs::path first = temporary.path() / "first";
   const fs::path second = temporary.path() / "second";
@@ -81,7 +81,7 @@ TEST(FigureDrawing, WithoutGnuplotSaysSoAndKeepsDataAndScripts) {
   const fs::path folder = temporary.path() / "drawn";
   const std::string path = getenv("PATH");
   setenv("PATH", "/nowhere", 1);
-  const FigureData data = figure_data(test::made_up_comparison(false, {0.25, 0.1}));
+  const std::vector<Figure> data = make_figures(test::made_up_comparison(false, {0.25, 0.1}));
   EXPECT_THAT([&] { draw_figures(data, folder.string()); },
               ThrowsMessage<SimulationError>(
                   AllOf(HasSubstr("there is no gnuplot on the PATH"), HasSubstr("gnuplot-nox"))));
@@ -98,7 +98,7 @@ TEST(FigureDrawing, AnotherLookIsThatOfThePage) {
   look.formats = {"pdf", "eps"};
   for (const auto& [name, colour] : grey_colours()) look.colours[name] = colour;
   std::vector<Figure> figures;
-  for (Figure& figure : make_figures(figure_data(test::made_up_comparison(true, {0.25, 0.1})))) {
+  for (Figure& figure : make_figures(test::made_up_comparison(true, {0.25, 0.1}))) {
     figures.push_back(with_look(std::move(figure), look));
   }
   const test::TempFolder temporary(kFigures);
@@ -133,8 +133,7 @@ TEST(FigureDrawing, SpansHaveTheColoursOfTheirLayersAndOfTheLook) {
 }
 
 TEST(FigureDrawing, AScriptThatWasChangedIsDrawnAndKept) {
-  const std::vector<Figure> figures =
-      make_figures(figure_data(test::made_up_comparison(false, {0.25, 0.1})));
+  const std::vector<Figure> figures = make_figures(test::made_up_comparison(false, {0.25, 0.1}));
   const test::TempFolder temporary(kFigures);
   const fs::path folder = temporary.path() / "drawn";
   EXPECT_THAT(draw_figures(figures, folder.string()), ::testing::IsEmpty());

@@ -67,6 +67,25 @@ TEST(ResultFolder, ReplacesAnOlderResultAndLeavesNothingOfIt) {
   EXPECT_THAT(bench.listing(), ElementsAre("out"));
 }
 
+// Reports of other tools and masks of schedules lie in folders within, beside what a user put
+// there.
+TEST(ResultFolder, ReplacesFoldersWithinAnOlderOne) {
+  const ProgramBench bench;
+  for (const char* const name : {"old", "new"}) {
+    ResultFolder folder(bench.path("out"), ResultFolder::Kind::schedule);
+    folder.begin();
+    fs::create_directories(folder.temporary() / "masks");
+    folder.write(std::string("masks/") + name, name);
+    folder.commit();
+    bench.file("out/masks/notes", "of the user");
+  }
+  EXPECT_EQ(bench.read("out/masks/new"), "new");
+  EXPECT_EQ(bench.read("out/masks/notes"), "of the user");
+  EXPECT_FALSE(fs::exists(bench.path("out/masks/old")));
+  EXPECT_THAT(bench.listing(), ElementsAre("out"));
+  EXPECT_THROW(make_result(bench.path("out"), "another kind"), RequestError);
+}
+
 TEST(ResultFolder, TakesTheNameOfAnEmptyFolderWithOrWithoutASlash) {
   const ProgramBench bench;
   fs::create_directory(bench.path("out"));

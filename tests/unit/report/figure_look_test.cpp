@@ -20,7 +20,7 @@ using ::testing::Not;
 using ::testing::ThrowsMessage;
 
 Figure made_up(const std::string& name) {
-  for (Figure& figure : make_figures(figure_data(test::made_up_comparison(false, {0.25, 0.1})))) {
+  for (Figure& figure : make_figures(test::made_up_comparison(false, {0.25, 0.1}))) {
     if (figure.name == name) return figure;
   }
   throw std::out_of_range(name);

@@ -32,7 +32,7 @@ const Figure& find(const std::vector<Figure>& figures, const std::string& name) 
 }
 
 std::vector<Figure> of_product(const std::vector<double>& densities) {
-  return make_figures(figure_data(test::made_up_comparison(false, densities)));
+  return make_figures(test::made_up_comparison(false, densities));
 }
 
 TEST(Figures, OfOneProductAtSeveralDensitiesAreCurvesAndStacks) {
@@ -44,35 +44,33 @@ TEST(Figures, OfOneProductAtSeveralDensitiesAreCurvesAndStacks) {
 TEST(Figures, OfBlasLevelsAreDrawnWhereSuchRowsRan) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25});
   runs[0].ops[0].row.n = 1;  // a matrix and a vector
-  EXPECT_THAT(names(make_figures(figure_data(runs))),
-              ::testing::IsSupersetOf({"blas", "blas_share"}));
+  EXPECT_THAT(names(make_figures(runs)), ::testing::IsSupersetOf({"blas", "blas_share"}));
 }
 
 TEST(Figures, OfALayerShowItsOperationsToo) {
   const std::vector<RunRecord> runs = test::made_up_comparison(true, {0.1});
-  const std::vector<std::string> all = names(make_figures(figure_data(runs)));
+  const std::vector<std::string> all = names(make_figures(runs));
   EXPECT_THAT(all,
               ::testing::IsSupersetOf({"throughput_by_op", "speedup_by_op", "cycle_stack_ops"}));
 }
 
 TEST(Figures, OfADenseLayerShowNoSpeedUpOverItself) {
-  const std::vector<std::string> all =
-      names(make_figures(figure_data(test::made_up_comparison(true, {}))));
+  const std::vector<std::string> all = names(make_figures(test::made_up_comparison(true, {})));
   EXPECT_THAT(all, ::testing::Contains("throughput_by_op"));
   EXPECT_THAT(all, ::testing::Not(::testing::Contains("speedup_by_op")));
 }
 
-TEST(Figures, OfNothingAreNone) { EXPECT_THAT(make_figures(FigureData{}), IsEmpty()); }
+TEST(Figures, OfNothingAreNone) { EXPECT_THAT(make_figures({}), IsEmpty()); }
 
 TEST(Figures, AreTheSameForBothEnginesAndNameNone) {
   std::vector<RunRecord> runs = test::made_up_comparison(true, {0.25, 0.1});
-  const std::vector<Figure> event = make_figures(figure_data(runs));
+  const std::vector<Figure> event = make_figures(runs);
   for (RunRecord& run : runs) {
     run.engine = "clocked";
     run.total.engine = "clocked";
     for (OpRecord& op : run.ops) op.row.engine = "clocked";
   }
-  const std::vector<Figure> clocked = make_figures(figure_data(runs));
+  const std::vector<Figure> clocked = make_figures(runs);
   ASSERT_EQ(event.size(), clocked.size());
   for (std::size_t i = 0; i < event.size(); ++i) {
     EXPECT_EQ(event[i].csv, clocked[i].csv);
@@ -100,8 +98,7 @@ TEST(Figures, EnergyHasItsRange) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
   runs[1].total.energy_j = JouleRange{0.001, 0.002, 0.004};
   runs[1].total.useful_flop = 1000000000;
-  EXPECT_THAT(find(make_figures(figure_data(runs)), "energy").csv,
-              HasSubstr("bow unstructured,0.5,2,1,4\n"));
+  EXPECT_THAT(find(make_figures(runs), "energy").csv, HasSubstr("bow unstructured,0.5,2,1,4\n"));
 }
 
 TEST(Figures, LeaveOutRunsThatDidNotFinish) {
@@ -114,7 +111,7 @@ TEST(Figures, LeaveOutRunsThatDidNotFinish) {
     run.total.op_id = kTotal;
     run.total.status = Status::out_of_memory;
   }
-  EXPECT_THAT(find(make_figures(figure_data(runs)), "throughput").csv, Not(HasSubstr("bow")));
+  EXPECT_THAT(find(make_figures(runs), "throughput").csv, Not(HasSubstr("bow")));
 }
 
 TEST(Figures, ShowRunsWithoutValuesAsEmptyMarkersWithTheReason) {
@@ -132,7 +129,7 @@ TEST(Figures, ShowRunsWithoutValuesAsEmptyMarkersWithTheReason) {
     total.reason = "needs 5 bytes";
     run.total = total;
   }
-  const std::vector<Figure> figures = make_figures(figure_data(runs));
+  const std::vector<Figure> figures = make_figures(runs);
   const Figure& throughput = find(figures, "throughput");
   EXPECT_THAT(throughput.csv, HasSubstr("bow block 16: out of memory,0.1,"));
   EXPECT_THAT(throughput.csv, HasSubstr(",,,needs 5 bytes\n"));
@@ -167,7 +164,7 @@ TEST(Figures, TellRunsOfOnePatternApartByTheirShape) {
     other.ops[0].row.n = 64;
     runs.push_back(other);
   }
-  const std::string csv = find(make_figures(figure_data(runs)), "throughput").csv;
+  const std::string csv = find(make_figures(runs), "throughput").csv;
   EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x1024,0.25,"));
   EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x64,0.25,"));
 }
@@ -184,7 +181,7 @@ TEST(Figures, NameAndPlaceALayerByItsWeightsThoughItsOtherRowsAreDense) {
     run.ops.push_back(scores);
     run.total.density = run.ops.front().row.density;
   }
-  const std::string csv = find(make_figures(figure_data(runs)), "speedup").csv;
+  const std::string csv = find(make_figures(runs), "speedup").csv;
   EXPECT_THAT(csv, HasSubstr("bow block 16,0.1,"));
   EXPECT_THAT(csv, HasSubstr("bow unstructured,0.25,"));
   EXPECT_THAT(csv, Not(HasSubstr("mixed")));
@@ -208,7 +205,7 @@ std::vector<RunRecord> made_up_grid() {
 }
 
 TEST(SpeedupMap, HasACellForEachSizeAndNumberOfColumns) {
-  const std::vector<Figure> figures = make_figures(figure_data(made_up_grid()));
+  const std::vector<Figure> figures = make_figures(made_up_grid());
   const std::string csv = find(figures, "speedup_map_bow_block_16_at_0_0625_static_fp16").csv;
   EXPECT_EQ(csv,
             "m_and_k,n,speedup_vs_dense,status,row,column,text\n"
@@ -231,7 +228,7 @@ TEST(Bandwidth, IsAShareOfWhatThereIs) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
   runs[0].total.fabric_gbps = 544.64;
   // 4 bytes x 1472 tiles x 1.85 GHz = 10892.8 GB/s
-  EXPECT_THAT(find(make_figures(figure_data(runs)), "bandwidth").csv,
+  EXPECT_THAT(find(make_figures(runs), "bandwidth").csv,
               HasSubstr("fabric,bow dense,0,5,544.64,10892.8"));
 }
 
@@ -239,7 +236,7 @@ TEST(Bandwidth, TakesAnotherPageForMoreRunsThanOneHolds) {
   // 2 machines x (1 dense + 4 patterns x 5 densities) = 42 runs, 36 to a page: six on the second
   const std::vector<RunRecord> runs =
       test::made_up_comparison(false, {0.5, 0.25, 0.125, 0.0625, 0.03125});
-  const std::vector<Figure> figures = make_figures(figure_data(runs));
+  const std::vector<Figure> figures = make_figures(runs);
   EXPECT_THAT(find(figures, "bandwidth_2").script, HasSubstr("'bandwidth_2.csv'"));
   EXPECT_THAT(find(figures, "bandwidth_2").script, HasSubstr(" 5)\n"));
 }
@@ -249,7 +246,7 @@ TEST(EnergyParts, AreStackedPerUsefulFlop) {
   runs[0].total.useful_flop = 1000000000;
   runs[0].total.energy_j = JouleRange{0.001, 0.002, 0.004};
   runs[0].ops[0].energy = {{"mac", {0.0002, 0.0005, 0.001}}, {"sram", {0.0008, 0.0015, 0.003}}};
-  const std::string csv = find(make_figures(figure_data(runs)), "energy_parts").csv;
+  const std::string csv = find(make_figures(runs), "energy_parts").csv;
   // 0.5 mJ over 10^9 FLOP is 0.5 pJ
   EXPECT_THAT(csv, StartsWith("bar,note,time_us,dense_time_us,mac,vector,sram,"));
   EXPECT_THAT(csv, HasSubstr("\nbow dense,1 - 4,,,0.5,0,1.5,0,"));
@@ -262,7 +259,7 @@ TEST(CycleStackFigure, HasTheUnitCyclesOfEachLayerAndTheTimes) {
     run.total.time_s = 4e-6;
     run.total.speedup_vs_dense = 2;
   }
-  const std::string csv = find(make_figures(figure_data(runs)), "cycle_stack").csv;
+  const std::string csv = find(make_figures(runs), "cycle_stack").csv;
   EXPECT_THAT(csv, StartsWith("bar,note,time_us,dense_time_us,compute,exchange,sync,stall,"));
   // a dense run of twice the 4 us
   EXPECT_THAT(csv, HasSubstr(",4,8,30,0,0,10,0,0\n"));
@@ -293,7 +290,7 @@ TEST(FigureStyle, WritesNumbersInAsFewDigitsAsSayThem) {
 TEST(DensityAxis, MarksMasksThatWereAskedForAlikeOnceAndRound) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5, 0.1});
   runs[2].total.density = 0.09961;
-  EXPECT_THAT(find(make_figures(figure_data(runs)), "speedup").script,
+  EXPECT_THAT(find(make_figures(runs), "speedup").script,
               HasSubstr("set xtics ('0.1' 0.1, '0.5' 0.5, '1' 1)"));
 }
 
@@ -320,18 +317,17 @@ TEST(LogMarks, AreNeverOneAlone) {
 }
 
 /// Runs over one axis of the hardware, of several values.
-FigureData made_up_sweep(const std::vector<std::string>& values) {
+std::vector<RunRecord> made_up_sweep(const std::vector<std::string>& values) {
   std::vector<RunRecord> runs;
   for (const std::string& value : values) {
     for (RunRecord run : test::made_up_comparison(false, {0.25})) {
       run.run = run.total.run = run.ops[0].row.run = runs.size();
+      run.varying = {"tile.amp.fp16_macs"};
       run.total.varying = run.ops[0].row.varying = {value};
       runs.push_back(run);
     }
   }
-  FigureData data = figure_data(runs);
-  data.varying = {"tile.amp.fp16_macs"};
-  return data;
+  return runs;
 }
 
 TEST(SweepFigures, HaveTicksAtTheValuesOfTheirAxis) {
@@ -346,11 +342,10 @@ TEST(CycleStackFigure, LeavesRoomForItsBarsBesideLongNames) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.25});
   const std::string value(40, '7');
   for (RunRecord& run : runs) {
+    run.varying = {"tile.workers"};
     run.total.varying = run.ops[0].row.varying = {run.run == 0 ? "1" : value};
   }
-  FigureData data = figure_data(runs);
-  data.varying = {"tile.workers"};
-  const std::string script = find(make_figures(data), "cycle_stack").script;
+  const std::string script = find(make_figures(runs), "cycle_stack").script;
   EXPECT_THAT(script, Not(HasSubstr("\nwidth = 3.35 ")));
   EXPECT_THAT(script, HasSubstr("spare = (width - right - 0.70*unit)/left"));
   EXPECT_THAT(script, HasSubstr("points*squeeze*"));

@@ -3,19 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sim/report/figures/figure.hpp"
+#include "sim/report/layout_note.hpp"
 
 namespace lacuna {
 namespace {
 
 using ::testing::HasSubstr;
 
-void add_product(FigureData& data, std::uint64_t run, double density, double speedup) {
+void add_product(std::vector<RunRecord>& runs, double density, double speedup) {
+  RunRecord& run = runs.emplace_back();
+  run.machine = "bow";
   SummaryRow row;
-  row.run = run;
+  row.run = run.run = runs.size() - 1;
   row.machine = "bow";
   row.op_id = "w";
   row.op = "gemm";
@@ -23,25 +26,26 @@ void add_product(FigureData& data, std::uint64_t run, double density, double spe
   row.pattern = "unstructured";
   row.density = density;
   row.speedup_vs_dense = speedup;
-  data.rows.push_back(row);
+  run.ops.emplace_back().row = row;
   row.op_id = kTotal;
-  data.rows.push_back(row);
+  run.total = row;
 }
 
 // 1.5 times at a half is 75 % of linear, 2 at a quarter 50 %. Layouts are numbered as they come;
 // what has none is no part of the map.
 TEST(LayoutMap, NumbersLayoutsAndShadesThemByTheirShareOfLinear) {
-  FigureData data;
-  add_product(data, 0, 0.5, 1.5);
-  add_product(data, 1, 0.25, 2);
+  std::vector<RunRecord> runs;
+  add_product(runs, 0.5, 1.5);
+  add_product(runs, 0.25, 2);
   const auto map_of = [&] {
-    const auto figures = make_figures(data);
+    const auto figures = make_figures(runs);
     const auto at = std::find_if(figures.begin(), figures.end(),
                                  [](const Figure& each) { return each.name == "layout_map"; });
     return at == figures.end() ? Figure() : *at;
   };
   EXPECT_EQ(map_of().name, "");
-  data.layouts = {{0, "planner.static_parts=2"}, {1, "as planned"}};
+  runs[0].ops[0].result.notes = {{kLayoutNote, "planner.static_parts=2"}};
+  runs[1].ops[0].result.notes = {{kLayoutNote, "as planned"}};
   const Figure map = map_of();
   EXPECT_THAT(map.csv, HasSubstr(",0.25,0,0,50,2\n"));
   EXPECT_THAT(map.csv, HasSubstr(",0.5,0,1,75,1\n"));
