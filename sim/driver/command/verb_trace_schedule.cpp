@@ -13,6 +13,7 @@
 #include "sim/base/split.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/verbs.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/point_runner.hpp"
@@ -299,12 +300,16 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
   if (options.resume && options.machines.empty()) {
     throw RequestError("--resume: goes with --machine, as only simulations are kept");
   }
+  if (options.layout && options.machines.empty()) {
+    throw RequestError("--layout: goes with --machine");
+  }
   job_count(options);  // or says what is wrong with it, before any work
   std::vector<std::string> arguments = reproducing_arguments(options);
   arguments.resize(arguments.size() - 2);
   const std::string command = "lacuna " + shell_line(arguments);
   const std::vector<ScheduleRequest> requests = requests_of(options);
-  const Machines machines = make_machines(kinds, options.machines, options.settings);
+  Machines machines = make_machines(kinds, options.machines, options.settings);
+  lay_out(machines, layout_request(options.layout, options.no_cache));
   ResultFolder folder(*options.out, ResultFolder::Kind::schedule);
   std::vector<Place> places;
   std::vector<std::unique_ptr<Journal>> journals;

@@ -16,6 +16,7 @@
 #include "sim/driver/run/invariants.hpp"
 #include "sim/driver/run/relations.hpp"
 #include "sim/driver/run/unit_view.hpp"
+#include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/energy.hpp"
 #include "sim/driver/system/wafer_run.hpp"
 #include "sim/machines/lays_out_rows.hpp"
@@ -43,10 +44,10 @@ std::string shape_key(const std::string& machine, const OpRecord& op) {
   const SummaryRow& row = op.row;
   // Operations that are no products differ in more than their shape.
   const std::string id = op.result.mac_algorithmic == 0 ? row.op_id : "";
-  return fmt::format("{} {} {}x{}x{} {} {} {} {} {}", machine, row.op == "spmm" ? "gemm" : row.op,
-                     row.m.value_or(0), row.k.value_or(0), row.n.value_or(0), row.dtype,
-                     op.result.mac_algorithmic, id, fact(op.request, "residency"),
-                     fact(op.request, "partials"));
+  const std::string kind = row.op == "spmm" ? "gemm" : row.op == "sddmm" ? "bmm" : row.op;
+  return fmt::format("{} {} {}x{}x{} {} {} {} {} {}", machine, kind, row.m.value_or(0),
+                     row.k.value_or(0), row.n.value_or(0), row.dtype, op.result.mac_algorithmic, id,
+                     fact(op.request, "residency"), fact(op.request, "partials"));
 }
 
 /// The machine of a run, all its parameters, and how it lays operations out if that varies.
@@ -432,19 +433,19 @@ void compare_with_dense(std::vector<RunRecord>& records, const std::vector<RunRe
 
 namespace {
 
-bool has_weights_to_leave_out(const LayerOp& op) { return op.op == "gemm" || op.op == "spmm"; }
-
 /// The workload with all weights and all of X; rows of other patterns, which nothing is compared
 /// with, are left out.
 WorkloadTrace dense_workload(const WorkloadTrace& workload) {
-  WorkloadTrace dense = workload;
-  dense.ops.clear();
-  for (const LayerOp& op : workload.ops) {
-    if (has_weights_to_leave_out(op))
-      dense.ops.push_back(dense_form(op));
-    else if (op.pattern.name == "dense" && op.x_pattern == "dense")
-      dense.ops.push_back(op);
+  WorkloadTrace dense = with_all_weights(workload);
+  std::vector<LayerOp> ops;
+  for (const LayerOp& op : dense.ops) {
+    if (has_weights(op)) {
+      ops.push_back(dense_form(op));
+    } else if (op.pattern.name == "dense" && op.x_pattern == "dense") {
+      ops.push_back(op);
+    }
   }
+  dense.ops = std::move(ops);
   return dense;
 }
 
@@ -461,7 +462,7 @@ std::vector<Point> missing_dense_points(const std::vector<Point>& points) {
     return text;
   };
   const auto leaves_out = [](const LayerOp& op) {
-    return has_weights_to_leave_out(op) && (op.pattern.name != "dense" || op.x_pattern != "dense");
+    return has_weights(op) && (op.pattern.name != "dense" || op.x_pattern != "dense");
   };
   const auto sparse = [&](const Point& point) { return any_of(point.workload.ops, leaves_out); };
   std::set<std::string> known;

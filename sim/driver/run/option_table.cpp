@@ -132,7 +132,8 @@ const std::vector<OptionDeclaration>& option_table() {
        D::word, "", "fp32 fp16 bf16 fp8 int8"},
       {"partials", "TYPE", pattern, kSimulate, kOfRows, &O::partials,
        "type of partial sums: auto, fp16, fp32 or int32", D::word, "", "auto fp16 fp32 int32"},
-      {"layout", "LAYOUT", simulation, kSimulate | kOfSweep | kOfValidate, kOfRows, &O::layout,
+      {"layout", "LAYOUT", simulation, kSimulate | kOfSweep | kOfValidate | kOfSchedule, kOfRows,
+       &O::layout,
        "how operations are laid out: planned (default, by the machine's rule), first (all "
        "parameters as they are set), best (searched, see lacuna describe layouts; best:N simulates "
        "N of each at most), or a file of layouts that were found",

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -250,10 +251,28 @@ void check_rows_take(const WorkloadTrace& workload, const Options& options) {
 
 }  // namespace
 
+WorkloadTrace with_all_weights(WorkloadTrace workload) {
+  std::set<std::string> weights;
+  for (const LayerOp& op : workload.ops) {
+    if (has_weights(op)) weights.insert(op.id);
+  }
+  for (LayerOp& op : workload.ops) {
+    const std::string* const of = find_value(op.pattern.args, "of");
+    const bool follows = op.pattern.name == "ref" && of != nullptr && weights.count(*of) != 0;
+    if (!has_weights(op) && !follows) continue;
+    op.pattern = PatternSpec{};
+    if (op.op == "sddmm") op.op = "bmm";
+  }
+  return workload;
+}
+
 WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
                      const Options& options) {
   check_rows_take(workload, options);
   WorkloadTrace settled = choice.pattern ? with_pattern(workload, *choice.pattern) : workload;
+  if (choice.pattern && choice.pattern->name == "dense") {
+    settled = with_all_weights(std::move(settled));
+  }
   for (LayerOp& op : settled.ops) {
     op = only_touched(std::move(op), settled);
     if (options.dtype) op.dtype = parse_dtype(*options.dtype);

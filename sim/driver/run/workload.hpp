@@ -28,6 +28,10 @@ struct PatternChoice {
 /// The patterns of --pattern, or of --density, --block and --nm; at least one.
 std::vector<PatternChoice> pattern_choices(const Options& options);
 
+/// Rows that have the mask of weights get all of them. A gradient at the places of such a mask
+/// becomes the product of two activations that it is of dense weights.
+WorkloadTrace with_all_weights(WorkloadTrace workload);
+
 /// `workload` with the pattern in all its gemm rows, --mode in those that are sparse then, and
 /// --residency, --dtype and --partials. Every problem of a row with the pattern is a RequestError.
 WorkloadTrace settle(const WorkloadTrace& workload, const PatternChoice& choice,
