@@ -137,7 +137,7 @@ TEST(Residency, OfMoreThanCanBeSimulatedIsTheFasterByASampleOfRows) {
   const Measured all = measured(product + "--residency resident");
   EXPECT_THAT(all.ran.out, Not(HasSubstr("not exact")));
   EXPECT_NEAR(static_cast<double>(sampled.cycles) / static_cast<double>(all.cycles), 1, 0.002);
-  // Words that run to both ends have no lanes for rows that differ.
+  // Of words that run to both ends no sample of rows is taken.
   const Measured open = measured(product + "--set ws.inject=middle_row");
   EXPECT_EQ(open.residency, "streamed");
   EXPECT_THAT(open.ran.out, HasSubstr("not compared with resident ones, of at least"));

@@ -11,6 +11,7 @@
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/driver/command/verbs.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_file.hpp"
 
 namespace lacuna {
@@ -71,10 +72,15 @@ const MachineTable& formula_machines() {
   return table;
 }
 
-/// A folder with a preset `bow` and the points of a test.
+/// A folder with a preset `bow`, the shipped prices and areas, and the points of a test.
 class Validate : public ::testing::Test {
  protected:
   Validate() {
+    for (const char* const table : {"energy_table.csv", "energy_set.csv", "energy_actions.csv",
+                                    "energy_units.csv", "area_table.csv", "area_chips.csv"}) {
+      std::filesystem::copy_file(test::source_path(std::string("sim/config/") + table),
+                                 folder_ / table);
+    }
     std::ofstream(folder_ / "bow.yaml") << "machine: ipu\nmacs: 2\n";
     setenv("LACUNA_CONFIG", folder_.c_str(), 1);
   }

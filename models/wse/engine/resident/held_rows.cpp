@@ -78,7 +78,8 @@ Program fullest_row(const Program& program) {
 }
 
 bool samples_rows(const HardwareParams& params, const Program& program) {
-  return !program.kernel.held.empty() && lanes_can_stream(params, program) &&
+  // The first row of a sample is the one where words enter.
+  return !program.kernel.held.empty() && program.entry == 0 && lanes_can_stream(params, program) &&
          lanes_can_stream(params, fullest_row(program));
 }
 
