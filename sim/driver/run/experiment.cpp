@@ -24,6 +24,7 @@
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/report/interval_series.hpp"
 #include "sim/report/unit_series.hpp"
+#include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
 

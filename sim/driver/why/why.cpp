@@ -139,6 +139,7 @@ std::vector<std::optional<WhyTime>> Inquiry::run(const std::vector<WhyAsk>& asks
     spent_ += at_layout && found[i] ? found[i]->time / now() : 0;
   }
   std::vector<std::optional<WhyTime>> times;
+  times.reserve(asks.size());
   for (const WhyAsk& ask : asks) times.push_back(known_.at(key_of(ask)));
   return times;
 }

@@ -74,12 +74,14 @@ std::optional<double> dense_time(const RunRecord& run, double cycles) {
 class WhyRuns {
  public:
   WhyRuns(const Point& point, const RunRecord& record, const WhyMeans& means)
-      : point_(point), means_(means), settings_(point.settings_or(means.settings)) {
+      : point_(point),
+        means_(means),
+        settings_(point.settings_or(means.settings)),
+        one_row_(record.ops.size() == 1) {
     Execution plain;  // nothing is asked for but the time
     plain.engine = settings_.execution.engine;
     plain.fold = settings_.execution.fold;
     settings_.execution = plain;
-    one_row_ = record.ops.size() == 1;
     std::vector<Point> dense = missing_dense_points({point});
     if (!dense.empty()) dense_ = std::move(dense.front().workload);
   }
@@ -149,7 +151,7 @@ class WhyRuns {
   const Point& point_;
   const WhyMeans& means_;
   RunSettings settings_;
-  bool one_row_ = true;  // whose layout is settings
+  bool one_row_;  // whose layout is settings
   std::optional<WorkloadTrace> dense_;
 };
 
