@@ -106,10 +106,10 @@ class Inquiry {
   const WhyQuestion& question_;
   const WhyRunner& run_;
   std::map<std::string, std::optional<WhyTime>> known_;
-  double spent_ = 0;             // on runs without costs, each as long as it took, in runs
+  double spent_ = 0;             // time of all runs without costs, over that of the run itself
   Settings at_;                  // the layout at which costs are asked
   std::optional<WhyTime> laid_;  // the run there, if it is another
-  const DeclaredCause* laid_by_ = nullptr;
+  const DeclaredCause* laid_by_ = nullptr;  // the layout that was found faster, if any
   Why why_;
 };
 
