@@ -91,4 +91,4 @@ python3 -c \"$module\"
 bash -c 'source /usr/share/bash-completion/completions/lacuna'
 ls /usr/share/man/man1/lacuna.1*
 apt-get remove -y -qq lacuna >/dev/null
-[ ! -e /usr/bin/lacuna ]"
+[ ! -e /usr/bin/lacuna ] && [ ! -e /usr/lib/python3/dist-packages/lacuna ]"

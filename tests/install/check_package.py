@@ -4,6 +4,7 @@
 
     check_package.py BUILD_FOLDER      status 77: the tools of Debian are not there
 """
+import os
 import pathlib
 import re
 import shutil
@@ -24,6 +25,23 @@ def run(*command):
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def check_removal(package, place):
+    """Before it goes, the package removes what Python compiled beside its modules, and nothing else."""
+    run("dpkg-deb", "--control", package, place / "control")
+    module = place / "removed" / "lacuna" / "module.py"
+    compiled = module.parent / "__pycache__" / "module.cpython-311.pyc"
+    compiled.parent.mkdir(parents=True)
+    module.touch()
+    compiled.touch()
+    listing = place / "bin" / "dpkg"  # in place of `dpkg -L lacuna`
+    listing.parent.mkdir()
+    listing.write_text(f"#!/bin/sh\necho '{module}'\n")
+    listing.chmod(0o755)
+    run("env", f"PATH={listing.parent}:{os.environ['PATH']}", place / "control" / "prerm", "remove")
+    if compiled.parent.exists() or not module.exists():
+        sys.exit(f"{package.name}: its prerm left what Python compiled, or took the module")
 
 
 def main():
@@ -50,6 +68,7 @@ def main():
         for library in ("libsystemc", "libfmt", "libyaml-cpp", "gnuplot"):
             if not re.search(library, depends):
                 sys.exit(f"{package.name} does not depend on {library}: {depends}")
+        check_removal(package, place)
         version = run("dpkg-deb", "--field", package, "Version").strip()
         if f"lacuna {version.split('-')[0]}," not in run(program, "--version"):
             sys.exit(f"{package.name} is of version {version}, and its program says another")
