@@ -37,4 +37,8 @@ scripts/site_links.py "$pages"
 
 case $site in /*) ;; *) site=$PWD/$site ;; esac
 PAGES=$pages SITE=$site mkdocs build --strict --quiet --clean
+if grep -rlE '\| :?--' "$site" --include='*.html'; then
+  echo "site: these pages show a table as text; it needs an empty line before it" >&2
+  exit 1
+fi
 echo "site: $site/index.html (search needs a server: python3 -m http.server -d $site)"

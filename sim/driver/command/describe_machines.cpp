@@ -31,8 +31,8 @@ std::string heading(const std::string& text, const Options& options) {
 
 std::string title(const std::string& page, const std::string& what, const Options& options) {
   if (!options.markdown) return "";
-  return fmt::format("# {}\n\n{}\n\nMade by `lacuna describe {} --markdown`; do not edit.\n", page,
-                     what, options.subjects.front());
+  return fmt::format("# {}\n\n{}\n\nMade by `lacuna describe {} --markdown`; do not edit.\n\n",
+                     page, what, options.subjects.front());
 }
 
 std::vector<std::string> machine_names() {
