@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """In the pages of a folder, turns links to files that are not in it into their words, and the path of
-the file in the repository where the words do not name it.
+the file in the repository: in place of words that are its name, or behind words that do not name it.
 
 usage: site_links.py FOLDER
 """
@@ -31,7 +31,10 @@ def mend(page, root):
             return found.group()
         path = str((ROOT / page.relative_to(root).parent / target.partition("#")[0]).resolve())
         path = path.removeprefix(f"{ROOT.parent}/")
-        return words if pathlib.Path(path).name in words else f"{words} (`{path}`)"
+        name = pathlib.Path(path).name
+        if words.strip("`") == name:
+            return f"`{path}`"
+        return words if name in words else f"{words} (`{path}`)"
 
     changed = LINK.sub(replace, text)
     if changed != text:
