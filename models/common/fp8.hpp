@@ -6,9 +6,9 @@
 
 namespace lacuna {
 
-/// The bits of an 8-bit float with 4 exponent bits, 3 mantissa bits and a bias of 8: from 2^-10 to
-/// 240, no infinity, 0x80 is NaN (the F143 format without scaling of Noune et al., "8-bit numerical
-/// formats for deep neural networks", arXiv:2206.02915).
+/// The bits of an 8-bit float with 4 exponent bits, 3 mantissa bits and a bias of 8. It goes from
+/// 2^-10 to 240, has no infinity, and 0x80 is NaN. This is F143 without scaling (Noune et al.,
+/// "8-bit numerical formats for deep neural networks", arXiv:2206.02915).
 using Quarter = std::uint8_t;
 
 /// Exact.

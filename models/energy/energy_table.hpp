@@ -39,10 +39,10 @@ class EnergyTable {
   /// by taken_from_shipped().
   static EnergyTable read_over(const std::string& path, const EnergyTable& shipped);
 
-  /// This table with the prices of a set: a CSV file of the column `event` and one for each member
-  /// of the set, with the factors on the nominal prices, those of the first member being the
-  /// nominal ones. An event's low and high become those of the members, and energies range over
-  /// members and not over all low and all high. RequestError names file, line and what is allowed.
+  /// This table with the prices of a set. The CSV file has the column `event` and one for each
+  /// member of the set, with factors on the nominal prices; the first member is the nominal one.
+  /// Low and high of an event become those of the members. Energies range over members, not over
+  /// all low and all high. RequestError names file, line and what is allowed.
   EnergyTable with_set(const std::string& path) const;
 
   /// The members of that set: of each, a factor on the nominal price of each row. Empty: none.

@@ -37,18 +37,18 @@ struct OperandPlace {
 
 using MemoryLayout = std::array<OperandPlace, kOperands>;
 
-/// Places the classes as an allocator does that keeps apart what a bundle needs at once: classes of
-/// which a bundle makes two accesses go to the end of the memory, where it is interleaved, the
-/// others to its beginning; a class has elements of its own as long as there is room for all, and
-/// otherwise shares one with its neighbour. What does not fit is taken to lie in the last element.
+/// Places the classes as an allocator that keeps apart what a bundle needs at once. Classes of
+/// which a bundle makes two accesses go to the end of the memory, which is interleaved, the others
+/// to its beginning. A class has elements of its own while there is room, else it shares one with
+/// its neighbour. What does not fit is taken to lie in the last element.
 MemoryLayout place_operands(const MemoryParams& memory, const OperandBytes& operands,
                             const std::vector<Bundle>& bundles);
 
 /// Slots that a bundle loses because it loads or stores more than the ports of the tile can in one.
 std::uint32_t lost_to_ports(const MemoryParams& memory, const Bundle& bundle);
 
-/// Slots that each bundle loses: of the accesses to one element, one is made in a slot, or two if
-/// it is interleaved; accesses of a class that is not wholly interleaved count as to one element.
+/// Slots that each bundle loses. An element serves one access in a slot, two if it is interleaved.
+/// Accesses of a class that is not wholly interleaved count as to one element.
 std::vector<std::uint32_t> conflicts_of(const MemoryLayout& layout,
                                         const std::vector<Bundle>& bundles);
 

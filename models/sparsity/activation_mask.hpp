@@ -12,9 +12,9 @@ namespace lacuna {
 Mask bernoulli_mask(std::uint32_t rows, std::uint32_t cols, const Decimal& density,
                     std::uint64_t seed);
 
-/// As activations behind a ReLU whose channels, the rows, have different means: channel c has the
-/// density Phi(mu_c), mu_c = sqrt(1 + tau^2) Phi^-1(density) + tau g_c with normal g_c, so that
-/// the expected mean is `density`; its elements are then independent. All g_c are drawn first.
+/// As activations behind a ReLU whose channels, the rows, have different means. Channel c has the
+/// density Phi(mu_c), mu_c = sqrt(1 + tau^2) Phi^-1(density) + tau g_c with normal g_c. So the
+/// expected mean is `density`. Its elements are independent. All g_c are drawn first.
 Mask channel_mask(std::uint32_t rows, std::uint32_t cols, const Decimal& density,
                   std::uint64_t seed, double tau = 0.5);
 

@@ -19,10 +19,10 @@ inline constexpr std::uint64_t kMostShuffled = 2147483645;
 std::uint64_t popsparse_count(const Decimal& density, std::uint32_t rows, std::uint32_t columns);
 
 /// Fills `mask`, of which only the shape and the first offset are set, with the blocks that the
-/// benchmark program of the PopSparse measurements keeps (graphcore-research/sparsity-benchmarks,
-/// matmul_bench.cpp): all positions, row by row, are shuffled as the GNU C++ library shuffles, with
-/// its default random engine, and the first `keep` of them stay. It knows neither the type nor the
-/// columns of the dense operand, and the density only says where the list is cut.
+/// benchmark of the PopSparse measurements keeps (graphcore-research/sparsity-benchmarks,
+/// matmul_bench.cpp). All positions, row by row, are shuffled as the GNU C++ library does with its
+/// default random engine. The first `keep` stay. It knows neither the type nor the columns of the
+/// dense operand; the density only says where the list is cut.
 void choose_as_popsparse(std::uint32_t seed, std::uint64_t keep, Mask& mask);
 
 }  // namespace lacuna

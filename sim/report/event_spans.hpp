@@ -36,13 +36,13 @@ struct EventTracks {
   std::vector<EventStep> words = {};  // of logs with details: words on their way
 };
 
-/// Reads an event log by the endings of its kinds: X_start and X_end, X_launch and X_exit, X_first
-/// and X_last are a span, the last in the span's last cycle; X_arrive lasts until the next
-/// X_release of any unit, whose first cycle is after it, and is a `barrier` until the last of those
-/// who wait has come; X_run has its length, times two, as its argument; X_push and X_pop are steps;
-/// anything else is a moment. An end without its start began at the last release, and is the first
-/// cycle after it, or is a moment in a log without releases; a start without its end lasts until
-/// the next. `units`, if not empty: of these alone.
+/// Reads an event log by the endings of its kinds. X_start and X_end, X_launch and X_exit,
+/// X_first and X_last are a span; the last is in the span's last cycle. X_arrive lasts until
+/// the next X_release of any unit, whose first cycle is after it. It is a `barrier` until the
+/// last unit has come. X_run has twice its length as argument; X_push and X_pop are steps;
+/// anything else is a moment. An end without a start began at the last release, or is a moment
+/// if there is none. A start without an end lasts until the next. `units`, if not empty: of
+/// these alone.
 EventTracks event_tracks(const OpResult& result, const std::set<std::uint32_t>& units = {});
 
 /// The layer of the cycle stack in which the cycles of a span are booked; nothing for a span that

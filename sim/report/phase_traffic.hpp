@@ -9,9 +9,9 @@
 
 namespace lacuna {
 
-/// What each phase of each operation moved, in all its executions, and which share that is of what
-/// its memories, fabric and edge could have moved meanwhile: the text of phases.csv, or nothing if
-/// no operation knows its phases.
+/// The text of phases.csv: what each phase of each operation moved, in all its executions. Beside
+/// it stands the share of what memories, fabric and edge could have moved meanwhile. Nothing if no
+/// operation knows its phases.
 std::string phases_csv(const std::vector<RunRecord>& records);
 
 /// The same of one operation, for a terminal; empty if it does not know its phases.

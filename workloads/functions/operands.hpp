@@ -42,8 +42,8 @@ struct RealOperands {
 /// A quarter of operand_value().
 inline double real_operand(std::uint64_t seed, std::uint64_t p) { return RealOperands{}(seed, p); }
 
-/// Counts `found` as compared, and as wrong if it is further from `exact` than roundings of `type`
-/// explain: `roundings` of them, each of 2^-11 (FP16) or 2^-24 (FP32) of `scale` or of the result,
+/// Counts `found` as compared, and as wrong if it is further from `exact` than `roundings`
+/// roundings of `type` explain. Each is 2^-11 (FP16) or 2^-24 (FP32) of `scale` or of the result,
 /// whichever is larger, or of the least normal number of FP16. A result too large for its type is
 /// no mistake if it is infinite.
 void compare_element(Comparison& comparison, double found, double exact, DType type,

@@ -10,9 +10,9 @@
 
 namespace lacuna {
 
-/// "WHERE=PATTERN": a pattern for the weights whose name, such as "l3.ffn1", matches WHERE, in
-/// which * stands for any text, ? for one letter and [...] for one of those in it, as fnmatch(3) of
-/// POSIX has it. The last rule that matches wins.
+/// "WHERE=PATTERN": a pattern for the weights whose name, such as "l3.ffn1", matches WHERE. There *
+/// is any text, ? one letter and [...] one of the letters in it, as in fnmatch(3) of POSIX. The
+/// last rule that matches wins.
 struct PatternRule {
   std::string where;
   PatternSpec pattern;

@@ -29,10 +29,10 @@ const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const st
 std::int64_t number_of(const onnx::NodeProto& node, const std::string& name,
                        std::int64_t otherwise);
 
-/// Writes a node of a graph of `version` of the standard as an earlier version writes it, where its
-/// sides are the same: axes of a reduction are an attribute, not an operand (18), and there is no
-/// word of how numbers are rounded or scaled (19, 21, 23). False if nothing was to be changed, or
-/// what was is not known.
+/// Writes a node of a graph of `version` of the standard as an earlier version does, where its
+/// sides are the same. Axes of a reduction become an attribute (18). Words on how numbers are
+/// rounded or scaled are left out (19, 21, 23). False if nothing was to be changed, or what was is
+/// not known.
 /// @param numbers of operands
 bool write_earlier_form(onnx::NodeProto& node, int version, const KnownNumbers& numbers);
 

@@ -5,10 +5,10 @@
 
 namespace lacuna {
 
-/// The FLOP of one sequence of a BERT as the script published with ELECTRA counts them (Clark et
-/// al., ICLR 2020): a look-up in a table, of words, positions or types, is a dense product with
-/// one-hot columns; every vector operation counts, dropout at inference too; a backward pass costs
-/// as much as a forward pass; updates cost nothing.
+/// The FLOP of one sequence of a BERT as ELECTRA's published script counts them (Clark et al., ICLR
+/// 2020). A look-up of words, positions or types is a dense product with one-hot columns. Every
+/// vector operation counts, dropout at inference too. A backward pass costs as much as a forward
+/// pass; updates cost nothing.
 struct ElectraFlop {
   double inference = 0;  // embedding, layers, and a classifier over every token
   double training = 0;   // twice embedding, layers and the head that predicts words

@@ -5,10 +5,10 @@
 
 namespace lacuna::ipu {
 
-/// Shortens a schedule that is much longer than `bound`: what is received last moves into earlier
-/// cycles in which its sender and its receivers have nothing to do, each tile or pair by itself; a
-/// sender that goes on sending the train to others repeats it. It ends with the first that finds no
-/// such cycles. Emissions are then in no order.
+/// Shortens a schedule that is much longer than `bound`. What is received last moves into earlier
+/// cycles in which sender and receivers are free, each tile or pair by itself. A sender that goes
+/// on sending the train to others repeats it. It ends with the first train that finds no such
+/// cycles. Emissions are then in no order.
 void close_gaps(const ChipParams& params, const LatencyTable& latencies, const StreamList& streams,
                 Cycle bound, Schedule& schedule);
 

@@ -40,16 +40,16 @@ struct IpuHostParams : ParameterSet {
 /// All statistics that these functions add, their values 0.
 std::vector<StatEntry> host_statistics();
 
-/// Adds what the host does for the sparse operand `mask` of a finished product `op`, with values of
-/// its own in each instance of a batch: bytes in the user's
-/// format and the device's; with buckets, the times of conversion and transfer, what of them is not
-/// hidden behind the products, and the time from pattern to pattern.
+/// Adds what the host does for the sparse operand `mask` of a finished product `op`; each instance
+/// of a batch has values of its own. These are bytes in the user's and in the device's format. With
+/// buckets also the times of conversion and transfer, the part not hidden behind products, and the
+/// time from pattern to pattern.
 void add_host_side(const IpuHostParams& host, const Mask& mask, const LayerOp& op,
                    const ipu::PlannedOperation& planned, OpResult& result);
 
 /// Puts before a product the time in which the host makes the buckets of activations that the chip
-/// has just made, `x_bytes` of them: all go to it and are read there, the buckets come back, and
-/// the tiles wait.
+/// has just made, `x_bytes` of them. All go to the host and are read there, and the buckets come
+/// back. The tiles wait.
 void add_host_encoding(const IpuHostParams& host, const ipu::PlannedOperation& planned,
                        std::uint64_t x_bytes, OpResult& result);
 

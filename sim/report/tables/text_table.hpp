@@ -20,9 +20,9 @@ class TextTable {
   enum class Need { always, spare, wide };
 
   /// How wide the tables of this process are to be, in letters; 0, as at first: as wide as they
-  /// are. A table that is wider leaves out what need not be beside the rest, then breaks the lines
-  /// of its last column of words, then goes on below itself, its first column repeated, and breaks
-  /// the lines of what is too wide even so.
+  /// are. A wider table first leaves out its spare columns. Then it breaks the lines of its last
+  /// column of words. Then it goes on below itself, its first column repeated, and breaks what is
+  /// too wide even so.
   static void fit(std::size_t letters);
   static std::size_t width();
 

@@ -30,10 +30,10 @@ struct EncodeParams : ParameterSet {
                                 "bucket, to count it in its row and write it there; inferred.");
 };
 
-/// Puts before a planned product with the dynamic sparse operand `problem.mask` (elements, rows x
-/// contraction) what makes its buckets of an operand that lies dense over all tiles, transposed:
-/// each tile compares its share with zero and lists what is not, the lists go to the tiles whose
-/// buckets they belong to, and these put them in. OutOfMemoryError if a tile cannot hold share and
+/// Puts the making of buckets before a planned product with the dynamic sparse operand
+/// `problem.mask` (elements, rows x contraction). The operand lies dense over all tiles,
+/// transposed. Each tile compares its share with zero and lists what is not. The lists go to the
+/// tiles of their buckets, which put them in. OutOfMemoryError if a tile cannot hold share and
 /// lists beside the product.
 void encode_first(const ChipParams& chip, const PlannerParams& planner, const EncodeParams& encode,
                   const GemmProblem& problem, PlannedOperation& planned);

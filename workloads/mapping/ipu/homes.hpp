@@ -37,9 +37,9 @@ class ProductHomes {
   virtual DType result_type() const { return type(); }
 };
 
-/// Those of the plan that a product would take; null if it has none, is no single product with
-/// weights, or one whose operand lies otherwise: in steps over columns, or of a backward pass from
-/// forward buckets.
+/// The homes of the plan that a product would take. Null if it has none or is no single product
+/// with weights. Null too if its operand lies otherwise: in steps over columns, or in forward
+/// buckets of a backward pass.
 std::shared_ptr<const ProductHomes> product_homes(const ChipParams& chip,
                                                   const PlannerParams& planner, const LayerOp& op,
                                                   const Mask* mask);

@@ -26,12 +26,12 @@ struct MovedOperand {
   std::vector<MovedRows> rows;
 };
 
-/// Puts before a planned product what brings its operand to where it takes it: what a tile has for
-/// another is put in a row, unless it lies so or in pieces of 16 words and more, sent, and put in
-/// its places there, likewise; whole words are copied, other elements one by one. (The vendor's
-/// compiler does such rearrangements; how is not known: inferred, confidence L.) The words that a
-/// product with values has at home come from there. OutOfMemoryError if operand, result and what is
-/// sent have no room on a tile.
+/// Puts the moves of an operand before a planned product that wants it elsewhere. What a tile
+/// has for another is put in a row, sent, and put in its places there. A row is not needed
+/// for what lies so, or in pieces of 16 words and more. Whole words are copied, other
+/// elements one by one. (The vendor's compiler does such rearrangements; how is inferred,
+/// confidence L.) A product with values takes its words from there. OutOfMemoryError if a
+/// tile lacks the room.
 void move_operand_first(const ChipParams& chip, const Target& target, const MovedOperand& operand,
                         PlannedOperation& planned);
 

@@ -9,8 +9,8 @@
 
 namespace lacuna::ipu {
 
-/// What a tile has of a result Y[m x n] that is no product, but is formed like one from rows of a
-/// left operand and columns of a right one, with k elements of each.
+/// What a tile has of a result Y[m x n] that is no product. It is formed like one, from rows of a
+/// left operand and columns of a right one with k elements each.
 struct PairPart {
   std::uint64_t rows = 1;
   std::uint64_t groups = 1;  // of columns
@@ -60,10 +60,10 @@ class PairKernel {
   virtual std::function<void(Comparison&, const Read&)> comparison() const = 0;
 };
 
-/// Plans and lowers it. Rows, groups of columns and the contraction are cut into a grid of tiles,
-/// whichever the estimate finds soonest over among those that fit; the tiles that need the same
-/// rows or columns are home of equal shares of them. Where the contraction is cut, parts are formed
-/// in FP32, and each tile of the same rows and columns sums a slice over all parts.
+/// Plans and lowers it. Rows, groups of columns and the contraction are cut into a grid of tiles.
+/// Of the grids that fit, the one with the soonest estimated end is taken. Tiles that need the
+/// same rows or columns are home of equal shares of them. If the contraction is cut, parts are
+/// formed in FP32, and each tile of the same rows and columns sums a slice over all parts.
 /// OutOfMemoryError.
 PlannedOperation plan_pairs(const ChipParams& chip, const PlannerParams& planner,
                             const GemmProblem& problem, PairKernel& kernel);

@@ -8,10 +8,10 @@
 
 namespace lacuna::ipu {
 
-/// Puts the transposition of operands of so many elements each, which lie over all tiles as the
-/// forward pass left them, before a planned product that wants them the other way: each tile
-/// transposes its share in place, in blocks of 16 x 16 that its workers divide. Where the blocks go
-/// from there is the product's own exchange. `phase` is the name of the new compute set.
+/// Puts the transposition of operands before a planned product that wants them the other way. They
+/// have so many elements each and lie over all tiles as the forward pass left them. Each tile
+/// transposes its share in place, in blocks of 16 x 16 that its workers divide. The product's own
+/// exchange moves the blocks on. `phase` is the name of the new compute set.
 void transpose_first(const ChipParams& chip, const Target& target,
                      const std::vector<std::uint64_t>& operands, const char* phase,
                      PlannedOperation& planned);

@@ -80,14 +80,14 @@ inline constexpr const char* kAddition = "_accumulate";
 /// True if the row makes the gradient of a matrix of weights.
 bool is_weight_gradient(const LayerOp& op);
 
-/// Sorts the rows of `trace`, a training trace with one layer, embedding and heads, into parts, and
-/// cuts them over `tensor` chips: projections to more heads or wider layers by rows, those back by
-/// columns, attention by heads, tables by tokens. Norms and residuals stay whole, or are shared by
-/// tokens. With `columns` the matrices of blocks are cut in both dimensions: heads then go over
+/// Sorts the rows of `trace`, a training trace with one layer, embedding and heads, into parts,
+/// and cuts them over `tensor` chips. Projections to more heads or wider layers are cut by rows,
+/// those back by columns, attention by heads, tables by tokens. Norms and residuals stay whole,
+/// or are shared by tokens. `columns` cuts matrices of blocks in both dimensions: heads go over
 /// tensor / columns chips, their queries and the features of norms and residuals over `columns`.
-/// A chip's share of a sparse matrix has the pattern and the density of the whole. Where
-/// gradients of several micro-batches are accumulated each matrix has a row that adds. RequestError
-/// if heads, widths, blocks or tokens cannot be cut. Rows done in parts are those of a part,
+/// A chip's share of a sparse matrix has the pattern and density of the whole. If gradients of
+/// several micro-batches are accumulated, each matrix has a row that adds. RequestError if
+/// heads, widths, blocks or tokens cannot be cut. Rows done in parts are those of a part,
 /// repeated.
 ModelParts model_parts(const WorkloadTrace& trace, unsigned layers, const PartCuts& cuts);
 

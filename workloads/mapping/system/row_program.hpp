@@ -33,13 +33,13 @@ std::uint64_t bytes_moved(const LayerOp& op, double kept = 1);
 /// Bytes of the indices, of 32 bits, that the look-ups of one chip take: forward rows of embed.
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows);
 
-/// The program of a trace whose rows are those of each of `chips` chips, run `times` times: rows of
-/// one chip take the time of their cost, collectives are exchanged by all chips: m x n elements of
-/// the whole vector, or of what each chip sends in all in an alltoall; of a broadcast the first
-/// chip has it, and of a reduce gets it. UnsupportedError names those that do not say who takes
+/// The program of a trace whose rows are those of each of `chips` chips, run `times` times. Rows
+/// of one chip take the time of their cost; collectives are exchanged by all chips. Their m x n
+/// elements are the whole vector; in an alltoall what each chip sends in all. The first chip has
+/// a broadcast's and gets a reduce's. UnsupportedError names those that do not say who takes
 /// part. `costs` has an entry for each row, of all its repeats, empty for collectives. Each time
-/// begins with the indices of its look-ups, which come from the host; at the end a number of each
-/// time, its loss, goes there.
+/// begins with the indices of its look-ups, from the host, and ends with one number to it, the
+/// loss.
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
                     const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
                     double clock_ghz);

@@ -51,9 +51,9 @@ struct DensePlan {
   }
 };
 
-/// Words of an operand that a tile is home of when it is spread over `parts` tiles: at least 128
-/// bytes of inputs or 256 of weights, so that small operands come in few pieces; PopLibs poplin
-/// mapActivations and mapWeights (MIT).
+/// Words of an operand that a tile is home of when it is spread over `parts` tiles. A tile has at
+/// least 128 bytes of inputs or 256 of weights, so small operands come in few pieces. As PopLibs
+/// poplin mapActivations and mapWeights (MIT).
 std::uint64_t dense_home_words(bool weights, std::uint64_t words, std::uint64_t parts);
 
 /// What the fullest tile holds when the plan is executed, the homes of all operands included.
@@ -64,11 +64,11 @@ std::uint64_t dense_tile_bytes(const Types& types, const DensePlan& plan);
 std::optional<DensePlan> plan_dense_step(const Target& target, const Types& types, std::uint64_t m,
                                          std::uint64_t k, std::uint64_t n);
 
-/// The cheapest plan in equal steps over the rows, of whole groups of output channels, that keeps
-/// to the part of memory that a plan may use; one step is such a plan, and weights are cut as
-/// poplin cuts output channels serially. If there is none, that part is a target: the cheapest is
-/// taken of the plans with the fewest steps over rows and columns that meet it and of those with
-/// fewer steps that fit the tile. Throws OutOfMemoryError if there is none of these.
+/// The cheapest plan in equal steps over the rows, of whole groups of output channels, within the
+/// part of memory that a plan may use. One step is such a plan; weights are cut as poplin cuts
+/// output channels serially. If there is none, that part is a target. Then two kinds compete: plans
+/// with the fewest steps over rows and columns that meet it, and plans with fewer steps that fit
+/// the tile. Throws OutOfMemoryError if there is none of these.
 DensePlan plan_dense(const Target& target, const Types& types, std::uint64_t m, std::uint64_t k,
                      std::uint64_t n);
 

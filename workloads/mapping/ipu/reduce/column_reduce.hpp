@@ -10,9 +10,9 @@
 
 namespace lacuna::ipu {
 
-/// Sums vectors of FP32 partials that lie on several tiles, in two stages: tiles in clusters of
-/// about the root of their number sum a slice each, then tiles that hold the same slice in all
-/// clusters sum a part of it each. So no tile receives from more than twice the root of them.
+/// Sums vectors of FP32 partials of several tiles in two stages. Tiles form clusters of about the
+/// root of their number, and each sums a slice in its cluster. Then tiles with the same slice in
+/// all clusters sum a part of it each. So no tile receives from more than twice the root of them.
 class ColumnReduce {
  public:
   /// A stretch of the result: elements [begin, end) are on `tile`, from word `address` on.

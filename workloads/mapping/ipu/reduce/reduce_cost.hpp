@@ -17,8 +17,8 @@ std::uint64_t reduce_worker_bundles(const Target& target, std::uint64_t outputs,
                                     std::uint64_t depth, DType partials, DType out);
 
 /// The same for ReduceAdd with one contiguous input of `depth` partials, a multiple of the vector
-/// width long, which it adds to sums on the tile: 33 clocks of the supervisor, and the bundles of
-/// its busiest worker, one for each 128 bits of interleaved memory (Target::fast_reduce), else two.
+/// width long, added to sums on the tile. It takes 33 clocks of the supervisor and its busiest
+/// worker's bundles, one per 128 bits of interleaved memory (Target::fast_reduce), else two.
 inline constexpr Cycle kContiguousReduceEntry = 33;
 std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outputs,
                                         std::uint64_t depth, DType partials, DType out);

@@ -15,10 +15,10 @@ struct StageDepths {
 /// How many contributions the tile with the most of them sums in each stage.
 std::vector<std::uint64_t> stage_depths(std::uint64_t depth, const StageDepths& most);
 
-/// How the partials of `depth` tiles are summed: in one stage, each tile a slice of the output; in
-/// two, first in groups of about the square root of them, neighbours, each tile a slice, then each
-/// tile its final slice over the groups; in three, in groups of about the cube root, in groups of
-/// these, and over them. Numbers of stages as PopLibs poplin getMultiStageReducePlan (MIT).
+/// How the partials of `depth` tiles are summed. In one stage each tile sums a slice of the output.
+/// In two, neighbours form groups of about the square root of them: each tile sums a slice in its
+/// group, then its final slice over the groups. In three, groups are of about the cube root.
+/// Numbers of stages as PopLibs poplin getMultiStageReducePlan (MIT).
 ///
 /// Level 0 has each tile alone, each stage makes the next level, the last level is all of them. The
 /// tiles of a group have the sums of its partials, each its slice.

@@ -8,12 +8,12 @@
 
 namespace lacuna::ipu {
 
-/// Plans and lowers the backward of distances, Y[m x n] with Y[i, j] the sum over k of
-/// G[i, k] s(P[i, j] - X[k, j]): G[m x k] are gradients of distances, rows of P the vectors whose
-/// gradient is wanted, rows of X the vectors they were compared with, and s is the sign (l1; that
-/// of zero is zero) or twice the difference (l2). Over a grid of tiles as plan_pairs() cuts it. G
-/// and X are spread as the operands of distances are; P is where Y will be, or spread over the
-/// parts of a contraction that is cut. UnsupportedError, OutOfMemoryError.
+/// Plans and lowers the backward of distances: Y[i, j] is the sum over k of G[i, k] s(P[i, j] -
+/// X[k, j]). G[m x k] are gradients of distances, rows of P the vectors whose gradient is wanted,
+/// rows of X those they were compared with. s is the sign (l1; of zero it is zero) or twice the
+/// difference (l2). The grid of tiles is that of plan_pairs(). G and X are spread as operands of
+/// distances; P is where Y will be, or spread over the parts of a contraction that is cut.
+/// UnsupportedError, OutOfMemoryError.
 PlannedOperation plan_distance_gradient(const ChipParams& chip, const PlannerParams& planner,
                                         const GemmProblem& problem, Distance distance);
 

@@ -11,8 +11,8 @@ namespace lacuna::ipu {
 /// What takes the place of a product: |w - x|, or its square.
 enum class Distance { l1, l2 };
 
-/// Plans and lowers Y[m x n], the sums over k of the distances of the elements of row i of W and
-/// column j of X, both dense, on the vector unit, over a grid of tiles as plan_pairs() cuts it.
+/// Plans and lowers Y[m x n]: sums over k of the distances between row i of W and column j of X,
+/// both dense. It is done on the vector unit, on the grid of tiles that plan_pairs() cuts.
 /// UnsupportedError, OutOfMemoryError.
 PlannedOperation plan_distances(const ChipParams& chip, const PlannerParams& planner,
                                 const GemmProblem& problem, Distance distance);
@@ -21,9 +21,9 @@ PlannedOperation plan_distances(const ChipParams& chip, const PlannerParams& pla
 void compare_distances(Comparison& comparison, const GemmProblem& problem, Distance distance,
                        const std::function<double(std::uint32_t row, std::uint32_t column)>& read);
 
-/// Bundles of a worker for a pair of a row and a column, and for each two 64-bit vectors of them:
-/// addresses and count 3, loop 1, filling the pipeline 2, summing across 2, a store; two
-/// differences of a vector each and one accumulation of both (f16v8absacc, f32v4sqacc).
+/// Bundles of a worker for a pair of row and column: addresses and count 3, loop 1, filling the
+/// pipeline 2, summing across 2, a store. For each two 64-bit vectors of them: two differences of a
+/// vector each and one accumulation of both (f16v8absacc, f32v4sqacc).
 inline constexpr std::uint64_t kDistancePair = 9;
 inline constexpr std::uint64_t kDistanceStep = 3;
 

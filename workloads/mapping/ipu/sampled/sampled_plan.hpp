@@ -37,8 +37,8 @@ struct GridStep {
 };
 
 /// How mask o (A B) is cut: the mask's rows in x bands, its columns in y, the contraction in z
-/// parts; tile (x, y, z) makes partials of all blocks of a rectangle over its part, and sums those
-/// of piece z over all parts.
+/// parts. Tile (x, y, z) makes partials of all blocks of a rectangle over its part. It then sums
+/// those of piece z over all parts.
 struct SampledPlan {
   unsigned block = 1;
   std::uint64_t x = 1;

@@ -51,8 +51,8 @@ struct TileSums {
   std::vector<SumVertex> vertices;
 };
 
-/// How the sums of a static product are made, after PopLibs popops/reduction (MIT), which merges
-/// them into classes of equal depth and decides for each class where it is summed and by how many
+/// How the sums of a static product are made, after PopLibs popops/reduction (MIT). It merges them
+/// into classes of equal depth. For each class it decides where it is summed, and by how many
 /// workers of a tile. There is one stage, however deep the class is.
 class SumPlan {
  public:
@@ -112,8 +112,8 @@ class SumPlan {
 std::vector<std::uint64_t> even_cuts(std::uint64_t size, std::uint64_t grain, std::uint64_t most,
                                      std::uint64_t least);
 
-/// Which worker of `workers` takes which of the reductions of `depth` partials with so many
-/// elements each: if all are about equally long, even runs of them; else each goes, the shortest
+/// Which worker of `workers` takes which reductions of `depth` partials with so many elements each.
+/// If all are about equally long, workers take even runs of them. Else each goes, the shortest
 /// first, to the worker that has least.
 std::vector<unsigned> deal_pieces(const std::vector<std::uint64_t>& elements, std::uint32_t depth,
                                   unsigned workers, const Types& types);

@@ -44,9 +44,9 @@ struct ColumnPart {
   std::uint64_t columns() const { return end - begin; }
 };
 
-/// How a product with a sparse left operand is cut: the columns of the dense operand in parts,
-/// the columns of the sparse one in bands of about equally many non-zeros, and the non-zeros of a
-/// band, row by row, in equal runs over the tiles the band has in a part.
+/// How a product with a sparse left operand is cut. The dense operand's columns are cut in parts,
+/// the sparse one's in bands of about equally many non-zeros. The non-zeros of a band, row by row,
+/// are dealt in equal runs to its tiles in a part.
 struct StaticPlan {
   unsigned block = 1;
   unsigned n_split = 1;
