@@ -9,8 +9,8 @@
 
 namespace lacuna::ipu {
 
-/// The port of a tile to the fabric, clock by clock: in each it puts the next word of a send
-/// instruction on its wires, or two at double width, and writes what the multiplexer hears. What a
+/// The port of a tile to the fabric, clock by clock. In each it puts the next word of a send
+/// instruction on its wires, or two at double width. It writes what the multiplexer hears. What a
 /// whole phase comes to is the plan's TileTraffic.
 class ExchangePort {
  public:

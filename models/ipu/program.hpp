@@ -46,8 +46,8 @@ inline Instr loop(std::uint32_t body, std::int32_t count,
                   std::uint8_t argument = Instr::kNoArgument) {
   return {Instr::Op::loop, argument, static_cast<std::uint16_t>(body), count};
 }
-/// `ahead`: clocks of supervisor work that begin when the first worker has exited and must be
-/// over before it goes on: the step takes max(slots * longest, slots * shortest + ahead) clocks.
+/// `ahead`: clocks of supervisor work that begin when the first worker has exited. They end before
+/// it goes on: the step takes max(slots * longest, slots * shortest + ahead) clocks.
 inline Instr run(std::uint32_t set, std::int32_t ahead = 0,
                  std::uint8_t argument = Instr::kNoArgument) {
   return {Instr::Op::run, argument, static_cast<std::uint16_t>(set), ahead};

@@ -9,9 +9,9 @@
 
 namespace lacuna::ipu {
 
-/// The pipeline that the workers of a tile share: a round of issue slots, served in turn, one for
-/// each worker and, if it is deeper than there are workers, some that stay empty. BarrelScheduler
-/// serves them one by one; this says what that comes to.
+/// The pipeline that the workers of a tile share: a round of issue slots, served in turn. Each
+/// worker has a slot; if the round is deeper than there are workers, some stay empty.
+/// BarrelScheduler serves them one by one; this says what that comes to.
 class WorkerPipeline {
  public:
   explicit WorkerPipeline(const TileParams& tile) : WorkerPipeline(tile.slots()) {}

@@ -38,8 +38,8 @@ using ResourceId = std::uint32_t;
 /// The resources of a system, and the way of each transfer over them.
 ///
 /// Chips 2i and 2i + 1 are a pair; even chips are on one rail, odd chips on the other. A word goes
-/// to the other chip of a pair over the pair links; else it first changes to the rail of its
-/// target over the cross links, and then goes up or down, two chips at a time (PopLibs 7eac0f26,
+/// to the other chip of a pair over the pair links. Else it first changes to its target's rail over
+/// the cross links and then goes up or down, two chips at a time (PopLibs 7eac0f26,
 /// addGlobalExchangeConstraints). On a torus it takes the shorter way around. Between domains it
 /// goes to the gateway of its machine, to that of the other, and to the chip.
 class Fabric {

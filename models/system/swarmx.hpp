@@ -22,8 +22,8 @@ struct SwarmChunk {
   std::uint32_t bytes = 0;
 };
 
-/// What carries one chunk at a time, in whole nanoseconds, at a rate that is no whole number of
-/// bytes in each: what a chunk leaves over counts for the next, if that follows without a gap.
+/// What carries one chunk at a time, in whole nanoseconds. Its rate is no whole number of bytes in
+/// each: what a chunk leaves over counts for the next, if that follows without a gap.
 class SwarmLane {
  public:
   explicit SwarmLane(std::uint64_t bytes_per_us) : bytes_per_us_(bytes_per_us) {}
@@ -135,8 +135,8 @@ class SwarmLink : public sc_core::sc_module, public Clocked {
   std::size_t turn_ = 0;            // the lane to look at first
 };
 
-/// A node of the tree: hands each chunk of weights to all children at once, when all have room,
-/// and adds up a chunk of gradients when it has those of all children.
+/// A node of the tree. It hands each chunk of weights to all children at once, when all have room.
+/// It adds up a chunk of gradients when it has those of all children.
 class SwarmNode : public sc_core::sc_module, public Clocked {
  public:
   explicit SwarmNode(const sc_core::sc_module_name& name) : sc_module(name) {}

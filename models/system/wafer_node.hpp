@@ -16,8 +16,8 @@
 
 namespace lacuna::system {
 
-/// A wafer of a system. The time of a pass comes from the model of the wafer; a chunk of its
-/// weights takes its share of that, from when it is there and the chunk before is through, and
+/// A wafer of a system. The time of a pass comes from the model of the wafer. A chunk of its
+/// weights takes its share of that time once it is there and the chunk before is through. It then
 /// gives its share of the gradients.
 class WaferNode : public sc_core::sc_module, public Clocked {
  public:

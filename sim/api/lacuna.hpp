@@ -202,9 +202,9 @@ Result compare(const std::vector<Machine>& machines, const Workload& workload,
 /// An experiment file (lacuna sweep).
 Result sweep(const std::string& file, const Words& words = {}, std::ostream* said = nullptr);
 
-/// A search of an experiment file with a space (lacuna search): the runs of the points that were
-/// simulated, in the order of their points, and search.csv: of every point its values, its bounds,
-/// what became of it, its run, and whether it is one of the best.
+/// A search of an experiment file with a space (lacuna search). It has the runs of the points that
+/// were simulated, in their order, and search.csv. There each point has its values, its bounds, its
+/// fate, its run, and whether it is one of the best.
 struct Found {
   Result result;
   std::string points;

@@ -12,10 +12,10 @@ namespace lacuna {
 /// other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Up to three candidates that `word` may be meant for, the nearest first: dotted names that hold
-/// it or something like it as a part, and names of which up to a third of its letters, and no more
-/// than four, are wrong. Capital letters do not matter. Empty rather than unrelated: this is the
-/// one rule of all messages.
+/// Up to three candidates that `word` may be meant for, the nearest first. They are dotted names
+/// with a part like it, and names of which at most a third of the letters, and no more than four,
+/// are wrong. Capital letters do not matter. Empty rather than unrelated: this is the one rule of
+/// all messages.
 std::vector<std::string> near_words(std::string_view word,
                                     const std::vector<std::string>& candidates);
 

@@ -7,8 +7,8 @@
 
 namespace lacuna {
 
-/// The value below which a share of the sorted `values` lies, between neighbours linearly: with
-/// 0.5 the median, of an even number the mean of the two in the middle. 0 of none.
+/// The value below which a share of the sorted `values` lies, linearly between neighbours. With 0.5
+/// it is the median, of an even number the mean of the two in the middle. 0 of none.
 inline double quantile(const std::vector<double>& values, double share) {
   if (values.empty()) return 0;
   const double at = share * static_cast<double>(values.size() - 1);

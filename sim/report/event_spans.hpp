@@ -45,8 +45,8 @@ struct EventTracks {
 /// these alone.
 EventTracks event_tracks(const OpResult& result, const std::set<std::uint32_t>& units = {});
 
-/// The layer of the cycle stack in which the cycles of a span are booked; nothing for a span that
-/// only holds others, such as a reduction or a worker within its vertex.
+/// The layer of the cycle stack in which the cycles of a span are booked. Nothing for a span that
+/// only holds others, such as a reduction, or a worker within its vertex.
 std::optional<Layer> layer_of(const EventSpan& span);
 
 /// Whether a span of this name is a wait, with its cause.

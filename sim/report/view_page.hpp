@@ -8,8 +8,8 @@
 
 namespace lacuna {
 
-/// One page that needs nothing but itself, offline: the die as a map over time, to walk in, of
-/// `data`, of which there is one at least; two runs beside each other, or their difference.
+/// One page that needs nothing but itself, offline: the die as a map over time, to walk in. It
+/// shows `data`, at least one; two runs beside each other, or their difference.
 std::string view_page(const std::string& title, const std::vector<ViewData>& data);
 
 /// The same of the first of `packed`, as pack() made them, that 48 MB hold, which its title says;

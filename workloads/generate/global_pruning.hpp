@@ -17,8 +17,8 @@ struct RowMask {
 };
 
 /// Prunes all rows of pattern `magnitude` with one threshold, as oBERT's recipes with
-/// `global_sparsity` do: together they keep as many blocks as each would keep by its own density,
-/// and layers with larger weights keep more. Scores are those each row would draw by itself.
+/// `global_sparsity` do. Together they keep as many blocks as each would by its own density, and
+/// layers with larger weights keep more. Scores are those each row would draw by itself.
 /// RequestError if no row has that pattern, or one takes its weights from a file.
 std::vector<RowMask> prune_together(const WorkloadTrace& trace, std::uint64_t run_seed);
 

@@ -8,7 +8,7 @@
 namespace lacuna {
 
 /// Where norms stand, how tokens are placed and what a feed-forward block is, unless a shape says
-/// otherwise: BERT normalises after a block, the others before it; Llama rotates queries and keys
+/// otherwise. BERT normalises after a block, the others before it. Llama rotates queries and keys
 /// and has gated blocks without biases.
 enum class ModelFamily { bert, gpt, opt, llama, group_bert };
 

@@ -12,8 +12,8 @@
 namespace lacuna {
 
 /// A pattern for modules of a model, as pruning tools say it. A target or an exception is the name
-/// of a module, "re:" and the beginning of names as a regular expression, or the class Linear; one
-/// of a module is one of all that lies below it.
+/// of a module, "re:" and a regular expression of how names begin, or the class Linear. One of a
+/// module is one of all that lies below it.
 struct ModuleRule {
   std::string pattern;               // as on the command line: "2:4", "unstructured:0.5"
   std::vector<std::string> targets;  // none: all

@@ -11,7 +11,7 @@ namespace lacuna {
 WorkloadTrace make_popsparse(const Settings& settings);
 
 /// The levels of BLAS: y += a x as a scaling and an addition, a dot product, a matrix times a
-/// vector and times a matrix, and the last with sparse matrices of five densities.
+/// vector, a matrix times a matrix. The last also with sparse matrices of five densities.
 WorkloadTrace make_blas(const Settings& settings);
 
 }  // namespace lacuna

@@ -5,11 +5,11 @@
 
 namespace lacuna {
 
-/// Fills the shapes of `graph`: those of all tensors of which its file says the sides, or ONNX's
-/// own inference can work them out from those it says, also through operators that compute sides.
-/// Operators that are not of the standard, that are of a later version than is installed, or of
-/// which inference is not asked (it trusts a file more than can be trusted), say nothing of their
-/// results. What the file says is taken if inference says another.
+/// Fills the shapes of `graph`. Those are known of tensors whose sides the file says, or that
+/// ONNX's own inference works out from them, also through operators that compute sides. Nothing is
+/// known of results of operators outside the standard, of a later version than is installed, or
+/// that inference is not asked for (it trusts files too much). What the file says is taken if
+/// inference says another.
 void infer_shapes(OnnxGraph& graph);
 
 }  // namespace lacuna

@@ -24,7 +24,7 @@ std::optional<Mask> make_mask(const LayerOp& op, const WorkloadTrace& trace,
                               std::uint64_t run_seed);
 
 /// A text that is the same for two rows whose masks come from the same pattern, shape, seed and
-/// changes, and so are equal; it says nothing of masks that are equal by chance.
+/// changes. Such masks are equal. It says nothing of masks that are equal by chance.
 std::string mask_key(const LayerOp& op, const WorkloadTrace& trace, std::uint64_t run_seed);
 
 /// The non-zeros of X (k x n) of the row `op`; empty where X is dense.

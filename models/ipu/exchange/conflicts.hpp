@@ -10,9 +10,9 @@
 
 namespace lacuna::ipu {
 
-/// The elements of a tile's memory that have one port, by addresses of words; interleaved ones have
-/// two, one for a word that is sent and one for a word that is received. The memory begins at
-/// address `first`.
+/// The elements of a tile's memory by addresses of words. Plain ones have one port. Interleaved
+/// ones have two, one for a word that is sent and one for a word that is received. The memory
+/// begins at address `first`.
 class PlainElements {
  public:
   PlainElements(const MemoryParams& memory, std::uint32_t first)

@@ -54,9 +54,9 @@ struct StreamList {
 /// The chip as the exchange of `list` finds it: with the limits that the list has of its own.
 ChipParams exchange_params(const ChipParams& params, const TransferList& list);
 
-/// Checks a list (InternalError) and decides what is sent at double width: a fragment of at least
-/// `paired_words`, to its complete pairs, if these are busier receiving than its sender and the
-/// sender's partner are sending.
+/// Checks a list (InternalError) and decides what is sent at double width. That is a fragment of at
+/// least `paired_words`, to its complete pairs, if they are busier receiving than sender and
+/// partner are sending.
 StreamList make_streams(const ChipParams& params, const TransferList& list);
 
 inline std::uint32_t train_latency(const LatencyTable& latencies, const Train& train,

@@ -7,10 +7,10 @@
 
 namespace lacuna {
 
-/// The folder of the machine presets: $LACUNA_CONFIG if it is set, else the nearest
-/// share/lacuna/config (installed) or sim/config (source tree) at or above the folder of the
-/// library or program that this code is in, or the one of the package that a program was built
-/// with. RequestError if there is none.
+/// The folder of the machine presets: $LACUNA_CONFIG if it is set. Else the nearest
+/// share/lacuna/config (installed) or sim/config (source tree), at or above the folder of the
+/// library or program with this code. Else that of the package that a program was built with.
+/// RequestError if there is none.
 std::filesystem::path config_folder();
 
 /// The program or the library that this code is in; empty if that is not known.

@@ -11,10 +11,10 @@
 namespace lacuna {
 
 /// Parts of simulations that are kept from one run of the program to the next: texts under all that
-/// they depend on. Of this the cache knows the program itself, byte by byte; the rest is the
-/// caller's key, which has to say every parameter, shape, mask and seed, and the contents of files
-/// rather than their names. A record is used only if its whole key is the same and it is as it was
-/// written; what another version of the program kept is not found.
+/// they depend on. The cache itself knows the program, byte by byte. The caller's key has to say
+/// the rest: every parameter, shape, mask and seed, and the contents of files, not their names. A
+/// record is used only if its whole key is the same and it is as it was written. What another
+/// version of the program kept is not found.
 class PartCache {
  public:
   /// Keeps nothing and finds nothing.

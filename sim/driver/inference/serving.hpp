@@ -55,10 +55,10 @@ struct ServingResult {
 };
 
 /// Continuous batching of a fixed size: the machine does one thing at a time. A request that has
-/// arrived takes the first free one of `slots` slots, in the order of arrival, and its prompt is
-/// done at once, before the next step; that gives its first token. A step gives one token to each
-/// sequence in a slot and takes the time of `slots` sequences, as long as the longest, whatever
-/// slots are empty. A request leaves its slot with its last token.
+/// arrived takes the first free one of `slots` slots, in the order of arrival. Its prompt is done
+/// at once, before the next step, and gives its first token. A step gives one token to each
+/// sequence in a slot. It takes the time of `slots` sequences as long as the longest, even if slots
+/// are empty. A request leaves its slot with its last token.
 ServingResult serve(const std::vector<ServingRequest>& requests, std::uint32_t slots,
                     ServedModel& model);
 

@@ -35,10 +35,10 @@ struct RelatedOn {
   RelatedRows rows;
 };
 
-/// Finds the layouts of all rows together, moves between them included: of the ways to share the
-/// machine the one in which the rows take least, and from there a climb for each row, in which the
-/// rows around it are as they were found so far. Rows that are alike but for the elements their
-/// masks keep try what the first of them has found.
+/// Finds the layouts of all rows together, moves between them included. It takes the way to share
+/// the machine in which the rows take least. From there each row climbs, with the rows around it as
+/// they were found so far. Rows that are alike but for the elements of their masks try what the
+/// first of them has found.
 RowsFound climb_rows(const std::vector<RelatedOn>& ways, const MaskOf& mask_of, std::uint64_t seed,
                      const ClimbEffort& effort);
 

@@ -5,10 +5,10 @@
 
 namespace lacuna {
 
-/// Throws InternalError, naming the counter and what it contradicts, if `result` holds a number
-/// that cannot be: more useful FLOP or bytes than the peaks allow, a cycle stack that does not
-/// sum to units x cycles, words received that were not sent, products that were neither formed,
-/// gated nor skipped, busy and idle cycles that are not all cycles.
+/// Throws InternalError if `result` holds a number that cannot be, and names the counter and what
+/// it contradicts. These are: more useful FLOP or bytes than the peaks allow; a cycle stack that is
+/// not units x cycles; words received that were not sent; products neither formed, gated nor
+/// skipped; busy and idle cycles that are not all cycles.
 void check_possible(const OpResult& result);
 
 }  // namespace lacuna

@@ -41,9 +41,9 @@ struct SearchTerms {
   std::size_t at_a_time = 8;  // points that are handed out before any of them is known
 };
 
-/// Best first by lower bounds: which points are to be simulated next, and which need not be,
-/// because a simulated one is at least as good as they can be, but for the gain. Neither depends on
-/// how many points are simulated at a time by a computer: they come in batches of a fixed size.
+/// Best first by lower bounds: which points are simulated next, and which need not be. Those need
+/// not be that a simulated point already equals, but for the gain. The order does not depend on how
+/// many points a computer simulates at a time: they come in batches of a fixed size.
 class SearchOrder {
  public:
   SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms);

@@ -20,8 +20,8 @@ class SweepCondition {
   /// RequestError, beginning with `place`, if `text` is no condition.
   SweepCondition(std::string text, std::string place);
 
-  /// Whether it holds. A comparison of < or > with something that is no number, or of a value
-  /// that this point does not have, or of words none of which names a value, is a RequestError.
+  /// Whether it holds. RequestError if < or > compares with something that is no number. So is a
+  /// value that this point does not have, and a comparison of words that name no value.
   bool holds(const Lookup& lookup) const;
 
   /// The words of it that are no numbers, names of values among them.

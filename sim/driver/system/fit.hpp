@@ -7,10 +7,10 @@
 
 namespace lacuna {
 
-/// "the nearest layout that fits: ...", the first of ever larger changes of a layout that fits, and
-/// what to type for it: activations recomputed, state in the other place, gradients in parts and a
-/// shared sequence, activations in streaming memory, more phases, a longer pipeline; or that none
-/// does.
+/// "the nearest layout that fits: ...", and what to type for it. It is the first that fits of ever
+/// larger changes: activations recomputed; state in the other place; gradients in parts and a
+/// shared sequence; activations in streaming memory; more phases; a longer pipeline. Or the text
+/// that none does.
 std::string nearest_fit(const TrainingJob& job);
 
 /// Simulates a training step. OutOfMemoryError, with the nearest layout that fits, if it does not

@@ -77,10 +77,10 @@ struct LineFigure {
 
 Figure draw_lines(const LineFigure& figure);
 
-/// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade; 1 alone of more
-/// than three decades; more of less than one, and of less than half of one. The first is at most
-/// `low`, the last at least `high`, and there are two or more even if these are equal: gnuplot
-/// draws no empty axis.
+/// Marks of a logarithmic axis from `low` to `high`: 1, 2 and 5 of each decade. Beyond three
+/// decades only 1, below one decade more, and more again below half of one. The first is at most
+/// `low`, the last at least `high`. There are at least two even if these are equal: gnuplot draws
+/// no empty axis.
 std::vector<double> log_marks(double low, double high);
 
 /// A logarithmic axis between the first and the last of its marks.

@@ -9,8 +9,8 @@
 namespace lacuna {
 
 /// Of points with chosen layouts: how many times as fast as planned each product is, over its
-/// cycles as planned, by block; and, where there are measurements, simulated over published as
-/// planned and at the layout. None where there is nothing to show.
+/// planned cycles, by block. With measurements also simulated over published, as planned and at the
+/// layout. None where there is nothing to show.
 std::vector<Figure> layout_figures(const std::vector<ValidationOutcome>& outcomes);
 
 }  // namespace lacuna

@@ -58,9 +58,9 @@ LoweredGemm lower_dense(const ChipParams& params, const Target& target, const Ty
 LoweredGemm lower_static(const ChipParams& params, const Target& target, const Types& types,
                          const GemmProblem& problem, const StaticPlan& plan);
 
-/// Lowers the product with a sparse left operand whose pattern is given at run time: the plan knows
-/// only how many blocks there may be, the buckets are filled with those of `problem.mask`.
-/// SimulationError if they overflow.
+/// Lowers the product with a sparse left operand whose pattern is given at run time. The plan knows
+/// only how many blocks there may be. Those of `problem.mask` fill the buckets. SimulationError if
+/// they overflow.
 LoweredGemm lower_dynamic(const ChipParams& params, const Target& target, const Types& types,
                           const GemmProblem& problem, const DynamicPlan& plan);
 

@@ -22,9 +22,9 @@ void write_element(TileMemory& memory, DType type, std::uint64_t index, float va
 /// Packs numbers into memory words, halves two and bytes four to a word.
 std::vector<std::uint32_t> pack_words(const std::vector<float>& values, DType type);
 
-/// The sparse product of one tile: block i has its values (row-major) at nonzeros + i * block^2,
-/// is in the row with slot rows[i] of the partials, and meets the slot columns[i] of the dense
-/// operand. Slots are {columns, block} matrices.
+/// The sparse product of one tile. Block i has its values (row-major) at nonzeros + i * block^2. It
+/// adds to slot rows[i] of the partials and meets slot columns[i] of the dense operand. Slots are
+/// {columns, block} matrices.
 struct SparseProduct {
   DType type = DType::fp16;
   DType partial_type = DType::fp16;

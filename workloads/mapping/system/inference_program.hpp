@@ -57,8 +57,8 @@ struct InferencePass {
   unsigned chips() const { return tensor * static_cast<unsigned>(stages.size()); }
 };
 
-/// One pass by itself, stage after stage. Blocks end with a sum over the chips that share them; the
-/// hidden vector goes from each chip of a stage to its like in the next, and the chosen tokens from
+/// One pass by itself, stage after stage. Blocks end with a sum over the chips that share them. The
+/// hidden vector goes from each chip of a stage to its like in the next. The chosen tokens go from
 /// the last to the first.
 Program pass_program(const SystemParams& params, const InferencePass& pass);
 

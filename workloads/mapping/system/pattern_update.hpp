@@ -6,9 +6,9 @@
 
 namespace lacuna::system {
 
-/// A new pattern for all sparse matrices: the chips of the first replica send theirs
-/// to the host, which makes the next one after the other, and sends each chip of all replicas its
-/// own. Training waits for it.
+/// A new pattern for all sparse matrices. The chips of the first replica send theirs to the host.
+/// It makes the new ones one after the other and sends each chip of all replicas its own. Training
+/// waits for it.
 Segment pattern_update(const TrainingStep& step);
 
 }  // namespace lacuna::system

@@ -23,9 +23,9 @@ inline constexpr Cycle kContiguousReduceEntry = 33;
 std::uint64_t contiguous_reduce_bundles(const Target& target, std::uint64_t outputs,
                                         std::uint64_t depth, DType partials, DType out);
 
-/// Whether a dense product's sums of `outputs` elements are made that way: a multiple of the vector
-/// width, and what the tile receives for them less than a sixteenth of its memory; PopLibs poplin
-/// ConvReducePlan, checkPartialsSizeForSingleInputReduce (MIT).
+/// Whether a dense product's sums of `outputs` elements are made that way. They are a multiple of
+/// the vector width, and what the tile receives is less than a sixteenth of its memory. PopLibs
+/// poplin ConvReducePlan, checkPartialsSizeForSingleInputReduce (MIT).
 bool sums_contiguously(const Target& target, std::uint64_t outputs, std::uint64_t depth,
                        DType partials);
 

@@ -24,9 +24,9 @@ struct RowRange {
   std::uint32_t last;
 };
 
-/// Gives the rows of a tile to its workers in order: each takes rows until it has its share of
-/// the non-zeros; if there are no more rows than workers, each takes one. Workers left over get
-/// an empty range. After PopLibs popsparse/StaticMatMul.cpp (MIT).
+/// Gives the rows of a tile to its workers in order. Each takes rows until it has its share of the
+/// non-zeros; with no more rows than workers, each takes one. Workers left over get an empty range.
+/// After PopLibs popsparse/StaticMatMul.cpp (MIT).
 std::vector<RowRange> divide_rows(const RowCounts& rows, unsigned workers);
 
 /// Writes the vertices of static sparse products into a program, in their run-time form.
