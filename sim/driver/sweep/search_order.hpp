@@ -41,9 +41,9 @@ struct SearchTerms {
   std::size_t at_a_time = 8;  // points that are handed out before any of them is known
 };
 
-/// Best first by lower bounds: which points are simulated next, and which need not be. Those need
-/// not be that a simulated point already equals, but for the gain. The order does not depend on how
-/// many points a computer simulates at a time: they come in batches of a fixed size.
+/// Best first by lower bounds: which points are simulated next, and which need not be. A point need
+/// not be if a simulated one is at least as good as its bound, but for the gain. The order does not
+/// depend on how many points a computer simulates at a time: they come in batches of a fixed size.
 class SearchOrder {
  public:
   SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms);
