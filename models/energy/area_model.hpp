@@ -37,8 +37,8 @@ struct ChipArea {
 };
 
 /// The areas of chips of one kind from what they are made of. One factor on all blocks, the same
-/// for all chips of a kind, is what blocks do not say (wiring, power, test, spares, the edge): it
-/// gives the reference its published area. The reference itself has therefore no range.
+/// for a kind, stands for what blocks do not say (wiring, power, test, spares, the edge). It gives
+/// the reference its published area, so the reference itself has no range.
 class AreaModel {
  public:
   /// RequestError if the reference has a block that the table does not have.

@@ -27,8 +27,8 @@ class WorkerPipeline {
     return slots_ * (bundles - 1) + worker;
   }
 
-  /// The clocks in which the supervisor, which has the slots of workers that are out, works on what
-  /// it does `ahead` when all workers are out; the shortest has left it the first slot.
+  /// The clocks in which the supervisor, in the slots of workers that are out, works `ahead` on
+  /// what follows all workers. The shortest worker has left it the first slot.
   Cycle after_workers(std::uint64_t longest, std::uint64_t shortest, Cycle ahead) const {
     const Cycle done = clocks(shortest) + ahead;
     return done - std::min(done, clocks(longest));

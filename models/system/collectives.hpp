@@ -21,9 +21,9 @@ Chips ring_order(Chips chips);
 
 enum class Collective { reduce_scatter, all_gather, all_reduce, all_to_all, broadcast, reduce };
 
-/// One collective of a segment: every chip of every group of `groups` takes part with `bytes`: of
-/// the whole vector, or of what one chip sends in all, its own share with it, for all-to-all. What
-/// one chip has or gets (broadcast, reduce) the first of a group has or gets.
+/// One collective of a segment: every chip of every group of `groups` takes part. `bytes` are of
+/// the whole vector; for all-to-all of what one chip sends in all, its own share with it. What one
+/// chip has or gets (broadcast, reduce) the first of a group has or gets.
 struct CollectiveCall {
   Collective kind = Collective::all_reduce;
   std::vector<Chips> groups;

@@ -135,8 +135,8 @@ inline constexpr std::size_t kHeld = 8;
 inline constexpr EnumArray<Held, const char*, kHeld> kHeldNames = {
     {"weights", "gradients", "state", "activations", "working", "code", "buffers", "cache"}};
 
-/// Bytes of memory that an entry of the ledger takes, or gives back if they are negative: of each
-/// chip at one place of a replica, or of the streaming memory for all chips at that place.
+/// Bytes of memory that an entry of the ledger takes; negative ones are given back. They are of
+/// each chip at one place of a replica, or of streaming memory for all chips at that place.
 struct Holding {
   enum class Space : std::uint8_t { chip, streaming };
   std::uint32_t place = 0;

@@ -17,9 +17,9 @@
 namespace lacuna {
 
 /// What a Random draws, a block of numbers at a time and some times faster: lanes draw different
-/// stretches of the block in the same instructions. To go from the end of its stretch to that of
-/// the next block, a lane's state is multiplied by a matrix over the field of two, as xoshiro256**
-/// is linear. Worth it from some millions of numbers on, which the matrix costs.
+/// stretches of the block in the same instructions. A lane's state goes from its stretch to that of
+/// the next block by a matrix over the field of two, as xoshiro256** is linear. The matrix costs as
+/// much as some millions of numbers; beyond them it is worth it.
 class BulkRandom {
  public:
   static constexpr unsigned kLanes = 8;

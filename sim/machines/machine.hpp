@@ -88,8 +88,8 @@ class Machine {
   /// should be and the time is many times longer. Empty if all shortcuts are there.
   virtual std::vector<std::string> slow_settings() const { return {}; }
 
-  /// What the unit of this name is, as event logs and waves call it; empty if the machine has no
-  /// names of that form; RequestError if it has, but not this one.
+  /// What the unit of this name is, as event logs and waves call it. Empty if the machine has no
+  /// names of that form. RequestError if it has, but not this one.
   virtual std::string describe_unit(const std::string& /*name*/) const { return ""; }
 
   /// Why `op` cannot be held whatever elements its mask keeps, from counts alone and so before the

@@ -11,8 +11,8 @@
 
 namespace lacuna {
 
-/// What a machine adds on which the rows of a workload may each have a layout of their own: what a
-/// row takes then moves from where it was left, and that is part of the row's time.
+/// What a machine adds if the rows of a workload may each have a layout of their own. What a row
+/// takes then moves from where it was left, and the move is part of the row's time.
 class MovesOperands {
  public:
   virtual ~MovesOperands() = default;

@@ -15,8 +15,8 @@ class PlansLayouts {
  public:
   virtual ~PlansLayouts() = default;
 
-  /// Whether operations are laid out by the machine's rule from now on, as far as nothing of it is
-  /// set by name; if not, as before, all parameters are as they are set.
+  /// Whether operations are laid out by the machine's rule from now on, as far as no word of it is
+  /// set by name. If not, all parameters are as they are set.
   virtual void plan_layouts(bool by_rule) = 0;
 
   /// What was set by name is from now on where a layout may begin, and not a part of it.

@@ -27,8 +27,8 @@ struct ProductRuns {
   /// What is known to take more cycles is given up, where a machine can tell: CycleLimitPassed.
   Cycle limit = kNever;
 
-  /// Only what the product takes at its fastest matters: ways of doing it that turn out slower than
-  /// another are given up, and what a result says of them is missing. Such results are not kept.
+  /// Only what the product takes at its fastest matters. Ways of doing it that turn out slower than
+  /// another are given up, and a result lacks what it would say of them. Such results are not kept.
   bool fastest_only = false;
   bool in_part = false;  // of the result that was made last something is missing
 };

@@ -23,9 +23,9 @@ struct ErrorBound {
 ValueCheck check_integers(const GemmProblem& problem, const FoundElement& found,
                           const std::function<double(double exact)>& allowed);
 
-/// Compares every element with the product in FP64. Wrong is what is off by more than sixteen
-/// roundings of the sum of the magnitudes of its products, unless it is not finite: whoever
-/// rounds counts overflows, and without one such an element is wrong too.
+/// Compares every element with the product in FP64. An element is wrong if it is off by more than
+/// sixteen roundings of the sum of its products' magnitudes. One that is not finite is wrong if no
+/// overflow was counted: whoever rounds counts overflows.
 ValueCheck check_reals(const GemmProblem& problem, const FoundElement& found,
                        const ErrorBound& bound);
 

@@ -14,7 +14,7 @@ namespace lacuna {
 std::string explain_text(const RunRecord& record);
 
 /// The maps of the longest operation of each run as figures, named MAP, or MAP_RUN if there are
-/// several runs, and what the phases of each run moved; none of more than eight runs.
+/// several runs. Also what the phases of each run moved. None of more than eight runs.
 std::vector<Figure> explain_figures(const std::vector<RunRecord>& records);
 
 }  // namespace lacuna

@@ -17,8 +17,8 @@ std::string phases_csv(const std::vector<RunRecord>& records);
 /// The same of one operation, for a terminal; empty if it does not know its phases.
 std::string phases_table(const OpRecord& op);
 
-/// Achieved bandwidth of each phase as a share of its peak, of all operations of a run together,
-/// named bandwidth_phases, or bandwidth_phases_RUN if there are several runs; none of more than
+/// Achieved bandwidth of each phase as a share of its peak, of all operations of a run together.
+/// Named bandwidth_phases, or bandwidth_phases_RUN if there are several runs. None of more than
 /// eight runs.
 std::vector<Figure> phase_figures(const std::vector<RunRecord>& records);
 

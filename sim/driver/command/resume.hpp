@@ -16,8 +16,8 @@
 
 namespace lacuna {
 
-/// What must be the same for kept parts to be of this request, beside what `about` says of it: the
-/// files it names, the parameters of the machines, the prices and the program.
+/// What must be the same for kept parts to be of this request, beside what `about` says of it. That
+/// is: the files it names, the parameters of the machines, the prices and the program.
 Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
                                 const std::vector<WorkloadTrace>& workloads,
                                 const std::vector<const Machine*>& machines);

@@ -35,8 +35,8 @@ struct ComparedRuns {
   bool interrupted = false;
 };
 
-/// Runs all patterns of `options` on all `machines`, each point in a process of its own, and writes
-/// the result folder if one is asked for; `settings` are run_settings(), or those with more wanted.
+/// Runs all patterns of `options` on all `machines`, each point in a process of its own. It writes
+/// the result folder if one is asked for. `settings` are run_settings(), or those with more wanted.
 /// What is small runs in this process if it `may_stay_here`. Nothing if a resumed request had
 /// nothing left to do.
 std::optional<ComparedRuns> compare_machines(const Options& options,

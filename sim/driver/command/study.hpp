@@ -27,8 +27,8 @@ struct StudyPlan {
   bool keep_going = false;  // a failed point is a record, and others go on
 };
 
-/// Points that a verb simulates: in processes or on the ranks of a cluster, each kept beside the
-/// result folder as it finishes, for --resume; all of them, a share, or as the verb asks for them.
+/// Points that a verb simulates, in processes or on the ranks of a cluster: all of them, a share,
+/// or as the verb asks. Each is kept beside the result folder as it finishes, for --resume.
 class Study {
  public:
   /// RequestError of options that are wrong, before anything is simulated. `options` and `streams`

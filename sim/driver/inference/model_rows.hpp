@@ -41,9 +41,9 @@ struct PassRequest {
   Routing routing;  // of tokens to experts
 };
 
-/// The rows of one layer of a kind with embedding and head, cut over `tensor` chips. Beside those
-/// of `trace make`: new keys and values are put into the cache, a row for each; and of all logits,
-/// which are made for the last token of a sequence alone, the largest is chosen.
+/// The rows of one layer of a kind with embedding and head, cut over `tensor` chips. There are two
+/// more than of `trace make`: new keys and values are put into the cache, a row for each. The
+/// largest logit is chosen; logits are made for the last token of a sequence alone.
 system::ModelParts pass_rows(const LayerKind& kind, const PassRequest& request, unsigned tensor);
 
 /// Bytes of a row's weights, table or gains on one chip, and of their places if they are sparse; 0

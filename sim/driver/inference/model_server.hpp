@@ -20,13 +20,13 @@ namespace lacuna {
 ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& requests,
                          std::uint32_t slots, std::string& csv);
 
-/// On a wafer a core counts the positions that it holds. Up to the next whole multiple of a block's
-/// rows, and of `context_step`, no core has more than at that multiple; what the row with the new
-/// position does besides is on the way of the sums or beside it, depending on which row that is. A
-/// step takes what the slower of two takes, the one at the multiple, whose new position is in the
-/// last row, and the one whose is in the first with as many in that row: no less than it does
-/// itself. A prompt's tokens are known, and follow each other through the blocks; the last of them
-/// passes them by itself.
+/// On a wafer a core counts the positions that it holds. Up to the next multiple of a
+/// block's rows, and of `context_step`, no core has more than at that multiple. What the row
+/// with the new position does besides is on the way of the sums or beside it. So a step
+/// takes what the slower of two takes. One is at the multiple, with the new position in the
+/// last row. One has it in the first row, with as many in that row. That is no less than the
+/// step itself. A prompt's tokens are known and follow each other; the last passes the
+/// blocks alone.
 ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
                            std::uint32_t context_step, std::string& csv);
 

@@ -20,8 +20,8 @@ struct RelatedRows {
   std::optional<std::size_t> row(const std::string& id) const;
 };
 
-/// The layouts of rows that follow each other: what all have of them, and by row the rest with it;
-/// nothing where there is no choice or no layout can be.
+/// The layouts of rows that follow each other: what all have in common, and the rest by row.
+/// Nothing where there is no choice or no layout can be.
 struct RowsFound {
   Layout shared;
   std::vector<std::optional<LayoutFound>> rows;

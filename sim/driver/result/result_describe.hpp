@@ -31,8 +31,8 @@ std::optional<std::string> described_json(const std::vector<std::unique_ptr<Mach
                                           bool with_values, const std::string& subject,
                                           const std::vector<NamedSet>& beside);
 
-/// The same of any other subject, of its page in Markdown: sections with their texts and the rows
-/// of their tables, a value under the title of each column; numbers where columns have numbers.
+/// The same of any other subject, from its page in Markdown: sections with their texts and tables.
+/// A row has a value under the title of each column; numbers where columns have numbers.
 std::string page_json(const std::string& subject, const std::string& markdown);
 
 /// JSON Schemas for editors: of experiment files, whose words are options and parameters of

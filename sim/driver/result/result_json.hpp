@@ -49,9 +49,9 @@ struct NamedTable {
   }
 };
 
-/// The rows of summary.csv as a JSON array, an object each; with `explain` those of operations have
-/// their explanation as a further member; TOTAL says why, if that was asked for. `tables` are
-/// members of the last row, by name.
+/// The rows of summary.csv as a JSON array, an object each. With `explain` operations have their
+/// explanation as a further member; TOTAL says why, if that was asked for. `tables` are members of
+/// the last row, by name.
 std::string summary_json(const std::vector<RunRecord>& records, bool explain = false,
                          const std::vector<NamedTable>& tables = {});
 

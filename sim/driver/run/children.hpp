@@ -72,8 +72,8 @@ std::optional<Printed> printed_by_child(
     const std::string& name, const std::function<int(std::ostream& out, std::ostream& err)>& print,
     Progress& progress, std::ostream& said);
 
-/// While it lives, Ctrl-C and SIGTERM end this process with status 1 and a line that says what
-/// becomes of finished work; but while it listens to children, it stops these first.
+/// While it lives, Ctrl-C and SIGTERM end this process with status 1, and a line says what becomes
+/// of finished work. If it listens to children, it stops these first.
 class InterruptLine {
  public:
   InterruptLine();

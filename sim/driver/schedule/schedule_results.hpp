@@ -59,8 +59,8 @@ Figure time_figure(const std::vector<SampleRow>& rows);
 Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop,
                      const std::vector<SampleRow>& rows, const std::vector<SummaryRow>& dense);
 
-/// Of sparse pre-training and dense fine-tuning: FLOP, and time and energy of each machine, of
-/// both phases on top of each other, as shares of what all of it would take dense.
+/// Of sparse pre-training and dense fine-tuning: FLOP, and time and energy of each machine. Both
+/// phases stand on top of each other, as shares of what all of it would take dense.
 std::vector<Figure> phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,
                                   const std::vector<SampleRow>& rows,
                                   const std::vector<SummaryRow>& dense);

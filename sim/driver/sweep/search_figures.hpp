@@ -17,9 +17,9 @@ struct SearchCourse {
   std::vector<std::vector<std::string>> axis_text;  // and its value at each point
 };
 
-/// With one objective the best so far over what was simulated, above what no point can be below;
-/// with two all simulated points and the front, the first of which are named. None if nothing was
-/// simulated, or values are not above 0.
+/// With one objective: the best so far over what was simulated, above the lowest bound. With two:
+/// all simulated points and the front, the first of which are named. None if nothing was simulated,
+/// or values are not above 0.
 std::vector<Figure> search_figures(const SearchOrder& order, const SearchCourse& course);
 
 }  // namespace lacuna

@@ -10,9 +10,9 @@
 
 namespace lacuna {
 
-/// Points of probes and stencils on wafers that no product or collective is behind: runs the
+/// Points of probes and stencils on wafers that no product or collective is behind. Runs the
 /// programs of probe_kernels.hpp and tiled_stencil.hpp and fills in the outcomes that are
-/// unsupported so far, or says why there is nothing to run.
+/// unsupported so far. Else says why there is nothing to run.
 void measure_wafer_probes(const std::vector<ValidationPoint>& points, const MachineTable& table,
                           const ValidationRunSettings& run,
                           std::vector<ValidationOutcome>& outcomes);

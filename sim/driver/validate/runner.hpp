@@ -23,8 +23,8 @@ struct ValidationRunSettings {
   unsigned jobs = 1;  // processes
 };
 
-/// The simulations behind validation points as points of an experiment: each on the machine of its
-/// system, those with a layout that is chosen for them a second time as their machines plan them.
+/// The simulations behind validation points as points of an experiment, each on the machine of its
+/// system. Those with a layout chosen for them run a second time, as their machines plan them.
 class ValidationRuns {
  public:
   /// Keeps a reference to `runs`. RequestError of a wrong setting, before anything runs.

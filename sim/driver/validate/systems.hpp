@@ -12,9 +12,9 @@
 namespace lacuna {
 
 /// Fills in the outcomes of points that are training steps on systems, as far as a shipped
-/// description says how they were laid out: the one of the same system and workload, or of another
-/// batch or round of the same model on it, with as many accumulations as the batch of the point
-/// needs.
+/// description says how they were laid out. It is the description of the same system and workload,
+/// or of another batch or round of the same model on it. Then accumulations follow from the batch
+/// of the point.
 void measure_systems(const std::vector<ValidationPoint>& points, const MachineTable& table,
                      const ValidationRunSettings& settings,
                      std::vector<ValidationOutcome>& outcomes);

@@ -6,8 +6,8 @@
 
 namespace lacuna {
 
-/// What each tile of a finished run of `program`, whose supersteps were marked, did: a step up to
-/// the release of each barrier and one for each exchange, on the floor plan of the die.
+/// What each tile of a finished run of `program`, whose supersteps were marked, did. A step ends at
+/// the release of each barrier; each exchange is one. On the floor plan of the die.
 UnitSeries tile_series(ipu::IpuChip& chip, const ipu::Program& program, Cycle cycles);
 
 }  // namespace lacuna
