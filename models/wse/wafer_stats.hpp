@@ -67,7 +67,8 @@ struct CoreStats : SumsOf<CoreCounters> {
   Counter mac_int8{this, "mac_actual_int8", "MAC", "Products formed, INT8.", "mac_int8_acc32"};
   Counter mac_skipped{this, "mac_skipped", "MAC",
                       "Products with a zero weight, which was never sent."};
-  Counter mac_zero{this, "mac_zero", "MAC", "Products formed with a weight that is zero."};
+  Counter mac_zero{this, "mac_zero", "MAC",
+                   "Products formed with a weight that is zero, or for its gradient."};
   Counter mac_edge{this, "mac_edge", "MAC", "Products formed outside the matrices."};
   Counter add16{this, "vec_add_fp16", "operations", "Additions along the ring, FP16.",
                 "vec_add_fp16"};

@@ -87,6 +87,59 @@ TEST(DefaultLayout, FewerWeightsAreNeverSlower) {
   });
 }
 
+/// A row whose time may depend on zeros, by the cells that it has with them, and without any.
+struct ZeroRow {
+  std::string shape;
+  std::string with_zeros;
+  std::string dense;
+
+  std::string trace(const std::string& row) const {
+    return "id,op,phase,residency,pattern,density,block,pattern_args,m,k,n,batch,dtype\na," + row +
+           "," + shape + "\n";
+  }
+};
+
+/// A product, a gradient or scores of attention.
+ZeroRow drawn_row(Random& random, const Planned& asked) {
+  const std::string pattern = pick<std::string>(
+      random, {"unstructured,0.7,,", "unstructured,0.4,,", "unstructured,0.1,,",
+               "unstructured,0.02,,", "block,0.5,4,", "block,0.1,16,", "nm,,,keep=2;of=4"});
+  const std::uint64_t kind = random.bounded(3);
+  const std::uint64_t batch = kind == 1 ? 1 : kind == 0 ? upto(random, 3) : 1 + upto(random, 3);
+  const std::string residency = pick<std::string>(random, {"auto", "streamed", "resident"});
+  std::string dtype = pick<std::string>(random, {"fp16", "fp16", "fp32"});
+  if (kind == 0 && asked.request.machine == "wse3" && random.bounded(3) == 0) dtype = "int8";
+  ZeroRow row;
+  for (const std::uint64_t size : {std::uint64_t{asked.request.m}, std::uint64_t{asked.request.k},
+                                   std::uint64_t{asked.request.n}, batch}) {
+    row.shape += std::to_string(size) + ",";
+  }
+  row.shape += dtype;
+  const std::string none = ",dense,,,";
+  if (kind == 0)
+    return {row.shape, "spmm,fwd," + residency + "," + pattern, "gemm,fwd," + residency + none};
+  const std::string place = std::string(kind == 1 ? "bwd" : "fwd") + ",";
+  return {row.shape, "sddmm," + place + "," + pattern, "bmm," + place + none};
+}
+
+TEST(DefaultLayout, ZerosNeverCost) {
+  std::uint64_t runs = 0;
+  for_each_draw([&](Random& random) {
+    Planned asked = draw(random);
+    asked.request.n = 16 * ((asked.request.n + 15) / 16);  // of whole blocks
+    const ZeroRow row = drawn_row(random, asked);
+    const TempFile dense(row.trace(row.dense));
+    const TempFile sparse(row.trace(row.with_zeros));
+    asked.trace = dense.path();
+    const double most = cycles_of(asked);
+    runs += std::isfinite(most) ? 1 : 0;
+    asked.trace = sparse.path();
+    EXPECT_LE(cycles_of(asked), at_most(most)) << text_of(asked) << "\n"
+                                               << row.trace(row.with_zeros);
+  });
+  EXPECT_GT(2 * runs, draws());  // others have no room
+}
+
 /// A layer of a transformer, or its training step, that runs in some milliseconds.
 WorkloadTrace drawn_layer(Random& random) {
   ModelShape shape = shape_of_family(ModelFamily::bert);

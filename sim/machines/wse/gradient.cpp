@@ -285,6 +285,10 @@ OpResult run_dense_gradient(const WaferRequest& request) {
                          "its k along columns"
                        : "W, made on the wafer, has left it before and is streamed in as weights "
                          "are; X lies with its k along columns");
+  if (is_sampled_gradient(request.op)) {
+    result.notes.emplace_back(
+        "results", "every element is made and stays in the cores, those of zero weights unused");
+  }
   add_moves(request, by_x, result);
   return result;
 }

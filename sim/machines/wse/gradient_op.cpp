@@ -12,6 +12,10 @@ bool is_dense_gradient(const LayerOp& op) {
          (op.fn.empty() || op.fn == "dot");
 }
 
+bool is_whole_gradient(const WseParams& params, const LayerOp& op) {
+  return is_dense_gradient(op) || (is_sampled_gradient(op) && !params.ws.zero_filter);
+}
+
 GradientJob gradient_job(const LayerOp& op, const Mask* mask) {
   GradientJob job;
   job.m = op.m;

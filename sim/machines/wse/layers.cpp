@@ -412,13 +412,13 @@ wse::LayerMoves moves_of(const WseParams& params, const wse::LayerRequest& reque
   const wse::StreamSettings stream = stream_settings(params);
   const LayerOp& op = request.op;
   if (side == MoveSide::after) return wse::resident_result_moves(request, stream);
+  if (is_whole_gradient(params, op)) {
+    return wse::dense_gradient_moves(request, stream, op.x_pattern != "dense");
+  }
   if (is_sampled_gradient(op)) {
     return wse::gradient_moves(
         request, stream,
         wse::gradient_layouts(gradient_job(op, request.mask), streaming_setup(params)));
-  }
-  if (is_dense_gradient(op)) {
-    return wse::dense_gradient_moves(request, stream, op.x_pattern != "dense");
   }
   return resident ? wse::resident_operand_moves(request, stream)
                   : wse::product_moves(request, stream);
@@ -453,7 +453,7 @@ Cycle estimated_beside(const WseParams& params, const LayerOp& op, const Mask* m
   const wse::LayerRequest request{setup, op, mask};
   LayerPlan plan;
   wse::LayerMoves moves;
-  if (has_weights(op) || is_dense_gradient(op) || is_sampled_gradient(op)) {
+  if (has_weights(op) || is_gradient(op)) {
     if (!op.sources.empty()) moves = moves_of(params, request, false, MoveSide::before);
   } else {
     plan = wse::plan_layer(request);

@@ -65,7 +65,11 @@ LayoutSpace gradient_space() {
        "the fullest column's features of X and dY",
        Seen::moves},
       {"ws.row_order", {"ring", "rotate", "natural"}, "none"},
-      {"ws.gradient", {"kept", "chained"}, "kept: a word for each dot product of a core"}};
+      {"ws.gradient", {"kept", "chained"}, "kept: a word for each dot product of a core"},
+      {"ws.zero_filter", {}, "false: all is made, as of dense weights"},
+      {kInjectWord, {}, "none", Seen::moves},
+      {"ws.share", {}, "rows: X is held by each group", Seen::moves},
+      {kReduceWord, {}, "none; colors and queues"}};
   space.choices.insert(space.choices.end(), words.begin(), words.end());
   space.left_out = {
       {"ws.share=tokens",

@@ -157,27 +157,16 @@ class WseMachine final : public Machine,
   }
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
-    if (!is_streamed(op)) return std::nullopt;
-    if (is_dense_gradient(op)) return wse::least_cycles(streamed(op), streaming_setup(params_));
+    const std::string kind = wafer_layout_kind(params_, op);
+    if (kind.empty() || kind == kOnRectangle) return std::nullopt;
     return least_of_layouts(op, mask);
-  }
-  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
-    const bool planned = by_rule_ && rule().takes(op);
-    const bool product = wafer_layout_kind(params_, op) == kProductWithWeights;
-    return product && !planned ? expected_cycles_of_weights(params_, op, mask)
-                               : least_cycles(op, mask);
   }
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
  private:
-  bool is_streamed(const LayerOp& op) const {
-    const std::string kind = wafer_layout_kind(params_, op);
-    return !kind.empty() && kind != kOnRectangle;
-  }
-  static wse::StreamingJob streamed(const LayerOp& op) { return streaming_job(op, nullptr, false); }
-  std::optional<Cycle> least_of_layouts(const LayerOp& op, const Mask* mask) const;
+  Cycle least_of_layouts(const LayerOp& op, const Mask* mask) const;
   LayoutRule rule() const { return {params_, setter_}; }
 
   std::string name_;
@@ -291,8 +280,7 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
       return alike && source.features == width && source.unit == unit;
     };
     auto& sources = op.sources;
-    if (is_sampled_gradient(op) ||
-        is_dense_gradient(op)) {  // which tells its two operands by their places
+    if (is_gradient(op)) {  // which tells its two operands by their places
       const bool lie = std::all_of(sources.begin(), sources.end(), [&](const OperandSource& each) {
         return !grouped && each.unit == 1;
       });
@@ -357,21 +345,29 @@ Pairs WseMachine::of_row(const LayerOp& op, const Pairs& together) const {
 }
 
 /// What may run is the most promising layout that is not refused.
-std::optional<Cycle> WseMachine::least_of_layouts(const LayerOp& op, const Mask* mask) const {
-  std::optional<Cycle> least;
+Cycle WseMachine::least_of_layouts(const LayerOp& op, const Mask* mask) const {
+  const auto in = [&](const WseParams& params, const LayerOp& row) {
+    const wse::StreamingSetup setup = streaming_setup(params);
+    if (is_whole_gradient(params, op)) {
+      return wse::least_cycles(streaming_job(row, nullptr, false), setup);
+    }
+    return is_sampled_gradient(op) ? wse::least_gradient_cycles(gradient_job(row, mask), setup)
+                                   : least_cycles_of_weights(params, row, mask);
+  };
+  Cycle least = kNever;
   const auto add = [&](const WseParams& params, const LayerOp& row) {
-    const std::optional<Cycle> each =
-        is_sampled_gradient(op)
-            ? wse::least_gradient_cycles(gradient_job(row, mask), streaming_setup(params))
-            : least_cycles_of_weights(params, row, mask);
-    if (each) least = std::min(least.value_or(*each), *each);
+    try {
+      least = std::min(least, in(params, row));
+    } catch (const OutOfMemoryError&) {
+    } catch (const UnsupportedError&) {
+    }
   };
   const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
   for (const wse::StreamLayout& layout : planned.layouts) {
     add(rule().laid_out(layout), placed(op, layout));
   }
-  if (!least || planned.as_set) add(params_, op);
-  return least;
+  if (planned.as_set) add(params_, op);
+  return least != kNever ? least : in(params_, op);
 }
 
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -26,6 +25,7 @@
 #include "sim/report/layout_note.hpp"
 #include "workloads/mapping/wse/gradient_rule.hpp"
 #include "workloads/mapping/wse/residency.hpp"
+#include "workloads/mapping/wse/rule_grid.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -147,16 +147,22 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::Wei
   return found;
 }
 
-/// By their estimates, wherever the weights may live.
+/// By their estimates, wherever the weights may live. A sampled gradient may be made whole.
 std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op,
                                                const wse::WeightCounts& counts) const {
-  if (is_sampled_gradient(op)) {
-    return wse::gradient_layouts_by_rule(gradient_job(op, nullptr), counts, given(),
-                                         streaming_setup(params_));
-  }
   const Residency asked = wse::residency_of(op);
   std::vector<wse::StreamLayout> found;
-  if (asked != Residency::resident) found = all(op, counts, false);
+  if (is_sampled_gradient(op)) {
+    found = wse::gradient_layouts_by_rule(gradient_job(op, nullptr), counts, given(),
+                                          streaming_setup(params_));
+    if (!given().may_keep_zeros || !estimates(false)) return found;
+    for (wse::StreamLayout& whole : all(op, {}, false)) {
+      whole.keeps_zeros = true;
+      found.push_back(whole);
+    }
+  } else if (asked != Residency::resident) {
+    found = all(op, counts, false);
+  }
   const bool may_stay = has_weights(op) && op.share.may_stay;
   if (asked == Residency::resident || (asked == Residency::automatic && may_stay)) {
     std::vector<wse::StreamLayout> staying = all(op, counts, true);
@@ -164,8 +170,7 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op,
     if (op.share.beside != 0 && !staying.empty()) staying = {wse::least_of(staying)};
     found.insert(found.end(), staying.begin(), staying.end());
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  wse::sort_by_cycles(found);
   return found;
 }
 
@@ -211,10 +216,7 @@ PlannedLayouts LayoutRule::chosen(const LayerOp& op, const wse::WeightCounts& co
   PlannedLayouts planned;
   planned.as_set = !estimates(is_sampled_gradient(op));
   const auto add = [&](const wse::StreamLayout& layout) {
-    const auto& known = planned.layouts;
-    if (!contains(known, layout)) {
-      planned.layouts.push_back(layout);
-    }
+    if (!contains(planned.layouts, layout)) planned.layouts.push_back(layout);
   };
   add(wse::least_of(found));
   if (planned.as_set) {
@@ -268,14 +270,11 @@ Pairs LayoutRule::words(const wse::StreamLayout& layout) const {
   }
   const Pairs fixed = fixed_words(layout.gradient);
   words.insert(words.end(), fixed.begin(), fixed.end());
-  const std::map<wse::Inject, const char*> places = {{wse::Inject::middle_row, "middle_row"},
-                                                     {wse::Inject::column_top, "column_top"},
-                                                     {wse::Inject::west_edge, "west_edge"}};
-  if (!layout.gradient) words.emplace_back(kInjectWord, places.at(layout.inject));
-  const std::map<wse::KPartition, const char*> parts = {{wse::KPartition::block, "block"},
-                                                        {wse::KPartition::cyclic, "cyclic"},
-                                                        {wse::KPartition::balanced, "balanced"}};
-  words.emplace_back("ws.k_partition", parts.at(layout.partition));
+  wse::StreamingParams ws = params_.ws;
+  ws.inject = layout.inject;
+  ws.k_partition = layout.partition;
+  if (!layout.gradient) words.emplace_back(kInjectWord, ws.inject.value_text());
+  words.emplace_back("ws.k_partition", ws.k_partition.value_text());
   words.emplace_back("ws.lookahead", fmt::format("{}", layout.lookahead));
   if (layout.keeps_zeros) {
     words.emplace_back(layout.resident ? "resident.storage" : "ws.zero_filter",
@@ -296,7 +295,7 @@ WseParams LayoutRule::laid_out(const wse::StreamLayout& layout) const {
 }
 
 LayerOp placed(LayerOp op, const wse::StreamLayout& layout) {
-  if (layout.gradient) return op;
+  if (!has_weights(op)) return op;
   op.residency = layout.resident ? Residency::resident : Residency::streamed;
   return op;
 }

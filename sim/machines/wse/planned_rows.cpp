@@ -47,6 +47,18 @@ std::string kind_of_row(const LayerOp& op, double density) {
   return text;
 }
 
+/// What a row takes in a layout, with its zeros kept where that is faster.
+wse::RowCost cost(const LayerOp& op, const wse::WeightCounts& counts, wse::GivenLayout given,
+                  const wse::StreamingSetup& setup) {
+  const wse::StreamingJob job = streaming_job(op, nullptr, false);
+  if (!is_sampled_gradient(op)) return wse::product_cost(job, counts, given, setup);
+  wse::RowCost in_part = wse::gradient_cost(gradient_job(op, nullptr), counts, setup);
+  if (!given.may_keep_zeros) return in_part;
+  return [in_part, whole = wse::product_cost(job, {}, given, setup)](const wse::StreamLayout& at) {
+    return std::min(in_part(at), whole(at));
+  };
+}
+
 /// The rows of a workload, those that are alike once.
 class Rows {
  public:
@@ -73,15 +85,9 @@ class Rows {
       const LayerOp& op = *row.op;
       if (!is_product(op)) continue;
       row.counts.density = std::max(row.counts.density, density);
-      if (is_sampled_gradient(op)) {
-        const wse::GradientJob job = gradient_job(op, nullptr);
-        products.push_back(
-            {wse::gradient_cost(job, row.counts, setup), job.n, job.tokens, row.times});
-        continue;
-      }
-      const wse::StreamingJob job = streaming_job(op, nullptr, false);
-      products.push_back(
-          {wse::product_cost(job, row.counts, given, setup), job.gemm.k, job.gemm.n, row.times});
+      const bool in_part = is_sampled_gradient(op);
+      products.push_back({cost(op, row.counts, given, setup), in_part ? op.n : op.k,
+                          in_part ? op.k : op.n, row.times});
     }
     if (products.empty()) return {};
     return wse::shared_layouts(products, given, setup);
@@ -134,9 +140,7 @@ class Rows {
     double times = 0;
   };
 
-  static bool is_product(const LayerOp& op) {
-    return has_weights(op) || is_dense_gradient(op) || is_sampled_gradient(op);
-  }
+  static bool is_product(const LayerOp& op) { return has_weights(op) || is_gradient(op); }
 
   /// Of a mask that is gone when the next is asked for.
   static wse::WeightCounts counts_without_blocks(const LayerOp& op, const Mask* mask) {
@@ -197,29 +201,30 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
 bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
                                 const wse::StreamLayout& at) const {
   wse::GivenLayout given = this->given();
-  if (mask == nullptr || !has_weights(op) || !given.may_keep_zeros) return false;
+  const bool may = (has_weights(op) && mask != nullptr) || is_sampled_gradient(op);
+  if (!may || !given.may_keep_zeros) return false;
   given.may_keep_zeros = false;
-  const wse::StreamingJob job = streaming_job(op, nullptr, false);
   const wse::StreamingSetup setup = streaming_setup(params_);
-  return wse::product_cost(job, {}, given, setup)(at) <
-         kRival * wse::product_cost(job, counts_of(op, mask), given, setup)(at);
+  return wse::product_cost(streaming_job(op, nullptr, false), {}, given, setup)(at) <
+         kRival * cost(op, counts_of(op, mask), given, setup)(at);
 }
 
 OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
                       const wse::StreamLayout& layout) {
   const auto& [machine, whole, op, mask, seed, execution] = request;
   if (has_all_cores(op)) return run_wafer_row(request);
-  WseParams params = rule.laid_out(layout);
-  if (is_sampled_gradient(op)) {  // no other row sees its groups and their order
-    params.makers.assign(op.sources.size(), std::make_shared<const WseParams>(params));
-    params.ws.row_order = wse::RowOrder::ring;
-    params.ws.lie = wse::Lie::side_by_side;
-  }
+  const WseParams params = rule.laid_out(layout);
   std::vector<RowWay> ways = {{params, op}};
+  if (is_sampled_gradient(op)) {  // no other row sees its groups and their order
+    ways[0].params.ws.row_order = wse::RowOrder::ring;
+    ways.push_back(ways[0]);  // where its operands lie, or moved to where it is faster
+    ways[1].params.makers.assign(op.sources.size(), std::make_shared<const WseParams>(params));
+    ways[1].params.ws.lie = wse::Lie::side_by_side;
+  }
   if (rule.may_keep_zeros(op, mask, layout)) {
-    params.ws.zero_filter = false;
-    params.resident.storage = wse::ResidentStorage::all;
     ways.push_back({params, op});
+    ways.back().params.ws.zero_filter = false;
+    ways.back().params.resident.storage = wse::ResidentStorage::all;
   }
   const WseParams& fastest = ways[fastest_of(request, ways, ways.size())].params;
   OpResult result = run_wafer_row({machine, fastest, op, mask, seed, execution});

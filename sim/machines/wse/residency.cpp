@@ -508,27 +508,18 @@ std::string long_run(const WseParams& params, const LayerOp& op) {
       time);
 }
 
-std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
-                                             const Mask* mask) {
-  std::optional<Cycle> least;
-  std::string refused;
+Cycle least_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask) {
+  const auto in = [&](bool resident) {
+    return wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));
+  };
   const Residency asked = wse::residency_of(op);
+  if (asked != Residency::automatic) return in(asked == Residency::resident);
+  std::string refused;
+  Cycle least = kNever;
   for (const bool resident : {false, true}) {
-    if (asked == (resident ? Residency::streamed : Residency::resident)) continue;
-    attempt(refused, [&] {
-      const Cycle each =
-          wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));
-      least = std::min(least.value_or(each), each);
-    });
+    attempt(refused, [&] { least = std::min(least, in(resident)); });
   }
-  return least;
-}
-
-Cycle expected_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask) {
-  const std::optional<Cycle> least = least_cycles_of_weights(params, op, mask);
-  const bool resident = wse::residency_of(op) == Residency::resident;
-  return least ? *least
-               : wse::least_cycles(streaming_job(op, mask, resident, 0), streaming_setup(params));
+  return least != kNever ? least : in(false);
 }
 
 }  // namespace lacuna

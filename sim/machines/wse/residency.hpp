@@ -35,13 +35,9 @@ OpResult run_weights(const WaferRequest& request);
 /// cores are then simulated, and what is sooner done; empty if that is soon done.
 std::string long_run(const WseParams& params, const LayerOp& op);
 
-/// Cycles that no run of a product with weights can be below, wherever they may live; nothing if no
-/// bound is known.
-std::optional<Cycle> least_cycles_of_weights(const WseParams& params, const LayerOp& op,
-                                             const Mask* mask);
-
-/// The same; SimulationError if it is refused wherever they may live.
-Cycle expected_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask);
+/// Cycles that no run of a product with weights can be below, wherever they may live;
+/// SimulationError if it is refused there.
+Cycle least_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask);
 
 /// Says what the zeros of X that were left out have bought, beside a run with all of X.
 void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult& result);

@@ -30,10 +30,6 @@ bool is_sparse_gradient(const WseParams& /*params*/, const LayerOp& op) {
   return is_sampled_gradient(op);
 }
 
-bool is_gradient_of_dense(const WseParams& /*params*/, const LayerOp& op) {
-  return is_dense_gradient(op);
-}
-
 bool is_layer(const WseParams& /*params*/, const LayerOp& op) {
   return wse::is_layer_operation(op);
 }
@@ -151,8 +147,8 @@ const std::vector<WaferRows>& wafer_rows() {
   static const std::vector<WaferRows> rows = {
       {"layers of decoders", is_decoder_row, require_nothing, run_decoder_row},
       {"programs of tasks", runs_as_tasks, require_tasks, run_tasks},
+      {"gradients of all weights", is_whole_gradient, require_stream, run_dense_gradient},
       {"gradients of sparse weights", is_sparse_gradient, require_gradient, run_gradient},
-      {"gradients of dense weights", is_gradient_of_dense, require_stream, run_dense_gradient},
       {"products of activations and functions", is_layer, require_layer, run_layer_row},
       {"products with weights", is_weight_product, require_stream, run_weights},
   };

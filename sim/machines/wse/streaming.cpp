@@ -22,6 +22,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
+#include "sim/machines/wse/gradient_op.hpp"
 #include "sim/machines/wse/products_formed.hpp"
 #include "sim/machines/wse/stream_check.hpp"
 #include "sim/machines/wse/stream_run.hpp"
@@ -431,7 +432,7 @@ wse::StreamingJob streaming_job(const LayerOp& op, const Mask* mask, bool reside
   job.gemm.n = op.n;
   job.gemm.dtype = op.dtype;
   job.gemm.partials = op.partials;
-  job.gemm.mask = mask;
+  (is_sampled_gradient(op) ? job.used : job.gemm.mask) = mask;
   job.batch = op.batch;
   job.resident = resident;
   job.beside = beside;

@@ -23,6 +23,7 @@ std::vector<std::uint64_t> StreamOperands::feature_loads() const {
 }
 
 std::uint64_t StreamOperands::useful_products() const {
+  if (job_.used != nullptr) return job_.used->nnz() * job_.gemm.k;
   if (!job_.resident || !streamed_x_) {
     const std::uint64_t weights = job_.gemm.mask == nullptr
                                       ? std::uint64_t{job_.gemm.m} * job_.gemm.k

@@ -17,6 +17,7 @@ struct StreamingJob {
   bool packed = false;           // without zeros left out: no indices, FP16 values in pairs
   bool resident = false;         // the cores hold W, the non-zeros of X are streamed
   const Mask* x_mask = nullptr;  // of X; null: dense
+  const Mask* used = nullptr;    // of the result, m x n: what is of use; null: all of it
   std::uint64_t beside = 0;      // bytes of each core that weights of other products take
 };
 
