@@ -99,7 +99,7 @@ TEST(SystemDecoders, FewerWeightsNeverGiveFewerTokens) {
   for_each_draw([](Random& random) {
     const SmallDecoder decoder(random);
     double before = 0;
-    for (const char* const density : {"1", "0.5", "0.25", "0.1", "0.05"}) {
+    for (const char* const density : {"1", "0.5", "0.25", "0.1", "0.05", "0"}) {
       const bool dense = std::string(density) == "1";
       const std::string pattern = dense ? "dense" : std::string("block16:") + density;
       const std::uint64_t seeds = dense ? 1 : 5;  // a dense one draws nothing

@@ -193,9 +193,10 @@ std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
   return scaling;
 }
 
-/// The layouts that were searched, for --layout.
-void add_layouts(const std::vector<RunRecord>& records, Output& output) {
-  const std::string layouts = layouts_file(records);
+/// The layouts that were searched, for --layout; those of dense runs beside them, too.
+void add_layouts(const std::vector<RunRecord>& records, const std::vector<RunRecord>& dense,
+                 Output& output) {
+  const std::string layouts = layouts_file({&records, &dense});
   if (!layouts.empty()) output.add_file("layouts.yaml", layouts);
 }
 
@@ -305,8 +306,9 @@ int simulate_verb(const Options& options, const MachineTable& kinds, const Strea
   const WorkloadTrace workload = load_workload(options);
   streams.err << stored_zeros(options);
   if (!layouts.entries.empty()) {
-    streams.err << unused_layouts(layouts.entries, layouts.file,
-                                  make_points(pointers(machines), workload, options, settings));
+    streams.err << unused_layouts(
+        layouts.entries, layouts.file,
+        with_dense_points(make_points(pointers(machines), workload, options, settings), options));
   }
   const std::optional<ComparedRuns> done =
       compare_machines(options, pointers(machines), workload, settings, streams, !compares);
@@ -402,7 +404,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   if (Output* const output = study.output()) {
     add_to_output(result.systems, *output);
     if (result.system) add_to_output(*result.system, *output);
-    add_layouts(records, *output);
+    add_layouts(records, extra, *output);
     output->write(workload, records, streams);
   }
   if (whole) study.end();

@@ -117,7 +117,8 @@ std::vector<DenserModel> denser_models(const LayerKind& kind, PassRequest reques
     all.push_back({weights.density && !dense ? weights.density->text() : weights.name,
                    std::make_shared<ModelParts>(pass_rows(kind, request, tensor))});
     if (dense) return all;
-    if (weights.density && 2 * weights.density->value() < 1) {
+    const double density = weights.density ? weights.density->value() : 1;
+    if (density > 0 && 2 * density < 1) {
       weights.density->mantissa *= 2;
     } else {
       weights = PatternSpec();

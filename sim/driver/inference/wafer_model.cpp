@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/base/counted.hpp"
+#include "sim/base/error.hpp"
 #include "sim/driver/run/unit_view.hpp"
 
 namespace lacuna {
@@ -253,8 +254,27 @@ ModelReport WaferModel::decode_report(std::uint32_t context) {
   return report;
 }
 
+/// The prompt; if cores cannot hold its chunks, which of them fit: cores have tokens of whole
+/// columns.
+PrefillRun WaferModel::run_prompt(std::uint32_t tokens, std::uint32_t chunk) {
+  try {
+    return prompts_.run(model_, placement_, tokens, chunk);
+  } catch (const OutOfMemoryError& error) {
+    while (chunk > placement_.columns) {
+      chunk = (chunk - 1) / placement_.columns * placement_.columns;
+      try {
+        prompts_.placed(model_, placement_, tokens, chunk);
+      } catch (const OutOfMemoryError&) {
+        continue;
+      }
+      throw OutOfMemoryError(fmt::format("{}; chunks of {} would fit", error.what(), chunk));
+    }
+    throw OutOfMemoryError(fmt::format("{}; no shorter chunk fits", error.what()));
+  }
+}
+
 ModelReport WaferModel::prefill_report(std::uint32_t tokens, std::uint32_t chunk) {
-  const PrefillRun run = prompts_.run(model_, placement_, tokens, chunk);
+  const PrefillRun run = run_prompt(tokens, chunk);
   const std::uint32_t padded = (chunk - tokens % chunk) % chunk;
   const double seconds = run.cycles / (params_.clock * 1e9);
   ModelReport report{wafer_.name(), wafer_.kind(), model_.name, "prefill"};

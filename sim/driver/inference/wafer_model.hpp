@@ -43,6 +43,7 @@ class WaferModel {
   const WseParams& params() const { return params_; }
 
  private:
+  PrefillRun run_prompt(std::uint32_t tokens, std::uint32_t chunk);
   std::string blocks_text(bool split, std::uint32_t layers) const;
 
   const Machine& wafer_;

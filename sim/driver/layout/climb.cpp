@@ -23,12 +23,8 @@ LayoutFound climb(const std::vector<Layout>& starts,
   LayoutFound found;
   std::set<std::string> known;
   std::size_t in_vain = 0;
-  const auto gains = [&](const Layout& layout) {
-    if (known.count(layout_text(layout)) != 0) return false;
-    const bool patient = effort.patience == 0 || in_vain < effort.patience;
-    found.cut_off = found.cut_off || found.simulated >= effort.budget || !patient;
-    if (found.cut_off) return false;
-    known.insert(layout_text(layout));
+  const auto try_out = [&](const Layout& layout) {
+    if (!known.insert(layout_text(layout)).second) return false;
     const double best = found.cycles == 0 ? std::numeric_limits<double>::infinity()
                                           : static_cast<double>(found.cycles);
     const Tried tried = attempt(layout, best);
@@ -42,7 +38,13 @@ LayoutFound climb(const std::vector<Layout>& starts,
     in_vain = 0;
     return true;
   };
-  for (const Layout& each : starts) gains(each);
+  const auto gains = [&](const Layout& layout) {
+    if (known.count(layout_text(layout)) != 0) return false;
+    const bool patient = effort.patience == 0 || in_vain < effort.patience;
+    found.cut_off = found.cut_off || found.simulated >= effort.budget || !patient;
+    return !found.cut_off && try_out(layout);
+  };
+  for (const Layout& each : starts) try_out(each);
   in_vain = 0;
   found.planned = found.cycles;
   for (bool moved = !starts.empty(); moved;) {
@@ -97,14 +99,11 @@ bool asks_for_nothing(const Execution& execution) {
 
 std::optional<LayoutFound> climb_alone(const Machine& machine, const std::vector<Layout>& starts,
                                        const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                       const Execution& execution,
                                        const TakeOperands& take_operands,
                                        const ClimbEffort& effort) {
   const auto* const rule = dynamic_cast<const PlansLayouts*>(&machine);
   if (rule == nullptr) return std::nullopt;
-  Execution plain;
-  plain.engine = execution.engine;
-  plain.fold = execution.fold;
+  const Execution plain;                   // how it is run is no part of its layout
   std::shared_ptr<const OpResult> result;  // of the fastest
   const auto attempt = [&](const Layout& layout, double best) {
     const LayoutTrial trial =

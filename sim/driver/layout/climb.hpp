@@ -16,7 +16,7 @@ namespace lacuna {
 
 /// How long a climb may take.
 struct ClimbEffort {
-  std::size_t budget = 48;   // layouts that are simulated at most
+  std::size_t budget = 48;   // layouts that are simulated at most; all starts are in any case
   std::size_t patience = 0;  // it ends when so many in turn were not faster; 0: it goes on
 };
 
@@ -84,7 +84,6 @@ LayoutTrial try_layout(const Machine& machine, const Layout& layout, const Layer
 /// The climb of an operation by itself. Nothing if no layout can be.
 std::optional<LayoutFound> climb_alone(const Machine& machine, const std::vector<Layout>& starts,
                                        const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                       const Execution& execution,
                                        const TakeOperands& take_operands,
                                        const ClimbEffort& effort);
 

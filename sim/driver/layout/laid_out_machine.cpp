@@ -157,10 +157,9 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
     const auto row = chosen_.find(op.id);
     // the dense form of a row, which it is compared with, has a layout of its own
     const bool is_row = row != chosen_.end() && row->second.content == pattern_label(op.pattern);
-    const std::optional<LayoutFound> found =
-        is_row ? row->second.found : find(op, mask, seed, execution);
+    const std::optional<LayoutFound> found = is_row ? row->second.found : find(op, mask, seed);
     if (!found) return with_idle(run_row(nullptr, op, mask, seed, execution));
-    const bool known = !is_row && found->result != nullptr && asks_for_nothing(execution);
+    const bool known = !is_row && found->result != nullptr && is_as_searched(execution);
     OpResult result = known    ? *found->result
                       : is_row ? run_row(&*found, op, mask, seed, execution)
                                : run_laid_out(found->layout, op, mask, seed, execution, "best");
@@ -255,8 +254,7 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
   }
 
   /// By itself, among rows that have their layouts.
-  std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                  const Execution& execution) const {
+  std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
     const LayoutSpace* const space = layout_space(*inner_, inner_->layout_kind(op, mask));
     if (space == nullptr) return std::nullopt;
     const std::string key = layouts_of(op) + operation_content(op, mask, seed, {});
@@ -280,7 +278,7 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
                                            ? std::vector<Layout>{plans_->of_row(op, shared_)}
                                            : plans_->planned(op, mask);
     const std::optional<LayoutFound> found =
-        climb_alone(*inner_, starts, op, mask, seed, execution, as_they_lie, request_.effort);
+        climb_alone(*inner_, starts, op, mask, seed, as_they_lie, request_.effort);
     if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
     return found_[key] = found;
   }

@@ -37,18 +37,21 @@ LayoutEntry entry_of(const OpRecord& op) {
 
 }  // namespace
 
-std::string layouts_file(const std::vector<RunRecord>& records) {
+std::string layouts_file(const std::vector<const std::vector<RunRecord>*>& runs) {
   std::vector<LayoutEntry> entries;
   std::vector<std::string> found;
   std::set<std::map<std::string, std::string>> known;
-  for (const RunRecord& record : records) {
-    for (const OpRecord& op : record.ops) {
-      if (note_of(op.result, kLayoutNote).empty()) continue;
-      LayoutEntry entry = entry_of(op);
-      entry.extent = record.extent;
-      if (!known.insert(entry.of).second) continue;
-      entries.push_back(std::move(entry));
-      found.push_back(note_of(op.result, kLayoutSourceNote));
+  const auto add = [&](const RunRecord& record, const OpRecord& op) {
+    if (note_of(op.result, kLayoutNote).empty()) return;
+    LayoutEntry entry = entry_of(op);
+    entry.extent = record.extent;
+    if (!known.insert(entry.of).second) return;
+    entries.push_back(std::move(entry));
+    found.push_back(note_of(op.result, kLayoutSourceNote));
+  };
+  for (const std::vector<RunRecord>* const records : runs) {
+    for (const RunRecord& record : *records) {
+      for (const OpRecord& op : record.ops) add(record, op);
     }
   }
   return entries.empty() ? std::string() : layouts_yaml(entries, found);

@@ -219,6 +219,33 @@ TEST(Layout, ASweepFindsAFileOfLayoutsBesideIt) {
   EXPECT_EQ(kept.status, 0) << kept.err;
 }
 
+// With a budget of one there is no climb: the planned layout, which is one of several that were
+// simulated. How they were simulated is no part of it.
+TEST(Layout, BestOfOneIsThePlannedOneHoweverItIsSimulated) {
+  const ProgramBench bench;
+  const std::string line =
+      "--machine wse2 --set wafer.columns=3 --set wafer.rows=16 --gemm 128x128x256 --no-cache "
+      "--pattern causal ";
+  const std::uint64_t planned = cycles(bench, line, "planned");
+  EXPECT_EQ(cycles(bench, line + "--layout best:1", "best"), planned);
+  EXPECT_EQ(cycles(bench, line + "--layout best:1 --fold off", "unfolded"), planned);
+  EXPECT_EQ(cycles(bench, line + "--layout best:1 --engine clocked", "clocked"), planned);
+}
+
+// The dense run has a layout of its own, which the file has too.
+TEST(Layout, AFileHoldsTheLayoutsOfDenseRunsToo) {
+  const ProgramBench bench;
+  for (const std::string line : {kWafer, kChip}) {
+    const std::string asked = line + " --with-dense --layout ";
+    const std::uint64_t best = cycles(bench, asked + "best:2", "best");
+    const std::string file = bench.path("best/layouts.yaml");
+    EXPECT_EQ(cycles(bench, asked + file, "again"), best);
+    EXPECT_EQ(cell(bench.path("again"), "speedup_vs_dense"),
+              cell(bench.path("best"), "speedup_vs_dense"));
+    EXPECT_EQ(run_real("run " + asked + file).err.find("of no row here"), std::string::npos);
+  }
+}
+
 TEST(Layout, SpacesAreDescribedAsTheyAreSearched) {
   const Ran ran = run_real("describe layouts --wide");
   EXPECT_EQ(ran.status, 0);

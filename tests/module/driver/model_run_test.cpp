@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -35,6 +36,40 @@ TEST(ModelRun, APromptIsChunksInAPipelineOfBlocks) {
   const Ran padded = run_real(line + "300");
   EXPECT_EQ(number(padded, "padded_tokens"), 212);
   EXPECT_EQ(number(padded, "prompt_cycles"), number(two, "prompt_cycles"));
+}
+
+/// A prompt of one layer on a block of so many cores.
+std::string prompt(const TempFile& model, const std::string& cores, const std::string& tokens) {
+  return "run --machine wse3 --blocks 1x1 --layers 1 --json --model " + model.path() +
+         " --block-cores " + cores + " --prefill " + tokens;
+}
+
+const char* const kSmallModel =
+    R"({"model_type":"qwen3","hidden_size":256,"intermediate_size":512,"num_attention_heads":8,)"
+    R"("num_key_value_heads":4,"head_dim":32,"num_hidden_layers":2,"vocab_size":1024,)"
+    R"("hidden_act":"silu","rms_norm_eps":1e-6,"max_position_embeddings":4096})";
+
+// Buffers grow with the tokens of a chunk, of which each column of cores has its share. What is
+// said to fit does, and a column of tokens more does not.
+TEST(ModelRun, APromptThatDoesNotFitSaysWhichChunksDo) {
+  const TempFile model(kSmallModel, ".json");
+  const std::string line = prompt(model, "16x16", "300");
+  const std::string said = run_real(line).err;
+  const std::string before = "chunks of ";
+  const std::size_t at = said.rfind(before);
+  ASSERT_NE(at, std::string::npos) << said;
+  const int fits = std::stoi(said.substr(at + before.size()));
+  EXPECT_EQ(fits % 16, 0);
+  EXPECT_EQ(run_real(line + " --chunk " + std::to_string(fits)).status, 0);
+  EXPECT_NE(run_real(line + " --chunk " + std::to_string(fits + 16)).status, 0);
+}
+
+// A shorter prompt is one chunk: none of its tokens is padding unless a chunk is given.
+TEST(ModelRun, AShortPromptIsOneChunk) {
+  const TempFile model(kSmallModel, ".json");
+  const std::string line = prompt(model, "32x32", "20");
+  EXPECT_EQ(number(run_real(line), "padded_tokens"), 0);
+  EXPECT_EQ(number(run_real(line + " --chunk 32"), "padded_tokens"), 12);
 }
 
 TEST(ModelRun, RefusesWhatDoesNotGoTogether) {

@@ -66,6 +66,17 @@ TEST(Climb, BeginsAtTheBestOfItsStarts) {
   EXPECT_THAT(line.tried, ElementsAre(4, 1, 5, 2, 3));
 }
 
+// What is planned is the best of three, which a budget of one would not have found: 90 of the
+// first.
+TEST(Climb, TriesAllItsStartsWhateverItsBudget) {
+  Line line{{10, 50, 40, 30, 90, 60}};
+  const LayoutFound found = line.climb_from({4, 1, 5}, {1, 1});
+  EXPECT_EQ(found.planned, 50U);
+  EXPECT_EQ(found.cycles, 50U);
+  EXPECT_TRUE(found.cut_off);
+  EXPECT_THAT(line.tried, ElementsAre(4, 1, 5));
+}
+
 TEST(Climb, EndsWithItsBudgetOrItsPatience) {
   Line line{{9, 8, 7, 6, 5, 4}};
   EXPECT_EQ(line.climb_from({0}, {3, 0}).cycles, 7U);

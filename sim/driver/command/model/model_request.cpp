@@ -442,6 +442,14 @@ void refuse_words_on_wafer(const ModelRequest& request, const Machine& machine) 
   }
 }
 
+/// In chunks of 256 tokens, or of the whole of a shorter prompt, unless they are given.
+ModelReport prompt_report(WaferModel& wafer, const Options& options) {
+  constexpr std::uint32_t kChunk = 256;
+  const std::uint32_t tokens = whole("--prefill", *options.prefill);
+  return wafer.prefill_report(
+      tokens, options.chunk ? whole("--chunk", *options.chunk) : std::min(tokens, kChunk));
+}
+
 ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const Pricing& pricing,
                       PartCache& cache, ModelOutcome& outcome) {
   const Options& options = request.options;
@@ -455,14 +463,11 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
   if (options.kv_in || options.kv_out) return move_report(wafer, options);
   const TaskView view{view_steps_of(options), view_path_of(options)};
   if (options.view && !options.requests) wafer.show(view, outcome.pages);
-  constexpr std::uint32_t kChunk = 256;
-  ModelReport report =
-      options.prefill
-          ? wafer.prefill_report(whole("--prefill", *options.prefill),
-                                 options.chunk ? whole("--chunk", *options.chunk) : kChunk)
-      : options.decode ? wafer.decode_report(context_of(options))
-                       : serve_on_wafer(wafer, request.requests, request.params.context_step,
-                                        outcome.requests_csv);
+  ModelReport report = options.prefill ? prompt_report(wafer, options)
+                       : options.decode
+                           ? wafer.decode_report(context_of(options))
+                           : serve_on_wafer(wafer, request.requests, request.params.context_step,
+                                            outcome.requests_csv);
   if (options.view && options.requests) {
     // by another, since the one that served knows the program already
     WaferModel other(machine, pricing, request.run.execution.engine, &cache, request.model,

@@ -275,15 +275,21 @@ PrefillLayer mean_of(const std::vector<PrefillLayers>& kinds, double layers) {
 
 }  // namespace
 
-PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& placement,
-                             std::uint32_t tokens, std::uint32_t chunk) {
-  require_whole_sight(model, tokens);
-  const std::uint32_t blocks = placement.blocks();
+PrefillRun PrefillTimes::placed(const ModelShape& model, const DecodePlacement& placement,
+                                std::uint32_t tokens, std::uint32_t chunk) const {
   PrefillRun run;
   run.chunks = wse::DecodeShape::ceil(tokens, chunk);
   run.kinds = layers_of(model, placement, chunk, run.chunks);
   place_layers<wse::PrefillShape>(decoder_model(model), placement, params_, run);
   for (const PrefillLayers& kind : run.kinds) check_steps({decoder_model(model), kind.block});
+  return run;
+}
+
+PrefillRun PrefillTimes::run(const ModelShape& model, const DecodePlacement& placement,
+                             std::uint32_t tokens, std::uint32_t chunk) {
+  require_whole_sight(model, tokens);
+  const std::uint32_t blocks = placement.blocks();
+  PrefillRun run = placed(model, placement, tokens, chunk);
   for (PrefillLayers& kind : run.kinds) kind.times = layer(model, kind.block);
   run.layer = mean_of(run.kinds, model.layers);
   const wse::PrefillShape shape(decoder_model(model), run.kinds.front().block);

@@ -72,6 +72,10 @@ class PrefillTimes {
   /// UnsupportedError and OutOfMemoryError as of DecodeTimes.
   const PrefillLayer& layer(const ModelShape& model, const wse::PrefillBlock& block);
 
+  /// Where layers lie, without times; likewise.
+  PrefillRun placed(const ModelShape& model, const DecodePlacement& placement, std::uint32_t tokens,
+                    std::uint32_t chunk) const;
+
   PrefillRun run(const ModelShape& model, const DecodePlacement& placement, std::uint32_t tokens,
                  std::uint32_t chunk);
 
