@@ -66,8 +66,22 @@ TEST(LineSums, UsualGroupsAreWholeAndNearestToTheRoot) {
   EXPECT_EQ(LineSums::usual_groups(256), 16U);
   EXPECT_EQ(LineSums::usual_groups(420), 21U);   // 20 is as near: 420 = 20 x 21
   EXPECT_EQ(LineSums::usual_groups(128), 16U);   // 8 is as near
-  EXPECT_EQ(LineSums::usual_groups(7), 7U);      // 1 is as near
+  EXPECT_EQ(LineSums::usual_groups(3), 3U);      // 1 is as near
   EXPECT_EQ(LineSums(256, 16, 0).root(), 136U);  // published
+}
+
+// Of 509 cores, a prime, or 508, four times one, no whole number is near: 23 groups of 22 or 23.
+// The sum is as soon over as that of 512, in 32 groups of 16: each core of a group is an addition
+// and a hop, each group an addition and its cores' hops. In one group it were 254 additions.
+TEST(LineSums, LinesThatDoNotDivideTakeAsLongAsOthers) {
+  EXPECT_EQ(LineSums::usual_groups(7), 3U);
+  EXPECT_EQ(LineSums::usual_groups(508), 23U);
+  const auto cycles = [](std::uint32_t cores) {
+    return LineBench().run(LineSums(cores, LineSums::usual_groups(cores), 0), 2).cycles;
+  };
+  EXPECT_LE(cycles(509), cycles(512));
+  EXPECT_LE(cycles(508), cycles(512));
+  EXPECT_LT(cycles(509), LineBench().run(LineSums(509, 1, 0), 2).cycles);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct InferenceParams : ParameterSet {
   Param<unsigned> groups = param(
       this, "groups", 0U, range(0U, 4096U), "groups",
       "First level of the sums along a line of cores. 0: the whole number of equal groups nearest "
-      "to the root of the cores (EPCC, WaferLLM).");
+      "to the root of the cores (EPCC, WaferLLM), or the root where none is near.");
   Param<unsigned> sum_step =
       param(this, "sum_step", 42U, range(0U, 1024U), "cycles",
             "Scalar code of each of the three steps of a sum along a line before its instructions: "
