@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/report/tables/text_table.hpp"
+#include "sim/report/why.hpp"
 
 namespace lacuna {
 
@@ -84,12 +88,25 @@ std::string per_cent(const Change& change) {
   return fmt::format("{:+.2f}", 100 * change.by() / *change.before);
 }
 
-/// The settings that differ: what a run is, and its parameters.
+/// Words of a layout as two results have them, by path; "-" in the one without.
+using LayoutWords = std::map<std::string, std::array<std::string, 2>>;
+
+void add_layout(const OpResult& result, std::size_t side, LayoutWords& words) {
+  for (const std::string& setting : laid_out_by(result)) {
+    const std::size_t equals = setting.find('=');
+    const auto word =
+        words.try_emplace(setting.substr(0, equals), LayoutWords::mapped_type{"-", "-"});
+    word.first->second.at(side) = setting.substr(equals + 1);
+  }
+}
+
+/// The settings that differ: what a run is, its parameters, and how operations were laid out.
 std::vector<std::vector<std::string>> settings_of(const Pair& pair) {
   std::vector<std::vector<std::string>> rows;
   const auto add = [&](const std::string& name, const std::string& unit, const std::string& before,
                        const std::string& after) {
-    if (before != after) rows.push_back({name, unit, before, after});
+    const std::vector<std::string> row = {name, unit, before, after};
+    if (before != after && !contains(rows, row)) rows.push_back(row);
   };
   const RunRecord& a = *pair.before;
   const RunRecord& b = *pair.after;
@@ -107,6 +124,15 @@ std::vector<std::vector<std::string>> settings_of(const Pair& pair) {
     const bool known =
         any_of(a.parameters, [&](const auto& each) { return each.path == parameter.path; });
     if (!known) add(parameter.path, parameter.unit, "-", parameter.value);
+  }
+  for (const OpRecord& op : a.ops) {
+    const auto same = [&](const OpRecord& each) { return each.row.op_id == op.row.op_id; };
+    const OpRecord* const other = find_where(b.ops, same);
+    if (other == nullptr) continue;
+    LayoutWords words;
+    add_layout(op.result, 0, words);
+    add_layout(other->result, 1, words);
+    for (const auto& [path, found] : words) add("layout: " + path, "", found[0], found[1]);
   }
   return rows;
 }

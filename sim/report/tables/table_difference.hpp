@@ -14,9 +14,10 @@ struct NamedRuns {
   std::vector<RunRecord> runs;
 };
 
-/// What differs between two results: parameters, totals, operations and parts of the cycle stack,
-/// each by how much, the largest change first. Runs are paired by their order if both results have
-/// as many, else by machine, workload, pattern and what varies; what has no partner is listed.
+/// What differs between two results: parameters and layouts; totals, operations and parts of the
+/// cycle stack, each by how much, the largest change first. Runs are paired by their order if both
+/// results have as many, else by machine, workload, pattern and what varies; what has no partner is
+/// listed.
 ///
 /// Parts of the cycle stack are in cycles: unit-cycles over units, so that they add up to the
 /// cycles of the run, and their changes to its change.
