@@ -216,18 +216,73 @@ TEST(WhyIsCausal, WhatIsPrintedOfATraceReplays) {
   }
 }
 
+DeclaredCause cost(const char* name, const char* setting, DeclaredCause::Law law) {
+  DeclaredCause cause{name, DeclaredCause::Kind::cost, {setting}};
+  cause.law = law;
+  return cause;
+}
+
+/// Asks why of a run that takes as long as its slowest cost and `rest`; each is away with "NAME=0".
+Why why_of_slowest(WhyQuestion question, const std::map<std::string, double>& takes, double rest,
+                   std::vector<WhyAsk>& asked) {
+  return find_why(question, [&](const std::vector<WhyAsk>& asks) {
+    std::vector<std::optional<WhyTime>> times;
+    for (const WhyAsk& ask : asks) {
+      asked.push_back(ask);
+      times.emplace_back(WhyTime{rest});
+      for (const auto& [name, time] : takes) {
+        const bool away = std::count(ask.settings.begin(), ask.settings.end(), name + "=0") != 0;
+        if (!away) times.back()->time = std::max(times.back()->time, time);
+      }
+    }
+    return times;
+  });
+}
+
+constexpr auto kHides = DeclaredCause::Law::hides;
+
+// The slowest takes 100 and the next 60, so that the first alone leaves 60. The edge cannot leave
+// less than 90, and is not taken away alone; all away leave 50. The dense run takes four times as
+// long, and is not run again without the first.
+TEST(WhyIsCausal, WhatABoundRulesOutIsNotRunNorASlowDenseRunAgain) {
+  const std::vector<DeclaredCause> causes = {cost("edge", "e=0", kHides),
+                                             cost("slot", "s=0", kHides)};
+  WhyQuestion question{{100}, causes};
+  question.least = {{"edge", 90}};
+  question.has_dense = true;
+  question.dense = 400;
+  std::vector<WhyAsk> asked;
+  const Why why = why_of_slowest(question, {{"s", 100}, {"e", 60}}, 50, asked);
+  EXPECT_EQ(why.first(), "slot");
+  EXPECT_EQ(why.ladder.at(1).time, 60);
+  ASSERT_EQ(asked.size(), 2U);  // all away, the slot away
+  EXPECT_FALSE(asked[0].dense || asked[1].dense);
+  EXPECT_NE(why.alone.at(1).not_run, "") << why.alone.at(1).cause;
+  EXPECT_NE(why.sentences.at(1).find("was not run"), std::string::npos) << why.sentences.at(1);
+}
+
+// Costs of 100, 99 and 50 hide behind each other: none gains 3 % alone. With one kept only the
+// first remains 100, so that it is taken away first; then 99, which leaves 50.
+TEST(WhyIsCausal, CostsThatGainNothingAloneAreOrderedByWhatRemains) {
+  const std::vector<DeclaredCause> causes = {
+      cost("small", "c=0", kHides), cost("next", "b=0", kHides), cost("slowest", "a=0", kHides)};
+  std::vector<WhyAsk> asked;
+  const Why why = why_of_slowest({{100}, causes}, {{"a", 100}, {"b", 99}, {"c", 50}}, 10, asked);
+  ASSERT_EQ(why.ladder.size(), 4U);
+  EXPECT_EQ(why.ladder[1].cause, "slowest");
+  EXPECT_EQ(why.ladder[2].cause, "next");
+  EXPECT_EQ(why.ladder[2].time, 50);
+  EXPECT_EQ(why.first(), "next");
+}
+
 // Of 100 cycles three costs that add up are 60, 10 and 5, so that 25 are left without all. The
 // first leaves 15 of these 75, less than it gains: the others are not taken away alone. It and the
 // second are 70 of 75, more than nine tenths, where the ladder ends: all away, the first alone, and
 // both are three runs.
 TEST(WhyIsCausal, NothingIsRunThatCannotMatter) {
-  const auto cost = [](const char* name, const char* setting) {
-    DeclaredCause cause{name, DeclaredCause::Kind::cost, {setting}};
-    cause.law = DeclaredCause::Law::adds;
-    return cause;
-  };
-  const std::vector<DeclaredCause> causes = {cost("large", "a=0"), cost("small", "b=0"),
-                                             cost("least", "c=0")};
+  constexpr auto kAdds = DeclaredCause::Law::adds;
+  const std::vector<DeclaredCause> causes = {
+      cost("large", "a=0", kAdds), cost("small", "b=0", kAdds), cost("least", "c=0", kAdds)};
   const std::map<std::string, double> gains = {{"a=0", 60}, {"b=0", 10}, {"c=0", 5}};
   std::vector<Arguments> asked;
   const Why why = find_why({{100}, causes}, [&](const std::vector<WhyAsk>& asks) {

@@ -44,9 +44,9 @@ double share_of(const WhyTime& run, const std::vector<std::string>& parts) {
 /// A cost beside the run that it is a cost of.
 struct Candidate {
   const DeclaredCause* cause;
-  std::optional<double> alone;  // time with it alone away
-  std::optional<double> kept;   // time with all others away
-  std::optional<double> least;  // that it can take with it alone away, where it was not run
+  std::optional<double> alone = {};  // time with it alone away
+  std::optional<double> kept = {};   // time with all others away
+  std::optional<double> least = {};  // that it can take with it alone away
 };
 
 /// Whether taking it away alone is a run: what adds up is read off the stack where it shows.
@@ -95,7 +95,7 @@ class Inquiry {
   void ask_layouts();
   void ask_costs();
   void say_alone(const Candidate& each, const std::string& not_run);
-  void rank_alone(std::vector<Candidate>& all, double off);
+  void rank_alone(std::vector<Candidate>& all, double off, bool hide);
   Settings with(const DeclaredCause& cause) const { return settings_with(at_, cause.settings); }
   void rank_hidden(std::vector<Candidate>& all);
   void climb(const std::vector<Candidate>& all, double off);
@@ -217,9 +217,10 @@ void Inquiry::say_alone(const Candidate& each, const std::string& not_run) {
 }
 
 /// Times with each cost alone away: of what adds up and shows in the stack by it, else by runs, as
-/// long as what is left of all that they gain is more than the best gains.
-void Inquiry::rank_alone(std::vector<Candidate>& all, double off) {
-  const bool by_runs = all_of(all, is_run);  // a stack's parts overlap
+/// long as one may gain more than the best: of what adds up all that is left of what they gain, of
+/// others what its bound has.
+void Inquiry::rank_alone(std::vector<Candidate>& all, double off, bool hide) {
+  const bool by_runs = !hide && all_of(all, is_run);  // a stack's parts overlap
   double left = now() - off;
   double best = 0;
   const auto take = [&](Candidate& each, double time) {
@@ -230,12 +231,15 @@ void Inquiry::rank_alone(std::vector<Candidate>& all, double off) {
   for (Candidate& each : all) {
     if (!is_run(each)) take(each, now() * (1 - share_of(laid(), each.cause->shows_as)));
   }
+  std::stable_partition(all.begin(), all.end(), [](const auto& each) { return !each.least; });
   for (Candidate& each : all) {
     if (!is_run(each)) {
       say_alone(each, "by the cycle stack, as it adds up");
     } else if (by_runs && kOverlap * left < best) {
       each.least = now() - left;
       say_alone(each, "at most what the others leave");
+    } else if (each.least.value_or(0) > kTie * (now() - best)) {
+      say_alone(each, "its bound gains less than the first");
     } else if (best > 0 && spent_ > kMostSpent) {
       say_alone(each, kEnough);
     } else if (const std::optional<double> found = time(with(*each.cause))) {
@@ -249,11 +253,10 @@ void Inquiry::rank_alone(std::vector<Candidate>& all, double off) {
     return each.alone.value_or(each.least.value_or(kUnknown));
   };
   sort_all(all, [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
+  if (hide && now() < kNamed * rank(all.front())) rank_hidden(all);
 }
 
-/// Of costs that hide behind each other: what remains with each of them only, largest first. No run
-/// without one of the others is faster than what remains with the first only, so that few have to
-/// be taken away by themselves.
+/// Of costs of which none gains by itself: by what remains with each of them only, largest first.
 void Inquiry::rank_hidden(std::vector<Candidate>& all) {
   std::vector<WhyAsk> asks;
   for (const Candidate& kept : all) {
@@ -268,32 +271,6 @@ void Inquiry::rank_hidden(std::vector<Candidate>& all) {
   sort_all(all, [](const Candidate& a, const Candidate& b) {
     return a.kept.value_or(kUnknown) > b.kept.value_or(kUnknown);
   });
-  double least = 0;  // no run that keeps the first is faster
-  for (auto each = all.rbegin(); each != all.rend(); ++each) least = each->kept.value_or(least);
-  std::optional<double> best;
-  const auto take_away = [&](Candidate& each) {
-    if (best && spent_ > kMostSpent) return say_alone(each, kEnough);
-    each.alone = time(with(*each.cause));
-    say_alone(each, each.alone ? "" : "it cannot be by itself");
-    if (each.alone) best = std::min(best.value_or(*each.alone), *each.alone);
-  };
-  bool first = true;  // that has something to hide behind it
-  for (Candidate& each : all) {
-    const bool may_gain_more = !each.kept || first || least * kTie < best.value_or(now());
-    first = first && !each.kept;
-    if (may_gain_more) {
-      take_away(each);
-    } else {
-      say_alone(each, "at most as much as the first");
-    }
-  }
-  const auto gains_most =
-      std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-        return a.alone.value_or(kUnknown) < b.alone.value_or(kUnknown);
-      });
-  if (gains_most->alone && now() >= kNamed * *gains_most->alone) {
-    std::rotate(all.begin(), gains_most, gains_most + 1);
-  }
 }
 
 /// Takes costs away one after the other, until most of what all of them gain is gained.
@@ -317,7 +294,10 @@ void Inquiry::ask_costs() {
   Settings off = at_;
   for (const DeclaredCause& cause : question_.causes) {
     if (!may_be(cause)) continue;
-    all.push_back({&cause, std::nullopt, std::nullopt, std::nullopt});
+    all.push_back({&cause});
+    const auto bound = question_.least.find(cause.name);
+    const bool binds = !laid_ && cause.law == DeclaredCause::Law::hides;
+    if (binds && bound != question_.least.end()) all.back().least = bound->second;
     off = settings_with(off, cause.settings);
   }
   if (all.empty()) return;
@@ -327,7 +307,7 @@ void Inquiry::ask_costs() {
     const bool hide = all.size() > 1 && all_of(all, [](const auto& each) {
                         return each.cause->law == DeclaredCause::Law::hides;
                       });
-    hide ? rank_hidden(all) : rank_alone(all, *without);
+    rank_alone(all, *without, hide);
     climb(all, *without);
   }
   WhyStep step;
@@ -340,7 +320,8 @@ void Inquiry::ask_costs() {
 }
 
 /// What the layout and the first cost do for the dense run, so that "faster" and "zeros gain" are
-/// told apart. It keeps a layout of its own: that of a sparser run would flatter zeros.
+/// told apart. It keeps a layout of its own: that of a sparser run would flatter zeros. What takes
+/// several times as long as the run is not run again for a cost.
 void Inquiry::ask_dense() {
   if (!why_.ladder.front().dense_time) return;
   WhyAsk dense{{}, false, true};
@@ -352,6 +333,7 @@ void Inquiry::ask_dense() {
     const Settings more = added_settings(step.settings, why_.ladder[i - 1].settings);
     if (is_cost) away = settings_with(away, more);
     if (!step.is_named) continue;
+    if (is_cost && zeros_gain(why_.ladder[i - 1]).value_or(0) > kMostDense) return;
     std::optional<WhyTime> run = this->run({dense}).front();
     if (run && is_cost) {
       const Settings laid = settings_with(dense.settings, run->layout);

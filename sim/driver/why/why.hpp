@@ -39,6 +39,8 @@ struct WhyQuestion {
   std::optional<double> dense = {};          // its time, if it was run
   double without_zeros = 0;                  // of its time: operations without zeros
   std::optional<double> density = {};        // of the weights, where it is one
+  std::map<std::string, double> least =
+      {};  // by cause: no less is possible without it, as laid out
 
   /// The value of a parameter as it is; empty if it is not known.
   std::function<std::string(const std::string&)> value = [](const auto&) { return std::string(); };
@@ -50,8 +52,9 @@ std::vector<std::string> settings_with(std::vector<std::string> settings,
 
 /// Finds why a run is not faster by the fewest runs that show it, none of them twice: dense, other
 /// layouts, then costs at the best of these. Costs that add up are ranked by the cycle stack and
-/// confirmed; costs that hide behind each other are ordered by what remains with that cost only. A
-/// cost that cannot gain more than the best one is not taken away alone.
+/// confirmed. Costs that hide behind each other are taken away alone; where none gains so, they are
+/// ordered by what remains with that cost only. A cost that cannot gain more than the best one is
+/// not taken away alone.
 Why find_why(const WhyQuestion& question, const WhyRunner& run);
 
 }  // namespace lacuna

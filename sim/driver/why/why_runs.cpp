@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +19,8 @@
 #include "sim/driver/run/progress.hpp"
 #include "sim/machines/machine_kind.hpp"
 #include "sim/machines/plans_layouts.hpp"
+#include "sim/report/layout_note.hpp"
+#include "sim/report/tables/table_bounds.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 
@@ -69,6 +73,28 @@ double without_zeros(const RunRecord& run) {
 std::optional<double> dense_time(const RunRecord& run, double cycles) {
   const std::optional<double>& gain = run.total.speedup_vs_dense;
   return gain ? std::optional(std::round(cycles * *gain)) : std::nullopt;
+}
+
+/// Whether the rule of its machine has no other layout for a row than the one that it had.
+bool is_by_rule(const Point& point, const OpRecord& row, MaskStore& masks) {
+  const std::unique_ptr<Machine> machine = plain_copy(*point.machine);
+  auto* const plans = dynamic_cast<PlansLayouts*>(machine.get());
+  if (plans == nullptr) return false;
+  plans->take_as_not_given();
+  plans->plan_layouts(true);
+  const LayerOp& op = point.workload.ops.front();
+  const std::vector<Layout> layouts = plans->planned(op, masks.mask(op, point.workload));
+  return layouts.size() == 1 &&
+         layout_text(layouts.front()) == note_of(row.result, kPlannedLayoutNote);
+}
+
+/// The least times that bounds of a run leave without causes that they name.
+std::map<std::string, double> least_times(const RunRecord& record, const MachineKind& kind) {
+  std::map<std::string, double> least;
+  const std::vector<WhatIf> what_ifs = kind.what_ifs();
+  const std::vector<Bound> bounds = bounds_of(record, what_ifs);
+  for (std::size_t i = 0; i < bounds.size(); ++i) least[what_ifs[i].cause] = bounds[i].cycles;
+  return least;
 }
 
 class WhyRuns {
@@ -162,7 +188,8 @@ std::optional<Why> ask_why(const Point& point, const RunRecord& record, const Wh
   const bool declared = kind != nullptr && kind->causes != nullptr;
   if (!declared || record.total.status != Status::ok) return std::nullopt;
   std::vector<DeclaredCause> causes = kind->causes();
-  if (record.ops.size() > 1) {  // whose layouts are no settings
+  const bool several = record.ops.size() > 1;  // whose layouts are no settings
+  if (several || is_by_rule(point, record.ops.front(), means.masks)) {
     const auto is_ruled = [](const auto& each) { return each.settings.empty(); };
     causes.erase(std::remove_if(causes.begin(), causes.end(), is_ruled), causes.end());
   }
@@ -172,7 +199,8 @@ std::optional<Why> ask_why(const Point& point, const RunRecord& record, const Wh
   if (question.has_dense) question.dense = dense_time(record, question.run.time);
   question.without_zeros = without_zeros(record);
   question.value = [&](const std::string& path) { return value_of(record, path); };
-  if (record.ops.size() == 1) {
+  if (!several) {
+    question.least = least_times(record, *kind);
     question.held = held_layout(record.ops[0]);
     question.density = record.total.density;
   }

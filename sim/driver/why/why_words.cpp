@@ -30,6 +30,10 @@ std::string zeros_sentence(const WhyStep& as_is, std::optional<double> density) 
 std::string zeros_then(const WhyStep& step, const WhyStep& before) {
   const std::optional<double> now = zeros_gain(step);
   const std::optional<double> then = zeros_gain(before);
+  if (!now && then.value_or(0) > kMostDense) {
+    return fmt::format("; what zeros then gain was not run: dense takes {:.3g} times as long",
+                       *then);
+  }
   if (!now || !then) return "";
   if (*now > 1.02 * *then) return fmt::format("; zeros then gain {:.2f}", *now);
   if (*now < *then / 1.02) return fmt::format(", but zeros then gain only {:.2f}", *now);
