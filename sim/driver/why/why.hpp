@@ -39,8 +39,7 @@ struct WhyQuestion {
   std::optional<double> dense = {};          // its time, if it was run
   double without_zeros = 0;                  // of its time: operations without zeros
   std::optional<double> density = {};        // of the weights, where it is one
-  std::map<std::string, double> least =
-      {};  // by cause: no less is possible without it, as laid out
+  std::map<std::string, double> least = {};  // by cause: no run without it takes less, so laid out
 
   /// The value of a parameter as it is; empty if it is not known.
   std::function<std::string(const std::string&)> value = [](const auto&) { return std::string(); };
