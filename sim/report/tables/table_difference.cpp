@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -88,51 +87,43 @@ std::string per_cent(const Change& change) {
   return fmt::format("{:+.2f}", 100 * change.by() / *change.before);
 }
 
-/// Words of a layout as two results have them, by path; "-" in the one without.
-using LayoutWords = std::map<std::string, std::array<std::string, 2>>;
+/// A setting of two runs, "-" in one without: what a run is, a parameter, or how an operation was
+/// laid out.
+struct PairSetting {
+  std::string name, unit, op;
+  std::array<std::string, 2> values = {"-", "-"};
+};
 
-void add_layout(const OpResult& result, std::size_t side, LayoutWords& words) {
-  for (const std::string& setting : laid_out_by(result)) {
-    const std::size_t equals = setting.find('=');
-    const auto word =
-        words.try_emplace(setting.substr(0, equals), LayoutWords::mapped_type{"-", "-"});
-    word.first->second.at(side) = setting.substr(equals + 1);
+void add_settings(const RunRecord& run, std::size_t side, std::vector<PairSetting>& settings) {
+  const auto add = [&](const std::string& name, const std::string& unit, const std::string& value,
+                       const std::string& op = "") {
+    const auto same = [&](const PairSetting& each) { return each.name == name && each.op == op; };
+    find_or_add(settings, same, {name, unit, op}).values.at(side) = value;
+  };
+  add("machine", "", run.machine);
+  add("simulated", "", run.extent);
+  add("workload", "", run.workload);
+  add("pattern", "", run.pattern);
+  add("seed", "", fmt::format("{}", run.seed));
+  for (const ParameterValue& each : run.parameters) add(each.path, each.unit, each.value);
+  for (const OpRecord& op : run.ops) {
+    for (const std::string& word : laid_out_by(op.result)) {
+      const std::size_t equals = word.find('=');
+      add("layout: " + word.substr(0, equals), "", word.substr(equals + 1), op.row.op_id);
+    }
   }
 }
 
-/// The settings that differ: what a run is, its parameters, and how operations were laid out.
+/// Those that differ, as cells; what several operations share once.
 std::vector<std::vector<std::string>> settings_of(const Pair& pair) {
+  std::vector<PairSetting> settings;
+  add_settings(*pair.before, 0, settings);
+  add_settings(*pair.after, 1, settings);
   std::vector<std::vector<std::string>> rows;
-  const auto add = [&](const std::string& name, const std::string& unit, const std::string& before,
-                       const std::string& after) {
-    const std::vector<std::string> row = {name, unit, before, after};
+  for (const PairSetting& each : settings) {
+    const auto& [before, after] = each.values;
+    const std::vector<std::string> row = {each.name, each.unit, before, after};
     if (before != after && !contains(rows, row)) rows.push_back(row);
-  };
-  const RunRecord& a = *pair.before;
-  const RunRecord& b = *pair.after;
-  add("machine", "", a.machine, b.machine);
-  add("simulated", "", a.extent, b.extent);
-  add("workload", "", a.workload, b.workload);
-  add("pattern", "", a.pattern, b.pattern);
-  add("seed", "", fmt::format("{}", a.seed), fmt::format("{}", b.seed));
-  for (const ParameterValue& parameter : a.parameters) {
-    const auto* const other =
-        find_where(b.parameters, [&](const auto& each) { return each.path == parameter.path; });
-    add(parameter.path, parameter.unit, parameter.value, other == nullptr ? "-" : other->value);
-  }
-  for (const ParameterValue& parameter : b.parameters) {
-    const bool known =
-        any_of(a.parameters, [&](const auto& each) { return each.path == parameter.path; });
-    if (!known) add(parameter.path, parameter.unit, "-", parameter.value);
-  }
-  for (const OpRecord& op : a.ops) {
-    const auto same = [&](const OpRecord& each) { return each.row.op_id == op.row.op_id; };
-    const OpRecord* const other = find_where(b.ops, same);
-    if (other == nullptr) continue;
-    LayoutWords words;
-    add_layout(op.result, 0, words);
-    add_layout(other->result, 1, words);
-    for (const auto& [path, found] : words) add("layout: " + path, "", found[0], found[1]);
   }
   return rows;
 }
