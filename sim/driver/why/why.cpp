@@ -273,7 +273,8 @@ void Inquiry::rank_hidden(std::vector<Candidate>& all) {
   });
 }
 
-/// Takes costs away one after the other, until most of what all of them gain is gained.
+/// Takes costs away one after the other, until most of what all of them gain is gained. One that
+/// gains nothing more behind the first is passed over.
 void Inquiry::climb(const std::vector<Candidate>& all, double off) {
   const double from = now();
   Settings settings = at_;
@@ -282,6 +283,10 @@ void Inquiry::climb(const std::vector<Candidate>& all, double off) {
     const Settings next = settings_with(settings, all[i].cause->settings);
     const std::optional<double> found = time(next);
     if (!found) continue;  // it goes with others only
+    if (steps == 1 && why_.ladder.back().is_named && now() < kNamed * *found) {
+      if (spent_ > kMostSpent) return;
+      continue;
+    }
     settings = next;
     ++steps;
     add_step(*all[i].cause, settings, *found);
