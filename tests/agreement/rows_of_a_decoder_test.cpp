@@ -135,28 +135,55 @@ TEST(RowsOfADecoder, LeaveZerosOfTheLastProductsInputOut) {
   EXPECT_GE(2 * compared, draws()) << "too few of them fit into a core";
 }
 
+constexpr const char* kSmallModel =
+    R"({"model_type":"qwen3","hidden_size":256,"intermediate_size":512,"num_attention_heads":8,)"
+    R"("num_key_value_heads":4,"head_dim":32,"num_hidden_layers":2,"vocab_size":1024,)"
+    R"("hidden_act":"silu","rms_norm_eps":1e-6,"max_position_embeddings":4096})";
+
+/// What --decode prints of its first layer, on one block of such cores.
+double first_layer(const TempFile& model, const std::string& context, const std::string& cores) {
+  const Ran asked = run_real({"run", "--quiet", "--json", "--machine", "wse3", "--model",
+                              model.path(), "--decode", "--context", context, "--blocks", "1x1",
+                              "--block-cores", cores, "--layers", "1"});
+  std::smatch printed;
+  EXPECT_TRUE(std::regex_search(asked.out, printed, std::regex("first_layer_cycles\": ([0-9]+)")))
+      << asked.out << asked.err;
+  return printed.empty() ? 0 : std::stod(printed[1]);
+}
+
+/// What the rows of that layer take in all on a rectangle of 16 x 16 cores.
+double rows_of_layer(const TempFile& model, const std::string& context,
+                     const std::vector<std::string>& more) {
+  const TempFile trace(run_real({"trace", "import", model.path(), "--part", "decode", "--context",
+                                 context, "--layers", "1"})
+                           .out);
+  std::vector<std::string> arguments = {"run",           "--machine",        "wse3",
+                                        "--set",         "wafer.columns=16", "--set",
+                                        "wafer.rows=16", "--trace",          trace.path()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const auto rows = numbers_of(arguments);
+  return rows.size() == 1 ? rows.front().values.at("cycles").value_or(0) : 0;
+}
+
 // As a user asks: a layer of a file on 16 x 16 cores, as a model and as a trace with nothing given.
 TEST(RowsOfADecoder, AreTheModelsFirstLayerAsItIsPrinted) {
-  const TempFile model(
-      R"({"model_type":"qwen3","hidden_size":256,"intermediate_size":512,"num_attention_heads":8,)"
-      R"("num_key_value_heads":4,"head_dim":32,"num_hidden_layers":2,"vocab_size":1024,)"
-      R"("hidden_act":"silu","rms_norm_eps":1e-6,"max_position_embeddings":4096})",
-      ".json");
+  const TempFile model(kSmallModel, ".json");
   for (const char* const context : {"64", "256", "1024"}) {
-    const Ran asked = run_real({"run", "--quiet", "--json", "--machine", "wse3", "--model",
-                                model.path(), "--decode", "--context", context, "--blocks", "1x1",
-                                "--block-cores", "16x16", "--layers", "1"});
-    std::smatch printed;
-    ASSERT_TRUE(std::regex_search(asked.out, printed, std::regex("first_layer_cycles\": ([0-9]+)")))
-        << asked.out << asked.err;
-    const TempFile trace(run_real({"trace", "import", model.path(), "--part", "decode", "--context",
-                                   context, "--layers", "1"})
-                             .out);
-    const auto rows = numbers_of({"run", "--machine", "wse3", "--set", "wafer.columns=16", "--set",
-                                  "wafer.rows=16", "--trace", trace.path()});
-    ASSERT_EQ(rows.size(), 1U);
-    EXPECT_EQ(rows.front().values.at("cycles"), std::stod(printed[1])) << context;
+    EXPECT_EQ(rows_of_layer(model, context, {}), first_layer(model, context, "16x16")) << context;
   }
+}
+
+// The same on a block of half of the columns: what a layout file, or --set, says of blocks is what
+// --block-cores says.
+TEST(RowsOfADecoder, LieOnTheBlocksThatALayoutFileOrASettingSays) {
+  const TempFile model(kSmallModel, ".json");
+  const TempFile layouts(
+      "layouts:\n  - machine: wse3\n    layout: {blocks.columns: 8, blocks.rows: 16}\n", ".yaml");
+  const double asked = first_layer(model, "64", "8x16");
+  EXPECT_NE(asked, first_layer(model, "64", "16x16"));
+  EXPECT_EQ(rows_of_layer(model, "64", {"--layout", layouts.path()}), asked);
+  EXPECT_EQ(rows_of_layer(model, "64", {"--set", "blocks.columns=8", "--set", "blocks.rows=16"}),
+            asked);
 }
 
 }  // namespace

@@ -41,10 +41,6 @@ std::string remark(const Machine& machine, const std::string& path,
   if (path.rfind(prefix, 0) != 0) return "";  // a system's own act always
   const std::string of_chip = path.substr(prefix.size());
   if (parameters.find(of_chip) == nullptr) return "";
-  if (of_chip.rfind("llm.", 0) == 0) {
-    return fmt::format(
-        "lacuna: {} acts in programs of language models alone (--model), and not here\n", path);
-  }
   for (const ActsWith& condition : conditions()) {
     const ParamBase* const other = parameters.find(condition.other);
     if (other == nullptr || !covers(condition, of_chip)) continue;

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 
 #include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/trace/op_kind.hpp"
@@ -13,9 +16,9 @@
 namespace lacuna {
 namespace {
 
-/// A parameter of a kernel, and the rows that run it.
+/// A parameter of a kernel, or a group of them, and the rows that run it.
 struct KernelRows {
-  const char* path;
+  const char* path;  // a group ends with a dot
   const char* rows;
   bool (*runs)(const LayerOp& op);
 };
@@ -30,6 +33,9 @@ bool runs_stencil(const LayerOp& op) { return op.op == "stencil"; }
 
 bool runs_gemv(const LayerOp& op) { return op.op == "gemv"; }
 
+/// Functions have a model's code, and so have moves of operands between rows.
+bool runs_functions(const LayerOp& op) { return !has_weights(op) || !op.depends_on.empty(); }
+
 const std::vector<KernelRows>& kernel_rows() {
   static const std::vector<KernelRows> all = {
       {"kernel.spmm_format", "products in mode dynamic", runs_dynamic},
@@ -41,6 +47,7 @@ const std::vector<KernelRows>& kernel_rows() {
       {"kernel.gemv_reduce", "rows of op gemv", runs_gemv},
       {"kernel.gemv_walk", "rows of op gemv", runs_gemv},
       {"kernel.gemv_repeats", "rows of op gemv", runs_gemv},
+      {"llm.", "language models (--model) and rows beside products with weights", runs_functions},
   };
   return all;
 }
@@ -64,7 +71,10 @@ std::string idle_for_rows(const std::vector<Point>& points,
     const std::string path = setting.substr(0, setting.find('='));
     const std::string alone = path.substr(path.find(':') + 1);  // of any machine
     for (const KernelRows& kernel : kernel_rows()) {
-      if (alone != kernel.path && alone != std::string(kChipPrefix) + kernel.path) continue;
+      const std::string_view of_chip = std::string_view(alone).substr(
+          starts_with(alone, kChipPrefix) ? std::strlen(kChipPrefix) : 0);
+      const bool group = std::string_view(kernel.path).back() == '.';
+      if (group ? !starts_with(of_chip, kernel.path) : of_chip != kernel.path) continue;
       const bool known = any_of(points, [&](const Point& point) {
         return find_parameter(*point.machine, alone) != nullptr;
       });

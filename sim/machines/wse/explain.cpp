@@ -33,6 +33,26 @@ constexpr std::array<std::pair<wse::CoreCycle, const char*>, 7> kWaits{
      {wse::kWaitRingOut, "room in an output queue of sums"},
      {wse::kWaitBuffer, "a free partial-sum vector"}}};
 
+/// What a core waited for longest.
+const std::pair<wse::CoreCycle, const char*>& longest_wait(const CoreCounters& core) {
+  return *std::max_element(kWaits.begin(), kWaits.end(), [&](auto& a, auto& b) {
+    return core.cycles[a.first] < core.cycles[b.first];
+  });
+}
+
+/// That a core waited so long for `what`, and what held the injector of its column back.
+void add_waits(const char* what, std::uint64_t waited, const wse::InjectorCounters& injector,
+               double window, ExplainSection& section) {
+  const auto share = [&](std::uint64_t cycles) {
+    return per_cent(static_cast<double>(cycles), window);
+  };
+  section.fact("otherwise it waited for",
+               fmt::format("{}: {} % of all cycles", what, share(waited)));
+  section.fact("its injector was held back",
+               fmt::format("{} % by the I/O rate, {} % by the column", share(injector.no_token),
+                           share(injector.closed)));
+}
+
 class WseExplainer {
  public:
   explicit WseExplainer(const WseExplainInput& input)
@@ -132,9 +152,6 @@ void WseExplainer::limiting() {
                    [&](std::size_t a, std::size_t b) { return slots(a) > slots(b); });
   const std::size_t top = order.front();
   const CoreCounters& core = core_of(top);
-  const auto* wait = std::max_element(kWaits.begin(), kWaits.end(), [&](auto& a, auto& b) {
-    return core.cycles[a.first] < core.cycles[b.first];
-  });
   const auto window = static_cast<double>(in_.cycles);
   std::uint64_t all = 0;
   for (std::size_t c = 0; c < columns_; ++c) all += slots(c);
@@ -145,14 +162,8 @@ void WseExplainer::limiting() {
                                      "the mean column",
                                      top, per_cent(static_cast<double>(slots(top)), window),
                                      mean > 0 ? static_cast<double>(slots(top)) / mean : 0));
-  section.fact("otherwise it waited for",
-               fmt::format("{}: {} % of all cycles", wait->second,
-                           per_cent(static_cast<double>(core.cycles[wait->first]), window)));
-  const wse::InjectorCounters& injector = in_.outcome.injectors[top];
-  section.fact("its injector was held back",
-               fmt::format("{} % by the I/O rate, {} % by the column",
-                           per_cent(static_cast<double>(injector.no_token), window),
-                           per_cent(static_cast<double>(injector.closed), window)));
+  const auto& [wait, for_what] = longest_wait(core);
+  add_waits(for_what, core.cycles[wait], in_.outcome.injectors[top], window, section);
   ExplainTable table{"Columns with the most work",
                      {{"column", ""},
                       {"words", "wavelets"},
@@ -243,28 +254,17 @@ Explanation explain_gradient(const wse::Program& program, const wse::WaferOutcom
       [&](const CoreCounters& a, const CoreCounters& b) { return slots(a) < slots(b); });
   const auto place = static_cast<std::size_t>(top - outcome.cores.begin());
   const std::size_t column = place % program.columns;
-  const auto* wait = std::max_element(kWaits.begin(), kWaits.end(), [&](auto& a, auto& b) {
-    return top->cycles[a.first] < top->cycles[b.first];
-  });
-  const bool for_ring = wait->first == wse::kWaitRingIn;
-  const bool for_room = wait->first == wse::kWaitRingOut;
+  const auto& [wait, for_what] = longest_wait(*top);
   const auto window = static_cast<double>(outcome.cycles);
-  const wse::InjectorCounters& injector = outcome.injectors[column];
   ExplainSection& section = result.section("The limiting column");
   section.fact("column", fmt::format("{}, whose core wafer.r{}.c{}.core issues most: {} % of all "
                                      "cycles",
                                      column, place / program.columns, column,
                                      per_cent(static_cast<double>(slots(*top)), window)));
-  section.fact("otherwise it waited for",
-               fmt::format("{}: {} % of all cycles",
-                           for_ring   ? "dY on the ring, or the chain from the north"
-                           : for_room ? "room for dY on the ring or for its sums to the south"
-                                      : wait->second,
-                           per_cent(static_cast<double>(top->cycles[wait->first]), window)));
-  section.fact("its injector was held back",
-               fmt::format("{} % by the I/O rate, {} % by the column",
-                           per_cent(static_cast<double>(injector.no_token), window),
-                           per_cent(static_cast<double>(injector.closed), window)));
+  add_waits(wait == wse::kWaitRingIn    ? "dY on the ring, or the chain from the north"
+            : wait == wse::kWaitRingOut ? "room for dY on the ring or for its sums to the south"
+                                        : for_what,
+            top->cycles[wait], outcome.injectors[column], window, section);
   result.maps.push_back(
       averaged_map("core_use", "Use of the cores", "Issue slots used, % of all cycles",
                    program.columns, program.rows, [&](std::size_t core) {

@@ -91,7 +91,7 @@ MachineKind wse_kind() {
           make_wse_machine,
           what_ifs,
           trust_place,
-          {"wafer.columns", "wafer.rows", "wafer.modules", "kernel.", "map."},
+          {"wafer.columns", "wafer.rows", "wafer.modules", "blocks.", "kernel.", "map."},
           causes,
           model_causes};
 }

@@ -71,9 +71,13 @@ class TaskRun {
           "wafer.rows lower, or leave out --fold off, --values and --event-log",
           units_, kMostCoresUnfolded));
     }
-    for (LayerStage& stage : plan_.stages) {
-      const Cycle cycles = folds ? run_parts(stage) : run_whole(stage);
-      if (execution_.interval != 0) look_into(stage, cycles, folds);
+    for (LayerStage& planned : plan_.stages) {
+      used_ = std::max(used_, cores_of(planned));
+      LayerStage whole;
+      if (!folds) whole = as_one(planned);
+      LayerStage& stage = folds ? planned : whole;
+      const Cycle cycles = run(stage);
+      if (execution_.interval != 0) look_into(stage, cycles);
       taken_.push_back(cycles);
       add_phase(stage.name, cycles * stage.times);
       cycles_ += cycles * stage.times;
@@ -88,12 +92,13 @@ class TaskRun {
   wse::RunOptions options() const { return run_options(params_, execution_); }
 
   std::vector<std::uint64_t> counts_of(const LayerStage& stage) const;
-  Cycle run_parts(const LayerStage& stage);
-  void keep_kernel(TaskOutcome& outcome);
+  std::uint64_t cores_of(const LayerStage& stage) const;
+  LayerStage as_one(const LayerStage& stage) const;
+  Cycle run(LayerStage& stage);
+  void keep_kernel(const TaskOutcome& outcome);
   void observe_slowest(const LayerStage& stage, const std::vector<TaskOutcome>& outcomes);
-  Cycle run_whole(const LayerStage& stage);
   using Looks = std::map<Cycle, CountsSoFar>;
-  void look_into(const LayerStage& stage, Cycle cycles, bool folds);
+  void look_into(const LayerStage& stage, Cycle cycles);
   void look_at(const wse::TaskProgram& program, const std::vector<Cycle>& phases,
                std::uint64_t times, Looks& into) const;
   void add_phase(const std::string& name, Cycle cycles);
@@ -130,21 +135,40 @@ std::vector<std::uint64_t> TaskRun::counts_of(const LayerStage& stage) const {
   return count;
 }
 
+/// Those that parts of a stage lie on.
+std::uint64_t TaskRun::cores_of(const LayerStage& stage) const {
+  const std::vector<std::uint64_t> count = counts_of(stage);
+  std::uint64_t cores = 0;
+  for (std::size_t i = 0; i < stage.parts.size(); ++i) {
+    cores += count[i] * stage.parts[i].rows * stage.parts[i].columns;
+  }
+  return cores;
+}
+
+/// All parts where they lie, as one.
+LayerStage TaskRun::as_one(const LayerStage& stage) const {
+  return {stage.name, {whole_program(stage, params_.wafer)}, {{0, 0, 0}}, stage.times, stage.moves};
+}
+
 /// Simulates each distinct part once. Parts share no links, so nothing one does can be seen by
 /// another, and equal programs on equal hardware do the same.
-Cycle TaskRun::run_parts(const LayerStage& stage) {
+Cycle TaskRun::run(LayerStage& stage) {
+  const bool carries = execution_.values && !stage.moves;
+  if (carries && !plan_.kernel) stage.parts[0].memory = std::move(plan_.memory);
   const std::vector<std::uint64_t> count = counts_of(stage);
   std::vector<TaskOutcome> outcomes;
   Cycle cycles = 0;
-  std::uint64_t used = 0;
   std::uint64_t simulated = 0;
   for (std::size_t i = 0; i < stage.parts.size(); ++i) {
     outcomes.push_back(simulate(hardware(), stage.parts[i], options()));
-    cycles = std::max(cycles, outcomes.back().cycles);
-    simulated += outcomes.back().stepped();
-    repeats_ = repeats_ || outcomes.back().simulated != 0;
-    used += count[i] * outcomes.back().cores.size();
-    if (plan_.kernel) keep_kernel(outcomes.back());
+    const TaskOutcome& outcome = outcomes.back();
+    cycles = std::max(cycles, outcome.cycles);
+    simulated += outcome.stepped();
+    repeats_ = repeats_ || outcome.simulated != 0;
+    if (plan_.kernel) keep_kernel(outcome);
+    for (std::uint64_t time = 0; time < stage.times && execution_.event_log; ++time) {
+      into_.events(outcome.events, cycles_ + time * outcome.cycles);
+    }
   }
   observe_slowest(stage, outcomes);
   std::vector<const TaskOutcome*> placed;
@@ -153,19 +177,17 @@ Cycle TaskRun::run_parts(const LayerStage& stage) {
     if (count[i] != 0) placed.push_back(&outcomes[i]);
   }
   stats_.add_limits(placed, stage.times);
-  stats_.add_idle((units_ - used) * stage.times, cycles);
+  stats_.add_idle((units_ - cores_of(stage)) * stage.times, cycles);
   simulated_ = std::max(simulated_, simulated);
-  used_ = std::max(used_, used);
+  if (carries) plan_.memory = std::move(outcomes[0].memory);
   return cycles;
 }
 
-void TaskRun::keep_kernel(TaskOutcome& outcome) {
+void TaskRun::keep_kernel(const TaskOutcome& outcome) {
   spans_.add(outcome);
   const std::uint64_t repeats = plan_.kernel->repeats;
   spans_.each += (outcome.cycles + repeats / 2) / repeats;
   spans_.mac_zero += plan_.kernel->zeros;
-  if (execution_.event_log) into_.events(outcome.events);
-  plan_.memory = std::move(outcome.memory);
 }
 
 /// Of the parts of a stage the slowest is explained, where it first lies.
@@ -180,30 +202,6 @@ void TaskRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOut
   if (place == stage.places.end()) return;
   seen_.push_back(observe_stage(stage.name, stage.parts[part], *slowest, stage.times, place->row,
                                 place->column));
-}
-
-Cycle TaskRun::run_whole(const LayerStage& stage) {
-  wse::TaskProgram whole = whole_program(stage, params_.wafer);
-  std::uint64_t used = 0;
-  for (const wse::LayerPlacement& place : stage.places) {
-    const wse::TaskProgram& part = stage.parts[place.part];
-    used += std::uint64_t{part.rows} * part.columns;
-  }
-  used_ = std::max(used_, used);
-  const bool carries = execution_.values && !stage.moves;
-  if (carries) whole.memory = std::move(plan_.memory);
-  TaskOutcome outcome = simulate(hardware(), whole, options());
-  stats_.add(outcome, stage.times, outcome.cycles);
-  stats_.add_limits({&outcome}, stage.times);
-  if (execution_.explain) {
-    seen_.push_back(observe_stage(stage.name, whole, outcome, stage.times, 0, 0));
-  }
-  simulated_ = units_;
-  if (carries) plan_.memory = std::move(outcome.memory);
-  for (std::uint64_t i = 0; i < stage.times && execution_.event_log; ++i) {
-    into_.events(outcome.events, cycles_ + i * outcome.cycles);
-  }
-  return outcome.cycles;
 }
 
 /// What `times` runs of `program` have done at each of `phases`, which ascend.
@@ -226,7 +224,7 @@ void TaskRun::look_at(const wse::TaskProgram& program, const std::vector<Cycle>&
 
 /// Simulates a stage, which is known to take `cycles`, once more and looks at it where borders of
 /// intervals fall, in whichever of its executions.
-void TaskRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
+void TaskRun::look_into(const LayerStage& stage, Cycle cycles) {
   if (cycles == 0) return;
   const Cycle end = cycles_ + cycles * stage.times;
   const Cycle first = (cycles_ / execution_.interval + 1) * execution_.interval;
@@ -235,20 +233,14 @@ void TaskRun::look_into(const LayerStage& stage, Cycle cycles, bool folds) {
     wanted.insert((at - cycles_) % cycles);
   const std::vector<Cycle> phases(wanted.begin(), wanted.end());
   Looks looks;
-  if (folds) {
-    std::uint64_t used = 0;
-    const std::vector<std::uint64_t> count = counts_of(stage);
-    for (std::size_t i = 0; i < stage.parts.size(); ++i) {
-      look_at(stage.parts[i], phases, count[i], looks);
-      used += count[i] * stage.parts[i].rows * stage.parts[i].columns;
-    }
-    for (const Cycle phase : phases) {
-      wse::TaskStats idle;
-      idle.add_idle(units_ - used, phase);
-      add(looks[phase], task_counts(idle), 1);
-    }
-  } else {
-    look_at(whole_program(stage, params_.wafer), phases, 1, looks);
+  const std::vector<std::uint64_t> count = counts_of(stage);
+  for (std::size_t i = 0; i < stage.parts.size(); ++i) {
+    look_at(stage.parts[i], phases, count[i], looks);
+  }
+  for (const Cycle phase : phases) {
+    wse::TaskStats idle;
+    idle.add_idle(units_ - cores_of(stage), phase);
+    add(looks[phase], task_counts(idle), 1);
   }
   for (Cycle at = first; at < end; at += execution_.interval) {
     CountsSoFar counts = before_;
@@ -356,6 +348,19 @@ wse::LayerSetup layer_setup(const WseParams& params) {
   return {params.wafer, params.task_hardware(), params.costs(), params.llm};
 }
 
+/// A row as its planner takes it.
+struct Planned {
+  Planned(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
+          bool values)
+      : setup(layer_setup(params)),
+        x_mask(x_mask_of(op, seed)),
+        request{setup, op, mask, seed, values, x_mask ? &*x_mask : nullptr} {}
+
+  const wse::LayerSetup setup;
+  const std::optional<Mask> x_mask;
+  const wse::LayerRequest request;
+};
+
 wse::StreamSettings stream_settings(const WseParams& params) {
   wse::StreamSettings stream{params.ws, params.io};
   for (const auto& maker : params.makers) {
@@ -392,16 +397,12 @@ OpResult run_task_plan(const WaferRequest& request, LayerPlan plan) {
 
 OpResult run_layer_operation(const WaferRequest& asked) {
   const auto& [machine, params, op, mask, seed, execution] = asked;
-  const wse::LayerSetup setup = layer_setup(params);
-  const std::optional<Mask> x_mask = x_mask_of(op, seed);
-  const wse::LayerRequest request{
-      setup, op, mask, seed, execution.values, x_mask ? &*x_mask : nullptr};
+  const Planned row(params, op, mask, seed, execution.values);
   // The plan refers to the request.
-  LayerPlan plan = wse::plan_layer(request);
-  const wse::StreamSettings stream = stream_settings(params);
-  plan_moves(request, moves_of(request, plan, stream), plan);
+  LayerPlan plan = wse::plan_layer(row.request);
+  plan_moves(row.request, moves_of(row.request, plan, stream_settings(params)), plan);
   OpResult result = run_task_plan(asked, std::move(plan));
-  if (x_mask) result.x_density = x_mask->density();
+  if (row.x_mask) result.x_density = row.x_mask->density();
   return result;
 }
 
@@ -429,11 +430,9 @@ wse::LayerMoves moves_of(const WseParams& params, const wse::LayerRequest& reque
 OpResult run_moves(const WaferRequest& asked, bool resident, MoveSide side) {
   const auto& [machine, params, op, mask, seed, execution] = asked;
   if (op.sources.empty() && side == MoveSide::before) return {};
-  const wse::LayerSetup setup = layer_setup(params);
-  const std::optional<Mask> x_mask = x_mask_of(op, seed);
-  const wse::LayerRequest request{setup, op, mask, seed, false, x_mask ? &*x_mask : nullptr};
+  const Planned row(params, op, mask, seed, false);
   LayerPlan plan;
-  plan_moves(request, moves_of(params, request, resident, side), plan);
+  plan_moves(row.request, moves_of(params, row.request, resident, side), plan);
   Execution without = execution;
   without.values = false;  // they carry no numbers
   without.view = 0;        // what the row itself does is shown
@@ -466,9 +465,7 @@ Cycle estimated_beside(const WseParams& params, const LayerOp& op, const Mask* m
 std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask) {
   if (!wse::is_layer_operation(op)) return 0;
   try {
-    const wse::LayerSetup setup = layer_setup(params);
-    const std::optional<Mask> x_mask = x_mask_of(op, 0);
-    return wse::plan_layer({setup, op, mask, 0, false, x_mask ? &*x_mask : nullptr}).bytes;
+    return wse::plan_layer(Planned(params, op, mask, 0, false).request).bytes;
   } catch (const UnsupportedError&) {
     return 0;
   } catch (const OutOfMemoryError&) {

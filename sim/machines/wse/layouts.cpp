@@ -14,11 +14,15 @@ constexpr const char* kDenseGradient = "gradient of dense weights";
 
 using Seen = LayoutChoice::Seen;
 
-/// The rectangle, of which a rule says which are of use.
+/// The rectangle, of which a rule says which are of use, and the blocks of a decoder's layers.
 std::vector<LayoutChoice> rectangle() {
   return {{"wafer.columns", {}, "fewer columns hold more each", Seen::same},
           {"wafer.rows", {}, "fewer rows hold more each", Seen::same},
-          {"io.share", {}, "none", Seen::same}};
+          {"io.share", {}, "none", Seen::same},
+          {"blocks.columns", {}, "fewer columns hold more each", Seen::same},
+          {"blocks.rows", {}, "fewer rows hold more each", Seen::same},
+          {"blocks.across", {}, "fewer blocks hold more layers each", Seen::same},
+          {"blocks.down", {}, "fewer blocks hold more layers each", Seen::same}};
 }
 
 /// With what groups of columns are to a streamed product, how its sums are formed and where its

@@ -25,6 +25,18 @@ struct TimerParams : ParameterSet {
             "when results are compared with published ones that say so.");
 };
 
+/// Where the layers of a decoder lie, of a model and of the rows of a trace.
+struct BlockParams : ParameterSet {
+  Param<unsigned> columns = param(this, "columns", 256U, range(1U, 4096U), "cores",
+                                  "Columns of cores of a block (EPCC).");
+  Param<unsigned> rows =
+      param(this, "rows", 256U, range(1U, 4096U), "cores", "Rows of cores of a block (EPCC).");
+  Param<unsigned> across = param(this, "across", 2U, range(1U, 4096U), "blocks",
+                                 "Blocks beside each other, if there is room for them.");
+  Param<unsigned> down = param(this, "down", 4U, range(1U, 4096U), "blocks",
+                               "Rows of blocks, if there is room for them.");
+};
+
 /// All parameters of a wafer.
 struct WseParams : ParameterSet {
   Param<Target> target = param(
@@ -49,6 +61,7 @@ struct WseParams : ParameterSet {
   Group<wse::KernelParams> kernel = group(this, "kernel", "Software-driven kernels.");
   Group<wse::InferenceParams> llm =
       group(this, "llm", "Programs of transformer inference: functions and sums.");
+  Group<BlockParams> blocks = group(this, "blocks", "Blocks of cores for layers of decoders.");
   Group<wse::StreamingParams> ws = group(this, "ws", "Weight streaming.");
   Group<wse::ZeroFilterParams> zero_filter =
       group(this, "zero_filter", "The sender's comparison with zero.");

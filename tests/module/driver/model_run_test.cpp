@@ -19,6 +19,7 @@ namespace lacuna::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A chunk waits for the slowest block, so that each of the chunks after the first adds a turn of
 // it, the longer the more chunks of keys there are: four chunks take less than twice two, and more
@@ -188,7 +189,14 @@ TEST(ModelRun, SaysWhichSettingsActOnNothing) {
   const Ran idle = run_real(
       "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
       "--set llm.groups=4");
-  EXPECT_THAT(idle.err, HasSubstr("llm.groups acts in programs of language models alone"));
+  EXPECT_THAT(idle.err, HasSubstr("llm.groups acts on language models (--model) and rows beside "
+                                  "products with weights alone, and there are none here"));
+  const TempFile norm("# lacuna-trace v1\nid,op,m,k,n,dtype\na,rmsnorm,8,,8,fp16\n");
+  const Ran acts =
+      run_real("run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --trace " +
+               norm.path() + " --set llm.groups=4");
+  EXPECT_EQ(acts.status, 0) << acts.err;
+  EXPECT_THAT(acts.err, Not(HasSubstr("llm.groups")));
   const Ran alone = run_real(
       "run --quiet --machine wse2 --set wafer.columns=4 --set wafer.rows=4 --gemm 8x8x8 "
       "--set ws.buses=1 --set ws.exchange=product --set ws.groups=1");

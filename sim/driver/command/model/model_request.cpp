@@ -131,7 +131,7 @@ std::vector<ServingRequest> requests_of(const std::string& path, std::string& re
 
 /// Where nothing is said, the blocks of the published placement that the wafer has room for.
 DecodePlacement placement_of(const Options& options, const WseParams& params) {
-  DecodePlacement placement;
+  DecodePlacement placement(params.blocks);
   if (options.block_cores) {
     std::tie(placement.columns, placement.rows) =
         two_numbers("--block-cores", *options.block_cores);

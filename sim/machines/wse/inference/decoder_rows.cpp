@@ -13,11 +13,10 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/counts.hpp"
-#include "sim/machines/wse/explain_tasks.hpp"
+#include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/result.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/mapping/wse/inference/decode_rows.hpp"
@@ -145,7 +144,7 @@ std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
 }  // namespace
 
 DecodePlacement usual_placement(const WseParams& params, const wse::DecoderModel& decoder) {
-  DecodePlacement placement;
+  DecodePlacement placement(params.blocks);
   placement.fit(params);
   placement.columns = std::min(placement.columns, params.wafer.columns.value());
   placement.rows = std::min(placement.rows, params.wafer.rows.value());
@@ -427,72 +426,66 @@ void add_row(const WseParams& params, const LayerOp& op, const RowCounts& counts
   }
 }
 
-/// What of a run is recorded on request: all of it that lies in the time of a row.
-class RowRecord {
- public:
-  RowRecord(const WseParams& params, const PlacedRows& group, const Execution& execution)
-      : params_(params),
-        execution_(execution),
-        shape_(group.model, group.block),
-        costs_(params.costs()),
-        layer_(shape_, costs_, params.llm) {}
-
-  bool wanted(bool first) const {
-    return execution_.event_log || (first && (execution_.values || execution_.explain));
-  }
-
-  /// Of the row from `begin` to `end` of the program; what is of the whole layer stands with its
-  /// `first` row.
-  void add(WaferResult& into, Cycle begin, Cycle end, bool first, std::uint64_t seed) const {
-    const wse::Datapath pieces = params_.datapath();
-    const wse::DecodeValues values(shape_, seed);
-    wse::TaskProgram program = layer_.plan(execution_.values ? nullptr : &pieces);
-    if (execution_.values) values.fill(program);
-    const wse::TaskOutcome outcome =
-        wse::simulate(params_.task_hardware(), program, run_options(params_, execution_));
-    if (execution_.values && first) into.result.values = check(values, outcome);
-    if (execution_.explain && first) {
-      into.result.explanation =
-          explain_tasks({observe_stage("layer of a decoder", program, outcome, 1, 0, 0)});
-    }
-    if (!execution_.event_log) return;
-    for (Event event : outcome.events) {
-      if (event.cycle < begin || event.cycle >= end) continue;
-      event.cycle -= begin;
-      into.result.events.push_back(event);
-    }
-    into.event_names(program.rows, program.columns, 0);
-  }
-
- private:
-  /// The hidden vector in all columns. Halves have 11 bits: of some hundred roundings of numbers
-  /// below 4 the sum stays under 2^-7.
-  ValueCheck check(const wse::DecodeValues& values, const wse::TaskOutcome& outcome) const {
-    constexpr double kHalves = 1.0 / 128;
-    const std::vector<double> expected = values.reference();
-    double largest = 0;
-    for (const double each : expected) largest = std::max(largest, std::abs(each));
-    ValueCheck found;
-    for (std::uint32_t s = 0; s < shape_.block().batch; ++s) {
-      for (std::uint32_t column = 0; column < shape_.block().columns; ++column) {
-        const std::vector<double> here = values.found(outcome.memory, column, s);
-        for (std::size_t i = 0; i < expected.size(); ++i) {
-          const double error = std::abs(here[i] - expected[i]);
-          ++found.compared;
-          found.wrong += error <= kHalves * largest ? 0 : 1;
-          found.largest_error = std::max(found.largest_error, error);
-        }
+/// The hidden vector in all columns. Halves have 11 bits: of some hundred roundings of numbers
+/// below 4 the sum stays under 2^-7.
+wse::LayerComparison compare_hidden(const wse::DecodeValues& values, const DecodeBlock& block,
+                                    const wse::WaferMemory& memory) {
+  constexpr double kHalves = 1.0 / 128;
+  const std::vector<double> expected = values.reference();
+  double largest = 0;
+  for (const double each : expected) largest = std::max(largest, std::abs(each));
+  wse::LayerComparison found;
+  for (std::uint32_t s = 0; s < block.batch; ++s) {
+    for (std::uint32_t column = 0; column < block.columns; ++column) {
+      const std::vector<double> here = values.found(memory, column, s);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const double error = std::abs(here[i] - expected[i]);
+        ++found.compared;
+        found.wrong += error <= kHalves * largest ? 0 : 1;
+        found.largest_error = std::max(found.largest_error, error);
       }
     }
-    return found;
   }
+  return found;
+}
 
-  const WseParams& params_;
-  const Execution& execution_;
-  const wse::DecodeShape shape_;
-  const wse::CodeCosts costs_;
-  const wse::DecodeLayer layer_;
-};
+/// What is recorded on request, of the row whose time of the program this is; what is of the whole
+/// layer stands with its first row.
+void add_records(const WaferRequest& request, const PlacedRows& group, Cycle begin, Cycle end,
+                 WaferResult& into) {
+  const WseParams& params = request.params;
+  Execution records = request.execution;
+  const bool values = records.values;
+  const bool first = request.op.share.place == 0;
+  records.values = values && first;
+  records.explain = records.explain && first;
+  records.interval = 0;
+  records.view = 0;
+  if (!records.values && !records.explain && !records.event_log) return;
+  const wse::DecodeShape shape(group.model, group.block);
+  const wse::CodeCosts costs = params.costs();
+  const wse::Datapath pieces = params.datapath();
+  const wse::DecodeValues numbers(shape, request.seed);
+  wse::TaskProgram program =
+      wse::DecodeLayer(shape, costs, params.llm).plan(values ? nullptr : &pieces);
+  if (values) numbers.fill(program);
+  wse::LayerPlan plan;
+  plan.kernel.emplace();
+  plan.stages.push_back({"layer of a decoder", {std::move(program)}, {{0, 0, 0}}});
+  plan.compare = [&](const wse::WaferMemory& memory) {
+    return compare_hidden(numbers, group.block, memory);
+  };
+  OpResult layer = run_task_plan(request.with(request.op, records), std::move(plan));
+  if (records.values) into.result.values = layer.values;
+  if (records.explain) into.result.explanation = std::move(layer.explanation);
+  if (!records.event_log) return;
+  for (Event event : layer.events) {
+    if (event.cycle < begin || event.cycle >= end) continue;
+    event.cycle -= begin;
+    into.result.events.push_back(event);
+  }
+  into.event_names(group.block.rows, group.block.columns, 0);
+}
 
 }  // namespace
 
@@ -531,11 +524,8 @@ OpResult run_decoder_row(const WaferRequest& request) {
   OpResult& result = into.result;
   result.x_density = row.x_density;
   if (execution.values) result.values.emplace();
-  const bool first = op.share.place == 0;
-  if (const RowRecord record(params, group, execution); record.wanted(first)) {
-    const Cycle from = run.stamps.at(group.block.receives ? 1 : 0);
-    record.add(into, from + counts.begin(row), from + counts.end(row), first, seed);
-  }
+  const Cycle from = run.stamps.at(group.block.receives ? 1 : 0);
+  add_records(request, group, from + counts.begin(row), from + counts.end(row), into);
   if (is_product(op)) result.mode = word(mask != nullptr ? Mode::static_ : Mode::dense);
   if (has_weights(op)) result.residency = word(Residency::resident);
   return into.take();

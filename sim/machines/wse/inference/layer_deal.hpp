@@ -22,10 +22,14 @@ inline constexpr std::uint32_t kEndColumns = 128;
 /// block or, if a core cannot hold that, the attention parts of its layers in its even blocks and
 /// the feed-forward parts in the others.
 struct DecodePlacement {
-  std::uint32_t blocks_x = 2;
-  std::uint32_t blocks_y = 4;
-  std::uint32_t columns = 256;  // of a block
-  std::uint32_t rows = 256;
+  DecodePlacement() : DecodePlacement(BlockParams()) {}
+  explicit DecodePlacement(const BlockParams& given)
+      : blocks_x(given.across), blocks_y(given.down), columns(given.columns), rows(given.rows) {}
+
+  std::uint32_t blocks_x;
+  std::uint32_t blocks_y;
+  std::uint32_t columns;  // of a block
+  std::uint32_t rows;
   std::uint32_t layers_per_block = 0;  // whole layers in the fullest block; 0: as few as can be
   std::uint32_t capacity = 0;          // positions of the cache; 0: the context
   std::uint32_t top_k = 20;

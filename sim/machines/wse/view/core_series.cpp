@@ -40,6 +40,33 @@ std::uint64_t more(const std::string& name, std::uint64_t before, std::uint64_t 
   throw InternalError(fmt::format("{} of a core goes back from {} to {}", name, before, now));
 }
 
+/// What lies between looks at so many cells: `value(step, cell)` is what had been counted by the
+/// end of a step.
+template <class Value>
+UnitChannel between(UnitChannel made, std::size_t steps, std::size_t cells, const Value& value) {
+  std::vector<std::uint64_t> before(cells, 0);
+  for (std::size_t step = 0; step < steps; ++step) {
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      const std::uint64_t now = value(step, cell);
+      made.values.push_back(more(made.name, before[cell], now));
+      before[cell] = now;
+    }
+  }
+  return made;
+}
+
+/// What the cycles that are booked by `at` leave of the time.
+template <class Counts>
+std::uint64_t left_of(Cycle at, const Counts& counts, std::size_t booked) {
+  const auto end = counts.begin() + static_cast<std::ptrdiff_t>(booked);
+  return more("the time", std::accumulate(counts.begin(), end, std::uint64_t{0}), at);
+}
+
+UnitChannel done_channel() {
+  return make_channel("done", "cycles", "The core had finished, or has no work.",
+                      ChannelGroup::stack);
+}
+
 constexpr std::array<const char*, 4> kWays{"words north", "words east", "words south",
                                            "words west"};
 constexpr std::array<wse::Port, 4> kWayPorts{wse::kNorth, wse::kEast, wse::kSouth, wse::kWest};
@@ -103,8 +130,15 @@ class StreamedCores {
     return run_.kept.cores[place * program_.columns + column];
   }
   CoreMark mark(std::size_t row, std::size_t step, std::size_t column) const;
+  /// `value(mark, step, column)`
   template <class Value>
   UnitChannel over_time(UnitChannel made, const Value& value) const;
+  template <class Value>
+  void add(UnitChannel made, const Value& value);
+  void count(const char* name, const char* unit, const char* doc, std::size_t which) {
+    add(make_channel(name, unit, doc, ChannelGroup::count),
+        [which](const CoreMark& mark, std::size_t, std::size_t) { return mark[which]; });
+  }
 
   const MarkedRun& run_;
   const wse::Program& program_;
@@ -151,20 +185,17 @@ CoreMark StreamedCores::mark(std::size_t row, std::size_t step, std::size_t colu
 }
 
 template <class Value>
+void StreamedCores::add(UnitChannel made, const Value& value) {
+  series_.channels.push_back(over_time(std::move(made), value));
+}
+
+template <class Value>
 UnitChannel StreamedCores::over_time(UnitChannel made, const Value& value) const {
-  made.values.assign(series_.ends.size() * series_.cells(), 0);
-  for (std::size_t row = 0; row < series_.timed_rows; ++row) {
-    for (std::size_t c = 0; c < series_.columns; ++c) {
-      std::uint64_t before = 0;
-      for (std::size_t step = 0; step < series_.ends.size(); ++step) {
-        const std::uint64_t now = value(mark(row, step, c), step, c);
-        made.values[(step * series_.timed_rows + row) * series_.columns + c] =
-            more(made.name, before, now);
-        before = now;
-      }
-    }
-  }
-  return made;
+  return between(std::move(made), series_.ends.size(), series_.cells(),
+                 [&](std::size_t step, std::size_t cell) {
+                   const std::size_t column = cell % series_.columns;
+                   return value(mark(cell / series_.columns, step, column), step, column);
+                 });
 }
 
 /// The parts of the stack of a core that have any cycles; `make(channel, which)` fills one.
@@ -198,14 +229,9 @@ void StreamedCores::add_stack() {
         });
       },
       series_);
-  UnitChannel done =
-      make_channel("done", "cycles", "The core had finished, or has no work.", ChannelGroup::stack);
-  series_.channels.push_back(
-      over_time(std::move(done), [&](const CoreMark& mark, std::size_t step, std::size_t) {
-        const std::uint64_t spent =
-            std::accumulate(mark.begin(), mark.begin() + wse::kCoreCycles, std::uint64_t{0});
-        return more("the time", spent, series_.ends[step]);
-      }));
+  add(done_channel(), [&](const CoreMark& mark, std::size_t step, std::size_t) {
+    return left_of(series_.ends[step], mark, wse::kCoreCycles);
+  });
 }
 
 /// Zeros that the filter kept out of a column are counted when a core comes to the end of their
@@ -225,38 +251,26 @@ void StreamedCores::add_counts() {
             zeros[step * columns + c] + more("a row of zeros", kernel.count(step, c), all);
       }
     }
-    series_.channels.push_back(
-        over_time(make_channel("zeros kept out", "elements",
-                               "Zeros that the sender's filter left out of the rows that a core "
-                               "came to the end of.",
-                               ChannelGroup::count),
-                  [&](const CoreMark& mark, std::size_t, std::size_t c) {
-                    return zeros[mark[wse::kRowsDone] * columns + c];
-                  }));
+    add(make_channel("zeros kept out", "elements",
+                     "Zeros that the sender's filter left out of the rows that a core came to the "
+                     "end of.",
+                     ChannelGroup::count),
+        [&](const CoreMark& mark, std::size_t, std::size_t c) {
+          return zeros[mark[wse::kRowsDone] * columns + c];
+        });
   }
-  series_.channels.push_back(over_time(
-      make_channel("rows done", "rows",
-                   run_.resident ? "Tokens of X that a core came to the end of."
-                                 : "Rows of W that a core came to the end of.",
-                   ChannelGroup::count),
-      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kRowsDone]; }));
-  series_.channels.push_back(over_time(
-      make_channel("link load, stream", "wavelets",
-                   "Words of the stream that a core took: what its column's link brought.",
-                   ChannelGroup::count),
-      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kStreamWords]; }));
-  series_.channels.push_back(over_time(
-      make_channel("link load, sums", "wavelets",
-                   "Words of partial sums that a core passed on or kept: what its row's links "
-                   "bring and take.",
-                   ChannelGroup::count),
-      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kSumWords]; }));
-  series_.channels.push_back(over_time(
-      make_channel("buffers in use", "vector-cycles",
-                   "Partial-sum vectors in use, added up over cycles: a queue between "
-                   "products and reduction.",
-                   ChannelGroup::count),
-      [](const CoreMark& mark, std::size_t, std::size_t) { return mark[wse::kBuffersInUse]; }));
+  count("rows done", "rows",
+        run_.resident ? "Tokens of X that a core came to the end of."
+                      : "Rows of W that a core came to the end of.",
+        wse::kRowsDone);
+  count("link load, stream", "wavelets",
+        "Words of the stream that a core took: what its column's link brought.", wse::kStreamWords);
+  count("link load, sums", "wavelets",
+        "Words of partial sums that a core passed on or kept: what its row's links bring and take.",
+        wse::kSumWords);
+  count("buffers in use", "vector-cycles",
+        "Partial-sum vectors in use, added up over cycles: a queue between products and reduction.",
+        wse::kBuffersInUse);
 }
 
 void StreamedCores::add_energy() {
@@ -330,16 +344,11 @@ TaskMark task_mark(Cycle at, const wse::TaskOutcome& so_far) {
 
 namespace {
 
-/// What lies between marks of all cores, by step.
+/// Of marks of all cores at the ends of steps.
 template <class Mark, class Value>
 UnitChannel between(const std::vector<Mark>& marks, UnitChannel made, const Value& value) {
-  for (std::size_t step = 0; step < marks.size(); ++step) {
-    for (std::size_t i = 0; i < marks[step].cores.size(); ++i) {
-      const std::uint64_t before = step == 0 ? 0 : value(marks[step - 1], i);
-      made.values.push_back(more(made.name, before, value(marks[step], i)));
-    }
-  }
-  return made;
+  return between(std::move(made), marks.size(), marks.back().cores.size(),
+                 [&](std::size_t step, std::size_t core) { return value(marks[step], core); });
 }
 
 /// Of rows that are all stored, in steps that end with these marks; no channels yet.
@@ -381,10 +390,7 @@ void add_task_marks(const std::vector<TaskMark>& marks, UnitSeries& series) {
     add(stack_channel(*counter), counted(static_cast<std::size_t>(cycle)));
   }
   add(stack_channel(names.drained), [](const TaskMark& mark, std::size_t i) {
-    const auto& core = mark.cores[i];
-    const std::uint64_t spent =
-        std::accumulate(core.begin(), core.begin() + wse::kTaskCycles, std::uint64_t{0});
-    return more("the time", spent, mark.at);
+    return left_of(mark.at, mark.cores[i], wse::kTaskCycles);
   });
   add(make_channel("words sent", "wavelets", "Put on the ramp by a core.", ChannelGroup::count),
       counted(wse::kTaskCycles));
@@ -444,14 +450,9 @@ void add_gradient_channels(const std::vector<GradientMark>& marks, UnitSeries& s
         });
       },
       series);
-  series.channels.push_back(between(
-      marks,
-      make_channel("done", "cycles", "The core had finished, or has no work.", ChannelGroup::stack),
-      [](const GradientMark& mark, std::size_t i) {
-        const auto& cycles = mark.cores[i].cycles;
-        const std::uint64_t spent =
-            std::accumulate(cycles.begin(), cycles.begin() + wse::kDone, std::uint64_t{0});
-        return more("the time", spent, mark.at);
+  series.channels.push_back(
+      between(marks, done_channel(), [](const GradientMark& mark, std::size_t i) {
+        return left_of(mark.at, mark.cores[i].cycles, wse::kDone);
       }));
   const auto add = [&](const char* name, const char* unit, const char* doc, const auto& count) {
     series.channels.push_back(
