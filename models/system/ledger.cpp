@@ -80,6 +80,14 @@ std::uint64_t MemoryUse::total() const {
   return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
 }
 
+std::string MemoryAccount::text() const {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < kHeld; ++i) {
+    if (use.bytes[i] != 0) parts.push_back(fmt::format("{} {}", kHeldNames[i], use.bytes[i]));
+  }
+  return fmt::format("needs {} B and has {} B: {}", use.total(), capacity, fmt::join(parts, ", "));
+}
+
 std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places) {
   Replay replay(places);
   std::vector<std::vector<MemoryUse>> all;

@@ -33,6 +33,9 @@ struct MemoryAccount {
   std::string name = {};  // "store", in place of the number of a chip
 
   bool fits() const { return use.total() <= capacity; }
+
+  /// "needs 12 B and has 10 B: weights 8, code 4".
+  std::string text() const;
 };
 
 /// The memories of a replica at their fullest.

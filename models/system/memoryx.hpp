@@ -87,7 +87,7 @@ class MemoryX : public sc_core::sc_module, public Clocked {
         countdown_(countdown),
         read_(bytes_per_us(params.read_gbps)),
         written_(bytes_per_us(params.write_gbps)),
-        update_ps_(static_cast<std::uint64_t>(std::llround(params.update_ns_per_1k))),
+        update_ps_per_1k_(static_cast<std::uint64_t>(std::llround(params.update_ns_per_1k * 1000))),
         received_(passes.size(), 0),
         updated_(passes.size(), kNever) {
     for (const WaferPass& pass : passes) outstanding_ += pass.up_bytes != 0 ? 1 : 0;
@@ -178,8 +178,9 @@ class MemoryX : public sc_core::sc_module, public Clocked {
       moved = true;
     }
     if (!updates_ && !due_.empty()) {
-      const std::uint64_t ps = passes_[due_.front()].parameters * update_ps_;
-      const Cycle ns = std::max<Cycle>((ps + 999) / 1000, 1);
+      constexpr std::uint64_t kOf = 1'000'000;  // picoseconds for 1,000 numbers to nanoseconds
+      const std::uint64_t all = passes_[due_.front()].parameters * update_ps_per_1k_;
+      const Cycle ns = std::max<Cycle>((all + kOf - 1) / kOf, 1);
       update_until_ = now + ns;
       totals_.update_ns += ns;
       updates_ = true;
@@ -204,8 +205,8 @@ class MemoryX : public sc_core::sc_module, public Clocked {
   Totals totals_;
   SwarmLane read_;
   SwarmLane written_;
-  const std::uint64_t update_ps_;  // for each parameter
-  std::uint32_t pass_ = 0;         // being read
+  const std::uint64_t update_ps_per_1k_;
+  std::uint32_t pass_ = 0;  // being read
   std::uint32_t chunk_ = 0;
   std::vector<std::uint32_t> received_;  // chunks of gradients, by pass
   std::uint32_t outstanding_ = 0;        // passes whose gradients or updates are not done

@@ -26,7 +26,6 @@ Wiring::Wiring(const Fabric& fabric, const SystemParams& params, const Segment& 
     // to the chip it comes from
     const std::uint32_t starter = inwards(transfer.way) ? transfer.to : transfer.from;
     const std::uint32_t receiver = outwards(transfer.way) ? transfer.from : transfer.to;
-    receivers_.push_back(receiver);
     std::vector<std::uint32_t> nodes = {starter};
     for (const ResourceId id : fabric.route(transfer)) nodes.push_back(fabric.chips() + id);
     nodes.push_back(receiver);

@@ -41,14 +41,11 @@ class Wiring {
   std::uint32_t first_output(std::uint32_t transfer) const { return outputs_[transfer][0]; }
   std::uint32_t output(const Chunk& chunk) const { return outputs_[chunk.transfer][chunk.hop + 1]; }
 
-  std::uint32_t receiver(std::uint32_t transfer) const { return receivers_[transfer]; }
-
  private:
   std::vector<Wire> wires_;
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint64_t> bytes_;
   std::vector<std::vector<std::uint32_t>> outputs_;
-  std::vector<std::uint32_t> receivers_;
 };
 
 }  // namespace lacuna::system

@@ -217,16 +217,15 @@ struct SystemRuns {
     if (!has_weight_store(*machines[0])) {
       throw RequestError(name + ": is no system of chips, and the others of this request are");
     }
+    RunSettings of_chip = settings;
+    of_chip.completes = false;
     const Point point =
-        make_points({machines[0].get()}, load_workload(options), options, settings).at(0);
+        make_points({machines[0].get()}, load_workload(options), options, of_chip).at(0);
     MaskStore masks(settings.seed);
     check_weight_store(point, settings, masks);
-    const RunRecord record = run_point(point, settings, masks, pricing);
-    if (record.total.status != Status::ok) {
-      throw UnsupportedError(name + ": " + record.total.reason);
-    }
-    const auto made =
-        record_of_rows(point, record, {false, options.view}, settings.execution.engine, pricing);
+    RunRecord record = run_point(point, of_chip, masks, pricing);
+    const auto made = complete_record(point, settings, pricing, {false, options.view}, record);
+    if (!made) throw UnsupportedError(name + ": " + record.total.reason);
     if (options.view) pages.push_back(page_of(*made, title(point.machine->name())));
     return made->scaling;
   }

@@ -175,20 +175,17 @@ std::vector<RunRecord> take_extra(std::vector<RunRecord>& records, std::size_t a
 
 /// What systems make of all runs of a comparison, if all of them are of systems.
 std::optional<Scaling> scaling_of_systems(const std::vector<Point>& points,
-                                          const std::vector<RunRecord>& records,
-                                          const Options& options, Engine engine) {
+                                          const std::vector<RunRecord>& records) {
   if (!has_weight_store(*points.front().machine)) return std::nullopt;
   std::set<std::string> systems;
   for (const RunRecord& record : records) {
     const bool is_new = systems.insert(record.machine).second;
     if (!is_new || record.pattern != records.front().pattern) return std::nullopt;
+    if (record.total.status != Status::ok) return std::nullopt;
   }
-  const Pricing pricing(config_folder(), options.energy_table);
   Scaling scaling = scaling_of_shares(records.front().workload);
   for (const RunRecord& record : records) {
-    const auto made = record_of_rows(points.at(record.run), record, {}, engine, pricing);
-    if (!made) return std::nullopt;
-    scaling.rows.push_back(made->scaling);
+    scaling.rows.push_back(share_of(*points.at(record.run).machine, record.total));
   }
   return scaling;
 }
@@ -367,11 +364,14 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
                                              const WorkloadTrace& workload,
                                              const RunSettings& settings, const Streams& streams,
                                              bool may_stay_here) {
-  const std::vector<Point> points = make_points(machines, workload, options, settings);
+  const bool compares = options.verb == "compare";
+  RunSettings of_chips = settings;
+  of_chips.completes = compares;
+  const std::vector<Point> points = make_points(machines, workload, options, of_chips);
   check_view_steps(points, options);
   const std::vector<Point> all = with_dense_points(points, options);
   const std::vector<WorkloadTrace> workloads = {workload};
-  Study study({workload.name, workloads, all, facts_of_arguments(options)}, settings, options,
+  Study study({workload.name, workloads, all, facts_of_arguments(options)}, of_chips, options,
               streams);
   check_weight_stores(points, settings, study.masks());
   if (!study.begin()) return std::nullopt;
@@ -384,6 +384,12 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   ComparedRuns result{workload, settings, {}, {}, {}, kDone, !whole};
   std::vector<RunRecord>& records = result.records;
   records = records_of(std::move(study.records()), all, points.size(), settings);
+  for (RunRecord& record : records) {
+    if (compares) break;
+    std::optional<SystemRecord> made =
+        complete_record(all[record.run], settings, study.pricing(), {}, record);
+    if (record.run == 0) result.system = std::move(made);
+  }
   const std::vector<RunRecord> extra = take_extra(records, points.size());
   compare_with_dense(records, extra);
   add_trust(records, Trust(config_folder()));
@@ -394,13 +400,7 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
              options.quiet, streams.err_is_terminal},
             records);
   }
-  const bool compares = options.verb == "compare";
-  if (compares) {
-    result.systems = scaling_of_systems(points, records, options, settings.execution.engine);
-  } else {
-    result.system =
-        record_of_rows(points[0], records[0], {}, settings.execution.engine, study.pricing());
-  }
+  if (compares) result.systems = scaling_of_systems(points, records);
   if (Output* const output = study.output()) {
     add_to_output(result.systems, *output);
     if (result.system) add_to_output(*result.system, *output);

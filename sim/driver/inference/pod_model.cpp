@@ -359,57 +359,34 @@ void PodModel::deal_by_time(PodPass& fitting) const {
   }
 }
 
-/// The time of the pass, if all of the rows gain as much as they may.
-double PodModel::seconds_with(const PodPass& pass, const std::vector<DenserRow>& rows) const {
-  double cycles = 0;
-  for (const DenserRow& row : rows) cycles += row.gain;
-  return pass.seconds() - cycles / (clock_ghz_ * 1e9);
-}
-
 /// Where blocks are few, a product's time is that of its supersteps, and a denser one may have
-/// fewer of them. So rows are also taken as denser models have them, as long as there is room: what
-/// they keep more are zeros.
-void PodModel::keep_zeros(PodPass& pass, const std::vector<DenserRow>& rows) const {
+/// fewer of them. So products are also taken as models have them with twice, four times ... as many
+/// weights, at last with all, as long as there is room: what they keep more are zeros.
+void PodModel::keep_zeros(PodPass& pass, PassRequest request) const {
   const RoomForRows room = room_for(RoomForRows::kAll);
-  PodPass tried = pass;
-  DensityOfShape known;
-  for (const DenserRow& row : rows) {
-    PodParts before = tried.parts;
+  PatternSpec& weights = request.weights;
+  while (weights.name != "dense") {
+    if (weights.density && 2 * weights.density->value() < 1) {
+      weights.density->mantissa *= 2;
+    } else {
+      weights = PatternSpec();
+    }
+    PodPass tried = pass;
     try {
-      take_denser(row, kinds_[row.kind], room, setup_.times, known, tried.parts);
+      tried.parts = sooner_parts(kinds_, request, pass.cut.tensor, room, setup_.times,
+                                 std::move(tried.parts));
     } catch (const OutOfMemoryError&) {
       continue;
     }
     tried.memory = account(tried.cut, tried.parts);
-    if (!tried.fullest().fits()) tried.parts = std::move(before);
+    if (!tried.fullest().fits()) continue;
+    time(tried);
+    if (tried.seconds() < pass.seconds()) pass = std::move(tried);
   }
-  tried.memory = account(tried.cut, tried.parts);
-  time(tried);
-  if (tried.seconds() < pass.seconds()) pass = std::move(tried);
-}
-
-/// The soonest over of passes that fit. Zeros are kept where that may make a cut the soonest.
-PodPass PodModel::soonest(std::vector<PodPass> fitting, const PassRequest& request) const {
-  std::vector<std::pair<double, std::size_t>> order;
-  std::vector<std::vector<DenserRow>> rows;
-  for (PodPass& each : fitting) {
-    rows.push_back(
-        denser_rows(kinds_, request, each.cut.tensor, each.parts, chips_.chip(), setup_.times));
-    order.emplace_back(seconds_with(each, rows.back()), order.size());
-  }
-  sort_all(order);
-  PodPass* best = nullptr;
-  for (const auto& [expected, place] : order) {
-    if (best != nullptr && expected >= best->seconds()) break;
-    PodPass& each = fitting[place];
-    if (!rows[place].empty()) keep_zeros(each, rows[place]);
-    if (best == nullptr || each.seconds() < best->seconds()) best = &each;
-  }
-  return std::move(*best);
 }
 
 PodPass PodModel::pass(const PassRequest& request) {
-  std::vector<PodPass> fitting;
+  std::optional<PodPass> best;
   std::optional<PodPass> nearest;  // of those that do not fit
   std::string reason;
   for (const Shape& shape : shapes()) {
@@ -424,9 +401,10 @@ PodPass PodModel::pass(const PassRequest& request) {
     }
     time(tried);
     if (is_dealt()) deal_by_time(tried);
-    fitting.push_back(std::move(tried));
+    keep_zeros(tried, request);
+    if (!best || tried.seconds() < best->seconds()) best = std::move(tried);
   }
-  if (!fitting.empty()) return soonest(std::move(fitting), request);
+  if (best) return std::move(*best);
   if (!nearest) {
     throw RequestError(fmt::format("inference.layers = {}: {} has too few chips",
                                    setup_.params.layers.value(), place()));
@@ -453,19 +431,12 @@ std::uint32_t PodModel::most_positions(const PassRequest& request, std::uint32_t
 
 void PodModel::refuse(const PassRequest& request, const PodPass& nearest,
                       const std::string& reason) const {
-  const MemoryAccount& most = nearest.fullest();
-  const system::MemoryUse& use = most.use;
   const PodCut& cut = nearest.cut;
   std::string text =
       fmt::format("{}, {} of {} positions, on {} ({}): ", setup_.model.name,
                   request.slots == 1 ? "a sequence" : fmt::format("{} sequences", request.slots),
                   request.capacity, place(), cut.text());
-  const std::string bytes = fmt::format(
-      "the fullest tile needs {} B and has {} B: weights {}, cache {}, values {}, working {}, code "
-      "and buffers {}",
-      use.total(), most.capacity, use.of(Held::weights), use.of(Held::cache),
-      use.of(Held::activations), use.of(Held::working), use.of(Held::code) + use.of(Held::buffers));
-  text += reason.empty() ? bytes : reason;
+  text += reason.empty() ? "the fullest tile " + nearest.fullest().text() : reason;
   const std::uint32_t positions = request.decode ? most_positions(request, 0, request.capacity) : 0;
   if (positions > 0) {
     throw OutOfMemoryError(text + fmt::format("; the nearest that fits: {} positions", positions));

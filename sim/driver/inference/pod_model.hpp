@@ -88,9 +88,7 @@ class PodModel {
   PodCut dealt(unsigned tensor, unsigned stages, const PodParts& parts,
                std::optional<Cycle> exchange) const;
   void deal_by_time(PodPass& fitting) const;
-  double seconds_with(const PodPass& pass, const std::vector<DenserRow>& rows) const;
-  void keep_zeros(PodPass& pass, const std::vector<DenserRow>& rows) const;
-  PodPass soonest(std::vector<PodPass> fitting, const PassRequest& request) const;
+  void keep_zeros(PodPass& pass, PassRequest request) const;
   bool is_dealt() const { return !kept_ && setup_.params.layers.value().empty(); }
   system::InferencePass program_of(const PodCut& cut, const PodParts& parts) const;
   system::MemoryAccount beside_layers(const PodParts& parts) const;

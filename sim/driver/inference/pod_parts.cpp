@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "sim/base/ranges.hpp"
@@ -107,52 +106,6 @@ class PartsMaker {
   CostOf cost_;
 };
 
-/// The layer as the request has it, then with ever more of its weights, at last with all.
-std::vector<DenserModel> denser_models(const LayerKind& kind, PassRequest request,
-                                       unsigned tensor) {
-  std::vector<DenserModel> all;
-  for (;;) {
-    PatternSpec& weights = request.weights;
-    const bool dense = weights.name == "dense";
-    all.push_back({weights.density && !dense ? weights.density->text() : weights.name,
-                   std::make_shared<ModelParts>(pass_rows(kind, request, tensor))});
-    if (dense) return all;
-    const double density = weights.density ? weights.density->value() : 1;
-    if (density > 0 && 2 * density < 1) {
-      weights.density->mantissa *= 2;
-    } else {
-      weights = PatternSpec();
-    }
-  }
-}
-
-/// Of a row that takes `cycles` the two models as which it is most likely sooner over, if it may
-/// be. Plans leave out what the start of a phase takes, so that what they expect of two models is
-/// up to three tenths of that apart in draws; more than a tenth beyond it is seldom gained.
-DenserRow may_be_sooner(const std::vector<DenserModel>& models, Part part, std::size_t row,
-                        Cycle cycles, const Machine& chip, ChipTimes& times) {
-  DenserRow made{0, part, row, {}, 0};
-  const auto expected = [&](const DenserModel& model) {
-    const Cycle found =
-        times.expected(chip, model.parts->of(part).forward.at(row), model.parts->trace);
-    return found == kNever ? std::numeric_limits<double>::infinity() : static_cast<double>(found);
-  };
-  if (models[0].parts->of(part).forward[row].pattern.name == "dense") return made;
-  constexpr std::size_t kMost = 2;
-  const auto took = static_cast<double>(cycles);
-  const double own = expected(models[0]);
-  std::vector<std::pair<double, std::size_t>> order;
-  for (std::size_t i = 1; i < models.size(); ++i) {
-    const double gain = own - expected(models[i]);
-    if (gain > -0.3 * took) order.emplace_back(-gain, i);
-  }
-  sort_all(order);
-  order.resize(std::min(order.size(), kMost));
-  for (const auto& [loss, model] : order) made.models.push_back(models[model]);
-  if (!order.empty()) made.gain = 0.1 * took + std::max(0.0, -order[0].first);
-  return made;
-}
-
 CostOf costs_within(const RoomForRows& room, ChipTimes& times) {
   return [&](const LayerOp& op, const WorkloadTrace& trace, std::uint64_t there) {
     const auto cost_on = [&](const Machine& chip) {
@@ -172,51 +125,31 @@ CostOf costs_within(const RoomForRows& room, ChipTimes& times) {
 
 PodPart& PodParts::Kind::of(system::Part part) { return part == Part::attention ? attention : ffn; }
 
-std::vector<DenserRow> denser_rows(const std::vector<LayerKind>& kinds, const PassRequest& request,
-                                   unsigned tensor, PodParts& parts, const Machine& chip,
-                                   ChipTimes& times) {
-  std::vector<DenserRow> all;
-  if (request.weights.name == "dense") return all;
+PodParts sooner_parts(const std::vector<LayerKind>& kinds, const PassRequest& denser,
+                      unsigned tensor, const RoomForRows& room, ChipTimes& times, PodParts parts) {
+  const Machine& chip = room.chip(RoomForRows::kAll);
+  const std::string as_density =
+      denser.weights.density ? denser.weights.density->text() : denser.weights.name;
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-    const std::vector<DenserModel> models = denser_models(kinds[kind], request, tensor);
+    const ModelParts model = pass_rows(kinds[kind], denser, tensor);
     for (const Part part : {Part::attention, Part::ffn}) {
-      const std::vector<PodRow>& rows = parts.kinds[kind].of(part).rows;
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        DenserRow row = may_be_sooner(models, part, i, rows[i].cost.cycles, chip, times);
-        if (row.models.empty()) continue;
-        row.kind = kind;
-        row.gain *= static_cast<double>(kinds[kind].layers.size());
-        all.push_back(std::move(row));
+      PodPart& made = parts.kinds[kind].of(part);
+      for (std::size_t i = 0; i < made.rows.size(); ++i) {
+        const LayerOp& op = model.of(part).forward.at(i);
+        PodRow& own = made.rows[i];
+        if (own.of != PodRow::Of::weights) continue;
+        if (op.repeat * times.least(chip, op, model.trace) >= own.cost.cycles) continue;
+        PodRow row = made_row(kinds[kind], op, model.trace, room.tiles, costs_within(room, times));
+        if (row.cost.cycles >= own.cost.cycles) continue;
+        row.of = own.of;
+        row.cost.flop = own.cost.flop;  // what it does with zeros is no use
+        row.as_density = as_density;
+        own = std::move(row);
       }
+      add_up(made);
     }
   }
-  sort_all(all, [](const DenserRow& a, const DenserRow& b) { return a.gain > b.gain; });
-  return all;
-}
-
-void take_denser(const DenserRow& denser, const LayerKind& kind, const RoomForRows& room,
-                 ChipTimes& times, DensityOfShape& known, PodParts& parts) {
-  PodPart& part = parts.kinds.at(denser.kind).of(denser.part);
-  PodRow& own = part.rows.at(denser.row);
-  const auto row_of = [&](const DenserModel& model) -> const LayerOp& {
-    return model.parts->of(denser.part).forward.at(denser.row);
-  };
-  const LayerOp& op = row_of(denser.models[0]);
-  const auto [as, is_first] = known.try_emplace(fmt::format("{}x{}x{}", op.m, op.k, op.n));
-  PodRow best = own;
-  for (const DenserModel& model : denser.models) {
-    if (!is_first && model.density != as->second) continue;
-    PodRow row =
-        made_row(kind, row_of(model), model.parts->trace, room.tiles, costs_within(room, times));
-    if (row.cost.cycles >= best.cost.cycles) continue;
-    best = std::move(row);
-    best.as_density = model.density;
-  }
-  if (is_first) as->second = best.as_density;
-  best.of = own.of;
-  best.cost.flop = own.cost.flop;  // what it does with zeros is no use
-  own = std::move(best);
-  add_up(part);
+  return parts;
 }
 
 namespace {

@@ -3,9 +3,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/driver/inference/model_rows.hpp"
@@ -73,36 +72,11 @@ struct RoomForRows {
 PodParts parts_within(const std::vector<LayerKind>& kinds, const PassRequest& request,
                       unsigned tensor, const RoomForRows& room, ChipTimes& times);
 
-/// A layer of a model with so many of its weights, in words.
-struct DenserModel {
-  std::string density;
-  std::shared_ptr<const system::ModelParts> parts;
-};
-
-/// A row that may be sooner over as a model with fewer zeros has it: the zeros that it keeps as
-/// numbers are a layout of it.
-struct DenserRow {
-  std::size_t kind = 0;
-  system::Part part = system::Part::attention;
-  std::size_t row = 0;  // of the part
-  std::vector<DenserModel> models;
-  double gain = 0;  // cycles of a pass that it may be sooner over
-};
-
-/// The rows with zeros that may be, of models with twice, four times ... the density and the dense
-/// one, by what plans expect; the largest gains first.
-std::vector<DenserRow> denser_rows(const std::vector<LayerKind>& kinds, const PassRequest& request,
-                                   unsigned tensor, PodParts& parts, const Machine& chip,
-                                   ChipTimes& times);
-
-/// Densities as which rows are soonest over, by their shape.
-using DensityOfShape = std::map<std::string, std::string>;
-
-/// Simulates the row as its models have it, and puts the soonest in place of that of `parts`. Of
-/// rows of one shape all have the density that is `known` of the first. OutOfMemoryError as
-/// simulated_parts().
-void take_denser(const DenserRow& denser, const LayerKind& kind, const RoomForRows& room,
-                 ChipTimes& times, DensityOfShape& known, PodParts& parts);
+/// The same as `parts`, but for products that are sooner over as `denser`, a request with fewer
+/// zeros in its weights, has them: the zeros that it keeps as numbers are a layout of them.
+/// OutOfMemoryError as parts_within().
+PodParts sooner_parts(const std::vector<LayerKind>& kinds, const PassRequest& denser,
+                      unsigned tensor, const RoomForRows& room, ChipTimes& times, PodParts parts);
 
 /// A row on a chip: which it is and how often it is done, and what each tile did, not yet priced.
 using SeenRow = std::function<void(const std::string& title, const OpResult& result)>;

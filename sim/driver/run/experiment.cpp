@@ -14,7 +14,6 @@
 #include "sim/base/ranges.hpp"
 #include "sim/base/share.hpp"
 #include "sim/driver/run/invariants.hpp"
-#include "sim/driver/run/relations.hpp"
 #include "sim/driver/run/unit_view.hpp"
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/energy.hpp"
@@ -195,8 +194,8 @@ std::string text_of(const OperandSource& source) {
                      source.of_product ? 'p' : 'f', source.transposed ? 't' : 'n');
 }
 
-}  // namespace
-
+/// All that a machine's relate() says of a row: where operands come from, and what of the chip is
+/// left for it.
 std::string relations_text(const LayerOp& op) {
   std::string text;
   for (const OperandSource& source : op.sources) text += text_of(source);
@@ -206,6 +205,8 @@ std::string relations_text(const LayerOp& op) {
                             share.may_stay ? 's' : ' ', share.result_taken ? 't' : ' ',
                             share.among_rows ? 'r' : ' ', share.reason, share.alone);
 }
+
+}  // namespace
 
 std::string operation_content(const LayerOp& op, const Mask* mask, std::uint64_t run_seed,
                               const Execution& execution) {
@@ -389,7 +390,11 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
     say_share(1);
   }
   record.total = total_of(record.ops);
-  complete_total(*point.machine, point.workload, pricing, record);
+  if (settings.completes) {
+    system::SystemExecution system;
+    system.engine = settings.execution.engine;
+    complete_total(*point.machine, point.workload, system, pricing, record);
+  }
   add_varying(record, point);
   return record;
 }

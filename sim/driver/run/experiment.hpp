@@ -26,6 +26,7 @@ std::vector<ParameterValue> values_of(const ParameterSet& parameters);
 struct RunSettings {
   std::uint64_t seed = 1;
   Execution execution;
+  bool completes = true;  // of a system what it takes; else of its rows on one chip, for the caller
 };
 
 /// One run of an experiment: a workload, its patterns settled, on a machine.

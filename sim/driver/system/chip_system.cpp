@@ -63,19 +63,6 @@ std::string ChipSystem::fit(const SystemJob& job, bool markdown) const {
       name()));
 }
 
-std::optional<SystemRecord> record_of_rows(const Point& point, const RunRecord& record,
-                                           const SystemWishes& wishes, Engine engine,
-                                           const Pricing& pricing) {
-  const Machine& machine = *point.machine;
-  if (!has_weight_store(machine) || record.total.status != Status::ok) return std::nullopt;
-  system::SystemExecution execution;
-  execution.engine = engine;
-  execution.event_log = wishes.viewed;
-  const WaferSystemRun run =
-      run_wafer_system(machine, point.workload, costs_of(record), execution, pricing);
-  return record_of(machine, point.workload.name, run, wishes);
-}
-
 bool is_tree_system(const std::string& name) { return is_system(name) && !is_linked_system(name); }
 
 }  // namespace lacuna

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/system/job.hpp"
 #include "sim/driver/system/record.hpp"
-#include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
-
-struct Point;
 
 /// A system of chips that trains a model: the one door to it, and the one place that knows whether
 /// its chips are joined by links or share a store of weights over a tree.
@@ -45,12 +41,6 @@ class ChipSystem {
   SystemMachine linked_;           // with the gateways and memories of machines
   std::unique_ptr<Machine> tree_;  // null: chips are joined by links
 };
-
-/// What a system makes of the rows of `point` that one of its chips ran, as `record` has them.
-/// Nothing if its machine is no system, or a row was not simulated.
-std::optional<SystemRecord> record_of_rows(const Point& point, const RunRecord& record,
-                                           const SystemWishes& wishes, Engine engine,
-                                           const Pricing& pricing);
 
 /// Whether the chips of `name` share a store of weights over a tree.
 bool is_tree_system(const std::string& name);

@@ -74,25 +74,20 @@ JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
     const ParamBase* const found = chip.parameters().find(path);
     return found == nullptr ? 0 : std::stoull(found->value_text());
   };
-  const std::uint64_t units =
-      std::max(number("ipu.tiles"), number("wafer.columns") * number("wafer.rows"));
-  if (units == 0) {
-    throw UnsupportedError(
-        fmt::format("{}: no row runs on a chip, so that nothing is known of one", chip.name()));
-  }
-  return idle_watts(chip, pricing, units, number_of(chip, "clock"));
+  return idle_watts(chip, pricing,
+                    std::max(number("ipu.tiles"), number("wafer.columns") * number("wafer.rows")));
 }
 
-JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
-                      double clock_ghz) {
+JouleRange idle_watts(const Machine& chip, const Pricing& pricing, std::uint64_t units) {
   OpRecord record;
-  record.result.cycles = 1'000'000;
-  record.result.clock_ghz = clock_ghz;
-  record.result.units = units;
-  record.result.stack = {{Layer::idle, "idle", units * record.result.cycles}};
-  pricing.price(machine, record);
+  OpResult& idle = record.result;
+  idle.cycles = 1'000'000;
+  idle.clock_ghz = number_of(chip, "clock");
+  idle.units = units;
+  idle.stack = {{Layer::idle, "idle", units * idle.cycles}};
+  pricing.price(chip, record);
   const JouleRange& joules = *record.row.energy_j;
-  const double seconds = static_cast<double>(record.result.cycles) / clock_ghz * 1e-9;
+  const double seconds = static_cast<double>(idle.cycles) / idle.clock_ghz * 1e-9;
   return {joules.low / seconds, joules.nominal / seconds, joules.high / seconds};
 }
 

@@ -46,12 +46,11 @@ std::string not_counted(const std::vector<StandingPower>& all);
 /// A number among the parameters of a chip; RequestError if it has none of that path.
 double number_of(const Machine& chip, const char* path);
 
-/// Power of a chip that does nothing, in watts.
+/// Power of a chip all of whose tiles or cores do nothing, in watts.
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing);
 
-/// The same of a machine of so many tiles or cores.
-JouleRange idle_watts(const Machine& machine, const Pricing& pricing, std::uint64_t units,
-                      double clock_ghz);
+/// The same of so many of them.
+JouleRange idle_watts(const Machine& chip, const Pricing& pricing, std::uint64_t units);
 
 /// Bytes that came in at the edge of a wafer in all executions of a row; 0 of other machines.
 std::uint64_t edge_bytes(const OpResult& result);

@@ -158,12 +158,8 @@ WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool 
 std::string misfit(const TrainingResult& result) {
   const system::MemoryAccount& worst = result.fullest();
   if (!worst.fits()) {
-    std::vector<std::string> parts;
-    for (std::size_t i = 0; i < system::kHeld; ++i) {
-      parts.push_back(fmt::format("{} {}", system::kHeldNames[i], worst.use.bytes[i]));
-    }
-    return fmt::format("chip {} of a replica needs {} B in phase {} and has {} B: {}", worst.chip,
-                       worst.use.total(), worst.phase, worst.capacity, fmt::join(parts, ", "));
+    return fmt::format("chip {} of a replica {}, in phase {}", worst.chip, worst.text(),
+                       worst.phase);
   }
   const system::StreamingAccount& streaming = result.streaming;
   if (streaming.bytes > streaming.capacity) {
@@ -335,19 +331,15 @@ TrainingResult run_rows(const TrainingJob& job) {
   TrainingResult result;
   result.clock_ghz = chips.number("clock");
   std::vector<ChipCost> costs;
-  std::uint64_t units = 0;
   for (const LayerOp& op : trace.ops) {
     ChipCost& cost = costs.emplace_back();
     if (system::is_between(op)) continue;
     cost.add(job.times.cost(chip, only_touched(op, trace), trace), op.repeat);
-    units = std::max(units, cost.units);
   }
-  const JouleRange idle = units == 0 ? idle_watts(chip, job.pricing)
-                                     : idle_watts(chip, job.pricing, units, result.clock_ghz);
   run_step(job.system.params,
            row_program(job.system.params, trace.ops, costs, training.replicas,
                        training.accumulation, result.clock_ghz),
-           {idle, chips.watts().always}, job.execution, result);
+           chips.watts(), job.execution, result);
   return result;
 }
 

@@ -30,6 +30,12 @@ Scaling scaling_of_shares(const std::string& workload) {
   return {"scaling", {workload, "the same share of a batch for each chip"}, "share", {}};
 }
 
+ScalingRow share_of(const Machine& machine, const SummaryRow& total) {
+  const unsigned chips = as_store_system(machine)->own().chips();
+  return {machine.name(), chips, *total.time_s, static_cast<double>(chips),
+          total.energy_j->nominal};
+}
+
 namespace {
 
 constexpr std::size_t kMostWafers = 16;  // in figures
@@ -125,6 +131,17 @@ SystemRecord record_of(const Machine& machine, const std::string& workload,
   record.scaling.accumulation = training->accumulation.value_text();
   record.idle = idle_words_on_tree(*training, run.params.memoryx.state_bytes);
   return record;
+}
+
+std::optional<SystemRecord> complete_record(const Point& point, const RunSettings& common,
+                                            const Pricing& pricing, const SystemWishes& wishes,
+                                            RunRecord& record) {
+  system::SystemExecution execution;
+  execution.engine = point.settings_or(common).execution.engine;
+  execution.event_log = wishes.viewed;
+  const auto run = complete_total(*point.machine, point.workload, execution, pricing, record);
+  if (!run) return std::nullopt;
+  return record_of(*point.machine, point.workload.name, *run, wishes);
 }
 
 }  // namespace lacuna

@@ -8,12 +8,11 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_json.hpp"
-#include "sim/driver/run/relations.hpp"
 #include "sim/machines/measure.hpp"
 #include "sim/machines/plans_memory.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
-#include "workloads/trace/op_kind.hpp"
+#include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {
 
@@ -26,29 +25,6 @@ constexpr const char* kKind = "row of a chip";
 std::string hash_of_file(const std::string& path) {
   const ArrayName name = split_array_name(path);
   return path.empty() ? "" : sha256_of_file(name.file) + name.member;
-}
-
-/// All that the time of a row depends on, beside chip and seed.
-std::string content(const LayerOp& op, const WorkloadTrace& trace) {
-  std::string text = fmt::format("{} {} {}x{}x{} batch {} {} {} {}", op.op, op.fn, op.m, op.k, op.n,
-                                 op.batch, word(op.dtype), word(op.partials), word(op.phase));
-  for (const auto& [key, value] : op.args) text += fmt::format(" {}={}", key, value);
-  text += fmt::format(" {} {} {}{}", word(op.residency), op.x_pattern,
-                      op.x_density ? op.x_density->text() : "", hash_of_file(op.x_file));
-  if (op.seed) text += fmt::format(" seed={}", *op.seed);
-  text += ' ' + relations_text(op);
-  if (op.pattern.name == "dense") return text + " " + word(op.mode);
-  // a mask depends on the row that it belongs to, and on what that row refers to
-  text += fmt::format(" {} {} {}", word(op.mode), op.id, op.pattern.name);
-  for (const LayerOp& row : trace.ops) {
-    if (row.pattern.name == "dense" || row.pattern.name == "ref") continue;
-    text +=
-        fmt::format(" {}={}/{}x{}/{}{}", row.id, row.pattern.name, row.pattern.block_rows,
-                    row.pattern.block_cols, row.pattern.density ? row.pattern.density->text() : "",
-                    hash_of_file(row.pattern.file));
-    for (const auto& [key, value] : row.pattern.args) text += fmt::format(",{}={}", key, value);
-  }
-  return text;
 }
 
 /// The mean of the tiles' cycles in exchange.
@@ -89,7 +65,6 @@ system::ChipCost cost_of(const OpRecord& record) {
   if (cost.host_ns > 0) cost.host_bytes = host_value(result, "device_bytes");
   cost.tile_bytes = bytes_of_tile(result);
   cost.edge_bytes = edge_bytes(result);
-  cost.units = result.units;
   cost.density = record.row.density.value_or(1);
   return cost;
 }
@@ -113,7 +88,7 @@ void ChipTimes::keep(const std::string& key, const OpRecord& record) {
 
 OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace,
                              const Execution& execution) {
-  const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
+  const Mask* const mask = masks_.mask(op, trace, seed_);
   OpRecord record;
   try {
     record.result = chip.run(op, mask, seed_, execution);
@@ -129,9 +104,17 @@ OpRecord ChipTimes::simulate(const Machine& chip, const LayerOp& op, const Workl
 
 std::string ChipTimes::key(const Machine& chip, const LayerOp& op,
                            const WorkloadTrace& trace) const {
+  LayerOp alike = op;
+  alike.id.clear();  // of rows without a mask alone
+  std::string mask;
+  if (op.pattern.name != "dense") {
+    mask = mask_key(op, trace, seed_);
+    for (const LayerOp& row : trace.ops) mask += hash_of_file(row.pattern.file);
+  }
   const char* const fed = as_store_system(chip) == nullptr ? "" : "from a store ";
-  return fmt::format("{}seed {} engine {}\n{}{}", settings_text(chip.parameters()), seed_,
-                     engine_name(engine_), fed, content(op, trace));
+  return fmt::format("{}seed {} engine {}\n{}{}{} {}", settings_text(chip.parameters()), seed_,
+                     engine_name(engine_), fed, operation_content(alike, nullptr, seed_, {}), mask,
+                     hash_of_file(op.x_file));
 }
 
 OpResult ChipTimes::seen(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
@@ -147,18 +130,8 @@ OpResult ChipTimes::seen(const Machine& chip, const LayerOp& op, const WorkloadT
   return result;
 }
 
-Cycle ChipTimes::expected(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
-  LayerOp like = op;
-  like.pattern = PatternSpec();
-  const PatternSpec& pattern = op.pattern;
-  const std::string key = fmt::format(
-      "{} {} {}x{} {} {}", settings_text(chip.parameters()), pattern.name, pattern.block_rows,
-      pattern.block_cols, pattern.density ? pattern.density->text() : "", content(like, trace));
-  const auto [known, is_new] = expected_.try_emplace(key, kNever);
-  if (!is_new) return known->second;
-  const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
-  known->second = chip.expected_cycles(op, mask).value_or(kNever);
-  return known->second;
+Cycle ChipTimes::least(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) {
+  return chip.least_cycles(op, masks_.mask(op, trace, seed_)).value_or(0);
 }
 
 std::uint64_t ChipTimes::tile_bytes(const Machine& chip, const LayerOp& op,
@@ -170,7 +143,7 @@ std::uint64_t ChipTimes::tile_bytes(const Machine& chip, const LayerOp& op,
   }
   const auto planned = planned_.find(key);
   if (planned != planned_.end()) return planned->second;
-  const Mask* const mask = op.pattern.name == "dense" ? nullptr : masks_.mask(op, trace, seed_);
+  const Mask* const mask = masks_.mask(op, trace, seed_);
   return planned_[key] = plans->tile_bytes(op, mask, seed_);
 }
 

@@ -33,9 +33,8 @@ class ChipTimes {
   /// What the fullest tile needs for it, from its plan if that says it.
   std::uint64_t tile_bytes(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
-  /// Cycles that the row is expected to take, without a simulation; kNever if no one can say. Rows
-  /// of equal shapes are expected to take as long.
-  Cycle expected(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
+  /// Cycles that the row cannot be below, without a simulation.
+  Cycle least(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace);
 
   /// All that the cost of a row depends on: rows of one key are alike.
   std::string key(const Machine& chip, const LayerOp& op, const WorkloadTrace& trace) const;
@@ -55,7 +54,6 @@ class ChipTimes {
   MaskStore masks_;
   PartCache* cache_;
   std::map<std::string, system::ChipCost> known_;
-  std::map<std::string, Cycle> expected_;
   std::map<std::string, std::uint64_t> planned_;  // bytes of a tile
 };
 

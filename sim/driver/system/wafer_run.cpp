@@ -112,19 +112,14 @@ class StoreRows {
     MemoryAccount wafer = most.chips[0];
     wafer.name = "wafer";
     if (!store.fits()) {
-      throw OutOfMemoryError(fmt::format(
-          "the store of weights needs {} B and has {} B (memoryx.capacity_tb): weights {}, "
-          "gradients {}, state {}",
-          store.use.total(), capacity, store.use.of(Held::weights), store.use.of(Held::gradients),
-          store.use.of(Held::state)));
+      throw OutOfMemoryError(
+          fmt::format("the store of weights {} (memoryx.capacity_tb)", store.text()));
     }
     if (!wafer.fits()) {
       throw OutOfMemoryError(fmt::format(
-          "each wafer of {} needs {} B and has {} B (chip.mem.kib of each core): weights {}, kept "
-          "for the backward pass {}, at work {}; fewer sequences at once need less, and "
+          "each wafer of {} {} (chip.mem.kib of each core); fewer sequences at once need less, and "
           "activations = recomputed (trace make --recompute) keeps less",
-          system_.name(), wafer.use.total(), wafer.capacity, wafer.use.of(Held::weights),
-          wafer.use.of(Held::activations), wafer.use.of(Held::working)));
+          system_.name(), wafer.text()));
     }
     return {store, wafer};
   }
@@ -191,7 +186,7 @@ class StoreRows {
       const LayerOp& op = ops_[i];
       const bool weights = (op.op == "gemm" || op.op == "spmm") && !rows_[i].streams;
       if (!weights || op.phase != Phase::fwd || system::is_done_again(op)) continue;
-      take(entries, 0, Held::weights, rows_[i].kept / op.repeat * bytes_of(op.dtype));
+      take(entries, 0, Held::weights, rows_[i].bytes);
     }
     const system::LiveBytes live = system::live_bytes(ops_);
     take(entries, 0, Held::activations, live.kept);
@@ -268,14 +263,6 @@ class StoreRows {
   std::map<std::string, std::string> sharing_;   // rows of tied weights, by that of their gradient
 };
 
-std::uint64_t units_of(const RowCosts& costs) {
-  std::uint64_t units = 0;
-  for (const system::ChipCost& cost : costs) {
-    if (cost.cycles > 0) units = std::max(units, cost.units);
-  }
-  return units;
-}
-
 }  // namespace
 
 bool has_weight_store(const Machine& machine) { return as_store_system(machine) != nullptr; }
@@ -304,31 +291,28 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
   run.memory = rows.accounts();
   rows.add_passes(costs, number_of(machine, "clock"), run);
   run.result = system::run_wafer_system(run.params, run.edge, run.passes, execution);
-  const std::uint64_t units = units_of(costs);
-  if (units == 0) {
-    throw UnsupportedError("no row of the trace runs on a chip, so that nothing is known of one");
-  }
-  const JouleRange waiting = idle_watts(machine, pricing, units, number_of(machine, "clock"));
-  run.energy = energy_of(run.params, run.result, operations, {waiting, {}}, run.params.steps);
+  run.energy = energy_of(run.params, run.result, operations, {idle_watts(machine, pricing), {}},
+                         run.params.steps);
   return run;
 }
 
-void complete_total(const Machine& machine, const WorkloadTrace& workload, const Pricing& pricing,
-                    RunRecord& record) {
+std::optional<WaferSystemRun> complete_total(const Machine& machine, const WorkloadTrace& workload,
+                                             const system::SystemExecution& execution,
+                                             const Pricing& pricing, RunRecord& record) {
   SummaryRow& total = record.total;
-  if (!has_weight_store(machine) || total.status != Status::ok || !total.time_s) return;
-  const RowCosts costs = costs_of(record);
-  if (units_of(costs) == 0) return;
+  if (!has_weight_store(machine) || total.status != Status::ok || !total.time_s) {
+    return std::nullopt;
+  }
   std::optional<WaferSystemRun> made;
   try {
-    made = run_wafer_system(machine, workload, costs, {}, pricing);
+    made = run_wafer_system(machine, workload, costs_of(record), execution, pricing);
   } catch (const OutOfMemoryError& error) {
     std::vector<OpRecord> refused(1);
     refused[0].row = total;
     refused[0].row.status = Status::out_of_memory;
     refused[0].row.reason = error.what();
     total = total_of(refused);
-    return;
+    return std::nullopt;
   }
   const WaferSystemRun& run = *made;
   const double before = *total.time_s;
@@ -346,6 +330,7 @@ void complete_total(const Machine& machine, const WorkloadTrace& workload, const
   if (total.utilisation) *total.utilisation *= before / seconds;
   add_energy(total, run.energy.total());
   if (total.silicon_mm2) add_silicon(total, *total.silicon_mm2 * static_cast<double>(chips));
+  return made;
 }
 
 }  // namespace lacuna

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/system/ledger.hpp"
@@ -54,9 +55,12 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
                                 const RowCosts& costs, const system::SystemExecution& execution,
                                 const Pricing& pricing);
 
-/// Makes the sum of the rows of a wafer that of the system: its time, its joules, its silicon, what
-/// all of its wafers do. Nothing is changed if `machine` has no store, or a row was not simulated.
-void complete_total(const Machine& machine, const WorkloadTrace& workload, const Pricing& pricing,
-                    RunRecord& record);
+/// Makes the total of `record`, of the rows of a trace on one chip of a system with a store, that
+/// of the system: its time, its joules, its silicon, what all of its wafers do. Gives what it was
+/// made of; nothing if `machine` is no such system or a row did not run, and if something has no
+/// room, which the total then says.
+std::optional<WaferSystemRun> complete_total(const Machine& machine, const WorkloadTrace& workload,
+                                             const system::SystemExecution& execution,
+                                             const Pricing& pricing, RunRecord& record);
 
 }  // namespace lacuna

@@ -145,8 +145,7 @@ class PowerPoints {
   }
 
   JouleRange idle(const Machine& machine) const {
-    return idle_watts(machine, pricing_, static_cast<std::uint64_t>(machine.energy().chip_units),
-                      number(machine, "clock"));
+    return idle_watts(machine, pricing_, static_cast<std::uint64_t>(machine.energy().chip_units));
   }
 
   /// All rows, one after the other.

@@ -194,7 +194,6 @@ TEST(LedgerByHand, AStoreWithFourWafers) {
   op.n = 8;
   workload.ops = {op};
   RowCosts costs(1);
-  costs[0].units = 100;
   costs[0].cycles = 850;  // at 0.85 GHz: 1000 ns
   costs[0].joules = {1, 1, 1};
   const Pricing pricing(config_folder());
@@ -207,8 +206,7 @@ TEST(LedgerByHand, AStoreWithFourWafers) {
   expect_joules(part_of(run.energy, "streaming"), 8192 * kMemory);
   expect_joules(part_of(run.energy, "links"), 5 * 8192 * kLink);
   const double waits = 4.0 * (static_cast<double>(run.result.ns) - 1000) * 1e-9;
-  expect_joules(part_of(run.energy, "idle"),
-                waits * idle_watts(*machines[0], pricing, 100, 0.85).nominal);
+  expect_joules(part_of(run.energy, "idle"), waits * idle_watts(*machines[0], pricing).nominal);
 }
 
 }  // namespace

@@ -67,6 +67,17 @@ TEST(StoreRecord, TheStoreHoldsTheFormOfTheWeights) {
             (2U + 2) * 128 * 64);
 }
 
+// What stays on a wafer is there for each time of a row, in the form of the store: three layers of
+// 128 x 128 halves, and half as many, each with its place.
+TEST(StoreRecord, AWaferHoldsTheWeightsOfEachTimeOfARow) {
+  const TempFile file(
+      "# lacuna-trace v1\nid,op,phase,layer,m,k,n,dtype,pattern,density,residency,repeat\n"
+      "a,gemm,fwd,x,128,128,16,fp16,dense,,resident,3\n"
+      "b,gemm,fwd,y,128,128,16,fp16,unstructured,0.5,resident,1\n");
+  const WaferSystemRun run = run_on("cs2x1", read_trace(file.path()));
+  EXPECT_EQ(run.memory.at(1).use.of(system::Held::weights), 3U * 2 * 128 * 128 + 4U * 128 * 64);
+}
+
 // A tenth of 128 x 128 halves: 1638 of them go up and come down.
 TEST(StoreRecord, ACollectiveOfAPatternMovesWhatItKeeps) {
   const std::string row = "a,gemm,fwd,x,128,128,16,fp16,dense,,,\n";
@@ -92,6 +103,21 @@ TEST(StoreRecord, AGradientIsReducedOnce) {
   for (const system::WaferPass& pass : run.passes) {
     EXPECT_NE(pass.use, system::Use::exchange) << pass.name;
   }
+}
+
+// 256 x 256 halves go up and come down: 131,072 B twice over links of 1 GB/s, and the chips wait.
+TEST(StoreRecord, ATraceOfCollectivesAloneTakesTheTimeOfItsPasses) {
+  const TempFile file(
+      "# lacuna-trace v1\nid,op,phase,layer,m,k,n,dtype,args,fn\n"
+      "s,allreduce,bwd,y,256,,256,fp16,ranks=4;between=chips,ring\n",
+      ".csv");
+  const auto numbers = numbers_of({"run", "--machine", "cs2x4", "--trace", file.path(), "--set",
+                                   "swarmx.link_gbps=1", "--set", "chip.wafer.columns=16", "--set",
+                                   "chip.wafer.rows=8"});
+  const auto& total = numbers.at(0).values;
+  EXPECT_GT(total.at("time_s").value_or(0), 2 * 131'072e-9);
+  EXPECT_LT(total.at("time_s").value_or(1), 4 * 131'072e-9);
+  EXPECT_GT(total.at("energy_j").value_or(0), 0);
 }
 
 // Waiting for a collective is no wait for weights.

@@ -105,6 +105,19 @@ TEST(WaferSystem, TheNextLayersWeightsComeWhileThisOneComputes) {
   EXPECT_LE(result.ns, 5000U + 2 * 28 + 40'000 + 2 * 6667);
 }
 
+// An update of 10^6 numbers at 0.4 ns for each thousand takes 400 ns, at 0.6 ns 600.
+TEST(WaferSystem, AnUpdateMayTakeLessThanAPicosecondANumber) {
+  const auto update_ns = [](double ns_per_1k) {
+    WaferSystemParams params;
+    params.memoryx.update_ns_per_1k = ns_per_1k;
+    WaferPass pass = pass_of(4096, 4096, 100);
+    pass.parameters = 1'000'000;
+    return run(params, {pass}).update_ns;
+  };
+  EXPECT_EQ(update_ns(0.4), 400U);
+  EXPECT_EQ(update_ns(0.6), 600U);
+}
+
 // Gradients pass the link of a wafer that weights pass: 1.5 MB each way take 20,000 ns on a link
 // of one direction at a time, and 10,000 if both go at once.
 TEST(WaferSystem, GradientsShareTheLinkUnlessItIsFullDuplex) {

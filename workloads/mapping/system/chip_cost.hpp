@@ -21,7 +21,6 @@ struct ChipCost {
   std::uint64_t host_ns = 0;
   std::uint64_t tile_bytes = 0;  // that the fullest tile needs for any of them
   std::uint64_t edge_bytes = 0;  // that come in at the edge of a wafer
-  std::uint64_t units = 0;       // tiles or cores of the chip; 0: none ran
   double density = 1;            // of the mask of the last row
 
   ChipCost& operator+=(const ChipCost& other) {
@@ -33,7 +32,6 @@ struct ChipCost {
     host_ns += other.host_ns;
     edge_bytes += other.edge_bytes;
     tile_bytes = std::max(tile_bytes, other.tile_bytes);
-    units = std::max(units, other.units);
     density = other.density;
     return *this;
   }
