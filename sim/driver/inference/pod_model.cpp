@@ -366,7 +366,8 @@ void PodModel::keep_zeros(PodPass& pass, PassRequest request) const {
   const RoomForRows room = room_for(RoomForRows::kAll);
   PatternSpec& weights = request.weights;
   while (weights.name != "dense") {
-    if (weights.density && 2 * weights.density->value() < 1) {
+    const double density = weights.density ? weights.density->value() : 1;
+    if (density > 0 && 2 * density < 1) {
       weights.density->mantissa *= 2;
     } else {
       weights = PatternSpec();
