@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "sim/base/ranges.hpp"
@@ -129,7 +128,6 @@ PodPart& PodParts::Kind::of(system::Part part) { return part == Part::attention 
 PodParts sooner_parts(const std::vector<LayerKind>& kinds, const PassRequest& denser,
                       unsigned tensor, const RoomForRows& room, ChipTimes& times, PodParts parts) {
   const Machine& chip = room.chip(RoomForRows::kAll);
-  std::set<std::string> slower;  // shapes: a row that is not sooner over stands for its like
   const std::string as_density =
       denser.weights.density ? denser.weights.density->text() : denser.weights.name;
   for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
@@ -139,14 +137,10 @@ PodParts sooner_parts(const std::vector<LayerKind>& kinds, const PassRequest& de
       for (std::size_t i = 0; i < made.rows.size(); ++i) {
         const LayerOp& op = model.of(part).forward.at(i);
         PodRow& own = made.rows[i];
-        const std::string shape = fmt::format("{}x{}x{}", op.m, op.k, op.n);
-        if (own.of != PodRow::Of::weights || slower.count(shape) != 0) continue;
+        if (own.of != PodRow::Of::weights) continue;
         if (op.repeat * times.least(chip, op, model.trace) >= own.cost.cycles) continue;
         PodRow row = made_row(kinds[kind], op, model.trace, room.tiles, costs_within(room, times));
-        if (row.cost.cycles >= own.cost.cycles) {
-          slower.insert(shape);
-          continue;
-        }
+        if (row.cost.cycles >= own.cost.cycles) continue;
         row.of = own.of;
         row.cost.flop = own.cost.flop;  // what it does with zeros is no use
         row.as_density = as_density;
