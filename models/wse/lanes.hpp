@@ -52,6 +52,15 @@ inline Lanes<Number> all_lanes(std::uint64_t number) {
   return Lanes<Number>{} + static_cast<Number>(number);  // NOLINT(bugprone-narrowing-conversions)
 }
 
+/// -1 in the lanes that stand for units, of which there are so many; the first lane is unit
+/// `first`.
+template <class Number>
+inline Lanes<Number> lanes_below(std::size_t units, std::size_t first) {
+  Lanes<Number> lanes{};
+  for (unsigned i = 0; i < LanesOf<Number>::kCount && first + i < units; ++i) lanes[i] = -1;
+  return lanes;
+}
+
 /// True if a bit is set in any lane.
 template <class Vector>
 inline bool any(const Vector& lanes) {

@@ -19,21 +19,16 @@
 
 namespace lacuna::wse {
 
-/// The injectors of a StreamingRow: what InjectorBank does, for all columns at once. The token
+/// The injectors of rows in lanes: what InjectorBank does, for all columns at once. The token
 /// bucket is visited in the order of columns.
 template <class Number>
 class LaneInjectors {
  public:
   LaneInjectors(const RouterParams& router, const Program& program);
 
-  /// Performs a cycle in which the lanes of `open` (-1) have room; returns those that got a word.
-  const std::vector<Number>& step(Cycle now, const std::vector<Number>& open) {
-    tokens_.fill();
-    return send_words(now, open);
-  }
-
-  // The two parts of step(), between which words that leave may be paid for.
+  /// What pays in a cycle is filled before anything leaves or enters.
   EdgeTokens& tokens() { return tokens_; }
+  /// Performs a cycle in which the lanes of `room` (-1) have room; returns those that got a word.
   const std::vector<Number>& send_words(Cycle now, const std::vector<Number>& room);
 
   /// Of all columns: words to be sent, and those of them that are not sent yet.

@@ -5,17 +5,18 @@
 
 namespace lacuna::wse {
 
-GradientDrain::GradientDrain(const GradientLanes& lanes, const std::vector<std::uint64_t>& words)
-    : rows_(lanes.program.rows),
-      ramp_(QueueShapes(lanes.params.router).ramp_up().latency),
-      ramp_down_(QueueShapes(lanes.params.router).ramp_down(1).latency),
-      hop_(QueueShapes(lanes.params.router).link().latency),
-      latency_(latency(lanes.params)),
-      link_(QueueShapes(lanes.params.router).link().capacity),
-      up_(QueueShapes(lanes.params.router).ramp_up().capacity),
-      queue_(QueueShapes::output(lanes.params.queue.sums_out()).capacity),
-      down_(QueueShapes(lanes.params.router).ramp_down(lanes.params.queue.sums_in()).capacity),
-      columns_(lanes.program.columns) {
+GradientDrain::GradientDrain(const HardwareParams& params, const Program& program,
+                             const std::vector<std::uint64_t>& words)
+    : program_(program),
+      ramp_(QueueShapes(params.router).ramp_up().latency),
+      ramp_down_(QueueShapes(params.router).ramp_down(1).latency),
+      hop_(QueueShapes(params.router).link().latency),
+      latency_(latency(params)),
+      link_(QueueShapes(params.router).link().capacity),
+      up_(QueueShapes(params.router).ramp_up().capacity),
+      queue_(QueueShapes::output(params.queue.sums_out()).capacity),
+      down_(QueueShapes(params.router).ramp_down(params.queue.sums_in()).capacity),
+      columns_(words.size()) {
   for (std::uint32_t lane = 0; lane < columns_.size(); ++lane) {
     columns_[lane].words = words[lane];
     columns_[lane].left.reserve(words[lane]);
@@ -40,7 +41,7 @@ void GradientDrain::let_go(Column& column, Cycle now) {
 
 /// When a word is at the edge if nothing is full.
 Cycle GradientDrain::arrival(const Column& column, std::uint64_t word) const {
-  return column.begin + (rows_ - 1) * latency_ + 1 + ramp_ + hop_ + word;
+  return column.begin + (program_.rows - 1) * latency_ + 1 + ramp_ + hop_ + word;
 }
 
 /// How much later the last word passes a place than if nothing were full. So many cycles in all a
@@ -52,23 +53,37 @@ Cycle GradientDrain::delay(const Column& column, const Place& place) {
   return room > free ? room - free : 0;
 }
 
-void GradientDrain::add_to(std::uint32_t row, std::vector<GradientLaneCounts>& counts) const {
-  const std::uint64_t below = rows_ - 1 - row;
+GradientDrain::Places GradientDrain::places_of(std::uint32_t row) const {
+  const std::uint64_t below = program_.rows - 1 - row;
   const Cycle flow = row * latency_;
   const std::uint64_t behind = below * (link_ + up_ + queue_ + down_);
-  const Place south{4 * below + 1, behind + link_, flow + 1 + ramp_};
-  const Place beat{4 * below + 3, behind + link_ + up_ + queue_, flow};
-  const Place north{4 * below + 4, behind + link_ + up_ + queue_ + down_, flow - ramp_down_};
+  return {{4 * below + 1, behind + link_, flow + 1 + ramp_},
+          {4 * below + 3, behind + link_ + up_ + queue_, flow},
+          {4 * below + 4, behind + link_ + up_ + queue_ + down_, flow - ramp_down_}};
+}
+
+void GradientDrain::add_to(std::uint32_t row, std::vector<LaneCounts>& counts) const {
+  const Places places = places_of(row);
   for (std::size_t lane = 0; lane < columns_.size(); ++lane) {
     const Column& column = columns_[lane];
     if (column.words == 0) continue;
-    const Cycle held = delay(column, beat);
-    GradientLaneCounts& sum = counts[lane];
-    sum.end = column.begin + flow + column.words + held;
+    const Cycle held = delay(column, places.beat);
+    LaneCounts& sum = counts[lane];
+    sum.end = column.begin + places.beat.flow + column.words + held;
     sum.ring_out += held;
     sum.ring_in += sum.end - sum.streamed - column.words - held;
-    sum.stall_south += delay(column, south);
-    if (row != 0) sum.stall_north += delay(column, north);
+  }
+}
+
+void GradientDrain::add_stalls(std::uint32_t row, RouterCounters* routers) const {
+  const Places places = places_of(row);
+  const auto color = [&](std::uint32_t from) {
+    return static_cast<std::size_t>(program_.gradient->down[from % 2]);
+  };
+  for (std::size_t lane = 0; lane < columns_.size(); ++lane) {
+    if (columns_[lane].words == 0) continue;
+    routers[lane].stalls.at(color(row)) += delay(columns_[lane], places.south);
+    if (row != 0) routers[lane].stalls.at(color(row + 1)) += delay(columns_[lane], places.north);
   }
 }
 

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/wse/engine/gradient_rings.hpp"
+#include "models/wse/counters.hpp"
+#include "models/wse/engine/lane_counts.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
@@ -35,8 +36,9 @@ class GradientDrain {
     return 1 + shapes.ramp_up().latency + shapes.link().latency + shapes.ramp_down(1).latency;
   }
 
-  /// `words`: by lane, the dot products of a core.
-  GradientDrain(const GradientLanes& lanes, const std::vector<std::uint64_t>& words);
+  /// `words`: by lane, the dot products of a core. The program has to outlive it.
+  GradientDrain(const HardwareParams& params, const Program& program,
+                const std::vector<std::uint64_t>& words);
 
   /// From cycle `at` on a lane of the top row can issue.
   void begin(std::uint32_t lane, Cycle at);
@@ -50,7 +52,9 @@ class GradientDrain {
   std::uint64_t inside() const { return inside_; }
 
   /// Adds what a row counted to what it had counted when its lanes could begin.
-  void add_to(std::uint32_t row, std::vector<GradientLaneCounts>& counts) const;
+  void add_to(std::uint32_t row, std::vector<LaneCounts>& counts) const;
+  /// Adds how long words of the chain stood in its routers.
+  void add_stalls(std::uint32_t row, RouterCounters* routers) const;
 
  private:
   struct Column {
@@ -71,7 +75,13 @@ class GradientDrain {
   Cycle arrival(const Column& column, std::uint64_t word) const;
   static Cycle delay(const Column& column, const Place& place);
 
-  std::uint32_t rows_;
+  /// The port to the south, the beat that takes a word, and the router that has it before.
+  struct Places {
+    Place south, beat, north;
+  };
+  Places places_of(std::uint32_t row) const;
+
+  const Program& program_;
   Cycle ramp_, ramp_down_, hop_, latency_;
   std::uint64_t link_, up_, queue_, down_;  // words there is room for: a link, a ramp up, ...
   std::vector<Column> columns_;             // by lane

@@ -4,30 +4,44 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/wse/pe/gradient_control.hpp"
+
 namespace lacuna::wse {
 
 GradientOutcome::GradientOutcome(const HardwareParams& params, const Program& program)
-    : params_(params), program_(program), lanes_(params, program), work_(program.columns) {
+    : params_(params),
+      program_(program),
+      after_(next_on_rings(program.kernel)),
+      work_(program.columns) {
   const StreamingKernel& kernel = program_.kernel;
   for (const std::uint32_t owner : kernel.final_column) ++work_[owner].owned;
   for (std::size_t s = 0; s < kernel.steps; ++s) {
     for (std::size_t c = 0; c < work_.size(); ++c) work_[c].weights += kernel.count(s, c);
   }
   for (std::size_t c = 0; c < work_.size(); ++c) {
-    work_[c].passed = kernel.steps - work_[lanes_.after[c]].owned;
-    expected_ += work_[c].weights;
+    work_[c].passed = kernel.steps - work_[after_[c]].owned;
   }
   outcome_.cores.resize(std::size_t{program.rows} * program.columns);
   outcome_.routers.resize(outcome_.cores.size());
 }
 
-void GradientOutcome::add_row(std::uint32_t row, const std::vector<GradientLaneCounts>& counts,
-                              Cycle cycles) {
+std::vector<std::uint64_t> GradientOutcome::positions() const {
+  std::vector<std::uint64_t> words;
+  for (const ColumnWork& work : work_) words.push_back(work.weights);
+  return words;
+}
+
+RouterCounters* GradientOutcome::add_row(std::uint32_t row, const std::vector<LaneCounts>& counts,
+                                         Cycle cycles) {
   const std::size_t columns = program_.columns;
+  RouterCounters* const routers = &outcome_.routers[row * columns];
   for (std::size_t lane = 0; lane < columns; ++lane) {
-    outcome_.cores[row * columns + lane] = core(lane, counts[lane], row, cycles);
+    CoreCounters& mine = outcome_.cores[row * columns + lane];
+    mine = core(lane, counts[lane], row, cycles);
+    add_router(row, counts[lane], mine, routers[lane]);
+    add_ring(static_cast<std::uint32_t>(lane), mine.summed, routers);
   }
-  add_routers(row, counts);
+  return routers;
 }
 
 WaferOutcome GradientOutcome::finish(std::vector<InjectorCounters> injectors, Cycle cycles) {
@@ -37,8 +51,8 @@ WaferOutcome GradientOutcome::finish(std::vector<InjectorCounters> injectors, Cy
   return std::move(outcome_);
 }
 
-CoreCounters GradientOutcome::core(std::size_t lane, const GradientLaneCounts& counts,
-                                   std::uint32_t row, Cycle cycles) const {
+CoreCounters GradientOutcome::core(std::size_t lane, const LaneCounts& counts, std::uint32_t row,
+                                   Cycle cycles) const {
   const StreamingKernel& kernel = program_.kernel;
   const ColumnWork& work = work_[lane];
   const std::uint64_t tokens = kernel.tokens[row];
@@ -70,45 +84,24 @@ CoreCounters GradientOutcome::core(std::size_t lane, const GradientLaneCounts& c
   return core;
 }
 
-/// The words that each link of a row of routers carried, and the stalls on their way.
-void GradientOutcome::add_routers(std::uint32_t row,
-                                  const std::vector<GradientLaneCounts>& counts) {
-  const StreamingKernel& kernel = program_.kernel;
-  const std::size_t columns = program_.columns;
-  const auto& down = program_.gradient->down;
-  const auto weights = static_cast<std::size_t>(kernel.weights);
-  RouterCounters* const routers = &outcome_.routers[row * columns];
-  const CoreCounters* const cores = &outcome_.cores[row * columns];
-  for (std::size_t lane = 0; lane < columns; ++lane) {
-    add_ring(lane, counts, cores, routers);
-    const CoreCounters& core = cores[lane];
-    RouterCounters& mine = routers[lane];
-    const std::uint64_t streamed = core.words + core.commands;
-    mine.sent[kRamp] += streamed + core.added;
-    mine.sent[kSouth] += core.reductions + (row + 1 == program_.rows ? 0 : streamed);
-    mine.stalls[weights] += counts[lane].stall_weights;
-    mine.stalls[static_cast<std::size_t>(down[(row + 1) % 2])] += counts[lane].stall_north;
-    mine.stalls[static_cast<std::size_t>(down[row % 2])] += counts[lane].stall_south;
-    mine.closures += counts[lane].closures;
-  }
+/// The words that its links carried, but on the ring, and what its stream met.
+void GradientOutcome::add_router(std::uint32_t row, const LaneCounts& counts,
+                                 const CoreCounters& core, RouterCounters& router) const {
+  const std::uint64_t streamed = core.words + core.commands;
+  router.sent[kRamp] += streamed + core.added;
+  router.sent[kSouth] += core.reductions + (row + 1 == program_.rows ? 0 : streamed);
+  router.stalls[static_cast<std::size_t>(program_.kernel.weights)] += counts.stall_weights;
+  router.closures += counts.closures;
 }
 
-/// Those of the ring of a lane: dY that it sends to the next, past all routers between.
-void GradientOutcome::add_ring(std::size_t lane, const std::vector<GradientLaneCounts>& counts,
-                               const CoreCounters* cores, RouterCounters* routers) const {
-  const auto from = static_cast<std::uint32_t>(lane);
-  const std::uint32_t to = lanes_.after[lane];
-  const auto color = static_cast<std::size_t>(program_.kernel.ring_in[to]);
-  const std::uint64_t words = cores[from].summed;
+/// dY that a column sends to the next, past all routers between.
+void GradientOutcome::add_ring(std::uint32_t from, std::uint64_t words,
+                               RouterCounters* routers) const {
+  const std::uint32_t to = after_[from];
   for (std::uint32_t at = from; at != to; at = to > from ? at + 1 : at - 1) {
     routers[at].sent[to > from ? kEast : kWest] += words;
   }
   routers[to].sent[kRamp] += words;
-  routers[from].stalls[color] += counts[lane].stall_out;
-  for (std::size_t s = 0; s < counts[lane].stall_over.size(); ++s) {
-    const Color in = lanes_.streams.streams[s].lanes[from].in;
-    routers[from].stalls[static_cast<std::size_t>(in)] += counts[lane].stall_over[s];
-  }
 }
 
 }  // namespace lacuna::wse

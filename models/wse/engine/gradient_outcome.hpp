@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/wse/engine/gradient_row.hpp"
+#include "models/wse/engine/lane_counts.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
 #include "models/wse/wafer.hpp"
@@ -18,13 +18,12 @@ class GradientOutcome {
  public:
   GradientOutcome(const HardwareParams& params, const Program& program);
 
-  /// Dot products of a row of cores, which all leave the wafer.
-  std::uint64_t expected() const { return expected_; }
-  /// Those of the column of a lane.
-  std::uint64_t positions(std::size_t lane) const { return work_[lane].weights; }
+  /// Dot products of a core in each column, which leave the wafer.
+  std::vector<std::uint64_t> positions() const;
 
-  /// Adds a row, of a run that took `cycles`.
-  void add_row(std::uint32_t row, const std::vector<GradientLaneCounts>& counts, Cycle cycles);
+  /// Adds a row, of a run that took `cycles`, and returns its routers: how long words of the ring
+  /// and the chain stood there is not in them yet.
+  RouterCounters* add_row(std::uint32_t row, const std::vector<LaneCounts>& counts, Cycle cycles);
   /// The outcome once all rows are there.
   WaferOutcome finish(std::vector<InjectorCounters> injectors, Cycle cycles);
 
@@ -36,17 +35,16 @@ class GradientOutcome {
     std::uint64_t passed = 0;  // rows of dY that it sends on
   };
 
-  CoreCounters core(std::size_t lane, const GradientLaneCounts& counts, std::uint32_t row,
+  CoreCounters core(std::size_t lane, const LaneCounts& counts, std::uint32_t row,
                     Cycle cycles) const;
-  void add_routers(std::uint32_t row, const std::vector<GradientLaneCounts>& counts);
-  void add_ring(std::size_t lane, const std::vector<GradientLaneCounts>& counts,
-                const CoreCounters* cores, RouterCounters* routers) const;
+  void add_router(std::uint32_t row, const LaneCounts& counts, const CoreCounters& core,
+                  RouterCounters& router) const;
+  void add_ring(std::uint32_t from, std::uint64_t words, RouterCounters* routers) const;
 
   const HardwareParams params_;
   const Program& program_;
-  const GradientLanes lanes_;
+  const std::vector<std::uint32_t> after_;  // by column, on its ring
   std::vector<ColumnWork> work_;
-  std::uint64_t expected_ = 0;
   WaferOutcome outcome_;
 };
 

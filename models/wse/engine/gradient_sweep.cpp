@@ -6,108 +6,113 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/edge/lane_injectors.hpp"
+#include "models/wse/engine/dot_product_row.hpp"
 #include "models/wse/engine/gradient_drain.hpp"
-#include "models/wse/engine/gradient_fold.hpp"
 #include "models/wse/engine/gradient_outcome.hpp"
-#include "models/wse/engine/gradient_row.hpp"
 #include "models/wse/engine/lane_numbers.hpp"
+#include "models/wse/engine/row_sweep.hpp"
 #include "models/wse/fabric/lanes_can.hpp"
 #include "models/wse/fabric/queue.hpp"
-#include "sim/base/error.hpp"
-#include "sim/kernel/clock_domain.hpp"
 
 namespace lacuna::wse {
 namespace {
 
 template <class Number>
-class Sweep {
+class Fold {
  public:
-  Sweep(const HardwareParams& params, const Program& program)
+  Fold(const HardwareParams& params, const Program& program)
       : params_(params),
         program_(program),
-        shared_(params, program),
-        injectors_(params.router, program),
-        edge_(whole_blocks<Number>(program.columns) / kWidth),
+        rows_(params, program, true),
         outcome_(params, program),
-        expected_(outcome_.expected()) {
-    rows_.reserve(program.rows);
-    for (std::uint32_t r = 0; r < program.rows; ++r) rows_.emplace_back(shared_, r);
-    for (auto& entry : edge_) entry = GradientEntry<Number>{};
-  }
+        drain_(params, program, outcome_.positions()) {}
 
-  WaferOutcome run() {
-    Cycle last_move = 0;
-    for (Cycle now = 0;; ++now) {
-      bool moved = injectors_.moved();
-      std::size_t pending = 0;
-      arrive_at_edge();
-      for (std::size_t r = rows_.size(); r-- != 0;) {
-        rows_[r].step(now, r + 1 == rows_.size() ? edge_ : rows_[r + 1].entries());
-        moved = moved || rows_[r].moved();
-        pending += rows_[r].finished() ? 0 : 1;
+  std::optional<SweptGradient> run() {
+    std::size_t begun = 0;
+    Cycle left_at = 0;  // when the last word left, and a cycle
+    const auto ends = [&](Cycle now, std::size_t left, bool& moved) {
+      const std::vector<std::uint32_t>& ready = rows_.top().ready();
+      for (; begun != ready.size(); ++begun) drain_.begin(ready[begun], now);
+      if (drain_.leave(now, [&] { return rows_.injectors().tokens().buy_exit(); })) {
+        moved = true;
+        left_at = now + 1;
       }
-      injectors_.tokens().fill();
-      moved = take_exits(now) || moved;
-      if (pending == 0 && expected_ == 0) return outcome(now + 1);
-      rows_[0].arrive(injectors_.send_words(now, rows_[0].open()));
-      if (moved) last_move = now;
-      if (now - last_move > ClockDomain::kWatchdog) {
-        throw DeadlockError(injectors_.deadlock(last_move, pending, rows_.size()));
-      }
-    }
+      return left == 0 && drain_.inside() == 0;
+    };
+    rows_.run([](Cycle /*now*/) {}, ends);
+    if (!rows_are_ready()) return {};
+    return result(left_at);
   }
 
  private:
-  static constexpr unsigned kWidth = GradientRow<Number>::kWidth;
+  using Group = RowGroup<DotProductRow<Number>>;
 
-  void arrive_at_edge();
-  bool take_exits(Cycle now);
-  WaferOutcome outcome(Cycle cycles);
+  Cycle hop() const { return QueueShapes(params_.router).link().latency; }
+  bool rows_are_ready();
+  std::vector<LaneCounts> counts_of(const Group& group, std::uint32_t row) const;
+  SweptGradient result(Cycle left_at);
 
   const HardwareParams params_;
   const Program& program_;
-  const GradientLanes shared_;
-  LaneInjectors<Number> injectors_;
-  std::vector<GradientRow<Number>> rows_;
-  std::vector<GradientEntry<Number>> edge_;
+  RowSweep<DotProductRow<Number>> rows_;
   GradientOutcome outcome_;
-  std::uint64_t expected_;  // dot products that have not left yet
+  GradientDrain drain_;
 };
 
+/// True if in no row the first word of the chain has to wait for the core. Below the first row of a
+/// group the chain comes later still.
 template <class Number>
-void Sweep<Number>::arrive_at_edge() {
-  for (GradientEntry<Number>& entry : edge_) entry.chain.begin_cycle();
-}
-
-/// One word of each column that has one, from column (cycle mod columns) on, while there are
-/// tokens.
-template <class Number>
-bool Sweep<Number>::take_exits(Cycle now) {
-  bool taken = false;
-  const std::size_t columns = program_.columns;
-  bool any_there = false;
-  for (const GradientEntry<Number>& entry : edge_) any_there = any_there || any(entry.chain.seen);
-  if (!any_there) return false;
-  ask_in_turn(now, columns, [&](std::size_t lane) {
-    GradientEntry<Number>& entry = edge_[lane / kWidth];
-    const std::size_t at = lane % kWidth;
-    if (entry.chain.seen[at] == 0) return true;
-    if (!injectors_.tokens().buy_exit()) return false;
-    entry.chain.pop_lane(at);
-    --expected_;
-    taken = true;
-    return true;
+bool Fold<Number>::rows_are_ready() {
+  const std::vector<LaneCounts> top = rows_.top().counts();
+  const std::vector<std::uint64_t> positions = outcome_.positions();
+  bool all = true;
+  rows_.for_each_group([&](Group& group) {
+    const std::vector<LaneCounts>& counts = group.row->counts();
+    const Cycle later = group.rows.first * (GradientDrain::latency(params_) - hop());
+    all = all && group.row->copied_in_time();
+    for (std::size_t lane = 0; lane < counts.size(); ++lane) {
+      all = all && (positions[lane] == 0 || counts[lane].streamed <= top[lane].streamed + later);
+    }
   });
-  return taken;
+  return all;
+}
+
+/// What a row counted, in cycles of the wafer.
+template <class Number>
+std::vector<LaneCounts> Fold<Number>::counts_of(const Group& group, std::uint32_t row) const {
+  std::vector<LaneCounts> counts = group.row->counts();
+  const Cycle behind = Cycle{row} * hop();
+  for (LaneCounts& lane : counts) {
+    lane.weights += behind;
+    lane.streamed += behind;
+    lane.end += behind;
+  }
+  drain_.add_to(row, counts);
+  return counts;
 }
 
 template <class Number>
-WaferOutcome Sweep<Number>::outcome(Cycle cycles) {
-  for (std::uint32_t row = 0; row < program_.rows; ++row) {
-    outcome_.add_row(row, rows_[row].counts(), cycles);
-  }
-  return outcome_.finish(injectors_.counters(cycles), cycles);
+SweptGradient Fold<Number>::result(Cycle left_at) {
+  Cycle cycles = left_at;
+  const auto each_row = [&](const auto& visit) {
+    rows_.for_each_group([&](Group& group) {
+      for (std::uint32_t row = group.rows.first; row <= group.rows.last; ++row) {
+        visit(group, row, counts_of(group, row));
+      }
+    });
+  };
+  each_row([&](Group& /*group*/, std::uint32_t /*row*/, const std::vector<LaneCounts>& counts) {
+    for (const LaneCounts& lane : counts) cycles = std::max(cycles, lane.end);
+  });
+  each_row([&](Group& group, std::uint32_t row, const std::vector<LaneCounts>& counts) {
+    RouterCounters* const routers = outcome_.add_row(row, counts, cycles);
+    group.row->add_stalls(program_, routers);
+    drain_.add_stalls(row, routers);
+  });
+  SweptGradient swept;
+  swept.streamed = rows_.groups();
+  swept.outcome = outcome_.finish(rows_.injectors().counters(cycles), cycles);
+  return swept;
 }
 
 /// The largest number that a lane has to hold, dot products apart.
@@ -140,24 +145,13 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
 
 }  // namespace
 
-std::optional<WaferOutcome> run_gradient_rows(const HardwareParams& params,
-                                              const Program& program) {
-  if (!program.gradient || !reason_not_to_sweep(params, program).empty()) return {};
-  const std::uint64_t most =
-      std::max<std::uint64_t>(largest(params, program), program.gradient->results);
-  const auto run = [&](auto number) -> std::optional<WaferOutcome> {
-    return Sweep<decltype(number)>(params, program).run();
-  };
-  // Rows that are not folded need no bit for a word that has left.
-  return in_lanes(most, QueueShapes(params.router).longest() - 1, run);
-}
-
-std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program) {
-  if (!program.gradient || !reason_not_to_fold_gradient(params, program, {Engine::event}).empty()) {
+std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program,
+                                           const RunOptions& options) {
+  if (!program.gradient || !reason_not_to_fold_gradient(params, program, options).empty()) {
     return {};
   }
   return in_lanes(largest(params, program), QueueShapes(params.router).longest(),
-                  [&](auto number) { return fold_gradient_as<decltype(number)>(params, program); });
+                  [&](auto number) { return Fold<decltype(number)>(params, program).run(); });
 }
 
 std::string reason_not_to_fold_gradient(const HardwareParams& params, const Program& program,
@@ -180,16 +174,6 @@ std::string reason_not_to_fold_gradient(const HardwareParams& params, const Prog
   if (!GradientDrain::flows(params))
     return "words stop at every core (queue.in: number 3 holds one)";
   return "";
-}
-
-std::optional<SweptGradient> sweep_gradient(const HardwareParams& params, const Program& program,
-                                            const RunOptions& options) {
-  const bool plain = options.jitter == 0 && !options.event_log && !options.modules;
-  if (options.engine != Engine::event || !plain) return {};
-  if (std::optional<SweptGradient> folded = fold_gradient(params, program)) return folded;
-  std::optional<WaferOutcome> swept = run_gradient_rows(params, program);
-  if (!swept) return {};
-  return SweptGradient{std::move(*swept), 0};
 }
 
 }  // namespace lacuna::wse

@@ -57,7 +57,6 @@ class LaneStreams {
 
   std::size_t blocks() const { return blocks_.size(); }
   std::size_t count() const { return count_; }
-  std::uint32_t all() const { return (std::uint32_t{1} << count_) - 1; }
   std::uint32_t eastern() const { return eastern_; }
   Part* of(std::size_t i) { return parts_.data() + i * count_; }
   const Part* of(std::size_t i) const { return parts_.data() + i * count_; }

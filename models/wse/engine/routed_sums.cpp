@@ -54,6 +54,20 @@ void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
 }
 
 template <class Number, bool kBuses>
+void RoutedSums<Number, kBuses>::take_all() {
+  for (std::size_t lane = 0; lane < columns_; ++lane) {
+    const std::size_t i = lane % kWidth;
+    Block& b = blocks_[lane / kWidth];
+    for (std::size_t s = 0; s < streams_.count(); ++s) {
+      const SumStreams::Lane& what = shared_->streams[s].lanes[lane];
+      Part& p = streams_.of(lane / kWidth)[s];
+      b.need_in[i] |= p.source[i] = static_cast<Number>(what.to_core ? -1 : 0);
+      b.need_out[i] |= p.target[i] = static_cast<Number>(what.sends ? -1 : 0);
+    }
+  }
+}
+
+template <class Number, bool kBuses>
 void RoutedSums<Number, kBuses>::flush() {
   streams_.take_stalls([&](std::size_t s, std::size_t lane, std::uint64_t in, std::uint64_t up) {
     if (lane >= columns_) return;

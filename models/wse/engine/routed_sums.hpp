@@ -18,9 +18,9 @@
 
 namespace lacuna::wse {
 
-/// The partial sums of a StreamingRow on their routes (ReducePlan): the cores' queues for them and
-/// the routers' buffers, as lanes in the order of columns, for each stream; of groups that exchange
-/// results the buses too.
+/// What the cores of a row send each other, partial sums on their routes (ReducePlan) or dY around
+/// a ring: the cores' queues for it and the routers' buffers, as lanes in the order of columns, for
+/// each stream; of groups that exchange results the buses too.
 template <class Number, bool kBuses>
 class RoutedSums {
  public:
@@ -37,6 +37,9 @@ class RoutedSums {
   /// each input.
   void load(std::size_t lane, std::uint32_t keeper);
 
+  /// From now on lanes take all that comes to their core, and send where its words go.
+  void take_all();
+
   /// Lanes that have their next `need` words, or need none, and that have room for them.
   Vector fed(std::size_t i, const Vector& need) const;
   Vector room(std::size_t i, const Vector& need) const;
@@ -44,8 +47,10 @@ class RoutedSums {
   /// Lanes whose instruction writes sums back.
   Vector gathers(std::size_t i) const { return blocks_[i].more; }
 
-  /// Lanes take in and send on so many words.
-  void take(std::size_t i, const Vector& words);
+  /// Lanes take in so many words, and send so many on.
+  void take(std::size_t i, const Vector& in, const Vector& out);
+  /// Lanes that have sent all that was put into their queue, with the word that goes in this cycle.
+  Vector all_sent(std::size_t i) const;
   void end_cycle();
   void flush();
   /// Adds to the routers of a row, by column, how long words stood there.
@@ -156,15 +161,27 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::room(std::size_t i, const Vecto
 }
 
 template <class Number, bool kBuses>
-inline void RoutedSums<Number, kBuses>::take(std::size_t i, const Vector& words) {
-  if (!any(words)) return;
+inline void RoutedSums<Number, kBuses>::take(std::size_t i, const Vector& in, const Vector& out) {
+  if (!any(in | out)) return;
   Part* const parts = streams_.of(i);
   for (std::size_t s = 0; s < streams_.count(); ++s) {
     Part& p = parts[s];
-    p.sums.pop_words(words & p.source);
-    p.pushed = words & p.target;
+    p.sums.pop_words(in & p.source);
+    p.pushed = out & p.target;
     if (any(p.pushed)) busy_[i + 1] |= 1U << s;
   }
+}
+
+/// Of lanes that send on one stream.
+template <class Number, bool kBuses>
+inline Lanes<Number> RoutedSums<Number, kBuses>::all_sent(std::size_t i) const {
+  const Part* const parts = streams_.of(i);
+  Vector left{};
+  for_each_bit(busy_[i + 1], [&](unsigned s) {
+    const Part& p = parts[s];
+    left |= (p.queue.words + (p.queue.has() & p.up.room(shapes_.up))) > 0;
+  });
+  return ~left;
 }
 
 template <class Number, bool kBuses>

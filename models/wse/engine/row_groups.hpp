@@ -49,15 +49,18 @@ inline std::vector<std::uint32_t> rows_from(std::uint32_t first, std::uint32_t c
 template <class Row>
 using RowGroups = std::vector<RowGroup<Row>>;
 
-/// Takes the last row out of a group, in the state that it is in.
+/// Parts the last row of a group from the others, or the first if not, in the state that it is in.
 template <class Row>
-void split_last(RowGroups<Row>& way, std::size_t group) {
+void split(RowGroups<Row>& way, std::size_t group, bool last) {
   RowGroup<Row>& whole = way[group];
-  RowGroup<Row> last{{whole.rows.last, whole.rows.last},
-                     std::make_unique<Row>(whole.row->follower()),
-                     whole.marks};
-  whole.rows.last = whole.rows.last > whole.rows.first ? whole.rows.last - 1 : whole.rows.last + 1;
-  way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(last));
+  const bool down = whole.rows.last > whole.rows.first;
+  const std::uint32_t first = last   ? whole.rows.last
+                              : down ? whole.rows.first + 1
+                                     : whole.rows.first - 1;
+  RowGroup<Row> behind{{first, whole.rows.last}, std::make_unique<Row>(*whole.row), whole.marks};
+  behind.row->words().follow();
+  whole.rows.last = down ? first - 1 : first + 1;
+  way.insert(way.begin() + static_cast<std::ptrdiff_t>(group) + 1, std::move(behind));
 }
 
 }  // namespace lacuna::wse

@@ -47,8 +47,7 @@ std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& param
                                                      const Program& program, bool fold = true,
                                                      Cycle marks = 0);
 
-/// Runs a program as a sweep, as a block of a clock domain; Engine::clocked core by core. Nothing
-/// if that cannot be done.
+/// Runs a program as a sweep; nothing if that cannot be done.
 std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
                                   const RunOptions& options);
 

@@ -36,16 +36,6 @@ class LaneContest {
   Vector best_ = Turn::nobody();
 };
 
-/// The same of two.
-template <class Number>
-struct LanePair {
-  using Vector = Lanes<Number>;
-
-  LanePair(const Vector& a, const Vector& b) : first(a < b), second(b < a) {}
-
-  Vector first, second;  // have won
-};
-
 /// A buffer of a router: its words, and for how many cycles heads have stood in it.
 template <class Number>
 struct LaneBuffer : LaneQueue<Number> {

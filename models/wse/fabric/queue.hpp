@@ -137,16 +137,6 @@ struct LaneQueue {
     seen += lanes;
     count += lanes;
   }
-  /// Takes the first word of one lane.
-  void pop_lane(std::size_t lane) {
-    seen[lane] = static_cast<Number>(seen[lane] - 1);
-    count[lane] = static_cast<Number>(count[lane] - 1);
-  }
-  /// Words that were under way elsewhere and can be popped now.
-  void arrive(const Vector& lanes) {
-    seen -= lanes;
-    count -= lanes;
-  }
   /// A number of words of each lane.
   void pop_words(const Vector& words) {
     seen -= words;

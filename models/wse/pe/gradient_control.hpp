@@ -5,18 +5,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "models/wse/fabric/arbiter.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/core_waits.hpp"
 #include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/issue.hpp"
 #include "models/wse/program/program.hpp"
 
 // What a core that runs a GradientKernel does in a cycle, for as many cores at once as a Lanes has:
-// 16 or 8 in a GradientRow, one in GradientCores. Flags are -1 or 0.
+// 16 or 8 in a DotProductRow, one in GradientCores. Flags are -1 or 0.
 
 namespace lacuna::wse {
+
+/// By column, the next one on its ring.
+inline std::vector<std::uint32_t> next_on_rings(const StreamingKernel& kernel) {
+  const std::vector<std::uint32_t>& ring = kernel.ring;
+  const std::size_t around = ring.size() / kernel.groups.count;  // of a group
+  std::vector<std::uint32_t> next(ring.size());
+  for (std::size_t p = 0; p < ring.size(); ++p) {
+    next[ring[p]] = ring[(p + 1) % around == 0 ? p + 1 - around : p + 1];
+  }
+  return next;
+}
 
 /// Rows of dY are counted from one that still needs its vector on: those taken, closed and sent.
 template <class Number>
@@ -39,13 +52,42 @@ struct GradientState {
   Vector done{};
 };
 
-/// Why lanes issued nothing, and `beside`: see StreamWaits.
-template <class Number>
-struct GradientWaits {
-  using Vector = Lanes<Number>;
+/// The rows of dY that a lane takes, sends, closes and is done with next.
+struct GradientTurns {
+  std::uint32_t take = 0, sent = 0, close = 0, released = 0;
 
-  Vector dispatch{}, weights{}, ring_in{}, ring_out{}, buffer{}, conflict{};
-  Vector beside{};
+  /// What the rows ask of lane `i`, a column; `after` is the next column on its ring.
+  template <class Number>
+  void look_up(GradientState<Number>& s, std::size_t i, const StreamingKernel& kernel,
+               std::uint32_t column, std::uint32_t after) const {
+    const auto flag = [](bool set) { return static_cast<Number>(set ? -1 : 0); };
+    const bool takes = take != kernel.steps;
+    const bool sends = sent != kernel.steps;
+    s.open[i] = flag(close != kernel.steps);
+    s.take_more[i] = flag(takes);
+    s.own_take[i] = flag(takes && kernel.keeper(take, column) == column);
+    s.send_more[i] = flag(sends);
+    s.own_sent[i] = flag(sends && kernel.keeper(sent, column) == column);
+    // not from the last column on its way
+    s.sends[i] = flag(sends && kernel.keeper(sent, column) != after);
+  }
+
+  /// The lane has taken a row, sent one, closed one. The vectors of those that are closed and sent
+  /// on become free in the next cycle.
+  template <class Number>
+  void advance(GradientState<Number>& s, std::size_t i, bool took, bool sent_on, bool closed,
+               const StreamingKernel& kernel, std::uint32_t column, std::uint32_t after) {
+    take += took ? 1 : 0;
+    sent += sent_on ? 1 : 0;
+    close += closed ? 1 : 0;
+    look_up(s, i, kernel, column, after);
+    for (; s.closed[i] > 0 && s.sent[i] > 0; ++released) {
+      if (kernel.keeper(released, column) != column) ++s.releasing[i];
+      --s.closed[i];
+      --s.sent[i];
+      --s.taken[i];
+    }
+  }
 };
 
 /// The control itself: the main thread forms a dot product for each index that arrives; of the
@@ -68,7 +110,7 @@ class GradientControl {
  public:
   using Vector = Lanes<Number>;
   using State = GradientState<Number>;
-  using Waits = GradientWaits<Number>;
+  using Waits = CoreWaits<Number>;
   using Beats = std::array<Vector, 4>;
 
   static constexpr unsigned kMain = 0;
@@ -76,19 +118,21 @@ class GradientControl {
   static constexpr unsigned kTake = 2;
   static constexpr unsigned kSend = 3;
 
+  /// If the chain is left out, dot products wait for ever, and count as one that is always there.
   GradientControl(const CoreParams& params, const StreamingKernel& stream,
-                  const GradientKernel& kernel, std::uint32_t tokens)
+                  const GradientKernel& kernel, std::uint32_t tokens, bool chains)
       : dispatch_(params),
         issue_(params),
         vector_beats_(all((tokens + stream.simd - 1) / stream.simd)),
         words_(all(stream.packed_words(tokens))),
         each_(all(params.fabric_words_per_issue.value())),
-        results_most_(all(kernel.results)),
+        results_most_(all(chains ? kernel.results : std::uint64_t{kMost})),
         lookahead_(all(stream.lookahead)),
         dot_(all(kernel.dot_cycles)),
         move_(all(kernel.move_cycles)),
         slow_(kernel.dot_cycles != 1 || kernel.move_cycles != 1),
-        kept_(kernel.kept) {}
+        kept_(kernel.kept),
+        chains_(chains) {}
 
   /// Of lanes that are open, at the begin, before advance() has looked up their first rows.
   State begin(const Vector& open, bool begins_with_stream) const {
@@ -98,13 +142,6 @@ class GradientControl {
     s.free = open & lookahead_;
     s.done = s.streamed = ~open;
     return s;
-  }
-
-  /// From now on the chain is left out: dot products wait for ever, and count as one that is
-  /// always there.
-  void leave_out_chain() {
-    without_chain_ = true;
-    results_most_ = all(static_cast<std::uint64_t>(std::numeric_limits<Number>::max()));
   }
 
   /// Vectors, rows of dY, handlers, indices, then one beat. What issued stands in `issued`, in the
@@ -129,6 +166,8 @@ class GradientControl {
   Vector vectors_in_use(const State& s) const { return lookahead_ - s.free; }
 
  private:
+  static constexpr Number kMost = std::numeric_limits<Number>::max();
+
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
 
   Vector active(const State& s) const {
@@ -149,11 +188,11 @@ class GradientControl {
   const Dispatch dispatch_;
   const IssueRule issue_;
   const Vector vector_beats_, words_, each_;
-  Vector results_most_;
+  const Vector results_most_;
   const Vector lookahead_, dot_, move_;
   const bool slow_;
   const bool kept_;
-  bool without_chain_ = false;
+  const bool chains_;
 };
 
 /// Passes over rows that are not to be taken or sent here, or begins to take the next.
@@ -216,7 +255,7 @@ inline typename GradientControl<Number, Cores>::Beats GradientControl<Number, Co
   may[kMain] = s.vector > 0;
   may[kChain] = (s.results > 0) & cores.chain_room(place) & cores.has_chain(place);
   if (kept_) may[kChain] &= s.streamed;
-  if (without_chain_) may[kChain] = Vector{};
+  if (!chains_) may[kChain] = Vector{};
   may[kTake] = s.taking & cores.has_ring(place, take_words);
   may[kSend] = s.started & s.send_more & s.sends & (s.words_sent + send_words <= here) &
                cores.ring_room(place, send_words);
@@ -235,7 +274,7 @@ inline Lanes<Number> GradientControl<Number, Cores>::issue(State& s, Cores& core
   const auto& [main, chain, take, send] = beats;
   cores.move(place, take, take & take_words, send, send & send_words, chain);
   s.vector += main;
-  if (!without_chain_) s.results -= main & (s.vector == zero);
+  if (chains_) s.results -= main & (s.vector == zero);
   s.words_taken += take & take_words;
   const Vector took = take & (s.words_taken == words_);
   s.words_taken &= ~took;
@@ -255,9 +294,9 @@ inline Lanes<Number> GradientControl<Number, Cores>::issue(State& s, Cores& core
 
 /// Why the lanes without a beat had none.
 template <class Number, class Cores>
-inline GradientWaits<Number> GradientControl<Number, Cores>::causes(const State& s, Cores& cores,
-                                                                    std::size_t place,
-                                                                    const Vector& no_beat) const {
+inline CoreWaits<Number> GradientControl<Number, Cores>::causes(const State& s, Cores& cores,
+                                                                std::size_t place,
+                                                                const Vector& no_beat) const {
   const Vector zero{};
   Waits why;
   Vector idle = no_beat;
@@ -276,7 +315,7 @@ inline GradientWaits<Number> GradientControl<Number, Cores>::causes(const State&
   Vector rest = idle & ~s.task.full & ~s.open & ~s.done;
   Vector holds = s.results > zero;
   if (kept_) holds &= s.streamed;
-  if (without_chain_) rest &= ~s.streamed;
+  if (!chains_) rest &= ~s.streamed;
   const Vector in = select(holds, cores.chain_room(place), s.take_more);
   why.ring_in = (full & unfed) | (rest & in);
   why.ring_out = rest & ~in;

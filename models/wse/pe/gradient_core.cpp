@@ -36,7 +36,7 @@ void GradientCores::add(const CorePorts& ports) {
   core.weights = queue_of(ports.in, stream_.stream_color(ports.column));
   const std::uint32_t row = stream_.tokens[ports.row];
   core.control =
-      &control_of(controls_, row, [&] { return Control(params_, stream_, kernel_, row); });
+      &control_of(controls_, row, [&] { return Control(params_, stream_, kernel_, row, true); });
   const bool works = stream_.steps != 0 && !core.lends_router();
   core.state = core.control->begin(flag(works), kernel_.begins_with_stream);
   for (const CorePort& port : core.ports.in) {
@@ -47,16 +47,12 @@ void GradientCores::add(const CorePorts& ports) {
   for (const CorePort& port : core.ports.out) {
     (port.color == kernel_.down[ports.row % 2] ? core.to_south : core.to_ring) = &port;
   }
-  const std::size_t around = stream_.ring.size() / stream_.groups.count;  // of a group
-  for (std::size_t p = 0; p < stream_.ring.size(); ++p) {
-    if (stream_.ring[p] != ports.column) continue;
-    core.next_column = stream_.ring[p / around * around + (p + 1) % around];
-  }
+  core.next_column = next_on_rings(stream_)[ports.column];
   if (core.lends_router()) {
     core.waiting_for = kDone;
     core.state.free = core.control->vectors_in_use(State{});  // all of them
   }
-  if (works) look_up(core);
+  if (works) core.turns.look_up(core.state, 0, stream_, ports.column, core.next_column);
   if (!kernel_.gradients.empty()) {
     const std::size_t place = std::size_t{ports.row} * stream_.columns() + ports.column;
     Values values;
@@ -86,22 +82,9 @@ Cycle GradientCores::step(std::size_t index, Cycle now) {
   const LaneIssue<Number> slot = core.state.slot;
   core.acted = send_output(core, now) || core.state.releasing[0] != 0;
   Control::Beats issued{};
-  book(core, core.control->step(core.state, *this, index, now, issued), issued, slot);
+  const CoreWaits<Number> waits = core.control->step(core.state, *this, index, now, issued);
+  book(core, issued, slot, waits.why(), core.control->vectors_in_use(core.state));
   return core.acted ? now + 1 : next_step(core, core.state, slot, 0, now);
-}
-
-/// A cycle of the core's stack, before which its slots were taken as `slot` says.
-void GradientCores::book(Core& core, const GradientWaits<Number>& waits,
-                         const Control::Beats& issued, const LaneIssue<Number>& slot) {
-  CoreCycle why = kDone;
-  if (waits.dispatch[0] != 0) why = kDispatch;
-  if (waits.weights[0] != 0) why = kWaitWeights;
-  if (waits.ring_in[0] != 0) why = kWaitRingIn;
-  if (waits.ring_out[0] != 0) why = kWaitRingOut;
-  if (waits.buffer[0] != 0) why = kWaitBuffer;
-  if (waits.conflict[0] != 0) why = kConflict;
-  LaneCores::book(core, issued, slot.kept(0)[0] != 0, why,
-                  core.control->vectors_in_use(core.state));
 }
 
 void GradientCores::account(std::size_t index, Cycle now) {
@@ -119,8 +102,7 @@ void GradientCores::start(std::size_t place, const Lane& lanes) {
   Core& core = cores_[place];
   core.acted = true;
   log_.record(now_, core.ports.unit, kTask, 0);
-  log_.record(now_, core.ports.unit, kVectorActive,
-              static_cast<std::uint64_t>(core.state.closed[0]));
+  log_.record(now_, core.ports.unit, kVectorActive, core.turns.close);
   ++core.counters.words;
   ++core.counters.weights;
   core.counters.products += tokens(core);
@@ -129,34 +111,16 @@ void GradientCores::start(std::size_t place, const Lane& lanes) {
   values.results.push_back(dot(core, values, core.task.payload));
 }
 
-/// What the rows that are taken and sent next ask of this column.
-void GradientCores::look_up(Core& core) const {
-  State& state = core.state;
-  const auto taken = static_cast<std::uint32_t>(state.taken[0]);
-  const auto sent = static_cast<std::uint32_t>(state.sent[0]);
-  state.open = flag(static_cast<std::uint32_t>(state.closed[0]) != stream_.steps);
-  state.take_more = flag(taken != stream_.steps);
-  state.own_take = flag(taken != stream_.steps && owns(core, taken));
-  state.send_more = flag(sent != stream_.steps);
-  state.own_sent = flag(sent != stream_.steps && owns(core, sent));
-  // not from the last column on its way
-  state.sends =
-      flag(sent != stream_.steps && stream_.keeper(sent, core.ports.column) != core.next_column);
-}
-
-void GradientCores::advance(State& state, std::size_t place, const Lane& /*take*/,
-                            const Lane& /*sent*/, const Lane& close) {
+void GradientCores::advance(State& state, std::size_t place, const Lane& take, const Lane& sent,
+                            const Lane& close) {
   Core& core = cores_[place];
   core.acted = true;
   if (close[0] != 0) {
     ++core.counters.commands;
     log_.record(now_, core.ports.unit, kTask, 1);
   }
-  look_up(core);
-  // The vectors of rows that are closed and sent on become free in the next cycle.
-  for (; core.released < std::min(state.closed[0], state.sent[0]); ++core.released) {
-    if (!owns(core, core.released)) ++state.releasing[0];
-  }
+  core.turns.advance(state, 0, take[0] != 0, sent[0] != 0, close[0] != 0, stream_,
+                     core.ports.column, core.next_column);
 }
 
 Lanes<std::int64_t> GradientCores::has_ring(std::size_t place, const Lane& need) const {
@@ -197,9 +161,8 @@ void GradientCores::take_words(Core& core, std::size_t index, Number words) {
     ++core.counters.kept;
     if (values_.empty()) continue;
     Values& values = values_[index];
-    const auto step = static_cast<std::size_t>(core.state.taken[0]);
     float* const vector =
-        values.received.data() + std::size_t{values.place_of_step[step]} * tokens(core);
+        values.received.data() + std::size_t{values.place_of_step[core.turns.take]} * tokens(core);
     const std::uint32_t first = word * stream_.ring_elements;
     for (std::uint32_t i = 0; i < stream_.ring_elements && first + i < tokens(core); ++i) {
       vector[first + i] = value_of(payload >> (16U * i), stream_.ring_fp32);
@@ -213,7 +176,7 @@ void GradientCores::send_words(Core& core, std::size_t index, Number words) {
     Wavelet word{0, core.to_ring->color, false};
     if (!values_.empty()) {
       const Values& values = values_[index];
-      const auto step = static_cast<std::uint32_t>(core.state.sent[0]);
+      const std::uint32_t step = core.turns.sent;
       const float* const vector = (owns(core, step) ? values.own : values.received).data() +
                                   std::size_t{values.place_of_step[step]} * tokens(core);
       const std::uint32_t first = number * stream_.ring_elements;
@@ -254,7 +217,7 @@ void GradientCores::progress(std::size_t place, const Lane& lanes) {
 
 float GradientCores::dot(const Core& core, const Values& values, std::uint32_t feature) const {
   const std::uint32_t n = tokens(core);
-  const auto closed = static_cast<std::uint32_t>(core.state.closed[0]);
+  const std::uint32_t closed = core.turns.close;
   const bool own = owns(core, closed);
   const float* const dy = (own ? values.own.data() : values.received.data()) +
                           std::size_t{values.place_of_step[closed]} * n;
@@ -292,7 +255,7 @@ std::string GradientCores::blocked(std::size_t index) const {
       break;
   }
   return fmt::format("core ({}, {}): waits for {}, row {} of {}", core.ports.column, core.ports.row,
-                     why, core.state.closed[0], stream_.steps);
+                     why, core.turns.close, stream_.steps);
 }
 
 }  // namespace lacuna::wse

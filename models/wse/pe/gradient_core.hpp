@@ -48,8 +48,8 @@ class GradientCores final : public LaneCores {
     const CorePort* to_ring = nullptr;
     const CorePort* to_south = nullptr;
     std::uint32_t next_column = 0;  // on the ring
-    std::uint32_t released = 0;     // rows closed and sent on
-    std::uint64_t chained = 0;      // dot products
+    GradientTurns turns;
+    std::uint64_t chained = 0;  // dot products
 
     bool lends_router() const { return weights == kNoLink; }
   };
@@ -88,9 +88,6 @@ class GradientCores final : public LaneCores {
   bool owns(const Core& core, std::uint32_t step) const {
     return stream_.keeper(step, core.ports.column) == core.ports.column;
   }
-  void look_up(Core& core) const;
-  void book(Core& core, const GradientWaits<Number>& waits, const Control::Beats& issued,
-            const LaneIssue<Number>& slot);
   void take_words(Core& core, std::size_t index, Number words);
   void send_words(Core& core, std::size_t index, Number words);
   void chain_word(Core& core, std::size_t index);

@@ -80,16 +80,16 @@ class LaneCores : public CoreArray {
   /// A word of the output queues goes up the ramp. Returns whether one did.
   bool send_output(Unit& core, Cycle now);
 
-  /// A cycle of the core's stack: those of `issued` did, and a beat `kept` the main thread's slot;
-  /// if the cycle is nobody's it was for `why`. So many buffers were in use.
+  /// A cycle of the core's stack, before which its slots were taken as `slot` says: those of
+  /// `issued` did, or it was for `why`. So many buffers were in use.
   template <std::size_t kContexts>
-  void book(Unit& core, const std::array<Lane, kContexts>& issued, bool kept, CoreCycle why,
-            const Lane& in_use) {
+  void book(Unit& core, const std::array<Lane, kContexts>& issued, const LaneIssue<Number>& slot,
+            CoreCycle why, const Lane& in_use) {
     Who who{kNobody, kNobody};
     for (unsigned i = 0; i < kContexts; ++i) {
       if (issued[i][0] != 0) who[issue_.slot_of(i)] = i;
     }
-    book(core, who, kept, why, in_use);
+    book(core, who, slot.kept(0)[0] != 0, why, in_use);
   }
 
   /// Takes the first word of an input queue, of a color.

@@ -8,6 +8,7 @@
 
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/core_waits.hpp"
 #include "models/wse/pe/datapath.hpp"
 #include "models/wse/pe/dispatch.hpp"
 #include "models/wse/pe/issue.hpp"
@@ -48,17 +49,6 @@ struct StreamState {
 /// Who may issue: the main thread, the reduction, and of an exchange what sends and what takes.
 inline constexpr std::size_t kStreamContexts = 4;
 
-/// Why lanes issued nothing. A lane that is not in any of these has done all. With two slots a
-/// cycle in which a beat of the main thread is issued or keeps its slot is that one's; a beat of a
-/// microthread in it is beside.
-template <class Number>
-struct StreamWaits {
-  using Vector = Lanes<Number>;
-
-  Vector dispatch{}, weights{}, ring_in{}, ring_out{}, buffer{}, conflict{}, residual{};
-  Vector beside{};  // no wait
-};
-
 /// The control itself. `Cores` has what is around it: queues, sums on their way and what happens
 /// to numbers. `place` says of which Lanes. It has
 ///   Vector has_word(place)          lanes with a word of the stream to take
@@ -79,7 +69,7 @@ class StreamControl {
  public:
   using Vector = Lanes<Number>;
   using State = StreamState<Number>;
-  using Waits = StreamWaits<Number>;
+  using Waits = CoreWaits<Number>;
   using Issued = std::array<Vector, kExchanges ? kStreamContexts : 2>;
 
   StreamControl(const CoreParams& params, const StreamingKernel& kernel, std::uint32_t tokens)
@@ -225,8 +215,10 @@ inline void StreamControl<Number, Cores, kExchanges>::begin_instruction(State& s
 }
 
 template <class Number, class Cores, bool kExchanges>
-inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(
-    State& s, Cores& cores, std::size_t place, Cycle now, Issued& issued, Vector& ended) const {
+inline CoreWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(State& s, Cores& cores,
+                                                                         std::size_t place,
+                                                                         Cycle now, Issued& issued,
+                                                                         Vector& ended) const {
   const Vector zero{};
   const Vector need = most(s.words);
   const Vector fed = cores.fed(place, need);
@@ -324,7 +316,7 @@ inline void StreamControl<Number, Cores, kExchanges>::keep_slots(State& s, const
 /// Why the lanes without a beat had none: what keeps the main thread, or if that has finished the
 /// microthread.
 template <class Number, class Cores, bool kExchanges>
-inline StreamWaits<Number> StreamControl<Number, Cores, kExchanges>::causes(
+inline CoreWaits<Number> StreamControl<Number, Cores, kExchanges>::causes(
     const State& s, Cores& cores, std::size_t place, const Vector& idle, const Vector& fed) const {
   const Vector zero{};
   Waits why;

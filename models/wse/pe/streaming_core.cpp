@@ -52,28 +52,16 @@ Cycle StreamingCores::step(std::size_t index, Cycle now) {
   core.acted = send_output(core, now) || state.releasing[0] != 0;
   Control::Issued issued{};
   Lane ended{};
-  book(core, core.control->step(state, *this, index, now, issued, ended), issued, slot);
+  const CoreWaits<Number> waits = core.control->step(state, *this, index, now, issued, ended);
+  const bool scattered = !kernel_.held.empty() && slot.kept_by_main()[0] != 0;
+  const CoreCycle why = waits.why();
+  book(core, issued, slot, scattered && why == kConflict ? kScalar : why,
+       core.control->buffers_in_use(state));
+  for (std::size_t i = 0; i < kStreamTallies.size(); ++i) {
+    core.counters.tallies[i] += number(state.tallies[i]);
+  }
   core.acted = core.acted || state.holding[0] != held;
   return core.acted ? now + 1 : next_step(core, state, slot, number(state.extra), now);
-}
-
-/// A cycle of the core's stack, before which its slots were taken as `slot` says.
-void StreamingCores::book(Core& core, const StreamWaits<Number>& waits,
-                          const Control::Issued& issued, const LaneIssue<Number>& slot) {
-  CoreCycle why = kDone;
-  if (waits.dispatch[0] != 0) why = kDispatch;
-  if (waits.weights[0] != 0) why = kWaitWeights;
-  if (waits.ring_in[0] != 0) why = kWaitRingIn;
-  if (waits.ring_out[0] != 0) why = kWaitRingOut;
-  if (waits.buffer[0] != 0) why = kWaitBuffer;
-  const bool scattered = !kernel_.held.empty() && slot.kept_by_main()[0] != 0;
-  if (waits.conflict[0] != 0) why = scattered ? kScalar : kConflict;
-  if (waits.residual[0] != 0) why = kResidual;
-  LaneCores::book(core, issued, slot.kept(0)[0] != 0, why,
-                  core.control->buffers_in_use(core.state));
-  for (std::size_t i = 0; i < kStreamTallies.size(); ++i) {
-    core.counters.tallies[i] += number(core.state.tallies[i]);
-  }
 }
 
 void StreamingCores::account(std::size_t index, Cycle now) {

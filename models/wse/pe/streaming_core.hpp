@@ -100,8 +100,6 @@ class StreamingCores final : public LaneCores {
   void take_packet(std::size_t place, const Lane& words, const Lane& lanes);
   void kept(StreamState<Number>& state, std::size_t place, const Lane& lanes);
 
-  void book(Core& core, const StreamWaits<Number>& waits, const Control::Issued& issued,
-            const LaneIssue<Number>& slot);
   void load_sums(Core& core, std::uint32_t keeper) const;
   void next_instruction(Core& core) const;
   std::uint32_t begin_vectors(Core& core, std::size_t index, std::uint32_t payload);

@@ -155,8 +155,8 @@ class GradientRun : StreamRun {
         not_folded_ = wse::reason_not_to_fold_gradient(hardware_, plan.program, options);
         if (not_folded_.empty()) not_folded_ = "a row was not ready for the chain when it came";
       }
-      if (auto swept = wse::sweep_gradient(hardware_, plan.program, options)) {
-        if (swept->streamed != 0 && parts_ == 0) {
+      if (auto swept = wse::fold_gradient(hardware_, plan.program, options)) {
+        if (parts_ == 0) {
           fold_ = fmt::format(
               "{} of {} rows simulated while the stream runs, the others do the same, later; "
               "in the chain what leaves the wafer says what all rows do",

@@ -90,38 +90,6 @@ SweptCase swept_case(std::uint64_t seed) {
 
 class RandomGradientSweep : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RandomGradientSweep, CountsWhatTheCycleByCycleWaferCounts) {
-  const std::uint64_t cases = 15 * test::long_factor();
-  for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
-    SweptCase c = swept_case(seed);
-    c.job.mask = &c.mask;
-    SCOPED_TRACE(::testing::Message() << "seed " << seed);
-    const GradientPlan plan = plan_gradient(c.job, c.setup);
-    const std::optional<WaferOutcome> in_lanes = run_gradient_rows(c.params, plan.program);
-    ASSERT_TRUE(in_lanes);
-    const WaferOutcome& swept = *in_lanes;
-    const WaferOutcome definition = simulate(c.params, plan.program, {Engine::clocked});
-    EXPECT_EQ(difference(definition, swept), "");
-    ASSERT_EQ(definition.collected.size(), swept.collected.size());
-    for (std::size_t k = 0; k < swept.collected.size(); ++k) {
-      EXPECT_EQ(definition.collected[k].size(), swept.collected[k].size());
-    }
-    if (HasFailure()) return;
-  }
-}
-
-// In lanes a word that arrives is no move of its own, so that the cycle may be one less.
-TEST(GradientStandingStill, IsADeadlockInLanesAsInUnits) {
-  SweptCase c = swept_case(1);
-  c.job.mask = &c.mask;
-  Program program = plan_gradient(c.job, c.setup).program;
-  program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
-  const auto is_deadlock =
-      ThrowsMessage<DeadlockError>(HasSubstr("work is pending, and nothing has moved since cycle"));
-  EXPECT_THAT([&] { (void)run_gradient_rows(c.params, program); }, is_deadlock);
-  EXPECT_THAT([&] { (void)simulate(c.params, program, {Engine::clocked}); }, is_deadlock);
-}
-
 /// True if words of the chain stood in routers above the last two rows.
 bool chain_was_held(const Program& program, const WaferOutcome& outcome) {
   for (std::size_t i = 0; i + 2 * program.columns < outcome.routers.size(); ++i) {
@@ -163,7 +131,8 @@ TEST_P(RandomGradientSweep, FoldedCountsTheSame) {
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
-    const std::optional<SweptGradient> swept = fold_gradient(c.params, plan.program);
+    const std::optional<SweptGradient> swept =
+        fold_gradient(c.params, plan.program, {Engine::event});
     if (!swept) continue;
     ++folded;
     const WaferOutcome definition = simulate(c.params, plan.program, {Engine::clocked, seed});
@@ -187,7 +156,8 @@ TEST_P(RandomGradientSweep, WhatIsFoldedIsRightAndTheRestIsRefused) {
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
-    const std::optional<SweptGradient> swept = fold_gradient(c.params, plan.program);
+    const std::optional<SweptGradient> swept =
+        fold_gradient(c.params, plan.program, {Engine::event});
     refused += swept ? 0 : 1;
     if (!swept) continue;
     EXPECT_EQ(difference(simulate(c.params, plan.program, {Engine::clocked}), swept->outcome), "");
@@ -203,7 +173,7 @@ TEST(FoldedGradient, StandingStillIsADeadlock) {
   Program program = plan_gradient(c.job, c.setup).program;
   program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
   ASSERT_EQ(reason_not_to_fold_gradient(c.params, program, {Engine::event}), "");
-  EXPECT_THAT([&] { (void)fold_gradient(c.params, program); },
+  EXPECT_THAT([&] { (void)fold_gradient(c.params, program, {Engine::event}); },
               ThrowsMessage<DeadlockError>(HasSubstr("nothing has moved since cycle")));
 }
 

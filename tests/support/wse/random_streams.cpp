@@ -343,6 +343,18 @@ StreamCase random_gradient(std::uint64_t seed) {
     mask.offsets.push_back(mask.columns.size());
   }
   if (draw.chance(85)) job.mask = &mask;
+  if (Draw(seed ^ 0x3100).chance(25)) {  // rows of these are folded
+    made.params = HardwareParams();
+    setup.core = made.params.core;
+    setup.queue = made.params.queue;
+    setup.map.align = Alignment::good;
+    setup.ws.gradient = GradientSums::kept;
+    setup.ws.copies = Copies::idealised;
+    setup.wafer.columns = setup.wafer.columns + setup.ws.groups;  // a ring for each group
+    setup.io.stream = IoStream::per_column;
+    job.dtype = DType::fp16;
+    job.values = false;
+  }
   made.program = plan_gradient(job, setup).program;
   return made;
 }

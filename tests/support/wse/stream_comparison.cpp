@@ -56,8 +56,7 @@ std::vector<std::pair<const char*, WaferOutcome>> faster_ways(const StreamCase& 
   options.sweep = true;
   if (made.program.gradient) {
     if (!made.program.kernel.activations.empty()) return ways;
-    add("gradient in lanes", run_gradient_rows(made.params, made.program));
-    if (auto fold = fold_gradient(made.params, made.program)) {
+    if (auto fold = fold_gradient(made.params, made.program, options)) {
       add("gradient folded", std::move(fold->outcome));
     }
     return ways;
