@@ -136,7 +136,7 @@ const std::vector<OptionDeclaration>& option_table() {
        &O::layout,
        "how operations are laid out: planned (default, by the machine's rule), first (all "
        "parameters as they are set), best (searched, see lacuna describe layouts; best:N simulates "
-       "N of each at most), or a file of layouts that were found",
+       "N of each at most beside the planned ones), or a file of layouts that were found",
        D::first | D::word, "", "planned first best"},
       {"engine", "ENGINE", simulation, kSimulate | kExperiment | kOfValidate | kOfSchedule, kAll,
        &O::engine, "event (default) or clocked; results are the same", D::how | D::word, "",
