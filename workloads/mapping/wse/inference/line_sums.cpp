@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 namespace lacuna::wse {
@@ -14,17 +13,11 @@ LineSums::LineSums(std::uint32_t cores, std::uint32_t groups, unsigned first_col
     : cores_(cores), groups_(groups), first_color_(first_color) {}
 
 std::uint32_t LineSums::usual_groups(std::uint32_t cores) {
-  constexpr double kEqual = 1e-9;
-  constexpr double kFar = 2;  // times the root, or less than its half
-  std::uint32_t best = 1;
-  const auto apart = [&](std::uint32_t groups) {
-    return std::abs(std::log(static_cast<double>(groups) * groups / cores)) / 2;
-  };
-  for (std::uint32_t groups = 1; groups <= cores; ++groups) {
-    if (cores % groups == 0 && apart(groups) < apart(best) + kEqual) best = groups;
-  }
-  if (apart(best) <= std::log(kFar)) return best;
-  return static_cast<std::uint32_t>(std::lround(std::sqrt(cores)));
+  constexpr double kFar = 2;  // times the root
+  const double root = std::sqrt(cores);
+  auto groups = static_cast<std::uint32_t>(std::ceil(root));
+  while (cores % groups != 0) ++groups;
+  return groups <= kFar * root ? groups : static_cast<std::uint32_t>(std::lround(root));
 }
 
 std::uint32_t LineSums::groups_of(const InferenceParams& params, std::uint32_t cores) {

@@ -30,9 +30,8 @@ class LineSums {
   /// `groups` is at least 1 and at most `cores`. Colors from `first_color` on.
   LineSums(std::uint32_t cores, std::uint32_t groups, unsigned first_color);
 
-  /// Equal groups, as many as are nearest to the root of `cores`; of two the larger number. If that
-  /// is more than twice the root or less than half of it, the root, of groups that differ by a
-  /// core.
+  /// Of one core or more: equal groups, as many as are nearest to the root of `cores`; of two the
+  /// larger number. If that is more than twice the root, the root, of groups that differ by a core.
   static std::uint32_t usual_groups(std::uint32_t cores);
 
   /// llm.groups of a line of so many cores.
