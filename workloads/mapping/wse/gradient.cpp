@@ -151,15 +151,15 @@ class GradientPlanner {
     const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens[spread_];
     const std::uint64_t element = element_bytes(formats_);
     limit_ = std::uint64_t{setup_.mem.kib} * 1024;
+    const std::uint64_t code = std::uint64_t{setup_.mem.code_kib} * 1024;
+    const std::uint64_t queues = 4 * (std::uint64_t{setup_.queue.stream()} +
+                                      2 * (setup_.queue.sums_in() + setup_.queue.sums_out()));
+    const std::uint64_t results = gradient_.kept ? 1 : gradient_.results;
     const std::vector<std::uint32_t> outputs = rows_.outputs();
     for (std::uint32_t c = 0; c < columns_; ++c) {
       const std::uint64_t inputs = feature_of_[c].size();
-      const std::uint64_t results = gradient_.kept ? 1 : gradient_.results;
-      const std::uint64_t queues =
-          4 * (std::uint64_t{setup_.queue.stream()} + 2 * std::uint64_t{setup_.queue.sums_in()} +
-               2 * std::uint64_t{setup_.queue.sums_out()});
-      const std::uint64_t rest = tokens * (inputs + outputs[c] + formats_.lookahead) * element +
-                                 queues + std::uint64_t{setup_.mem.code_kib} * 1024;
+      const std::uint64_t rest =
+          tokens * (inputs + outputs[c] + formats_.lookahead) * element + queues + code;
       const std::uint64_t bytes = rest + results * result_bytes();
       room_.push_back(limit_ < rest ? 0 : (limit_ - rest) / result_bytes());
       rest_.push_back(rest);
@@ -168,7 +168,7 @@ class GradientPlanner {
           "a core of column {} needs {} bytes of {}: {} tokens x ({} input + {} output features + "
           "{} vectors of dY) x {} B + {} results x {} B + queues {} B + code {} B",
           c, bytes, limit_, tokens, inputs, outputs[c], formats_.lookahead, element, results,
-          result_bytes(), queues, std::uint64_t{setup_.mem.code_kib} * 1024));
+          result_bytes(), queues, code));
     }
     for (const auto& features : feature_of_) {
       if (features.size() <= 65536) continue;

@@ -65,7 +65,7 @@ class Gradient {
     return std::max(kBeside + setup_.core.cmd_cycles + row * place(at), around);
   }
 
-  /// Dot products that a core can hold.
+  /// Dot products that a core can hold; none or less if it has no room for their operands.
   double room(const StreamLayout& at, double elements) const {
     const double width = at.columns / at.groups;
     const double inputs = std::ceil(job_.n / width);
@@ -74,7 +74,7 @@ class Gradient {
         elements * (inputs + outputs + at.lookahead) * static_cast<double>(element_bytes(kernel_)) +
         4.0 * (setup_.queue.stream() + 2.0 * (setup_.queue.sums_in() + setup_.queue.sums_out())) +
         1024.0 * setup_.mem.code_kib;
-    return std::max(0.0, 1024.0 * setup_.mem.kib - rest) / static_cast<double>(sum_bytes(kernel_));
+    return (1024.0 * setup_.mem.kib - rest) / static_cast<double>(sum_bytes(kernel_));
   }
 
   const GradientJob& job_;
