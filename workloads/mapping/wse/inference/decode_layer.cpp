@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "sim/base/error.hpp"
 #include "workloads/mapping/wse/inference/decode_ends.hpp"
 #include "workloads/mapping/wse/inference/functions.hpp"
+#include "workloads/mapping/wse/inference/plan_cores.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -66,21 +66,18 @@ DecodeLayer::DecodeLayer(const DecodeShape& shape, const CodeCosts& costs,
 }
 
 TaskProgram DecodeLayer::plan(const Datapath* pieces) const {
-  const DecodeBlock& block = shape_.block();
-  TaskBuilder builder(block.columns, block.rows);
-  route(builder);
-  SharedRoutines routines(builder);
-  std::map<std::string, std::uint32_t> known;
-  for (std::uint32_t row = 0; row < block.rows; ++row) {
-    for (std::uint32_t column = 0; column < block.columns; ++column) {
-      const Place place{
-          row, column, shape_.live(row), row == shape_.writer(), row == 0 && column == 0, pieces};
-      const auto [found, fresh] = known.emplace(role(place), 0);
-      if (fresh) found->second = builder.add(code_of(place, routines));
-      builder.core(builder.place(row, column), found->second);
-    }
-  }
-  return std::move(builder).finish();
+  const auto at = [&](std::uint32_t row, std::uint32_t column) -> Place {
+    return {row, column, shape_.live(row), row == shape_.writer(), row == 0 && column == 0, pieces};
+  };
+  return plan_cores(
+      {shape_.block().columns, shape_.block().rows}, {costs_, params_},
+      [&](TaskBuilder& builder, std::uint32_t row, std::uint32_t column) {
+        if (row == 0 && column == 0) route(builder);
+      },
+      [&](std::uint32_t row, std::uint32_t column) { return role(at(row, column)); },
+      [&](CoreCode& code, std::uint32_t row, std::uint32_t column) {
+        write(code, at(row, column));
+      });
 }
 
 void DecodeLayer::route(TaskBuilder& builder) const {
@@ -112,12 +109,6 @@ std::string DecodeLayer::role(const Place& place) const {
                                  x_.role(place.column), place.live, place.writes, place.stamps);
   if (shape_.block().attention && !one_band()) text += band_.role(place.column % shape_.band());
   return text + role_of_zeros(place);
-}
-
-CoreProgram DecodeLayer::code_of(const Place& place, SharedRoutines& routines) const {
-  CoreCode code(costs_, params_, routines);
-  write(code, place);
-  return std::move(code).finish();
 }
 
 std::vector<CodeShares> DecodeLayer::shares(const Datapath& datapath) const {

@@ -83,7 +83,6 @@ class DecodeLayer {
 
   void route(TaskBuilder& builder) const;
   void write(CoreCode& code, const Place& place) const;
-  CoreProgram code_of(const Place& place, SharedRoutines& routines) const;
   std::string role(const Place& place) const;
   void sum_y(CoreCode& code, const Place& place, const SummedVector& vector) const;
   void sum_x(CoreCode& code, const Place& place, const SummedVector& vector) const;

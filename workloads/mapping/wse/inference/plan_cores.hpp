@@ -29,7 +29,7 @@ TaskProgram plan_cores(const CoreExtent& extent, const CoreMakers& makers, const
                        const Kind& kind, const Write& write) {
   TaskBuilder builder(extent.columns, extent.rows);
   SharedRoutines routines(builder);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> known;
+  std::map<decltype(kind(0U, 0U)), std::uint32_t> known;
   for (std::uint32_t row = 0; row < extent.rows; ++row) {
     for (std::uint32_t column = 0; column < extent.columns; ++column) {
       route(builder, row, column);

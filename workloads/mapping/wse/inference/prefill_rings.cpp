@@ -261,19 +261,15 @@ void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t
   const std::uint32_t elements = shape_.group() * shape_.t() * shape_.pitch();
   const Operand own = in_memory(space_.partial);
   code.scalar(params_.sum_step);
-  const auto from_north = [&](const Operand& to, const Operand& mine) {
-    const Color color = of_parity(kSouthward, row - 1);
-    code.take(color, 2);
-    code.vector(VectorOp::add, sum_, to, on_fabric(color), mine, elements);
-  };
-  const auto from_south = [&](const Operand& to, const Operand& mine) {
-    const Color color = of_parity(kNorthward, row + 1);
-    code.take(color, 3);
+  const auto take = [&](bool from_north, const Operand& to, const Operand& mine) {
+    const Color color =
+        from_north ? of_parity(kSouthward, row - 1) : of_parity(kNorthward, row + 1);
+    code.take(color, from_north ? 2 : 3);
     code.vector(VectorOp::add, sum_, to, on_fabric(color), mine, elements);
   };
   if (row == root) {
-    if (row > 0) from_north(kept, own);
-    if (row + 1 < rows) from_south(kept, row > 0 ? kept : own);
+    if (row > 0) take(true, kept, own);
+    if (row + 1 < rows) take(false, kept, row > 0 ? kept : own);
     if (rows == 1) code.move(sum_, kept, own, elements);
     return;
   }
@@ -281,10 +277,8 @@ void PrefillParts::send_to_root(CoreCode& code, std::uint32_t row, std::uint32_t
   const Color color = of_parity(south ? kSouthward : kNorthward, row);
   const Operand out = on_fabric(color);
   code.send(color, 1);
-  if (south && row > 0) {
-    from_north(out, own);
-  } else if (!south && row + 1 < rows) {
-    from_south(out, own);
+  if (south ? row > 0 : row + 1 < rows) {
+    take(south, out, own);
   } else {
     code.move(sum_, out, own, elements);
   }
