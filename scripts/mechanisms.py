@@ -45,7 +45,7 @@ MECHANISMS = {
 # closed form: (its text, its contract, the test of what it takes and what it refuses, that test's name)
 CLOSED_FORMS = {
     "chains of kept gradients": ("engine/gradient_drain.cpp", "engine/gradient_drain.hpp",
-                                 "tests/equivalence/wse/gradient_sweep_test.cpp", "WhatIsFoldedIsRightAndTheRestIsRefused"),
+                                 "tests/equivalence/wse/gradient_lanes_test.cpp", "WhatIsFoldedIsRightAndTheRestIsRefused"),
 }
 
 

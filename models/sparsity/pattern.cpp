@@ -236,8 +236,8 @@ const PatternKind* find_pattern_kind(const std::string& name) {
   return row == nullptr ? nullptr : &row->kind;
 }
 
-std::vector<PatternProblem> check_pattern(const PatternSpec& spec, std::uint32_t mask_rows,
-                                          std::uint32_t mask_cols) {
+std::vector<PatternDiagnostic> check_pattern(const PatternSpec& spec, std::uint32_t mask_rows,
+                                             std::uint32_t mask_cols) {
   PatternRequest request(spec, mask_rows, mask_cols);
   prepare(request);
   return request.problems;
@@ -248,7 +248,7 @@ Mask generate_mask(const PatternSpec& spec, std::uint32_t mask_rows, std::uint32
   PatternRequest request(spec, mask_rows, mask_cols);
   const MaskBuilder build = prepare(request);
   if (!request.problems.empty()) {
-    const PatternProblem& first = request.problems.front();
+    const PatternDiagnostic& first = request.problems.front();
     throw RequestError(fmt::format("pattern {}: error {}: {}: found '{}'; allowed: {}", spec.name,
                                    first.code, first.cell, first.found, first.allowed));
   }

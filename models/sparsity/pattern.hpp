@@ -34,8 +34,8 @@ const std::vector<PatternKind>& pattern_kinds();
 const PatternKind* find_pattern_kind(const std::string& name);
 
 /// Everything that is wrong with `spec` for a rows x cols mask; empty if it can be made.
-std::vector<PatternProblem> check_pattern(const PatternSpec& spec, std::uint32_t rows,
-                                          std::uint32_t cols);
+std::vector<PatternDiagnostic> check_pattern(const PatternSpec& spec, std::uint32_t rows,
+                                             std::uint32_t cols);
 
 /// The mask: a function of its arguments and nothing else, on every platform (`rows` and
 /// `magnitude` use the C library's pow, log, sin, cos and exp, and may differ in ties).

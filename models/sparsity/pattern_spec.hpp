@@ -25,7 +25,7 @@ struct PatternSpec {
 
 /// Why a pattern cannot be made. `cell` is the part of the request at fault: "density", "block",
 /// "pattern_args", "rows" or "cols".
-struct PatternProblem {
+struct PatternDiagnostic {
   std::string code;  // of the trace schema, E201 to E214
   std::string cell;
   std::string found;

@@ -9,27 +9,27 @@ namespace lacuna::wse {
 
 CoreCounters& CoreCounters::add(const CoreCounters& other, std::uint64_t times) {
   const Cycle last = std::max(end, other.end);
-  add_numbers(*this, other, times);
+  add_all_counts(*this, other, times);
   end = last;
   return *this;
 }
 
 RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t times) {
   const Cycle last = std::max(end, other.end);
-  add_numbers(*this, other, times);
+  add_all_counts(*this, other, times);
   end = last;
   return *this;
 }
 
-bool operator==(const CoreCounters& a, const CoreCounters& b) { return same_numbers(a, b); }
+bool operator==(const CoreCounters& a, const CoreCounters& b) { return same_counts(a, b); }
 
 bool operator==(const RouterCounters& a, const RouterCounters& b) {
   RouterCounters with_end = a;
   with_end.end = b.end;  // which lanes do not know
-  return same_numbers(with_end, b);
+  return same_counts(with_end, b);
 }
 
-bool operator==(const InjectorCounters& a, const InjectorCounters& b) { return same_numbers(a, b); }
+bool operator==(const InjectorCounters& a, const InjectorCounters& b) { return same_counts(a, b); }
 
 std::vector<std::string> event_kind_names() {
   return {"word_out",      "closure",        "queue_push",    "queue_pop",

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "models/wse/number.hpp"
 #include "models/wse/program/wavelet.hpp"
+#include "models/wse/unit_count.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {
@@ -61,15 +61,15 @@ struct CoreCounters {
 
 /// What one router counts, each in the statistic it is declared with.
 template <class Field>
-struct RouterNumbers : Field::Home {
+struct RouterCounts : Field::Home {
   using Home = typename Field::Home;
   using Home::Home;
   typename Field::Silent closures{this};  // copies to the south that found their link closed
   typename Field::Silent filtered{this};  // words dropped between the ramp and a queue
 };
 
-struct RouterCounters : RouterNumbers<Number> {
-  using Declared = RouterNumbers<Number>;
+struct RouterCounters : RouterCounts<UnitCount> {
+  using Declared = RouterCounts<UnitCount>;
   std::array<std::uint64_t, kPorts> sent{};     // by output port
   std::array<std::uint64_t, kColors> stalls{};  // by color: cycles a head did not leave
   Cycle end = 0;  // first cycle after its last word; lanes know that of a row, and only of buses
@@ -82,7 +82,7 @@ bool operator==(const RouterCounters& a, const RouterCounters& b);
 
 /// What an injector counts, likewise.
 template <class Field>
-struct InjectorNumbers : Field::Home {
+struct InjectorCounts : Field::Home {
   using Home = typename Field::Home;
   using Home::Home;
   Field words{this, "wavelets", "wavelets", "Weights and commands sent into the wafer."};
@@ -97,8 +97,8 @@ struct InjectorNumbers : Field::Home {
   Field done{this, "stream_ended", "cycles", "Injector-cycles after the end of the stream."};
 };
 
-struct InjectorCounters : InjectorNumbers<Number> {
-  using Declared = InjectorNumbers<Number>;
+struct InjectorCounters : InjectorCounts<UnitCount> {
+  using Declared = InjectorCounts<UnitCount>;
 };
 
 bool operator==(const InjectorCounters& a, const InjectorCounters& b);

@@ -22,15 +22,15 @@ struct RunOptions {
   std::uint64_t jitter_seed = 1;
   bool event_log = false;
   EventScope event_scope = {kPlainEvents};
-  bool sweep = false;     // Engine::event may take a StreamingSweep, where it can; not with a log
+  bool lanes = false;     // Engine::event may run in lanes, where they can; not with a log
   bool modules = false;   // a SystemC module for each router and core
-  bool fold = true;       // a sweep simulates rows that are proven alike once
+  bool fold = true;       // lanes simulate rows that are proven alike once
   Cycle cycles = kNever;  // a run of units with a log may end before its program
-  Cycle limit = kNever;   // a sweep that takes longer is given up: CycleLimitPassed
-  Cycle marks = 0;        // a sweep notes what cores have counted every so many cycles; 0: not
+  Cycle limit = kNever;   // lanes that take longer are given up: CycleLimitPassed
+  Cycle marks = 0;        // lanes note what cores have counted every so many cycles; 0: not
 
   /// Called as ClockDomain::watch has it, the first time at `first_look`: `look` of wafers without
-  /// a sweep, `look_at_tasks` of cores that run tasks with what they have done so far.
+  /// lanes, `look_at_tasks` of cores that run tasks with what they have done so far.
   Cycle first_look = kNever;
   std::function<Cycle(Cycle at, CountedWafer& wafer)> look = {};
   std::function<Cycle(Cycle at, const TaskOutcome& so_far)> look_at_tasks = {};

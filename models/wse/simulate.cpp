@@ -7,7 +7,7 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/module_wafer.hpp"
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 #include "models/wse/engine/tasks/queue_use.hpp"
 #include "models/wse/engine/tasks/repeated_lines.hpp"
 #include "models/wse/lanes/lane_wafer.hpp"
@@ -17,9 +17,9 @@ namespace lacuna::wse {
 
 WaferOutcome simulate(const HardwareParams& params, const Program& program,
                       const RunOptions& options) {
-  if (options.sweep) {
-    if (const std::optional<SweepOutcome> swept = sweep(params, program, options)) {
-      return unfold(swept->kept, swept->fold, program, params.router);
+  if (options.lanes) {
+    if (const std::optional<LanesOutcome> lanes = stream_in_lanes(params, program, options)) {
+      return unfold(lanes->kept, lanes->fold, program, params.router);
     }
   }
   const SimContext context;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "models/wse/number.hpp"
+#include "models/wse/unit_count.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {
@@ -26,7 +26,7 @@ inline constexpr unsigned kTaskCycles = 10;
 
 /// What one core counts, each number in the statistic it is declared with.
 template <class Field>
-struct TaskNumbers : Field::Home {
+struct TaskCounts : Field::Home {
   using Home = typename Field::Home;
   using Home::Home;
   using Silent = typename Field::Silent;
@@ -66,13 +66,13 @@ struct TaskNumbers : Field::Home {
   OfAll idle{this, "idle_cycles", "cycles", "The datapath did nothing, whatever the reason."};
 };
 
-struct TaskCounters : TaskNumbers<Number> {
-  using Declared = TaskNumbers<Number>;
+struct TaskCounters : TaskCounts<UnitCount> {
+  using Declared = TaskCounts<UnitCount>;
   std::array<std::uint64_t, kTaskCycles> cycles{};
   Cycle begin = kNever;  // of the first issue slot
   Cycle end = 0;         // after the last
 };
 
-inline bool operator==(const TaskCounters& a, const TaskCounters& b) { return same_numbers(a, b); }
+inline bool operator==(const TaskCounters& a, const TaskCounters& b) { return same_counts(a, b); }
 
 }  // namespace lacuna::wse

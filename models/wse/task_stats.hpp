@@ -6,58 +6,59 @@
 #include <vector>
 
 #include "models/wse/limit_stats.hpp"
-#include "models/wse/sums.hpp"
 #include "models/wse/task_counters.hpp"
 #include "models/wse/task_outcome.hpp"
+#include "models/wse/totals.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace lacuna::wse {
 
 /// Where the cycles of cores that run tasks went, all together.
-struct TaskCycleStats : SumsOf<TaskCounters> {
-  using SumsOf::SumsOf;
-  CycleSum vector{this, spent<TaskCycle::vector>, "vector", Layer::compute,
-                  "Beats of instructions that work on memory alone."};
-  CycleSum scalar{this, spent<TaskCycle::scalar>, "scalar", Layer::compute,
-                  "Scalar code: what starts instructions, loops, addresses."};
-  CycleSum special{this, spent<TaskCycle::special>, "special", Layer::compute,
-                   "Divisions and special functions, beyond their first cycle."};
-  CycleSum fabric{this, spent<TaskCycle::fabric>, "fabric", Layer::exchange,
-                  "Beats with words of the fabric."};
-  CycleSum bank{this, spent<TaskCycle::conflict>, "bank", Layer::stall,
-                "Further cycles of beats that conflict in a bank or exceed the memory ports."};
-  CycleSum residual{this, spent<TaskCycle::residual>, "residual", Layer::stall,
-                    "Stalls of multiply-accumulates in place without a conflict."};
-  CycleSum dispatch{this, spent<TaskCycle::dispatch>, "dispatch", Layer::stall,
-                    "A task was being started and nothing else could issue."};
-  CycleSum wait_out{this, spent<TaskCycle::wait_out>, "wait_out", Layer::stall,
-                    "An instruction had no room in its output queue."};
-  CycleSum wait_in{this, spent<TaskCycle::wait_in>, "wait_in", Layer::imbalance,
-                   "An instruction waited for words."};
-  CycleSum drained{this, spent<TaskCycle::idle>, "drained", Layer::idle,
-                   "The core had nothing to do."};
+struct TaskCycleStats : TotalsOf<TaskCounters> {
+  using TotalsOf::TotalsOf;
+  CycleTotal vector{this, spent<TaskCycle::vector>, "vector", Layer::compute,
+                    "Beats of instructions that work on memory alone."};
+  CycleTotal scalar{this, spent<TaskCycle::scalar>, "scalar", Layer::compute,
+                    "Scalar code: what starts instructions, loops, addresses."};
+  CycleTotal special{this, spent<TaskCycle::special>, "special", Layer::compute,
+                     "Divisions and special functions, beyond their first cycle."};
+  CycleTotal fabric{this, spent<TaskCycle::fabric>, "fabric", Layer::exchange,
+                    "Beats with words of the fabric."};
+  CycleTotal bank{this, spent<TaskCycle::conflict>, "bank", Layer::stall,
+                  "Further cycles of beats that conflict in a bank or exceed the memory ports."};
+  CycleTotal residual{this, spent<TaskCycle::residual>, "residual", Layer::stall,
+                      "Stalls of multiply-accumulates in place without a conflict."};
+  CycleTotal dispatch{this, spent<TaskCycle::dispatch>, "dispatch", Layer::stall,
+                      "A task was being started and nothing else could issue."};
+  CycleTotal wait_out{this, spent<TaskCycle::wait_out>, "wait_out", Layer::stall,
+                      "An instruction had no room in its output queue."};
+  CycleTotal wait_in{this, spent<TaskCycle::wait_in>, "wait_in", Layer::imbalance,
+                     "An instruction waited for words."};
+  CycleTotal drained{this, spent<TaskCycle::idle>, "drained", Layer::idle,
+                     "The core had nothing to do."};
 };
 
 /// In results the numbers follow the cycles.
-struct TaskSum : SumsOf<TaskCounters>::Sum {
+struct TaskTotal : TotalsOf<TaskCounters>::Total {
   using Home = TaskCycleStats;
-  using Sum::Sum;
+  using Total::Total;
 };
 
 /// What cores that run tasks counted, all together.
-struct TaskCoreStats : TaskNumbers<TaskSum> {
-  using TaskNumbers::TaskNumbers;
+struct TaskCoreStats : TaskCounts<TaskTotal> {
+  using TaskCounts::TaskCounts;
 };
 
-struct TaskRouterStats : LinkSums {
-  using LinkSums::LinkSums;
-  Sum stalls{this,
-             [](const RouterCounters& router) {
-               return std::accumulate(router.stalls.begin(), router.stalls.end(), std::uint64_t{0});
-             },
-             "stalls", "cycles", "A word at the head of a buffer stayed there."};
-  Sum drops{this, [](const RouterCounters& router) -> std::uint64_t { return router.filtered; },
-            "filter_drops", "wavelets", "Words that a filter kept from their core."};
+struct TaskRouterStats : LinkTotals {
+  using LinkTotals::LinkTotals;
+  Total stalls{this,
+               [](const RouterCounters& router) {
+                 return std::accumulate(router.stalls.begin(), router.stalls.end(),
+                                        std::uint64_t{0});
+               },
+               "stalls", "cycles", "A word at the head of a buffer stayed there."};
+  Total drops{this, [](const RouterCounters& router) -> std::uint64_t { return router.filtered; },
+              "filter_drops", "wavelets", "Words that a filter kept from their core."};
 };
 
 /// What all units of a rectangle counted, and how many bytes they moved.

@@ -215,7 +215,7 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
                          const HardwareParams& params, std::size_t row, Cycle at) {
   const StreamingKernel& kernel = program.kernel;
   const Color weights = kernel.stream_color(0);
-  if (row < program.spread_rows) {
+  if (row < program.distribution_rows) {
     core.unused += counts.ends.size() * at;
     add_router(counts.router, weights, router);
     return;
@@ -251,7 +251,7 @@ void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const 
     const std::uint64_t copies = program.source.empty() ? 1 : program.kernel.groups.count;
     // what a filter drops is counted where it comes
     core.deliveries +=
-        (injector.words - injector.zeros) * copies * (program.rows - program.spread_rows);
+        (injector.words - injector.zeros) * copies * (program.rows - program.distribution_rows);
   }
 }
 
@@ -263,7 +263,7 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
   for (std::size_t i = 0; i < run.cores.size(); ++i) {
     const std::size_t row = i / program.columns;
     add_router(run.routers[i], kernel.stream_color(0), router);
-    if (row < program.spread_rows) {
+    if (row < program.distribution_rows) {
       core.unused += run.cycles;
       continue;
     }

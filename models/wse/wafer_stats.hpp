@@ -11,7 +11,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/program/program.hpp"
 #include "models/wse/stream_tallies.hpp"
-#include "models/wse/sums.hpp"
+#include "models/wse/totals.hpp"
 #include "models/wse/wafer.hpp"
 #include "sim/base/statistics.hpp"
 
@@ -33,27 +33,27 @@ class StreamTallyStats {
   std::deque<Counter> counters_;
 };
 
-struct CoreStats : SumsOf<CoreCounters> {
-  using SumsOf::SumsOf;
-  CycleSum fma{this, spent<kFma>, "fma", Layer::compute, "Beats of multiply-accumulates."};
-  CycleSum scalar{this, spent<kScalar>, "scalar", Layer::compute,
-                  "Instructions around the products of non-zeros that a core keeps."};
-  CycleSum reduce{this, spent<kReduce>, "reduce", Layer::exchange,
-                  "Beats of reductions along the ring."};
-  CycleSum bank{this, spent<kConflict>, "bank", Layer::stall,
-                "Further cycles of beats that conflict in a bank or exceed the memory ports."};
-  CycleSum residual{this, spent<kResidual>, "residual", Layer::stall,
-                    "Stalls of FP32 multiply-accumulates without a conflict."};
-  CycleSum dispatch{this, spent<kDispatch>, "dispatch", Layer::stall,
-                    "A handler was being dispatched and nothing else could issue."};
-  CycleSum ring_out{this, spent<kWaitRingOut>, "ring_out", Layer::stall,
-                    "The reduction had no room in its output queue."};
-  CycleSum buffer{this, spent<kWaitBuffer>, "buffer", Layer::stall,
-                  "The main thread waited for a free partial-sum vector."};
-  CycleSum weights{this, spent<kWaitWeights>, "edge_in", Layer::imbalance,
-                   "Waited for the edge: no weight, activation or command had arrived."};
-  CycleSum ring_in{this, spent<kWaitRingIn>, "ring_in", Layer::imbalance,
-                   "All weights were done and the reduction waited for the ring."};
+struct CoreStats : TotalsOf<CoreCounters> {
+  using TotalsOf::TotalsOf;
+  CycleTotal fma{this, spent<kFma>, "fma", Layer::compute, "Beats of multiply-accumulates."};
+  CycleTotal scalar{this, spent<kScalar>, "scalar", Layer::compute,
+                    "Instructions around the products of non-zeros that a core keeps."};
+  CycleTotal reduce{this, spent<kReduce>, "reduce", Layer::exchange,
+                    "Beats of reductions along the ring."};
+  CycleTotal bank{this, spent<kConflict>, "bank", Layer::stall,
+                  "Further cycles of beats that conflict in a bank or exceed the memory ports."};
+  CycleTotal residual{this, spent<kResidual>, "residual", Layer::stall,
+                      "Stalls of FP32 multiply-accumulates without a conflict."};
+  CycleTotal dispatch{this, spent<kDispatch>, "dispatch", Layer::stall,
+                      "A handler was being dispatched and nothing else could issue."};
+  CycleTotal ring_out{this, spent<kWaitRingOut>, "ring_out", Layer::stall,
+                      "The reduction had no room in its output queue."};
+  CycleTotal buffer{this, spent<kWaitBuffer>, "buffer", Layer::stall,
+                    "The main thread waited for a free partial-sum vector."};
+  CycleTotal weights{this, spent<kWaitWeights>, "edge_in", Layer::imbalance,
+                     "Waited for the edge: no weight, activation or command had arrived."};
+  CycleTotal ring_in{this, spent<kWaitRingIn>, "ring_in", Layer::imbalance,
+                     "All weights were done and the reduction waited for the ring."};
   CycleCounter skew{this, "skew", Layer::idle,
                     "Wavelets reach lower rows later, and lower rows end later."};
   CycleCounter drained{this, "drained", Layer::idle, "The core had finished."};
@@ -87,12 +87,12 @@ struct CoreStats : SumsOf<CoreCounters> {
                         "sram_write"};
   Counter cache_accesses{this, "cache_accesses", "accesses",
                          "64-bit accesses to partial sums in the core's cache."};
-  Sum injected{this,
-               &CoreCounters::sent,
-               "wavelets_injected",
-               "wavelets",
-               "Sent by cores to their routers.",
-               "ramp_inject"};
+  Total injected{this,
+                 &CoreCounters::sent,
+                 "wavelets_injected",
+                 "wavelets",
+                 "Sent by cores to their routers.",
+                 "ramp_inject"};
   Counter ejected{this, "wavelets_ejected", "wavelets", "Sent by routers to their cores.",
                   "ramp_eject"};
   Counter deliveries{this, "wavelet_deliveries", "wavelets",
@@ -100,30 +100,30 @@ struct CoreStats : SumsOf<CoreCounters> {
   Counter index_decodes{this, "index_decodes", "wavelets", "Wavelets whose index made an address.",
                         "index_decode"};
   Counter tasks{this, "tasks_started", "tasks", "Handlers of weights and commands.", "task_start"};
-  Sum reductions{this, &CoreCounters::reductions, "reductions", "reductions",
-                 "Steps of the ring taken by cores."};
+  Total reductions{this, &CoreCounters::reductions, "reductions", "reductions",
+                   "Steps of the ring taken by cores."};
   StreamTallyStats tallies{this};
-  Sum buffer_cycles{this, &CoreCounters::buffers_in_use, "buffer_cycles", "vector-cycles",
-                    "Partial-sum vectors in use, added up over cycles."};
+  Total buffer_cycles{this, &CoreCounters::buffers_in_use, "buffer_cycles", "vector-cycles",
+                      "Partial-sum vectors in use, added up over cycles."};
   Counter busy{this, "busy_cycles", "cycles", "The datapath did something."};
   Counter idle{this, "idle_cycles", "cycles", "The datapath did nothing, whatever the reason."};
 };
 
-struct RouterStats : LinkSums {
-  using LinkSums::LinkSums;
+struct RouterStats : LinkTotals {
+  using LinkTotals::LinkTotals;
   Counter stalls_weights{this, "stalls_weights", "cycles",
                          "A weight or command at the head of a buffer stayed there."};
   Counter stalls_ring{this, "stalls_ring", "cycles",
                       "A partial sum at the head of a buffer stayed there."};
   Counter left_out{this, "words_filtered", "wavelets",
                    "Zeros left out times the links they would have crossed, injectors' included."};
-  Sum shut{this, [](const RouterCounters& router) -> std::uint64_t { return router.closures; },
-           "closures", "cycles",
-           "A copy to the south found its link closed; zero is what proves a fold."};
+  Total shut{this, [](const RouterCounters& router) -> std::uint64_t { return router.closures; },
+             "closures", "cycles",
+             "A copy to the south found its link closed; zero is what proves a fold."};
 };
 
-struct EdgeStats : InjectorNumbers<SumsOf<InjectorCounters>::Sum> {
-  using InjectorNumbers::InjectorNumbers;
+struct EdgeStats : InjectorCounts<TotalsOf<InjectorCounters>::Total> {
+  using InjectorCounts::InjectorCounts;
   Counter zero_tests{this, "zero_tests", "elements", "Weights the sender compared with zero."};
   Counter left_out{this, "zeros_filtered", "elements", "Weights the sender left out."};
 };

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <systemc>  // declares sc_main with C linkage
 
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/stream_tallies.hpp"
 #include "models/wse/task_stats.hpp"
@@ -104,10 +104,10 @@ void check_stream(std::uint64_t seed, std::string_view statistic, Checked& tally
     }
   }
   std::string where = difference(definition, simulate(scenario.params, program, RunOptions()));
-  const auto sweep = make_streaming_sweep(scenario.params, program);
-  if (where.empty() && sweep != nullptr) {
-    const SweepOutcome swept = sweep->run();
-    where = difference(definition, unfold(swept.kept, swept.fold, program, scenario.params.router));
+  const auto lanes = make_streaming_lanes(scenario.params, program);
+  if (where.empty() && lanes != nullptr) {
+    const LanesOutcome run = lanes->run();
+    where = difference(definition, unfold(run.kept, run.fold, program, scenario.params.router));
   }
   if (!where.empty()) tally.complain(fmt::format("stream {}: {}", seed, where));
 }

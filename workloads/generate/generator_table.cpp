@@ -18,9 +18,9 @@
 #include "workloads/generate/settings.hpp"
 #include "workloads/generate/suites.hpp"
 #include "workloads/generate/transformer.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {

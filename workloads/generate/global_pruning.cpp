@@ -10,8 +10,8 @@
 #include "models/sparsity/decimal.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_mask.hpp"
 
 namespace lacuna {

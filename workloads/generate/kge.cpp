@@ -11,8 +11,8 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/generate/trace_builder.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {

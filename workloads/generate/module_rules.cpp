@@ -11,7 +11,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/texts.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {

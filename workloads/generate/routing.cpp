@@ -11,8 +11,8 @@
 #include "sim/base/error.hpp"
 #include "workloads/generate/settings.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/look_ups.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -29,11 +29,12 @@ std::map<std::string, std::size_t> columns_of(const CsvLine& header, const std::
   std::map<std::string, std::size_t> columns;
   for (const CsvCell& cell : header.cells) {
     if (contains(known, cell.text) && columns.emplace(cell.text, columns.size()).second) continue;
-    throw_problem(place(path, header.number, cell.column), "E101", cell.text, kColumnsAllowed);
+    throw_diagnostic(place(path, header.number, cell.column), "E101", cell.text, kColumnsAllowed);
   }
   for (const char* needed : {"expert", "tokens"}) {
     if (columns.count(needed) != 0) continue;
-    throw_problem({place(path, header.number), "E101", needed, "no such column", kColumnsAllowed});
+    throw_diagnostic(
+        {place(path, header.number), "E101", needed, "no such column", kColumnsAllowed});
   }
   return columns;
 }
@@ -46,8 +47,8 @@ void read_counts(Routing& routing) {
   if (lines.next_cells(line)) columns = columns_of(line, path);
   while (lines.next_cells(line)) {
     if (line.cells.size() != columns.size()) {
-      throw_problem(place(path, line.number), "E004", fmt::format("{} cells", line.cells.size()),
-                    fmt::format("{} cells", columns.size()));
+      throw_diagnostic(place(path, line.number), "E004", fmt::format("{} cells", line.cells.size()),
+                       fmt::format("{} cells", columns.size()));
     }
     const auto number = [&](const char* column) {
       const CsvCell& cell = line.cells[columns.at(column)];
@@ -57,12 +58,12 @@ void read_counts(Routing& routing) {
     const std::uint32_t layer = columns.count("layer") == 0 ? Routing::kAllLayers : number("layer");
     const std::uint32_t expert = number("expert");
     if (!routing.counts[layer].emplace(expert, number("tokens")).second) {
-      throw_problem({place(path, line.number), "E207", "expert", std::to_string(expert),
-                     "each expert of a layer once"});
+      throw_diagnostic({place(path, line.number), "E207", "expert", std::to_string(expert),
+                        "each expert of a layer once"});
     }
   }
   if (routing.counts.empty()) {
-    throw_problem(place(path), "E001", "no counts of tokens", "at least one line");
+    throw_diagnostic(place(path), "E001", "no counts of tokens", "at least one line");
   }
 }
 

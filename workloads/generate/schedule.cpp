@@ -13,7 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "workloads/generate/sparse_training.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {

@@ -11,9 +11,9 @@
 #include "sim/base/error.hpp"
 #include "workloads/generate/routing.hpp"
 #include "workloads/generate/trace_builder.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -534,7 +534,7 @@ void check_attention(const ModelShape& shape, const TransformerOptions& options)
     fail(shape, "causal attention and another", "one of them; window takes causal=1");
   }
   if (sparse_attention && !options.causal) {
-    for (const PatternProblem& problem :
+    for (const PatternDiagnostic& problem :
          check_pattern(options.attention, options.tokens, options.tokens)) {
       refuse_request("attention={}: found '{}' ({}); allowed: {}", pattern_label(options.attention),
                      problem.found, problem.cell, problem.allowed);

@@ -11,7 +11,7 @@
 #include "sim/base/texts.hpp"
 #include "workloads/generate/module_rules.hpp"
 #include "workloads/generate/yaml_text.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -25,14 +25,14 @@ class RecipeReader {
   std::vector<ModuleRule> read() {
     read_yaml(read_text_file(path_), path_, [&](const YAML::Node& root) { walk(root, 0); });
     if (!rules_.empty()) return std::move(rules_);
-    throw_problem(path_, "E001", "no modifier that prunes",
-                  "SparseGPTModifier, WandaPruningModifier or MagnitudePruningModifier");
+    throw_diagnostic(path_, "E001", "no modifier that prunes",
+                     "SparseGPTModifier, WandaPruningModifier or MagnitudePruningModifier");
   }
 
  private:
   [[noreturn]] void fail(const YAML::Mark& mark, const char* code, const std::string& found,
                          const std::string& allowed) const {
-    throw_problem(place(path_, mark), code, found, allowed);
+    throw_diagnostic(place(path_, mark), code, found, allowed);
   }
 
   /// Modifiers stand below stages, or in lists.

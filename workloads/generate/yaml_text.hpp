@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 
@@ -24,7 +24,7 @@ auto read_yaml(const std::string& text, const std::string& path, const Read& rea
   try {
     return read(YAML::Load(text));
   } catch (const YAML::Exception& error) {
-    throw_problem(place(path, error.mark), "E206", error.msg, "YAML");
+    throw_diagnostic(place(path, error.mark), "E206", error.msg, "YAML");
   }
 }
 

@@ -12,7 +12,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
@@ -66,7 +66,7 @@ class GraphReader {
  private:
   [[noreturn]] void fail(const std::string& code, const std::string& found,
                          const std::string& allowed) const {
-    throw_problem(file_.path, code, found, allowed);
+    throw_diagnostic(file_.path, code, found, allowed);
   }
 
   static bool is_between_chips(const ChakraNode& node) {

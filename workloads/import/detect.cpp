@@ -16,7 +16,7 @@
 #include "workloads/import/json_request_lines.hpp"
 #include "workloads/import/request_file.hpp"
 #include "workloads/trace/csv_lines.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {

@@ -7,7 +7,7 @@
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
 #include "workloads/import/model_types.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
@@ -148,7 +148,7 @@ const ModelType& find_model_type(ModelConfig& config) {
   if (type == nullptr) type = of_class;
   if (type == nullptr) type = type_of_tool(config);
   if (type != nullptr) return *type;
-  throw_problem(config.path(), "E101", "no model_type", known_types());
+  throw_diagnostic(config.path(), "E101", "no model_type", known_types());
 }
 
 }  // namespace lacuna

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "sim/base/error.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -71,7 +71,7 @@ std::optional<std::uint64_t> product(const std::vector<std::uint64_t>& sizes, st
 std::uint32_t ImportContext::side(const std::vector<std::uint64_t>& sizes, const std::string& where,
                                   const char* what) {
   if (const auto all = product(sizes, kMostSide)) return static_cast<std::uint32_t>(*all);
-  throw_problem(
+  throw_diagnostic(
       {where, "E203", what, fmt::format("{}", fmt::join(sizes, " x ")), integer_in(1, kMostSide)});
 }
 
@@ -117,7 +117,7 @@ PatternSpec first_of_group(std::string_view text, const std::string& where, cons
   const auto of =
       parse_integer(trimmed(text.substr(std::min(colon + 1, text.size()))), 1, kMostGroup);
   if (!keep || !of || *keep > *of) {
-    throw_problem({where, "E214", column, std::string(text), "N:M, the first N of M kept"});
+    throw_diagnostic({where, "E214", column, std::string(text), "N:M, the first N of M kept"});
   }
   PatternSpec spec;
   if (keep == of) return spec;

@@ -17,8 +17,8 @@
 #include "workloads/generate/module_rules.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/import/model_file.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -93,18 +93,19 @@ Tensor tensor_for(const ModuleName& name, const std::string& folder, const Found
   if (first == last) {
     std::vector<std::string> tails;
     for (const auto& [each, tensor] : tensors) tails.push_back(each);
-    throw_problem({where, "E101", "", "no matrix that is called so", whole, nearest(tail, tails)});
+    throw_diagnostic(
+        {where, "E101", "", "no matrix that is called so", whole, nearest(tail, tails)});
   }
   if (std::next(first) != last) {
-    throw_problem(where, "E209",
-                  fmt::format("{} and {}", first->second.name, std::next(first)->second.name),
-                  "one of them");
+    throw_diagnostic(where, "E209",
+                     fmt::format("{} and {}", first->second.name, std::next(first)->second.name),
+                     "one of them");
   }
   Tensor tensor = first->second;
   const std::string turned = starts_with(name.part, ".T") ? ".T" : "";
   const ArrayEntry sides = tensor.file->sides(tensor.name + turned);
   if (sides.rows != name.all || sides.cols != name.k) {
-    throw_problem(
+    throw_diagnostic(
         where, "E211", fmt::format("{} x {}", sides.rows, sides.cols),
         fmt::format("{} x {}, outputs and inputs, as config.json has it", name.all, name.k));
   }

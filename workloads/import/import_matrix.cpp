@@ -8,10 +8,10 @@
 #include "sim/base/texts.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/matrix/zero_structure.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -28,8 +28,8 @@ std::uint32_t columns_from(const std::string& path, const std::string& name) {
     const auto n =
         line.cells.size() != 2 ? std::nullopt : parse_integer(line.cells[1].text, 1, kMostSide);
     if (!n) {
-      throw_problem(place(path, line.number), "E202", line.cells[0].text,
-                    "lines NAME,N with a whole number");
+      throw_diagnostic(place(path, line.number), "E202", line.cells[0].text,
+                       "lines NAME,N with a whole number");
     }
     const std::string& layer = line.cells[0].text;
     if (!ends_with("." + name, layer) || layer.size() < best.size()) continue;

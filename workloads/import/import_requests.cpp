@@ -7,7 +7,7 @@
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/import/request_file.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -52,8 +52,8 @@ void import_requests(const ImportFile& file, ImportContext& context) {
       decode.emplace_back("context", std::to_string(request.prompt + token));
       append(fmt::format("r{}.t{}", number, token), *model, decode, context);
       if (context.result.trace.ops.size() > kMostRows) {
-        throw_problem(place(file.path), "E203", "more than 1000000 rows",
-                      "fewer tokens, or --layers");
+        throw_diagnostic(place(file.path), "E203", "more than 1000000 rows",
+                         "fewer tokens, or --layers");
       }
     }
   }

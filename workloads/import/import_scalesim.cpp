@@ -15,8 +15,8 @@
 #include "sim/base/texts.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -40,7 +40,7 @@ bool supports_sparsity(const std::string* path) {
     const std::string key(trimmed(line.substr(0, mark)));
     const std::string_view value = trimmed(line.substr(mark + 1));
     if (!contains(known, key)) {
-      throw_problem(place(*path, lines.line_number()), "E207", key, listed(known));
+      throw_diagnostic(place(*path, lines.line_number()), "E207", key, listed(known));
     }
     const bool yes = value == "true" || value == "True";
     if (key == "SparsitySupport") support = yes;
@@ -109,7 +109,7 @@ void take_further(const TopologyKind& kind, const std::vector<std::string>& head
     const std::string column = i < header.size() ? header[i] : "";
     const std::string which = further_of(column, cell.text);
     if (contains(kind.further, which) && row.further.emplace(which, &cell).second) continue;
-    throw_problem(
+    throw_diagnostic(
         {row.where(cell.column), "E004", column, cell.text,
          fmt::format("empty, as it is none of {} columns, nor of {}", kind.columns, kind.names)});
   }
@@ -124,8 +124,8 @@ void for_each_row(const ImportFile& file, const TopologyKind& kind, ImportContex
   std::vector<std::string> header;
   while (lines.next_cells(line)) {
     if (line.open_quote != 0) {
-      throw_problem(place(file.path, line.number, line.open_quote), "E003", "an open quote",
-                    "a closed one");
+      throw_diagnostic(place(file.path, line.number, line.open_quote), "E003", "an open quote",
+                       "a closed one");
     }
     if (header.empty()) {
       for (const CsvCell& cell : line.cells) header.push_back(cell.text);
@@ -146,14 +146,15 @@ void for_each_row(const ImportFile& file, const TopologyKind& kind, ImportContex
       continue;
     }
     if (line.cells.size() < kind.columns) {
-      throw_problem(row.where(), "E004", fmt::format("{} cells", line.cells.size()),
-                    fmt::format("{} cells, or more with a header that names them", kind.columns));
+      throw_diagnostic(
+          row.where(), "E004", fmt::format("{} cells", line.cells.size()),
+          fmt::format("{} cells, or more with a header that names them", kind.columns));
     }
     take_further(kind, header, row);
     take(row);
   }
   if (context.result.trace.ops.empty()) {
-    throw_problem(place(file.path), "E001", "no row after the header", "a row");
+    throw_diagnostic(place(file.path), "E001", "no row after the header", "a row");
   }
 }
 
@@ -168,8 +169,8 @@ void check_outputs(const TopologyRow& row, const char* which, std::uint64_t made
                    const char* column) {
   if (row.size_or(which, column, made) == made) return;
   const CsvCell& cell = *row.find(which);
-  throw_problem({row.where(cell.column), "E214", column, cell.text,
-                 fmt::format("{}, which follows from the layer's sizes", made)});
+  throw_diagnostic({row.where(cell.column), "E214", column, cell.text,
+                    fmt::format("{}, which follows from the layer's sizes", made)});
 }
 
 Convolution convolution_of(const TopologyRow& row) {
@@ -185,7 +186,7 @@ Convolution convolution_of(const TopologyRow& row) {
   (depthwise ? made.groups : made.channels) = channels;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (made.kernel[i] > made.inputs[i]) {
-      throw_problem(
+      throw_diagnostic(
           {row.where(row.line.cells[3].column), "E214", "Filter Height",
            fmt::format("a filter of {}", fmt::join(made.kernel, " x ")),
            fmt::format("one that fits {}, as there is no padding", fmt::join(made.inputs, " x "))});

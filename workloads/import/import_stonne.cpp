@@ -11,8 +11,8 @@
 #include "sim/base/texts.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -41,7 +41,7 @@ struct Command {
 
   [[noreturn]] void fail(const std::string& code, const std::string& key, const std::string& found,
                          const std::string& allowed) const {
-    throw_problem({where, code, key, found, allowed});
+    throw_diagnostic({where, code, key, found, allowed});
   }
 
   std::uint64_t size(const std::string& key, std::uint64_t otherwise = 0) const {
@@ -158,8 +158,8 @@ void apply_densities(const std::string& path, ImportContext& context) {
                        parse_fraction(line.cells[1].text, weights) == DecimalError::none &&
                        parse_fraction(line.cells[2].text, inputs) == DecimalError::none;
     if (!right) {
-      throw_problem(place(path, line.number), "E204", line.cells[0].text,
-                    "NAME, weights, inputs, outputs: decimals in [0, 1]");
+      throw_diagnostic(place(path, line.number), "E204", line.cells[0].text,
+                       "NAME, weights, inputs, outputs: decimals in [0, 1]");
     }
   }
   std::size_t found = 0;

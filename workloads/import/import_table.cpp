@@ -14,9 +14,9 @@
 #include "workloads/generate/generator_table.hpp"
 #include "workloads/import/detect.hpp"
 #include "workloads/import/import_context.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -154,7 +154,7 @@ Imported import_files(const std::vector<ImportFile>& files, const Pairs& setting
     const std::size_t rows = context.result.trace.ops.size();
     format.read(file, context);
     if (context.result.trace.ops.size() == rows) {
-      throw_problem(file.path, "E001", fmt::format("no row of format {}", name), "at least one");
+      throw_diagnostic(file.path, "E001", fmt::format("no row of format {}", name), "at least one");
     }
   }
   if (const std::string* densities = read.text("densities")) apply_densities(*densities, context);

@@ -9,8 +9,8 @@
 
 #include "sim/base/split.hpp"
 #include "workloads/import/chakra_graph.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/json_text.hpp"
-#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 [[noreturn]] void fail(const std::string& path, const std::string& found,
                        const std::string& allowed) {
-  throw_problem(path, "E206", found, allowed);
+  throw_diagnostic(path, "E206", found, allowed);
 }
 
 // Keys differ in case and underscores between writers.

@@ -11,7 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
@@ -66,7 +66,7 @@ std::string shown(const Json& value) {
 
 [[noreturn]] void fail(const std::string& path, const char* key, const char* code,
                        const Json& value, const std::string& allowed) {
-  throw_problem(place_of(path, key), code, shown(value), allowed);
+  throw_diagnostic(place_of(path, key), code, shown(value), allowed);
 }
 
 std::uint32_t whole(const std::string& path, const char* key, const Json& value,
@@ -128,9 +128,9 @@ std::optional<std::uint32_t> ModelConfig::integer(Keys keys, std::uint64_t most)
 std::uint32_t ModelConfig::required(const char* what, Keys keys, std::uint64_t most) {
   const std::optional<std::uint32_t> value = integer(keys, most);
   if (value) return *value;
-  throw_problem(path_, "E101", fmt::format("no {}", what),
-                keys.size() == 1 ? fmt::format("the key {}", *keys.begin())
-                                 : fmt::format("one of the keys {}", fmt::join(keys, ", ")));
+  throw_diagnostic(path_, "E101", fmt::format("no {}", what),
+                   keys.size() == 1 ? fmt::format("the key {}", *keys.begin())
+                                    : fmt::format("one of the keys {}", fmt::join(keys, ", ")));
 }
 
 std::uint32_t ModelConfig::count(const char* key, std::uint32_t otherwise) {
@@ -229,7 +229,7 @@ void ModelConfig::refuse(const char* key, const std::string& why,
   const Json* value = find(key);
   std::string found = value == nullptr ? "" : shown(*value);
   if (!why.empty()) found += fmt::format("{}({})", found.empty() ? "" : " ", why);
-  throw_problem(place_of(path_, key), "E214", found, allowed);
+  throw_diagnostic(place_of(path_, key), "E214", found, allowed);
 }
 
 std::vector<std::string> ModelConfig::unread() const {
@@ -248,12 +248,12 @@ void ModelConfig::finish(const std::string& type) const {
   const std::vector<std::string> keys = unread();
   if (keys.empty()) return;
   const std::vector<std::string> known(read_.begin(), read_.end());
-  throw_problem({place_of(path_, keys.front().c_str()), "E207", "",
-                 keys.size() == 1 ? keys.front() : listed(keys),
-                 fmt::format("keys that are known of {}; --skip {} leaves out what changes no "
-                             "shape, count or arithmetic",
-                             type, fmt::join(keys, ",")),
-                 nearest(keys.front(), known)});
+  throw_diagnostic({place_of(path_, keys.front().c_str()), "E207", "",
+                    keys.size() == 1 ? keys.front() : listed(keys),
+                    fmt::format("keys that are known of {}; --skip {} leaves out what changes no "
+                                "shape, count or arithmetic",
+                                type, fmt::join(keys, ",")),
+                    nearest(keys.front(), known)});
 }
 
 }  // namespace lacuna

@@ -16,9 +16,9 @@
 #include "workloads/import/json_config.hpp"
 #include "workloads/import/model_file.hpp"
 #include "workloads/import/model_types.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/json_text.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
@@ -126,9 +126,10 @@ std::vector<ModuleRule> read_sparsity(ModelConfig& config) {
     ModuleRule rule{pattern_of_sparsity(structure, share), words_in(zeros, "targets"),
                     words_in(zeros, "ignore")};
     if (rule.pattern.empty()) {
-      throw_problem(config.path() + ": key 'sparsity_config'", "E214", structure,
-                    "2:4, another N:M whose global_sparsity is N / M or the rest, or unstructured "
-                    "with its share");
+      throw_diagnostic(
+          config.path() + ": key 'sparsity_config'", "E214", structure,
+          "2:4, another N:M whose global_sparsity is N / M or the rest, or unstructured "
+          "with its share");
     }
     rules.push_back(std::move(rule));
   }
@@ -152,7 +153,7 @@ ModelFile read_model_file(const std::string& text, const std::string& path,
                           const std::vector<std::string>& skipped) {
   const Json json = parse_json(text, path);
   if (!json.is_object()) {
-    throw_problem(place(path), "E206", "JSON that is no object", "an object");
+    throw_diagnostic(place(path), "E206", "JSON that is no object", "an object");
   }
   const Objects objects = objects_of(json);
   ModelConfig config(objects.inner, objects.outer, path, skipped);

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -50,8 +50,8 @@ bool JsonLines::next_cells(CsvLine& line) {
     ++known;
   }
   if (known != columns_.size() || json.size() != known) {
-    throw_problem(place(path_, line.number), "E004", std::string(text),
-                  fmt::format("an object with {}", fmt::join(columns_, ", ")));
+    throw_diagnostic(place(path_, line.number), "E004", std::string(text),
+                     fmt::format("an object with {}", fmt::join(columns_, ", ")));
   }
   return true;
 }

@@ -7,15 +7,15 @@
 #include <cmath>
 #include <utility>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
 
 std::uint32_t side(const ModelConfig& config, std::uint64_t value, const char* what) {
   if (value >= 1 && value <= kMostSide) return static_cast<std::uint32_t>(value);
-  throw_problem(config.path(), "E203", fmt::format("{} {}", what, value),
-                fmt::format("at most {}", kMostSide));
+  throw_diagnostic(config.path(), "E203", fmt::format("{} {}", what, value),
+                   fmt::format("at most {}", kMostSide));
 }
 
 /// One of the functions that machines have. All forms of gelu are that with tanh.
@@ -35,7 +35,7 @@ std::string activation(ModelConfig& config, ModelConfig::Keys keys, const char* 
 
 void check_heads(const ModelConfig& config, const ModelShape& shape, bool has_dimension) {
   const auto fail = [&](const std::string& found, const std::string& allowed) {
-    throw_problem(config.path(), "E214", found, allowed);
+    throw_diagnostic(config.path(), "E214", found, allowed);
   };
   if (!has_dimension && (shape.heads > shape.width || shape.width % shape.heads != 0)) {
     fail(fmt::format("{} heads of width {} without head_dim", shape.heads, shape.width),
@@ -144,8 +144,8 @@ void read_rotation(ModelConfig& config, ModelShape& shape, ModelConfig::Keys key
           .value_or(direct);
   shape.rotated = static_cast<std::uint32_t>(std::floor(share * shape.head_width()));
   if (shape.rotated % 2 == 0 && shape.rotated != 0) return;
-  throw_problem(config.path(), "E214", fmt::format("{} rotated features", shape.rotated),
-                "an even number of a head's features, at least two");
+  throw_diagnostic(config.path(), "E214", fmt::format("{} rotated features", shape.rotated),
+                   "an even number of a head's features, at least two");
 }
 
 /// What models with rotated, gated, RMS-normalised layers have in common.

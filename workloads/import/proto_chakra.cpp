@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "workloads/import/chakra_graph.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
@@ -44,8 +44,8 @@ class ChakraReader {
 
  private:
   [[noreturn]] void fail(const std::string& found) const {
-    throw_problem(file_.path, "E206", fmt::format("message {}: {}", count_, found),
-                  "a Chakra execution trace");
+    throw_diagnostic(file_.path, "E206", fmt::format("message {}: {}", count_, found),
+                     "a Chakra execution trace");
   }
 
   template <class Take>

@@ -15,8 +15,8 @@
 #include "sim/base/split.hpp"
 #include "workloads/import/proto_forms.hpp"
 #include "workloads/import/proto_shapes.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/element_type.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -50,7 +50,7 @@ class OnnxReader {
     stream.SetRecursionLimit(kDeepestMessage);
     onnx::ModelProto& model = graph_.model;
     if (!model.ParseFromCodedStream(&stream) || !model.has_graph()) {
-      throw_problem(file_.path, "E206", "bytes that are no ONNX model", "a ModelProto");
+      throw_diagnostic(file_.path, "E206", "bytes that are no ONNX model", "a ModelProto");
     }
     onnx::GraphProto& graph = *model.mutable_graph();
     for (const auto& set : model.opset_import()) {
@@ -106,8 +106,8 @@ class OnnxReader {
     const double all = product(tensor.dims());
     const double kept = product(tensor.values().dims());
     if (kept < 0 || kept > all) {
-      throw_problem(fmt::format("{}, sparse tensor '{}'", file_.path, quotable(name)), "E214",
-                    fmt::format("{:.0f} values", kept), fmt::format("0 to {:.0f}", all));
+      throw_diagnostic(fmt::format("{}, sparse tensor '{}'", file_.path, quotable(name)), "E214",
+                       fmt::format("{:.0f} values", kept), fmt::format("0 to {:.0f}", all));
     }
     graph_.weights[name] = 1 - kept / all;
   }
@@ -175,9 +175,9 @@ class OnnxReader {
     for (const auto& node : nodes) {
       for (const std::string& input : node.input()) {
         if (results.count(input) != 0 && made.count(input) == 0) {
-          throw_problem(fmt::format("{}, node '{}'", file_.path, quotable(node.name())), "E210",
-                        fmt::format("'{}', which a later node makes", quotable(input)),
-                        "nodes in an order of execution");
+          throw_diagnostic(fmt::format("{}, node '{}'", file_.path, quotable(node.name())), "E210",
+                           fmt::format("'{}', which a later node makes", quotable(input)),
+                           "nodes in an order of execution");
         }
       }
       made.insert(node.output().begin(), node.output().end());

@@ -15,7 +15,7 @@
 #include "sim/base/split.hpp"
 #include "workloads/import/proto_forms.hpp"
 #include "workloads/import/proto_graph.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
@@ -172,7 +172,7 @@ class RowMaker {
 
   [[noreturn]] void fail(const Node& node, const std::string& found,
                          const std::string& allowed) const {
-    throw_problem(where(node), "E214", found, allowed);
+    throw_diagnostic(where(node), "E214", found, allowed);
   }
 
   std::uint32_t product(const Node& node, const OnnxShape& sides) const {

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "sim/base/contains.hpp"
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "workloads/import/json_request_lines.hpp"
 #include "workloads/import/request_columns.hpp"
 #include "workloads/trace/csv_lines.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -227,7 +227,7 @@ class RequestReader {
   const RequestFormat* format_ = nullptr;
   std::vector<const RequestColumn*> columns_;
   RequestFile file_;
-  ProblemList problems_;
+  Diagnostics problems_;
   std::uint64_t latest_ = 0;
   std::optional<std::int64_t> first_;  // moment of the first request
   bool has_zone_ = false;

@@ -15,8 +15,8 @@
 #include "workloads/generate/yaml_text.hpp"
 #include "workloads/import/import_context.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -40,7 +40,7 @@ std::string plain_yaml(const std::string& text) {
 
 [[noreturn]] void fail(const ImportFile& file, const YAML::Node& node, const std::string& found,
                        const std::string& allowed) {
-  throw_problem(place(file.path, node.Mark()), "E206", found, allowed);
+  throw_diagnostic(place(file.path, node.Mark()), "E206", found, allowed);
 }
 
 using Sizes = std::map<std::string, std::uint64_t>;
@@ -221,8 +221,8 @@ void read_problem(const ImportFile& file, const YAML::Node& root, ImportContext&
   const YAML::Node problem = root.IsMap() ? root["problem"] : YAML::Node();
   const YAML::Node instance = problem && problem.IsMap() ? problem["instance"] : YAML::Node();
   if (!instance || !instance.IsMap()) {
-    throw_problem(place(file.path), "E101", "no problem.instance",
-                  "problem: instance: {C: 64, M: 64, P: 16}");
+    throw_diagnostic(place(file.path), "E101", "no problem.instance",
+                     "problem: instance: {C: 64, M: 64, P: 16}");
   }
   const Sizes sizes = read_sizes(file, instance);
   const std::set<std::string> gemm_names = {"M", "N", "K"};

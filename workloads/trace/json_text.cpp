@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
@@ -70,14 +70,14 @@ std::string word_at(const std::string& text, std::size_t at) {
 
 nlohmann::json parse_json(const std::string& text, const std::string& path) {
   if (is_too_deep(text)) {
-    throw_problem(place(path), "E206", "JSON nested deeper than 200", "flatter JSON");
+    throw_diagnostic(place(path), "E206", "JSON nested deeper than 200", "flatter JSON");
   }
   try {
     RepeatedKey repeated;
     nlohmann::json parsed = nlohmann::json::parse(text, std::ref(repeated));
     if (!repeated.found().empty()) {
-      throw_problem(fmt::format("{}: key '{}'", path, repeated.found()), "E209",
-                    repeated.found() + " twice", "each key of an object once");
+      throw_diagnostic(fmt::format("{}: key '{}'", path, repeated.found()), "E209",
+                       repeated.found() + " twice", "each key of an object once");
     }
     return parsed;
   } catch (const nlohmann::json::parse_error& error) {
@@ -85,12 +85,12 @@ nlohmann::json parse_json(const std::string& text, const std::string& path) {
     const std::size_t at = end == 0 ? 0 : end - 1;
     const std::string found = word_at(text, at);
     const bool of_python = found == "Infinity" || found == "NaN";
-    throw_problem(place_of_byte(path, text, at), "E206", found,
-                  of_python ? "a number or null: JSON has no Infinity and no NaN, which Python "
-                              "writes all the same"
-                            : "JSON");
+    throw_diagnostic(place_of_byte(path, text, at), "E206", found,
+                     of_python ? "a number or null: JSON has no Infinity and no NaN, which Python "
+                                 "writes all the same"
+                               : "JSON");
   } catch (const nlohmann::json::exception& error) {  // such as a number that is too large
-    throw_problem(place(path), "E206", error.what(), "JSON");
+    throw_diagnostic(place(path), "E206", error.what(), "JSON");
   }
 }
 

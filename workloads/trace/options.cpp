@@ -13,11 +13,11 @@
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/op_words.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_pattern.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -27,7 +27,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& option, const std::string& code, const std::string& found,
                        const std::string& allowed, const std::string& hint = "") {
-  throw RequestError(format_problem({option, code, "", found, allowed, hint}));
+  throw RequestError(format_diagnostic({option, code, "", found, allowed, hint}));
 }
 
 template <class Enum, std::size_t kCount>
@@ -85,7 +85,7 @@ void read_name(const std::string& text, const std::string& option, PatternSpec& 
 // Everything that does not need a shape, by checking one that fits every block and group.
 void check_early(const PatternSpec& spec, const std::string& option) {
   if (spec.name == "file") return;
-  for (const PatternProblem& problem : check_pattern(spec, 0, 0)) {
+  for (const PatternDiagnostic& problem : check_pattern(spec, 0, 0)) {
     if (problem.code == "E212" || problem.cell == "rows" || problem.cell == "cols") continue;
     fail(option, problem.code, problem.found, fmt::format("{} ({})", problem.allowed, problem.cell),
          problem.hint);
@@ -312,12 +312,12 @@ WorkloadTrace with_pattern(WorkloadTrace trace, const PatternSpec& spec,
       check_file(op, option);
       continue;
     }
-    for (const PatternProblem& problem : check_pattern(spec, op.m, op.k)) {
+    for (const PatternDiagnostic& problem : check_pattern(spec, op.m, op.k)) {
       const std::string where = fmt::format("{} {}, row '{}'", option, pattern_label(spec), op.id);
       const std::string cell = problem.cell == "rows"   ? "m"
                                : problem.cell == "cols" ? "k"
                                                         : problem.cell;
-      throw RequestError(format_problem(
+      throw RequestError(format_diagnostic(
           {where, problem.code, cell, problem.found, problem.allowed, problem.hint}));
     }
   }

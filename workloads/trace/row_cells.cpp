@@ -6,8 +6,8 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 

@@ -15,7 +15,7 @@ namespace lacuna {
 /// and read as if it were empty.
 class RowCells {
  public:
-  RowCells(TraceHeader& header, const CsvLine& line, ProblemList& problems)
+  RowCells(TraceHeader& header, const CsvLine& line, Diagnostics& problems)
       : header_(header), line_(line), problems_(problems) {}
 
   /// The text of a cell, empty where the file has no such column.
@@ -70,7 +70,7 @@ class RowCells {
 
   TraceHeader& header_;
   const CsvLine& line_;
-  ProblemList& problems_;
+  Diagnostics& problems_;
   std::vector<Column> failed_;
 };
 

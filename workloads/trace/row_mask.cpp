@@ -12,11 +12,11 @@
 #include "models/sparsity/repattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {
@@ -26,8 +26,8 @@ template <class Matrix>
 void check_sides(const std::string& file, const char* what, const Matrix& matrix,
                  MaskShape wanted) {
   if (matrix.rows == wanted.rows && matrix.cols == wanted.cols) return;
-  throw_problem(file, "E211", fmt::format("{} of {} x {}", what, matrix.rows, matrix.cols),
-                fmt::format("{} x {}", wanted.rows, wanted.cols));
+  throw_diagnostic(file, "E211", fmt::format("{} of {} x {}", what, matrix.rows, matrix.cols),
+                   fmt::format("{} x {}", wanted.rows, wanted.cols));
 }
 
 Mask read_mask(const PatternSpec& spec, MaskShape shape) {
@@ -42,10 +42,10 @@ Mask read_mask(const PatternSpec& spec, MaskShape shape) {
     mask = mask.blocked(spec.block_rows, spec.block_cols);
     const bool whole = mask.rows % spec.block_rows == 0 && mask.cols % spec.block_cols == 0;
     if (!whole || mask.nnz() != nnz) {
-      throw_problem(spec.file, "E211",
-                    fmt::format("{} elements in blocks of {}x{} that hold {}", nnz, spec.block_rows,
-                                spec.block_cols, mask.nnz()),
-                    "blocks that are kept whole, or no block");
+      throw_diagnostic(spec.file, "E211",
+                       fmt::format("{} elements in blocks of {}x{} that hold {}", nnz,
+                                   spec.block_rows, spec.block_cols, mask.nnz()),
+                       "blocks that are kept whole, or no block");
     }
   }
   check_sides(spec.file, "a pattern", mask, shape);

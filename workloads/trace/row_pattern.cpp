@@ -107,7 +107,7 @@ class PatternReader {
       cells_.fail_empty(Column::block, "the side of the blocks");
     }
     const MaskShape shape = mask_shape(op_);
-    for (const PatternProblem& problem : check_pattern(spec_, shape.rows, shape.cols)) {
+    for (const PatternDiagnostic& problem : check_pattern(spec_, shape.rows, shape.cols)) {
       const Column column = column_of(problem.cell);
       // A dimension that could not be read was reported, and is no multiple of anything.
       if (cells_.failed(column)) continue;

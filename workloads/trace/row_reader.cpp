@@ -10,11 +10,11 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/texts.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/look_ups.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/op_words.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_pattern.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 
 namespace lacuna {
 namespace {

@@ -8,14 +8,14 @@
 #include <string_view>
 #include <utility>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 namespace {
 
 [[noreturn]] void throw_unreadable(const std::string& path, const std::string& found,
                                    const std::string& allowed) {
-  throw_problem(place(path), "E001", found, allowed);
+  throw_diagnostic(place(path), "E001", found, allowed);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 
@@ -43,7 +43,7 @@ const std::array<const char*, kColumns>& column_names() {
 
 const char* name_of(Column column) { return column_names().at(static_cast<std::size_t>(column)); }
 
-TraceHeader::TraceHeader(const CsvLine& line, ProblemList& problems) : width_(line.cells.size()) {
+TraceHeader::TraceHeader(const CsvLine& line, Diagnostics& problems) : width_(line.cells.size()) {
   places_.fill(-1);
   const std::vector<std::string> names(column_names().begin(), column_names().end());
   const auto fail = [&](std::size_t column, const char* code, const std::string& found,

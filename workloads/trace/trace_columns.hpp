@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "workloads/trace/csv_lines.hpp"
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 namespace lacuna {
 
@@ -51,7 +51,7 @@ const char* name_of(Column column);
 class TraceHeader {
  public:
   /// Reads the line of names; notes unknown, doubled and missing ones.
-  TraceHeader(const CsvLine& line, ProblemList& problems);
+  TraceHeader(const CsvLine& line, Diagnostics& problems);
 
   bool has(Column column) const { return places_.at(static_cast<std::size_t>(column)) >= 0; }
   std::size_t width() const { return width_; }

@@ -12,9 +12,9 @@
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "workloads/trace/csv_lines.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/op_kind.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_mask.hpp"
 #include "workloads/trace/row_reader.hpp"
 #include "workloads/trace/text_file.hpp"
@@ -53,8 +53,8 @@ class TraceReader {
     const auto bad = find_bad_byte(text);
     if (!bad) return;
     const auto byte = static_cast<unsigned char>(text[*bad]);
-    throw_problem(place_of_byte(path_, text, *bad), "E002", fmt::format("byte {:#04x}", byte),
-                  "UTF-8 without NUL");
+    throw_diagnostic(place_of_byte(path_, text, *bad), "E002", fmt::format("byte {:#04x}", byte),
+                     "UTF-8 without NUL");
   }
 
   void read_line(const CsvLine& line) {
@@ -208,7 +208,7 @@ class TraceReader {
 
   const std::string path_;
   const bool check_files_;
-  ProblemList problems_;
+  Diagnostics problems_;
   WorkloadTrace trace_;
   std::optional<TraceHeader> header_;
   std::map<std::string, Known> known_;                                    // rows by id

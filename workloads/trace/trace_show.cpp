@@ -11,9 +11,9 @@
 #include "models/sparsity/mask_statistics.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/op_cost.hpp"
 #include "workloads/trace/options.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/row_mask.hpp"
 #include "workloads/trace/trace_reader.hpp"
 

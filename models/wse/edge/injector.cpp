@@ -167,8 +167,9 @@ void InjectorBank::send(Column& column, std::size_t index, Cycle now) {
 
 /// The filter looks for the next word from cycle `from` on.
 void InjectorBank::scan(Column& column, std::size_t index, Cycle from) const {
-  if (index >= program_.scan.size() || column.scanned == program_.scan[index].size()) return;
-  column.found = from + program_.scan[index][column.scanned++] - 1;
+  if (index >= program_.scan_cycles.size() || column.scanned == program_.scan_cycles[index].size())
+    return;
+  column.found = from + program_.scan_cycles[index][column.scanned++] - 1;
 }
 
 InjectorBank::Hold InjectorBank::try_send(Column& column, std::size_t index, Cycle now) {

@@ -18,7 +18,7 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
       no_token_(stored_),
       closed_(stored_),
       rest_(program.columns, program.kernel.steps),
-      scan_left_(program.scan.empty() ? 0 : stored_.size(), 0),
+      scan_left_(program.scan_cycles.empty() ? 0 : stored_.size(), 0),
       scanned_(scan_left_.size(), 0),
       found_(scan_left_.size(), -1),
       counters_(program.columns),
@@ -43,7 +43,7 @@ LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& 
 
 template <class Number>
 void LaneInjectors<Number>::look_for_next(std::size_t lane) {
-  const std::vector<std::uint16_t>& scan = program_.scan[lane];
+  const std::vector<std::uint16_t>& scan = program_.scan_cycles[lane];
   if (scanned_[lane] == scan.size()) return;
   scan_left_[lane] = scan[scanned_[lane]++];
 }

@@ -14,9 +14,9 @@ const Route& route_of(const Program& program, std::size_t column) {
 }  // namespace
 
 const char* reason_against_copy_row(const Program& program) {
-  if (program.spread_rows == 0) return "";
+  if (program.distribution_rows == 0) return "";
   if (!program.from_north) return "words come from the west edge";
-  if (program.spread_rows > 1) return "several rows bring words to columns";
+  if (program.distribution_rows > 1) return "several rows bring words to columns";
   return program.kernel.column_colors.empty() ? "" : "columns have colors of their own";
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/wse/engine/lane_counts.hpp"
-#include "models/wse/engine/routed_sums.hpp"
+#include "models/wse/engine/routed_reduction.hpp"
 #include "models/wse/engine/row_words.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -87,7 +87,7 @@ class DotProductRow {
 
   const StreamingKernel& kernel_;
   std::size_t columns_;
-  RoutedSums<Number, false> rings_;
+  RoutedReduction<Number, false> rings_;
   RowWords<Number> words_;
   const Control control_;
   Cycle now_ = 0;  // the cycle being performed

@@ -19,7 +19,7 @@
 
 namespace lacuna::wse {
 
-/// The buses of an ExchangePlan in a row of cores, beside the RoutedSums with which they share
+/// The buses of an ExchangePlan in a row of cores, beside the RoutedReduction with which they share
 /// ports, ramps and cores: routers' buffers, switches and filters, and the cores' queues, as lanes
 /// in the order of columns. Switches and filters go by the packets that have passed.
 template <class Number>

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/lane_limits.hpp"
 #include "models/wse/fabric/queue.hpp"
 
 namespace lacuna::wse {
@@ -74,7 +74,7 @@ std::string reason_against_own_time(const Program& program, const HardwareParams
   if (program.gradient) return "sums run down the columns";
   if (!program.inlets.empty() || !program.outlets.empty()) return "modules sit at the edge";
   std::vector<bool> seen(program.routers.size(), false);
-  for (std::size_t i = std::size_t{program.spread_rows} * program.columns;
+  for (std::size_t i = std::size_t{program.distribution_rows} * program.columns;
        i < program.router_of.size(); ++i) {
     const std::uint32_t router = program.router_of[i];
     if (seen[router]) continue;
@@ -140,7 +140,7 @@ FoldPlan fold_rows(const Program& program, std::uint32_t tail) {
     }
   };
   // Rows that bring words from the west edge are each like no other.
-  std::iota(stands_for.begin(), stands_for.begin() + program.spread_rows, 0U);
+  std::iota(stands_for.begin(), stands_for.begin() + program.distribution_rows, 0U);
   Way north(program.both_ways() ? program.entry : 0);
   for (std::uint32_t i = 0; i < north.size(); ++i) north[i] = program.entry - 1 - i;
   Way south(program.rows - program.entry);

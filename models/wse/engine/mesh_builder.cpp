@@ -196,14 +196,14 @@ MeshPlan build_mesh(const HardwareParams& params, const Program& program, LinkAr
   };
   use.enters = [&](std::size_t core, const Route& route) {
     return core / program.columns == program.entry && route.from == kNorth &&
-           is_stream(core, route.color) && program.spread_rows == 0;
+           is_stream(core, route.color) && program.distribution_rows == 0;
   };
   return Builder(params.router, program, std::move(use), links).build();
 }
 
 std::vector<LinkId> injector_links(const Program& program, const MeshPlan& plan) {
   std::vector<LinkId> links(program.columns + program.background.size(), kNoLink);
-  const bool from_west = program.spread_rows != 0 && !program.from_north;
+  const bool from_west = program.distribution_rows != 0 && !program.from_north;
   for (const MeshPlan::Edge& way : plan.inlets) {
     std::size_t place = way.core % program.columns;
     if (from_west && way.port == kWest) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "models/wse/engine/routed_sums.hpp"
+#include "models/wse/engine/routed_reduction.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -254,9 +254,9 @@ RowMark StreamingRow<Number, Sums>::mark() {
   return marks;
 }
 
-template class StreamingRow<std::int8_t, RoutedSums<std::int8_t, false>>;
-template class StreamingRow<std::int16_t, RoutedSums<std::int16_t, false>>;
-template class StreamingRow<std::int8_t, RoutedSums<std::int8_t, true>>;
-template class StreamingRow<std::int16_t, RoutedSums<std::int16_t, true>>;
+template class StreamingRow<std::int8_t, RoutedReduction<std::int8_t, false>>;
+template class StreamingRow<std::int16_t, RoutedReduction<std::int16_t, false>>;
+template class StreamingRow<std::int8_t, RoutedReduction<std::int8_t, true>>;
+template class StreamingRow<std::int16_t, RoutedReduction<std::int16_t, true>>;
 
 }  // namespace lacuna::wse

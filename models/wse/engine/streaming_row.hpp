@@ -21,8 +21,8 @@ namespace lacuna::wse {
 
 /// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
 /// RouterArray as small integers in lanes. It does in one pass what those do unit by unit, in the
-/// same cycles. `Number` holds every count and every latency of the program; `Sums`, a RoutedSums,
-/// has the way of the partial sums.
+/// same cycles. `Number` holds every count and every latency of the program; `Sums`, a
+/// RoutedReduction, has the way of the partial sums.
 template <class NumberOf, class Sums>
 class StreamingRow {
  public:

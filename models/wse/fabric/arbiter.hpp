@@ -69,7 +69,7 @@ struct ArbiterRule {
   }
 
   /// Lanes count words and do not know when each came.
-  constexpr bool lanes_can() const { return !by_age; }
+  constexpr bool fits_lanes() const { return !by_age; }
 };
 
 /// Something that is had in turn, in every lane: an output port, or the ramp of a core.

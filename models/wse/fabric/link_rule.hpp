@@ -37,7 +37,7 @@ struct LinkRule {
   bool on_links() const { return acts() && links; }
   bool on_ramps() const { return acts() && ramps; }
   /// Lanes have meters on links alone.
-  bool lanes_can() const { return !on_ramps(); }
+  bool fits_lanes() const { return !on_ramps(); }
 };
 
 /// One direction of a link.

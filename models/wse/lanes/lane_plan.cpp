@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "models/wse/engine/tasks/queue_use.hpp"
-#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/lane_limits.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/pe/dispatch.hpp"
 #include "sim/base/mix.hpp"

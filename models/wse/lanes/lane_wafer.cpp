@@ -363,7 +363,7 @@ TaskOutcome LaneWafer::outcome() const {
     TaskCounters core = lane.counters;
     for (std::size_t i = 0; i < lane.times.size(); ++i) {
       const TaskCounters& task = lane.code->tasks[i]->counters;
-      add_numbers<TaskCounters::Declared>(core, task, lane.times[i]);
+      add_all_counts<TaskCounters::Declared>(core, task, lane.times[i]);
       for (std::size_t k = 0; k < kTaskCycles; ++k)
         core.cycles[k] += task.cycles[k] * lane.times[i];
     }

@@ -83,8 +83,8 @@ constexpr Shape ring_shape(bool in_pairs) {
   add_lines(s, in_pairs);
   return s;
 }
-/// By turns a core of a line sends to all others.
-constexpr Shape turns_shape() {
+/// One after the other, the cores of a line send to all others.
+constexpr Shape broadcasts_shape() {
   Shape s;
   add_class(s, {"ewerwewrrerw", true, true});
   add_class(s, {"nsnrsnsrrnrs", true, true});
@@ -139,7 +139,7 @@ inline constexpr Shape kLine = line_shape();
 inline constexpr Shape kShift = shift_shape();
 inline constexpr Shape kRings = ring_shape(false);
 inline constexpr Shape kRingsInPairs = ring_shape(true);
-inline constexpr Shape kBroadcasts = turns_shape();
+inline constexpr Shape kBroadcasts = broadcasts_shape();
 inline constexpr Shape kCalls = calls_shape();
 inline constexpr Shape kChains = reduction_shape(false);
 inline constexpr Shape kGroups = reduction_shape(true);

@@ -227,12 +227,12 @@ struct Program : Fabric {
   /// By column, for each word in the order they are sent, commands too: the cycles in which the
   /// sender looks for it, the one in which it can be sent included, after the word before. Empty:
   /// one each.
-  std::vector<std::vector<std::uint16_t>> scan;
+  std::vector<std::vector<std::uint16_t>> scan_cycles;
 
   /// The first rows may do nothing but bring words from an edge to their columns; the row after
   /// them is `entry`. From the west they enter in the row along which they run, from the north
   /// above the first.
-  std::uint32_t spread_rows = 0;
+  std::uint32_t distribution_rows = 0;
   bool from_north = false;
   std::vector<std::uint32_t> edge_row;  // of them, the row along which a column's words run
   /// By column, the one whose stream is copied to it there, by routers; empty: each has its own.
@@ -243,7 +243,7 @@ struct Program : Fabric {
   }
 
   /// Words run north and south from where they enter.
-  bool both_ways() const { return entry != 0 && spread_rows == 0; }
+  bool both_ways() const { return entry != 0 && distribution_rows == 0; }
 
   /// Rows between the one where words enter and `row`, and the most of any row with tokens.
   std::uint32_t distance(std::size_t row) const {

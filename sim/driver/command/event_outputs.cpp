@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/report/event_spans.hpp"
 #include "sim/report/phase_traffic.hpp"

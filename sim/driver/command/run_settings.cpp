@@ -8,7 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/command/resume.hpp"

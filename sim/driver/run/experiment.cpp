@@ -19,7 +19,7 @@
 #include "sim/driver/system/energy.hpp"
 #include "sim/driver/system/wafer_run.hpp"
 #include "sim/machines/lays_out_rows.hpp"
-#include "sim/machines/measure.hpp"
+#include "sim/machines/summary_rows.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/report/interval_series.hpp"
 #include "sim/report/unit_series.hpp"

@@ -12,7 +12,7 @@
 #include "sim/base/share.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/children.hpp"
-#include "sim/machines/measure.hpp"
+#include "sim/machines/summary_rows.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 
 namespace lacuna {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "models/energy/energy_model.hpp"
-#include "sim/machines/measure.hpp"
+#include "sim/machines/summary_rows.hpp"
 #include "sim/report/chip_parameters.hpp"
 #include "sim/report/power_over_time.hpp"
 

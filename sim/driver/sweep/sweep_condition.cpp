@@ -12,7 +12,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
 
 namespace lacuna {

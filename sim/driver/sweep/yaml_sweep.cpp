@@ -11,7 +11,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/driver/files/yaml_file.hpp"
 #include "sim/driver/run/option_table.hpp"

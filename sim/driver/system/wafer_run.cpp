@@ -11,7 +11,7 @@
 #include <set>
 
 #include "sim/base/error.hpp"
-#include "sim/machines/measure.hpp"
+#include "sim/machines/summary_rows.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/live_memory.hpp"

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 
 namespace lacuna {
 

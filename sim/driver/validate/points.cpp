@@ -13,7 +13,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "workloads/trace/csv_lines.hpp"

@@ -227,7 +227,7 @@ ValidationRun product_of(const ValidationPoint& point, const PointSystem& system
   run.op.m = *point.m;
   run.op.k = *point.k;
   run.op.pattern = pattern_of(point, run.op.mode);
-  const std::vector<PatternProblem> problems = check_pattern(run.op.pattern, *point.m, *point.k);
+  const std::vector<PatternDiagnostic> problems = check_pattern(run.op.pattern, *point.m, *point.k);
   if (!problems.empty()) {
     throw TraceError(fmt::format("{}:{}: {} = {} is not possible: {}", point.file, point.line,
                                  problems.front().cell, problems.front().found,

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/common/fp16.hpp"
-#include "models/wse/engine/gradient_sweep.hpp"
+#include "models/wse/engine/gradient_lanes.hpp"
 #include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
@@ -155,14 +155,14 @@ class GradientRun : StreamRun {
         not_folded_ = wse::reason_not_to_fold_gradient(hardware_, plan.program, options);
         if (not_folded_.empty()) not_folded_ = "a row was not ready for the chain when it came";
       }
-      if (auto swept = wse::fold_gradient(hardware_, plan.program, options)) {
+      if (auto lanes = wse::fold_gradient(hardware_, plan.program, options)) {
         if (parts_ == 0) {
           fold_ = fmt::format(
               "{} of {} rows simulated while the stream runs, the others do the same, later; "
               "in the chain what leaves the wafer says what all rows do",
-              swept->streamed, plan.program.rows);
+              lanes->streamed, plan.program.rows);
         }
-        return std::move(swept->outcome);
+        return std::move(lanes->outcome);
       }
     }
     if (!execution_.fold) not_folded_ = "switched off";

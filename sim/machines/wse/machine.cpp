@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/lane_limits.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"

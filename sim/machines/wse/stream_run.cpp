@@ -25,7 +25,7 @@ void StreamRun::note_elements(const wse::StreamPlan& plan, const char* elements)
   into_.rectangle();
   const auto& held = plan.program.kernel.tokens;
   const auto [least, most] =
-      std::minmax_element(held.begin() + plan.program.spread_rows, held.end());
+      std::minmax_element(held.begin() + plan.program.distribution_rows, held.end());
   into_.note(fmt::format("{} per core", elements),
              *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most));
 }

@@ -12,7 +12,7 @@
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/engine/resident/held_rows.hpp"
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
@@ -67,7 +67,7 @@ class StreamedOperation : StreamRun {
   Simulated simulate_faster_form() const;
   Cycle limit() const { return params_.runs == nullptr ? kNever : params_.runs->limit; }
   void simulate(Simulated& run, Cycle limit) const;
-  bool simulate_swept_rows(const wse::RunOptions& options, Simulated& run) const;
+  bool simulate_rows_in_lanes(const wse::RunOptions& options, Simulated& run) const;
   void simulate_folded(const wse::RunOptions& options, Simulated& run) const;
   void simulate_sample(const wse::RunOptions& options, Simulated& run) const;
   void simulate_rows(const wse::Program& kept, wse::RunOptions options, Simulated& run) const;
@@ -153,17 +153,18 @@ void StreamedOperation::simulate(Simulated& run, Cycle limit) const {
   wse::RunOptions options = this->options();
   options.limit = limit;
   if (sample_ != nullptr) return simulate_sample(options, run);
-  if (execution_.interval == 0) {  // a sweep keeps no time
-    if (std::optional<wse::SweepOutcome> swept = wse::sweep(hardware_, program, options)) {
-      run.outcome = std::move(swept->kept);
-      run.fold = std::move(swept->fold);
-      run.rows = swept->groups;
+  if (execution_.interval == 0) {  // lanes keep no time
+    if (std::optional<wse::LanesOutcome> lanes =
+            wse::stream_in_lanes(hardware_, program, options)) {
+      run.outcome = std::move(lanes->kept);
+      run.fold = std::move(lanes->fold);
+      run.rows = lanes->groups;
       if (execution_.values) run.fold.refused = "each row carries values of its own";
       if (!execution_.fold) run.fold.refused = "switched off";
       return;
     }
   }
-  if (execution_.interval != 0 && simulate_swept_rows(options, run)) return;
+  if (execution_.interval != 0 && simulate_rows_in_lanes(options, run)) return;
   if (!execution_.fold || options.modules) {
     run.rows = program.rows;
     run.fold = wse::no_fold(program, options.modules ? "each core is a module" : "switched off");
@@ -173,25 +174,26 @@ void StreamedOperation::simulate(Simulated& run, Cycle limit) const {
   simulate_folded(options, run);
 }
 
-/// Of intervals: a sweep, which keeps no time, says which rows do things of their own, and these
-/// are stepped once. False if it cannot.
-bool StreamedOperation::simulate_swept_rows(const wse::RunOptions& options, Simulated& run) const {
+/// Of intervals: lanes, which keep no time, say which rows do things of their own, and these
+/// are stepped once. False if they cannot.
+bool StreamedOperation::simulate_rows_in_lanes(const wse::RunOptions& options,
+                                               Simulated& run) const {
   const wse::Program& program = run.plan.program;
   // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
-  if (!execution_.fold || options.modules || program.spread_rows != 0) return false;
+  if (!execution_.fold || options.modules || program.distribution_rows != 0) return false;
   if (!program.kernel.held.empty()) return false;  // all do
-  std::optional<wse::SweepOutcome> swept = wse::sweep(hardware_, program, options);
-  if (!swept) return false;
-  const Cycle cycles = wse::full_cycles(swept->kept, swept->fold, program, params_.router);
-  run.fold = std::move(swept->fold);
+  std::optional<wse::LanesOutcome> lanes = wse::stream_in_lanes(hardware_, program, options);
+  if (!lanes) return false;
+  const Cycle cycles = wse::full_cycles(lanes->kept, lanes->fold, program, params_.router);
+  run.fold = std::move(lanes->fold);
   if (execution_.values) run.fold = wse::no_fold(program, "each row carries values of its own");
   const wse::Program kept = wse::fold(program, run.fold);
   require_stepped(std::uint64_t{kept.rows} * kept.columns, cycles);
   simulate_rows(kept, options, run);
   const Cycle stepped = wse::full_cycles(run.outcome, run.fold, program, params_.router);
   if (stepped != cycles) {
-    throw InternalError(
-        fmt::format("{} cycles of rows stepped one by one are {} of rows swept", stepped, cycles));
+    throw InternalError(fmt::format("{} cycles of rows stepped one by one are {} of rows in lanes",
+                                    stepped, cycles));
   }
   run.rows = kept.rows;
   return true;
@@ -242,20 +244,21 @@ void StreamedOperation::simulate_rows(const wse::Program& kept, wse::RunOptions 
 }
 
 /// Runs the plan again, with marks at the ends of steps, now that the cycles are known. What is not
-/// swept has the rows simulated that `run` had.
+/// lanes has the rows simulated that `run` had.
 UnitSeries StreamedOperation::units_of(const Simulated& run) const {
   const wse::Program& program = run.plan.program;
   const Cycle length = step_length(run.cycles, execution_.view);
   wse::RunOptions options = this->options();
   options.event_log = false;
   options.marks = length;
-  if (const std::optional<wse::SweepOutcome> swept = wse::sweep(hardware_, program, options)) {
+  if (const std::optional<wse::LanesOutcome> lanes =
+          wse::stream_in_lanes(hardware_, program, options)) {
     return core_series(
-        {run.plan, hardware_, swept->kept, swept->fold, swept->marks, length, job_.resident});
+        {run.plan, hardware_, lanes->kept, lanes->fold, lanes->marks, length, job_.resident});
   }
   const Cycle hop = wse::QueueShapes(params_.router).link().latency;
   // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
-  const FoldPlan fold = program.spread_rows == 0 ? run.fold : wse::no_fold(program, "");
+  const FoldPlan fold = program.distribution_rows == 0 ? run.fold : wse::no_fold(program, "");
   wse::RowWatch watch(fold, program.columns, hop, length);
   watch.watch(options);
   const WaferOutcome kept = wse::simulate(hardware_, wse::fold(program, fold), options);
@@ -283,9 +286,9 @@ void StreamedOperation::fill_work(const Simulated& run) {
   if (run.plan.tested_at_cores == 0) return;
   const wse::Program& program = run.plan.program;
   wse::ReceiverFilterStats filter;
-  filter.tests += run.plan.tested_at_cores * (program.rows - program.spread_rows);
+  filter.tests += run.plan.tested_at_cores * (program.rows - program.distribution_rows);
   filter.dropped +=
-      (run.plan.tested_at_cores - run.plan.weights) * (program.rows - program.spread_rows);
+      (run.plan.tested_at_cores - run.plan.weights) * (program.rows - program.distribution_rows);
   into_.group(filter);
 }
 
@@ -298,7 +301,8 @@ std::string shared_text(const StreamingPlan& plan, bool resident) {
         plan.program.source.empty()
             ? "idealised: each stream enters in every group and is paid for once"
             : fmt::format("each stream enters once, {} row{} of routers copy it to the others",
-                          plan.program.spread_rows, plan.program.spread_rows == 1 ? "" : "s"),
+                          plan.program.distribution_rows,
+                          plan.program.distribution_rows == 1 ? "" : "s"),
         plan.padding == 0 ? "" : fmt::format("; {} of padding", plan.padding));
   }
   std::string text =
@@ -365,7 +369,7 @@ void StreamedOperation::add_records(const Simulated& run) {
     if (execution_.path) {
       const PathWindow window = fitted(*execution_.path, program.columns, program.rows, run.cycles);
       const FoldPlan fold =
-          program.spread_rows == 0 && execution_.fold ? run.fold : wse::no_fold(program, "");
+          program.distribution_rows == 0 && execution_.fold ? run.fold : wse::no_fold(program, "");
       result_.units_in_time->path = path_of(records_of(program, fold, window), program, window);
     }
   }

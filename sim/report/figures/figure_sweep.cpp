@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"

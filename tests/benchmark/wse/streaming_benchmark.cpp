@@ -238,7 +238,7 @@ const RunOptions kClocked{Engine::clocked};
 const RunOptions kEvent{Engine::event};
 const RunOptions kSweep = [] {
   RunOptions options;
-  options.sweep = true;
+  options.lanes = true;
   return options;
 }();
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/wse/engine/fold.hpp"
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/random.hpp"
 #include "tests/support/wse/cases.hpp"
@@ -90,21 +90,21 @@ TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event})), "");
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event, seed + 1})),
               "");
-    const auto sweep = make_streaming_sweep(scenario.params, program);
+    const auto lanes = make_streaming_lanes(scenario.params, program);
     if (scenario.copies && scenario.params.router.turn != 0) {
       // the row that copies turns words out of the way down into its own
-      EXPECT_EQ(sweep, nullptr);
+      EXPECT_EQ(lanes, nullptr);
       EXPECT_EQ(reason_against_own_time(program, scenario.params, {}),
                 "words take longer around a corner (router.turn)");
       if (HasFailure()) return;
       continue;
     }
-    ASSERT_NE(sweep, nullptr);
-    const SweepOutcome folded = sweep->run();
+    ASSERT_NE(lanes, nullptr);
+    const LanesOutcome folded = lanes->run();
     EXPECT_EQ(
         difference(definition, unfold(folded.kept, folded.fold, program, scenario.params.router)),
         "");
-    const SweepOutcome each = make_streaming_sweep(scenario.params, program, false)->run();
+    const LanesOutcome each = make_streaming_lanes(scenario.params, program, false)->run();
     EXPECT_EQ(difference(definition, each.kept), "");
     if (HasFailure()) return;
   }

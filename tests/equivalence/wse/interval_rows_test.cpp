@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Intervals of a streamed product whose rows a sweep has folded are those of all rows, stepped.
+// Intervals of a streamed product whose rows lanes have folded are those of all rows, stepped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,9 +29,9 @@ Mask random_mask(std::uint32_t rows, std::uint32_t columns, std::uint64_t percen
   return mask;
 }
 
-// Rows without tokens, fewer tokens in the last rows, and words that enter in the middle row: a
-// sweep keeps some rows, and the run without folding all of them.
-TEST(IntervalsOfAWafer, AreTheSameOfRowsThatASweepFolded) {
+// Rows without tokens, fewer tokens in the last rows, and words that enter in the middle row:
+// lanes keep some rows, and the run without folding all of them.
+TEST(IntervalsOfAWafer, AreTheSameOfRowsThatLanesFolded) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
     Random random(stream_seed(seed, "interval rows"));

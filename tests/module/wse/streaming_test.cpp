@@ -272,7 +272,7 @@ Cycle sparse_cycles(std::uint32_t density, std::uint32_t lookahead) {
     }
   }
   RunOptions options;
-  options.sweep = true;
+  options.lanes = true;
   return simulate(scenario.params, make_program(scenario), options).cycles;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
@@ -179,7 +179,7 @@ TEST(ReceiverFilter, ZerosTakeTheirTimeOfTheStreamAndNoneOfTheCores) {
       const Program program = with_zeros(some, before, kept == 0 ? kFeatures : 0);
       const WaferOutcome outcome = simulate(some.params, program, {engine});
       EXPECT_EQ(outcome.cycles, dense);
-      const SweepOutcome lanes = make_streaming_sweep(some.params, program)->run();
+      const LanesOutcome lanes = make_streaming_lanes(some.params, program)->run();
       EXPECT_EQ(lanes.kept.cycles, dense);
       for (std::size_t c = 0; c < 2; ++c) {
         EXPECT_EQ(outcome.cores[c].words, kept * kRows);

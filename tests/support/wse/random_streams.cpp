@@ -62,7 +62,7 @@ class Maker {
     Program& program = made_.program;
     StreamingKernel& kernel = program.kernel;
     if (edge != 0) {
-      program.spread_rows = program.entry = edge;
+      program.distribution_rows = program.entry = edge;
       kernel.tokens.insert(kernel.tokens.begin(), edge, 0);
     } else if (rows > 1 && draw_.chance(25)) {
       program.entry = draw_.pick(1, rows - 1);
@@ -73,7 +73,7 @@ class Maker {
     filter();
     if (edge == 0 && program.entry == 0 && program.column_fifo == 0 && draw_.chance(15)) beside();
     if (program.column_fifo == 0 && draw_.chance(25)) {
-      program.scan = random_scan(draw_.pick(1, 1000), program);
+      program.scan_cycles = random_scan(draw_.pick(1, 1000), program);
     }
     return std::move(made_);
   }
@@ -102,13 +102,13 @@ class Maker {
         use = use_groups(setup.wafer, setup.ws, draw_.chance(30));
         Program& program = made_.program;
         shape(rows);
-        program.spread_rows = program.entry = spread_rows(setup.ws, setup.io, use);
+        program.distribution_rows = program.entry = distribution_rows(setup.ws, setup.io, use);
         program.source = stream_sources(setup.ws, use);
         program.from_north = setup.ws.inject == Inject::column_top;
-        if (program.spread_rows == 0 && setup.ws.inject == Inject::middle_row) {
+        if (program.distribution_rows == 0 && setup.ws.inject == Inject::middle_row) {
           program.entry = rows / 2;
         }
-        program.kernel.tokens.insert(program.kernel.tokens.begin(), program.spread_rows, 0);
+        program.kernel.tokens.insert(program.kernel.tokens.begin(), program.distribution_rows, 0);
         program.kernel.groups = use.groups;
         group_weights(use);
         program.kernel.exchange.send_cycles = draw_.pick(1, 2);
@@ -374,7 +374,7 @@ std::string print(const StreamCase& made) {
       "values {} zeros {} held {} groups {} interleaved {} copies {} buses {} colors "
       "{}\ntokens "
       "{}\nkept by {}\ncounts {}",
-      changed_parameters(shown), p.columns, p.rows, p.entry, p.spread_rows, p.rate.words,
+      changed_parameters(shown), p.columns, p.rows, p.entry, p.distribution_rows, p.rate.words,
       p.rate.per, p.column_fifo, p.background.size(), p.full_duplex, k.steps, k.lookahead, k.simd,
       static_cast<int>(k.form), k.int8, k.fp32, k.psum_fp32, k.ring_fp32, k.first_cycles,
       k.beat_cycles, k.reduce_cycles, k.gather_cycles, k.stalls, !k.activations.empty(),

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/wse/engine/fold.hpp"
-#include "models/wse/engine/gradient_sweep.hpp"
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/gradient_lanes.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "tests/support/wse/details.hpp"
@@ -53,7 +53,7 @@ std::vector<std::pair<const char*, WaferOutcome>> faster_ways(const StreamCase& 
     if (outcome) ways.emplace_back(name, std::move(*outcome));
   };
   RunOptions options;
-  options.sweep = true;
+  options.lanes = true;
   if (made.program.gradient) {
     if (!made.program.kernel.activations.empty()) return ways;
     if (auto fold = fold_gradient(made.params, made.program, options)) {
@@ -61,12 +61,13 @@ std::vector<std::pair<const char*, WaferOutcome>> faster_ways(const StreamCase& 
     }
     return ways;
   }
-  if (const std::optional<SweepOutcome> swept = sweep(made.params, made.program, options)) {
-    add("lanes", unfold(swept->kept, swept->fold, made.program, made.params.router));
+  if (const std::optional<LanesOutcome> lanes =
+          stream_in_lanes(made.params, made.program, options)) {
+    add("lanes", unfold(lanes->kept, lanes->fold, made.program, made.params.router));
   }
   options.fold = false;
-  if (std::optional<SweepOutcome> swept = sweep(made.params, made.program, options)) {
-    add("lanes, row for row", std::move(swept->kept));
+  if (std::optional<LanesOutcome> lanes = stream_in_lanes(made.params, made.program, options)) {
+    add("lanes, row for row", std::move(lanes->kept));
   }
   add("folded", folded(made));
   return ways;

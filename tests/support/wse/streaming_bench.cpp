@@ -38,7 +38,7 @@ void hold(const StreamingScenario& scenario, StreamingKernel& kernel) {
 void copy_streams(const StreamingScenario& scenario, Program& program) {
   const ColumnGroups& groups = program.kernel.groups;
   program.from_north = true;
-  program.spread_rows = 1;
+  program.distribution_rows = 1;
   program.entry = 1;
   program.kernel.tokens.insert(program.kernel.tokens.begin(), 0);
   for (std::uint32_t c = 0; c < scenario.columns; ++c) {
@@ -120,14 +120,14 @@ Program make_program(const StreamingScenario& scenario) {
   if (scenario.zero_seed != 0) {
     filter_at_receivers(random_zeros(scenario.zero_seed, program), program);
   }
-  if (scenario.scan_seed != 0) program.scan = random_scan(scenario.scan_seed, program);
+  if (scenario.scan_seed != 0) program.scan_cycles = random_scan(scenario.scan_seed, program);
   if (scenario.held != 0) hold(scenario, kernel);
   return program;
 }
 
 void share_stream(std::uint32_t fifo, Program& program) {
   program.column_fifo = fifo;
-  program.scan.clear();
+  program.scan_cycles.clear();
 }
 
 std::string trace_of(const WaferOutcome& outcome, UnitId unit) {

@@ -44,7 +44,7 @@ struct StreamingScenario {
 };
 
 /// How long the senders of a program look for each word and command: 1 to 4 cycles, now and then
-/// more than the small numbers of an engine hold. As Program::scan.
+/// more than the small numbers of an engine hold. As Program::scan_cycles.
 std::vector<std::vector<std::uint16_t>> random_scan(std::uint64_t seed, const Program& program);
 
 /// Zeros before the words and commands of a program's streams: up to 3, now and then more than the

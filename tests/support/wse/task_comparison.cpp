@@ -56,7 +56,7 @@ std::vector<Way> ways(std::uint64_t seed) {
   ways[0].options.event_log = true;
   ways[1].name = "event";
   ways[1].options.event_log = true;
-  ways[2].name = "event without a log";  // which may take a sweep
+  ways[2].name = "event without a log";  // which may run in lanes
   ways[3].name = "modules";
   ways[3].options.modules = true;
   ways[3].options.event_log = true;

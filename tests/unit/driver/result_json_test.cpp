@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/machines/measure.hpp"
+#include "sim/machines/summary_rows.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna::test {

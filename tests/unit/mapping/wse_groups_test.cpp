@@ -208,7 +208,7 @@ TEST(WaferGroups, ThatShareTokensHaveAllRowsAndAPartOfTheTokensOfARow) {
   const StreamingPlan plan = plan_streaming(gemm_of(2, 4, 7), sharing_tokens(6, 3, 4));
   const Program& program = plan.program;
   EXPECT_EQ(program.kernel.steps, 2U);
-  EXPECT_EQ(program.spread_rows, 1U);
+  EXPECT_EQ(program.distribution_rows, 1U);
   // 3 tokens of a group on rows that have one each, of which each column has one.
   EXPECT_THAT(program.kernel.tokens, ElementsAre(0, 1, 1, 1));
   EXPECT_EQ(plan.padding, 2U);

@@ -57,7 +57,7 @@ std::uint64_t nnz(const PatternSpec& pattern, std::uint32_t rows, std::uint32_t 
 std::vector<std::string> problems(const PatternSpec& pattern, std::uint32_t rows,
                                   std::uint32_t cols) {
   std::vector<std::string> result;
-  for (const PatternProblem& p : check_pattern(pattern, rows, cols)) {
+  for (const PatternDiagnostic& p : check_pattern(pattern, rows, cols)) {
     result.push_back(p.code + " " + p.cell + " " + p.found);
   }
   return result;

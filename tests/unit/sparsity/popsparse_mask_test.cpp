@@ -96,7 +96,7 @@ TEST(PopsparseMask, IsAKeyOfPatternsThatHaveACount) {
 
 TEST(PopsparseMask, RefusesWhatTheRuleDoesNotKnow) {
   const auto found = [](Pairs args) {
-    const std::vector<PatternProblem> problems =
+    const std::vector<PatternDiagnostic> problems =
         check_pattern(spec("0.5", 1, std::move(args)), 8, 8);
     return problems.empty() ? std::string() : problems.front().allowed;
   };

@@ -74,7 +74,7 @@ double simulated(StreamingKernel kernel, std::uint32_t lookahead, std::uint32_t 
   for (std::uint32_t s = 0; s < k.steps; ++s) k.final_column.push_back(k.ring[s % columns]);
   route_streaming(program, columns);
   RunOptions options;
-  options.sweep = true;
+  options.lanes = true;
   const WaferOutcome outcome = simulate({}, program, options);
   return static_cast<double>(weights) * beats / columns / static_cast<double>(outcome.cycles);
 }

@@ -7,7 +7,7 @@
 
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/system/held_bytes.hpp"
-#include "workloads/mapping/system/pipeline_turns.hpp"
+#include "workloads/mapping/system/pipeline_schedule.hpp"
 #include "workloads/mapping/system/replica_work.hpp"
 
 namespace lacuna::system {
@@ -203,7 +203,7 @@ class PipelinePass : private ReplicaWork {
     if (moves && training.tensor > 1) tensor_reductions(active, times);
   }
 
-  /// One forward, one backward: in the order of `turns_of`, each as soon as its input is there.
+  /// One forward, one backward: in the order of `schedule_of`, each as soon as its input is there.
   void one_after_the_other() {
     std::vector<StageCycles> cycles;
     for (const Stage& stage : stages_) {
@@ -222,7 +222,7 @@ class PipelinePass : private ReplicaWork {
     // what each micro-batch has sent: to the next stage or the one before
     std::map<std::tuple<bool, std::size_t, std::uint64_t>, Receives> sent;
     for (const auto& [forward, s, m] :
-         turns_of(cycles, training.accumulation, pass_.forward, pass_.backward)) {
+         schedule_of(cycles, training.accumulation, pass_.forward, pass_.backward)) {
       const Stage& stage = stages_[s];
       const auto input = sent.find({forward, s, m});
       if (input != sent.end()) {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "sim/base/error.hpp"
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/base/split.hpp"
 
 namespace lacuna::system {

@@ -9,9 +9,9 @@
 #include "models/common/fp16.hpp"
 #include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/wse/distribution.hpp"
 #include "workloads/mapping/wse/group_use.hpp"
 #include "workloads/mapping/wse/program.hpp"
-#include "workloads/mapping/wse/spread.hpp"
 #include "workloads/mapping/wse/stream_bound.hpp"
 #include "workloads/mapping/wse/stream_memory.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
@@ -98,7 +98,7 @@ class GradientPlanner {
                       Color{static_cast<std::uint8_t>(rings + 2)}};
     use_.sums = rings + 2;
     use_.buses = 0;
-    spread_ = spread_rows(setup_.ws, setup_.io, use_);
+    spread_ = distribution_rows(setup_.ws, setup_.io, use_);
     if (spread_ < setup_.wafer.rows) return;
     throw UnsupportedError(fmt::format(
         "ws.groups = {}: {} row of routers copies the indices to the groups, and wafer.rows = {} "
@@ -256,9 +256,9 @@ class GradientPlanner {
     const std::vector<RouterProgram> ring = group_ring_routes(stream());
     program.source = stream_sources(setup_.ws, use_);
     program.from_north = true;
-    program.spread_rows = program.entry = spread_;
-    if (spread_ != 0) choose_spread(program);
-    for (std::uint32_t r = 0; r < spread_; ++r) add_spread_row(program, r);
+    program.distribution_rows = program.entry = spread_;
+    if (spread_ != 0) choose_distribution(program);
+    for (std::uint32_t r = 0; r < spread_; ++r) add_distribution_row(program, r);
     std::array<std::uint32_t, 8> variant{};  // 1 more than the first router of its kind of row
     for (std::uint32_t r = spread_; r < program.rows; ++r) {
       std::uint32_t& first =

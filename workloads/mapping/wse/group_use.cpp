@@ -81,7 +81,8 @@ std::vector<std::uint32_t> deal_rows(const std::vector<std::uint32_t>& owner,
   return group_of;
 }
 
-std::uint32_t spread_rows(const StreamingParams& ws, const IoParams& io, const GroupUse& use) {
+std::uint32_t distribution_rows(const StreamingParams& ws, const IoParams& io,
+                                const GroupUse& use) {
   check_crossing(ws, use);
   const bool crossing = use.copies && !use.groups.interleaved;
   if (crossing && at_west_edge(ws)) return std::max(1U, io.dist_rows.value());

@@ -33,7 +33,7 @@ GroupUse use_groups(const WaferParams& wafer, const StreamingParams& ws, bool re
 
 /// The first rows of cores that bring words to their columns and hold no elements.
 /// UnsupportedError if they need more colors than there are.
-std::uint32_t spread_rows(const StreamingParams& ws, const IoParams& io, const GroupUse& use);
+std::uint32_t distribution_rows(const StreamingParams& ws, const IoParams& io, const GroupUse& use);
 
 /// The group of each row of what is streamed, if groups share them; `owner` is the place of each.
 /// Those of a place are dealt to the groups in turn, those of the next place from the next group

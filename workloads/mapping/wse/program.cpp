@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "workloads/mapping/wse/distribution.hpp"
 #include "workloads/mapping/wse/exchange.hpp"
-#include "workloads/mapping/wse/spread.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -159,13 +159,13 @@ void route_streaming(Program& program, std::uint32_t columns, Reduction reductio
   }
   if (reduction.plan.roles.empty()) reduction = ring_reduction(kernel.groups.width);
   const std::vector<RouterProgram> inner = repeat_groups(program, reduction);
-  if (program.spread_rows != 0) choose_spread(program);
+  if (program.distribution_rows != 0) choose_distribution(program);
   // Kinds of router in a column: those that pass the weights on, and the last ones.
   program.routers.clear();
   program.router_of.clear();
-  for (std::uint32_t r = 0; r < program.spread_rows; ++r) add_spread_row(program, r);
+  for (std::uint32_t r = 0; r < program.distribution_rows; ++r) add_distribution_row(program, r);
   std::map<std::pair<Port, PortSet>, std::uint32_t> kinds;
-  for (std::uint32_t r = program.spread_rows; r < program.rows; ++r) {
+  for (std::uint32_t r = program.distribution_rows; r < program.rows; ++r) {
     const Port from = r < program.entry ? kSouth : kNorth;
     const bool north = r <= program.entry && r != 0 && program.both_ways();
     const bool south = r >= program.entry && r + 1 != program.rows;

@@ -341,7 +341,7 @@ Cycle least_cycles_of_gradient(const Program& program, const CoreParams& core, u
   std::vector<std::uint64_t> owned(program.columns, 0);
   for (std::size_t i = 0; i < k.counts.size(); ++i) positions[i % program.columns] += k.counts[i];
   for (const std::uint32_t column : k.final_column) ++owned[column];
-  const std::uint32_t first = program.spread_rows;
+  const std::uint32_t first = program.distribution_rows;
   if (k.tokens.size() <= first || k.steps == 0) return 0;
   const auto below = static_cast<Cycle>(k.tokens.size() - first - 1);
   const GradientBound row(program, core, k.tokens[first], below * (2 * Cycle{ramp} + hop));

@@ -16,11 +16,11 @@
 #include "workloads/mapping/wse/layers/plan.hpp"
 #include "workloads/mapping/wse/program.hpp"
 #include "workloads/mapping/wse/reduction.hpp"
-#include "workloads/mapping/wse/scan.hpp"
 #include "workloads/mapping/wse/stream_bound.hpp"
 #include "workloads/mapping/wse/stream_memory.hpp"
 #include "workloads/mapping/wse/stream_operands.hpp"
 #include "workloads/mapping/wse/stream_words.hpp"
+#include "workloads/mapping/wse/zero_scan.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -71,7 +71,7 @@ class StreamingPlanner {
     order();
     StreamingKernel form = k;
     if (whole) form.form = StreamForm::packed;  // the faster of two forms counts
-    const std::uint32_t first = plan_.program.spread_rows;
+    const std::uint32_t first = plan_.program.distribution_rows;
     const std::uint32_t entry = plan_.program.entry;
     const std::uint32_t farthest = std::max(entry - first, plan_.program.rows - 1 - entry);
     StreamLoads loads{sent, farthest, entry, setup_.ws.reduce == Reduce::ring};
@@ -218,7 +218,7 @@ class StreamingPlanner {
     plan_.element_shares = use_.element_shares();
     program.source = stream_sources(setup_.ws, use_);
     program.from_north = setup_.ws.inject == Inject::column_top;
-    const std::uint32_t spread = spread_rows(setup_.ws, setup_.io, use_);
+    const std::uint32_t spread = distribution_rows(setup_.ws, setup_.io, use_);
     if (spread >= setup_.wafer.rows) {
       throw UnsupportedError(fmt::format(
           "ws.inject = {} takes {} rows to bring words to {} columns{}, and wafer.rows = {} leaves "
@@ -232,10 +232,10 @@ class StreamingPlanner {
     kernel().tokens = deal_tokens(setup_.ws.inject, rows, each);
     const auto active = static_cast<std::uint32_t>(kernel().tokens.size());
     plan_.rows_off = rows - active;
-    program.spread_rows = active == 0 ? 0 : spread;
-    kernel().tokens.insert(kernel().tokens.begin(), program.spread_rows, 0);
-    program.rows = active + program.spread_rows;
-    program.entry = program.spread_rows + entry_row(setup_.ws.inject, active);
+    program.distribution_rows = active == 0 ? 0 : spread;
+    kernel().tokens.insert(kernel().tokens.begin(), program.distribution_rows, 0);
+    program.rows = active + program.distribution_rows;
+    program.entry = program.distribution_rows + entry_row(setup_.ws.inject, active);
     for (std::uint32_t r = 0; r < program.rows; ++r) {
       first_element_.push_back(r == 0 ? 0 : first_element_.back() + kernel().tokens[r - 1]);
     }
@@ -472,7 +472,7 @@ class StreamingPlanner {
       throw UnsupportedError(
           "zero_filter.scan_width: the filter of io.stream = row_ordered is not modelled");
     }
-    plan_.program.scan = scan_cycles(stream);
+    plan_.program.scan_cycles = scan_cycles(stream);
   }
 
   const StreamingJob& job_;

@@ -10,8 +10,8 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/texts.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/json_safetensors.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text_file.hpp"
 
 namespace lacuna {
@@ -40,7 +40,7 @@ std::uint64_t number_of(std::string_view bytes) {
 }
 
 void refuse_array(const std::string& path, const std::string& found, const std::string& allowed) {
-  throw_problem(path, "E308", found, allowed);
+  throw_diagnostic(path, "E308", found, allowed);
 }
 
 }  // namespace lacuna

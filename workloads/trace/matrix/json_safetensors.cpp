@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/json_text.hpp"
-#include "workloads/trace/problem.hpp"
 
 namespace lacuna {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/split.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/matrix/mask_at.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/matrix/token_reader.hpp"
-#include "workloads/trace/problem.hpp"
 #include "workloads/trace/text.hpp"
 #include "workloads/trace/text_file.hpp"
 
@@ -188,7 +188,7 @@ class MtxReader {
   void build() {
     const auto again = sort_places(entries_);
     if (again != entries_.end()) {
-      throw_problem(
+      throw_diagnostic(
           place(path_, again->line), "E306",
           fmt::format("entry ({}, {}) again", again->row + 1, again->col + 1),
           fmt::format("one entry for a position; the first is in line {}", (again - 1)->line));

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {
@@ -59,7 +59,7 @@ bool TokenReader::at_end() const {
 void TokenReader::fail(const std::string& code, const std::string& found,
                        const std::string& allowed) const {
   const std::size_t line = std::max<std::size_t>(line_number_, 1);
-  throw_problem(place(path_, line, word_ + 1), code, found, allowed);
+  throw_diagnostic(place(path_, line, word_ + 1), code, found, allowed);
 }
 
 }  // namespace lacuna

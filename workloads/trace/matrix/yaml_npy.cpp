@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 #include "workloads/trace/text.hpp"
 
 namespace lacuna {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
@@ -27,7 +27,7 @@ std::vector<std::uint64_t> heaviest_cores(const Program& program) {
 }
 
 WaferOutcome run_held(const HardwareParams& params, const Program& program, RunOptions options) {
-  options.sweep = true;
+  options.lanes = true;
   return simulate(params, program, options);
 }
 
@@ -79,8 +79,8 @@ Program fullest_row(const Program& program) {
 
 bool samples_rows(const HardwareParams& params, const Program& program) {
   // The first row of a sample is the one where words enter.
-  return !program.kernel.held.empty() && program.entry == 0 && lanes_can_stream(params, program) &&
-         lanes_can_stream(params, fullest_row(program));
+  return !program.kernel.held.empty() && program.entry == 0 && lanes_can_run(params, program) &&
+         lanes_can_run(params, fullest_row(program));
 }
 
 SampledRows run_sampled(const HardwareParams& params, const Program& program, std::uint32_t most,

@@ -7,7 +7,7 @@
 #include <optional>
 #include <sstream>
 
-#include "sim/base/numbers.hpp"
+#include "sim/base/parsed_number.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/report/figures/figure_lines.hpp"

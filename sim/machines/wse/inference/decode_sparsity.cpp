@@ -96,7 +96,7 @@ Mask weights_mask(const DecodeSparsity::Weights& weights, const Shape& shape, Pr
         fmt::format("--weights {}={}: found a matrix of {} x {}, allowed is {} outputs x {} inputs",
                     word(what), weights.text, mask.rows, mask.cols, outputs, inputs));
   }
-  const std::vector<PatternProblem> problems = check_pattern(weights.pattern, rows, inputs);
+  const std::vector<PatternDiagnostic> problems = check_pattern(weights.pattern, rows, inputs);
   if (!problems.empty()) {
     throw RequestError(
         fmt::format("--weights {}={}: {} of {} outputs x {} inputs: found '{}', "

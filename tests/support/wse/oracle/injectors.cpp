@@ -108,9 +108,9 @@ void Injectors::take_exits(Cycle now) {
 }
 
 bool Injectors::search(std::size_t i) {
-  if (i >= program_.scan.size()) return true;
+  if (i >= program_.scan_cycles.size()) return true;
   Stream& stream = streams_[i];
-  const Cycle needed = program_.scan[i][stream.sent];
+  const Cycle needed = program_.scan_cycles[i][stream.sent];
   if (stream.searched < needed) ++stream.searched;
   return stream.searched == needed;
 }

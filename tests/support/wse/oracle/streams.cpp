@@ -125,8 +125,8 @@ class WholeWafer {
     const bool edge = (route.from == kNorth && r == 0) || (route.from == kWest && c == 0) ||
                       (route.from == kSouth && r + 1 == program_.rows) ||
                       (route.from == kEast && c + 1 == program_.columns);
-    const bool middle = program_.spread_rows == 0 && r == program_.entry && route.from == kNorth &&
-                        is_stream(route.color, c);
+    const bool middle = program_.distribution_rows == 0 && r == program_.entry &&
+                        route.from == kNorth && is_stream(route.color, c);
     return edge || middle;
   }
 
@@ -135,7 +135,7 @@ class WholeWafer {
       const Background& other = program_.background[k];
       if (other.column == c && other.color == route.color) return program_.columns + k;
     }
-    if (program_.spread_rows == 0 || program_.from_north) return c;
+    if (program_.distribution_rows == 0 || program_.from_north) return c;
     // From the west edge a row brings words of several columns, each in its color.
     for (std::uint32_t to = 0; to < program_.columns; ++to) {
       if (program_.edge_row[to] == r && is_stream(route.color, to)) return to;

@@ -16,8 +16,8 @@
 #include "workloads/mapping/ipu/reduce/reduce_codelets.hpp"
 #include "workloads/mapping/ipu/static/codelets.hpp"
 #include "workloads/mapping/ipu/static/homes.hpp"
+#include "workloads/mapping/ipu/static/reduction.hpp"
 #include "workloads/mapping/ipu/static/runs.hpp"
-#include "workloads/mapping/ipu/static/sums.hpp"
 #include "workloads/mapping/ipu/values.hpp"
 
 namespace lacuna::ipu {
@@ -125,7 +125,7 @@ class StaticLowering {
   Regions regions_;
   TransferList transfers_;
   std::map<unsigned, std::vector<LocalCopy>> copies_;
-  std::optional<StaticSums> sums_;
+  std::optional<StaticReduction> sums_;
   std::map<std::tuple<unsigned, std::uint64_t, std::uint32_t>, std::uint32_t> vertices_;
   std::vector<Place> places_;
   LoweredGemm result_;

@@ -46,7 +46,7 @@ FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& str
                              std::uint32_t features, std::uint32_t tokens,
                              const std::vector<std::uint64_t>* load, bool resident) {
   const GroupUse use = use_groups(wafer, stream.ws, resident);
-  const std::uint32_t spread = spread_rows(stream.ws, stream.io, use);
+  const std::uint32_t spread = distribution_rows(stream.ws, stream.io, use);
   FeatureLayout made;
   made.column = load == nullptr
                     ? result_places(stream.ws, features, use.groups.width)

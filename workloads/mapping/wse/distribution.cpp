@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/wse/spread.hpp"
+#include "workloads/mapping/wse/distribution.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ bool all_cross(const Program& program) {
 }
 
 std::uint32_t streams_of_row(const Program& program) {
-  return (streams_of(program) + program.spread_rows - 1) / program.spread_rows;
+  return (streams_of(program) + program.distribution_rows - 1) / program.distribution_rows;
 }
 
 /// The ways of the words of `source` along a spread row, by column; `copies` are where they turn
@@ -70,7 +70,7 @@ void add_way(const Program& program, std::uint32_t source, const std::vector<std
 }  // namespace
 
 std::uint32_t stream_colors(const Program& program) {
-  if (program.spread_rows == 0) return 1;
+  if (program.distribution_rows == 0) return 1;
   if (all_cross(program)) return streams_of(program);
   // Words that begin in one row at the columns where they turn do not meet.
   return program.from_north ? 1 : streams_of_row(program);
@@ -79,7 +79,7 @@ std::uint32_t stream_colors(const Program& program) {
 /// From the west edge, the first row leads to the easternmost columns, and each row below to those
 /// west of the row's above: so columns of equal color never cross, as the words that run down a
 /// column meet, in the rows below theirs, only words on their way to columns further west.
-void choose_spread(Program& program) {
+void choose_distribution(Program& program) {
   StreamingKernel& kernel = program.kernel;
   const std::uint32_t colors = stream_colors(program);
   const std::uint32_t each = streams_of_row(program);
@@ -87,7 +87,7 @@ void choose_spread(Program& program) {
   const bool one_color = program.from_north && !all_cross(program);
   if (!one_color && first + colors > kColors) {
     throw InternalError(fmt::format("{} rows that bring words to columns need {} colors of {}",
-                                    program.spread_rows, first + colors, kColors));
+                                    program.distribution_rows, first + colors, kColors));
   }
   kernel.column_colors.clear();
   program.edge_row.clear();
@@ -100,7 +100,7 @@ void choose_spread(Program& program) {
   }
 }
 
-void add_spread_row(Program& program, std::uint32_t row) {
+void add_distribution_row(Program& program, std::uint32_t row) {
   std::vector<RouterProgram> routers(program.columns);
   std::vector<std::vector<std::uint32_t>> copies(program.columns);  // by source
   for (std::uint32_t c = 0; c < program.columns; ++c) {

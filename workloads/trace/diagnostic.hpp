@@ -18,7 +18,7 @@
 namespace lacuna {
 
 /// One thing that is wrong with a file or an option.
-struct Problem {
+struct Diagnostic {
   std::string where;  // "path:line:column", or the option
   std::string code;   // E001 to E309
   std::string cell;   // name of the column, or empty
@@ -28,7 +28,7 @@ struct Problem {
 };
 
 /// "WHERE: error CODE: column 'NAME': found 'TEXT'; allowed: WHAT; did you mean 'X'?" in one line.
-std::string format_problem(const Problem& problem);
+std::string format_diagnostic(const Diagnostic& problem);
 
 /// "path:line:column".
 std::string place(const std::string& path, std::size_t line = 1, std::size_t column = 1);
@@ -37,9 +37,9 @@ std::string place(const std::string& path, std::size_t line = 1, std::size_t col
 std::string place_of_byte(const std::string& path, std::string_view text, std::size_t at);
 
 /// Throws TraceError with this one problem.
-[[noreturn]] void throw_problem(const Problem& problem);
-[[noreturn]] void throw_problem(const std::string& where, const std::string& code,
-                                const std::string& found, const std::string& allowed);
+[[noreturn]] void throw_diagnostic(const Diagnostic& problem);
+[[noreturn]] void throw_diagnostic(const std::string& where, const std::string& code,
+                                   const std::string& found, const std::string& allowed);
 
 /// "a, b, c".
 template <class Words>
@@ -69,12 +69,12 @@ const typename Rows::value_type& named_in(const Rows& rows, const std::string& n
 }
 
 /// Collects the problems of one file.
-class ProblemList {
+class Diagnostics {
  public:
   /// Reported at most; what is beyond is only counted.
   static constexpr std::size_t kMost = 50;
 
-  explicit ProblemList(std::string path) : path_(std::move(path)) {}
+  explicit Diagnostics(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 

@@ -16,7 +16,7 @@ namespace lacuna::ipu {
 /// of its own. All others go, whatever their class, to where their class is summed; what is there
 /// already is copied beside what comes. All tiles sum, and what was not summed at home goes home.
 /// Rows without partials are not written: memory is zero when a program begins.
-class StaticSums {
+class StaticReduction {
  public:
   /// Where the regions of a tile begin, in words.
   struct Places {
@@ -27,9 +27,9 @@ class StaticSums {
   };
 
   /// `runs` by tiles of a part. All references must outlive this.
-  StaticSums(const Target& target, const Types& types, const StaticPlan& plan,
-             const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows,
-             const LinearMap& home);
+  StaticReduction(const Target& target, const Types& types, const StaticPlan& plan,
+                  const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows,
+                  const LinearMap& home);
 
   /// Elements on the fullest tile: partials of what it sums, and sums that are not yet in place.
   std::uint64_t received() const { return received_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/sums.hpp"
+#include "models/wse/totals.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,17 +21,18 @@ struct Unit {
   std::uint64_t words = 0;
 };
 
-struct Sums : SumsOf<Unit> {
-  using SumsOf::SumsOf;
-  CycleSum works{this, spent<1>, "works", Layer::compute, "Cycles of work."};
-  Sum words{this, &Unit::words, "words", "words", "Words sent."};
+struct Totals : TotalsOf<Unit> {
+  using TotalsOf::TotalsOf;
+  CycleTotal works{this, spent<1>, "works", Layer::compute, "Cycles of work."};
+  Total words{this, &Unit::words, "words", "words", "Words sent."};
   Counter other{this, "other", "events", "Counted elsewhere."};
-  Sum twice{this, [](const Unit& unit) { return 2 * unit.words; }, "twice", "words", "Both ways."};
+  Total twice{this, [](const Unit& unit) { return 2 * unit.words; }, "twice", "words",
+              "Both ways."};
 };
 
 // Two units of 5 cycles of work and 3 words, and one of 7 and 1: 2 * 5 + 7 and 2 * 3 + 1.
-TEST(Sums, AreOfWhatUnitsCountInTheOrderOfDeclaration) {
-  Sums sums("units");
+TEST(Totals, AreOfWhatUnitsCountInTheOrderOfDeclaration) {
+  Totals sums("units");
   sums.add({{100, 5}, 3}, 2);
   sums.add({{0, 7}, 1});
   std::vector<StatEntry> entries;
@@ -44,13 +45,13 @@ TEST(Sums, AreOfWhatUnitsCountInTheOrderOfDeclaration) {
 }
 
 // 1, 10, 100 and 1,000 words through the four ports are 1,111 hops.
-TEST(Sums, OfRoutersAreOfTheNumbersTheyAreDeclaredWith) {
+TEST(Totals, OfRoutersAreOfTheNumbersTheyAreDeclaredWith) {
   RouterCounters router;
   router.sent[kNorth] = 1;
   router.sent[kEast] = 10;
   router.sent[kSouth] = 100;
   router.sent[kWest] = 1000;
-  LinkSums links("links");
+  LinkTotals links("links");
   links.add(router);
   EXPECT_EQ(links.snapshot(), (std::map<std::string, std::uint64_t>{{"hops", 1111},
                                                                     {"sent_north", 1},
@@ -61,7 +62,7 @@ TEST(Sums, OfRoutersAreOfTheNumbersTheyAreDeclaredWith) {
 
 // Three units of 2 tasks and 5 words, and one of a task: 3 * 2 + 1 and 3 * 5. Bytes are in no
 // statistic, and that the datapath was busy is known of all units together alone: 7 + 15 + 9 = 31.
-TEST(Sums, AreOfWhatIsDeclaredWhereItIsCounted) {
+TEST(Totals, AreOfWhatIsDeclaredWhereItIsCounted) {
   TaskCounters unit;
   unit.tasks += 2;
   unit.received = 5;
@@ -82,7 +83,7 @@ TEST(Sums, AreOfWhatIsDeclaredWhereItIsCounted) {
 }
 
 // 1 + 3 * 10 words and 3 * 2 of the last tally; the later of two ends.
-TEST(Sums, OfCoresAreOfAllTheirNumbersAndHaveTheLastEnd) {
+TEST(Totals, OfCoresAreOfAllTheirNumbersAndHaveTheLastEnd) {
   CoreCounters sum;
   sum.words = 1;
   sum.end = 7;
@@ -98,7 +99,7 @@ TEST(Sums, OfCoresAreOfAllTheirNumbersAndHaveTheLastEnd) {
   EXPECT_TRUE(sum == expected);
 }
 
-TEST(Sums, TellUnitsApartByEachNumber) {
+TEST(Totals, TellUnitsApartByEachNumber) {
   InjectorCounters injector;
   injector.zeros = 1;
   EXPECT_FALSE(injector == InjectorCounters());

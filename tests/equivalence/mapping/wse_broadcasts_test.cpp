@@ -22,7 +22,7 @@ namespace lacuna::wse {
 namespace {
 
 /// A product of which X has zeros, on a small wafer with whatever hardware.
-struct TurnProduct {
+struct BroadcastProduct {
   LayerSetup setup;
   LayerOp op;
   Mask x;
@@ -58,8 +58,8 @@ void draw_more(std::uint64_t seed, TaskParams& hardware) {
   hardware.task.completion = among(completion, 0, 1) * 5;
 }
 
-TurnProduct turn_product(Random& random) {
-  TurnProduct product;
+BroadcastProduct broadcast_product(Random& random) {
+  BroadcastProduct product;
   product.setup.wafer.columns = among(random, 2, 8);
   product.setup.wafer.rows = among(random, 2, 8);
   draw_hardware(random, product.setup.hardware);
@@ -99,9 +99,9 @@ void compare_with_units(const TaskOutcome& fast, const TaskParams& hardware,
 }
 
 /// Compares all stages of one random product; returns how many of them could be swept.
-unsigned compare_turns(std::uint64_t seed) {
+unsigned compare_broadcasts(std::uint64_t seed) {
   Random random(stream_seed(seed, "turns"));
-  TurnProduct product = turn_product(random);
+  BroadcastProduct product = broadcast_product(random);
   draw_more(seed, product.setup.hardware);
   SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, product.op.m, product.op.k,
                            product.op.n, product.setup.wafer.columns.value(),
@@ -119,12 +119,12 @@ unsigned compare_turns(std::uint64_t seed) {
   return swept;
 }
 
-TEST(LanesInTurn, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
+TEST(LanesOfBroadcasts, CountsWhatEveryCoreAndRouterCountsUnitByUnit) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 80 : 4000;
   unsigned swept = 0;
   for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
-    swept += compare_turns(seed);
+    swept += compare_broadcasts(seed);
   }
   EXPECT_GT(swept, seeds / 2);
 }
@@ -142,7 +142,7 @@ TaskProgram broadcasts(std::uint32_t side, std::uint32_t m, std::uint32_t k, std
   return plan_dense_mesh(job, costs).program;
 }
 
-TEST(LanesInTurn, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
+TEST(LanesOfBroadcasts, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
   const char* const more = std::getenv("LACUNA_LONG");  // NOLINT(concurrency-mt-unsafe)
   const std::uint64_t seeds = more == nullptr ? 60 : 3000;
   unsigned swept = 0;
@@ -174,7 +174,7 @@ TEST(LanesInTurn, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
 // What a core does in task i says whether its row or its column is the one that sends in it, or did
 // before, or is another: 3 x 3 tasks, and 2 x 2 of the first, before which none has sent, and of
 // the last, in which none does. On 8 x 8 cores 7 * 9 + 2 * 4 of 64 * 9.
-TEST(LanesInTurn, CoresOfADenseProductHoldEqualTasksOnce) {
+TEST(LanesOfBroadcasts, CoresOfADenseProductHoldEqualTasksOnce) {
   const TaskProgram program = broadcasts(8, 16, 16, 16);
   std::set<const Task*> held;
   std::size_t tasks = 0;
@@ -187,7 +187,7 @@ TEST(LanesInTurn, CoresOfADenseProductHoldEqualTasksOnce) {
 }
 
 // In columns 6 and 7 task 2 of the cores below row 2 is the same.
-TEST(LanesInTurn, AChangedTaskIsItsCoresOwn) {
+TEST(LanesOfBroadcasts, AChangedTaskIsItsCoresOwn) {
   const TaskProgram program = broadcasts(8, 16, 16, 16);
   TaskProgram changed = program;
   const std::uint32_t core = program.core_of[3 * 8 + 6];

@@ -4,7 +4,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
-#include "workloads/mapping/wse/scan.hpp"
+#include "workloads/mapping/wse/zero_scan.hpp"
 
 namespace lacuna::wse {
 namespace {

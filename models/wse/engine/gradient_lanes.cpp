@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/gradient_sweep.hpp"
+#include "models/wse/engine/gradient_lanes.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include "models/wse/engine/dot_product_row.hpp"
 #include "models/wse/engine/gradient_drain.hpp"
 #include "models/wse/engine/gradient_outcome.hpp"
-#include "models/wse/engine/lane_numbers.hpp"
-#include "models/wse/engine/row_sweep.hpp"
-#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/engine/lane_width.hpp"
+#include "models/wse/engine/rows_in_lanes.hpp"
+#include "models/wse/fabric/lane_limits.hpp"
 #include "models/wse/fabric/queue.hpp"
 
 namespace lacuna::wse {
@@ -27,7 +27,7 @@ class Fold {
         outcome_(params, program),
         drain_(params, program, outcome_.positions()) {}
 
-  std::optional<SweptGradient> run() {
+  std::optional<GradientInLanes> run() {
     std::size_t begun = 0;
     Cycle left_at = 0;  // when the last word left, and a cycle
     const auto ends = [&](Cycle now, std::size_t left, bool& moved) {
@@ -50,11 +50,11 @@ class Fold {
   Cycle hop() const { return QueueShapes(params_.router).link().latency; }
   bool rows_are_ready();
   std::vector<LaneCounts> counts_of(const Group& group, std::uint32_t row) const;
-  SweptGradient result(Cycle left_at);
+  GradientInLanes result(Cycle left_at);
 
   const HardwareParams params_;
   const Program& program_;
-  RowSweep<DotProductRow<Number>> rows_;
+  RowsInLanes<DotProductRow<Number>> rows_;
   GradientOutcome outcome_;
   GradientDrain drain_;
 };
@@ -92,7 +92,7 @@ std::vector<LaneCounts> Fold<Number>::counts_of(const Group& group, std::uint32_
 }
 
 template <class Number>
-SweptGradient Fold<Number>::result(Cycle left_at) {
+GradientInLanes Fold<Number>::result(Cycle left_at) {
   Cycle cycles = left_at;
   const auto each_row = [&](const auto& visit) {
     rows_.for_each_group([&](Group& group) {
@@ -109,10 +109,10 @@ SweptGradient Fold<Number>::result(Cycle left_at) {
     group.row->add_stalls(program_, routers);
     drain_.add_stalls(row, routers);
   });
-  SweptGradient swept;
-  swept.streamed = rows_.groups();
-  swept.outcome = outcome_.finish(rows_.injectors().counters(cycles), cycles);
-  return swept;
+  GradientInLanes rows;
+  rows.streamed = rows_.groups();
+  rows.outcome = outcome_.finish(rows_.injectors().counters(cycles), cycles);
+  return rows;
 }
 
 /// The largest number that a lane has to hold, dot products apart.
@@ -125,13 +125,14 @@ std::uint64_t largest(const HardwareParams& params, const Program& program) {
 }
 
 /// Why a row of cores cannot be stepped as a whole.
-std::string reason_not_to_sweep(const HardwareParams& params, const Program& program) {
+std::string reason_against_gradient_lanes(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   if (!program.gradient->gradients.empty()) return "each row carries values of its own";
   if (program.gradient->dot_cycles != 1 || program.gradient->move_cycles != 1) {
     return "a beat takes several cycles of the memory";
   }
-  if (program.spread_rows != 0) return "routers copy the stream to the groups (ws.copies = routed)";
+  if (program.distribution_rows != 0)
+    return "routers copy the stream to the groups (ws.copies = routed)";
   std::string routers = reason_against_lanes(params.router);
   if (!routers.empty()) return routers;
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
@@ -145,8 +146,8 @@ std::string reason_not_to_sweep(const HardwareParams& params, const Program& pro
 
 }  // namespace
 
-std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program,
-                                           const RunOptions& options) {
+std::optional<GradientInLanes> fold_gradient(const HardwareParams& params, const Program& program,
+                                             const RunOptions& options) {
   if (!program.gradient || !reason_not_to_fold_gradient(params, program, options).empty()) {
     return {};
   }
@@ -160,7 +161,7 @@ std::string reason_not_to_fold_gradient(const HardwareParams& params, const Prog
   if (options.engine != Engine::event) return "the clocked engine is the definition";
   if (options.event_log) return "the event log names every unit";
   if (options.jitter != 0) return "delays of single words differ from row to row";
-  std::string reason = reason_not_to_sweep(params, program);
+  std::string reason = reason_against_gradient_lanes(params, program);
   if (!reason.empty()) return reason;
   if (!program.gradient->kept) {
     return "the chain comes to each row at another time of its stream (ws.gradient = chained)";

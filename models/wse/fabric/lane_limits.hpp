@@ -20,7 +20,7 @@ inline std::string reason_against_alike(const RouterParams& router) {
   if (!IssueRule::always_open()) return "in some cycles no beat is issued";
   if (!RampRule::always_open()) return "in some cycles ramps carry no words";
   if (Dispatch::heeds_output()) return "tasks wait for room in output queues";
-  if (!LinkRule(router).lanes_can()) {
+  if (!LinkRule(router).fits_lanes()) {
     return "ramps are shut after so many words (router.link_limit)";
   }
   return "";
@@ -35,7 +35,7 @@ inline std::string reason_against_lanes(const RouterParams& router) {
     case Multicast::lockstep:
       return "a word goes south and to the core at once (router.multicast = lockstep)";
   }
-  if (!ArbiterRule(router).lanes_can()) return "routers choose by the age of words";
+  if (!ArbiterRule(router).fits_lanes()) return "routers choose by the age of words";
   return reason_against_alike(router);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/streaming_sweep.hpp"
+#include "models/wse/engine/streaming_lanes.hpp"
 
 #include <fmt/format.h>
 
@@ -12,12 +12,12 @@
 
 #include "models/wse/engine/copy_row.hpp"
 #include "models/wse/engine/fold.hpp"
-#include "models/wse/engine/lane_numbers.hpp"
-#include "models/wse/engine/routed_sums.hpp"
-#include "models/wse/engine/row_sweep.hpp"
+#include "models/wse/engine/lane_width.hpp"
+#include "models/wse/engine/routed_reduction.hpp"
+#include "models/wse/engine/rows_in_lanes.hpp"
 #include "models/wse/engine/streaming_outcome.hpp"
 #include "models/wse/engine/streaming_row.hpp"
-#include "models/wse/fabric/lanes_can.hpp"
+#include "models/wse/fabric/lane_limits.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
@@ -61,9 +61,9 @@ void require_pace(Cycle now, std::uint64_t row_steps, double sent, Cycle limit) 
 }
 
 template <class Row>
-class Sweep final : public StreamingSweep {
+class StreamingRows final : public StreamingLanes {
  public:
-  Sweep(const HardwareParams& params, const Program& program, bool fold, Cycle marks)
+  StreamingRows(const HardwareParams& params, const Program& program, bool fold, Cycle marks)
       : params_(params),
         program_(program),
         rows_(params, program, fold),
@@ -74,7 +74,7 @@ class Sweep final : public StreamingSweep {
     rows_.for_each_group([](RowGroup<Row>& group) { group.row->count_beats(); });
   }
 
-  SweepOutcome run(Cycle limit) override {
+  LanesOutcome run(Cycle limit) override {
     std::uint64_t row_steps = 0;
     Cycle next_mark = mark_length_ == 0 ? kNever : mark_length_;
     Cycle next_look = limit == kNever ? kNever : limit / kFirstLook + 1;
@@ -106,7 +106,7 @@ class Sweep final : public StreamingSweep {
     const auto words = static_cast<double>(rows_.injectors().words());
     return words == 0 ? 1 : 1 - static_cast<double>(rows_.injectors().words_left()) / words;
   }
-  SweepOutcome outcome();
+  LanesOutcome outcome();
   FoldPlan fold(const std::vector<std::size_t>& group) const;
   void carry_values();
   void mark();
@@ -114,7 +114,7 @@ class Sweep final : public StreamingSweep {
 
   const HardwareParams params_;
   const Program& program_;
-  RowSweep<Row> rows_;
+  RowsInLanes<Row> rows_;
   const std::uint32_t classes_;
   std::vector<RowValues> values_;  // by row; without values empty
   Cycle mark_length_;              // 0: no marks are made
@@ -123,7 +123,7 @@ class Sweep final : public StreamingSweep {
 
 /// Each row has a group of its own then.
 template <class Row>
-void Sweep<Row>::carry_values() {
+void StreamingRows<Row>::carry_values() {
   if (program_.kernel.activations.empty()) return;
   for (std::uint32_t row = 0; row < program_.rows; ++row) values_.emplace_back(program_, row);
   rows_.for_each_group([&](RowGroup<Row>& group) { group.row->carry(values_[group.rows.first]); });
@@ -131,14 +131,14 @@ void Sweep<Row>::carry_values() {
 
 /// Each group in its own time.
 template <class Row>
-void Sweep<Row>::mark() {
+void StreamingRows<Row>::mark() {
   marked_ += std::uint64_t{rows_.groups()} * program_.columns;
   require_marks(marked_);
   rows_.for_each_group([](RowGroup<Row>& group) { group.marks.push_back(group.row->mark()); });
 }
 
 template <class Row>
-WaferMarks Sweep<Row>::take_marks() {
+WaferMarks StreamingRows<Row>::take_marks() {
   WaferMarks marks;
   for (const std::size_t group : rows_.group_of_row()) {
     marks.row_of.push_back(static_cast<std::uint32_t>(group));
@@ -150,7 +150,7 @@ WaferMarks Sweep<Row>::take_marks() {
 /// The rows that are kept: of each group the one nearest to where words enter, by the ways on
 /// which its rows send copies.
 template <class Row>
-FoldPlan Sweep<Row>::fold(const std::vector<std::size_t>& group_of) const {
+FoldPlan StreamingRows<Row>::fold(const std::vector<std::size_t>& group_of) const {
   const std::uint32_t entry = program_.entry;
   std::vector<std::uint32_t> stands_for(program_.rows);
   const auto kept_as = [&](std::uint32_t row, std::uint32_t before) {
@@ -176,29 +176,29 @@ FoldPlan Sweep<Row>::fold(const std::vector<std::size_t>& group_of) const {
 }
 
 template <class Row>
-SweepOutcome Sweep<Row>::outcome() {
+LanesOutcome StreamingRows<Row>::outcome() {
   const StreamingOutcome known(params_, program_);
   const std::vector<std::size_t> group_of = rows_.group_of_row();
   std::vector<Row*> groups;
   rows_.for_each_group([&](RowGroup<Row>& group) { groups.push_back(group.row.get()); });
-  SweepOutcome swept{fold(group_of), {}, rows_.groups(), {}};
-  if (mark_length_ != 0) swept.marks = take_marks();
-  WaferOutcome& outcome = swept.kept;
+  LanesOutcome result{fold(group_of), {}, rows_.groups(), {}};
+  if (mark_length_ != 0) result.marks = take_marks();
+  WaferOutcome& outcome = result.kept;
   const std::size_t columns = program_.columns;
-  outcome.cores.resize(swept.fold.kept.size() * columns);
+  outcome.cores.resize(result.fold.kept.size() * columns);
   outcome.routers.resize(outcome.cores.size());
-  for (std::uint32_t place = 0; place < swept.fold.kept.size(); ++place) {
-    const std::uint32_t row = swept.fold.kept[place];
-    if (row < program_.spread_rows) {
+  for (std::uint32_t place = 0; place < result.fold.kept.size(); ++place) {
+    const std::uint32_t row = result.fold.kept[place];
+    if (row < program_.distribution_rows) {
       rows_.copies()->add_counters(known.streamed_words(), &outcome.routers[place * columns]);
       continue;
     }
     Row& from = *groups[group_of[row]];
-    const std::uint32_t entry = swept.fold.kept_entry;
+    const std::uint32_t entry = result.fold.kept_entry;
     const std::uint32_t hops = std::max(place, entry) - std::min(place, entry);
     // The rows keep the time of the first of them, which is a hop behind a row that copies.
     const Cycle behind =
-        Cycle{hops + program_.spread_rows} * QueueShapes(params_.router).link().latency;
+        Cycle{hops + program_.distribution_rows} * QueueShapes(params_.router).link().latency;
     const std::vector<LaneCounts>& counts = from.counts();
     for (std::uint32_t c = 0; c < columns; ++c) {
       CoreCounters& mine = outcome.cores[place * columns + c];
@@ -216,7 +216,7 @@ SweepOutcome Sweep<Row>::outcome() {
   for (const RowValues& row : values_) {
     for (std::uint32_t c = 0; c < columns; ++c) outcome.results.push_back(row.result(c));
   }
-  return swept;
+  return result;
 }
 
 /// Calls `run` with a Number that holds every number of the program.
@@ -226,25 +226,25 @@ auto in_lanes_of(const HardwareParams& params, const Program& program, const Run
 }
 
 template <class Number>
-std::unique_ptr<StreamingSweep> make_sweep(const HardwareParams& params, const Program& program,
+std::unique_ptr<StreamingLanes> make_lanes(const HardwareParams& params, const Program& program,
                                            bool fold, Cycle marks) {
-  using Plain = StreamingRow<Number, RoutedSums<Number, false>>;
-  using Exchanging = StreamingRow<Number, RoutedSums<Number, true>>;
+  using Plain = StreamingRow<Number, RoutedReduction<Number, false>>;
+  using Exchanging = StreamingRow<Number, RoutedReduction<Number, true>>;
   if (!program.kernel.exchange.on()) {
-    return std::make_unique<Sweep<Plain>>(params, program, fold, marks);
+    return std::make_unique<StreamingRows<Plain>>(params, program, fold, marks);
   }
-  return std::make_unique<Sweep<Exchanging>>(params, program, fold, marks);
+  return std::make_unique<StreamingRows<Exchanging>>(params, program, fold, marks);
 }
 
 }  // namespace
 
-bool lanes_can_stream(const HardwareParams& params, const Program& program) {
+bool lanes_can_run(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
   // Who carries the numbers of a row knows no exchange. Who counts the elements that a word meets
   // looks for the word in the column's own stream.
   const bool values = !kernel.activations.empty();
   if (kernel.exchange.on() && values) return false;
-  if (!kernel.held.empty() && (values || program.spread_rows != 0)) return false;
+  if (!kernel.held.empty() && (values || program.distribution_rows != 0)) return false;
   return reason_against_lanes(params.router).empty() && *reason_against_copy_row(program) == 0 &&
          kernel.steps != 0 && program.columns > 1 && program.rows != 0 && !program.gradient &&
          QueueShapes(params.router).flows() &&
@@ -252,31 +252,31 @@ bool lanes_can_stream(const HardwareParams& params, const Program& program) {
          in_lanes_of(params, program, [](auto /*number*/) { return true; });
 }
 
-std::unique_ptr<StreamingSweep> make_streaming_sweep(const HardwareParams& params,
+std::unique_ptr<StreamingLanes> make_streaming_lanes(const HardwareParams& params,
                                                      const Program& program, bool fold,
                                                      Cycle marks) {
-  if (!lanes_can_stream(params, program)) return nullptr;
+  if (!lanes_can_run(params, program)) return nullptr;
   const bool alike = program.kernel.activations.empty() && program.kernel.held.empty();
   return in_lanes_of(params, program, [&](auto number) {
-    return make_sweep<decltype(number)>(params, program, fold && alike, marks);
+    return make_lanes<decltype(number)>(params, program, fold && alike, marks);
   });
 }
 
-std::optional<SweepOutcome> sweep(const HardwareParams& params, const Program& program,
-                                  const RunOptions& options) {
+std::optional<LanesOutcome> stream_in_lanes(const HardwareParams& params, const Program& program,
+                                            const RunOptions& options) {
   const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
   const bool one_by_one = options.engine == Engine::clocked && options.shuffle != 0;
   // Rows behind some that copy keep another time than RowWatch has them.
-  const bool marks_behind = options.marks != 0 && program.spread_rows != 0;
+  const bool marks_behind = options.marks != 0 && program.distribution_rows != 0;
   // Marks know no beats of elements, and no row that differs is worth being given up.
   const bool held = !program.kernel.held.empty();
   const bool held_one_by_one =
       options.marks != 0 || options.engine == Engine::clocked || options.shuffle != 0;
   if (!plain || one_by_one || marks_behind || (held && held_one_by_one)) return {};
-  const std::unique_ptr<StreamingSweep> sweep =
-      make_streaming_sweep(params, program, options.fold, options.marks);
-  if (sweep == nullptr) return {};
-  return sweep->run(held ? kNever : options.limit);
+  const std::unique_ptr<StreamingLanes> lanes =
+      make_streaming_lanes(params, program, options.fold, options.marks);
+  if (lanes == nullptr) return {};
+  return lanes->run(held ? kNever : options.limit);
 }
 
 }  // namespace lacuna::wse

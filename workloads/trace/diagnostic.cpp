@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/trace/problem.hpp"
+#include "workloads/trace/diagnostic.hpp"
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ std::string place_of_byte(const std::string& path, std::string_view text, std::s
   return place(path, lines + 1, at - (before.rfind('\n') + 1) + 1);  // npos + 1 is 0
 }
 
-std::string format_problem(const Problem& problem) {
+std::string format_diagnostic(const Diagnostic& problem) {
   std::string text = fmt::format("{}: error {}: ", problem.where, problem.code);
   if (!problem.cell.empty()) text += fmt::format("column '{}': ", quotable(problem.cell));
   text += fmt::format("found '{}'; allowed: {}", quotable(problem.found), problem.allowed);
@@ -48,27 +48,27 @@ std::string format_problem(const Problem& problem) {
   return text;
 }
 
-void throw_problem(const Problem& problem) { throw TraceError(format_problem(problem)); }
+void throw_diagnostic(const Diagnostic& problem) { throw TraceError(format_diagnostic(problem)); }
 
-void throw_problem(const std::string& where, const std::string& code, const std::string& found,
-                   const std::string& allowed) {
-  throw_problem({where, code, "", found, allowed});
+void throw_diagnostic(const std::string& where, const std::string& code, const std::string& found,
+                      const std::string& allowed) {
+  throw_diagnostic({where, code, "", found, allowed});
 }
 
 std::uint64_t read_integer(const std::string& where, const std::string& cell, std::string_view text,
                            std::uint64_t least, std::uint64_t most) {
   if (const auto value = parse_integer(text, least, most)) return *value;
-  throw_problem({where, integer_error(text), cell, std::string(text), integer_in(least, most)});
+  throw_diagnostic({where, integer_error(text), cell, std::string(text), integer_in(least, most)});
 }
 
-void ProblemList::add(std::size_t line, std::size_t column, const std::string& code,
+void Diagnostics::add(std::size_t line, std::size_t column, const std::string& code,
                       const std::string& found, const std::string& allowed, const std::string& cell,
                       const std::string& hint) {
-  const Problem problem{place(path_, line, column), code, cell, found, allowed, hint};
-  add_message(line, column, format_problem(problem));
+  const Diagnostic problem{place(path_, line, column), code, cell, found, allowed, hint};
+  add_message(line, column, format_diagnostic(problem));
 }
 
-void ProblemList::throw_if_any() {
+void Diagnostics::throw_if_any() {
   if (problems_.empty()) return;
   std::stable_sort(problems_.begin(), problems_.end(), [](const Placed& a, const Placed& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/lane_numbers.hpp"
+#include "models/wse/engine/lane_width.hpp"
 
 #include <algorithm>
 

@@ -25,7 +25,7 @@ struct ScannedStream {
 
 /// For each word of each column, a command at the end of each row included, the cycles in which the
 /// sender looks for it: a `width` of positions each, and none after the first that is kept. As
-/// Program::scan. UnsupportedError if a word is looked for longer than 65535 cycles.
+/// Program::scan_cycles. UnsupportedError if a word is looked for longer than 65535 cycles.
 std::vector<std::vector<std::uint16_t>> scan_cycles(const ScannedStream& stream);
 
 /// So many zeros come before each word of each column. As StreamingKernel::zeros.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/system/pipeline_turns.hpp"
+#include "workloads/mapping/system/pipeline_schedule.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -26,12 +26,12 @@ class Planner {
     for (std::uint64_t m = 0; m < micro_batches; ++m) ready_[first].push_back({m, 0});
   }
 
-  std::vector<Turn> plan() {
-    std::vector<Turn> turns;
+  std::vector<MicroBatchPass> plan() {
+    std::vector<MicroBatchPass> order;
     for (;;) {
       const std::size_t queue = next();
-      if (queue == ready_.size()) return turns;
-      turns.push_back(take(queue));
+      if (queue == ready_.size()) return order;
+      order.push_back(take(queue));
     }
   }
 
@@ -61,7 +61,7 @@ class Planner {
     return best;
   }
 
-  Turn take(std::size_t queue) {
+  MicroBatchPass take(std::size_t queue) {
     const std::size_t s = queue / 2;
     const bool forward = queue % 2 == 0;
     const Cycle begin = start(queue);
@@ -91,8 +91,8 @@ class Planner {
 
 }  // namespace
 
-std::vector<Turn> turns_of(const std::vector<StageCycles>& stages, std::uint64_t micro_batches,
-                           bool forward, bool backward) {
+std::vector<MicroBatchPass> schedule_of(const std::vector<StageCycles>& stages,
+                                        std::uint64_t micro_batches, bool forward, bool backward) {
   return Planner(stages, micro_batches, forward, backward).plan();
 }
 

@@ -22,12 +22,12 @@ namespace lacuna::wse {
 /// a ring: the cores' queues for it and the routers' buffers, as lanes in the order of columns, for
 /// each stream; of groups that exchange results the buses too.
 template <class Number, bool kBuses>
-class RoutedSums {
+class RoutedReduction {
  public:
   using Vector = Lanes<Number>;
   static constexpr bool kExchanges = kBuses;
 
-  RoutedSums(const HardwareParams& params, const SumStreams& shared);
+  RoutedReduction(const HardwareParams& params, const SumStreams& shared);
 
   /// The words that arrive in this cycle, and who gets the port to the core: weights, where
   /// `weight_may` is set, or a partial sum. Returns the lanes whose weight gets it.
@@ -114,7 +114,8 @@ class RoutedSums {
 };
 
 template <class Number, bool kBuses>
-inline Lanes<Number> RoutedSums<Number, kBuses>::ramp(std::size_t i, const Vector& weight_may) {
+inline Lanes<Number> RoutedReduction<Number, kBuses>::ramp(std::size_t i,
+                                                           const Vector& weight_may) {
   Block& b = blocks_[i];
   Part* const parts = streams_.of(i);
   const std::uint32_t busy = busy_[i + 1];
@@ -143,7 +144,7 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::ramp(std::size_t i, const Vecto
 }
 
 template <class Number, bool kBuses>
-inline Lanes<Number> RoutedSums<Number, kBuses>::fed(std::size_t i, const Vector& need) const {
+inline Lanes<Number> RoutedReduction<Number, kBuses>::fed(std::size_t i, const Vector& need) const {
   const Part* const parts = streams_.of(i);
   Vector fed = ~blocks_[i].need_in;
   for_each_bit(busy_[i + 1], [&](unsigned s) { fed |= parts[s].source & parts[s].sums.has(need); });
@@ -151,7 +152,8 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::fed(std::size_t i, const Vector
 }
 
 template <class Number, bool kBuses>
-inline Lanes<Number> RoutedSums<Number, kBuses>::room(std::size_t i, const Vector& need) const {
+inline Lanes<Number> RoutedReduction<Number, kBuses>::room(std::size_t i,
+                                                           const Vector& need) const {
   const Part* const parts = streams_.of(i);
   Vector room = ~blocks_[i].need_out;
   for (std::size_t s = 0; s < streams_.count(); ++s) {
@@ -161,7 +163,8 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::room(std::size_t i, const Vecto
 }
 
 template <class Number, bool kBuses>
-inline void RoutedSums<Number, kBuses>::take(std::size_t i, const Vector& in, const Vector& out) {
+inline void RoutedReduction<Number, kBuses>::take(std::size_t i, const Vector& in,
+                                                  const Vector& out) {
   if (!any(in | out)) return;
   Part* const parts = streams_.of(i);
   for (std::size_t s = 0; s < streams_.count(); ++s) {
@@ -174,7 +177,7 @@ inline void RoutedSums<Number, kBuses>::take(std::size_t i, const Vector& in, co
 
 /// Of lanes that send on one stream.
 template <class Number, bool kBuses>
-inline Lanes<Number> RoutedSums<Number, kBuses>::all_sent(std::size_t i) const {
+inline Lanes<Number> RoutedReduction<Number, kBuses>::all_sent(std::size_t i) const {
   const Part* const parts = streams_.of(i);
   Vector left{};
   for_each_bit(busy_[i + 1], [&](unsigned s) {
@@ -185,7 +188,7 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::all_sent(std::size_t i) const {
 }
 
 template <class Number, bool kBuses>
-inline Lanes<Number> RoutedSums<Number, kBuses>::finish(std::size_t i, const Vector& ended) {
+inline Lanes<Number> RoutedReduction<Number, kBuses>::finish(std::size_t i, const Vector& ended) {
   const Vector goes_on = ended & blocks_[i].more;
   if (any(goes_on)) {
     for_each_lane<Number>(goes_on, [&](unsigned lane) { begin_instruction(i * kWidth + lane); });
@@ -195,7 +198,7 @@ inline Lanes<Number> RoutedSums<Number, kBuses>::finish(std::size_t i, const Vec
 
 /// All columns decide by what there was before the cycle; then the words arrive.
 template <class Number, bool kBuses>
-inline void RoutedSums<Number, kBuses>::end_cycle() {
+inline void RoutedReduction<Number, kBuses>::end_cycle() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const std::uint32_t busy = busy_[i + 1];
     const auto open = streams_.open(i);
@@ -223,7 +226,7 @@ inline void RoutedSums<Number, kBuses>::end_cycle() {
 
 /// A word of the output queues goes up the ramp; they take turns.
 template <class Number, bool kBuses>
-inline void RoutedSums<Number, kBuses>::send_output(std::size_t i) {
+inline void RoutedReduction<Number, kBuses>::send_output(std::size_t i) {
   Block& b = blocks_[i];
   Part* const parts = streams_.of(i);
   const std::uint32_t busy = busy_[i + 1];
@@ -249,7 +252,7 @@ inline void RoutedSums<Number, kBuses>::send_output(std::size_t i) {
 
 /// A stream without words that sent none is not busy.
 template <class Number, bool kBuses>
-inline void RoutedSums<Number, kBuses>::arrive(std::size_t i) {
+inline void RoutedReduction<Number, kBuses>::arrive(std::size_t i) {
   const Part* const parts = streams_.of(i);
   streams_.arrive(i, busy_[i + 1], [&](unsigned s, const Vector& sent) {
     const Part& p = parts[s];

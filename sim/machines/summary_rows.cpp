@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machines/measure.hpp"
+#include "sim/machines/summary_rows.hpp"
 
 #include <fmt/format.h>
 

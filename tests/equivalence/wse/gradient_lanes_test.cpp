@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/gradient_sweep.hpp"
+#include "models/wse/engine/gradient_lanes.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
-struct SweptCase {
+struct LaneCase {
   HardwareParams params;
   StreamingSetup setup;
   GradientJob job;
@@ -29,7 +29,7 @@ struct SweptCase {
 };
 
 /// Dot products at positions that are drawn.
-void draw_mask(Random& random, SweptCase& c) {
+void draw_mask(Random& random, LaneCase& c) {
   const std::uint64_t density = random.bounded(101);
   c.mask = Mask{};
   c.mask.rows = c.job.m;
@@ -45,7 +45,7 @@ void draw_mask(Random& random, SweptCase& c) {
 
 /// Every other case has its columns in groups, with rings of their own that may pass through each
 /// other, and rows of the gradient or tokens each.
-void draw_groups(std::uint64_t seed, SweptCase& c) {
+void draw_groups(std::uint64_t seed, LaneCase& c) {
   Random random(stream_seed(seed, "gradient sweep groups"));
   if (random.bounded(2) == 0) return;
   const auto groups = static_cast<unsigned>(2 + random.bounded(3));
@@ -58,12 +58,12 @@ void draw_groups(std::uint64_t seed, SweptCase& c) {
   if (random.bounded(2) == 0) c.setup.ws.lie = Lie::interleaved;
 }
 
-SweptCase swept_case(std::uint64_t seed) {
+LaneCase lane_case(std::uint64_t seed) {
   Random random(stream_seed(seed, "gradient sweep"));
   const auto in = [&](std::uint64_t low, std::uint64_t high) {
     return static_cast<unsigned>(low + random.bounded(high - low + 1));
   };
-  SweptCase c;
+  LaneCase c;
   c.params = random_scenario(seed, Rows::one_class).params;
   c.params.router.multicast = Multicast::independent;
   if (in(0, 3) == 0) c.params.core.dispatch = 130;  // numbers that need 16 bits
@@ -88,7 +88,7 @@ SweptCase swept_case(std::uint64_t seed) {
   return c;
 }
 
-class RandomGradientSweep : public ::testing::TestWithParam<std::uint64_t> {};
+class RandomGradientLanes : public ::testing::TestWithParam<std::uint64_t> {};
 
 /// True if words of the chain stood in routers above the last two rows.
 bool chain_was_held(const Program& program, const WaferOutcome& outcome) {
@@ -101,8 +101,8 @@ bool chain_was_held(const Program& program, const WaferOutcome& outcome) {
 }
 
 /// Rows of one or two counts of tokens, and numbers of dot products that fill several rows.
-SweptCase random_fold(std::uint64_t seed) {
-  SweptCase c = swept_case(seed);
+LaneCase random_fold(std::uint64_t seed) {
+  LaneCase c = lane_case(seed);
   Random random(stream_seed(seed, "gradient fold"));
   const auto in = [&](std::uint64_t low, std::uint64_t high) {
     return static_cast<unsigned>(low + random.bounded(high - low + 1));
@@ -122,21 +122,21 @@ SweptCase random_fold(std::uint64_t seed) {
   return c;
 }
 
-TEST_P(RandomGradientSweep, FoldedCountsTheSame) {
+TEST_P(RandomGradientLanes, FoldedCountsTheSame) {
   const std::uint64_t cases = 10 * test::long_factor();
   std::uint64_t folded = 0;
   std::uint64_t held = 0;
   for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
-    SweptCase c = random_fold(seed);
+    LaneCase c = random_fold(seed);
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
-    const std::optional<SweptGradient> swept =
+    const std::optional<GradientInLanes> folded =
         fold_gradient(c.params, plan.program, {Engine::event});
-    if (!swept) continue;
+    if (!folded) continue;
     ++folded;
     const WaferOutcome definition = simulate(c.params, plan.program, {Engine::clocked, seed});
-    EXPECT_EQ(difference(definition, swept->outcome), "");
+    EXPECT_EQ(difference(definition, folded->outcome), "");
     held += chain_was_held(plan.program, definition) ? 1 : 0;
     if (HasFailure()) return;
   }
@@ -145,22 +145,22 @@ TEST_P(RandomGradientSweep, FoldedCountsTheSame) {
 }
 
 // Hardware and programs as they come: a gradient is folded as the definition runs it, or refused.
-TEST_P(RandomGradientSweep, WhatIsFoldedIsRightAndTheRestIsRefused) {
+TEST_P(RandomGradientLanes, WhatIsFoldedIsRightAndTheRestIsRefused) {
   const std::uint64_t cases = 15 * test::long_factor();
   std::uint64_t refused = 0;
   for (std::uint64_t seed = GetParam(); seed < GetParam() + cases; ++seed) {
-    SweptCase c = seed % 3 == 0 ? random_fold(seed) : swept_case(seed);
+    LaneCase c = seed % 3 == 0 ? random_fold(seed) : lane_case(seed);
     c.params = random_scenario(seed + 500, Rows::one_class).params;
     c.setup.core = c.params.core;
     c.setup.queue = c.params.queue;
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
-    const std::optional<SweptGradient> swept =
+    const std::optional<GradientInLanes> folded =
         fold_gradient(c.params, plan.program, {Engine::event});
-    refused += swept ? 0 : 1;
-    if (!swept) continue;
-    EXPECT_EQ(difference(simulate(c.params, plan.program, {Engine::clocked}), swept->outcome), "");
+    refused += folded ? 0 : 1;
+    if (!folded) continue;
+    EXPECT_EQ(difference(simulate(c.params, plan.program, {Engine::clocked}), folded->outcome), "");
     if (HasFailure()) return;
   }
   EXPECT_GT(refused, 0U);
@@ -168,7 +168,7 @@ TEST_P(RandomGradientSweep, WhatIsFoldedIsRightAndTheRestIsRefused) {
 
 // A row that stands for others says so itself; nobody simulates them all to see it once more.
 TEST(FoldedGradient, StandingStillIsADeadlock) {
-  SweptCase c = random_fold(3);
+  LaneCase c = random_fold(3);
   c.job.mask = &c.mask;
   Program program = plan_gradient(c.job, c.setup).program;
   program.rate = {1, 1'000'000};  // words are further apart than the 100,000 cycles of a deadlock
@@ -180,7 +180,7 @@ TEST(FoldedGradient, StandingStillIsADeadlock) {
 /// What a result says when all rows are simulated.
 TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
   const auto reason = [](const auto& change) {
-    SweptCase c = random_fold(3);
+    LaneCase c = random_fold(3);
     c.job.mask = &c.mask;
     c.params = HardwareParams{};
     RunOptions options{Engine::event};
@@ -189,37 +189,36 @@ TEST(FoldedGradient, TheReasonNotToFoldIsTheFirstThatHolds) {
     return reason_not_to_fold_gradient(c.params, plan.program, options);
   };
   const auto has = [](const char* text) { return ::testing::HasSubstr(text); };
-  EXPECT_EQ(reason([](SweptCase&, RunOptions&) {}), "");
-  EXPECT_EQ(reason([](SweptCase& c, auto&) {
+  EXPECT_EQ(reason([](LaneCase&, RunOptions&) {}), "");
+  EXPECT_EQ(reason([](LaneCase& c, auto&) {
               c.setup.ws.groups = 2;
               c.setup.ws.lie = Lie::interleaved;
               c.setup.wafer.columns = 8;
             }),
             "");
-  EXPECT_THAT(reason([](SweptCase& c, auto&) {
+  EXPECT_THAT(reason([](LaneCase& c, auto&) {
                 c.setup.ws.groups = 2;
                 c.setup.ws.share = Share::tokens;
                 c.setup.wafer.columns = 8;
               }),
               has("ws.copies = routed"));
-  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.setup.ws.gradient = GradientSums::chained; }),
+  EXPECT_THAT(reason([](LaneCase& c, auto&) { c.setup.ws.gradient = GradientSums::chained; }),
               has("ws.gradient = chained"));
-  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.setup.io.stream = IoStream::row_ordered; }),
+  EXPECT_THAT(reason([](LaneCase& c, auto&) { c.setup.io.stream = IoStream::row_ordered; }),
               has("io.stream = row_ordered"));
-  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.router.entries = 1; }),
+  EXPECT_THAT(reason([](LaneCase& c, auto&) { c.params.router.entries = 1; }),
               has("router.entries = 1"));
-  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.router.link_cycles = 2; }),
+  EXPECT_THAT(reason([](LaneCase& c, auto&) { c.params.router.link_cycles = 2; }),
               has("router.link_words"));
-  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.queue.in = "6,6,4,1"; }),
+  EXPECT_THAT(reason([](LaneCase& c, auto&) { c.params.queue.in = "6,6,4,1"; }),
               has("queue.in: number 3 holds one"));
-  EXPECT_THAT(reason([](SweptCase& c, auto&) { c.params.router.arbiter = Arbiter::oldest; }),
+  EXPECT_THAT(reason([](LaneCase& c, auto&) { c.params.router.arbiter = Arbiter::oldest; }),
               has("age of words"));
-  EXPECT_THAT(reason([](SweptCase&, RunOptions& o) { o.engine = Engine::clocked; }),
-              has("clocked"));
-  EXPECT_THAT(reason([](SweptCase&, RunOptions& o) { o.event_log = true; }), has("event log"));
+  EXPECT_THAT(reason([](LaneCase&, RunOptions& o) { o.engine = Engine::clocked; }), has("clocked"));
+  EXPECT_THAT(reason([](LaneCase&, RunOptions& o) { o.event_log = true; }), has("event log"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomGradientSweep,
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGradientLanes,
                          ::testing::Values(0U, 1000U, 2000U, 3000U, 4000U, 5000U, 6000U, 7000U));
 
 }  // namespace

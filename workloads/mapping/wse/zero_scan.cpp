@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/wse/scan.hpp"
+#include "workloads/mapping/wse/zero_scan.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -29,14 +29,14 @@ namespace lacuna::wse {
 /// itself; doc/model/wafer_folding.md has the proof. A Row has
 ///   Row(params, program, shared, row)   step(now, next)   words()   moved()   finished()
 template <class Row>
-class RowSweep {
+class RowsInLanes {
  public:
   using Number = typename Row::Number;
   using Group = RowGroup<Row>;
   using Groups = RowGroups<Row>;
 
   /// Rows have groups of their own if not to be folded.
-  RowSweep(const HardwareParams& params, const Program& program, bool fold);
+  RowsInLanes(const HardwareParams& params, const Program& program, bool fold);
 
   /// Performs cycles. `begins(now)` is told of each. `ends(now, left, moved)` is asked when rows
   /// have been stepped, of which so many have not finished, and before words enter; it says in
@@ -84,7 +84,7 @@ class RowSweep {
 };
 
 template <class Row>
-RowSweep<Row>::RowSweep(const HardwareParams& params, const Program& program, bool fold)
+RowsInLanes<Row>::RowsInLanes(const HardwareParams& params, const Program& program, bool fold)
     : params_(params),
       program_(program),
       shared_(program),
@@ -103,11 +103,11 @@ RowSweep<Row>::RowSweep(const HardwareParams& params, const Program& program, bo
     add_way(false, entry + 1, program.rows - entry - 1, fold);
     add_way(true, entry - 1, entry, fold);
   }
-  if (program.spread_rows != 0) copies_.emplace(params.router, program);
+  if (program.distribution_rows != 0) copies_.emplace(params.router, program);
 }
 
 template <class Row>
-void RowSweep<Row>::add_way(bool north, std::uint32_t first, std::uint32_t count, bool fold) {
+void RowsInLanes<Row>::add_way(bool north, std::uint32_t first, std::uint32_t count, bool fold) {
   Groups& way = ways_[north ? 1 : 0];
   for (const RowClass& rows :
        classes_of(program_.kernel.tokens, rows_from(first, count, north), fold)) {
@@ -123,7 +123,7 @@ void RowSweep<Row>::add_way(bool north, std::uint32_t first, std::uint32_t count
 
 template <class Row>
 template <class Begins, class Ends>
-void RowSweep<Row>::run(const Begins& begins, const Ends& ends) {
+void RowsInLanes<Row>::run(const Begins& begins, const Ends& ends) {
   Cycle last_move = 0;
   std::size_t left = rows_left();
   for (Cycle now = 0;; ++now) {
@@ -145,7 +145,7 @@ void RowSweep<Row>::run(const Begins& begins, const Ends& ends) {
 }
 
 template <class Row>
-void RowSweep<Row>::enter(Cycle now) {
+void RowsInLanes<Row>::enter(Cycle now) {
   if (copies_) {
     copies_->arrive(injectors_.send_words(now, copies_->open()));
   } else {
@@ -154,7 +154,7 @@ void RowSweep<Row>::enter(Cycle now) {
 }
 
 template <class Row>
-bool RowSweep<Row>::rows_moved() const {
+bool RowsInLanes<Row>::rows_moved() const {
   const auto moved = [](const Group& group) { return group.row->moved(); };
   return std::any_of(ways_[0].begin(), ways_[0].end(), moved) ||
          std::any_of(ways_[1].begin(), ways_[1].end(), moved);
@@ -162,7 +162,7 @@ bool RowSweep<Row>::rows_moved() const {
 
 /// That have not finished.
 template <class Row>
-std::size_t RowSweep<Row>::rows_left() const {
+std::size_t RowsInLanes<Row>::rows_left() const {
   std::size_t left = 0;
   for (const Groups& way : ways_) {
     for (const Group& group : way) left += group.row->finished() ? 0 : group.rows.count();
@@ -173,7 +173,7 @@ std::size_t RowSweep<Row>::rows_left() const {
 /// A cycle of all groups, from where words enter to the ends, each in its local time. What a row
 /// learns of the next is a hop and a cycle old, so that row's previous cycle tells it.
 template <class Row>
-void RowSweep<Row>::step_rows(Cycle now) {
+void RowsInLanes<Row>::step_rows(Cycle now) {
   if (copies_) {
     copies_->step(top().words().takes());
     top().words().arrive(copies_->copied());
@@ -193,7 +193,7 @@ void RowSweep<Row>::step_rows(Cycle now) {
 /// itself; when that one does not take a copy at once, this row goes its own way from then on. A
 /// shut link delays a copy for the others, not for the first row itself.
 template <class Row>
-void RowSweep<Row>::step_way(Groups& way, std::size_t first, Cycle now) {
+void RowsInLanes<Row>::step_way(Groups& way, std::size_t first, Cycle now) {
   for (std::size_t i = first; i < way.size(); ++i) {
     if (i != 0) way[i].row->words().arrive(way[i - 1].row->words().copied());
     const bool alone = way[i].rows.first == way[i].rows.last;
@@ -213,7 +213,7 @@ void RowSweep<Row>::step_way(Groups& way, std::size_t first, Cycle now) {
 }
 
 template <class Row>
-std::vector<std::size_t> RowSweep<Row>::group_of_row() const {
+std::vector<std::size_t> RowsInLanes<Row>::group_of_row() const {
   std::vector<std::size_t> group_of(program_.rows, 0);
   std::size_t group = 0;
   for (const Groups& way : ways_) {

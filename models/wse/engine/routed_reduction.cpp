@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/engine/routed_sums.hpp"
+#include "models/wse/engine/routed_reduction.hpp"
 
 namespace lacuna::wse {
 
 template <class Number, bool kBuses>
-RoutedSums<Number, kBuses>::RoutedSums(const HardwareParams& params, const SumStreams& shared)
+RoutedReduction<Number, kBuses>::RoutedReduction(const HardwareParams& params,
+                                                 const SumStreams& shared)
     : shared_(&shared),
       columns_(shared.queues.size()),
       rule_(params.router),
@@ -20,7 +21,7 @@ RoutedSums<Number, kBuses>::RoutedSums(const HardwareParams& params, const SumSt
       buses_(params, shared) {}
 
 template <class Number, bool kBuses>
-void RoutedSums<Number, kBuses>::load(std::size_t lane, std::uint32_t keeper) {
+void RoutedReduction<Number, kBuses>::load(std::size_t lane, std::uint32_t keeper) {
   const ReducePlan::Role& role = shared_->kernel.role(keeper, static_cast<std::uint32_t>(lane));
   next_input_[lane] = role.first;
   inputs_left_[lane] = role.inputs;
@@ -31,7 +32,7 @@ void RoutedSums<Number, kBuses>::load(std::size_t lane, std::uint32_t keeper) {
 
 /// Takes up the next input, if there is one; the last, or none, sends the total on or keeps it.
 template <class Number, bool kBuses>
-void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
+void RoutedReduction<Number, kBuses>::begin_instruction(std::size_t lane) {
   const std::size_t i = lane % kWidth;
   Block& b = blocks_[lane / kWidth];
   Part* const parts = streams_.of(lane / kWidth);
@@ -54,7 +55,7 @@ void RoutedSums<Number, kBuses>::begin_instruction(std::size_t lane) {
 }
 
 template <class Number, bool kBuses>
-void RoutedSums<Number, kBuses>::take_all() {
+void RoutedReduction<Number, kBuses>::take_all() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const std::size_t i = lane % kWidth;
     Block& b = blocks_[lane / kWidth];
@@ -68,7 +69,7 @@ void RoutedSums<Number, kBuses>::take_all() {
 }
 
 template <class Number, bool kBuses>
-void RoutedSums<Number, kBuses>::flush() {
+void RoutedReduction<Number, kBuses>::flush() {
   streams_.take_stalls([&](std::size_t s, std::size_t lane, std::uint64_t in, std::uint64_t up) {
     if (lane >= columns_) return;
     stalls_[s * columns_ + lane].in += in;
@@ -78,7 +79,8 @@ void RoutedSums<Number, kBuses>::flush() {
 }
 
 template <class Number, bool kBuses>
-void RoutedSums<Number, kBuses>::add_stalls(const Program& /*program*/, RouterCounters* routers) {
+void RoutedReduction<Number, kBuses>::add_stalls(const Program& /*program*/,
+                                                 RouterCounters* routers) {
   flush();
   if constexpr (kBuses) buses_.add_stalls(routers);
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
@@ -91,9 +93,9 @@ void RoutedSums<Number, kBuses>::add_stalls(const Program& /*program*/, RouterCo
   }
 }
 
-template class RoutedSums<std::int8_t, false>;
-template class RoutedSums<std::int16_t, false>;
-template class RoutedSums<std::int8_t, true>;
-template class RoutedSums<std::int16_t, true>;
+template class RoutedReduction<std::int8_t, false>;
+template class RoutedReduction<std::int16_t, false>;
+template class RoutedReduction<std::int8_t, true>;
+template class RoutedReduction<std::int16_t, true>;
 
 }  // namespace lacuna::wse

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/ipu/static/sums.hpp"
+#include "workloads/mapping/ipu/static/reduction.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,9 +8,9 @@
 
 namespace lacuna::ipu {
 
-StaticSums::StaticSums(const Target& target, const Types& types, const StaticPlan& plan,
-                       const std::map<unsigned, StaticRuns>& runs, std::uint32_t grid_rows,
-                       const LinearMap& home)
+StaticReduction::StaticReduction(const Target& target, const Types& types, const StaticPlan& plan,
+                                 const std::map<unsigned, StaticRuns>& runs,
+                                 std::uint32_t grid_rows, const LinearMap& home)
     : target_(target),
       types_(types),
       of_(plan),
@@ -21,7 +21,7 @@ StaticSums::StaticSums(const Target& target, const Types& types, const StaticPla
 }
 
 /// Whether what the vertex sums at home is side by side in the result.
-bool StaticSums::is_contiguous(const TileSums& tile, const SumVertex& vertex) const {
+bool StaticReduction::is_contiguous(const TileSums& tile, const SumVertex& vertex) const {
   const SumClass& sums = class_of(vertex);
   const SumSegment* const segment = tile.segments.data() + vertex.first;
   const auto output = [&](std::uint32_t s) {
@@ -33,7 +33,7 @@ bool StaticSums::is_contiguous(const TileSums& tile, const SumVertex& vertex) co
   return true;
 }
 
-void StaticSums::take_room(TileId id) {
+void StaticReduction::take_room(TileId id) {
   const TileSums& tile = plan_.tiles()[id];
   std::uint64_t received = 0;
   std::uint64_t summed = 0;
@@ -48,13 +48,13 @@ void StaticSums::take_room(TileId id) {
 }
 
 /// The elements from `begin` on of one contribution to a row.
-Place StaticSums::partial(const RowSum& row, const RunUse& use, std::uint64_t begin) const {
+Place StaticReduction::partial(const RowSum& row, const RunUse& use, std::uint64_t begin) const {
   const ColumnPart& part = of_.parts[row.part];
   return {part.first_tile + use.run, places_.partials + words(use.slot * row.elements + begin)};
 }
 
 /// Sends, or notes a copy of what is on the right tile already.
-void StaticSums::move(Place from, Place to, std::uint64_t elements, TransferList& list) {
+void StaticReduction::move(Place from, Place to, std::uint64_t elements, TransferList& list) {
   if (from.tile != to.tile) {
     list.add(from, words(elements), {to});
   } else {
@@ -63,7 +63,7 @@ void StaticSums::move(Place from, Place to, std::uint64_t elements, TransferList
 }
 
 /// Sums of one partial are that partial.
-void StaticSums::send_single(TransferList& list) {
+void StaticReduction::send_single(TransferList& list) {
   if (plan_.classes().empty() || plan_.classes().front().depth != 1) return;
   for (const RowSum& row : plan_.classes().front().rows) {
     const std::uint64_t first = plan_.first_output(row);
@@ -75,8 +75,8 @@ void StaticSums::send_single(TransferList& list) {
   }
 }
 
-void StaticSums::send_partials(TileId id, const SumVertex& vertex, const Buffers& at,
-                               TransferList& list) {
+void StaticReduction::send_partials(TileId id, const SumVertex& vertex, const Buffers& at,
+                                    TransferList& list) {
   const SumClass& sums = class_of(vertex);
   const SumSegment* const segment = plan_.tiles()[id].segments.data() + vertex.first;
   std::uint64_t before = 0;  // in a row of the stack
@@ -92,8 +92,8 @@ void StaticSums::send_partials(TileId id, const SumVertex& vertex, const Buffers
   }
 }
 
-void StaticSums::send_sums(TileId id, const SumVertex& vertex, const Buffers& at,
-                           TransferList& list) {
+void StaticReduction::send_sums(TileId id, const SumVertex& vertex, const Buffers& at,
+                                TransferList& list) {
   if (at.in_place) return;
   const SumClass& sums = class_of(vertex);
   const SumSegment* const segment = plan_.tiles()[id].segments.data() + vertex.first;
@@ -110,7 +110,8 @@ void StaticSums::send_sums(TileId id, const SumVertex& vertex, const Buffers& at
   }
 }
 
-Reduction StaticSums::reduction_of(TileId id, const SumVertex& vertex, const Buffers& at) const {
+Reduction StaticReduction::reduction_of(TileId id, const SumVertex& vertex,
+                                        const Buffers& at) const {
   const std::uint64_t per_word = 4 / types_.bytes();
   const SumClass& sums = class_of(vertex);
   Reduction result{types_.partials, types_.data, vertex.elements, 0, {}};
@@ -127,7 +128,7 @@ Reduction StaticSums::reduction_of(TileId id, const SumVertex& vertex, const Buf
   return result;
 }
 
-void StaticSums::add_sums(TileId id, ProgramBuilder& builder, ReduceCodelets& codelets) {
+void StaticReduction::add_sums(TileId id, ProgramBuilder& builder, ReduceCodelets& codelets) {
   const TileSums& tile = plan_.tiles()[id];
   if (tile.vertices.empty()) return;
   std::vector<std::vector<ReducePiece>> of_workers(target_.workers);
@@ -147,8 +148,8 @@ void StaticSums::add_sums(TileId id, ProgramBuilder& builder, ReduceCodelets& co
 }
 
 /// Puts the copies noted so far into a compute set; without copy_sums they take one clock.
-std::uint32_t StaticSums::flush_copies(ProgramBuilder& builder, ReduceCodelets& codelets,
-                                       const char* name) {
+std::uint32_t StaticReduction::flush_copies(ProgramBuilder& builder, ReduceCodelets& codelets,
+                                            const char* name) {
   for (TileId id = 0; id < copies_.size(); ++id) {
     if (copies_[id].empty()) continue;
     std::uint64_t bytes = 0;
@@ -166,8 +167,8 @@ std::uint32_t StaticSums::flush_copies(ProgramBuilder& builder, ReduceCodelets& 
   return builder.compute_set(name);
 }
 
-void StaticSums::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const Places& places,
-                       std::uint32_t multiply, bool values) {
+void StaticReduction::lower(ProgramBuilder& builder, ReduceCodelets& codelets, const Places& places,
+                            std::uint32_t multiply, bool values) {
   places_ = places;
   values_ = values;
   copies_.assign(target_.tiles, {});

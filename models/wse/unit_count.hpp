@@ -8,18 +8,18 @@
 #include <type_traits>
 
 // What a unit counts is declared once, as a member of a template over the kind of its members, with
-// the words of the statistic that it is summed in. Of `Number` it is what each unit holds; of
-// SumsOf<Unit>::Sum (sums.hpp) the same members are statistics, each the sum of its number.
+// the words of the statistic that it is summed in. Of `UnitCount` it is what each unit holds; of
+// TotalsOf<Unit>::Total (totals.hpp) the same members are statistics, each the sum of its number.
 
 namespace lacuna::wse {
 
 /// A number that a unit counts. The words of its statistic say nothing here.
-class Number {
+class UnitCount {
  public:
   struct Home {};  // in place of a group of statistics
 
   /// One that is in no result of its own.
-  using Silent = Number;
+  using Silent = UnitCount;
 
   /// A statistic of all units that none counts: its place among the others.
   class OfAll {
@@ -32,17 +32,17 @@ class Number {
   };
 
   template <class... Words>
-  explicit Number(const Home* /*home*/, Words... /*words*/) {}
+  explicit UnitCount(const Home* /*home*/, Words... /*words*/) {}
 
-  Number& operator=(std::uint64_t value) {
+  UnitCount& operator=(std::uint64_t value) {
     value_ = value;
     return *this;
   }
-  Number& operator+=(std::uint64_t more) {
+  UnitCount& operator+=(std::uint64_t more) {
     value_ += more;
     return *this;
   }
-  Number& operator++() {
+  UnitCount& operator++() {
     ++value_;
     return *this;
   }
@@ -55,12 +55,12 @@ class Number {
 
 /// Units of nothing but 64-bit numbers, as these.
 template <class Unit>
-using NumbersOf = std::array<std::uint64_t, sizeof(Unit) / sizeof(std::uint64_t)>;
+using CountsOf = std::array<std::uint64_t, sizeof(Unit) / sizeof(std::uint64_t)>;
 
 template <class Unit>
-NumbersOf<Unit> numbers_of(const Unit& unit) {
+CountsOf<Unit> counts_of(const Unit& unit) {
   static_assert(std::has_unique_object_representations_v<Unit>, "it holds numbers alone");
-  NumbersOf<Unit> numbers;
+  CountsOf<Unit> numbers;
   static_assert(sizeof(numbers) == sizeof(Unit));
   std::memcpy(numbers.data(), &unit, sizeof(numbers));
   return numbers;
@@ -68,16 +68,16 @@ NumbersOf<Unit> numbers_of(const Unit& unit) {
 
 /// Adds each number of `more`, as if there were so many of it.
 template <class Unit>
-void add_numbers(Unit& sum, const Unit& more, std::uint64_t times) {
-  NumbersOf<Unit> numbers = numbers_of(sum);
-  const NumbersOf<Unit> added = numbers_of(more);
+void add_all_counts(Unit& sum, const Unit& more, std::uint64_t times) {
+  CountsOf<Unit> numbers = counts_of(sum);
+  const CountsOf<Unit> added = counts_of(more);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] += added[i] * times;
   std::memcpy(static_cast<void*>(&sum), numbers.data(), sizeof(numbers));
 }
 
 template <class Unit>
-bool same_numbers(const Unit& a, const Unit& b) {
-  return numbers_of(a) == numbers_of(b);
+bool same_counts(const Unit& a, const Unit& b) {
+  return counts_of(a) == counts_of(b);
 }
 
 }  // namespace lacuna::wse

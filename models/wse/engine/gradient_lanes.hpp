@@ -13,7 +13,7 @@
 namespace lacuna::wse {
 
 /// What a run of a weight gradient gave.
-struct SweptGradient {
+struct GradientInLanes {
   WaferOutcome outcome;
   std::uint32_t streamed = 0;  // rows whose stream and ring stood for all
 };
@@ -22,8 +22,8 @@ struct SweptGradient {
 /// stream runs, rows of equal tokens repeat each other, a hop later each, as in weight streaming;
 /// when words of the chain pass a row follows from when they leave the wafer. Nothing if that
 /// cannot be, or if rows part in another way than can be followed. Throws DeadlockError.
-std::optional<SweptGradient> fold_gradient(const HardwareParams& params, const Program& program,
-                                           const RunOptions& options);
+std::optional<GradientInLanes> fold_gradient(const HardwareParams& params, const Program& program,
+                                             const RunOptions& options);
 
 /// Why rows of a weight gradient are simulated one by one, seen from the program, the hardware and
 /// the options; empty if rows may stand for others.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/wse/engine/streaming_lanes.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-#include "models/wse/engine/streaming_sweep.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
@@ -14,7 +15,7 @@
 namespace lacuna::wse {
 namespace {
 
-struct SweepBatch {
+struct LanesBatch {
   Rows rows;
   std::uint64_t first_seed;
   bool wide;                 // numbers that need 16 bits
@@ -22,9 +23,9 @@ struct SweepBatch {
   bool routes = false;       // any reduction, and words that enter in any row
 };
 
-constexpr std::uint64_t kSweepCases = 40;
+constexpr std::uint64_t kLanesCases = 40;
 
-class RandomSweep : public ::testing::TestWithParam<SweepBatch> {
+class RandomStreamingLanes : public ::testing::TestWithParam<LanesBatch> {
  protected:
   /// More columns than a block of lanes has, and more groups and rounds.
   static void widen(StreamingScenario& scenario, std::uint64_t seed) {
@@ -68,23 +69,23 @@ class RandomSweep : public ::testing::TestWithParam<SweepBatch> {
   }
 };
 
-TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
-  const std::uint64_t cases = kSweepCases * test::long_factor();
+TEST_P(RandomStreamingLanes, CountsWhatTheCycleByCycleWaferCounts) {
+  const std::uint64_t cases = kLanesCases * test::long_factor();
   std::uint64_t split = 0;
   for (std::uint64_t seed = GetParam().first_seed * 10; seed < GetParam().first_seed * 10 + cases;
        ++seed) {
-    const StreamingScenario scenario = RandomSweep::scenario(seed);
+    const StreamingScenario scenario = RandomStreamingLanes::scenario(seed);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     Program program = make_program(scenario);
     if (seed % 3 == 0) share_stream(1 + static_cast<std::uint32_t>(seed % 5), program);
-    const auto sweep = make_streaming_sweep(scenario.params, program);
-    ASSERT_NE(sweep, nullptr);
-    const SweepOutcome outcome = sweep->run();
+    const auto lanes = make_streaming_lanes(scenario.params, program);
+    ASSERT_NE(lanes, nullptr);
+    const LanesOutcome outcome = lanes->run();
     const WaferOutcome definition = simulate(scenario.params, program, {Engine::clocked});
     EXPECT_EQ(
         difference(definition, unfold(outcome.kept, outcome.fold, program, scenario.params.router)),
         "");
-    const SweepOutcome each = make_streaming_sweep(scenario.params, program, false)->run();
+    const LanesOutcome each = make_streaming_lanes(scenario.params, program, false)->run();
     EXPECT_EQ(each.groups, program.rows);
     EXPECT_EQ(difference(definition, each.kept), "");
     const bool metered = LinkRule(scenario.params.router).acts();
@@ -102,28 +103,28 @@ TEST_P(RandomSweep, CountsWhatTheCycleByCycleWaferCounts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Seeds, RandomSweep,
+    Seeds, RandomStreamingLanes,
     ::testing::Values(
-        SweepBatch{Rows::one_class, 10000, false}, SweepBatch{Rows::one_class, 11000, false},
-        SweepBatch{Rows::one_class, 12000, true}, SweepBatch{Rows::remainder, 20000, false},
-        SweepBatch{Rows::remainder, 21000, true}, SweepBatch{Rows::unequal, 30000, false},
-        SweepBatch{Rows::unequal, 31000, false, true}, SweepBatch{Rows::unequal, 32000, true, true},
-        SweepBatch{Rows::random_blocks, 40000, false},
-        SweepBatch{Rows::one_class, 50000, false, false, true},
-        SweepBatch{Rows::one_class, 51000, true, false, true},
-        SweepBatch{Rows::remainder, 52000, false, false, true},
-        SweepBatch{Rows::remainder, 53000, true, false, true},
-        SweepBatch{Rows::unequal, 54000, false, false, true},
-        SweepBatch{Rows::unequal, 55000, true, true, true},
-        SweepBatch{Rows::random_blocks, 56000, false, false, true},
-        SweepBatch{Rows::random_blocks, 57000, false, false, true}));
+        LanesBatch{Rows::one_class, 10000, false}, LanesBatch{Rows::one_class, 11000, false},
+        LanesBatch{Rows::one_class, 12000, true}, LanesBatch{Rows::remainder, 20000, false},
+        LanesBatch{Rows::remainder, 21000, true}, LanesBatch{Rows::unequal, 30000, false},
+        LanesBatch{Rows::unequal, 31000, false, true}, LanesBatch{Rows::unequal, 32000, true, true},
+        LanesBatch{Rows::random_blocks, 40000, false},
+        LanesBatch{Rows::one_class, 50000, false, false, true},
+        LanesBatch{Rows::one_class, 51000, true, false, true},
+        LanesBatch{Rows::remainder, 52000, false, false, true},
+        LanesBatch{Rows::remainder, 53000, true, false, true},
+        LanesBatch{Rows::unequal, 54000, false, false, true},
+        LanesBatch{Rows::unequal, 55000, true, true, true},
+        LanesBatch{Rows::random_blocks, 56000, false, false, true},
+        LanesBatch{Rows::random_blocks, 57000, false, false, true}));
 
 std::string deadlock(const HardwareParams& params, const Program& program, Engine engine) {
   RunOptions options;
   options.engine = engine;
   try {
     // as the machine: lanes if they can, else the units
-    if (engine == Engine::event && sweep(params, program, options)) return "";
+    if (engine == Engine::event && stream_in_lanes(params, program, options)) return "";
     simulate(params, program, options);
   } catch (const DeadlockError& error) {
     const std::string text = error.what();
@@ -145,7 +146,7 @@ TEST(StandingStill, IsADeadlockInLanesAsInUnits) {
     scenario.held = held;
     if (held != 0) scenario.form = StreamForm::indexed;
     const Program program = make_program(scenario);
-    EXPECT_NE(make_streaming_sweep(scenario.params, program), nullptr);
+    EXPECT_NE(make_streaming_lanes(scenario.params, program), nullptr);
     EXPECT_EQ(deadlock(scenario.params, program, Engine::event), expected) << held;
     EXPECT_EQ(deadlock(scenario.params, program, Engine::clocked), expected) << held;
   }

@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "models/wse/counters.hpp"
-#include "models/wse/number.hpp"
 #include "models/wse/program/wavelet.hpp"
+#include "models/wse/unit_count.hpp"
 #include "sim/base/statistics.hpp"
 
 namespace lacuna::wse {
 
 /// Statistics of units that count in plain numbers, `Unit`: those that Unit::Declared declares
-/// (number.hpp), and those that are declared with what they sum. That none is named elsewhere is
-/// the point.
+/// (unit_count.hpp), and those that are declared with what they sum. That none is named elsewhere
+/// is the point.
 template <class Unit>
-class SumsOf : public StatGroup {
+class TotalsOf : public StatGroup {
  public:
   using StatGroup::StatGroup;
   using Held = std::uint64_t Unit::*;
@@ -32,41 +32,41 @@ class SumsOf : public StatGroup {
   }
 
   /// A sum of numbers.
-  class Sum : public Counter {
+  class Total : public Counter {
    public:
-    using Home = SumsOf;
+    using Home = TotalsOf;
     struct Silent {
-      explicit Silent(SumsOf* group) { group->declared_.push_back(nullptr); }
+      explicit Silent(TotalsOf* group) { group->declared_.push_back(nullptr); }
     };
     struct OfAll : Counter {
       template <class... Words>
-      explicit OfAll(SumsOf* group, Words... words) : Counter(group, words...) {
+      explicit OfAll(TotalsOf* group, Words... words) : Counter(group, words...) {
         group->declared_.push_back(nullptr);
       }
     };
 
     /// Of the member of this place in Unit::Declared.
-    Sum(SumsOf* group, const char* name, const char* unit, const char* doc,
-        const char* action = nullptr)
+    Total(TotalsOf* group, const char* name, const char* unit, const char* doc,
+          const char* action = nullptr)
         : Counter(group, name, unit, doc, action) {
       group->declared_.push_back(this);
     }
-    Sum(SumsOf* group, Held number, const char* name, const char* unit, const char* doc,
-        const char* action = nullptr)
+    Total(TotalsOf* group, Held number, const char* name, const char* unit, const char* doc,
+          const char* action = nullptr)
         : Counter(group, name, unit, doc, action) {
       group->numbers_.emplace_back(this, number);
     }
-    Sum(SumsOf* group, Taken taken, const char* name, const char* unit, const char* doc,
-        const char* action = nullptr)
+    Total(TotalsOf* group, Taken taken, const char* name, const char* unit, const char* doc,
+          const char* action = nullptr)
         : Counter(group, name, unit, doc, action) {
       group->taken_.emplace_back(this, taken);
     }
   };
 
   /// A part of the cycle stack likewise.
-  class CycleSum : public CycleCounter {
+  class CycleTotal : public CycleCounter {
    public:
-    CycleSum(SumsOf* group, Taken taken, const char* name, Layer layer, const char* doc)
+    CycleTotal(TotalsOf* group, Taken taken, const char* name, Layer layer, const char* doc)
         : CycleCounter(group, name, layer, doc) {
       group->taken_.emplace_back(this, taken);
     }
@@ -76,7 +76,7 @@ class SumsOf : public StatGroup {
   template <class Of>
   std::void_t<typename Of::Declared> add_declared(const Of& unit, std::uint64_t times,
                                                   int /*if there*/) {
-    const auto numbers = numbers_of(static_cast<const typename Of::Declared&>(unit));
+    const auto numbers = counts_of(static_cast<const typename Of::Declared&>(unit));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (declared_[i] != nullptr) *declared_[i] += numbers[i] * times;
     }
@@ -102,21 +102,21 @@ std::uint64_t sent(const RouterCounters& router) {
 }
 
 /// What all routers count, whatever their cores run.
-struct LinkSums : RouterNumbers<SumsOf<RouterCounters>::Sum> {
-  using RouterNumbers::RouterNumbers;
-  Sum hops{this,
-           [](const RouterCounters& router) {
-             return router.sent[kNorth] + router.sent[kEast] + router.sent[kSouth] +
-                    router.sent[kWest];
-           },
-           "hops",
-           "wavelets",
-           "Wavelets times links between routers.",
-           "hop"};
-  Sum north{this, sent<kNorth>, "sent_north", "wavelets", "Wavelets passed on to the north."};
-  Sum east{this, sent<kEast>, "sent_east", "wavelets", "Wavelets passed on to the east."};
-  Sum south{this, sent<kSouth>, "sent_south", "wavelets", "Wavelets passed on to the south."};
-  Sum west{this, sent<kWest>, "sent_west", "wavelets", "Wavelets passed on to the west."};
+struct LinkTotals : RouterCounts<TotalsOf<RouterCounters>::Total> {
+  using RouterCounts::RouterCounts;
+  Total hops{this,
+             [](const RouterCounters& router) {
+               return router.sent[kNorth] + router.sent[kEast] + router.sent[kSouth] +
+                      router.sent[kWest];
+             },
+             "hops",
+             "wavelets",
+             "Wavelets times links between routers.",
+             "hop"};
+  Total north{this, sent<kNorth>, "sent_north", "wavelets", "Wavelets passed on to the north."};
+  Total east{this, sent<kEast>, "sent_east", "wavelets", "Wavelets passed on to the east."};
+  Total south{this, sent<kSouth>, "sent_south", "wavelets", "Wavelets passed on to the south."};
+  Total west{this, sent<kWest>, "sent_west", "wavelets", "Wavelets passed on to the west."};
 };
 
 }  // namespace lacuna::wse

@@ -10,7 +10,7 @@
 #include "workloads/mapping/ipu/lowering.hpp"
 #include "workloads/mapping/ipu/planner_params.hpp"
 #include "workloads/mapping/ipu/static/classes.hpp"
-#include "workloads/mapping/ipu/static/sums.hpp"
+#include "workloads/mapping/ipu/static/reduction.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -71,7 +71,7 @@ Cycle clocks_of(const Program& program, const std::string& name, TileId tile) {
 
 // Four rows of a block for each of four tiles, times 4 columns: 16 sums of one partial, at home
 // where they are made. Copying 32 bytes takes a worker one access of 64 bits: 193 + 6 (14 + 1).
-TEST(StaticSums, SumsOfOnePartialAreCopies) {
+TEST(StaticReduction, SumsOfOnePartialAreCopies) {
   const Program program = lower(4, {1, 1, 1, 1}, 4, {}).program;
   EXPECT_EQ(received(program, "single partials"), 0U);
   EXPECT_EQ(clocks_of(program, "copy of single partials", 2), 283U);
@@ -81,7 +81,7 @@ TEST(StaticSums, SumsOfOnePartialAreCopies) {
 // Eight rows of a block, two for each tile, and four without: a tile is home of three rows. So row
 // 2 goes from tile 1 to tile 0, rows 4 and 5 from 2 to 1, and rows 6 and 7 from 3 to 2; rows 0, 1
 // and 3 are made where they belong. A row has 16 sums, 8 words.
-TEST(StaticSums, SumsOfOnePartialGoHomeInAStepOfTheirOwn) {
+TEST(StaticReduction, SumsOfOnePartialGoHomeInAStepOfTheirOwn) {
   const Program program = lower(4, {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, 4, {}).program;
   EXPECT_EQ(received(program, "single partials", 0), 8U);
   EXPECT_EQ(received(program, "single partials", 1), 2U * 8);
@@ -103,7 +103,7 @@ TEST(StaticSums, SumsOfOnePartialGoHomeInAStepOfTheirOwn) {
 // another exchange. Tile 2 makes a partial of row 1, [0, 16) of which is at home there: it copies 8
 // words and receives the other tile's 8. Two vertices of 8 sums on two workers: 6 (16 + 2 (13 +
 // 2)).
-TEST(StaticSums, SmallClassesAreSummedWhereTheyBelong) {
+TEST(StaticReduction, SmallClassesAreSummedWhereTheyBelong) {
   const Program program = lower(4, {2, 2}, 8, {}).program;
   for (TileId tile = 0; tile < 4; ++tile) {
     EXPECT_EQ(received(program, "partials", tile), 8U) << tile;
@@ -125,7 +125,7 @@ std::vector<std::uint32_t> one_deep_row(std::uint32_t deep) {
 
 // The class of row 0 has E = 256 elements, all at home on tile 0: M = 256; spread, R = 16. At home
 // 128 + 64 D + 126, spread 8 D + 126 + 4 D + 128 + 126: the same at D = 2.4.
-TEST(StaticSums, AClassWithOneHomeIsSpreadIfItIsDeep) {
+TEST(StaticReduction, AClassWithOneHomeIsSpreadIfItIsDeep) {
   const Program two = lower(16, one_deep_row(2), 64, {}).program;
   EXPECT_EQ(received(two, "partials", 0), 128U);  // the other tile's
   EXPECT_EQ(received(two, "partials"), 128U);
@@ -140,7 +140,7 @@ TEST(StaticSums, AClassWithOneHomeIsSpreadIfItIsDeep) {
   EXPECT_EQ(clocks_of(three, "copy of local sums", 1), 0U);
 }
 
-TEST(StaticSums, AllClassesGoWhereTheyAreTold) {
+TEST(StaticReduction, AllClassesGoWhereTheyAreTold) {
   PlannerParams planner;
   planner.sums = SumsAt::home;
   EXPECT_EQ(received(lower(16, one_deep_row(3), 64, planner).program, "sums"), 0U);
@@ -153,7 +153,7 @@ TEST(StaticSums, AllClassesGoWhereTheyAreTold) {
 
 // Of 14 reductions, 13 of one partial, one is of the deep class: ceil(6 / 14) = 1 worker of a tile,
 // which sums 16 in one vertex, 6 (16 + 4 (13 + 3)). With all six, two sum 8 each.
-TEST(StaticSums, AClassOfFewHasFewWorkers) {
+TEST(StaticReduction, AClassOfFewHasFewWorkers) {
   EXPECT_EQ(clocks_of(lower(16, one_deep_row(3), 64, {}).program, "reduce", 5), 480U);
   PlannerParams planner;
   planner.few_workers = false;
@@ -166,7 +166,7 @@ TEST(StaticSums, AClassOfFewHasFewWorkers) {
 // At home, tile 0 has its own 256 partials, 3 * 256 that it sums, and 256 results. Spread, no tile
 // sums more than 16, and the peak is before: two rows of 4 of the dense operand, two blocks, and
 // 256 partials.
-TEST(StaticSums, WhatIsReceivedNeedsRoomBesideThePartials) {
+TEST(StaticReduction, WhatIsReceivedNeedsRoomBesideThePartials) {
   PlannerParams planner;
   planner.sums = SumsAt::home;
   const std::uint64_t home = lower(16, one_deep_row(3), 64, planner).tile_bytes;
