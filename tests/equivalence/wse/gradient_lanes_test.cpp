@@ -131,12 +131,12 @@ TEST_P(RandomGradientLanes, FoldedCountsTheSame) {
     c.job.mask = &c.mask;
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     const GradientPlan plan = plan_gradient(c.job, c.setup);
-    const std::optional<GradientInLanes> folded =
+    const std::optional<GradientInLanes> in_lanes =
         fold_gradient(c.params, plan.program, {Engine::event});
-    if (!folded) continue;
+    if (!in_lanes) continue;
     ++folded;
     const WaferOutcome definition = simulate(c.params, plan.program, {Engine::clocked, seed});
-    EXPECT_EQ(difference(definition, folded->outcome), "");
+    EXPECT_EQ(difference(definition, in_lanes->outcome), "");
     held += chain_was_held(plan.program, definition) ? 1 : 0;
     if (HasFailure()) return;
   }

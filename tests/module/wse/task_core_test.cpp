@@ -25,7 +25,7 @@ Cycle cycles_of_steps(const std::vector<Step>& steps) {
   return run_tasks(lone_core({first_task(steps)})).cycles;
 }
 
-std::uint64_t spent(const TaskOutcome& outcome, std::size_t core, TaskCycle kind) {
+std::uint64_t cycles_spent(const TaskOutcome& outcome, std::size_t core, TaskCycle kind) {
   return outcome.cores[core].cycles[static_cast<std::size_t>(kind)];
 }
 
@@ -119,9 +119,9 @@ TEST(TaskCore, ScalarWorkAndMicrothreadsShareOneIssueSlot) {
   // the microthread has its first beat in cycle 1 and goes first: 10 beats; 30 of scalar work
   const TaskOutcome outcome = run_tasks(lone_core({first_task({run(beside), work(30)})}));
   EXPECT_EQ(outcome.cycles, 41U);
-  EXPECT_EQ(spent(outcome, 0, TaskCycle::scalar), 30U);
-  EXPECT_EQ(spent(outcome, 0, TaskCycle::vector), 10U);
-  EXPECT_EQ(spent(outcome, 0, TaskCycle::idle), 1U);
+  EXPECT_EQ(cycles_spent(outcome, 0, TaskCycle::scalar), 30U);
+  EXPECT_EQ(cycles_spent(outcome, 0, TaskCycle::vector), 10U);
+  EXPECT_EQ(cycles_spent(outcome, 0, TaskCycle::idle), 1U);
 }
 
 TEST(TaskCore, WithTwoSlotsMicrothreadsAndTheMainThreadDoNotWaitForEachOther) {
@@ -134,20 +134,20 @@ TEST(TaskCore, WithTwoSlotsMicrothreadsAndTheMainThreadDoNotWaitForEachOther) {
     const TaskOutcome outcome =
         run_tasks(lone_core({first_task({run(beside), work(30)})}), engine, 0, 0, params);
     EXPECT_EQ(outcome.cycles, 31U);
-    EXPECT_EQ(spent(outcome, 0, TaskCycle::scalar), 30U);
-    EXPECT_EQ(spent(outcome, 0, TaskCycle::vector), 0U);
+    EXPECT_EQ(cycles_spent(outcome, 0, TaskCycle::scalar), 30U);
+    EXPECT_EQ(cycles_spent(outcome, 0, TaskCycle::vector), 0U);
     EXPECT_EQ(outcome.cores[0].beside, 10U);
-    EXPECT_EQ(spent(outcome, 0, TaskCycle::idle), 1U);
+    EXPECT_EQ(cycles_spent(outcome, 0, TaskCycle::idle), 1U);
     // Two reads in one bank: beats in 1, 3, ... 19, each with a stall. Scalar work has 1 to 5, and
     // so three of the beats and two of the stalls are beside it.
     beside.to = in_memory(0);
     const TaskOutcome stalls =
         run_tasks(lone_core({first_task({run(beside), work(5)})}), engine, 0, 0, params);
     EXPECT_EQ(stalls.cycles, 21U);
-    EXPECT_EQ(spent(stalls, 0, TaskCycle::scalar), 5U);
-    EXPECT_EQ(spent(stalls, 0, TaskCycle::vector), 7U);
+    EXPECT_EQ(cycles_spent(stalls, 0, TaskCycle::scalar), 5U);
+    EXPECT_EQ(cycles_spent(stalls, 0, TaskCycle::vector), 7U);
     EXPECT_EQ(stalls.cores[0].beside, 3U);
-    EXPECT_EQ(spent(stalls, 0, TaskCycle::conflict), 8U);
+    EXPECT_EQ(cycles_spent(stalls, 0, TaskCycle::conflict), 8U);
     beside.to = in_memory(4);
   }
 }
