@@ -21,6 +21,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/quantity_screen.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
@@ -212,7 +213,8 @@ struct SystemRuns {
 
   /// The rows of a trace on each chip of a system with a store.
   ScalingRow with_store(const std::string& name) const {
-    const auto machines = make_machines(kinds, {name}, options.settings);
+    auto machines = make_machines(kinds, {name}, options.settings);
+    lay_out(machines, layout_request({}, true));
     idle.push_back(idle_settings(machines, options.settings, false));
     if (!has_weight_store(*machines[0])) {
       throw RequestError(name + ": is no system of chips, and the others of this request are");

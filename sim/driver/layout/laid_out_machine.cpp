@@ -449,11 +449,13 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request) {
   if (request.source == LayoutRequest::Source::first) return machine;
+  auto* const system = dynamic_cast<StoreSystem*>(machine.get());
   if (request.source == LayoutRequest::Source::planned) {
-    if (auto* const plans = dynamic_cast<PlansLayouts*>(machine.get())) plans->plan_layouts(true);
+    Machine& chip = system == nullptr ? *machine : system->chip();
+    if (auto* const plans = dynamic_cast<PlansLayouts*>(&chip)) plans->plan_layouts(true);
     return machine;
   }
-  if (auto* const system = dynamic_cast<StoreSystem*>(machine.get())) {
+  if (system != nullptr) {
     system->replace_chip([&](std::unique_ptr<Machine> chip) {
       return std::make_unique<LaidOutMachine>(std::move(chip), request);
     });

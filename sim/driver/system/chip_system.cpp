@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/texts.hpp"
+#include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/system/fit.hpp"
@@ -30,7 +31,7 @@ ChipSystem::ChipSystem(const MachineTable& kinds, const std::string& name,
   for (const std::string& text : settings) {
     if (!starts_with(text, "training.")) own.push_back(text);
   }
-  tree_ = std::move(make_machines(kinds, {name}, own)[0]);
+  tree_ = with_layouts(std::move(make_machines(kinds, {name}, own)[0]), layout_request({}, true));
 }
 
 unsigned ChipSystem::chips() const {

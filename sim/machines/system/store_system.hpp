@@ -32,6 +32,7 @@ class StoreSystem final : public MachineOver, public LaysOutRows {
 
   const system::WaferSystemParams& own() const { return own_; }
   const Machine& chip() const { return *inner_; }
+  Machine& chip() { return *inner_; }
 
   /// What joins its chips, as their edges have it.
   system::WaferEdge edge() const;

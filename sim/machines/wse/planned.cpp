@@ -75,7 +75,7 @@ bool LayoutRule::takes(const LayerOp& op) const {
   const bool product = wafer_layout_kind(params_, op) == kProductWithWeights ||
                        (is_dense_gradient(op) && op.x_pattern == "dense");
   const bool gradient = is_sampled_gradient(op);
-  if (params_.fed_from_store || op.share.among_rows || !(product || gradient)) return false;
+  if (op.share.among_rows || !(product || gradient)) return false;
   return !gradient || !given_.named("ws.share") || params_.ws.share == wse::Share::rows;
 }
 

@@ -22,8 +22,8 @@ using ::testing::Not;
 TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
   const ProgramBench bench;
   const Ran ran = run_real(
-      "run --quiet --machine cs2x2 --set chip.wafer.columns=8 --set chip.wafer.rows=8 "
-      "--gemm 64x64x64 --pattern unstructured:0.5 --out " +
+      "run --quiet --layout first --machine cs2x2 --set chip.wafer.columns=8 --set "
+      "chip.wafer.rows=8 --gemm 64x64x64 --pattern unstructured:0.5 --out " +
       bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   // half of 64 x 64 weights are 2,048; each is a wavelet of 4 B, value and index, and another ends
@@ -38,8 +38,8 @@ TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
 
 std::string wafer_line(const std::string& verb) {
   return verb +
-         " --quiet --set chip.wafer.columns=8 --set chip.wafer.rows=8 --gemm 64x64x64 --pattern "
-         "unstructured:0.5 ";
+         " --quiet --layout first --set chip.wafer.columns=8 --set chip.wafer.rows=8 --gemm "
+         "64x64x64 --pattern unstructured:0.5 ";
 }
 
 TEST(WaferSystemRun, SaysPassesEnergyAndTheStoreInJson) {
@@ -96,9 +96,8 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
                           "upd.a,optim,a,upd,16,16,,fp32,ref,,of=fwd.a,adamw\n"
                           "upd.b,optim,b,upd,16,1,,fp32,,,,adam\n";
   const Ran ran = run_real(
-      "run --quiet --machine cs2x1 --set chip.wafer.columns=4 --set chip.wafer.rows=4 --set "
-      "steps=2 "
-      "--trace " +
+      "run --quiet --layout first --machine cs2x1 --set chip.wafer.columns=4 --set "
+      "chip.wafer.rows=4 --set steps=2 --trace " +
       trace + " --out " + bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   const std::string passes = file_text(bench.path("out") + "/passes.csv");
