@@ -201,8 +201,8 @@ ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>&
                              placement.blocks_y, placement.columns, placement.rows);
   report.remark = fmt::format(
       "{}Composed: a step takes what the slower of two does that the fullest rows of cores have at "
-      "the next multiple of {} positions: no less than its own time; steps at {} such are "
-      "simulated.\nA prompt's tokens follow each other through the blocks.\n"
+      "the next multiple of {} positions: no less than its own time, to a hundredth; steps at {} "
+      "are simulated.\nA prompt's tokens follow each other through the blocks.\n"
       "Folded: of the tail's product one column, of a hand-over one row of cores.",
       fmt::format(kScheduling, slots), server.every(), server.contexts());
   add_serving(requests, result, slots, report);

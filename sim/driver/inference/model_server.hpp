@@ -25,8 +25,8 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
 /// with the new position does besides is on the way of the sums or beside it. So a step
 /// takes what the slower of two takes. One is at the multiple, with the new position in the
 /// last row. One has it in the first row, with as many in that row. That is no less than the
-/// step itself. A prompt's tokens are known and follow each other; the last passes the
-/// blocks alone.
+/// step itself; where the sums' groups of rows are unequal, to a hundredth. A prompt's tokens are
+/// known and follow each other; the last passes the blocks alone.
 ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
                            std::uint32_t context_step, std::string& csv);
 

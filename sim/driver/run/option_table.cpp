@@ -134,8 +134,10 @@ const std::vector<OptionDeclaration>& option_table() {
        "type of partial sums: auto, fp16, fp32 or int32", D::word, "", "auto fp16 fp32 int32"},
       {"layout", "LAYOUT", simulation, kSimulate | kOfSweep | kOfValidate | kOfSchedule, kOfRows,
        &O::layout,
-       "how operations are laid out: planned (default, by the machine's rule), first (all "
-       "parameters as they are set), best (searched, see lacuna describe layouts; best:N simulates "
+       "how operations are laid out: planned (by the machine's rule; default but of validate), "
+       "first "
+       "(all parameters as they are set; default of validate), best (searched, see lacuna describe "
+       "layouts; best:N simulates "
        "N of each at most beside the planned ones), or a file of layouts that were found",
        D::first | D::word, "", "planned first best"},
       {"engine", "ENGINE", simulation, kSimulate | kExperiment | kOfValidate | kOfSchedule, kAll,

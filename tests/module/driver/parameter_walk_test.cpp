@@ -172,24 +172,42 @@ TEST_P(ProbeWalk, MovesWhatItIsFor) {
 
 INSTANTIATE_TEST_SUITE_P(Of, ProbeWalk, ::testing::ValuesIn(probe_steps()));
 
-// The scan for the likeliest words is in the tail of a whole step, of a small model here.
-TEST(ParameterWalk, ALogitThatIsComparedLongerTakesLonger) {
+/// Cycles of a step of a small model.
+double step_cycles(const std::string& settings) {
   const TempFile model(R"({"model_type": "llama", "hidden_act": "silu", "hidden_size": 128,
              "intermediate_size": 256, "num_attention_heads": 4, "num_key_value_heads": 2,
              "num_hidden_layers": 4, "vocab_size": 512, "max_position_embeddings": 4096,
              "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": true,
              "torch_dtype": "float16"})",
                        ".json");
-  const auto cycles = [&](const std::string& more) {
-    const Ran ran = run_real("run --json --machine wse3 --blocks 1x2 --block-cores 16x16 --model " +
-                             model.path() + " --decode --context 64" + more);
-    EXPECT_EQ(ran.status, 0) << ran.err;
-    const std::string key = "\"step_cycles\": ";
-    const std::size_t at = ran.out.find(key);
-    return at == std::string::npos ? 0.0 : std::stod(ran.out.substr(at + key.size()));
-  };
+  const Ran ran = run_real("run --json --machine wse3 --model " + model.path() +
+                           " --decode --context 64 " + settings);
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  const std::string key = "\"step_cycles\": ";
+  const std::size_t at = ran.out.find(key);
+  return at == std::string::npos ? 0.0 : std::stod(ran.out.substr(at + key.size()));
+}
+
+// The scan for the likeliest words is in the tail of a whole step.
+TEST(ParameterWalk, ALogitThatIsComparedLongerTakesLonger) {
+  const std::string blocks = "--blocks 1x2 --block-cores 16x16";
   // 512 logits on 128 cores of the last column are 4 of a core, each 982 cycles longer
-  EXPECT_EQ(cycles(" --set llm.select_logit=1024"), cycles("") + 4 * (1024 - 42));
+  EXPECT_EQ(step_cycles(blocks + " --set llm.select_logit=1024"),
+            step_cycles(blocks) + 4 * (1024 - 42));
+}
+
+// Blocks lie where their settings say, each of which acts.
+TEST(ParameterWalk, BlocksOfAModelLieAsSetOrAsAskedFor) {
+  const auto set = [](const char* columns, const char* rows, const char* across, const char* down) {
+    return step_cycles(std::string("--set blocks.columns=") + columns + " --set blocks.rows=" +
+                       rows + " --set blocks.across=" + across + " --set blocks.down=" + down);
+  };
+  const double asked = step_cycles("--blocks 1x2 --block-cores 16x16");
+  EXPECT_EQ(set("16", "16", "1", "2"), asked);
+  EXPECT_NE(set("32", "16", "1", "2"), asked);
+  EXPECT_NE(set("16", "32", "1", "2"), asked);
+  EXPECT_NE(set("16", "16", "2", "2"), asked);
+  EXPECT_NE(set("16", "16", "1", "4"), asked);
 }
 
 TEST(ParameterWalk, LeavesNoneOut) {
@@ -202,6 +220,9 @@ TEST(ParameterWalk, LeavesNoneOut) {
   walked.insert("wse:llm.list_free");          // there, too
   walked.insert("wse:llm.skip");  // acts on zeros of a request: DecodeRun.WhatIsLeftOutIsNotPaid
   walked.insert("wse:llm.select_logit");
+  for (const char* const word : {"columns", "rows", "across", "down"}) {
+    walked.insert(std::string("wse:blocks.") + word);  // BlocksOfAModelLieAsSetOrAsAskedFor
+  }
   std::set<std::string> missing;
   std::set<std::string> known;
   const auto visit = [&](const std::string& kind, const ParameterSet& parameters) {

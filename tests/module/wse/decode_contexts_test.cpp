@@ -5,6 +5,7 @@
 
 #include "sim/base/random.hpp"
 #include "tests/support/wse/decode_bench.hpp"
+#include "workloads/mapping/wse/inference/line_sums.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -23,12 +24,12 @@ Cycle layer_cycles(const DecoderModel& model, const DecodeBlock& block) {
 // last row in one, in the first in the other, where the sums along columns end.
 TEST(DecodeContexts, AStepIsNoLongerThanTheSlowerOfTwoAtTheNextMultiple) {
   unsigned longer_than_the_last = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
     Random random(seed);
     DecoderModel model = grouped_model(16 * (1 + static_cast<std::uint32_t>(random.bounded(4))), 16,
                                        16 * (1 + static_cast<std::uint32_t>(random.bounded(4))));
     model.qk_norm = random.bounded(2) == 0;
-    const std::uint32_t rows = 2 + static_cast<std::uint32_t>(random.bounded(9));
+    const std::uint32_t rows = 2 + static_cast<std::uint32_t>(random.bounded(15));
     DecodeBlock block = small_block(random.bounded(2) == 0 ? 4 : 8, rows, 1);
     block.batch = 1 + static_cast<std::uint32_t>(random.bounded(3));
     block.receives = random.bounded(2) == 0;
@@ -44,7 +45,10 @@ TEST(DecodeContexts, AStepIsNoLongerThanTheSlowerOfTwoAtTheNextMultiple) {
     };
     for (std::uint32_t multiple = rows; multiple <= 3 * rows; multiple += rows) {
       const Cycle last = at(multiple);
-      const Cycle bound = std::max(last, at(multiple - rows + 1));
+      // groups of a line that differ by a core end their sums elsewhere: a hundredth more, at most
+      const bool equal = rows % LineSums::usual_groups(rows) == 0;
+      const Cycle slower = std::max(last, at(multiple - rows + 1));
+      const Cycle bound = equal ? slower : slower + slower / 100;
       for (std::uint32_t context = multiple - rows + 1; context < multiple; ++context) {
         const Cycle cycles = at(context);
         EXPECT_LE(cycles, bound) << seed << ": " << context << " of " << multiple;
