@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "sim/base/counted.hpp"
 #include "sim/driver/inference/serving_report.hpp"
+#include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/trace/options.hpp"
 
 namespace lacuna {
@@ -109,8 +111,8 @@ class WaferServer : public ServedModel {
     return watts;
   }
 
-  /// The slower of the step whose new position comes to the last row of cores, which fills the
-  /// rows, and of the one whose comes to the first.
+  /// The slowest of steps that fill the first row of cores: the new position comes to the last row,
+  /// to the first, or to that whose sum has the longest way.
   struct Bounds {
     PassCost step;             // by itself
     double forced_cycles = 0;  // of tokens that follow each other
@@ -120,11 +122,17 @@ class WaferServer : public ServedModel {
     const std::uint32_t rounded = next_multiple(context, every_);
     const auto known = known_.find(rounded);
     if (known != known_.end()) return known->second;
-    const DecodeStep last = wafer_.step(rounded, capacity_);
-    const DecodeStep first = wafer_.step(rounded - wafer_.placement().rows + 1, capacity_);
-    cores_ = last.cores;
-    const DecodeStep& step = first.cycles > last.cycles ? first : last;
-    const DecodeStep& forced = first.slowest_stage > last.slowest_stage ? first : last;
+    const std::uint32_t rows = wafer_.placement().rows;
+    const std::uint32_t first = rounded - rows + 1;
+    const wse::LineSums sums(rows, wse::LineSums::groups_of(wafer_.params().llm, rows), 0);
+    DecodeStep step = wafer_.step(rounded, capacity_);
+    DecodeStep forced = step;
+    for (const std::uint32_t at : std::set<std::uint32_t>{first, first + sums.farthest()}) {
+      const DecodeStep other = wafer_.step(at, capacity_);
+      if (other.cycles > step.cycles) step = other;
+      if (other.slowest_stage > forced.slowest_stage) forced = other;
+    }
+    cores_ = step.cores;
     const Bounds bounds = {
         {to_ns(step.cycles / hertz()), wafer_.joules(step.totals, step.cores, step.cycles)},
         forced.slowest_stage,
@@ -200,8 +208,8 @@ ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>&
                              counted(requests.size(), "request"), placement.blocks_x,
                              placement.blocks_y, placement.columns, placement.rows);
   report.remark = fmt::format(
-      "{}Composed: a step takes what the slower of two does that the fullest rows of cores have at "
-      "the next multiple of {} positions: no less than its own time, to a hundredth; steps at {} "
+      "{}Composed: a step takes the longest of those that have as many positions in the first row "
+      "of cores as the next multiple of {}: no less than its own time. Steps at {} such multiples "
       "are simulated.\nA prompt's tokens follow each other through the blocks.\n"
       "Folded: of the tail's product one column, of a hand-over one row of cores.",
       fmt::format(kScheduling, slots), server.every(), server.contexts());

@@ -22,10 +22,9 @@ ModelReport serve_on_pod(PodModel& pod, const std::vector<ServingRequest>& reque
 
 /// On a wafer a core counts the positions that it holds. Up to the next multiple of a
 /// block's rows, and of `context_step`, no core has more than at that multiple. What the row
-/// with the new position does besides is on the way of the sums or beside it. So a step
-/// takes what the slower of two takes. One is at the multiple, with the new position in the
-/// last row. One has it in the first row, with as many in that row. That is no less than the
-/// step itself; where the sums' groups of rows are unequal, to a hundredth. A prompt's tokens are
+/// with the new position does besides is on the way of the sums or beside it. So a step takes
+/// what the slowest of a few takes: the new position is in the last row, in the first, or in the
+/// row whose sum has the longest way. That is no less than the step itself. A prompt's tokens are
 /// known and follow each other; the last passes the blocks alone.
 ModelReport serve_on_wafer(WaferModel& wafer, const std::vector<ServingRequest>& requests,
                            std::uint32_t context_step, std::string& csv);

@@ -40,6 +40,9 @@ class LineSums {
   std::uint32_t cores() const { return cores_; }
   std::uint32_t groups() const { return groups_; }
   std::uint32_t root() const { return middle_of(groups_ / 2); }
+
+  /// A core whose sum has the longest way: an end of a largest group, of which the last is one.
+  std::uint32_t farthest() const { return cores_ % groups_ == 0 ? 0 : begin_of(groups_ - 1); }
   unsigned colors() const { return groups_ > 1 ? 5 : 3; }
 
   /// Cores with the same word do the same.
