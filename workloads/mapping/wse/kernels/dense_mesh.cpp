@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -172,49 +173,75 @@ class DenseMeshPlanner {
     builder_.core(builder_.place(r, c), std::move(core));
   }
 
-  void shift_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) const {
+  /// A step of a core of a ring: which tiles it hands on, in which of the two places they are, and
+  /// whether it multiplies.
+  struct Shift {
+    std::uint32_t index = 0;
+    bool moves_w = false;
+    bool moves_x = false;
+    bool multiplies = false;
+    std::uint32_t w = 0;
+    std::uint32_t x = 0;
+    std::array<Color, 4> colors{};  // out and in of W, out and in of X
+
+    auto tied() const { return std::tie(index, moves_w, moves_x, multiplies, w, x, colors); }
+    bool operator<(const Shift& other) const { return tied() < other.tied(); }
+
+    /// Nothing follows.
+    bool last() const { return multiplies && !moves_w; }
+  };
+
+  void shift_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) {
     const std::uint32_t px = x_.position(c);
     const std::uint32_t py = y_.position(r);
-    const Color w_out = x_.color(px);
-    const Color x_out = y_.color(py);
-    const Color w_in = x_.color(px + side_ - 1);
-    const Color x_in = y_.color(py + side_ - 1);
-    core.in = {{w_in, 0}, {x_in, 1}};
-    core.out = {{w_out, 2}, {x_out, 3}};
+    Shift shift;
+    shift.colors = {x_.color(px), x_.color(px + side_ - 1), y_.color(py), y_.color(py + side_ - 1)};
+    core.in = {{shift.colors[1], 0}, {shift.colors[3], 1}};
+    core.out = {{shift.colors[0], 2}, {shift.colors[2], 3}};
     const std::uint32_t skews = std::max(skew(py), skew(px));
-    std::uint32_t w = 0;  // in which of the two places the tiles are
-    std::uint32_t x = 0;
-    for (std::uint32_t i = 0; i < skews + side_; ++i) {
-      const bool product = i >= skews;
-      const bool last = i + 1 == skews + side_;
-      const bool moves_w = product ? !last : i < skew(py);
-      const bool moves_x = product ? !last : i < skew(px);
-      Task task;
-      task.active = i == 0;
-      task.blocked = i != 0;
-      std::vector<Step>& steps = task.steps;
-      if (moves_w) begin(steps, move(on_fabric(w_out), in_memory(w_at(w)), w_bytes(), kSendW));
-      if (moves_x) begin(steps, move(on_fabric(x_out), in_memory(x_at(x)), x_bytes(), kSendX));
-      const auto next = static_cast<TaskIndex>(i + 1);
-      if (moves_w) {
-        Instruction take = move(in_memory(w_at(1 - w)), on_fabric(w_in), w_bytes(), kTakeW);
-        take.activates = next;
-        begin(steps, take);
-      } else if (!last) {
-        steps.push_back(activate(next));
-      }
-      if (moves_x) {
-        Instruction take = move(in_memory(x_at(1 - x)), on_fabric(x_in), x_bytes(), kTakeX);
-        take.unblocks = next;
-        begin(steps, take);
-      } else if (!last) {
-        steps.push_back(unblock(next));
-      }
-      if (product) multiply(steps, w_at(w), x_at(x));
-      if (moves_w) w = 1 - w;
-      if (moves_x) x = 1 - x;
-      core.tasks.push_back(std::move(task));
+    for (; shift.index < skews + side_; ++shift.index) {
+      shift.multiplies = shift.index >= skews;
+      const bool between = shift.multiplies && shift.index + 1 < skews + side_;
+      shift.moves_w = between || shift.index < skew(py);
+      shift.moves_x = between || shift.index < skew(px);
+      core.tasks.share(shift_task(shift));
+      if (shift.moves_w) shift.w = 1 - shift.w;
+      if (shift.moves_x) shift.x = 1 - shift.x;
     }
+  }
+
+  /// Hands tiles on, and multiplies by those that are there. Many cores do the same.
+  std::shared_ptr<Task> shift_task(const Shift& shift) {
+    std::shared_ptr<Task>& task = shifts_[shift];
+    if (task) return task;
+    task = std::make_shared<Task>();
+    task->active = shift.index == 0;
+    task->blocked = shift.index != 0;
+    std::vector<Step>& steps = task->steps;
+    const auto [w_out, w_in, x_out, x_in] = shift.colors;
+    const auto next = static_cast<TaskIndex>(shift.index + 1);
+    if (shift.moves_w) {
+      begin(steps, move(on_fabric(w_out), in_memory(w_at(shift.w)), w_bytes(), kSendW));
+    }
+    if (shift.moves_x) {
+      begin(steps, move(on_fabric(x_out), in_memory(x_at(shift.x)), x_bytes(), kSendX));
+    }
+    if (shift.moves_w) {
+      Instruction take = move(in_memory(w_at(1 - shift.w)), on_fabric(w_in), w_bytes(), kTakeW);
+      take.activates = next;
+      begin(steps, take);
+    } else if (!shift.last()) {
+      steps.push_back(activate(next));
+    }
+    if (shift.moves_x) {
+      Instruction take = move(in_memory(x_at(1 - shift.x)), on_fabric(x_in), x_bytes(), kTakeX);
+      take.unblocks = next;
+      begin(steps, take);
+    } else if (!shift.last()) {
+      steps.push_back(unblock(next));
+    }
+    if (shift.multiplies) steps.push_back(product(shift.w, shift.x));
+    return task;
   }
 
   /// Sends a tile along a line; with its last word the turn.
@@ -341,6 +368,7 @@ class DenseMeshPlanner {
   const RingLine x_;
   const RingLine y_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> products_;  // routines, by tiles
+  std::map<Shift, std::shared_ptr<Task>> shifts_;
   std::map<std::tuple<std::uint32_t, Tile, Tile>, std::shared_ptr<Task>> broadcasts_;
 };
 
