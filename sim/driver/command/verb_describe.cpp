@@ -13,6 +13,7 @@
 
 #include "models/energy/energy_table.hpp"
 #include "models/sparsity/pattern.hpp"
+#include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
@@ -465,9 +466,19 @@ std::string json_of(const Options& options, const MachineTable& kinds) {
                                    subject == "manual" ? "man" : "shells"));
   }
   if (subject.find("schema") != std::string::npos) return page_of(options, kinds);
-  if (linked_systems(options.machines).empty()) {
-    const auto described = described_json(chosen_machines(kinds, options),
-                                          !options.machines.empty(), subject, sets_beside());
+  const bool named = !options.machines.empty();
+  std::vector<SystemMachine> systems;
+  for (const std::string& name : linked_systems(options.machines)) {
+    systems.push_back(make_system(name, {}));
+  }
+  std::vector<NamedSet> sets = named ? std::vector<NamedSet>() : sets_beside();
+  for (const SystemMachine& each : systems) sets.push_back({each.name, "", &each.params});
+  // a group may be called as a page is, such as machines
+  const std::vector<std::string> lists = {"parameters", "patterns"};
+  const bool is_page = contains(subjects(), subject) && !contains(lists, subject) &&
+                       (subject != "statistics" || !systems.empty());
+  if (!is_page) {
+    const auto described = described_json(chosen_machines(kinds, options), named, subject, sets);
     if (described) return *described;
   }
   Options page = options;

@@ -353,9 +353,8 @@ std::string bound_text(const Search& search, std::size_t best_point) {
   const double least = search.order().least().front();
   const double best = search.order().points()[best_point].value[0];
   if (least > 0) {
-    text =
-        fmt::format("No point can be below {} {}: the best is {:.1f} % above that\n", number(least),
-                    unit_of(search.objectives().front()), 100 * (best / least - 1));
+    text = fmt::format("No point can be below {} {}: {:.1f} % below the best\n", number(least),
+                       unit_of(search.objectives().front()), 100 * (1 - least / best));
   }
   if (const std::vector<double> slack = search.order().slack(); !slack.empty()) {
     text += fmt::format(

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/driver/result/result_describe.hpp"
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
@@ -31,14 +33,26 @@ Json parameter_json(const std::string& path, const ParamBase& parameter, bool wi
   return item;
 }
 
-Json parameters_json(const Machine& machine, bool with_values, const std::string& group) {
-  Json list = Json::array();
-  for_each_parameter(machine, [&](const std::string& path, const ParamBase& parameter) {
-    const bool asked = group.empty() || path == group || starts_with(path, group + ".");
-    if (asked) list.push_back(parameter_json(path, parameter, with_values));
-  });
-  return list;
-}
+/// Takes the parameters of a machine or a set that are asked for, by their paths below `prefix`.
+class ParametersJson {
+ public:
+  ParametersJson(bool with_values, const std::string& asked, std::string prefix = "")
+      : with_values_(with_values), asked_(asked), prefix_(std::move(prefix)) {}
+
+  void operator()(const std::string& of_set, const ParamBase& parameter) {
+    const std::string path = prefix_ + of_set;
+    if (path != asked_ && !is_in_group(path.substr(0, path.rfind('.')), asked_)) return;
+    list_.push_back(parameter_json(path, parameter, with_values_));
+  }
+
+  Json list() { return std::move(list_); }
+
+ private:
+  bool with_values_;
+  const std::string& asked_;
+  std::string prefix_;
+  Json list_ = Json::array();
+};
 
 Json statistics_json(Machine& machine, const std::string& group) {
   Json list = Json::array();
@@ -176,32 +190,29 @@ bool is_in_group(const std::string& name, const std::string& group) {
 
 std::optional<std::string> described_json(const std::vector<std::unique_ptr<Machine>>& machines,
                                           bool with_values, const std::string& subject,
-                                          const std::vector<NamedSet>& beside) {
+                                          const std::vector<NamedSet>& sets) {
   if (subject == "patterns") return patterns_json().dump(1) + '\n';
+  const char* const key = with_values ? "machine" : "kind";
+  const std::string asked = subject == "parameters" || subject == "statistics" ? "" : subject;
   Json all = Json::array();
   for (const std::unique_ptr<Machine>& machine : machines) {
-    Json item = {{with_values ? "machine" : "kind",
-                  with_values ? machine->name() : std::string(machine->kind())}};
-    if (subject == "statistics") {
-      item["statistics"] = statistics_json(*machine, "");
-    } else {
-      item["parameters"] =
-          parameters_json(*machine, with_values, subject == "parameters" ? "" : subject);
-      if (item["parameters"].empty()) continue;
-      if (subject != "parameters" && find_parameter(*machine, subject) == nullptr) {
-        item["statistics"] = statistics_json(*machine, subject);
-      }
+    Json item = {{key, with_values ? machine->name() : std::string(machine->kind())}};
+    if (subject != "statistics") {
+      ParametersJson parameters(with_values, asked);
+      for_each_parameter(*machine, std::ref(parameters));
+      if (Json list = parameters.list(); !list.empty()) item["parameters"] = std::move(list);
     }
-    all.push_back(std::move(item));
+    if (subject != "parameters" && find_parameter(*machine, subject) == nullptr) {
+      Json list = statistics_json(*machine, asked);
+      if (!list.empty() || item.contains("parameters")) item["statistics"] = std::move(list);
+    }
+    if (item.size() > 1) all.push_back(std::move(item));
   }
-  if (subject == "parameters" && !with_values) {
-    for (const NamedSet& set : beside) {
-      Json list = Json::array();
-      set.parameters->for_each([&](const std::string& path, const ParamBase& parameter) {
-        list.push_back(parameter_json(set.prefix + path, parameter, false));
-      });
-      all.push_back({{"kind", set.kind}, {"parameters", std::move(list)}});
-    }
+  for (const NamedSet& set : sets) {
+    ParametersJson parameters(with_values, asked, set.prefix);
+    set.parameters->for_each(std::ref(parameters));
+    Json list = parameters.list();
+    if (!list.empty()) all.push_back({{key, set.name}, {"parameters", std::move(list)}});
   }
   if (all.empty()) return std::nullopt;
   return all.dump(1) + '\n';

@@ -15,21 +15,21 @@ bool is_in_group(const std::string& name, const std::string& group);
 
 /// Parameters that are no machine's, and what stands before their paths where they are set.
 struct NamedSet {
-  std::string kind;  // in JSON
+  std::string name;  // in JSON: a kind, or a system that was asked for
   std::string prefix;
   const ParameterSet* parameters;
-  std::string owners;   // behind "of", in the text of a parameter
-  std::string heading;  // of their table
-  std::string section;  // behind "Parameters of", of a group of them
+  std::string owners = {};   // behind "of", in the text of a parameter
+  std::string heading = {};  // of their table
+  std::string section = {};  // behind "Parameters of", of a group of them
 };
 
 /// What `describe --json` prints of parameters, statistics or patterns, of a parameter or of a
 /// group of them, with the statistics of that group; nothing if `subject` is another.
-/// `with_values`: the machines were asked for by name, and their values are theirs. `beside`:
-/// what all parameters have beside those of machines.
+/// `with_values`: machines and `sets`, which are systems then, were asked for by name, and values
+/// are theirs. Else `sets` are what has parameters beside machines.
 std::optional<std::string> described_json(const std::vector<std::unique_ptr<Machine>>& machines,
                                           bool with_values, const std::string& subject,
-                                          const std::vector<NamedSet>& beside);
+                                          const std::vector<NamedSet>& sets);
 
 /// The same of any other subject, from its page in Markdown: sections with their texts and tables.
 /// A row has a value under the title of each column; numbers where columns have numbers.

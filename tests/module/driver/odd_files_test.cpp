@@ -184,7 +184,14 @@ TEST(DescribeSystems, NamesParametersOfThoseJoinedByLinks) {
   EXPECT_THAT(run_real("describe links.topology --machine pod64").out, HasSubstr("pod64    torus"));
   EXPECT_THAT(run_real("describe gateway --machine pod4").out, HasSubstr("gateway.ddr_gbps"));
   EXPECT_THAT(run_real("describe parameters --machine pod4 --json").out,
-              HasSubstr("\"parameter\": \"links.hop_ns\""));
+              AllOf(HasSubstr("\"machine\": \"pod4\""), HasSubstr("\"path\": \"links.hop_ns\"")));
+  // a group of them too, with the pod's values or without, as of a chip
+  EXPECT_THAT(run_real("describe links --machine pod4 --json").out,
+              AllOf(HasSubstr("\"path\": \"links.topology\""), HasSubstr("\"value\": \"ladder\"")));
+  EXPECT_THAT(run_real("describe links --json").out,
+              AllOf(HasSubstr("\"kind\": \"system of chips\""), Not(HasSubstr("\"value\""))));
+  // a subject stays one where a group has its name
+  EXPECT_THAT(run_real("describe machines --json").out, HasSubstr("\"subject\": \"machines\""));
   const std::string json = run_real("describe parameters --json").out;
   EXPECT_THAT(json, AllOf(HasSubstr("\"links.hop_ns\""), HasSubstr("\"training.accumulation\""),
                           HasSubstr("\"inference.tensor\"")));

@@ -56,6 +56,26 @@ TEST(Search, OfSharesFindsTheSameBestPoint) {
             file_text(bench.path("whole") + "/search.csv"));
 }
 
+// Of one point the bound of all points is its own: how far that is below the best, and how far
+// bounds are below what was simulated, is one share of the same time.
+TEST(Search, SaysAGapAsOneNumber) {
+  const ProgramBench bench;
+  const std::string text = search(bench,
+                                  "minimise: time\nmachine: wse2\nlayout: first\ngemm: 96x96x64\n"
+                                  "pattern: unstructured:0.1\nresidency: streamed\n"
+                                  "space:\n  ws.lookahead: [1]\n"
+                                  "set:\n  wafer.columns: 16\n  wafer.rows: 16\n")
+                               .out;
+  const auto behind = [&](const std::string& words) {
+    const std::size_t at = text.find(words);
+    return at == std::string::npos ? "" : text.substr(at, text.find(" %", at) - at);
+  };
+  const std::string least = behind("No point can be below");
+  const std::string all = behind("Bounds are below");
+  ASSERT_NE(all, "") << text;
+  EXPECT_EQ(least.substr(least.rfind(' ')), all.substr(all.rfind(' '))) << text;
+}
+
 // Sixteen columns halve the work of eight: the bounds of narrower wafers leave them out.
 TEST(Search, FindsTheBestPointWithoutSimulatingAll) {
   const ProgramBench bench;
