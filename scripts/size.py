@@ -32,6 +32,7 @@ LOANS = [
     ("mapping/wse", 600, "estimated_move beside LineMove, once moves are costed from their programs"),
     ("sim/machines", 1_720, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
+    ("sim/machines", 16_400, "half of the reader of programs, once it is written shorter; probe kernels in C++ that become files"),
     ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 300, "columns that validation and search put into tables by themselves, beside those of an answer"),
     ("sim/report", 1_500, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),

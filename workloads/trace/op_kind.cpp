@@ -90,6 +90,7 @@ std::vector<OpKind> make_kinds() {
                     {"prune", Type::index, {}, true},
                     {"drop", Type::word, {"magnitude", "random"}}}});
   kinds.push_back({"io", "mn", {"h2d", "d2h"}});
+  kinds.push_back({"program", "", {}, "", {{"file", Type::path, {}, true}}});
   kinds.push_back({"opaque",
                    "",
                    {},

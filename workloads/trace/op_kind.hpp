@@ -10,7 +10,7 @@ namespace lacuna {
 
 /// A key of the `args` cell.
 struct ArgKey {
-  enum class Type { count, index, decimal, word, id, distribution, routing };
+  enum class Type { count, index, decimal, word, id, distribution, routing, path };
 
   std::string name;
   Type type = Type::count;

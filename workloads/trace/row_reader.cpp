@@ -210,8 +210,9 @@ class RowReader {
         return check_decimal(key.name, value);
       case ArgKey::Type::word:
         return cells_.check_word(Column::args, key.name, value, key.words);
+      case ArgKey::Type::path:
       case ArgKey::Type::id:
-        return;  // looked up when all earlier rows are known
+        return;  // looked up when all earlier rows are known, or read when it is run
       case ArgKey::Type::distribution:
         return check_drawn(value, key.name, {"uniform", "zipf:EXPONENT", "routing"});
       case ArgKey::Type::routing:

@@ -33,6 +33,12 @@ std::string TaskCores::blocked(std::size_t index) const {
     const bool room = thread.to != kNoLink && links_.can_push(thread.to, now, beat.out);
     if (!room) say(what.to, "room for");
   }
+  for (const CorePort& in : core.ports.in) {
+    if (links_.stored(in.queue) == 0 || is_read(core, in.queue)) continue;
+    text += fmt::format("{}core ({}, {}): nothing takes {} words of color {}",
+                        text.empty() ? "" : "\n", core.ports.column, core.ports.row,
+                        links_.stored(in.queue), static_cast<unsigned>(in.color));
+  }
   return text;
 }
 

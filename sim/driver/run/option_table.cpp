@@ -52,6 +52,10 @@ const std::vector<OptionDeclaration>& option_table() {
        D::first | D::word},
       {"n", "N", workload, kSimulate, kOfRows, &O::n, "columns of X for --matrix",
        D::first | D::word},
+      {"program", "FILE[:NAME=VALUE]", workload, kSimulate, kOfRows, &O::program,
+       "a program of one's own for the cores of a wafer (doc/guide/programs.md); NAME=VALUE sets a "
+       "constant of it",
+       D::first | D::word},
       {"system-config", "FILE", workload, kSimulate | kOfDescribe, kOfSystem, &O::system_config,
        "a training step on a system such as pod16: a file, or the name of a shipped one"},
       {"model", "NAME|FILE", model, kSimulate, kOfModel, &O::model,

@@ -42,6 +42,7 @@ struct Options : PlotOptions {
   Text gemm;
   Text matrix;
   Text n;
+  Text program;
   Text system_config;
   Text model;
   bool decode = false;

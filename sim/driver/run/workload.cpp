@@ -30,10 +30,12 @@ namespace {
 constexpr const char* kOwn = "own";
 
 void check_number_of_workloads(const Options& options) {
-  const int given = (options.trace ? 1 : 0) + (options.gemm ? 1 : 0) + (options.matrix ? 1 : 0);
+  const int given = (options.trace ? 1 : 0) + (options.gemm ? 1 : 0) + (options.matrix ? 1 : 0) +
+                    (options.program ? 1 : 0);
   if (given != 1) {
-    throw RequestError(fmt::format("{} workload is given; give one of --trace, --gemm and --matrix",
-                                   given == 0 ? "no" : "more than one"));
+    throw RequestError(
+        fmt::format("{} workload is given; give one of --trace, --gemm, --matrix and --program",
+                    given == 0 ? "no" : "more than one"));
   }
   if (options.matrix && !options.n) {
     throw RequestError("--matrix: needs --n, the number of columns that it is multiplied with");
@@ -94,6 +96,25 @@ void refuse_pipe(const char* option, const std::string& path) {
                   option, path));
 }
 
+/// The one row of --program FILE[:NAME=VALUE].
+WorkloadTrace program_workload(const std::string& text) {
+  const std::vector<std::string> parts = split(text, ':');
+  LayerOp op;
+  op.op = "program";
+  op.id = std::filesystem::path(parts[0]).stem().string();
+  op.dtype = DType::fp32;
+  op.args = {{"file", parts[0]}};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const std::size_t equals = parts[i].find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw RequestError(
+          fmt::format("--program: found '{}'; allowed: FILE, FILE:NAME=VALUE, ...", text));
+    }
+    op.args.emplace_back(parts[i].substr(0, equals), parts[i].substr(equals + 1));
+  }
+  return {op.id, parts[0], {op}};
+}
+
 /// What a file is, if it is none that --trace reads but one that something else does.
 std::string meant_instead(const std::string& path) {
   if (ArrayFile::open(path)) return "holds matrices: give it with --matrix, and --n";
@@ -125,6 +146,7 @@ bool has_sparse_row(const WorkloadTrace& workload) {
 void check_is_file(const Options& options) {
   if (options.trace) refuse_pipe("--trace", *options.trace);
   if (options.matrix) refuse_pipe("--matrix", *options.matrix);
+  if (options.program) refuse_pipe("--program", *options.program);
 }
 
 std::string stored_zeros(const Options& options) {
@@ -144,6 +166,7 @@ WorkloadTrace load_workload(const Options& options) {
     }
     return read_trace(*options.trace);
   }
+  if (options.program) return program_workload(*options.program);
   if (options.gemm) return gemm_workload(parse_gemm(*options.gemm));
   return matrix_workload(*options.matrix, parse_side(*options.n, "--n"));
 }

@@ -16,7 +16,8 @@ void check_is_file(const Options& options);
 /// What is to be said of the stored zeros of --matrix, which are kept; empty if it has none.
 std::string stored_zeros(const Options& options);
 
-/// The workload of --trace, --gemm or --matrix; RequestError unless exactly one is given.
+/// The workload of --trace, --gemm, --matrix or --program; RequestError unless exactly one is
+/// given.
 WorkloadTrace load_workload(const Options& options);
 
 /// A pattern for the weights of a whole workload: nothing leaves each row its own.

@@ -142,6 +142,7 @@ class Planner {
     try {
       if (options.trace) options.trace = located(*options.trace, file_);
       if (options.matrix) options.matrix = located(*options.matrix, file_);
+      if (options.program) options.program = located(*options.program, file_);
       const std::vector<PatternChoice> choices = pattern_choices(options);
       Point point;
       std::vector<WorkloadTrace> settled{settle(workload_of(options), choices[0], options)};
@@ -174,9 +175,9 @@ class Planner {
   }
 
   const WorkloadTrace& workload_of(const Options& options) {
-    const std::string key =
-        fmt::format("{}|{}|{}|{}", options.trace.value_or(""), options.gemm.value_or(""),
-                    options.matrix.value_or(""), options.n.value_or(""));
+    const std::string key = fmt::format("{}|{}|{}|{}|{}", options.trace.value_or(""),
+                                        options.gemm.value_or(""), options.matrix.value_or(""),
+                                        options.n.value_or(""), options.program.value_or(""));
     const auto [found, is_new] = workloads_.try_emplace(key);
     if (is_new) {
       found->second = load_workload(options);

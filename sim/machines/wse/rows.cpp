@@ -7,6 +7,7 @@
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/inference/decoder_rows.hpp"
 #include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/program/own_program.hpp"
 #include "sim/machines/wse/residency.hpp"
 #include "sim/machines/wse/tasks.hpp"
 #include "workloads/mapping/wse/layers/plan.hpp"
@@ -138,7 +139,7 @@ bool is_decoder_row(const WseParams& /*params*/, const LayerOp& op) {
   return op.share.group != nullptr;
 }
 
-/// That a row can be what it is was found where it was grouped.
+/// That a row can be what it is was found where it was grouped, or is where its file is read.
 void require_nothing(const WaferRequest& /*request*/) {}
 
 }  // namespace
@@ -146,6 +147,7 @@ void require_nothing(const WaferRequest& /*request*/) {}
 const std::vector<WaferRows>& wafer_rows() {
   static const std::vector<WaferRows> rows = {
       {"layers of decoders", is_decoder_row, require_nothing, run_decoder_row},
+      {"programs of one's own", is_own_program, require_nothing, run_own_program},
       {"programs of tasks", runs_as_tasks, require_tasks, run_tasks},
       {"gradients of all weights", is_whole_gradient, require_stream, run_dense_gradient},
       {"gradients of sparse weights", is_sparse_gradient, require_gradient, run_gradient},

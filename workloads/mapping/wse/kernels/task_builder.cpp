@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -103,10 +105,6 @@ Port TaskBuilder::towards(std::size_t from, std::size_t to) const {
   throw InternalError("a path leads from a core to one that is not its neighbour");
 }
 
-void TaskBuilder::pops(std::size_t place, Color color, bool ring) {
-  routers_[place].rules.push_back({color, ring, true});
-}
-
 void TaskBuilder::path(const std::vector<std::size_t>& places, Color color) {
   Port from = kRamp;
   for (std::size_t i = 0; i + 1 < places.size(); ++i) {
@@ -161,6 +159,11 @@ TaskProgram TaskBuilder::finish() && {
     }
     for (const RouterProgram::Rule& rule : router.rules) {
       key += {'r', static_cast<char>(rule.color), rule.ring ? '1' : '0', rule.pop ? '1' : '0'};
+    }
+    for (const auto& [color, filter] : router.filters) {
+      key += fmt::format("f{} {} {} {} {}", static_cast<unsigned>(color),
+                         static_cast<int>(filter.kind()), filter.pass(), filter.period(),
+                         filter.offset());
     }
     const auto next = static_cast<std::uint32_t>(program_.routers.size());
     const auto [found, fresh] = known.emplace(key, next);

@@ -78,7 +78,13 @@ class TaskBuilder {
 
   /// The router takes its own command out of the list that wavelets of `color` carry. `ring`: its
   /// last position is followed by the first.
-  void pops(std::size_t place, Color color, bool ring = false);
+  void pops(std::size_t place, Color color, bool ring = false) { rule(place, {color, ring, true}); }
+  void rule(std::size_t place, RouterProgram::Rule what) { routers_[place].rules.push_back(what); }
+
+  /// What of the words of `color` that come down the ramp the core takes.
+  void filter(std::size_t place, Color color, const WaveletFilter& filter) {
+    routers_[place].filters.push_back({color, filter});
+  }
 
   /// Routes a path of neighbouring cores, from the ramp of the first to that of the last.
   void path(const std::vector<std::size_t>& places, Color color);

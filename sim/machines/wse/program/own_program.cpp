@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/program/own_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "models/wse/pe/vector_unit.hpp"
+#include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/program/yaml_program.hpp"
+#include "workloads/trace/op_kind.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::size_t kMostShown = 256;  // numbers of an array of all cores
+
+/// What is read back of the cores after a run.
+class Results {
+ public:
+  Results(std::vector<ReadBack> read, std::uint32_t columns)
+      : read_(std::move(read)), columns_(columns) {}
+
+  wse::LayerComparison compare(const wse::WaferMemory& memory) {
+    wse::LayerComparison comparison;
+    for (const ReadBack& each : read_) {
+      std::string& text = texts_[each.name];
+      std::size_t& shown = shown_[each.name];
+      if (shown < kMostShown) {
+        text += fmt::format("{}core ({}, {}):", text.empty() ? "" : "; ", each.core % columns_,
+                            each.core / columns_);
+      }
+      for (std::uint32_t i = 0; i < each.length; ++i) {
+        const float found = element(each, memory[each.core], i);
+        if (shown++ < kMostShown) text += fmt::format(" {:.6g}", found);
+        if (!each.expected.empty()) add(comparison, each, found, each.expected[i]);
+      }
+    }
+    return comparison;
+  }
+
+  /// By the name of what was read, its numbers by core.
+  std::map<std::string, std::string> texts() const {
+    std::map<std::string, std::string> texts = texts_;
+    for (auto& [name, text] : texts) {
+      const std::size_t all = shown_.at(name);
+      if (all > kMostShown) text += fmt::format(" ... ({} numbers)", all);
+    }
+    return texts;
+  }
+
+ private:
+  static float element(const ReadBack& read, const std::vector<std::uint8_t>& memory,
+                       std::uint32_t i) {
+    const unsigned bytes = wse::source_bytes(read.element);
+    return wse::load_element(memory, wse::address_of(read.where, bytes, i, 0), bytes == 4,
+                             wse::is_integer(read.element));
+  }
+
+  /// Wrong is what more than 16 roundings of the type do not explain.
+  static void add(wse::LayerComparison& comparison, const ReadBack& read, double found,
+                  double expected) {
+    const bool half = read.element == wse::Element::fp16;
+    const double unit = wse::is_integer(read.element) ? 0 : std::ldexp(1, half ? -11 : -24);
+    const double error = std::abs(found - expected);
+    ++comparison.compared;
+    comparison.wrong += error <= 16 * unit * std::max(1.0, std::abs(expected)) ? 0 : 1;
+    comparison.largest_error = std::max(comparison.largest_error, error);
+  }
+
+  std::vector<ReadBack> read_;
+  std::uint32_t columns_;
+  std::map<std::string, std::string> texts_;
+  std::map<std::string, std::size_t> shown_;
+};
+
+}  // namespace
+
+bool is_own_program(const WseParams& /*params*/, const LayerOp& op) { return op.op == "program"; }
+
+OpResult run_own_program(const WaferRequest& request) {
+  const WseParams& params = request.params;
+  Pairs constants = request.op.args;
+  constants.erase(std::remove_if(constants.begin(), constants.end(),
+                                 [](const auto& pair) { return pair.first == "file"; }),
+                  constants.end());
+  OwnProgram own = read_program(*find_value(request.op.args, "file"), constants, params,
+                                request.execution.values);
+  const auto results = std::make_shared<Results>(std::move(own.read), own.program.columns);
+  wse::LayerPlan plan;
+  plan.bytes = own.bytes;
+  plan.limit = params.core_bytes();
+  plan.kernel.emplace();
+  plan.kernel->wide = true;
+  plan.stages.push_back({request.op.id, {std::move(own.program)}, {{0, 0, 0}}});
+  plan.compare = [results](const wse::WaferMemory& memory) { return results->compare(memory); };
+  OpResult result = run_task_plan(request, std::move(plan));
+  const std::map<std::string, std::string> texts = results->texts();
+  for (const auto& [name, text] : texts) result.notes.emplace_back("read " + name, text);
+  if (texts.empty() || !request.execution.explain) return result;
+  ExplainSection& section = result.explanation.section("Read back");
+  for (const auto& [name, text] : texts) section.fact(name, text);
+  return result;
+}
+
+}  // namespace lacuna

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/program/yaml_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "sim/base/contains.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/nearest.hpp"
+
+namespace lacuna {
+namespace {
+
+constexpr std::int64_t kMost = 0x7FFFFFFF;
+
+}  // namespace
+
+void ProgramText::refuse_word(const YAML::Node& at, const std::string& found,
+                              const std::vector<std::string>& allowed) const {
+  refuse(at.Mark(), fmt::format("found '{}'; allowed: {}{}", found, fmt::join(allowed, ", "),
+                                hint_of(found, allowed)));
+}
+
+const std::string& ProgramText::word(const YAML::Node& node) const {
+  if (!node.IsScalar()) refuse(node.Mark(), "found a list or a map; allowed: one word or number");
+  return one_line(node);
+}
+
+const std::string& ProgramText::word(const YAML::Node& node,
+                                     const std::vector<std::string>& allowed) const {
+  const std::string& found = word(node);
+  if (!contains(allowed, found)) refuse_word(node, found, allowed);
+  return found;
+}
+
+double ProgramText::number(const YAML::Node& at, const std::string& formula) {
+  try {
+    return parse_formula(formula)(names);
+  } catch (const RequestError& error) {
+    refuse(at.Mark(), error.what());
+  }
+}
+
+std::int64_t ProgramText::whole(const YAML::Node& at, const std::string& formula,
+                                std::int64_t least, std::int64_t most) {
+  const double value = number(at, formula);
+  if (value == std::floor(value) && value >= static_cast<double>(least) &&
+      value <= static_cast<double>(most)) {
+    return static_cast<std::int64_t>(value);
+  }
+  refuse(at.Mark(),
+         fmt::format("found {} = {}; allowed: {} to {}, whole", formula, value, least, most));
+}
+
+TextRange ProgramText::range(const YAML::Node& at, const std::string& said, std::int64_t size,
+                             bool by_word) {
+  TextRange range;
+  const std::string rest = said.size() > 5 ? said.substr(said.find_first_not_of(' ', 5)) : "";
+  const bool added = rest.empty() || rest[0] == '+' || rest[0] == '-';
+  for (const char* const half : {"upper", "lower"}) {
+    if (!by_word || said.compare(0, 5, half) != 0 || !added) continue;
+    range.single = true;
+    range.half = half;
+    range.first = rest.empty() ? 0 : whole(at, "0" + rest, -kMost, kMost);
+    return range;
+  }
+  const std::vector<std::string> parts = parts_of(said, ':');
+  const auto number = [&](std::size_t i, std::int64_t otherwise) {
+    if (i >= parts.size() || parts[i].empty()) return otherwise;
+    const std::int64_t value = whole(at, parts[i], -kMost, kMost);
+    return i < 2 && value < 0 ? value + size : value;
+  };
+  range.single = parts.size() == 1;
+  range.step = number(2, 1);
+  const bool down = range.step < 0;
+  range.first = number(0, range.single ? -1 : down ? size - 1 : 0);
+  if (!range.single && range.step != 0) {
+    const std::int64_t end = number(1, down ? -1 : size);
+    range.count = (down ? range.first - end : end - range.first) + std::abs(range.step) - 1;
+    range.count /= std::abs(range.step);
+  }
+  const std::int64_t last = range.first + (range.count - 1) * range.step;
+  const auto inside = [&](std::int64_t place) { return place >= 0 && place < size; };
+  const bool right = range.step != 0 && parts.size() <= 3 && range.count > 0;
+  if (right && inside(range.first) && inside(last)) return range;
+  refuse(at.Mark(),
+         fmt::format("found '{}'; allowed: 0 to {}, as N, A:B or A:B:STEP", said, size - 1));
+}
+
+void ProgramText::each(const YAML::Node& map, const std::vector<std::string>& allowed,
+                       const Take& take) const {
+  if (!map.IsDefined() || map.IsNull()) return;
+  if (!map.IsMap()) {
+    refuse(map.Mark(), allowed.empty() ? "found no map; allowed: NAME: ... lines"
+                                       : fmt::format("found no map; allowed: a map with {}",
+                                                     fmt::join(allowed, ", ")));
+  }
+  std::set<std::string> seen;
+  for (const auto& item : map) {
+    const std::string& key = word(item.first);
+    if (!allowed.empty() && !contains(allowed, key)) refuse_word(item.first, key, allowed);
+    if (!seen.insert(key).second) {
+      refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
+    }
+    take(key, item.first, item.second);
+  }
+}
+
+void ProgramText::each(const YAML::Node& list,
+                       const std::function<void(const YAML::Node&)>& take) const {
+  if (!list.IsSequence()) return take(list);
+  for (const YAML::Node& item : list) take(item);
+}
+
+std::vector<std::string> parts_of(const std::string& text, char mark) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (c == mark && depth == 0) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  for (std::string& part : parts) {
+    part.erase(0, part.find_first_not_of(' '));
+    part.erase(part.find_last_not_of(' ') + 1);
+  }
+  return parts;
+}
+
+}  // namespace lacuna

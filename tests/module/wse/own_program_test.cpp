@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machines/wse/program/own_program.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/wse/simulate.hpp"
+#include "sim/base/error.hpp"
+#include "sim/machines/wse/program/yaml_program.hpp"
+#include "tests/support/paths.hpp"
+#include "tests/support/temp_file.hpp"
+
+namespace lacuna {
+namespace {
+
+WseParams small_wafer() {
+  WseParams params;
+  params.set("wafer.columns", "8");
+  params.set("wafer.rows", "8");
+  return params;
+}
+
+OpResult run_file(const std::string& path, const Execution& execution, Pairs constants = {},
+                  const WseParams& params = small_wafer()) {
+  LayerOp op;
+  op.op = "program";
+  op.args = {{"file", path}};
+  op.args.insert(op.args.end(), constants.begin(), constants.end());
+  return run_own_program({"wafer", params, op, nullptr, 1, execution});
+}
+
+std::string shipped(const std::string& name) {
+  return test::source_path("traces/programs/" + name + ".yaml");
+}
+
+struct Shipped {
+  const char* name;
+  std::uint64_t compared;  // elements that the program says something of
+};
+
+class ShippedProgram : public testing::TestWithParam<Shipped> {};
+
+// Points of 6 cores; bins of 4; elements of y in the last core; elements of C; words of one core.
+INSTANTIATE_TEST_SUITE_P(Programs, ShippedProgram,
+                         testing::Values(Shipped{"halo", 6 * 8}, Shipped{"histogram", 4 * 4},
+                                         Shipped{"spmv", 6}, Shipped{"systolic", 4 * 4},
+                                         Shipped{"send_loop", 64}),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+TEST_P(ShippedProgram, ComputesWhatItExpectsInBothEngines) {
+  Execution execution;
+  execution.values = true;
+  const OpResult event = run_file(shipped(GetParam().name), execution);
+  ASSERT_TRUE(event.values.has_value());
+  EXPECT_EQ(event.values->compared, GetParam().compared);
+  EXPECT_EQ(event.values->wrong, 0U);
+  execution.engine = Engine::clocked;
+  const OpResult clocked = run_file(shipped(GetParam().name), execution);
+  EXPECT_EQ(clocked.values->wrong, 0U);
+  EXPECT_EQ(clocked.cycles, event.cycles);
+  EXPECT_EQ(clocked.notes, event.notes);
+  for (const Engine engine : {Engine::event, Engine::clocked}) {
+    Execution plain;
+    plain.engine = engine;
+    EXPECT_EQ(run_file(shipped(GetParam().name), plain).cycles, event.cycles);
+  }
+}
+
+TEST(OwnProgram, IsWrongWhereAnExpectationIs) {
+  const test::TempFile file(R"yaml(
+cores:
+  - data: {x: {type: fp32, shape: 3, values: i}}
+    tasks: {main: {active: true, steps: [{add: "x, x, 1"}]}}
+    read: {x: "i + if(i == 1, 2, 1)"}
+)yaml",
+                            ".yaml");
+  Execution execution;
+  execution.values = true;
+  const OpResult result = run_file(file.path(), execution);
+  EXPECT_EQ(result.values->compared, 3U);
+  EXPECT_EQ(result.values->wrong, 1U);
+  EXPECT_EQ(result.values->largest_error, 1.0);
+}
+
+Cycle cycles_of(const std::string& text, const Pairs& constants = {}) {
+  const test::TempFile file(text, ".yaml");
+  return run_file(file.path(), {}, constants).cycles;
+}
+
+// Scalar code takes a slot a cycle and is over in the cycle after its last; 3 rounds of 1 + 2 + 3,
+// of which those with an odd counter have 10 more.
+TEST(OwnProgram, RepeatsStepsWithACounterAndLeavesOutWhatAConditionSays) {
+  EXPECT_EQ(cycles_of(R"yaml(
+constants: {n: 3}
+cores:
+  - tasks:
+      main:
+        active: true
+        steps:
+          - {repeat: n, as: k, steps: [{work: 1}, {work: 2}, {work: 3}, {work: 10, if: k % 2 == 1}]}
+)yaml",
+                      {{"n", "2"}}),
+            12U + 10U);
+}
+
+// mul.fp32 does an element a beat: 8 of every second element, then 4 x 3 of a block.
+TEST(OwnProgram, SlicesSayHowManyElementsThereAre) {
+  const auto beats = [](const std::string& step) {
+    return cycles_of(
+        "cores:\n  - data: {x: {type: fp32, shape: 16}, a: {type: fp32, shape: [6, 5]}}\n"
+        "    tasks: {main: {active: true, steps: [{" +
+        step + "}]}}\n");
+  };
+  EXPECT_EQ(beats("mul: \"x[::2], 1, 2\""), 8U);
+  EXPECT_EQ(beats("mul: \"x[8:], 1, 2\""), 8U);
+  EXPECT_EQ(beats("mul: \"x[-1], 1, 2\""), 1U);
+  EXPECT_EQ(beats("mul: \"a[1:-1, 1:4], 1, 2\""), 12U);
+  EXPECT_EQ(beats("mul: \"a[:, 0], 1, 2\""), 6U);
+}
+
+struct Mistake {
+  const char* text;
+  const char* said;  // line, column and what is wrong
+};
+
+std::string refusal_of(const std::string& text) {
+  const test::TempFile file(text, ".yaml");
+  try {
+    run_file(file.path(), {});
+  } catch (const std::exception& error) {
+    const std::string what = error.what();
+    return what.compare(0, file.path().size(), file.path()) == 0 ? what.substr(file.path().size())
+                                                                 : what;
+  }
+  return "nothing is wrong";
+}
+
+const char* const kHead = "columns: 2\ncolors: {east: 0}\ncores:\n";
+
+// NOLINTNEXTLINE(readability-function-size): a table
+TEST(OwnProgram, SaysByLineWhatIsWrong) {
+  const std::vector<Mistake> mistakes = {
+      {"  - columns: 1\n    routes: {east: {rx: ramp, tx: east}}\n",
+       ":5:20: color east leaves core (1, 0) to the east, where the rectangle ends"},
+      {"  - columns: 0\n    routes: {east: {rx: ramp, tx: east}}\n",
+       ":5:20: color east leaves core (0, 0) to the east, where core (1, 0) has no route with `rx` "
+       "from there"},
+      {"  - columns: 1\n    routes: {east: {rx: west, tx: ramp}}\n",
+       ":5:20: color east is awaited by core (1, 0) from the west, where core (0, 0) has no route "
+       "with `tx` to it"},
+      {"  - {columns: 0, routes: {east: {rx: ramp, tx: east}}}\n"
+       "  - {columns: 1, routes: {east: {rx: west, tx: ramp}}}\n",
+       ":5:33: color east comes to core (1, 0), which has neither a task nor an instruction that "
+       "takes it"},
+      {"  - tasks: {main: [{move: \"east, 1\", length: 1}]}\n",
+       ":4:27: core (0, 0) sends color east, of which its router has no such route"},
+      {"  - tasks:\n      a: {color: east, steps: []}\n      b: {color: east, steps: []}\n",
+       ":6:11: a second task on color east; the first is in line 5"},
+      {"  - tasks: {main: [{mov: \"x, 1\"}]}\n",
+       ":4:21: found 'mov'; allowed: move, add, sub, mul, fma, max, abs, divide, exp, rsqrt, tanh, "
+       "sigmoid, erf, work, activate, block, unblock, stamp, repeat; did you mean 'move'?"},
+      {"  - columns: 2\n", ":4:14: found '2'; allowed: 0 to 1, as N, A:B or A:B:STEP"},
+      {"  - data: {x: {type: fp32, shape: 2}}\n    tasks: {main: [{mul: \"x[2], x, 1\"}]}\n",
+       ":5:26: found '2'; allowed: 0 to 1, as N, A:B or A:B:STEP"},
+      {"  - data: {x: {type: fp32, shape: 2}, y: {type: fp32, shape: 3}}\n"
+       "    tasks: {main: [{add: \"x, x, y\"}]}\n",
+       ":5:26: operand 1 has 2 elements; allowed: 3 or 1"},
+      {"  - data: {x: {type: fp64, shape: 2}}\n",
+       ":4:22: found 'fp64'; allowed: fp16, fp32, int16, int32"},
+      {"  - tasks: {main: {active: true, steps: [{activate: mian}]}}\n",
+       ":4:53: found 'mian'; allowed: main; did you mean 'main'?"},
+      {"  - tasks: {a: [{work: 1}, {activate: b}], b: [{activate: a}]}\n",
+       ":4:16: task 'a' activates itself and never ends; allowed: `repeat: N`, or a task of the "
+       "circle that takes words or blocks one"},
+      {"  - tasks: {main: [{work: scalar.lop}]}\n",
+       ":4:27: found 'scalar.lop'; allowed: column, "
+       "columns, row, or a parameter of the machine "
+       "such as scalar.loop"},
+      {"  - data: {x: {type: fp32, shape: 20000}}\n",
+       ":4:15: x ends at byte 80000 of core (0, 0); allowed: 45056 (mem.kib less kernel.code_kib)"},
+      {"  - data: {x: {type: int32, shape: 1, values: 0.5}}\n    tasks: {main: [{mul: \"x[upper], "
+       "1, 2\"}]}\n",
+       ":4:47: found 0.5 in x[0]; allowed: whole numbers of 32 bits, of which the highest 24 may "
+       "be "
+       "set"},
+      {"  - {columns: 0, columns: 1}\n", ":4:18: 'columns' is given twice"},
+  };
+  for (const Mistake& each : mistakes) {
+    EXPECT_EQ(refusal_of(kHead + std::string(each.text)), each.said) << each.text;
+  }
+  EXPECT_EQ(refusal_of("columns: 9\ncores: []\n"), ":1:10: columns = 9; wafer.columns is 8");
+}
+
+}  // namespace
+}  // namespace lacuna
