@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "models/wse/simulate.hpp"
@@ -37,6 +38,25 @@ StreamingKernel random_kernel(std::uint32_t columns, std::uint32_t steps, double
     kernel.counts.push_back(kept);
   }
   return kernel;
+}
+
+/// What column_balance is expected to be for independent zeros: `columns` columns of `features`
+/// features, of which each is kept with probability `density`.
+double expected_balance(std::uint32_t columns, std::uint32_t features, double density,
+                        std::uint32_t rows) {
+  // The largest of independent binomials: E = sum over w of 1 - P(a column has at most w)^columns.
+  const std::uint64_t all = std::uint64_t{features} * rows;
+  const auto n = static_cast<double>(all);
+  double at_most = 0;
+  double largest = 0;
+  for (std::uint64_t i = 0; i < all; ++i) {
+    const auto w = static_cast<double>(i);
+    const double log_p = std::lgamma(n + 1) - std::lgamma(w + 1) - std::lgamma(n - w + 1) +
+                         w * std::log(density) + (n - w) * std::log1p(-density);
+    at_most = std::min(1.0, at_most + std::exp(log_p));
+    largest += 1 - std::pow(at_most, columns);
+  }
+  return n * density / largest;
 }
 
 TEST(ColumnBalance, HasTheExpectationOfExactBinomials) {

@@ -12,9 +12,4 @@ namespace lacuna::wse {
 /// reach whose columns meet after every block and wait for nothing else. 1 if there are none.
 double column_balance(const StreamingKernel& kernel, std::uint32_t rows);
 
-/// Its expectation for independent zeros: `columns` columns of `features` features, of which each
-/// is kept with probability `density`.
-double expected_balance(std::uint32_t columns, std::uint32_t features, double density,
-                        std::uint32_t rows);
-
 }  // namespace lacuna::wse

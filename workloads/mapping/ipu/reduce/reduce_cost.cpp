@@ -85,6 +85,4 @@ Cycle cast_clocks(const Target& target, std::uint64_t outputs, DType from, DType
   return target.worker_clocks(std::max(reads, writes) + 26);
 }
 
-std::uint64_t fill_worker_bundles(std::uint64_t bytes) { return 14 + ceil_div(bytes, 8); }
-
 }  // namespace lacuna::ipu

@@ -47,7 +47,4 @@ std::uint64_t strided_reduce_bundles(const Target& target, std::uint64_t loops, 
 /// The planner's estimate of a cast of `outputs` elements.
 Cycle cast_clocks(const Target& target, std::uint64_t outputs, DType from, DType to);
 
-/// Bundles of a worker that fills or copies `bytes` with 64-bit accesses.
-std::uint64_t fill_worker_bundles(std::uint64_t bytes);
-
 }  // namespace lacuna::ipu

@@ -57,7 +57,9 @@ class DenseMeshPlanner {
       route_broadcasts();
     }
     for (std::uint32_t r = 0; r < side_; ++r) {
-      for (std::uint32_t c = 0; c < side_; ++c) add_core(r, c);
+      for (std::uint32_t c = 0; c < side_; ++c) {
+        builder_.core(builder_.place(r, c), ring() ? shift_steps(r, c) : broadcast_steps(r, c));
+      }
     }
     TaskKernel kernel;
     kernel.program = std::move(builder_).finish();
@@ -149,150 +151,138 @@ class DenseMeshPlanner {
     steps.push_back(run(what));
   }
 
-  /// Y += W X of the tiles in these places: one multiply-accumulate for each element of X.
-  void multiply(std::vector<Step>& steps, std::uint32_t w, std::uint32_t x) const {
-    const ScalarParams& scalar = costs_.scalar;
-    for (std::uint32_t kk = 0; kk < tk_; ++kk) {
-      for (std::uint32_t j = 0; j < tn_; ++j) {
-        steps.push_back(
-            work(scalar.loop + scalar.load + 2 * scalar.dsr_write + costs_.from_registers()));
-        steps.push_back(
-            run(instruction(VectorOp::fma, Element::fp16, in_memory(y_address(0, j)),
-                            in_memory(w + kk * pitch()), cell(x + 2 * (kk * tn_ + j)), tm_)));
-      }
-    }
+  // Tile 0 is that of W, 1 that of X. A product begins when task `next` is activated by W and
+  // unblocked by X.
+  std::uint32_t bytes_of(unsigned tile) const { return tile == 0 ? w_bytes() : x_bytes(); }
+  std::uint32_t at(unsigned tile, std::uint32_t buffer) const {
+    return tile == 0 ? w_at(buffer) : x_at(buffer);
   }
 
-  void add_core(std::uint32_t r, std::uint32_t c) {
-    CoreProgram core;
-    if (ring()) {
-      shift_steps(core, r, c);
-    } else {
-      broadcast_steps(core, r, c);
-    }
-    builder_.core(builder_.place(r, c), std::move(core));
+  void send(std::vector<Step>& steps, unsigned tile, std::uint32_t buffer, Color color,
+            SwitchCommands switches = 0) const {
+    Instruction send = move(on_fabric(color), in_memory(at(tile, buffer)), bytes_of(tile),
+                            tile == 0 ? kSendW : kSendX);
+    send.switches = switches;
+    begin(steps, send);
   }
 
-  /// A step of a core of a ring: which tiles it hands on, in which of the two places they are, and
-  /// whether it multiplies.
-  struct Shift {
-    std::uint32_t index = 0;
-    bool moves_w = false;
-    bool moves_x = false;
-    bool multiplies = false;
-    std::uint32_t w = 0;
-    std::uint32_t x = 0;
-    std::array<Color, 4> colors{};  // out and in of W, out and in of X
-
-    auto tied() const { return std::tie(index, moves_w, moves_x, multiplies, w, x, colors); }
-    bool operator<(const Shift& other) const { return tied() < other.tied(); }
-
-    /// Nothing follows.
-    bool last() const { return multiplies && !moves_w; }
-  };
-
-  void shift_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) {
-    const std::uint32_t px = x_.position(c);
-    const std::uint32_t py = y_.position(r);
-    Shift shift;
-    shift.colors = {x_.color(px), x_.color(px + side_ - 1), y_.color(py), y_.color(py + side_ - 1)};
-    core.in = {{shift.colors[1], 0}, {shift.colors[3], 1}};
-    core.out = {{shift.colors[0], 2}, {shift.colors[2], 3}};
-    const std::uint32_t skews = std::max(skew(py), skew(px));
-    for (; shift.index < skews + side_; ++shift.index) {
-      shift.multiplies = shift.index >= skews;
-      const bool between = shift.multiplies && shift.index + 1 < skews + side_;
-      shift.moves_w = between || shift.index < skew(py);
-      shift.moves_x = between || shift.index < skew(px);
-      core.tasks.share(shift_task(shift));
-      if (shift.moves_w) shift.w = 1 - shift.w;
-      if (shift.moves_x) shift.x = 1 - shift.x;
-    }
+  void take(std::vector<Step>& steps, unsigned tile, std::uint32_t buffer, Color color,
+            TaskIndex next) const {
+    Instruction take = move(in_memory(at(tile, buffer)), on_fabric(color), bytes_of(tile),
+                            tile == 0 ? kTakeW : kTakeX);
+    (tile == 0 ? take.activates : take.unblocks) = next;
+    begin(steps, take);
   }
 
-  /// Hands tiles on, and multiplies by those that are there. Many cores do the same.
-  std::shared_ptr<Task> shift_task(const Shift& shift) {
-    std::shared_ptr<Task>& task = shifts_[shift];
-    if (task) return task;
-    task = std::make_shared<Task>();
-    task->active = shift.index == 0;
-    task->blocked = shift.index != 0;
-    std::vector<Step>& steps = task->steps;
-    const auto [w_out, w_in, x_out, x_in] = shift.colors;
-    const auto next = static_cast<TaskIndex>(shift.index + 1);
-    if (shift.moves_w) {
-      begin(steps, move(on_fabric(w_out), in_memory(w_at(shift.w)), w_bytes(), kSendW));
-    }
-    if (shift.moves_x) {
-      begin(steps, move(on_fabric(x_out), in_memory(x_at(shift.x)), x_bytes(), kSendX));
-    }
-    if (shift.moves_w) {
-      Instruction take = move(in_memory(w_at(1 - shift.w)), on_fabric(w_in), w_bytes(), kTakeW);
-      take.activates = next;
-      begin(steps, take);
-    } else if (!shift.last()) {
-      steps.push_back(activate(next));
-    }
-    if (shift.moves_x) {
-      Instruction take = move(in_memory(x_at(1 - shift.x)), on_fabric(x_in), x_bytes(), kTakeX);
-      take.unblocks = next;
-      begin(steps, take);
-    } else if (!shift.last()) {
-      steps.push_back(unblock(next));
-    }
-    if (shift.multiplies) steps.push_back(product(shift.w, shift.x));
+  static Step is_there(unsigned tile, TaskIndex next) {
+    return tile == 0 ? activate(next) : unblock(next);
+  }
+
+  static std::shared_ptr<Task> fresh_task(std::uint32_t index) {
+    auto task = std::make_shared<Task>();
+    task->active = index == 0;
+    task->blocked = index != 0;
     return task;
   }
 
-  /// Sends a tile along a line; with its last word the turn.
-  static Instruction broadcast(Color color, std::uint32_t from, std::uint32_t bytes,
-                               std::uint8_t thread) {
-    constexpr unsigned kAdvance = first_command(SwitchCommand::advance);
-    Instruction send = move(on_fabric(color), in_memory(from), bytes, thread);
-    send.switches = static_cast<SwitchCommands>(kAdvance | kAdvance << 2U);
-    return send;
+  /// A core's tile of an operand in a step of a ring: whether it is handed on, in which of the two
+  /// places it is, and the colors that it leaves and the next one comes by.
+  struct Shift {
+    bool moves = false;
+    std::uint32_t place = 0;
+    Color out{};
+    Color in{};
+
+    bool operator<(const Shift& other) const {
+      return std::tie(moves, place, out, in) <
+             std::tie(other.moves, other.place, other.out, other.in);
+    }
+  };
+  using Shifts = std::array<Shift, 2>;  // of W and of X
+
+  CoreProgram shift_steps(std::uint32_t r, std::uint32_t c) {
+    CoreProgram core;
+    const std::array<std::uint32_t, 2> at = {x_.position(c), y_.position(r)};
+    const std::array<std::uint32_t, 2> skews = {skew(at[1]), skew(at[0])};
+    const std::uint32_t first = std::max(skews[0], skews[1]);  // product
+    Shifts shifts{{{false, 0, x_.color(at[0]), x_.color(at[0] + side_ - 1)},
+                   {false, 0, y_.color(at[1]), y_.color(at[1] + side_ - 1)}}};
+    core.in = {{shifts[0].in, 0}, {shifts[1].in, 1}};
+    core.out = {{shifts[0].out, 2}, {shifts[1].out, 3}};
+    for (std::uint32_t i = 0; i < first + side_; ++i) {
+      const bool between = i >= first && i + 1 < first + side_;
+      for (const unsigned tile : {0, 1}) shifts[tile].moves = between || i < skews[tile];
+      core.tasks.share(shift_task(i, i >= first, shifts));
+      for (Shift& shift : shifts) shift.place = shift.moves ? 1 - shift.place : shift.place;
+    }
+    return core;
+  }
+
+  /// Hands tiles on, and multiplies by those that are there. Many cores do the same.
+  std::shared_ptr<Task> shift_task(std::uint32_t index, bool multiplies, const Shifts& shifts) {
+    std::shared_ptr<Task>& task = shifts_[std::make_tuple(index, multiplies, shifts)];
+    if (task) return task;
+    task = fresh_task(index);
+    std::vector<Step>& steps = task->steps;
+    const auto next = static_cast<TaskIndex>(index + 1);
+    const bool last = multiplies && !shifts[0].moves;
+    for (const unsigned tile : {0, 1}) {
+      const Shift& shift = shifts[tile];
+      if (shift.moves) send(steps, tile, shift.place, shift.out);
+    }
+    for (const unsigned tile : {0, 1}) {
+      const Shift& shift = shifts[tile];
+      if (shift.moves) {
+        take(steps, tile, 1 - shift.place, shift.in, next);
+      } else if (!last) {
+        steps.push_back(is_there(tile, next));
+      }
+    }
+    if (multiplies) steps.push_back(product(shifts[0].place, shifts[1].place));
+    return task;
   }
 
   /// Starts the broadcasts of a step, whose product is task `step` + 1. The core sends its tile of
-  /// W, or of X.
-  void begin_broadcast(std::vector<Step>& steps, bool sends_w, bool sends_x,
+  /// W, or of X; with the last word goes the turn.
+  void begin_broadcast(std::vector<Step>& steps, std::array<bool, 2> sends,
                        std::uint32_t step) const {
+    constexpr unsigned kAdvance = first_command(SwitchCommand::advance);
+    constexpr auto kTurn = static_cast<SwitchCommands>(kAdvance | kAdvance << 2U);
     const auto product = static_cast<TaskIndex>(step + 1);
-    if (sends_w) {
-      if (side_ > 1) begin(steps, broadcast(kAlongRows, w_at(2), w_bytes(), kSendW));
-      steps.push_back(activate(product));
-    } else {
-      Instruction take = move(in_memory(w_at(step % 2)), on_fabric(kAlongRows), w_bytes(), kTakeW);
-      take.activates = product;
-      begin(steps, take);
-    }
-    if (sends_x) {
-      if (side_ > 1) begin(steps, broadcast(kAlongColumns, x_at(2), x_bytes(), kSendX));
-      steps.push_back(unblock(product));
-    } else {
-      Instruction take =
-          move(in_memory(x_at(step % 2)), on_fabric(kAlongColumns), x_bytes(), kTakeX);
-      take.unblocks = product;
-      begin(steps, take);
+    for (const unsigned tile : {0, 1}) {
+      const Color color = tile == 0 ? kAlongRows : kAlongColumns;
+      if (!sends[tile]) {
+        take(steps, tile, step % 2, color, product);
+        continue;
+      }
+      if (side_ > 1) send(steps, tile, 2, color, kTurn);
+      steps.push_back(is_there(tile, product));
     }
   }
 
-  /// The product of the tiles in these buffers, by a routine that all cores share.
+  /// Y += W X of the tiles in these buffers, by a routine that all cores share: one
+  /// multiply-accumulate for each element of X.
   Step product(std::uint32_t w, std::uint32_t x) {
     const auto [known, fresh] = products_.emplace(std::make_pair(w, x), 0U);
-    if (fresh) {
-      std::vector<Step> steps;
-      multiply(steps, w_at(w), x_at(x));
-      Routine routine;
-      for (const Step& step : steps) {
-        if (step.vector.length != 0) routine.push_back(step.vector);
+    if (!fresh) return call(known->second);
+    const ScalarParams& scalar = costs_.scalar;
+    const Step code =
+        work(scalar.loop + scalar.load + 2 * scalar.dsr_write + costs_.from_registers());
+    Routine routine;
+    for (std::uint32_t kk = 0; kk < tk_; ++kk) {
+      for (std::uint32_t j = 0; j < tn_; ++j) {
+        if (code.vector.length != 0) routine.push_back(code.vector);
+        routine.push_back(instruction(VectorOp::fma, Element::fp16, in_memory(y_address(0, j)),
+                                      in_memory(w_at(w) + kk * pitch()),
+                                      cell(x_at(x) + 2 * (kk * tn_ + j)), tm_));
       }
-      known->second = builder_.add_routine(std::move(routine));
     }
+    known->second = builder_.add_routine(std::move(routine));
     return call(known->second);
   }
 
-  void broadcast_steps(CoreProgram& core, std::uint32_t r, std::uint32_t c) {
+  CoreProgram broadcast_steps(std::uint32_t r, std::uint32_t c) {
+    CoreProgram core;
     if (side_ > 1) {
       core.in = {{kAlongRows, 0}, {kAlongColumns, 1}};
       core.out = {{kAlongRows, 2}, {kAlongColumns, 3}};
@@ -304,6 +294,7 @@ class DenseMeshPlanner {
       };
       core.tasks.share(broadcast_task(index, tile(c), tile(r)));
     }
+    return core;
   }
 
   /// What a core does with its own tile in a task: it sends it, or multiplies by it.
@@ -314,10 +305,8 @@ class DenseMeshPlanner {
   std::shared_ptr<Task> broadcast_task(std::uint32_t index, Tile w, Tile x) {
     std::shared_ptr<Task>& task = broadcasts_[std::make_tuple(index, w, x)];
     if (task) return task;
-    task = std::make_shared<Task>();
-    task->active = index == 0;
-    task->blocked = index != 0;
-    if (index < side_) begin_broadcast(task->steps, w == Tile::sent, x == Tile::sent, index);
+    task = fresh_task(index);
+    if (index < side_) begin_broadcast(task->steps, {w == Tile::sent, x == Tile::sent}, index);
     if (index != 0) {
       const std::uint32_t taken = (index - 1) % 2;
       task->steps.push_back(product(w == Tile::own ? 2 : taken, x == Tile::own ? 2 : taken));
@@ -368,7 +357,7 @@ class DenseMeshPlanner {
   const RingLine x_;
   const RingLine y_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> products_;  // routines, by tiles
-  std::map<Shift, std::shared_ptr<Task>> shifts_;
+  std::map<std::tuple<std::uint32_t, bool, Shifts>, std::shared_ptr<Task>> shifts_;
   std::map<std::tuple<std::uint32_t, Tile, Tile>, std::shared_ptr<Task>> broadcasts_;
 };
 
