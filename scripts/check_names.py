@@ -26,9 +26,9 @@ PARAMETER = re.compile(
 
 # Engines of a wafer's single forms: files and types that may not exist, and those that are still to
 # go. What is gone moves from the second list to the first, so that the second only gets shorter.
-GONE = ("task_wafer", "gradient_row", "gradient_rings", "gradient_fold", "GradientRow", "shift_*", "turn_*", "relay_*", "ring_sums", "row_by_row", "rows_ahead", "TaskWafer", "RingSums", "NearRings", "PassingRings", "LaneHops", "RowsAhead")
+GONE = ("task_wafer", "gradient_row", "gradient_rings", "gradient_fold", "GradientRow", "shift_*", "turn_*", "relay_*", "ring_sums", "row_by_row", "rows_ahead", "TaskWafer", "RingSums", "NearRings", "PassingRings", "LaneHops", "RowsAhead", "LaneInjectors")
 TO_GO = ("StreamingKernel", "GradientKernel", "StreamingRow", "RoutedReduction", "CopyRow",
-         "ExchangeLanes", "GradientDrain", "LaneInjectors")
+         "ExchangeLanes", "GradientDrain")
 
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
 # struct Name {   class Name final : Base {   not: struct Name;   struct Outer::Name {   Name<T> {

@@ -29,7 +29,7 @@ MECHANISMS = {
     "a router, port by port": ("fabric/router.cpp", "RouterArray::grant_ports", ["router.multicast", "router.reconfig"]),
     "filter at the receiving ramp": ("program/wavelet_filter.hpp", "class WaveletFilter", []),
     "what words at the edge pay with": ("edge/tokens.hpp", "class TokenBucket", []),
-    "what injectors wait for": ("edge/injector_control.hpp", "struct InjectorControl", []),
+    "what injectors wait for": ("edge/injectors.hpp", "static Control of_streams", []),
     "task dispatch": ("pe/dispatch.hpp", "class Dispatch", ["core.dispatch", "core.cmd_cycles", "core.dispatch_overlap"]),
     "tasks in lanes: a cycle": ("lanes/step.hpp", "class Stepper", []),
     "who has the issue slot": ("pe/issue.hpp", "struct IssueRule", ["core.sched", "core.slots"]),
@@ -51,7 +51,7 @@ CLOSED_FORMS = {
 
 # What only these files may use: the rules of ports and links in lanes are said there, and all others ask them.
 ONLY_IN = {
-    "LaneMeter": ["fabric/link_rule.hpp", "fabric/lane_router.hpp", "edge/lane_injectors.hpp", "edge/lane_injectors.cpp"],
+    "LaneMeter": ["fabric/link_rule.hpp", "fabric/lane_router.hpp", "edge/injectors.hpp", "edge/injectors.cpp"],
     "Turn::nobody": ["fabric/arbiter.hpp", "fabric/lane_router.hpp", "pe/issue.hpp"],
 }
 

@@ -80,13 +80,6 @@ RowCounts CountedWafer::count_row(std::size_t row, std::uint64_t steps, Cycle at
   return counts;
 }
 
-std::vector<InjectorCounters> CountedWafer::count_injectors(Cycle at) {
-  injectors().account(at);
-  std::vector<InjectorCounters> counts;
-  for (std::size_t c = 0; c < program_.columns; ++c) counts.push_back(injectors().counters(c));
-  return counts;
-}
-
 std::vector<CoreCounters> CountedWafer::row_cores(std::size_t row, Cycle at) {
   std::vector<CoreCounters> cores;
   for (std::size_t i = row * program_.columns; i < (row + 1) * program_.columns; ++i) {
@@ -105,7 +98,7 @@ WaferOutcome CountedWafer::counts_so_far(Cycle at) {
     outcome.cores.push_back(unit.core());
     outcome.routers.push_back(unit.router());
   }
-  outcome.injectors = count_injectors(at);
+  outcome.injectors = injectors().counters(at);
   for (std::size_t k = 0; program_.collects && k < program_.outlets.size(); ++k) {
     outcome.collected.push_back(injectors().collected(k));
   }

@@ -9,7 +9,7 @@
 
 #include "models/wse/counters.hpp"
 #include "models/wse/edge/edge.hpp"
-#include "models/wse/edge/injector.hpp"
+#include "models/wse/edge/injector_bank.hpp"
 #include "models/wse/engine/mesh.hpp"
 #include "models/wse/engine/places.hpp"
 #include "models/wse/params.hpp"
@@ -54,9 +54,8 @@ class CountedWafer : public Places<LaneCores> {
 
   virtual InjectorBank& injectors() = 0;
 
-  /// What a row, whose cores end with `steps` reductions, and the injectors have counted.
+  /// What a row, whose cores end with `steps` reductions, has counted.
   RowCounts count_row(std::size_t row, std::uint64_t steps, Cycle at);
-  std::vector<InjectorCounters> count_injectors(Cycle at);
 
   /// The cores of a row one by one.
   std::vector<CoreCounters> row_cores(std::size_t row, Cycle at);

@@ -52,7 +52,7 @@ Cycle WaferIntervals::look(Cycle at, CountedWafer& wafer) {
     }
   }
   if (at % length_ == 0) {
-    border(at / length_ - 1).add_edge(wafer.count_injectors(at), program_, at, at);
+    border(at / length_ - 1).add_edge(wafer.injectors().counters(at), program_, at, at);
   }
   return next_look(at);
 }

@@ -69,6 +69,7 @@ class EdgeTokens {
     out_.fill(cycles);
   }
   TokenBucket& in() { return in_; }
+  const TokenBucket& in() const { return in_; }
   /// Pays for a word that leaves, before what comes in, if there are tokens.
   bool buy_exit() { return out().buy_first(exit_); }
   /// The first cycle in which one that cannot be paid for `now` may be.

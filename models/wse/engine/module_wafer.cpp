@@ -8,7 +8,7 @@
 #include <systemc>
 #include <utility>
 
-#include "models/wse/edge/injector.hpp"
+#include "models/wse/edge/injector_bank.hpp"
 #include "models/wse/engine/mesh_builder.hpp"
 #include "models/wse/engine/module_mesh.hpp"
 #include "models/wse/fabric/linked_module.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/wse/edge/lane_injectors.hpp"
+#include "models/wse/edge/injectors.hpp"
 #include "models/wse/engine/copy_row.hpp"
 #include "models/wse/engine/row_groups.hpp"
 #include "models/wse/fabric/link_rule.hpp"
@@ -58,7 +58,7 @@ class RowsInLanes {
   /// The group of each row, those to the north behind those to the south.
   std::vector<std::size_t> group_of_row() const;
   Row& top() { return *ways_[0].front().row; }
-  LaneInjectors<Number>& injectors() { return injectors_; }
+  Injectors<Number>& injectors() { return injectors_; }
   /// The row before the first with tokens, if it is there.
   std::optional<CopyRow<Number>>& copies() { return copies_; }
 
@@ -78,7 +78,7 @@ class RowsInLanes {
   const SumStreams shared_;
   std::array<Groups, 2> ways_;
   std::optional<CopyRow<Number>> copies_;
-  LaneInjectors<Number> injectors_;
+  Injectors<Number> injectors_;
   const bool metered_;  // links are shut after so many words
   const std::vector<Number> all_open_;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -71,6 +73,16 @@ class LaneMeter {
   }
   /// Lanes that are open in the next cycle to be performed.
   Vector open_next() const { return shut_ <= 1; }
+  /// When a lane that was asked in cycle `now` is open; kNever if it was.
+  Cycle opens(Cycle now, unsigned lane) const {
+    return shut_[lane] == 0 ? kNever : now + static_cast<Cycle>(shut_[lane]);
+  }
+  /// So many cycles pass without being performed.
+  void sleep(Cycle cycles) {
+    constexpr Cycle kMost = std::numeric_limits<Number>::max();
+    const Vector passed = all_lanes<Number>(std::min(cycles, kMost));
+    shut_ = select(shut_ > passed, shut_ - passed, Vector{});
+  }
 
   void sent(const LinkRule& rule, const Vector& lanes) {
     passed_ -= lanes;

@@ -1,48 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/wse/edge/lane_injectors.hpp"
+#include "models/wse/edge/injectors.hpp"
 
 #include <fmt/format.h>
 
 namespace lacuna::wse {
 
 template <class Number>
-LaneInjectors<Number>::LaneInjectors(const RouterParams& router, const Program& program)
+Injectors<Number>::Injectors(const RouterParams& router, const Program& program)
     : program_(program),
       rule_(router),
+      lanes_(program.columns + program.background.size()),
       tokens_(program),
       stream_(program),
-      stored_(whole_blocks<Number>(program.columns), 0),
+      stored_(whole_blocks<Number>(lanes_), 0),
       left_(stored_),
       candidates_(stored_),
       chosen_(stored_),
       no_token_(stored_),
       closed_(stored_),
-      rest_(program.columns, program.kernel.steps),
+      holds_(kWidth == 1 ? lanes_ : 0),
+      rest_(lanes_, 0),
       scan_left_(program.scan_cycles.empty() ? 0 : stored_.size(), 0),
       scanned_(scan_left_.size(), 0),
       found_(scan_left_.size(), -1),
-      counters_(program.columns),
-      last_(program.columns, 0) {
+      counters_(lanes_),
+      ended_(lanes_, kNever) {
   if (rule_.on_links()) {
     gated_ = stored_;
     meters_.resize(stored_.size() / kWidth);
   }
-  const StreamingKernel& kernel = program.kernel;
-  std::vector<std::uint64_t> words(program.columns, kernel.steps);
-  for (std::size_t s = 0; s < kernel.steps; ++s) {
-    for (std::size_t c = 0; c < program.columns; ++c) words[c] += kernel.words(s, c);
+  for (std::size_t lane = 0; lane < lanes_; ++lane) count_words(lane);
+  for (const std::uint32_t inlet : program.inlets) {
+    counters_[inlet] = {};
+    rest_[inlet] = 0;
+    ended_[inlet] = kNever;
   }
-  for (std::uint32_t lane = 0; lane < program.columns; ++lane) {
-    if (!program.has_stream(lane)) words[lane] = 0;
-    counters_[lane].zeros = program.has_stream(lane) ? kernel.zeros_of(lane) : 0;
-    rest_[lane] = counters_[lane].words = words[lane] + counters_[lane].zeros;
-    take_up(lane, 0);
+  for (std::size_t lane = 0; lane < lanes_; ++lane) {
+    if (rest_[lane] != 0) take_up(lane, 0);
     if (!scan_left_.empty()) look_for_next(lane);
   }
 }
 
 template <class Number>
-void LaneInjectors<Number>::look_for_next(std::size_t lane) {
+void Injectors<Number>::count_words(std::size_t lane) {
+  InjectorCounters& counters = counters_[lane];
+  if (lane >= program_.columns) {
+    counters.words = program_.background[lane - program_.columns].words;
+  } else if (program_.has_stream(lane)) {
+    const StreamingKernel& kernel = program_.kernel;
+    counters.zeros = kernel.zeros_of(lane);
+    counters.words = counters.zeros + kernel.steps;
+    for (std::size_t s = 0; s < kernel.steps; ++s) counters.words += kernel.words(s, lane);
+  }
+  rest_[lane] = counters.words;
+  if (rest_[lane] == 0) ended_[lane] = 0;
+}
+
+template <class Number>
+void Injectors<Number>::look_for_next(std::size_t lane) {
+  if (lane >= program_.scan_cycles.size()) return;
   const std::vector<std::uint16_t>& scan = program_.scan_cycles[lane];
   if (scanned_[lane] == scan.size()) return;
   scan_left_[lane] = scan[scanned_[lane]++];
@@ -50,16 +66,16 @@ void LaneInjectors<Number>::look_for_next(std::size_t lane) {
 
 /// A cycle of the filters.
 template <class Number>
-void LaneInjectors<Number>::scan() {
-  for (std::size_t lane = 0; lane < program_.columns; ++lane) {
+void Injectors<Number>::scan() {
+  for (std::size_t lane = 0; lane < lanes_; ++lane) {
     if (scan_left_[lane] > 0) --scan_left_[lane];
     found_[lane] = scan_left_[lane] == 0 ? Number{-1} : Number{0};
   }
 }
 
 template <class Number>
-const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
-                                                             const std::vector<Number>& room) {
+const std::vector<Number>& Injectors<Number>::send_words(Cycle now,
+                                                         const std::vector<Number>& room) {
   if (!scan_left_.empty()) scan();
   const std::vector<Number>& open = metered(room);
   if (program_.column_fifo != 0) return send_stored(now, open);
@@ -76,7 +92,7 @@ const std::vector<Number>& LaneInjectors<Number>::send_words(Cycle now,
 
 /// The lanes of `open` whose link is not shut.
 template <class Number>
-const std::vector<Number>& LaneInjectors<Number>::metered(const std::vector<Number>& open) {
+const std::vector<Number>& Injectors<Number>::metered(const std::vector<Number>& open) {
   if (meters_.empty()) return open;
   for (std::size_t i = 0; i < meters_.size(); ++i) {
     store(&gated_[i * kWidth], load(&open[i * kWidth]) & meters_[i].open());
@@ -86,13 +102,12 @@ const std::vector<Number>& LaneInjectors<Number>::metered(const std::vector<Numb
 
 /// Each FIFO sends a word of those it had before the cycle; the stream goes on.
 template <class Number>
-const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
-                                                              const std::vector<Number>& open) {
+const std::vector<Number>& Injectors<Number>::send_stored(Cycle now,
+                                                          const std::vector<Number>& open) {
   for (std::size_t i = 0; i < left_.size(); i += kWidth) {
     const Control control =
         Control::of_fifos(load(&left_[i]) > 0, load(&stored_[i]) > 0, load(&open[i]));
-    store(&candidates_[i], control.asks);
-    store(&closed_[i], load(&closed_[i]) - control.closed);
+    note(i, control);
     store(&no_token_[i], load(&no_token_[i]) - control.no_token);
   }
   const auto fifo = [&](std::uint32_t c) -> Number& { return stored_[c]; };
@@ -108,9 +123,16 @@ const std::vector<Number>& LaneInjectors<Number>::send_stored(Cycle now,
   return candidates_;
 }
 
+template <class Number>
+inline void Injectors<Number>::note(std::size_t i, const Control& control) {
+  store(&candidates_[i], control.asks);
+  store(&closed_[i], load(&closed_[i]) - control.closed);
+  if constexpr (kWidth == 1) holds_[i] = control;
+}
+
 /// Marks the lanes with a word and room for it, and counts them.
 template <class Number>
-std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& open) {
+std::uint64_t Injectors<Number>::find_candidates(const std::vector<Number>& open) {
   constexpr std::size_t kBlocksSummed = 100;  // in a lane without overflow
   std::uint64_t found = 0;
   for (std::size_t first = 0; first < left_.size(); first += kBlocksSummed * kWidth) {
@@ -119,8 +141,7 @@ std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& 
     for (std::size_t i = first; i < last; i += kWidth) {
       const Vector there = found_.empty() ? ~Vector{} : load(&found_[i]);
       const Control control = Control::of_streams(load(&left_[i]) > 0, there, load(&open[i]));
-      store(&candidates_[i], control.asks);
-      store(&closed_[i], load(&closed_[i]) - control.closed);
+      note(i, control);
       sum -= control.asks;
       if (found_.empty()) continue;
       for_each_lane<Number>(control.scanning,
@@ -133,7 +154,7 @@ std::uint64_t LaneInjectors<Number>::find_candidates(const std::vector<Number>& 
 
 /// There are fewer tokens than candidates: in the order of columns, from (cycle mod columns) on.
 template <class Number>
-void LaneInjectors<Number>::choose(Cycle now) {
+void Injectors<Number>::choose(Cycle now) {
   std::fill(chosen_.begin(), chosen_.end(), Number{0});
   ask_in_turn(now, rest_.size(), [&](std::size_t lane) {
     if (candidates_[lane] == 0) return true;
@@ -144,11 +165,12 @@ void LaneInjectors<Number>::choose(Cycle now) {
   for (std::size_t i = 0; i < no_token_.size(); i += kWidth) {
     const Vector held = load(&candidates_[i]) & ~load(&chosen_[i]);
     store(&no_token_[i], load(&no_token_[i]) - held);
+    if constexpr (kWidth == 1) holds_[i].no_token = held;
   }
 }
 
 template <class Number>
-void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
+void Injectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
   Vector moved{};
   for (std::size_t i = 0; i < left_.size(); i += kWidth) {
     const Vector go = load(&lanes[i]);
@@ -162,7 +184,7 @@ void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
     const Vector ended = go & (left == 0);
     if (!any(ended)) continue;
     for (unsigned lane = 0; lane < kWidth; ++lane) {
-      if (ended[lane] != 0) take_up(i + lane, now);
+      if (ended[lane] != 0) take_up(i + lane, now + 1);
     }
   }
   moved_ = any(moved);
@@ -170,15 +192,15 @@ void LaneInjectors<Number>::send(const std::vector<Number>& lanes, Cycle now) {
 }
 
 template <class Number>
-void LaneInjectors<Number>::take_up(std::size_t lane, Cycle now) {
+void Injectors<Number>::take_up(std::size_t lane, Cycle ended) {
   const std::uint64_t chunk = std::min<std::uint64_t>(rest_[lane], kChunk);
-  if (chunk == 0) last_[lane] = now;
+  if (chunk == 0) ended_[lane] = ended;
   left_[lane] = static_cast<Number>(chunk);
   rest_[lane] -= chunk;
 }
 
 template <class Number>
-void LaneInjectors<Number>::flush() {
+void Injectors<Number>::flush() {
   unflushed_ = 0;
   for (std::size_t lane = 0; lane < counters_.size(); ++lane) {
     counters_[lane].no_token += static_cast<std::uint64_t>(no_token_[lane]);
@@ -188,14 +210,14 @@ void LaneInjectors<Number>::flush() {
 }
 
 template <class Number>
-std::uint64_t LaneInjectors<Number>::words() const {
+std::uint64_t Injectors<Number>::words() const {
   std::uint64_t words = 0;
   for (const InjectorCounters& each : counters_) words += each.words;
   return words;
 }
 
 template <class Number>
-std::uint64_t LaneInjectors<Number>::words_left() const {
+std::uint64_t Injectors<Number>::words_left() const {
   std::uint64_t words = 0;
   for (std::size_t lane = 0; lane < rest_.size(); ++lane) {
     words += rest_[lane] + static_cast<std::uint64_t>(left_[lane]);
@@ -204,7 +226,7 @@ std::uint64_t LaneInjectors<Number>::words_left() const {
 }
 
 template <class Number>
-std::string LaneInjectors<Number>::deadlock(Cycle since, std::size_t rows, std::size_t all) const {
+std::string Injectors<Number>::deadlock(Cycle since, std::size_t rows, std::size_t all) const {
   return fmt::format(
       "deadlock: work is pending, and nothing has moved since cycle {}\n"
       "  rows of cores: {} of {} are not done\n"
@@ -213,15 +235,59 @@ std::string LaneInjectors<Number>::deadlock(Cycle since, std::size_t rows, std::
 }
 
 template <class Number>
-std::vector<InjectorCounters> LaneInjectors<Number>::counters(Cycle end) {
+std::vector<InjectorCounters> Injectors<Number>::counters(Cycle at) {
   flush();
-  for (std::size_t lane = 0; lane < counters_.size(); ++lane) {
-    counters_[lane].done = program_.has_stream(lane) ? end - 1 - last_[lane] : end;
+  std::vector<InjectorCounters> counters = counters_;
+  for (std::size_t lane = 0; lane < lanes_; ++lane) {
+    const std::uint64_t left = rest_[lane] + static_cast<std::uint64_t>(left_[lane]);
+    counters[lane].words = counters[lane].words.value() - left;
+    counters[lane].done = at - std::min(at, ended_[lane]);
   }
-  return counters_;
+  counters.resize(program_.columns);
+  return counters;
 }
 
-template class LaneInjectors<std::int8_t>;
-template class LaneInjectors<std::int16_t>;
+template <class Number>
+Hold Injectors<Number>::hold(std::size_t lane) const {
+  const Control& control = holds_[lane];
+  if (control.scanning[0] != 0) return Hold::scanning;
+  if (control.closed[0] != 0) return Hold::closed;
+  if (control.no_token[0] != 0) return Hold::no_token;
+  return control.asks[0] != 0 ? Hold::none : Hold::done;
+}
+
+template <class Number>
+Cycle Injectors<Number>::next(Cycle now) const {
+  bool short_of_tokens = stream_.short_of_tokens();
+  Cycle next = kNever;
+  for (std::size_t lane = 0; lane < holds_.size(); ++lane) {
+    const Hold hold = this->hold(lane);
+    if (hold == Hold::scanning) next = std::min(next, now + scan_left_[lane]);
+    if (hold == Hold::closed && !meters_.empty()) {
+      next = std::min(next, meters_[lane].opens(now, 0));
+    }
+    short_of_tokens |= hold == Hold::no_token && program_.column_fifo == 0;
+  }
+  return short_of_tokens ? std::min(next, tokens_.in().next(now)) : next;
+}
+
+template <class Number>
+void Injectors<Number>::sleep(Cycle cycles) {
+  tokens_.fill(cycles);
+  for (LaneMeter<Number>& meter : meters_) meter.sleep(cycles);
+  for (std::uint32_t& left : scan_left_) {
+    left -= static_cast<std::uint32_t>(std::min<Cycle>(left, cycles));
+  }
+  for (std::size_t lane = 0; lane < holds_.size(); ++lane) {
+    const Hold hold = this->hold(lane);
+    if (hold == Hold::no_token) counters_[lane].no_token += cycles;
+    if (hold == Hold::closed) counters_[lane].closed += cycles;
+    if (hold == Hold::scanning) counters_[lane].scanning += cycles;
+  }
+}
+
+template class Injectors<std::int8_t>;
+template class Injectors<std::int16_t>;
+template class Injectors<std::int64_t>;
 
 }  // namespace lacuna::wse
