@@ -22,7 +22,7 @@ int path_at(const Shape& shape, int slot, int port) {
 }
 
 bool has_use(const Shape& shape, const Use& use, int cls) {
-  return std::any_of(shape.use, shape.use + shape.uses, [&](const Use& other) {
+  return std::any_of(shape.use.begin(), shape.use.begin() + shape.uses, [&](const Use& other) {
     return other.context == use.context && other.cls == cls && other.out == use.out;
   });
 }
@@ -68,7 +68,7 @@ Fit tightest_shape(const Shape& needs) {
     if (!tighter) continue;
     Classes order{};
     std::iota(order.begin(), order.end(), 0);
-    const auto end = order.begin() + shape.classes;
+    auto* const end = order.begin() + shape.classes;
     do {
       const std::string why = lacks(shape, needs, order);
       if (why.empty()) {

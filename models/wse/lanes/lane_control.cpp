@@ -57,7 +57,7 @@ void LaneWafer::set_blocked(Lane& state, TaskIndex task, bool blocked) {
   state.blocked[task] = blocked ? 1 : 0;
   if (before != blocked && state.active[task] != 0) blocked ? --state.ready : ++state.ready;
 }
-void LaneWafer::tell_tasks(Lane& state, const Op& op) {
+void LaneWafer::tell_tasks(Lane& state, const Op& op) const {
   if (op.activates != kNoTask) set_active(state, op.activates, true);
   if (op.unblocks != kNoTask) set_blocked(state, op.unblocks, false);
   if (op.blocks != kNoTask) set_blocked(state, op.blocks, true);
@@ -131,7 +131,7 @@ void LaneWafer::tag_last(std::uint32_t lane, const Op& op) {
     const int slot = at_.ramp_slot[c];
     if (slot == kNone || (op.sends >> fit_class(c) & 1U) == 0) continue;
     if (!shape_.slot[slot].switched) continue;
-    const int words = field(at_.words[c], lane);
+    const int words = value(at_.words[c], lane);
     std::int8_t& tagged = field(at_.out_tags[c], lane);
     tagged = static_cast<std::int8_t>(static_cast<unsigned>(tagged) | 1U << (words - 1));
     tags(lane, kMostSlots + c).push({op.switches, op.control, op.id});
@@ -179,7 +179,7 @@ void LaneWafer::leave(std::uint32_t lane, int number) {
 /// A command goes into an input queue, behind the words that are there.
 void LaneWafer::comes_down(std::uint32_t lane, int cls, std::uint8_t id) {
   std::vector<Command>& commands = lanes_[lane].commands.at(static_cast<std::size_t>(cls));
-  int ahead = field(at_.in_count[cls], lane);
+  int ahead = value(at_.in_count[cls], lane);
   if (commands.empty()) {
     field(at_.told[cls], lane) = -1;
     field(at_.until[cls], lane) = static_cast<std::int8_t>(ahead);
@@ -192,7 +192,7 @@ void LaneWafer::comes_down(std::uint32_t lane, int cls, std::uint8_t id) {
 /// The first command of an input queue has been taken, and maybe more.
 void LaneWafer::commands_read(std::uint32_t lane, int cls) {
   std::vector<Command>& commands = lanes_[lane].commands.at(static_cast<std::size_t>(cls));
-  int until = field(at_.until[cls], lane);
+  int until = value(at_.until[cls], lane);
   while (until < 0 && !commands.empty()) {
     commands.erase(commands.begin());
     until += 1 + (commands.empty() ? 0 : commands.front().after);

@@ -72,27 +72,36 @@ class Planner {
     return false;
   }
 
-  /// Colors that meet in a buffer or queue of some router are of different classes.
+  using Meetings = std::set<std::pair<unsigned, unsigned>>;
+
+  /// Colors that meet in a buffer or queue of a router, or of which one has a switch.
+  static void find_meetings(const RouterProgram& router, Meetings& meet) {
+    const auto switched = [&](const Route& route) {
+      return route.position != 0 ||
+             std::any_of(router.rules.begin(), router.rules.end(),
+                         [&](const auto& rule) { return rule.color == route.color; });
+    };
+    for (const Route& a : router.routes) {
+      for (const Route& b : router.routes) {
+        const bool both =
+            a.from == b.from || (a.to & b.to & bit(kRamp)) != 0 || switched(a) || switched(b);
+        if (a.color == b.color || !both) continue;
+        meet.emplace(static_cast<unsigned>(a.color), static_cast<unsigned>(b.color));
+      }
+    }
+  }
+
+  /// Colors that meet are of different classes.
   void deal_classes() {
-    std::set<std::pair<unsigned, unsigned>> meet;
+    Meetings meet;
     std::set<unsigned> colors;
     for (const RouterProgram& router : program_.routers) {
       if (!router.filters.empty()) refuse("filters");
-      const auto ruled = [&](const Route& route) {
-        return std::any_of(router.rules.begin(), router.rules.end(),
-                           [&](const auto& rule) { return rule.color == route.color; });
-      };
-      for (const Route& a : router.routes) {
-        if (turns(a)) refuse("a latency of turns");
-        colors.insert(static_cast<unsigned>(a.color));
-        for (const Route& b : router.routes) {
-          const bool both = a.from == b.from || (a.to & b.to & bit(kRamp)) != 0 ||
-                            a.position != 0 || b.position != 0 || ruled(a) || ruled(b);
-          if (a.color != b.color && both) {
-            meet.emplace(static_cast<unsigned>(a.color), static_cast<unsigned>(b.color));
-          }
-        }
+      for (const Route& route : router.routes) {
+        if (turns(route)) refuse("a latency of turns");
+        colors.insert(static_cast<unsigned>(route.color));
       }
+      find_meetings(router, meet);
     }
     plan_.names.class_of.fill(-1);
     for (const unsigned color : colors) {
@@ -189,31 +198,38 @@ class Planner {
     if (commanded) plan_.needs.triggers |= told_;
   }
 
-  /// Slots and paths by class, port and way; what competes for a port.
+  using Slots = std::map<std::pair<int, unsigned>, Slot>;       // by class and port
+  using Paths = std::set<std::tuple<int, unsigned, unsigned>>;  // class, port and way
+
+  static void add_ways(const ColorUse& use, int cls, Slots& slots, Paths& paths) {
+    for (unsigned from = 0; from < kPorts; ++from) {
+      PortSet all = 0;
+      bool several = false;
+      for (const PortSet to : use.to.at(from)) {
+        all = static_cast<PortSet>(all | to);
+        several = several || (to & (to - 1U)) != 0;
+      }
+      if (all == 0) continue;
+      Slot& slot = slots[{cls, from}];
+      slot.port = static_cast<std::uint8_t>(from);
+      slot.cls = static_cast<std::uint8_t>(cls);
+      slot.several = slot.several || several;
+      for (unsigned port = 0; port < kPorts; ++port) {
+        if ((all & bit(port)) != 0) paths.emplace(cls, from, port);
+      }
+    }
+  }
+
+  /// What competes for a port, too.
   void find_slots() {
-    std::map<std::pair<int, unsigned>, Slot> slots;
-    std::set<std::tuple<int, unsigned, unsigned>> paths;
+    Slots slots;
+    Paths paths;
     std::array<bool, kMostClasses> switched{};
     for (const auto& router : plan_.routers) {
       for (int c = 0; c < kMostClasses; ++c) {
         const ColorUse& use = router.at(static_cast<std::size_t>(c));
         switched.at(static_cast<std::size_t>(c)) |= use.positions > 1;
-        for (unsigned from = 0; from < kPorts; ++from) {
-          PortSet all = 0;
-          bool several = false;
-          for (const PortSet to : use.to.at(from)) {
-            all = static_cast<PortSet>(all | to);
-            several = several || (to & (to - 1U)) != 0;
-          }
-          if (all == 0) continue;
-          Slot& slot = slots[{c, from}];
-          slot.port = static_cast<std::uint8_t>(from);
-          slot.cls = static_cast<std::uint8_t>(c);
-          slot.several = slot.several || several;
-          for (unsigned port = 0; port < kPorts; ++port) {
-            if ((all & bit(port)) != 0) paths.emplace(c, from, port);
-          }
-        }
+        add_ways(use, c, slots, paths);
       }
       find_contests(router);
     }
@@ -237,27 +253,29 @@ class Planner {
     }
   }
 
+  /// The most heads of a color that can want a port at once.
+  static unsigned heads_for(const ColorUse& use, unsigned port) {
+    unsigned most = 0;
+    unsigned open_at_once = 0;  // one color, or several without switches
+    for (unsigned position = 0; position < 4; ++position) {
+      unsigned open = 0;
+      unsigned inputs = 0;
+      for (const auto& from : use.to) {
+        open += (from.at(position) & bit(port)) != 0 ? 1 : 0;
+        inputs += from.at(position) != 0 ? 1 : 0;
+      }
+      most = std::max(most, open);
+      open_at_once = std::max(open_at_once, inputs);
+    }
+    // a head that waits keeps its way while another moves the switch
+    return use.positions > 1 && open_at_once > 1 && most != 0 ? 2 : most;
+  }
+
   /// Ports that two heads can want: of different colors, or of one color at a position.
   void find_contests(const std::array<ColorUse, kMostClasses>& router) {
     for (unsigned port = 0; port < kPorts; ++port) {
       unsigned wanted = 0;
-      for (const ColorUse& use : router) {
-        unsigned most = 0;
-        unsigned open_at_once = 0;  // one color, or several without switches
-        for (unsigned position = 0; position < 4; ++position) {
-          unsigned open = 0;
-          unsigned inputs = 0;
-          for (const auto& from : use.to) {
-            open += (from.at(position) & bit(port)) != 0 ? 1 : 0;
-            inputs += from.at(position) != 0 ? 1 : 0;
-          }
-          most = std::max(most, open);
-          open_at_once = std::max(open_at_once, inputs);
-        }
-        // a head that waits keeps its way while another moves the switch
-        if (use.positions > 1 && open_at_once > 1 && most != 0) most = 2;
-        wanted += most;
-      }
+      for (const ColorUse& use : router) wanted += heads_for(use, port);
       if (wanted > 1) plan_.needs.contested |= 1U << port;
     }
   }

@@ -103,6 +103,7 @@ class LaneWafer {
     return fields_.data()[first * static_cast<std::size_t>(at_.fields) +
                           static_cast<std::size_t>(number) * width_ + (lane - first)];
   }
+  int value(int number, std::uint32_t lane) { return field(number, lane); }
   static std::int8_t mask(bool whether) { return whether ? std::int8_t{-1} : std::int8_t{0}; }
   std::uint32_t lane_of(std::size_t place) const {
     const auto row = static_cast<std::uint32_t>(place / program_.columns);
@@ -131,9 +132,9 @@ class LaneWafer {
   void happens(Event what, std::uint32_t lane, int of);
   void wake(std::uint32_t block);
   void control(std::uint32_t lane);
-  void set_active(Lane& state, TaskIndex task, bool active);
-  void set_blocked(Lane& state, TaskIndex task, bool blocked);
-  void tell_tasks(Lane& state, const Op& op);
+  static void set_active(Lane& state, TaskIndex task, bool active);
+  static void set_blocked(Lane& state, TaskIndex task, bool blocked);
+  void tell_tasks(Lane& state, const Op& op) const;
   void load(std::uint32_t lane, const Op& op);
   void count_down(std::uint32_t lane, std::uint8_t context, std::uint32_t beats);
   void start_threads();

@@ -53,7 +53,8 @@ std::uint64_t cost_of(std::uint32_t columns, std::uint32_t rows) {
 /// to the south are told apart.
 bool may_turn(const Shape& needs) {
   const auto copies = [](const Slot& slot) { return slot.several; };
-  return needs.contested == 0 && std::none_of(needs.slot, needs.slot + needs.slots, copies);
+  return needs.contested == 0 &&
+         std::none_of(needs.slot.begin(), needs.slot.begin() + needs.slots, copies);
 }
 /// North is west then, and south is east.
 constexpr unsigned turned_port(unsigned port) { return port == kRamp ? port : 3U - port; }
@@ -119,9 +120,9 @@ LaneWafer::LaneWafer(const TaskParams& params, const TaskProgram& program, const
       flushed_(blocks_, 0),
       stride_(std::uint64_t{blocks_of_row_} * width + 2 * kFrame),
       plane_(stride_ * (program.rows + 2)),
-      room_(2 * kMostSlots * plane_),
-      sent_(2 * kMostSlots * plane_),
-      sent_tags_(2 * kMostSlots * plane_) {
+      room_(plane_ * 2 * kMostSlots),
+      sent_(plane_ * 2 * kMostSlots),
+      sent_tags_(plane_ * 2 * kMostSlots) {
   for (int s = 0; s < shape_.slots && tags_.empty(); ++s) {
     if (shape_.slot[s].switched) tags_.resize(lanes_.size() * (kMostSlots + kMostClasses));
   }
@@ -150,7 +151,8 @@ void LaneWafer::describe_machine(const TaskParams& params) {
   machine_.core_bit = bit_of(shapes.ramp_down(1).latency);
   const LinkRule links(params.router);
   machine_.link_words = static_cast<std::int8_t>(links.words);
-  machine_.link_shut = links.on_links() ? static_cast<std::int8_t>(shut_after(links)) : 0;
+  machine_.link_shut =
+      links.on_links() ? static_cast<std::int8_t>(shut_after(links)) : std::int8_t{0};
   machine_.turns = arbiter_.in_turn;
   const IssueRule issue(params.core);
   for (unsigned thread = 1; thread < issue.first; ++thread) {
@@ -159,7 +161,7 @@ void LaneWafer::describe_machine(const TaskParams& params) {
   if (issue.first == 0) machine_.first = 0;
   machine_.context_turns = issue.in_turn;
   machine_.two = issue.two;
-  std::fill_n(room_.data(), 2 * kMostSlots * plane_, machine_.link_room);
+  std::fill_n(room_.data(), plane_ * 2 * kMostSlots, machine_.link_room);
   machine_.owner = this;
   machine_.tell = [](void* owner, std::uint32_t block, Event what, int of,
                      const std::int8_t* lanes) {

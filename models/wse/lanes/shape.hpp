@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "models/wse/lanes/table.hpp"
+
 // What routers and cores of a program have at all: the compile-time side of the lane engine. This
 // file is part of what is compiled for several widths, so it has no code that a linker could merge.
 
@@ -47,9 +49,9 @@ struct Shape {
   int uses = 0;
   unsigned contested = 0;  // output ports for which heads of a router can compete, as bits
   unsigned triggers = 0;   // classes whose words may start tasks, as bits
-  Slot slot[kMostSlots] = {};
-  Path path[kMostPaths] = {};
-  Use use[kMostUses] = {};
+  Table<Slot, kMostSlots> slot = {};
+  Table<Path, kMostPaths> path = {};
+  Table<Use, kMostUses> use = {};
 };
 
 constexpr bool is_trigger(const Shape& shape, int cls) { return (shape.triggers >> cls & 1U) != 0; }
@@ -63,30 +65,31 @@ constexpr int slot_at(const Shape& shape, int port, int cls) {
 
 /// The fields of a block, each a small integer for every lane.
 struct Layout {
-  int count[kMostSlots] = {}, seen[kMostSlots] = {}, flight[kMostSlots] = {};
-  int stall[kMostSlots] = {}, color[kMostSlots] = {};
-  int tags[kMostSlots] = {}, tail[kMostSlots] = {}, looked[kMostSlots] = {};  // of switched ones
-  int many[kMostSlots] = {};                         // heads make several copies, see `closed`
-  int mask[kMostPaths] = {}, made[kMostPaths] = {};  // of switched ones: still to be made
-  int gone[kMostPaths] = {};                         // words
-  int next[kRampPort + 1] = {};
-  int passed[kRampPort] = {}, shut[kRampPort] = {};  // of links, see LinkMeter
-  int in_count[kMostClasses] = {}, in_seen[kMostClasses] = {}, in_flight[kMostClasses] = {};
-  int in_room[kMostClasses] = {}, out_room[kMostClasses] = {};  // words of the core's queues
-  int words[kMostClasses] = {}, out_tags[kMostClasses] = {}, number[kMostClasses] = {};
-  int told[kMostClasses] = {}, until[kMostClasses] = {};  // see Event::reads
-  int left[kMostContexts] = {}, need[kMostUses] = {};
+  Table<int, kMostSlots> count = {}, seen = {}, flight = {};
+  Table<int, kMostSlots> stall = {}, color = {};
+  Table<int, kMostSlots> tags = {}, tail = {}, looked = {};  // of switched ones
+  Table<int, kMostSlots> many = {};             // heads make several copies, see `closed`
+  Table<int, kMostPaths> mask = {}, made = {};  // of switched ones: still to be made
+  Table<int, kMostPaths> gone = {};             // words
+  Table<int, kRampPort + 1> next = {};
+  Table<int, kRampPort> passed = {}, shut = {};  // of links, see LinkMeter
+  Table<int, kMostClasses> in_count = {}, in_seen = {}, in_flight = {};
+  Table<int, kMostClasses> in_room = {}, out_room = {};  // words of the core's queues
+  Table<int, kMostClasses> words = {}, out_tags = {}, number = {};
+  Table<int, kMostClasses> told = {}, until = {};  // see Event::reads
+  Table<int, kMostContexts> left = {};
+  Table<int, kMostUses> need = {};
   int next_queue = 0, next_context = 0, extra = 0, kept = 0;
   int ask = 0, full = 0, delay = 0, no_task = 0, picks = 0, begun = 0;
   int wait_in = 0, wait_out = 0, dispatch = 0, beside = 0, closed = 0;
   int still_main = 0, still_in = 0, still_out = 0, still_dispatch = 0;  // while a block sleeps
   int fields = 0;
 
-  int to_slot[kMostPaths] = {};      // of the neighbour; kNone: to the core
-  int ramp_slot[kMostClasses] = {};  // kNone: no core sends words of the class
-  bool to_core[kMostClasses] = {};   // words of the class come down the ramp
-  int paths_of[kMostSlots] = {};     // how many
-  int rivals[kRampPort + 1] = {};    // paths to a port
+  Table<int, kMostPaths> to_slot = {};      // of the neighbour; kNone: to the core
+  Table<int, kMostClasses> ramp_slot = {};  // kNone: no core sends words of the class
+  Table<bool, kMostClasses> to_core = {};   // words of the class come down the ramp
+  Table<int, kMostSlots> paths_of = {};     // how many
+  Table<int, kRampPort + 1> rivals = {};    // paths to a port
 
   constexpr explicit Layout(const Shape& shape) {
     int f = 0;

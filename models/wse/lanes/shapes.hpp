@@ -12,7 +12,7 @@ namespace lacuna::wse::lanes {
 
 /// A class of colors: what comes in at ports, and from there goes to others.
 struct ClassOf {
-  const char* ways;  // pairs of ports "from to", of n, e, s, w and r, the ramp
+  const char* ways = "";  // pairs of ports "from to", of n, e, s, w and r, the ramp
   bool switched = false;
   bool several = false;  // some heads make copies
 };
@@ -146,17 +146,20 @@ inline constexpr Shape kGroups = reduction_shape(true);
 inline constexpr Shape kNeighbours = neighbours_shape(false);
 inline constexpr Shape kFar = neighbours_shape(true);
 
-#define LACUNA_LANE_SHAPES(each)                                                           \
-  each(kLine) each(kShift) each(kRings) each(kRingsInPairs) each(kBroadcasts) each(kCalls) \
-      each(kChains) each(kGroups) each(kNeighbours) each(kFar)
-
 struct NamedShape {
-  const Shape* shape;
-  const char* name;
+  const Shape* shape = nullptr;
+  const char* name = nullptr;
 };
-#define LACUNA_NAMED(shape) {&(shape), #shape},
-inline constexpr NamedShape kShapes[] = {LACUNA_LANE_SHAPES(LACUNA_NAMED)};
-#undef LACUNA_NAMED
-inline constexpr unsigned kShapeCount = sizeof kShapes / sizeof kShapes[0];
+inline constexpr int kShapeCount = 10;
+inline constexpr Table<NamedShape, kShapeCount> kShapes = {{{&kLine, "kLine"},
+                                                            {&kShift, "kShift"},
+                                                            {&kRings, "kRings"},
+                                                            {&kRingsInPairs, "kRingsInPairs"},
+                                                            {&kBroadcasts, "kBroadcasts"},
+                                                            {&kCalls, "kCalls"},
+                                                            {&kChains, "kChains"},
+                                                            {&kGroups, "kGroups"},
+                                                            {&kNeighbours, "kNeighbours"},
+                                                            {&kFar, "kFar"}}};
 
 }  // namespace lacuna::wse::lanes

@@ -70,16 +70,15 @@ class Stepper {
   }
   static constexpr int kSouth = 2;
   static constexpr bool is_switched(int slot) { return kShape.slot[slot].switched; }
-  static constexpr int room_of(int slot) { return kShape.slot[slot].port == kRampPort ? 1 : 0; }
   [[gnu::always_inline]] V capacity(int slot) const {
     return all(kShape.slot[slot].port == kRampPort ? m_.ramp_room : m_.link_room);
   }
   /// Tells of the lanes in which it happens, if there are any.
   [[gnu::always_inline]] void tell(Event what, int of, const V& lanes) const {
     if (!any(lanes)) return;
-    alignas(64) std::int8_t copy[W];
-    store(copy, lanes);
-    m_.tell(m_.owner, index_, what, of, copy);
+    alignas(64) Table<std::int8_t, W> copy = {};
+    store(copy.begin(), lanes);
+    m_.tell(m_.owner, index_, what, of, copy.begin());
   }
 
   void block(bool comes) {
@@ -225,7 +224,7 @@ class Stepper {
     constexpr int kNobody = 64;
     V& next = f(kAt.next[kPort]);
     const V turn = m_.turns ? next : V{};
-    V key[kShape.paths];
+    Table<V, kShape.paths> key = {};
     V best = all(kNobody);
     each<kShape.paths>([&](auto p) {
       constexpr int kPath = decltype(p)::value;
@@ -280,7 +279,7 @@ class Stepper {
   void choose_up() {
     constexpr int kNobody = 64;
     V best = all(kNobody);
-    V key[kMostClasses];
+    Table<V, kMostClasses> key = {};
     V& next = f(kAt.next_queue);
     each<kShape.classes>([&](auto c) {
       constexpr int kClass = decltype(c)::value;
@@ -396,7 +395,7 @@ class Stepper {
     });
   }
   void choose_in_turn() {
-    V key[kShape.contexts];
+    Table<V, kShape.contexts> key = {};
     V& next = f(kAt.next_context);
     V best = all(64);
     each<kShape.contexts>([&](auto k) {
@@ -435,7 +434,7 @@ class Stepper {
       constexpr int kSlot = decltype(s)::value;
       if constexpr (kSlot < kShape.slots && kShape.slot[kSlot].port != kRampPort) to_[kSlot] = V{};
     });
-    V down[kMostClasses] = {};
+    Table<V, kMostClasses> down = {};
     V moves{};
     V held{};
     each<kShape.paths>([&](auto p) {
@@ -585,9 +584,10 @@ class Stepper {
   const std::uint64_t here_;    // of the planes of this cycle
   const std::uint64_t before_;  // and of the last
   bool moved_ = false;
-  V head_[kMostSlots], leaves_[kMostSlots], to_[kMostSlots], to_tags_[kMostSlots] = {};
-  V go_[kMostPaths], up_[kMostClasses];
-  V has_[kMostContexts], fed_[kMostContexts], issued_[kMostContexts];
+  Table<V, kMostSlots> head_, leaves_, to_, to_tags_ = {};
+  Table<V, kMostPaths> go_;
+  Table<V, kMostClasses> up_;
+  Table<V, kMostContexts> has_, fed_, issued_;
   V kept_;                           // the main thread's beat goes on
   V others_;                         // microthreads that could issue
   V waits_in_, waits_out_, starts_;  // why lanes issued nothing

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "models/wse/lanes/table.hpp"
+
 // Vectors of small integers, and loops whose indices are constants; see step.hpp.
 
 namespace lacuna::wse::lanes {
@@ -43,8 +45,8 @@ template <class V>
   } else
 #endif
   {
-    std::uint64_t words[sizeof(V) / 8];
-    __builtin_memcpy(words, &v, sizeof v);
+    Table<std::uint64_t, sizeof(V) / 8> words = {};
+    __builtin_memcpy(&words, &v, sizeof v);
     std::uint64_t bits = 0;
     for (const std::uint64_t word : words) bits |= word;
     return bits != 0;
