@@ -63,24 +63,10 @@ void ExchangeLanes<Number>::begin_lanes(StreamState<Number>& state, std::size_t 
   }
 }
 
-/// Whether there are packets to send and to take: rows that are kept, and once all are, the rest;
-/// nothing before the first reduction, so that a row of cores does what the one above did.
-template <class Number>
-void ExchangeLanes<Number>::set_flags(StreamState<Number>& state, std::size_t lane) {
-  const ExchangePlan::Column& mine = plan_.columns[lane];
-  const Packets& had = packets_[lane];
-  const std::uint64_t ready = had.kept == mine.keeps && had.begun ? plan_.packets : had.kept;
-  const bool send = had.sent < ready * mine.sends.size();
-  const bool take = had.taken < std::uint64_t{plan_.packets} * mine.takes.size();
-  state.unsent[lane % kWidth] = static_cast<Number>(send ? -1 : 0);
-  state.untaken[lane % kWidth] = static_cast<Number>(take ? -1 : 0);
-}
-
 template <class Number>
 void ExchangeLanes<Number>::kept(StreamState<Number>& state, std::size_t lane, bool keeps) {
   if (!keeps && packets_[lane].begun) return;
-  packets_[lane].begun = true;
-  if (keeps) ++packets_[lane].kept;
+  packets_[lane].reduced(keeps);
   set_flags(state, lane);
 }
 
@@ -92,13 +78,13 @@ void ExchangeLanes<Number>::begin_packets(StreamState<Number>& state, std::size_
     const std::size_t lane = i * kWidth + at;
     const ExchangePlan::Column& mine = plan_.columns[lane];
     if (take[at] != 0) {
-      const std::uint32_t from = mine.takes[packets_[lane].taken++ % mine.takes.size()].bus;
+      const std::uint32_t from = packets_[lane].take(mine).bus;
       for (const ExchangePlan::Take& other : mine.takes) lines[other.bus].source[at] = 0;
       lines[from].source[at] = -1;
       state.taking[at] = words_[at];
     }
     if (send[at] != 0) {
-      const std::uint32_t to = mine.sends[packets_[lane].sent++ % mine.sends.size()].bus;
+      const std::uint32_t to = packets_[lane].send(mine).bus;
       const bool east = plan_.buses[to].east;
       out(i, east).target[at] = -1;
       out(i, !east).target[at] = 0;

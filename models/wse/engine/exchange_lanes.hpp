@@ -13,7 +13,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
-#include "models/wse/pe/stream_control.hpp"
+#include "models/wse/pe/stream_turns.hpp"
 #include "models/wse/program/program.hpp"
 #include "models/wse/program/sum_streams.hpp"
 
@@ -92,20 +92,15 @@ class ExchangeLanes {
   };
   static constexpr std::size_t kOnward = 0;
   static constexpr std::size_t kToCore = 1;
-  /// A lane's instructions.
-  struct Packets {
-    bool begun = false;  // a reduction is over
-    std::uint32_t kept = 0;
-    std::uint32_t sent = 0;
-    std::uint32_t taken = 0;
-  };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   Line* lines_of(std::size_t i) { return &lines_[i * plan_.buses.size()]; }
   const Line* lines_of(std::size_t i) const { return &lines_[i * plan_.buses.size()]; }
   Out& out(std::size_t i, bool east) { return outs_[2 * i + (east ? 0 : 1)]; }
   std::uint64_t ways(bool east) const { return east ? eastern_ : ~eastern_; }
-  void set_flags(StreamState<Number>& state, std::size_t lane);
+  void set_flags(StreamState<Number>& state, std::size_t lane) const {
+    packets_[lane].look_up(state, lane % kWidth, plan_, lane);
+  }
   void advance(Line& line, const Vector& ended);
 
   const ExchangePlan& plan_;
@@ -121,7 +116,7 @@ class ExchangeLanes {
   std::vector<std::uint64_t> busy_;   // by block, from 1 on: buses in which there is something
   std::vector<std::uint64_t> sends_;  // by block: buses with a sender in it
   std::uint64_t eastern_ = 0;
-  std::vector<Packets> packets_;        // by lane
+  std::vector<PacketTurns> packets_;    // by lane
   std::vector<std::uint64_t> stalls_;   // by bus and lane
   std::vector<std::uint64_t> waiting_;  // by direction and lane: of what comes from the core
 };

@@ -13,20 +13,13 @@ RoutedReduction<Number, kBuses>::RoutedReduction(const HardwareParams& params,
       streams_(params.router, shapes_.link, shared, columns_),
       blocks_(streams_.blocks(), Block{}),
       busy_(blocks_.size() + 2, 0),
-      next_input_(columns_, 0),
-      inputs_left_(columns_, 0),
-      keeps_(columns_, 0),
-      out_(columns_),
+      turns_(columns_),
       stalls_(streams_.count() * columns_),
       buses_(params, shared) {}
 
 template <class Number, bool kBuses>
 void RoutedReduction<Number, kBuses>::load(std::size_t lane, std::uint32_t keeper) {
-  const ReducePlan::Role& role = shared_->kernel.role(keeper, static_cast<std::uint32_t>(lane));
-  next_input_[lane] = role.first;
-  inputs_left_[lane] = role.inputs;
-  keeps_[lane] = role.keeps ? 1 : 0;
-  out_[lane] = shared_->kernel.sum_color(role.out, static_cast<std::uint32_t>(lane));
+  turns_[lane].load(shared_->kernel, keeper, static_cast<std::uint32_t>(lane));
   begin_instruction(lane);
 }
 
@@ -39,17 +32,18 @@ void RoutedReduction<Number, kBuses>::begin_instruction(std::size_t lane) {
   for (std::size_t s = 0; s < shared_->streams.size(); ++s)
     parts[s].source[i] = parts[s].target[i] = 0;
   b.need_in[i] = b.need_out[i] = b.more[i] = 0;
-  if (inputs_left_[lane] != 0) {
-    const Color color = shared_->kernel.sum_color(
-        shared_->kernel.reduce.inputs[next_input_[lane]++].color, static_cast<std::uint32_t>(lane));
-    parts[shared_->of_color.at(static_cast<std::size_t>(color))].source[i] = -1;
+  const auto part = [&](Color color) -> Part& {
+    return parts[shared_->of_color.at(static_cast<std::size_t>(color))];
+  };
+  SumTurns& turns = turns_[lane];
+  if (const auto in = turns.begin(shared_->kernel, static_cast<std::uint32_t>(lane))) {
+    part(*in).source[i] = -1;
     b.need_in[i] = -1;
-    --inputs_left_[lane];
   }
-  if (inputs_left_[lane] != 0) {
+  if (turns.gathers()) {
     b.more[i] = -1;
-  } else if (keeps_[lane] == 0 && !shared_->kernel.reduce.idealised) {
-    parts[shared_->of_color.at(static_cast<std::size_t>(out_[lane]))].target[i] = -1;
+  } else if (turns.sends(shared_->kernel)) {
+    part(turns.out).target[i] = -1;
     b.need_out[i] = -1;
   }
 }

@@ -13,6 +13,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/pe/stream_turns.hpp"
 #include "models/wse/program/program.hpp"
 #include "models/wse/program/sum_streams.hpp"
 
@@ -63,7 +64,7 @@ class RoutedReduction {
   ExchangeLanes<Number>& buses() { return buses_; }
   const ExchangeLanes<Number>& buses() const { return buses_; }
   /// Whether the reduction of a lane that is under way, or was last, ends there.
-  bool keeps(std::size_t lane) const { return keeps_[lane] != 0; }
+  bool keeps(std::size_t lane) const { return turns_[lane].keeps; }
 
  private:
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
@@ -105,11 +106,8 @@ class RoutedReduction {
   /// By block, the streams in which there is something; nothing can happen in the others. The
   /// first and the last are not there.
   std::vector<std::uint32_t> busy_;
-  std::vector<std::uint32_t> next_input_;  // by lane
-  std::vector<std::uint8_t> inputs_left_;
-  std::vector<std::uint8_t> keeps_;
-  std::vector<Color> out_;
-  std::vector<Stalls> stalls_;  // by stream and lane
+  std::vector<SumTurns> turns_;  // by lane
+  std::vector<Stalls> stalls_;   // by stream and lane
   ExchangeLanes<Number> buses_;
 };
 

@@ -160,25 +160,14 @@ void StreamingCores::look_up(StreamState<Number>& state, std::size_t place, cons
 }
 
 void StreamingCores::load_sums(Core& core, std::uint32_t keeper) const {
-  const ReducePlan::Role& role = kernel_.role(keeper, core.ports.column);
-  core.keeps = role.keeps;
-  core.next_input = role.first;
-  core.inputs_left = role.inputs;
-  core.target = kNoLink;
-  if (!role.keeps && !kernel_.reduce.idealised) {
-    core.target = queue_of(core.ports.out, kernel_.sum_color(role.out, core.ports.column));
-  }
+  core.sums.load(kernel_, keeper, core.ports.column);
+  core.target = core.sums.sends(kernel_) ? queue_of(core.ports.out, core.sums.out) : kNoLink;
   next_instruction(core);
 }
 
-/// Takes up the next input, if there is one.
 void StreamingCores::next_instruction(Core& core) const {
-  core.source = kNoLink;
-  if (core.inputs_left == 0) return;
-  const Color color =
-      kernel_.sum_color(kernel_.reduce.inputs[core.next_input++].color, core.ports.column);
-  --core.inputs_left;
-  core.source = queue_of(core.ports.in, color);
+  const std::optional<Color> in = core.sums.begin(kernel_, core.ports.column);
+  core.source = in ? queue_of(core.ports.in, *in) : kNoLink;
 }
 
 Lanes<std::int64_t> StreamingCores::fed(std::size_t place, const Lane& need) const {
@@ -189,7 +178,7 @@ Lanes<std::int64_t> StreamingCores::fed(std::size_t place, const Lane& need) con
 
 Lanes<std::int64_t> StreamingCores::room(std::size_t place, const Lane& need) const {
   const Core& core = cores_[place];
-  return flag(need[0] == 0 || core.inputs_left != 0 || core.target == kNoLink ||
+  return flag(need[0] == 0 || core.sums.gathers() || core.target == kNoLink ||
               links_.can_push(core.target, now_, static_cast<unsigned>(need[0])));
 }
 
@@ -204,12 +193,12 @@ Wavelet StreamingCores::reduce_word(Core& core, std::size_t index) {
   const std::uint32_t first = (words_of(core) - core.words_left) * kernel_.ring_elements;
   const std::uint32_t count =
       std::min(kernel_.ring_elements, kernel_.tokens[core.ports.row] - first);
-  if (core.inputs_left != 0) {
+  if (core.sums.gathers()) {
     values_[index].gather(buffer, word.payload, first, count);
     return word;
   }
   word.payload = values_[index].add(buffer, word.payload, first, count);
-  if (core.keeps) {
+  if (core.sums.keeps) {
     values_[index].keep(word.payload, count);
     if (kernel_.exchange.on()) kept_words_[index].push_back(word.payload);
   }
@@ -226,8 +215,8 @@ void StreamingCores::take_sums(std::size_t place, const Lane& words, const Lane&
   core.counters.sum_words += static_cast<std::uint64_t>(words[0]);
   for (Number i = 0; i < words[0]; ++i, --core.words_left) {
     Wavelet word = reduce_word(core, place);
-    if (core.inputs_left != 0 || core.target == kNoLink) continue;
-    word.color = out_color(core);
+    if (core.sums.gathers() || core.target == kNoLink) continue;
+    word.color = core.sums.out;
     links_.push(core.target, now_, word);
   }
 }
@@ -239,14 +228,14 @@ Lanes<std::int64_t> StreamingCores::finish(std::size_t place, const Lane& lanes)
   std::uint8_t& is_filled = filled(core, place);
   if (is_filled != 0) ++core.counters.summed;
   if (is_filled != 0 && core.source != kNoLink) ++core.counters.added;
-  if (core.inputs_left != 0) {
+  if (core.sums.gathers()) {
     ++core.counters.gathered;
     is_filled = 1;
     core.words_left = words_of(core);
     next_instruction(core);
     return Lane{};
   }
-  if (core.keeps) ++core.counters.kept;
+  if (core.sums.keeps) ++core.counters.kept;
   is_filled = 0;
   log_.record(now_, core.ports.unit, kReductionEnd, core.reduced);
   ++core.reduced;
@@ -261,21 +250,10 @@ bool StreamingCores::exchanged(const Core& core) {
   return (s.unsent[0] | s.untaken[0] | s.sending[0] | s.taking[0]) == 0;
 }
 
-/// Whether there are packets to send and to take: rows that are kept, and once all are, the rest;
-/// nothing before the first reduction, so that a row of cores does what the one above did.
-void StreamingCores::set_exchange(Core& core) const {
-  const ExchangePlan::Column& mine = exchange_of(core);
-  const std::uint32_t packets = kernel_.exchange.packets;
-  const bool all = core.kept == mine.keeps && core.reduced != 0;
-  const std::uint64_t ready = all ? packets : core.kept;
-  core.state.unsent = flag(core.packets_sent < ready * mine.sends.size());
-  core.state.untaken = flag(core.packets_taken < packets * mine.takes.size());
-}
-
 void StreamingCores::kept(StreamState<Number>& /*state*/, std::size_t place, const Lane& lanes) {
   if (lanes[0] == 0) return;
   Core& core = cores_[place];
-  if (core.keeps) ++core.kept;
+  core.packets.reduced(core.sums.keeps);
   set_exchange(core);
   if (idle(core)) ++finished_;
 }
@@ -287,21 +265,20 @@ void StreamingCores::begin_packets(StreamState<Number>& state, std::size_t place
   const ExchangePlan::Column& mine = exchange_of(core);
   const auto bus_color = [&](std::uint32_t bus) { return kernel_.exchange.buses[bus].color; };
   if (take[0] != 0) {
-    const std::size_t way = core.packets_taken++ % mine.takes.size();
-    core.packet_from = queue_of(core.ports.in, bus_color(mine.takes[way].bus));
+    core.packet_from = queue_of(core.ports.in, bus_color(core.packets.take(mine).bus));
     state.taking[0] = words_of(core) + 1;
     ++core.counters.rows_taken;
     core.acted = true;
   }
   if (send[0] != 0) {
-    const std::size_t way = core.packets_sent % mine.sends.size();
-    core.packet_row = core.packets_sent++ / static_cast<std::uint32_t>(mine.sends.size());
-    core.packet_color = bus_color(mine.sends[way].bus);
+    core.packet_row = core.packets.sent / static_cast<std::uint32_t>(mine.sends.size());
+    const ExchangePlan::Send& way = core.packets.send(mine);
+    core.packet_color = bus_color(way.bus);
     core.packet_to = queue_of(core.ports.out, core.packet_color);
-    core.packet_end = mine.sends[way].control;
+    core.packet_end = way.control;
     state.sending[0] = words_of(core) + 1;
     ++core.counters.rows_sent;
-    core.counters.rows_copied += mine.sends[way].copies;
+    core.counters.rows_copied += way.copies;
     core.acted = true;
   }
   set_exchange(core);
@@ -341,11 +318,6 @@ void StreamingCores::take_packet(std::size_t place, const Lane& words, const Lan
 void StreamingCores::finish_exchange(Core& core) {
   core.counters.end = std::max(core.counters.end, now_ + 1);
   if (idle(core)) ++finished_;
-}
-
-Color StreamingCores::out_color(const Core& core) const {
-  const std::uint32_t column = core.ports.column;
-  return kernel_.sum_color(kernel_.role(kernel_.keeper(core.reduced, column), column).out, column);
 }
 
 std::string StreamingCores::blocked(std::size_t index) const {

@@ -14,6 +14,7 @@
 #include "models/wse/pe/core_values.hpp"
 #include "models/wse/pe/lane_cores.hpp"
 #include "models/wse/pe/stream_control.hpp"
+#include "models/wse/pe/stream_turns.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/program.hpp"
 
@@ -54,16 +55,12 @@ class StreamingCores final : public LaneCores {
     std::uint32_t loaded = 0;    // reductions begun by the microthread
     std::uint32_t reduced = 0;   // and completed
     std::uint32_t words_left = 0;
-    // The instruction of the reduction that is loaded: after it `inputs_left` others follow.
+    // The instruction of the reduction that is loaded.
     LinkId source = kNoLink;  // what it takes in, if anything
     LinkId target = kNoLink;  // where its total goes, unless it is written
-    std::uint32_t next_input = 0;
-    std::uint32_t inputs_left = 0;
-    bool keeps = false;
-    // The exchange among groups: rows kept, instructions begun, and those under way.
-    std::uint32_t kept = 0;
-    std::uint32_t packets_sent = 0;
-    std::uint32_t packets_taken = 0;
+    SumTurns sums;
+    // The exchange among groups, and its instructions under way.
+    PacketTurns packets;
     LinkId packet_to = kNoLink;
     LinkId packet_from = kNoLink;
     std::uint32_t packet_row = 0;
@@ -85,7 +82,7 @@ class StreamingCores final : public LaneCores {
   void look_up(StreamState<Number>& state, std::size_t place, const Lane& load, const Lane& close);
   Lane fed(std::size_t place, const Lane& need) const;
   Lane room(std::size_t place, const Lane& need) const;
-  Lane gathers(std::size_t place) const { return flag(cores_[place].inputs_left != 0); }
+  Lane gathers(std::size_t place) const { return flag(cores_[place].sums.gathers()); }
   void take_sums(std::size_t place, const Lane& words, const Lane& lanes);
   Lane finish(std::size_t place, const Lane& lanes);
   void begin_packets(StreamState<Number>& state, std::size_t place, const Lane& send,
@@ -105,7 +102,6 @@ class StreamingCores final : public LaneCores {
   std::uint32_t begin_vectors(Core& core, std::size_t index, std::uint32_t payload);
   std::uint32_t begin_vector(Core& core, std::size_t index, std::uint32_t feature, float value);
   Wavelet reduce_word(Core& core, std::size_t index);
-  Color out_color(const Core& core) const;
   std::uint8_t& filled(const Core& core, std::size_t index) {
     return filled_[index * kernel_.lookahead + core.reduced % kernel_.lookahead];
   }
@@ -121,7 +117,9 @@ class StreamingCores final : public LaneCores {
   }
   /// All its packets are sent and taken.
   static bool exchanged(const Core& core);
-  void set_exchange(Core& core) const;
+  void set_exchange(Core& core) const {
+    core.packets.look_up(core.state, 0, kernel_.exchange, core.ports.column);
+  }
   void finish_exchange(Core& core);
   unsigned stream_color(const Core& core) const {
     return static_cast<unsigned>(kernel_.stream_color(core.ports.column));
