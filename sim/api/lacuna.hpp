@@ -115,6 +115,9 @@ class Workload {
   /// The product of the matrix of a .smtx or .mtx file with n columns.
   static Workload matrix(const std::string& file, std::uint32_t n);
 
+  /// A program of one's own for the cores of a wafer: FILE, or FILE:NAME=VALUE with constants.
+  static Workload program(const std::string& file);
+
   struct Hidden;
   const Hidden& hidden() const { return *hidden_; }
 

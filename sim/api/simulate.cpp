@@ -92,7 +92,7 @@ Options parsed(const std::vector<std::string>& arguments) {
 /// The options that name machines and workload are those of the objects.
 void refuse_twice(const Words& words) {
   for (const auto& [word, value] : words) {
-    for (const char* const own : {"machine", "set", "trace", "gemm", "matrix", "n"}) {
+    for (const char* const own : {"machine", "set", "trace", "gemm", "matrix", "n", "program"}) {
       if (word != own) continue;
       throw RequestError(
           fmt::format("--{}: the machine and the workload of the call say this", word));
@@ -291,6 +291,10 @@ Workload Workload::trace_text(const std::string& text, const std::string& name) 
 Workload Workload::matrix(const std::string& file, std::uint32_t n) {
   return Workload(std::make_shared<const Hidden>(
       Hidden{{"--matrix", file, "--n", fmt::format("{}", n)}, std::nullopt}));
+}
+
+Workload Workload::program(const std::string& file) {
+  return Workload(std::make_shared<const Hidden>(Hidden{{"--program", file}, std::nullopt}));
 }
 
 }  // namespace lacuna::api

@@ -261,7 +261,8 @@ PYBIND11_MODULE(_lacuna, m) {
       .def_static("gemm", &api::Workload::gemm)
       .def_static("trace", &api::Workload::trace)
       .def_static("trace_text", &api::Workload::trace_text)
-      .def_static("matrix", &api::Workload::matrix);
+      .def_static("matrix", &api::Workload::matrix)
+      .def_static("program", &api::Workload::program);
   m.def("simulate", &simulated);
   m.def("sweep", &swept);
   m.def("search", &searched);

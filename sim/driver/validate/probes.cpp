@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -13,9 +14,11 @@
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/texts.hpp"
+#include "sim/driver/files/locations.hpp"
 #include "sim/driver/validate/outcome.hpp"
 #include "sim/driver/validate/point_words.hpp"
 #include "sim/machines/wse/params.hpp"
+#include "sim/machines/wse/program/yaml_program.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
 #include "workloads/mapping/wse/kernels/probe_kernels.hpp"
 #include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
@@ -83,6 +86,14 @@ class Probe : private PointWords {
   }
   double cycles(const wse::TaskProgram& program) const {
     return static_cast<double>(run(program).cycles);
+  }
+  /// A program of traces/programs, with these constants.
+  wse::TaskProgram shipped(const std::string& name, const Pairs& constants) const {
+    for (const std::filesystem::path& file : shipped_files("programs", ".yaml")) {
+      if (file.stem() != name) continue;
+      return read_program(file.string(), constants, params_, false).program;
+    }
+    throw RequestError("traces/programs/" + name + ".yaml is not where traces are shipped");
   }
   /// The end of the last issue slot of a core.
   double end(const wse::TaskProgram& program, std::size_t core) const {
@@ -224,7 +235,7 @@ class Probe : private PointWords {
     require({"cost"});
     if (text("form") != "synchronous_move_in_a_software_loop") unknown("form");
     const auto time = [&](std::uint32_t words) {
-      return cycles(wse::plan_send_loop(words, costs_));
+      return cycles(shipped("send_loop", {{"words", fmt::format("{}", words)}}));
     };
     return (time(256) - time(64)) / (256 - 64);
   }
@@ -261,8 +272,8 @@ class Probe : private PointWords {
     }
     if (has("storage_rows") && number("storage_rows") != 1) unknown("storage_rows");
     if (has("distance") && number("distance") != 1) unknown("distance");
-    return cycles(wse::plan_park(cores, words, costs_)) +
-           cycles(wse::plan_reload(cores, words, bulk, costs_));
+    const Pairs sides{{"cores", fmt::format("{}", cores)}, {"words", fmt::format("{}", words)}};
+    return cycles(shipped("park", sides)) + cycles(wse::plan_reload(cores, words, bulk, costs_));
   }
 
   double park_and_reload() const {

@@ -21,6 +21,7 @@ except ModuleNotFoundError as error:
                       "as /usr/bin/python3 of Debian") from error
 from ._machine import Group, Machine, Parameter
 from ._magic import load_ipython_extension
+from ._own import Program, step
 from ._result import Result, read
 from ._simulate import Found, compare, run, search, sweep
 from ._program import Printed, Validation, command, describe, validate
@@ -29,6 +30,6 @@ from . import trace
 
 __all__ = [
     "CheckError", "Error", "Found", "Group", "InternalError", "Machine", "Mask", "Parameter", "Printed",
-    "RequestError", "Result", "SimulationError", "Validation", "__version__", "command", "compare",
-    "describe", "load_ipython_extension", "read", "run", "search", "sweep", "trace", "validate",
+    "Program", "RequestError", "Result", "SimulationError", "Validation", "__version__", "command", "compare",
+    "describe", "load_ipython_extension", "read", "run", "search", "step", "sweep", "trace", "validate",
 ]

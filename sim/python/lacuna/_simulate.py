@@ -71,8 +71,8 @@ def run(machine: MachineLike = "bow", *, events: bool = False, check: bool = Tru
         **words: Any) -> Result:
     """Simulates one workload on one machine.
 
-    The workload is gemm=(m, k, n), trace=FILE or a frame, or matrix=ARRAY with n. Further words are
-    those of `lacuna run`: pattern (also an array or a SciPy matrix), density, mode, seed, out ...
+    The workload is gemm=(m, k, n), trace=FILE or a frame, matrix=ARRAY with n, or program=FILE or a
+    Program. Further words are those of `lacuna run`: pattern (also an array or a SciPy matrix), density, mode, seed, out ...
     `events=True` keeps the event log. An operation that cannot be run raises SimulationError, whose
     `result` says all, unless `check=False`.
     """

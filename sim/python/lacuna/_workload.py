@@ -12,6 +12,7 @@ import pandas as pd
 
 from . import _lacuna
 from ._machine import density_text, is_bool
+from ._own import Program
 
 
 class Mask:
@@ -87,18 +88,21 @@ def _refuse_models(words: dict) -> None:
 
 
 def workload_of(words: dict, kept: list) -> _lacuna.Workload:
-    """Takes gemm, trace or matrix with n out of `words`; masks that it needs go to `kept`."""
+    """Takes gemm, trace, program or matrix with n out of `words`; what it needs goes to `kept`."""
     _refuse_models(words)
-    given = [word for word in ("gemm", "trace", "matrix") if words.get(word) is not None]
+    kinds = ("gemm", "trace", "matrix", "program")
+    given = [word for word in kinds if words.get(word) is not None]
     if len(given) != 1:
         many = "no workload is given" if not given else "more than one workload is given"
         matrices = [word for word, value in words.items()
                     if getattr(value, "ndim", 0) == 2 and word not in given]
         meant = f"; '{matrices[0]}' is a matrix: matrix takes one, with n" if matrices else ""
-        raise _lacuna.RequestError(f"{many}; give one of gemm, trace and matrix{meant}")
+        raise _lacuna.RequestError(f"{many}; give one of gemm, trace, matrix and program{meant}")
     what = words.pop(given[0])
-    for other in ("gemm", "trace", "matrix"):
+    for other in kinds:
         words.pop(other, None)
+    if given[0] == "program":
+        return _lacuna.Workload.program(_program_file(what, kept))
     if given[0] == "gemm":
         return _gemm(what)
     if given[0] == "trace":
@@ -123,6 +127,13 @@ def _side(name: str, value: Any) -> int:
     except (TypeError, ValueError):
         raise _lacuna.RequestError(
             f"--{name}: error E202: found '{value}'; allowed: a whole number") from None
+
+
+def _program_file(what: Any, kept: list) -> str:
+    if not isinstance(what, Program):
+        return os.fspath(what)
+    kept.append(what)
+    return what.file()
 
 
 def _gemm(what: Any) -> _lacuna.Workload:

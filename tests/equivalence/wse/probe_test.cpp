@@ -47,11 +47,10 @@ TaskProgram random_program(std::uint64_t seed, const CodeCosts& costs) {
       return plan_store_and_forward(stages, pick(1, 40), costs);
     }
     case 5: {
-      const bool park = pick(0, 1) == 0;
       const bool bulk = pick(0, 1) == 0;
       const std::uint32_t cores = pick(1, 5);
       const std::uint32_t words = pick(1, 9);
-      return park ? plan_park(cores, words, costs) : plan_reload(cores, words, bulk, costs);
+      return plan_reload(cores, words, bulk, costs);
     }
     case 6:
       return plan_point_stencil({pick(2, 5), pick(2, 5), pick(1, 6), pick(0, 1) == 0, pick(1, 4)},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
@@ -12,201 +13,166 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 namespace {
 
-using Formulas = std::vector<Formula>;
+/// Operators by precedence, the weakest first; of one level the longer texts
+/// first.
+const std::array<std::vector<std::string>, 3> kOperators{
+    {{"==", "!=", "<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}};
 
-struct Operator {
-  const char* text;
-  double (*compute)(double, double);
-};
-
-/// By precedence, the weakest first; of one level the longer texts first.
-const std::vector<std::vector<Operator>>& operators() {
-  static const std::vector<std::vector<Operator>> levels = {
-      {{"==", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
-       {"!=", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
-       {"<=", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
-       {">=", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
-       {"<", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
-       {">", [](double a, double b) { return a > b ? 1.0 : 0.0; }}},
-      {{"+", [](double a, double b) { return a + b; }},
-       {"-", [](double a, double b) { return a - b; }}},
-      {{"*", [](double a, double b) { return a * b; }},
-       {"/", [](double a, double b) { return a / b; }},
-       {"%", [](double a, double b) { return a - b * std::floor(a / b); }}}};
-  return levels;
+double compute(const std::string& what, double a, double b) {
+  if (what == "+") return a + b;
+  if (what == "-") return a - b;
+  if (what == "*") return a * b;
+  if (what == "/") return a / b;
+  if (what == "%") return a - b * std::floor(a / b);
+  if (what == "==") return a == b;
+  if (what == "!=") return a != b;
+  if (what == "<=") return a <= b;
+  if (what == ">=") return a >= b;
+  return what == "<" ? a < b : a > b;
 }
 
-struct Function {
-  const char* name;
-  std::size_t arguments;
-  double (*compute)(const Formulas& of, FormulaNames& names);
-};
-
-const std::vector<Function>& functions() {
-  static const std::vector<Function> all = {
-      {"min", 2, [](const Formulas& of, FormulaNames& n) { return std::min(of[0](n), of[1](n)); }},
-      {"max", 2, [](const Formulas& of, FormulaNames& n) { return std::max(of[0](n), of[1](n)); }},
-      {"abs", 1, [](const Formulas& of, FormulaNames& n) { return std::fabs(of[0](n)); }},
-      {"floor", 1, [](const Formulas& of, FormulaNames& n) { return std::floor(of[0](n)); }},
-      {"fp16", 1,
-       [](const Formulas& of, FormulaNames& n) {
-         return static_cast<double>(to_half(static_cast<float>(of[0](n))));
-       }},
-      {"if", 3, [](const Formulas& of, FormulaNames& n) { return of[of[0](n) != 0 ? 1 : 2](n); }}};
-  return all;
+double call(const std::string& name, const std::vector<double>& of) {
+  const bool two = of.size() == 2;
+  if (name == "min" && two) return std::min(of[0], of[1]);
+  if (name == "max" && two) return std::max(of[0], of[1]);
+  if (name == "abs" && of.size() == 1) return std::fabs(of[0]);
+  if (name == "floor" && of.size() == 1) return std::floor(of[0]);
+  if (name == "fp16" && of.size() == 1) return to_half(static_cast<float>(of[0]));
+  throw RequestError(
+      fmt::format("found {}() of {}; allowed: min(a, b), max(a, b), abs(a), "
+                  "floor(a), fp16(a), if(c, a, b), sum(k, n, a)",
+                  name, of.size()));
 }
 
-double element(FormulaNames& names, const std::string& array, const Formulas& indices) {
-  const NamedArray* const found = value_in(names.arrays, array);
-  if (found == nullptr) {
-    throw RequestError(fmt::format("found '{}[...]'; allowed: an array of `inputs`", array));
-  }
-  if (indices.size() != found->shape.size()) {
-    throw RequestError(fmt::format("found {} indices of '{}'; allowed: {}", indices.size(), array,
-                                   found->shape.size()));
-  }
-  std::size_t at = 0;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    const double index = indices[d](names);
-    if (!(index >= 0 && index < found->shape[d]) || index != std::floor(index)) {
-      throw RequestError(fmt::format("found index {} of '{}'; allowed: a whole number below {}",
-                                     index, array, found->shape[d]));
-    }
-    at = at * found->shape[d] + static_cast<std::size_t>(index);
-  }
-  return found->values[at];
-}
-
-class Parser {
+/// Computes while it reads.
+class Reader {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  Reader(const std::string& text, FormulaNames& names) : text_(text), names_(names) {}
 
-  Formula whole() {
-    Formula formula = binary(0);
-    if (!rest().empty()) fail();
-    return formula;
+  double whole() {
+    const double value = binary(0);
+    if (at_ != text_.size()) fail();
+    return value;
   }
 
  private:
   [[noreturn]] void fail() const {
-    throw RequestError(fmt::format("found '{}', no formula{}; allowed: such as 2 * N + column",
-                                   text_, at_ < text_.size() ? " from '" + rest() + "' on" : ""));
+    throw RequestError(
+        fmt::format("found '{}', no formula from '{}' on; allowed: such as "
+                    "2 * N + column",
+                    text_, text_.substr(at_)));
   }
-  std::string rest() const { return text_.substr(at_); }
 
   bool take(const std::string& what) {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
-    if (what.empty() || text_.compare(at_, what.size(), what) != 0) return false;
-    at_ += what.size();
-    take("");
+    at_ = std::min(text_.find_first_not_of(' ', at_), text_.size());
+    if (text_.compare(at_, what.size(), what) != 0) return false;
+    at_ = std::min(text_.find_first_not_of(' ', at_ + what.size()), text_.size());
     return true;
   }
-
-  Formula binary(std::size_t level) {
-    if (level == operators().size()) return unary();
-    Formula left = binary(level + 1);
-    while (const Operator* const found = operator_of(level)) {
-      left = [a = std::move(left), b = binary(level + 1), compute = found->compute](
-                 FormulaNames& names) { return compute(a(names), b(names)); };
-    }
-    return left;
-  }
-  const Operator* operator_of(std::size_t level) {
-    for (const Operator& each : operators()[level]) {
-      if (take(each.text)) return &each;
-    }
-    return nullptr;
+  void require(const char* what) {
+    if (!take(what)) fail();
   }
 
-  Formula unary() {
-    take("");
-    if (take("-")) return [a = unary()](FormulaNames& names) { return -a(names); };
-    if (take("(")) {
-      Formula inner = binary(0);
-      if (!take(")")) fail();
-      return inner;
+  double binary(std::size_t level) {
+    if (level == kOperators.size()) return unary();
+    double value = binary(level + 1);
+    const auto& known = kOperators.at(level);
+    while (const std::string* const found =
+               find_where(known, [&](const std::string& each) { return take(each); })) {
+      value = compute(*found, value, binary(level + 1));
     }
-    const auto is_part = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-    };
-    if (at_ == text_.size() || !is_part(text_[at_])) fail();
-    if (std::isalpha(static_cast<unsigned char>(text_[at_])) == 0) return constant();
-    std::string name;
-    while (at_ < text_.size() && is_part(text_[at_])) name += text_[at_++];
-    take("");
-    if (take("(")) return call(name);
-    if (take("[")) {
-      return [name, indices = list("]")](FormulaNames& names) {
-        return element(names, name, indices);
-      };
-    }
-    return [name](FormulaNames& names) { return names.number(name); };
+    return value;
   }
 
-  Formula constant() {
+  double unary() {
+    if (take("-")) return -unary();
+    if (take("(")) return list(")")[0];
+    const std::size_t begin = at_;
+    if (std::isalpha(at_ == text_.size() ? 0 : static_cast<unsigned char>(text_[at_])) != 0) {
+      return named();
+    }
     char* end = nullptr;
-    const double value = std::strtod(text_.c_str() + at_, &end);
-    const auto next = static_cast<std::size_t>(end - text_.c_str());
-    if (next == at_) fail();
-    at_ = next;
+    const double value = std::strtod(text_.c_str() + begin, &end);
+    at_ = static_cast<std::size_t>(end - text_.c_str());
+    if (at_ == begin) fail();
     take("");
-    return [value](FormulaNames& /*names*/) { return value; };
+    return value;
   }
 
-  Formulas list(const char* end) {
-    Formulas parts;
-    do parts.push_back(binary(0));
-    while (take(","));
-    if (!take(end)) fail();
-    return parts;
-  }
-
-  Formula call(const std::string& name) {
-    if (name == "sum") return sum();
-    const Function* const found = find_named(functions(), name);
-    if (found == nullptr) {
-      throw RequestError(fmt::format("found '{}(...)'; allowed: {}, sum", name,
-                                     fmt::join(names_in(functions()), ", ")));
+  std::string name() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
+                                  text_[at_] == '_' || text_[at_] == '.')) {
+      ++at_;
     }
-    Formulas arguments = list(")");
-    if (arguments.size() != found->arguments) {
-      throw RequestError(fmt::format("found {} arguments of {}; allowed: {}", arguments.size(),
-                                     name, found->arguments));
-    }
-    return [of = std::move(arguments), compute = found->compute](FormulaNames& names) {
-      return compute(of, names);
-    };
+    return text_.substr(begin, at_ - begin);
   }
 
-  Formula sum() {
-    std::string counter;
-    while (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) {
-      counter += text_[at_++];
+  double named() {
+    const std::string what = name();
+    if (take("[")) {
+      const std::vector<double> indices = list("]");
+      return skips_ ? 0 : names_.element(what, indices);
     }
-    if (counter.empty() || !take(",")) fail();
-    const Formulas parts = list(")");
-    if (parts.size() != 2) fail();
-    return [counter, parts](FormulaNames& names) {
-      const auto [place, is_new] = names.numbers.try_emplace(counter, 0);
-      const double outer = place->second;
-      const double count = parts[0](names);
-      double total = 0;
-      for (double k = 0; k < count; ++k) {
-        place->second = k;
-        total += parts[1](names);
-      }
-      place->second = outer;
-      if (is_new) names.numbers.erase(place);
-      return total;
-    };
+    if (!take("(")) return skips_ ? 0 : names_.number(what);
+    if (what == "if") return choice();
+    return what == "sum" ? sum() : call(what, list(")"));
   }
 
-  const std::string text_;
+  std::vector<double> list(const char* end) {
+    std::vector<double> values{binary(0)};
+    while (take(",")) values.push_back(binary(0));
+    require(end);
+    return values;
+  }
+
+  double part(bool looked_at) {
+    const bool before = skips_;
+    skips_ = skips_ || !looked_at;
+    const double value = binary(0);
+    skips_ = before;
+    return value;
+  }
+
+  double choice() {
+    const bool first = binary(0) != 0;
+    require(",");
+    const double a = part(first);
+    require(",");
+    const double b = part(!first);
+    require(")");
+    return first ? a : b;
+  }
+
+  double sum() {
+    const std::string counter = name();
+    require(",");
+    const double count = binary(0);
+    require(",");
+    const auto [place, is_new] = names_.numbers.try_emplace(counter, 0);
+    const double outer = place->second;
+    const std::size_t begin = at_;
+    double total = 0;
+    for (double k = 0; k == 0 || k < count; ++k) {
+      at_ = begin;
+      place->second = k;
+      total += part(k < count);
+    }
+    place->second = outer;
+    if (is_new) names_.numbers.erase(place);
+    require(")");
+    return count > 0 ? total : 0;
+  }
+
+  const std::string& text_;
+  FormulaNames& names_;
   std::size_t at_ = 0;
+  bool skips_ = false;  // what is read is not looked at
 };
 
 }  // namespace
@@ -222,10 +188,33 @@ double FormulaNames::number(const std::string& name) {
   std::vector<std::string> known;
   for (const auto& [each, value] : numbers) known.push_back(each);
   throw RequestError(
-      fmt::format("found '{}'; allowed: {}, or a parameter of the machine such as scalar.loop{}",
+      fmt::format("found '{}'; allowed: {}, or a parameter of "
+                  "the machine such as scalar.loop{}",
                   name, fmt::join(known, ", "), hint_of(name, known)));
 }
 
-Formula parse_formula(const std::string& text) { return Parser(text).whole(); }
+double FormulaNames::element(const std::string& array, const std::vector<double>& indices) const {
+  const NamedArray* const found = value_in(arrays, array);
+  if (found == nullptr || indices.size() != found->shape.size()) {
+    throw RequestError(fmt::format("found '{}' with {} indices; allowed: {}", array, indices.size(),
+                                   found == nullptr
+                                       ? "an array of `inputs`"
+                                       : fmt::format("{} indices", found->shape.size())));
+  }
+  std::size_t at = 0;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    const bool inside = indices[d] >= 0 && indices[d] < found->shape[d];
+    if (!inside || indices[d] != std::floor(indices[d])) {
+      throw RequestError(fmt::format("found index {} of '{}'; allowed: 0 to {}", indices[d], array,
+                                     found->shape[d] - 1));
+    }
+    at = at * found->shape[d] + static_cast<std::size_t>(indices[d]);
+  }
+  return found->values[at];
+}
+
+double value_of(const std::string& formula, FormulaNames& names) {
+  return Reader(formula, names).whole();
+}
 
 }  // namespace lacuna

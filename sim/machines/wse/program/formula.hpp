@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,13 +24,13 @@ struct FormulaNames {
   bool asked_place = false;                  // `column` or `row` was asked for
 
   double number(const std::string& name);
+  double element(const std::string& array, const std::vector<double>& indices) const;
 };
 
-/// A formula such as `i + 16 * column`: numbers, names, A[i, j], + - * / %, comparisons (1 or 0),
-/// min, max, abs, floor, fp16 (the bits of a half), if(condition, a, b) and sum(k, count, term),
-/// the sum of the term for k from 0 on. RequestError says what is wrong, here or when it is
-/// computed.
-using Formula = std::function<double(FormulaNames&)>;
-Formula parse_formula(const std::string& text);
+/// The value of a formula such as `i + 16 * column`: numbers, names, A[i, j], +
+/// - * / %, comparisons (1 or 0), min, max, abs, floor, fp16 (the bits of a
+/// half), if(condition, a, b), of which one is looked at, and sum(k, count,
+/// term), the sum of the term for k from 0 on. RequestError says what is wrong.
+double value_of(const std::string& formula, FormulaNames& names);
 
 }  // namespace lacuna

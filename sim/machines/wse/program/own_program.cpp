@@ -18,7 +18,7 @@
 namespace lacuna {
 namespace {
 
-constexpr std::size_t kMostShown = 256;  // numbers of an array of all cores
+constexpr std::size_t kMostShown = 8192;  // letters of an array of all cores
 
 /// What is read back of the cores after a run.
 class Results {
@@ -29,30 +29,22 @@ class Results {
   wse::LayerComparison compare(const wse::WaferMemory& memory) {
     wse::LayerComparison comparison;
     for (const ReadBack& each : read_) {
-      std::string& text = texts_[each.name];
-      std::size_t& shown = shown_[each.name];
-      if (shown < kMostShown) {
-        text += fmt::format("{}core ({}, {}):", text.empty() ? "" : "; ", each.core % columns_,
-                            each.core / columns_);
-      }
+      std::string& text = texts[each.name];
+      text += fmt::format("{}core ({}, {}):", text.empty() ? "" : "; ", each.core % columns_,
+                          each.core / columns_);
       for (std::uint32_t i = 0; i < each.length; ++i) {
         const float found = element(each, memory[each.core], i);
-        if (shown++ < kMostShown) text += fmt::format(" {:.6g}", found);
+        text += fmt::format(" {:.6g}", found);
         if (!each.expected.empty()) add(comparison, each, found, each.expected[i]);
       }
+    }
+    for (auto& [name, text] : texts) {
+      if (text.size() > kMostShown) text.replace(kMostShown, text.size(), " ...");
     }
     return comparison;
   }
 
-  /// By the name of what was read, its numbers by core.
-  std::map<std::string, std::string> texts() const {
-    std::map<std::string, std::string> texts = texts_;
-    for (auto& [name, text] : texts) {
-      const std::size_t all = shown_.at(name);
-      if (all > kMostShown) text += fmt::format(" ... ({} numbers)", all);
-    }
-    return texts;
-  }
+  std::map<std::string, std::string> texts;  // by what was read, its numbers by core
 
  private:
   static float element(const ReadBack& read, const std::vector<std::uint8_t>& memory,
@@ -75,8 +67,6 @@ class Results {
 
   std::vector<ReadBack> read_;
   std::uint32_t columns_;
-  std::map<std::string, std::string> texts_;
-  std::map<std::string, std::size_t> shown_;
 };
 
 }  // namespace
@@ -100,7 +90,7 @@ OpResult run_own_program(const WaferRequest& request) {
   plan.stages.push_back({request.op.id, {std::move(own.program)}, {{0, 0, 0}}});
   plan.compare = [results](const wse::WaferMemory& memory) { return results->compare(memory); };
   OpResult result = run_task_plan(request, std::move(plan));
-  const std::map<std::string, std::string> texts = results->texts();
+  const std::map<std::string, std::string>& texts = results->texts;
   for (const auto& [name, text] : texts) result.notes.emplace_back("read " + name, text);
   if (texts.empty() || !request.execution.explain) return result;
   ExplainSection& section = result.explanation.section("Read back");

@@ -24,14 +24,16 @@ struct ReadBack {
 
 /// A program of one's own, as its file says it.
 struct OwnProgram {
-  wse::TaskProgram program;  // with the memory of cores, if that was asked for or decides on cycles
+  wse::TaskProgram program;  // with the memory of cores, if that was asked for
+                             // or decides on cycles
   std::uint32_t bytes = 0;   // of the fullest core
   std::vector<ReadBack> read;
 };
 
-/// Reads a program (doc/guide/programs.md) for this wafer; `constants` take the place of those of
-/// the file. RequestError where the text is wrong, with file, line and column; OutOfMemoryError or
-/// UnsupportedError, with line, where this wafer has not what it asks for.
+/// Reads a program (doc/guide/programs.md) for this wafer; `constants` take the
+/// place of those of the file. RequestError where the text is wrong, with file,
+/// line and column; OutOfMemoryError or UnsupportedError, with line, where this
+/// wafer has not what it asks for.
 OwnProgram read_program(const std::string& path, const Pairs& constants, const WseParams& params,
                         bool values);
 

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <set>
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
@@ -18,34 +17,27 @@ constexpr std::int64_t kMost = 0x7FFFFFFF;
 
 }  // namespace
 
-void ProgramText::refuse_word(const YAML::Node& at, const std::string& found,
+void ProgramText::refuse_word(const YamlNode& at, const std::string& found,
                               const std::vector<std::string>& allowed) const {
   refuse(at.Mark(), fmt::format("found '{}'; allowed: {}{}", found, fmt::join(allowed, ", "),
                                 hint_of(found, allowed)));
 }
 
-const std::string& ProgramText::word(const YAML::Node& node) const {
+const std::string& ProgramText::word(const YamlNode& node) const {
   if (!node.IsScalar()) refuse(node.Mark(), "found a list or a map; allowed: one word or number");
   return one_line(node);
 }
 
-const std::string& ProgramText::word(const YAML::Node& node,
-                                     const std::vector<std::string>& allowed) const {
-  const std::string& found = word(node);
-  if (!contains(allowed, found)) refuse_word(node, found, allowed);
-  return found;
-}
-
-double ProgramText::number(const YAML::Node& at, const std::string& formula) {
+double ProgramText::number(const YamlNode& at, const std::string& formula) {
   try {
-    return parse_formula(formula)(names);
+    return value_of(formula, names);
   } catch (const RequestError& error) {
     refuse(at.Mark(), error.what());
   }
 }
 
-std::int64_t ProgramText::whole(const YAML::Node& at, const std::string& formula,
-                                std::int64_t least, std::int64_t most) {
+std::int64_t ProgramText::whole(const YamlNode& at, const std::string& formula, std::int64_t least,
+                                std::int64_t most) {
   const double value = number(at, formula);
   if (value == std::floor(value) && value >= static_cast<double>(least) &&
       value <= static_cast<double>(most)) {
@@ -55,7 +47,7 @@ std::int64_t ProgramText::whole(const YAML::Node& at, const std::string& formula
          fmt::format("found {} = {}; allowed: {} to {}, whole", formula, value, least, most));
 }
 
-TextRange ProgramText::range(const YAML::Node& at, const std::string& said, std::int64_t size,
+TextRange ProgramText::range(const YamlNode& at, const std::string& said, std::int64_t size,
                              bool by_word) {
   TextRange range;
   const std::string rest = said.size() > 5 ? said.substr(said.find_first_not_of(' ', 5)) : "";
@@ -90,29 +82,35 @@ TextRange ProgramText::range(const YAML::Node& at, const std::string& said, std:
          fmt::format("found '{}'; allowed: 0 to {}, as N, A:B or A:B:STEP", said, size - 1));
 }
 
-void ProgramText::each(const YAML::Node& map, const std::vector<std::string>& allowed,
-                       const Take& take) const {
-  if (!map.IsDefined() || map.IsNull()) return;
+bool ProgramText::flag(const YamlNode& node) {
+  if (!node || word(node) == "false") return false;
+  return word(node) == "true" || number(node) != 0;
+}
+
+std::vector<YamlMember> ProgramText::members(const YamlNode& map,
+                                             const std::vector<std::string>& allowed) const {
+  std::vector<YamlMember> found;
+  if (!map || map.IsNull()) return found;
   if (!map.IsMap()) {
-    refuse(map.Mark(), allowed.empty() ? "found no map; allowed: NAME: ... lines"
-                                       : fmt::format("found no map; allowed: a map with {}",
-                                                     fmt::join(allowed, ", ")));
+    refuse(map.Mark(),
+           fmt::format("found no map; allowed: {}: ... lines",
+                       allowed.empty() ? "NAME" : fmt::format("{}", fmt::join(allowed, ", "))));
   }
-  std::set<std::string> seen;
   for (const auto& item : map) {
     const std::string& key = word(item.first);
     if (!allowed.empty() && !contains(allowed, key)) refuse_word(item.first, key, allowed);
-    if (!seen.insert(key).second) {
+    if (find_named(found, key) != nullptr) {
       refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
     }
-    take(key, item.first, item.second);
+    found.push_back({key, item.first, item.second});
   }
+  return found;
 }
 
-void ProgramText::each(const YAML::Node& list,
-                       const std::function<void(const YAML::Node&)>& take) const {
-  if (!list.IsSequence()) return take(list);
-  for (const YAML::Node& item : list) take(item);
+std::vector<YamlNode> ProgramText::items(const YamlNode& list) {
+  if (!list) return {};
+  if (!list.IsSequence()) return {list};
+  return {list.begin(), list.end()};
 }
 
 std::vector<std::string> parts_of(const std::string& text, char mark) {

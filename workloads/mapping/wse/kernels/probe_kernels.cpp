@@ -140,24 +140,6 @@ TaskProgram plan_line_probe(const LineProbe& probe, const CodeCosts& costs) {
   return std::move(builder).finish();
 }
 
-TaskProgram plan_send_loop(std::uint32_t words, const CodeCosts& costs) {
-  TaskBuilder builder = row_of(2);
-  builder.path({0, 1}, kData);
-  CoreProgram sender;
-  Task loop;
-  loop.active = true;
-  for (std::uint32_t i = 0; i < words; ++i) {
-    send_word(loop.steps, kData, costs);
-    loop.steps.push_back(work(costs.scalar.loop));
-  }
-  sender.tasks = {loop};
-  builder.core(0, std::move(sender));
-  Script receiver;
-  receiver.then(move(words, in_memory(0), on_fabric(kData)));
-  builder.core(1, std::move(receiver).finish());
-  return std::move(builder).finish();
-}
-
 TaskProgram plan_word_tasks(WordWork kind, std::uint32_t words, const CodeCosts& costs) {
   TaskBuilder builder = row_of(3);
   const Color onward{1};
@@ -217,27 +199,6 @@ TaskProgram plan_store_and_forward(std::uint32_t stages, std::uint32_t words,
     }
     builder.core(i, std::move(script).finish());
   }
-  return std::move(builder).finish();
-}
-
-TaskProgram plan_park(std::uint32_t cores, std::uint32_t words, const CodeCosts& costs) {
-  TaskBuilder builder(1, cores + 1);
-  Script sender;
-  Instruction send = move(words, on_fabric(kData), in_memory(0));
-  send.switches =
-      static_cast<SwitchCommands>(first_command(SwitchCommand::advance) | kOwnRouterOnly);
-  sender.then(work(costs.setup(2)));
-  sender.then(send);
-  const std::uint32_t program = builder.add(std::move(sender).finish());
-  for (std::uint32_t r = 0; r < cores; ++r) {
-    builder.core(r, program);
-    builder.route(r, kData, kRamp, bit(kSouth), 0);
-    if (r > 0) builder.route(r, kData, kNorth, bit(kSouth), 1);
-  }
-  builder.route(cores, kData, kNorth, bit(kRamp));
-  CoreProgram storage;
-  storage.tasks = {data_task(kData, word_instructions(costs), costs)};
-  builder.core(cores, std::move(storage));
   return std::move(builder).finish();
 }
 

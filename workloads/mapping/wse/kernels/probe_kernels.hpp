@@ -35,10 +35,6 @@ struct LineProbe {
 };
 TaskProgram plan_line_probe(const LineProbe& probe, const CodeCosts& costs);
 
-/// `words` words of a loop of synchronous one-word sends to a neighbour, which takes them in one
-/// bulk move.
-TaskProgram plan_send_loop(std::uint32_t words, const CodeCosts& costs);
-
 /// What a data task does with each word, in the instructions of scalar code that this takes.
 enum class WordWork { count, store, relay, forward };
 
@@ -50,14 +46,9 @@ TaskProgram plan_word_tasks(WordWork kind, std::uint32_t words, const CodeCosts&
 TaskProgram plan_store_and_forward(std::uint32_t stages, std::uint32_t words,
                                    const CodeCosts& costs);
 
-/// A column of `cores` and a storage core south of it. Park: each core in turn sends `words` words
-/// south, the nearest first, and opens its router for the rest with the last of them; storage
-/// takes each in a data task.
-TaskProgram plan_park(std::uint32_t cores, std::uint32_t words, const CodeCosts& costs);
-
-/// Reload: storage sends each core its words in a loop of one-word sends, then a control word that
-/// switches that core's router from taking to passing on. A core takes them in data tasks or, with
-/// `bulk`, in one move.
+/// The way back of traces/programs/park.yaml: storage south of a column of `cores` sends each core
+/// its words in a loop of one-word sends, then a control word that switches that core's router from
+/// taking to passing on. A core takes them in data tasks or, with `bulk`, in one move.
 TaskProgram plan_reload(std::uint32_t cores, std::uint32_t words, bool bulk,
                         const CodeCosts& costs);
 
