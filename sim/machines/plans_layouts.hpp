@@ -22,6 +22,10 @@ class PlansLayouts {
   /// What was set by name is from now on where a layout may begin, and not a part of it.
   virtual void take_as_not_given() {}
 
+  /// What is set from now on is a layout: operations that have all units in every layout run on the
+  /// machine as it is now.
+  virtual void begin_layout() {}
+
   /// The layouts of which the rule takes the fastest; none if an operation has one layout only.
   virtual std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const = 0;
 
@@ -30,8 +34,11 @@ class PlansLayouts {
   virtual std::vector<Pairs> planned_together(const WorkloadTrace& workload,
                                               const MaskOf& mask_of) const = 0;
 
-  /// What a row has of such a layout.
-  virtual Pairs of_row(const LayerOp& op, const Pairs& together) const = 0;
+  /// The layouts of a row in such a layout of all, of which the rule takes the fastest.
+  virtual std::vector<Pairs> of_row(const LayerOp& /*op*/, const Mask* /*mask*/,
+                                    const Pairs& /*together*/) const {
+    return {{}};
+  }
 
   /// Layouts that are one step from `layout`, of which a part may be left out as of little promise;
   /// the most promising first.

@@ -62,7 +62,7 @@ double span(const StudyGroup& group, Value value) {
   return least > 0 && std::isfinite(least) ? most / least : 1;
 }
 
-double energy_of(const SummaryRow& row) { return row.pj_per_useful_flop.value_or(0); }
+double energy_of(const SummaryRow& row) { return row.energy_j ? row.energy_j->nominal : 0; }
 
 std::string fastest_of(const std::map<std::string, std::size_t>& wins) {
   return std::max_element(wins.begin(), wins.end(),

@@ -27,7 +27,7 @@ struct SweepAxes {
 std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records);
 
 /// How much one axis matters. Runs that differ in it alone are compared with each other: the
-/// longest time over the shortest, and likewise energy per useful FLOP.
+/// longest time over the shortest, and likewise joules.
 struct Sensitivity {
   std::string axis;
   std::size_t groups = 0;   // of runs that differ in it alone

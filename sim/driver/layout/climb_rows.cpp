@@ -41,7 +41,7 @@ struct Row {
   std::string content;                             // its mask included
   std::string alone;                               // likewise, but for where its operands are
   std::string alike;                               // that with its mask left out
-  Layout start;
+  std::vector<Layout> starts;
   std::optional<Placed> begun;  // as all began
   std::optional<Placed> at;     // the fastest so far; nothing: it cannot be
   LayoutFound found;
@@ -59,12 +59,24 @@ class RowsClimb {
     for (std::size_t i = 0; i < rows_.size() && moves_ != nullptr; ++i) relate(i, way.rows);
   }
 
-  /// Simulates the rows as they begin.
+  /// Simulates the rows as they begin, each as is fastest behind those before it.
   void begin() {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (rows_[i].space == nullptr) continue;
-      const LayoutTrial trial = simulate(i, rows_[i].start, kNever);
-      if (trial.result) rows_[i].begun = rows_[i].at = placed(i, rows_[i].start, trial);
+      Row& row = rows_[i];
+      if (row.space == nullptr) continue;
+      double least = kImpossible;
+      for (const Layout& start : row.starts) {
+        const LayoutTrial trial = simulate(i, start, kNever);
+        if (!trial.result) continue;
+        const Placed made = placed(i, start, trial);
+        const double cycles = made.cycles + moves(i, [&](std::size_t other) {
+                                return other == i ? &made : at(other);
+                              });
+        if (row.at && cycles >= least) continue;
+        least = cycles;
+        row.at = made;
+      }
+      row.begun = row.at;
     }
   }
 
@@ -98,7 +110,7 @@ class RowsClimb {
     const Mask* const mask = mask_of_(op);
     row.space = layout_space(machine_, machine_.layout_kind(op, mask));
     const auto* const rule = dynamic_cast<const PlansLayouts*>(&machine_);
-    if (row.space != nullptr && rule != nullptr) row.start = rule->of_row(op, words);
+    if (row.space != nullptr && rule != nullptr) row.starts = rule->of_row(op, mask, words);
     if (row.space != nullptr && !has_own_choice(*row.space)) row.space = nullptr;
     row.content = operation_content(op, mask, row.seed, {});
     LayerOp plain = op;
@@ -272,7 +284,7 @@ class RowsClimb {
       return tried;
     };
     const auto [first, is_new] = climbed_.try_emplace(row.alike, i);
-    std::vector<Layout> starts = {row.start};
+    std::vector<Layout> starts = row.starts;
     const Placed* const like = is_new ? nullptr : at(first->second);
     if (like != nullptr) starts.push_back(like->layout);
     const auto& rule = dynamic_cast<const PlansLayouts&>(machine_);
@@ -286,8 +298,8 @@ class RowsClimb {
   std::optional<LayoutFound> found_of(std::size_t i) {
     const Row& row = rows_[i];
     LayoutFound found = row.found;
-    if (row.space == nullptr && !row.start.empty()) {
-      found.layout = row.start;  // with all the others
+    if (row.space == nullptr && !row.starts.empty() && !row.starts[0].empty()) {
+      found.layout = row.starts[0];  // with all the others
       return found;
     }
     if (!row.at) return std::nullopt;

@@ -274,9 +274,8 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
       return taking(std::move(machine), laid);
     };
     if (plans_ == nullptr) return std::nullopt;
-    const std::vector<Layout> starts = related_.row(op.id)
-                                           ? std::vector<Layout>{plans_->of_row(op, shared_)}
-                                           : plans_->planned(op, mask);
+    const std::vector<Layout> starts =
+        related_.row(op.id) ? plans_->of_row(op, mask, shared_) : plans_->planned(op, mask);
     const std::optional<LayoutFound> found =
         climb_alone(*inner_, starts, op, mask, seed, as_they_lie, request_.effort);
     if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));

@@ -6,6 +6,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/machines/moves_operands.hpp"
+#include "sim/machines/plans_layouts.hpp"
 
 namespace lacuna {
 
@@ -28,6 +29,7 @@ std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, 
                                   const std::string& origin) {
   std::unique_ptr<Machine> made = machine.clone();
   if (made == nullptr) throw InternalError(machine.name() + " has layouts, and no copy of it");
+  if (auto* const plans = dynamic_cast<PlansLayouts*>(made.get())) plans->begin_layout();
   for (const auto& [key, value] : layout) {
     if (key != kResidencyKey) {
       made->set(key, value, origin);

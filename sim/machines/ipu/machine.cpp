@@ -355,7 +355,6 @@ class IpuMachine final : public Machine,
                                       const MaskOf& /*mask_of*/) const override {
     return {{}};
   }
-  Pairs of_row(const LayerOp& /*op*/, const Pairs& /*together*/) const override { return {}; }
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
                             const Pairs& layout) const override;
   void add_idle(OpResult& /*result*/) const override {}

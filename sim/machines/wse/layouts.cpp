@@ -108,8 +108,11 @@ const LayoutSpace* wafer_layout_space(const WseParams& params, const LayerOp& op
   return nullptr;
 }
 
+bool has_all_cores(const LayerOp& op) { return op.op == "optim"; }
+
 std::string wafer_layout_kind(const WseParams& params, const LayerOp& op) {
   if (op.share.group != nullptr || op.x_pattern != "dense" || runs_as_tasks(params, op)) return "";
+  if (has_all_cores(op)) return "";
   if (is_sampled_gradient(op)) return kGradient;
   if (is_dense_gradient(op)) return op.pattern.name == "dense" ? kDenseGradient : "";
   if (!has_weights(op)) return kOnRectangle;

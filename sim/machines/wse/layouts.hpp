@@ -36,6 +36,9 @@ const std::vector<LayoutSpace>& wafer_layout_spaces();
 /// The space of an operation; null if it has one layout only.
 const LayoutSpace* wafer_layout_space(const WseParams& params, const LayerOp& op);
 
+/// Whether a row works on what nobody else has on the wafer, and so on all of its cores.
+bool has_all_cores(const LayerOp& op);
+
 /// The kind of an operation, empty if it has one layout only.
 std::string wafer_layout_kind(const WseParams& params, const LayerOp& op);
 

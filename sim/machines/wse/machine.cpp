@@ -15,6 +15,7 @@
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
 #include "sim/machines/system/takes_streams.hpp"
@@ -72,10 +73,16 @@ class WseMachine final : public Machine,
   Mode default_mode() const override { return Mode::streamed; }
   void plan_layouts(bool by_rule) override { by_rule_ = by_rule; }
   void take_as_not_given() override { setter_ = {}; }
+  void begin_layout() override {
+    if (!whole_) whole_ = std::make_shared<const WseParams>(params_);
+  }
   std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override;
   std::vector<Pairs> planned_together(const WorkloadTrace& workload,
                                       const MaskOf& mask_of) const override;
-  Pairs of_row(const LayerOp& op, const Pairs& together) const override;
+  std::vector<Pairs> of_row(const LayerOp& op, const Mask* mask,
+                            const Pairs& together) const override {
+    return rule().of_row(op, mask, together);
+  }
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
                             const Pairs& layout) const override {
     return rule().around(op, mask, layout);
@@ -172,7 +179,8 @@ class WseMachine final : public Machine,
   std::string name_;
   WseParams params_;
   TargetSetter setter_;
-  bool by_rule_ = false;  // operations are laid out by LayoutRule
+  bool by_rule_ = false;                    // operations are laid out by LayoutRule
+  std::shared_ptr<const WseParams> whole_;  // before its layout; null: it has none
   WseParams among_rows() const { return shared_ ? rule().laid_out(*shared_) : params_; }
   double cycles_of(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const;
 
@@ -203,8 +211,8 @@ std::vector<std::string> WseMachine::slow_settings() const {
 
 void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const {
   find_sources(workload);
-  const bool follow = std::any_of(workload.ops.begin(), workload.ops.end(),
-                                  [](const LayerOp& op) { return !op.depends_on.empty(); });
+  const bool follow =
+      any_of(workload.ops, [](const LayerOp& op) { return !op.depends_on.empty(); });
   const ResidentOn resident_on = [&](const LayerOp& op, const Mask* mask) {
     if (!by_rule_ || follow) return among_rows();
     const std::vector<wse::StreamLayout> layouts = rule().resident(op, mask);
@@ -238,8 +246,8 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
     if (fastest) shared_ = fastest;
   }
   share();
-  const bool grouped = std::any_of(workload.ops.begin(), workload.ops.end(),
-                                   [](const LayerOp& op) { return op.share.group != nullptr; });
+  const bool grouped =
+      any_of(workload.ops, [](const LayerOp& op) { return op.share.group != nullptr; });
   if (grouped && shared_) {  // a group has a placement of its own, and rows beside it the wafer
     shared_.reset();
     share();
@@ -281,9 +289,8 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
     };
     auto& sources = op.sources;
     if (is_gradient(op)) {  // which tells its two operands by their places
-      const bool lie = std::all_of(sources.begin(), sources.end(), [&](const OperandSource& each) {
-        return !grouped && each.unit == 1;
-      });
+      const bool lie =
+          all_of(sources, [&](const OperandSource& each) { return !grouped && each.unit == 1; });
       if (lie) sources.clear();
       continue;
     }
@@ -322,25 +329,14 @@ std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) cons
 
 std::vector<Pairs> WseMachine::planned_together(const WorkloadTrace& workload,
                                                 const MaskOf& mask_of) const {
-  constexpr std::size_t kTried = 4;  // rectangles: all rows are simulated on each
+  constexpr std::size_t kTried = 4;  // rectangles on which long rows are all simulated
   std::vector<Pairs> words;
-  for (const wse::StreamLayout& layout : rule().shared(workload, mask_of)) {
-    if (words.size() != kTried) words.push_back(rule().words(layout));
+  WorkloadTrace related = workload;  // rows take what earlier ones left
+  find_sources(related);
+  for (const wse::StreamLayout& layout : rule().shared(related, mask_of)) {
+    if (words.size() < kTried || is_short(workload, layout)) words.push_back(rule().words(layout));
   }
   if (words.empty()) words.emplace_back();
-  return words;
-}
-
-Pairs WseMachine::of_row(const LayerOp& op, const Pairs& together) const {
-  Pairs words;
-  const LayoutSpace* const space = wafer_layout_space(params_, op);
-  for (const LayoutChoice& choice : space->choices) {
-    const std::string* const value = find_value(together, choice.key);
-    if (value == nullptr) continue;
-    // rows of dY go around a ring whatever else is chosen; no other row sees their order
-    const bool ring = choice.key == "ws.row_order" && is_sampled_gradient(op);
-    words.emplace_back(choice.key, ring ? "ring" : *value);
-  }
   return words;
 }
 
@@ -373,7 +369,8 @@ Cycle WseMachine::least_of_layouts(const LayerOp& op, const Mask* mask) const {
 OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
   OpResult result;
-  const WaferRequest request{name_, params_, op, mask, seed, execution};
+  const bool as_whole = whole_ && has_all_cores(op);
+  const WaferRequest request{name_, as_whole ? *whole_ : params_, op, mask, seed, execution};
   if (op.share.among_rows && shared_) {
     result = run_together(request, rule(), *shared_);
   } else {

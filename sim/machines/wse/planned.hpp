@@ -47,8 +47,8 @@ class LayoutRule {
   /// others that may be faster. None if one of the rows cannot be laid out so.
   std::vector<wse::StreamLayout> shared(const WorkloadTrace& workload, const MaskOf& mask_of) const;
 
-  /// Whether zeros of the weights of a row in such a layout may be kept, as that may be faster.
-  bool may_keep_zeros(const LayerOp& op, const Mask* mask, const wse::StreamLayout& at) const;
+  /// The words of a row in a layout of all rows, in each way that the rule tries.
+  std::vector<Pairs> of_row(const LayerOp& op, const Mask* mask, const Pairs& together) const;
 
   /// The parameters that a layout sets.
   Pairs words(const wse::StreamLayout& layout) const;
@@ -71,6 +71,7 @@ class LayoutRule {
   bool may_change(const std::string& key, const LayerOp& op, const Mask* mask,
                   const Pairs& at) const;
   std::string value_of(const Pairs& words, const std::string& key, const LayerOp& op) const;
+  bool may_keep_zeros(const LayerOp& op, const Mask* mask, const wse::StreamLayout& at) const;
   PlannedLayouts chosen(const LayerOp& op, const wse::WeightCounts& counts) const;
   std::vector<wse::StreamLayout> rivals(const LayerOp& op, const wse::WeightCounts& counts,
                                         const std::vector<wse::StreamLayout>& found) const;
@@ -120,8 +121,5 @@ OpResult run_planned(const WaferRequest& request, const LayoutRule& rule);
 /// Runs one of several rows as all of them are laid out.
 OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
                       const wse::StreamLayout& layout);
-
-/// Whether a row works on what nobody else has on the wafer, and so on all of its cores.
-bool has_all_cores(const LayerOp& op);
 
 }  // namespace lacuna

@@ -13,6 +13,7 @@
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/planned.hpp"
 #include "sim/machines/wse/rows.hpp"
 #include "sim/machines/wse/streaming.hpp"
@@ -169,8 +170,6 @@ class Rows {
 
 }  // namespace
 
-bool has_all_cores(const LayerOp& op) { return op.op == "optim"; }
-
 /// From dense weights on, the rectangle of denser ones stays until another is clearly better, so
 /// that fewer weights are not slower.
 std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
@@ -198,6 +197,7 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
   }
 }
 
+/// Whether zeros of the weights of a row may be kept, as that may be faster.
 bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
                                 const wse::StreamLayout& at) const {
   wse::GivenLayout given = this->given();
@@ -214,17 +214,14 @@ OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
   const auto& [machine, whole, op, mask, seed, execution] = request;
   if (has_all_cores(op)) return run_wafer_row(request);
   const WseParams params = rule.laid_out(layout);
-  std::vector<RowWay> ways = {{params, op}};
-  if (is_sampled_gradient(op)) {  // no other row sees its groups and their order
-    ways[0].params.ws.row_order = wse::RowOrder::ring;
-    ways.push_back(ways[0]);  // where its operands lie, or moved to where it is faster
-    ways[1].params.makers.assign(op.sources.size(), std::make_shared<const WseParams>(params));
-    ways[1].params.ws.lie = wse::Lie::side_by_side;
-  }
-  if (rule.may_keep_zeros(op, mask, layout)) {
+  std::vector<RowWay> ways;
+  for (const Pairs& words : rule.of_row(op, mask, rule.words(layout))) {
     ways.push_back({params, op});
-    ways.back().params.ws.zero_filter = false;
-    ways.back().params.resident.storage = wse::ResidentStorage::all;
+    WseParams& own = ways.back().params;
+    for (const auto& [path, text] : words) own.set(path, text, "layout");
+    if (own.ws.lie != params.ws.lie) {  // its operands move from where they lie
+      own.makers.assign(op.sources.size(), std::make_shared<const WseParams>(params));
+    }
   }
   const WseParams& fastest = ways[fastest_of(request, ways, ways.size())].params;
   OpResult result = run_wafer_row({machine, fastest, op, mask, seed, execution});

@@ -68,9 +68,32 @@ wse::StreamLayout LayoutRule::parsed(const Pairs& words, const LayerOp& op) cons
   at.columns = number(value(kColumnsWord));
   at.rows = number(value(kRowsWord));
   at.groups = number(value(kGroupsWord));
+  at.lookahead = number(value("ws.lookahead"));
   at.share = value("ws.share") == "tokens" ? wse::Share::tokens : wse::Share::rows;
   at.keeps_zeros = value("ws.zero_filter") == "false" || value("resident.storage") == "all";
   return at;
+}
+
+/// No other row sees the groups and the order of rows of a sampled gradient.
+std::vector<Pairs> LayoutRule::of_row(const LayerOp& op, const Mask* mask,
+                                      const Pairs& together) const {
+  Pairs shared;
+  const LayoutSpace* const space = wafer_layout_space(params_, op);
+  if (space == nullptr) return {shared};
+  for (const LayoutChoice& choice : space->choices) {
+    const std::string* const value = find_value(together, choice.key);
+    if (value != nullptr) shared.emplace_back(choice.key, *value);
+  }
+  std::vector<Pairs> ways = {shared};
+  if (is_sampled_gradient(op)) {
+    ways = {with(shared, kOrderWord, "ring")};
+    ways.push_back(with(ways[0], kLieWord, "side_by_side"));
+  }
+  if (may_keep_zeros(op, mask, parsed(together, op))) {
+    ways.push_back(with(shared, "ws.zero_filter", "false"));
+    if (has_weights(op)) ways.back().emplace_back("resident.storage", "all");
+  }
+  return ways;
 }
 
 /// Whether another value makes a difference, and is simulated in a time that is worth it.

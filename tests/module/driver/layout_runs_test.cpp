@@ -85,8 +85,9 @@ class Noted final : public Machine, public MovesOperands, public PlansLayouts {
                                       const MaskOf& mask_of) const override {
     return plans().planned_together(workload, mask_of);
   }
-  Pairs of_row(const LayerOp& op, const Pairs& together) const override {
-    return plans().of_row(op, together);
+  std::vector<Pairs> of_row(const LayerOp& op, const Mask* mask,
+                            const Pairs& together) const override {
+    return plans().of_row(op, mask, together);
   }
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
                             const Pairs& layout) const override {

@@ -157,7 +157,6 @@ class Sided final : public Machine, public MovesOperands, public PlansLayouts {
   std::vector<Pairs> planned_together(const WorkloadTrace&, const MaskOf&) const override {
     return {{}};
   }
-  Pairs of_row(const LayerOp&, const Pairs&) const override { return {}; }
   std::vector<Pairs> around(const LayerOp&, const Mask*, const Pairs&) const override {
     return {{{"side", "1"}}, {{"side", "0"}}};
   }

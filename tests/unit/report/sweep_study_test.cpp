@@ -53,6 +53,17 @@ TEST(Sensitivity, ComparesRunsThatDifferInOneAxisAlone) {
   EXPECT_DOUBLE_EQ(found[1].energy_typical, 1);
 }
 
+// 1 and 3 J by a; an empty product has no energy per FLOP, and joules all the same
+TEST(Sensitivity, ComparesJoules) {
+  std::vector<RunRecord> runs = {a_run(0, 1, 1), a_run(1, 1, 3)};
+  runs[0].total.useful_flop = 0;
+  runs[0].total.pj_per_useful_flop.reset();
+  const std::vector<Sensitivity> found = sensitivities(runs, {{"a"}, {{"1"}, {"2"}}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_DOUBLE_EQ(found[0].energy_typical, 3);
+  EXPECT_DOUBLE_EQ(found[0].energy_most, 3);
+}
+
 TEST(Mean, OfFourValuesHasTheIntervalOfStudentsT) {
   // mean 5, deviation sqrt((9+1+1+9)/3) = 2.582; t of 3 degrees 3.182; half = 3.182*2.582/2
   const Mean mean = mean_of({2, 4, 6, 8});
