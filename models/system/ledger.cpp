@@ -15,13 +15,14 @@ namespace {
 /// One memory while a program is replayed.
 class Level {
  public:
-  void apply(const Holding& entry, MemoryUse& most) {
+  /// The entry of each of so many chips.
+  void apply(const Holding& entry, std::uint64_t chips, MemoryUse& most) {
     std::uint64_t& bytes = now_.bytes[entry.what];
-    if (entry.bytes < 0 && bytes < static_cast<std::uint64_t>(-entry.bytes)) {
+    if (entry.bytes < 0 && bytes < static_cast<std::uint64_t>(-entry.bytes) * chips) {
       throw InternalError(fmt::format("place {} gives back {} B of {} and has {}", entry.place,
                                       -entry.bytes, kHeldNames[entry.what], bytes));
     }
-    bytes += static_cast<std::uint64_t>(entry.bytes);
+    shift(entry, chips);
     if (entry.bytes > 0) look(most);
   }
 
@@ -38,10 +39,11 @@ class Level {
   MemoryUse now_;
 };
 
-/// The memories of all places, and streaming memory behind them.
+/// The memories of all places, and those of banks behind them.
 class Replay {
  public:
-  explicit Replay(std::size_t places) : levels_(places + 1) {}
+  Replay(std::size_t places, const std::vector<StreamingBank>& banks)
+      : places_(places), banks_(banks), levels_(places + banks.size()) {}
 
   /// A segment that is run many times over takes or gives the same each time: it is fullest in the
   /// first of them or in the last.
@@ -51,22 +53,36 @@ class Replay {
     for (std::size_t i = 0; i < most.size(); ++i) levels_[i].look(most[i]);
     apply(entries, most);
     if (times.times < 2) return most;
-    for (const Holding& entry : entries) levels_.at(place(entry)).shift(entry, times.times - 2);
+    for (const Holding& entry : entries) {
+      for_each_level(entry, [&](std::size_t level, std::uint64_t chips) {
+        levels_.at(level).shift(entry, chips * (times.times - 2));
+      });
+    }
     apply(entries, most);
     return most;
   }
 
  private:
-  std::size_t place(const Holding& entry) const {
-    return entry.space == Holding::Space::streaming ? levels_.size() - 1 : entry.place;
+  /// The levels that an entry changes, and how many chips have it there.
+  template <typename Visit>
+  void for_each_level(const Holding& entry, const Visit& visit) const {
+    if (entry.space == Holding::Space::chip) return visit(entry.place, 1);
+    for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
+      const std::uint64_t chips = banks_[bank].at(entry.place);
+      if (chips != 0) visit(places_ + bank, chips);
+    }
   }
 
   void apply(const std::vector<Holding>& entries, std::vector<MemoryUse>& most) {
     for (const Holding& entry : entries) {
-      levels_.at(place(entry)).apply(entry, most[place(entry)]);
+      for_each_level(entry, [&](std::size_t level, std::uint64_t chips) {
+        levels_.at(level).apply(entry, chips, most[level]);
+      });
     }
   }
 
+  std::size_t places_;
+  const std::vector<StreamingBank>& banks_;
   std::vector<Level> levels_;
 };
 
@@ -88,8 +104,9 @@ std::string MemoryAccount::text() const {
   return fmt::format("needs {} B and has {} B: {}", use.total(), capacity, fmt::join(parts, ", "));
 }
 
-std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places) {
-  Replay replay(places);
+std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places,
+                                                const std::vector<StreamingBank>& banks) {
+  Replay replay(places, banks);
   std::vector<std::vector<MemoryUse>> all;
   for (const Repeat& repeat : program.order) {
     all.push_back(replay.run(program.segments[repeat.segment].memory, repeat));
@@ -97,8 +114,9 @@ std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::siz
   return all;
 }
 
-ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity) {
-  const std::vector<std::vector<MemoryUse>> all = memory_over(program, places);
+ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity,
+                        const std::vector<StreamingBank>& banks) {
+  const std::vector<std::vector<MemoryUse>> all = memory_over(program, places, banks);
   ProgramMemory memory;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t phase = program.order[i].phase;
@@ -109,7 +127,9 @@ ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_
     for (std::size_t place = 0; place < places; ++place) {
       keep_larger(all[i][place], memory.chips[phase * places + place].use);
     }
-    keep_larger(all[i].back(), memory.streaming);
+    for (std::size_t bank = places; bank < all[i].size(); ++bank) {
+      keep_larger(all[i][bank], memory.streaming);
+    }
   }
   return memory;
 }

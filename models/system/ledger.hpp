@@ -38,19 +38,24 @@ struct MemoryAccount {
   std::string text() const;
 };
 
-/// The memories of a replica at their fullest.
+/// A streaming memory: how many chips of each place share it, of all replicas.
+using StreamingBank = std::vector<std::uint64_t>;
+
+/// Memories at their fullest.
 struct ProgramMemory {
   std::vector<MemoryAccount> chips;  // by phase, and of a phase by place
-  MemoryUse streaming;               // for all places together
+  MemoryUse streaming;               // of the bank of which most is taken
 };
 
-/// The memories of a replica at their fullest while each segment of the program's order is run: by
-/// place, and streaming memory last. Replays what the entries take and give back; InternalError if
-/// something gives back more than there is.
-std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places);
+/// Memories at their fullest while each segment of the program's order is run: of a chip at each
+/// place, and behind them of each bank. Replays what the entries take and give back; InternalError
+/// if something gives back more than there is.
+std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places,
+                                                const std::vector<StreamingBank>& banks = {});
 
 /// The most of all of them, where a chip has room for so many bytes.
-ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity);
+ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity,
+                        const std::vector<StreamingBank>& banks = {});
 
 /// The operations of all chips in a program, with the mean of what not every one has.
 struct ProgramWork {

@@ -136,7 +136,7 @@ inline constexpr EnumArray<Held, const char*, kHeld> kHeldNames = {
     {"weights", "gradients", "state", "activations", "working", "code", "buffers", "cache"}};
 
 /// Bytes of memory that an entry of the ledger takes; negative ones are given back. They are of
-/// each chip at one place of a replica, or of streaming memory for all chips at that place.
+/// each chip at one place of a replica, or what that chip has in streaming memory.
 struct Holding {
   enum class Space : std::uint8_t { chip, streaming };
   std::uint32_t place = 0;

@@ -5,6 +5,7 @@
 
 #include "tests/support/agreement/request.hpp"
 #include "tests/support/agreement/training.hpp"
+#include "workloads/mapping/system/row_program.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -154,6 +155,35 @@ TEST(SystemEntries, WhatIsGatheredHasItsPlace) {
       EXPECT_GT(placed, 0U);
       EXPECT_NEAR(static_cast<double>(comes), static_cast<double>(placed), 64);
     }
+  });
+}
+
+// A model on one chip, and the rows of its step as those of a trace: each matrix has one place, and
+// what a micro-batch keeps is the same. The model's account goes block by block, the trace's row by
+// row: an input of a block is there a row longer or shorter.
+TEST(SystemEntries, RowsOfATraceHoldWhatTheirModelHolds) {
+  for_each_draw([](Random& random) {
+    SmallTraining training(random);
+    for (const char* const word :
+         {"pipeline=1", "head_stage=0", "tensor=1", "replicas=1", "rts=1", "rts_state=1",
+          "phases=1", "io_tiles=0", "accumulation=1", "state=chip", "activations=stored"}) {
+      training.set(std::string("training.") + word);
+    }
+    const system::MemoryUse model = training.account().memory.at(0).use;
+    system::RowLoop loop;
+    loop.code_bytes = model.of(Held::code);
+    loop.buffer_bytes = model.of(Held::buffers);
+    const WorkloadTrace rows =
+        model_trace(training.training, layers_of(training.training), false);
+    const system::MemoryUse use = memory_of(row_entries(rows.ops, loop), 1, 0).chips.at(0).use;
+    for (const Held what :
+         {Held::weights, Held::gradients, Held::state, Held::code, Held::buffers}) {
+      EXPECT_EQ(use.of(what), model.of(what)) << system::kHeldNames[what];
+    }
+    const auto at_work = [](const system::MemoryUse& of) {
+      return static_cast<double>(of.of(Held::activations) + of.of(Held::working));
+    };
+    EXPECT_NEAR(at_work(use), at_work(model), 0.1 * at_work(model));
   });
 }
 

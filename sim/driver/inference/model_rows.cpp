@@ -152,15 +152,6 @@ system::ModelParts pass_rows(const LayerKind& kind, const PassRequest& request, 
   return system::model_parts(trace, 1, cuts);
 }
 
-std::uint64_t stored_bytes(const LayerOp& op, const WorkloadTrace& trace) {
-  const std::uint64_t size = bytes_of(op.dtype);
-  if (op.op == "rmsnorm") return op.m * size;
-  if (op.op == "layernorm") return std::uint64_t{2} * op.m * size;
-  if (op.op == "embed" && op.layer == "embed.tokens") return std::uint64_t{op.m} * op.k * size;
-  if (op.op != "gemm") return 0;
-  return system::packed_bytes(op, std::uint64_t{op.m} * op.k * op.batch, size, trace);
-}
-
 std::uint64_t copies_stored(const LayerOp& op, const LayerKind& kind, const WorkloadTrace& trace) {
   const std::string expert = expert_of(op);
   if (expert.empty()) return 1;

@@ -46,12 +46,8 @@ struct PassRequest {
 /// largest logit is chosen; logits are made for the last token of a sequence alone.
 system::ModelParts pass_rows(const LayerKind& kind, const PassRequest& request, unsigned tensor);
 
-/// Bytes of a row's weights, table or gains on one chip, and of their places if they are sparse; 0
-/// of rows without any.
-std::uint64_t stored_bytes(const LayerOp& op, const WorkloadTrace& trace);
-
-/// How often these are there: a layer has rows of experts that tokens have come to, the first of
-/// which stands for all experts.
+/// How often the stored_bytes() of a row are there: a layer has rows of experts that tokens have
+/// come to, the first of which stands for all experts.
 std::uint64_t copies_stored(const LayerOp& op, const LayerKind& kind, const WorkloadTrace& trace);
 
 /// Bytes of keys or values that a row reads or writes where the cache has them; 0 of other rows.

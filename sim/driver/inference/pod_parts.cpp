@@ -17,6 +17,7 @@ namespace {
 
 using system::ModelParts;
 using system::Part;
+using system::stored_bytes;
 
 /// Of one position on one chip: keys and values, two bytes each.
 std::uint64_t position_bytes(const LayerKind& kind, unsigned tensor) {

@@ -191,7 +191,7 @@ class ModelTraining {
     result.clock_ghz = chips_.number("clock");
     result.costs = costs(result.phases, false);
     const system::TrainingStep step = step_of(result);
-    system::TrainingMemory memory = training_memory(step, chips_.tile_bytes() * step.tiles);
+    system::TrainingMemory memory = training_memory(step, chips_.memory_bytes());
     result.memory = std::move(memory.chips);
     result.streaming = memory.streaming;
     for (const Stages& stages : result.phases) {
@@ -330,6 +330,16 @@ TrainingResult run_rows(const TrainingJob& job) {
   }
   TrainingResult result;
   result.clock_ghz = chips.number("clock");
+  const system::RowLoop loop{training.replicas, training.accumulation, result.clock_ghz,
+                             chips.code_bytes(training.code_kib),
+                             chips.code_bytes(training.buffer_kib)};
+  result.memory = memory_of(system::row_entries(trace.ops, loop), 1, chips.memory_bytes()).chips;
+  if (!result.fullest().fits()) {
+    throw OutOfMemoryError(fmt::format(
+        "each chip of {} {}; fewer sequences at once need less, and rows that are done again (trace "
+        "make --recompute) keep less",
+        job.system.name, result.fullest().text()));
+  }
   std::vector<ChipCost> costs;
   for (const LayerOp& op : trace.ops) {
     ChipCost& cost = costs.emplace_back();
@@ -337,9 +347,8 @@ TrainingResult run_rows(const TrainingJob& job) {
     cost.add(job.times.cost(chip, only_touched(op, trace), trace), op.repeat);
   }
   run_step(job.system.params,
-           row_program(job.system.params, trace.ops, costs, training.replicas,
-                       training.accumulation, result.clock_ghz),
-           chips.watts(), job.execution, result);
+           row_program(job.system.params, trace.ops, costs, loop), chips.watts(), job.execution,
+           result);
   return result;
 }
 

@@ -221,7 +221,8 @@ SystemSpans spans_of(const SystemMachine& machine, const TrainingParams& trainin
   spans.memories.emplace_back("streaming memory of a replica");
   for (const std::string& name : spans.memories) spans.curves.push_back({name, "MB", {}});
   spans.curves.push_back({"power of the system", "W", {}});
-  const auto memory = memory_over(result.program, training.pipeline);
+  const system::StreamingBank replica(training.pipeline, training.tensor);
+  const auto memory = memory_over(result.program, training.pipeline, {replica});
   const system::Fabric fabric(machine.params);
   const SpanMaker maker(fabric, chips);
   Cycle at = 0;

@@ -16,6 +16,7 @@
 #include "sim/base/texts.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/machines/system/store_system.hpp"
+#include "sim/machines/system/takes_streams.hpp"
 
 namespace lacuna {
 
@@ -119,6 +120,16 @@ const Machine& SystemChips::chip(const std::string& path, const std::string& val
 
 std::uint64_t SystemChips::tile_bytes() const {
   return static_cast<std::uint64_t>(std::llround(number("tile.memory.kib") * 1024));
+}
+
+std::uint64_t SystemChips::memory_bytes() const {
+  const auto* const wafer = dynamic_cast<const TakesStreams*>(&chip());
+  return wafer != nullptr ? wafer->memory_bytes() : tile_bytes() * tiles();
+}
+
+std::uint64_t SystemChips::code_bytes(double kib) const {
+  const bool wafer = dynamic_cast<const TakesStreams*>(&chip()) != nullptr;
+  return wafer ? 0 : static_cast<std::uint64_t>(std::llround(kib * 1024)) * tiles();
 }
 
 const system::MemoryAccount& StepResult::fullest() const {

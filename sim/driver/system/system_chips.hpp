@@ -53,6 +53,12 @@ class SystemChips {
   unsigned tiles() const { return static_cast<unsigned>(number("ipu.tiles")); }  // that work
   std::uint64_t tile_bytes() const;
 
+  /// Bytes of a chip: of all tiles that work, or of all cores beside what the program takes.
+  std::uint64_t memory_bytes() const;
+
+  /// So many KiB of each tile that works; of a wafer none, as its memory has them apart.
+  std::uint64_t code_bytes(double kib) const;
+
   /// Of a chip that waits, and of the tiles that are set apart.
   system::StandingWatts watts() const;
 

@@ -105,7 +105,7 @@ class StoreRows {
     step.order.resize(1);
     hold_in_store(step.segments[0].memory);
     hold_on_chip(step.segments[0].memory);
-    const system::ProgramMemory most = memory_of(step, 1, system_.chip_bytes());
+    const system::ProgramMemory most = memory_of(step, 1, system_.chip_bytes(), {{1}});
     const auto capacity =
         static_cast<std::uint64_t>(std::llround(params_.memoryx.capacity_tb.value() * 1e12));
     const MemoryAccount store{0, 0, most.streaming, capacity, "store"};

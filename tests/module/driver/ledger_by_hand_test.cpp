@@ -58,6 +58,11 @@ class ByHand {
 
   std::uint64_t streaming() const { return training_memory(step(), 1U << 30U).streaming.bytes; }
 
+  ByHand& machines_of(unsigned chips) {
+    machine_.machine_chips = chips;
+    return *this;
+  }
+
   /// The joules of a step, of which so many bytes go over links and to streaming memory.
   double joules(double links, double memory = 0) const {
     const system::Program program = training_program(step());
@@ -137,6 +142,25 @@ TEST(LedgerByHand, OffloadedActivations) {
   const double host = 2 * (3 * 16 + 4);
   expect_joules(step.joules(bytes + host, bytes),
                 3 * 32 + 24 + bytes * (kLink + kMemory) + host * kLink);
+}
+
+// Four stages of 2, 1, 1 and no layers, two chips in a machine: a layer has 16 MB of state, so that
+// the first machine keeps 48 MB and the other 16.
+TEST(LedgerByHand, StateInTheMemoryOfTheFullestMachine) {
+  TrainingParams training = plain(4, 1);
+  training.set("layers", "2-1-1-0");
+  training.set("state", "streaming");
+  EXPECT_EQ(ByHand(training).machines_of(2).streaming(), 48'000'000U);
+  EXPECT_EQ(ByHand(training).machines_of(4).streaming(), 64'000'000U);
+}
+
+// Four stages of a layer, many micro-batches, inputs of 100 B in streaming memory: those of 7, 5, 3
+// and 1 micro-batches at once, two stages in a machine.
+TEST(LedgerByHand, ActivationsInTheMemoryOfTheFullestMachine) {
+  TrainingParams training = plain(4, 10);
+  training.set("activations", "offloaded");
+  EXPECT_EQ(ByHand(training).machines_of(2).streaming(), (7U + 5) * 100);
+  EXPECT_EQ(ByHand(training).machines_of(4).streaming(), (7U + 5 + 3 + 1) * 100);
 }
 
 // Two chips share a layer: sums of 64 B after the embedding and both blocks put 2 x 64 B on the

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "sim/base/error.hpp"
 #include "sim/driver/system/report.hpp"
 #include "tests/support/agreement/training.hpp"
 #include "tests/support/system/collective_bytes.hpp"
@@ -152,6 +153,28 @@ TEST(SystemLedger, BubbleIsThatOfTheoryAndUnusedChipsAreUnused) {
       EXPECT_EQ(stack[static_cast<std::size_t>(Use::unused)], result.run.ns * 12);
     }
   }
+}
+
+/// TransE with vectors of 64 numbers in FP32, updated by Adam.
+SmallTraining embeddings(const std::string& entities) {
+  return SmallTraining().set("training.rows=kge score=transe width=64 relations=10 positives=8 "
+                             "optimizer=adamw entities=" +
+                             entities);
+}
+
+// 1,010 vectors of 64 numbers, of 4 B in FP32 as their gradients, and 8 B of state. With 20 times as
+// many entities 20.5 MB are more than 192 tiles of 100 KiB have.
+TEST(SystemLedger, RowsOfATraceHaveAnAccountAndARoom) {
+  SmallTraining rows = embeddings("1000");
+  const system::MemoryUse use = rows.run().memory.at(0).use;
+  const std::uint64_t numbers = 1010 * 64;
+  EXPECT_EQ(use.of(Held::weights), 4 * numbers);
+  EXPECT_EQ(use.of(Held::gradients), 4 * numbers);
+  EXPECT_EQ(use.of(Held::state), 8 * numbers);
+  SmallTraining large = embeddings("20000");
+  EXPECT_GT(large.run().run.ns, 0U);
+  large.set("chip.tile.memory.kib=100");
+  EXPECT_THROW(large.run(), OutOfMemoryError);
 }
 
 // Activations of a stored pass do not fit; recomputing them does, before they go elsewhere.

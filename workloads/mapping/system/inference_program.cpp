@@ -131,7 +131,7 @@ class PassBuilder {
   }
 
   void embed(Segment& to) const {
-    hold_while(to, 0, pass_.embedding_tile.working);
+    hold_while(to.memory, 0, pass_.embedding_tile.working);
     work(to, 0, pass_.embedding);
     together(to, 0, Collective::all_reduce, pass_.hidden_bytes);
   }
@@ -151,7 +151,7 @@ class PassBuilder {
 
   void layer(Segment& to, std::size_t stage, std::size_t kind, std::size_t next) const {
     const SharedLayer& layer = pass_.kinds[kind];
-    hold_while(to, stage, layer.tile.working);
+    hold_while(to.memory, stage, layer.tile.working);
     if (!pass_.in_background) {
       stream(to, stage, Way::load, layer.load_bytes, kMain);
     } else if (next != kNone) {
@@ -188,7 +188,7 @@ class PassBuilder {
 
   void choose(Segment& to) const {
     const std::size_t last = pass_.stages.size() - 1;
-    hold_while(to, last, pass_.head_tile.working);
+    hold_while(to.memory, last, pass_.head_tile.working);
     work(to, last, pass_.head);
     together(to, last, Collective::all_gather, pass_.tensor * pass_.choice_bytes);
   }

@@ -348,6 +348,15 @@ std::uint64_t packed_bytes(const LayerOp& op, std::uint64_t elements, std::uint6
       std::ceil(static_cast<double>(elements) * kept_share(op, trace) * each));
 }
 
+std::uint64_t stored_bytes(const LayerOp& op, const WorkloadTrace& trace) {
+  const std::uint64_t size = bytes_of(op.dtype);
+  if (op.op == "rmsnorm") return op.m * size;
+  if (op.op == "layernorm") return std::uint64_t{2} * op.m * size;
+  if (op.op == "embed" && op.layer == "embed.tokens") return std::uint64_t{op.m} * op.k * size;
+  if (op.op != "gemm" && op.op != "spmm") return 0;
+  return packed_bytes(op, std::uint64_t{op.m} * op.k * op.batch, size, trace);
+}
+
 namespace {
 
 /// The numbers that a row of an optimizer updates. Weights have the type that a master copy is cast

@@ -99,6 +99,10 @@ double kept_share(const LayerOp& op, const WorkloadTrace& trace);
 std::uint64_t packed_bytes(const LayerOp& op, std::uint64_t elements, std::uint64_t bytes_each,
                            const WorkloadTrace& trace);
 
+/// Bytes of a row's weights, table or gains on one chip, and of their places if they are sparse; 0
+/// of rows without any.
+std::uint64_t stored_bytes(const LayerOp& op, const WorkloadTrace& trace);
+
 /// Bytes of an optimizer's state for a weight, in FP32.
 unsigned optimizer_bytes(const std::string& optimizer);
 

@@ -115,14 +115,14 @@ class PipelinePass : private ReplicaWork {
       const std::uint64_t batch = kInputBytes * training.tokens * training.micro_batch;
       if (stage.embedding) move(to, chip, Way::from_host, batch, Use::host);
       hold(true, kept);
-      hold_while(to, chip, forward_bytes(step, stage));
+      hold_while(to.memory, chip, forward_bytes(step, stage));
       if (keeps_elsewhere()) hold(false, kept);
       hold(true, kept_of_head(step, stage));
     } else {
-      hold_while(to, chip, backward_bytes_of_head(step, stage));
+      hold_while(to.memory, chip, backward_bytes_of_head(step, stage));
       hold(false, kept_of_head(step, stage));
       if (keeps_elsewhere()) hold(true, kept);
-      hold_while(to, chip, backward_bytes(step, stage));
+      hold_while(to.memory, chip, backward_bytes(step, stage));
       hold(false, kept);
     }
     for (const auto& [use, cost] : costs_of(stage, forward)) work(to, chip, use, cost);
@@ -250,19 +250,25 @@ class PipelinePass : private ReplicaWork {
     return forward ? s + 1 : (s == 0 ? stages_.size() : s - 1);
   }
 
-  /// What waits in streaming memory: inputs of layers, results and gradients between phases.
+  /// What waits in streaming memory: inputs of layers, results and gradients between phases. These
+  /// lie where the chip is that has stored them, at the other end of the phases' boundary.
   void keep_elsewhere(Segment& to, std::size_t s, bool forward) const {
     const bool ends = pass_.phase + 1 == step.phases.size();
-    const auto keep = [&](bool stores, std::uint64_t bytes) {
-      (stores ? take : give)(to.memory, stages_[s].chip, Held::activations, bytes * training.tensor,
+    const unsigned here = stages_[s].chip;
+    const auto keep = [&](bool stores, std::uint64_t bytes, unsigned stored_by) {
+      (stores ? take : give)(to.memory, stores ? here : stored_by, Held::activations, bytes,
                              Holding::Space::streaming);
-      move(to, stages_[s].chip, stores ? Way::store : Way::load, bytes, Use::streaming,
+      move(to, here, stores ? Way::store : Way::load, bytes, Use::streaming,
            training.io_tiles > 0 ? kBackground : kMain);
     };
-    if (keeps_elsewhere()) keep(forward, kept_bytes(step, stages_[s]));
+    if (keeps_elsewhere()) keep(forward, kept_bytes(step, stages_[s]), here);
     const std::uint64_t boundary = step.model.boundary_bytes / training.tensor;
-    if (pass_.phase > 0 && s == 0) keep(!forward, boundary);
-    if (!ends && s + 1 == stages_.size()) keep(forward, boundary);
+    if (pass_.phase > 0 && s == 0) {
+      keep(!forward, boundary, step.phases[pass_.phase - 1].back().chip);
+    }
+    if (!ends && s + 1 == stages_.size()) {
+      keep(forward, boundary, step.phases[pass_.phase + 1].front().chip);
+    }
   }
 
   /// Beside blocks: each chip finds the tokens of its part of the table, and all of them are

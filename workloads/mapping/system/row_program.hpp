@@ -33,15 +33,27 @@ std::uint64_t bytes_moved(const LayerOp& op, double kept = 1);
 /// Bytes of the indices, of 32 bits, that the look-ups of one chip take: forward rows of embed.
 std::uint64_t index_bytes(const std::vector<LayerOp>& rows);
 
-/// The program of a trace whose rows are those of each of `chips` chips, run `times` times. Rows
-/// of one chip take the time of their cost; collectives are exchanged by all chips. Their m x n
-/// elements are the whole vector; in an alltoall what each chip sends in all. The first chip has
-/// a broadcast's and gets a reduce's. UnsupportedError names those that do not say who takes
-/// part. `costs` has an entry for each row, of all its repeats, empty for collectives. Each time
-/// begins with the indices of its look-ups, from the host, and ends with one number to it, the
-/// loss.
+/// Chips that each do the same rows.
+struct RowLoop {
+  unsigned chips = 1;
+  std::uint64_t times = 1;  // that the rows are done
+  double clock_ghz = 1;
+  std::uint64_t code_bytes = 0;  // of a chip
+  std::uint64_t buffer_bytes = 0;
+};
+
+/// The program of a trace whose rows are those of each chip of a loop. Rows of one chip take the
+/// time of their cost; collectives are exchanged by all chips. Their m x n elements are the whole
+/// vector; in an alltoall what each chip sends in all. The first chip has a broadcast's and gets
+/// a reduce's. UnsupportedError names those that do not say who takes part. `costs` has an entry
+/// for each row, of all its repeats, empty for collectives. Each time begins with the indices of
+/// its look-ups, from the host, and ends with one number to it, the loss.
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
-                    const std::vector<ChipCost>& costs, unsigned chips, std::uint64_t times,
-                    double clock_ghz);
+                    const std::vector<ChipCost>& costs, const RowLoop& loop);
+
+/// The same without what moves, for the memory of a chip alone. It keeps every matrix of its rows,
+/// what an optimizer has of them, what the backward pass needs of a micro-batch, and beside that
+/// the most that is there at once. A head that shares a table has none of its own.
+Program row_entries(const std::vector<LayerOp>& rows, const RowLoop& loop);
 
 }  // namespace lacuna::system

@@ -33,9 +33,9 @@ inline void add_work(Segment& to, const Chips& chips, Use use, const ChipCost& c
 }
 
 /// Bytes that are there while a place of a replica works, and no longer.
-inline void hold_while(Segment& to, std::size_t place, std::uint64_t bytes) {
-  take(to.memory, static_cast<std::uint32_t>(place), Held::working, bytes);
-  give(to.memory, static_cast<std::uint32_t>(place), Held::working, bytes);
+inline void hold_while(std::vector<Holding>& to, std::size_t place, std::uint64_t bytes) {
+  take(to, static_cast<std::uint32_t>(place), Held::working, bytes);
+  give(to, static_cast<std::uint32_t>(place), Held::working, bytes);
 }
 
 /// From one chip to its like.

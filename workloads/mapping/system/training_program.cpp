@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "workloads/functions/ceil_div.hpp"
@@ -83,16 +84,13 @@ class StepBuilder : private ReplicaWork {
         for (const UpdatedPart& part : updated_parts(step, step.phases[phase], place)) {
           if (!part.is_copy || !streamed()) once += part.trained * part.times;
         }
-        const auto elsewhere = [&, place = place](Held what, std::uint64_t bytes, unsigned shared) {
-          take(ledger_.pending, place, what, bytes * training.tensor / shared, kStreaming);
-        };
         if (has_state_elsewhere()) {
-          elsewhere(Held::state, once.state, training.rts_state);
+          take(ledger_.pending, place, Held::state, state_bytes(once), kStreaming);
         } else {
           take_now(place, Held::state, here.state / training.rts_state);
         }
         if (streamed()) {
-          elsewhere(Held::weights, once.weights, training.rts);
+          take(ledger_.pending, place, Held::weights, once.weights / training.rts, kStreaming);
           continue;
         }
         take_now(place, Held::weights, here.weights / training.rts);
@@ -222,8 +220,7 @@ class StepBuilder : private ReplicaWork {
       const bool stores = phase + 1 == step.phases.size();
       if (!stores && phase != 0) return;
       const unsigned place = stores ? head : embedding;
-      (stores ? take : give)(to.memory, place, Held::gradients, bytes * training.tensor,
-                             kStreaming);
+      (stores ? take : give)(to.memory, head, Held::gradients, bytes, kStreaming);
       move(to, place, stores ? Way::store : Way::load, bytes);
       return;
     }
@@ -290,14 +287,25 @@ Program training_program(const TrainingStep& step) { return StepBuilder({step, t
 
 Program training_entries(const TrainingStep& step) { return StepBuilder({step, false}).build(); }
 
+std::vector<StreamingBank> machine_banks(const SystemParams& system,
+                                         const TrainingParams& training) {
+  std::set<StreamingBank> banks;
+  StreamingBank bank(training.pipeline);
+  for (std::uint64_t chip = 0; chip < training.chips();) {
+    ++bank[chip / training.tensor % training.pipeline];
+    if (++chip % system.machine_chips != 0 && chip != training.chips()) continue;
+    banks.insert(std::exchange(bank, StreamingBank(training.pipeline)));
+  }
+  return {banks.begin(), banks.end()};
+}
+
 TrainingMemory training_memory(const TrainingStep& step, std::uint64_t chip_bytes) {
   const TrainingParams& training = step.training;
-  const ProgramMemory read = memory_of(training_entries(step), training.pipeline, chip_bytes);
-  const std::uint64_t machines = ceil_div(training.chips(), step.system.machine_chips);
+  const ProgramMemory read = memory_of(training_entries(step), training.pipeline, chip_bytes,
+                                       machine_banks(step.system, training));
   const double room = step.system.gateway.ddr_gb * 1e9;
   return {read.chips,
-          {read.streaming.total() * training.replicas / std::max<std::uint64_t>(machines, 1),
-           static_cast<std::uint64_t>(std::llround(room))}};
+          {read.streaming.total(), static_cast<std::uint64_t>(std::llround(room))}};
 }
 
 }  // namespace lacuna::system

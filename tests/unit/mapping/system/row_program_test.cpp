@@ -41,7 +41,7 @@ TEST(RowProgram, AMicroBatchTakesIndicesExchangesRowsAndEndsWithItsLoss) {
   ChipCost cost;
   cost.cycles = 1300;
   const Program program =
-      system::row_program(params, rows(), {cost, cost, ChipCost{}, cost}, 4, 48, 1.3);
+      system::row_program(params, rows(), {cost, cost, ChipCost{}, cost}, {4, 48, 1.3});
   ASSERT_EQ(program.order.size(), 2U);
   EXPECT_EQ(program.order[0].times, 48U);
   std::uint64_t from_host = 0;
@@ -68,7 +68,7 @@ TEST(RowProgram, ARowThatIsDoneAgainIsRecomputed) {
   cost.cycles = 1300;
   cost.flop = 7;
   cost.joules.nominal = 2;
-  const Program program = system::row_program({}, {first, again}, {cost, cost}, 1, 1, 1.3);
+  const Program program = system::row_program({}, {first, again}, {cost, cost}, {1, 1, 1.3});
   const system::Segment& batch = program.segments[0];
   const std::vector<Step>& steps = batch.chips[0].lanes[system::kMain];
   ASSERT_EQ(steps.size(), 2U);
@@ -85,7 +85,7 @@ TEST(RowProgram, RowsTakeTheTimesOfTheirCosts) {
   ChipCost cost;
   cost.cycles = 1300;
   const Program program =
-      system::row_program(params, rows(), {cost, cost, ChipCost{}, cost}, 1, 1, 1.3);
+      system::row_program(params, rows(), {cost, cost, ChipCost{}, cost}, {1, 1, 1.3});
   std::uint64_t forward = 0;
   std::uint64_t backward = 0;
   for (const Step& step : program.segments[0].chips[0].lanes[system::kMain]) {
