@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "sim/base/error.hpp"
 
@@ -102,6 +105,28 @@ std::string MemoryAccount::text() const {
     if (use.bytes[i] != 0) parts.push_back(fmt::format("{} {}", kHeldNames[i], use.bytes[i]));
   }
   return fmt::format("needs {} B and has {} B: {}", use.total(), capacity, fmt::join(parts, ", "));
+}
+
+std::vector<StreamingBank> machine_banks(const SystemParams& params, std::size_t places,
+                                         unsigned tensor, unsigned replicas) {
+  std::set<StreamingBank> banks;
+  StreamingBank bank(places);
+  const std::uint64_t chips = places * tensor * replicas;
+  for (std::uint64_t chip = 0; chip < chips;) {
+    ++bank[chip / tensor % places];
+    if (++chip % params.machine_chips != 0 && chip != chips) continue;
+    banks.insert(std::exchange(bank, StreamingBank(places)));
+  }
+  return {banks.begin(), banks.end()};
+}
+
+std::string StreamingAccount::text() const {
+  return fmt::format("the streaming memory of a machine needs {} B and has {} B", bytes, capacity);
+}
+
+StreamingAccount streaming_of(const SystemParams& params, const ProgramMemory& memory) {
+  return {memory.streaming.total(),
+          static_cast<std::uint64_t>(std::llround(params.gateway.ddr_gb * 1e9))};
 }
 
 std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::size_t places,

@@ -41,6 +41,11 @@ struct MemoryAccount {
 /// A streaming memory: how many chips of each place share it, of all replicas.
 using StreamingBank = std::vector<std::uint64_t>;
 
+/// Those of the machines of replicas that follow each other, each `tensor` chips at every one of
+/// its places; those that are alike once.
+std::vector<StreamingBank> machine_banks(const SystemParams& params, std::size_t places,
+                                         unsigned tensor, unsigned replicas = 1);
+
 /// Memories at their fullest.
 struct ProgramMemory {
   std::vector<MemoryAccount> chips;  // by phase, and of a phase by place
@@ -56,6 +61,18 @@ std::vector<std::vector<MemoryUse>> memory_over(const Program& program, std::siz
 /// The most of all of them, where a chip has room for so many bytes.
 ProgramMemory memory_of(const Program& program, std::size_t places, std::uint64_t capacity,
                         const std::vector<StreamingBank>& banks = {});
+
+/// Bytes of the streaming memory of the fullest machine.
+struct StreamingAccount {
+  std::uint64_t bytes = 0;
+  std::uint64_t capacity = 0;
+
+  bool fits() const { return bytes <= capacity; }
+
+  /// "the streaming memory of a machine needs 12 B and has 10 B".
+  std::string text() const;
+};
+StreamingAccount streaming_of(const SystemParams& params, const ProgramMemory& memory);
 
 /// The operations of all chips in a program, with the mean of what not every one has.
 struct ProgramWork {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -56,6 +57,31 @@ TEST(SystemDecoders, WhatComesIntoAChipHasAPlaceInItsMemory) {
       }
     }
     EXPECT_GT(bytes_of(pass.program, Way::load), 0U);
+  });
+}
+
+// What streams lies in the memory of its machine: without a cache there it is what a pass loads. A
+// memory with as much room is enough, one with a byte less is not.
+TEST(SystemDecoders, WhatStreamsHasItsPlaceAndAByteLessIsRefused) {
+  for_each_draw([](Random& random) {
+    SmallDecoder decoder(random);
+    decoder.model.width = 256;
+    decoder.model.ffn = 1024;  // more than 1 MB, which a machine has at least
+    decoder.set("inference.weights=streaming").set("inference.tensor=1");
+    decoder.set("inference.pipeline=1");
+    const bool cache = random.bounded(2) == 0;
+    if (cache) decoder.set("inference.cache=streaming");
+    const PodPass pass = decoder.pass(64);
+    const std::uint64_t loaded = bytes_of(pass.program, Way::load);
+    const std::uint64_t stored = bytes_of(pass.program, Way::store);
+    EXPECT_EQ(pass.streaming.bytes, loaded + stored) << "the whole cache is read or written";
+    const auto refusal = [&](std::uint64_t bytes) {
+      SmallDecoder limited = decoder;
+      limited.set(fmt::format("gateway.ddr_gb={:.9f}", static_cast<double>(bytes) * 1e-9));
+      return limited.refusal(64);
+    };
+    EXPECT_EQ(refusal(pass.streaming.bytes), "");
+    EXPECT_NE(refusal(pass.streaming.bytes - 1), "");
   });
 }
 

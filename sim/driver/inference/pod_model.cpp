@@ -250,9 +250,10 @@ system::InferencePass PodModel::program_of(const PodCut& cut, const PodParts& pa
     layer.ffn = kind.ffn.cost;
     layer.tile = {attention.weights + ffn.weights, share(kind.cache),
                   std::max(attention.values, ffn.values), std::max(attention.working, ffn.working)};
-    if (streams_weights) layer.load_bytes += kind.attention.stored + kind.ffn.stored;
-    if (streams_cache) layer.load_bytes += kind.earlier;
-    if (streams_cache) layer.store_bytes += kind.fresh;
+    if (streams_weights) layer.weights_elsewhere = kind.attention.stored + kind.ffn.stored;
+    if (streams_cache) layer.cache_elsewhere = kind.cache;
+    layer.load_bytes = layer.weights_elsewhere + (streams_cache ? kind.earlier : 0);
+    layer.store_bytes = streams_cache ? kind.fresh : 0;
     pass.kinds.push_back(layer);
   }
   pass.embedding = parts.embedding.cost;
@@ -276,7 +277,8 @@ system::InferencePass PodModel::program_of(const PodCut& cut, const PodParts& pa
 /// What any stage may have beside its layers, the table and the head: of streamed ones a layer.
 MemoryAccount PodModel::beside_layers(const PodParts& parts) const {
   MemoryAccount most;
-  for (const MemoryAccount& each : account({1, std::vector<unsigned>(kind_of_.size(), 1)}, parts)) {
+  const PodCut apart{1, std::vector<unsigned>(kind_of_.size(), 1)};
+  for (const MemoryAccount& each : memory_in(apart, parts).chips) {
     most.capacity = each.capacity;
     for (std::size_t what = 0; what < system::kHeld; ++what) {
       most.use.bytes.at(what) = std::max(most.use.bytes.at(what), each.use.bytes.at(what));
@@ -290,9 +292,16 @@ MemoryAccount PodModel::beside_layers(const PodParts& parts) const {
   return most;
 }
 
-std::vector<MemoryAccount> PodModel::account(const PodCut& cut, const PodParts& parts) const {
-  return memory_of(pass_entries(program_of(cut, parts)), cut.layers.size(), chips_.tile_bytes())
-      .chips;
+system::ProgramMemory PodModel::memory_in(const PodCut& cut, const PodParts& parts) const {
+  const std::size_t stages = cut.layers.size();
+  return memory_of(pass_entries(program_of(cut, parts)), stages, chips_.tile_bytes(),
+                   machine_banks(setup_.system.params, stages, cut.tensor));
+}
+
+void PodModel::account(PodPass& pass) const {
+  system::ProgramMemory memory = memory_in(pass.cut, pass.parts);
+  pass.streaming = streaming_of(setup_.system.params, memory);
+  pass.memory = std::move(memory.chips);
 }
 
 /// Whether the cut that such a shape has of the request has room, before its rows are simulated, or
@@ -305,11 +314,12 @@ bool PodModel::has_room(const Shape& shape, const PassRequest& request, bool run
   tried.parts = parts_of(kinds_, request, tensor);
   tried.cut = cut_of(tensor, shape.second, tried.parts);
   if (!kept_ && tried.cut.chips() > setup_.system.params.chips()) return false;
-  tried.memory = account(tried.cut, tried.parts);
-  if (!tried.fullest().fits()) return false;
+  account(tried);
+  if (!tried.streaming.fits()) why = tried.streaming.text() + " (gateway.ddr_gb)";
+  if (!tried.streaming.fits() || !tried.fullest().fits()) return false;
   const auto simulate = [&](std::uint64_t working) {
     tried.parts = parts_within(kinds_, request, tensor, room_for(working, runs), setup_.times);
-    tried.memory = account(tried.cut, tried.parts);
+    account(tried);
   };
   try {
     simulate(RoomForRows::kAll);
@@ -339,7 +349,8 @@ void PodModel::deal_by_time(PodPass& fitting) const {
     PodPass tried = fitting;
     tried.cut = dealt(fitting.cut.tensor, stages, fitting.parts, exchange);
     if (tried.cut.layers.empty()) return;
-    tried.memory = account(tried.cut, tried.parts);
+    account(tried);
+    if (!tried.streaming.fits()) return;
     time(tried);
     Cycle rows = 0;
     std::size_t layer = 0;
@@ -379,8 +390,8 @@ void PodModel::keep_zeros(PodPass& pass, PassRequest request) const {
     } catch (const OutOfMemoryError&) {
       continue;
     }
-    tried.memory = account(tried.cut, tried.parts);
-    if (!tried.fullest().fits()) continue;
+    account(tried);
+    if (!tried.fullest().fits() || !tried.streaming.fits()) continue;
     time(tried);
     if (tried.seconds() < pass.seconds()) pass = std::move(tried);
   }

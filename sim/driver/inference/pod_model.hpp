@@ -94,7 +94,8 @@ class PodModel {
   system::MemoryAccount beside_layers(const PodParts& parts) const;
   PodCut listed(unsigned tensor) const;
   PodCut cut_of(unsigned tensor, unsigned stages, const PodParts& parts) const;
-  std::vector<system::MemoryAccount> account(const PodCut& cut, const PodParts& parts) const;
+  system::ProgramMemory memory_in(const PodCut& cut, const PodParts& parts) const;
+  void account(PodPass& pass) const;
   void time(PodPass& pass) const;
   [[noreturn]] void refuse(const PassRequest& request, const PodPass& nearest,
                            const std::string& reason) const;

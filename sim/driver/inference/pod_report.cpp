@@ -132,6 +132,9 @@ ModelReport PodModel::report(const PodPass& pass, const PassRequest& request) co
                                  std::max(setup_.model.positions, request.capacity) + 1));
   }
   report.number("memory_of_fullest_tile", static_cast<double>(pass.fullest().use.total()), "B");
+  if (pass.streaming.bytes > 0) {
+    report.number("streaming_memory", static_cast<double>(pass.streaming.bytes), "B per machine");
+  }
   report.tables = {row_table(pass, clock_ghz_), stack_table(pass), memory_table(pass)};
   ModelTable energy{
       "energy", "energy of a pass", {{"energy", "J"}, {"low", "J"}, {"high", "J"}}, {}};

@@ -161,12 +161,7 @@ std::string misfit(const TrainingResult& result) {
     return fmt::format("chip {} of a replica {}, in phase {}", worst.chip, worst.text(),
                        worst.phase);
   }
-  const system::StreamingAccount& streaming = result.streaming;
-  if (streaming.bytes > streaming.capacity) {
-    return fmt::format("the streaming memory of a machine needs {} B and has {} B", streaming.bytes,
-                       streaming.capacity);
-  }
-  return "";
+  return result.streaming.fits() ? "" : result.streaming.text();
 }
 
 namespace {

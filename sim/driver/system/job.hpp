@@ -40,7 +40,6 @@ struct TrainingResult : StepResult {
   std::vector<system::Stages> phases;
   system::ChipCosts costs;  // by chip of a replica
   double clock_ghz = 0;
-  system::StreamingAccount streaming;
   std::uint64_t parameters = 0;  // that are trained
 };
 

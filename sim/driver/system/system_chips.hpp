@@ -79,6 +79,7 @@ struct StepResult {
   system::ProgramResult run;
   std::vector<double> watts;  // of the system, for each of the program's order
   std::vector<system::MemoryAccount> memory;
+  system::StreamingAccount streaming;
   EnergyAccount energy;
   double flop = 0;  // useful, of all chips, without what is done again
 

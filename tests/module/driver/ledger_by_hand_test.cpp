@@ -187,7 +187,8 @@ TEST(LedgerByHand, DecodingOnTwoChips) {
 
 // A tile of a stage of three layers: 3 x 100 B of weights, 50 of the table and 60 of the head; 3 x
 // 40 of keys and values; 12 for the results that most wait for; 30 for the row that needs most, the
-// embedding's; 10 of code and buffers. Streamed weights are those of two layers.
+// embedding's; 10 of code and buffers. Streamed weights are those of two layers; of all three they
+// lie in streaming memory, which two of its chips share.
 TEST(LedgerByHand, ATileThatDecodes) {
   system::InferencePass pass;
   pass.kinds.resize(1);
@@ -201,6 +202,8 @@ TEST(LedgerByHand, ATileThatDecodes) {
   EXPECT_EQ(held(), 300U + 50 + 60 + 120 + 12 + 30 + 10);
   pass.streamed_weights = 2;
   EXPECT_EQ(held(), 200U + 50 + 60 + 120 + 12 + 30 + 10);
+  pass.kinds[0].weights_elsewhere = 4000;
+  EXPECT_EQ(memory_of(pass_entries(pass), 1, 0, {{2}}).streaming.total(), 2U * 3 * 4000);
 }
 
 // 64 x 64 weights in halves, 8192 B, come from the store over its link and one of each of four

@@ -89,7 +89,7 @@ class PassBuilder {
   }
 
   /// What lies on the fullest tile of each stage all the time: of what streams the layers that are
-  /// there at once.
+  /// there at once. All of it is in streaming memory.
   void hold(std::vector<Holding>& to) const {
     for (std::size_t stage = 0; stage < pass_.stages.size(); ++stage) {
       TileBytes sum;
@@ -101,7 +101,16 @@ class PassBuilder {
         most.cache = std::max(most.cache, tile.cache);
         most.values = std::max(most.values, tile.values);
       };
-      for (const LayerRun& run : pass_.stages[stage]) look(pass_.kinds[run.kind].tile, run.count);
+      for (const LayerRun& run : pass_.stages[stage]) {
+        const SharedLayer& layer = pass_.kinds[run.kind];
+        look(layer.tile, run.count);
+        const auto elsewhere = [&](Held what, std::uint64_t bytes) {
+          take(to, static_cast<std::uint32_t>(stage), what, run.count * bytes,
+               Holding::Space::streaming);
+        };
+        elsewhere(Held::weights, layer.weights_elsewhere);
+        elsewhere(Held::cache, layer.cache_elsewhere);
+      }
       if (pass_.streamed_weights > 0) sum.weights = pass_.streamed_weights * most.weights;
       if (pass_.streamed_cache > 0) sum.cache = pass_.streamed_cache * most.cache;
       if (stage == 0) look(pass_.embedding_tile, 1);

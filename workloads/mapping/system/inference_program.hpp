@@ -23,6 +23,8 @@ struct SharedLayer {
   ChipCost attention;
   ChipCost ffn;
   TileBytes tile;
+  std::uint64_t weights_elsewhere = 0;  // of a chip, in streaming memory
+  std::uint64_t cache_elsewhere = 0;
   std::uint64_t load_bytes = 0;   // from streaming memory, before it works
   std::uint64_t store_bytes = 0;  // to it, behind its work
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "workloads/functions/ceil_div.hpp"
@@ -287,25 +286,12 @@ Program training_program(const TrainingStep& step) { return StepBuilder({step, t
 
 Program training_entries(const TrainingStep& step) { return StepBuilder({step, false}).build(); }
 
-std::vector<StreamingBank> machine_banks(const SystemParams& system,
-                                         const TrainingParams& training) {
-  std::set<StreamingBank> banks;
-  StreamingBank bank(training.pipeline);
-  for (std::uint64_t chip = 0; chip < training.chips();) {
-    ++bank[chip / training.tensor % training.pipeline];
-    if (++chip % system.machine_chips != 0 && chip != training.chips()) continue;
-    banks.insert(std::exchange(bank, StreamingBank(training.pipeline)));
-  }
-  return {banks.begin(), banks.end()};
-}
-
 TrainingMemory training_memory(const TrainingStep& step, std::uint64_t chip_bytes) {
   const TrainingParams& training = step.training;
-  const ProgramMemory read = memory_of(training_entries(step), training.pipeline, chip_bytes,
-                                       machine_banks(step.system, training));
-  const double room = step.system.gateway.ddr_gb * 1e9;
-  return {read.chips,
-          {read.streaming.total(), static_cast<std::uint64_t>(std::llround(room))}};
+  const ProgramMemory read = memory_of(
+      training_entries(step), training.pipeline, chip_bytes,
+      machine_banks(step.system, training.pipeline, training.tensor, training.replicas));
+  return {read.chips, streaming_of(step.system, read)};
 }
 
 }  // namespace lacuna::system

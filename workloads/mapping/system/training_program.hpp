@@ -16,16 +16,6 @@ Program training_program(const TrainingStep& step);
 /// The same without what moves, for its memory alone: of costs, sizes are enough.
 Program training_entries(const TrainingStep& step);
 
-/// The streaming memories of machines, those that are alike once: the chips of a machine share one.
-std::vector<StreamingBank> machine_banks(const SystemParams& system,
-                                         const TrainingParams& training);
-
-/// Bytes of the streaming memory of the fullest machine.
-struct StreamingAccount {
-  std::uint64_t bytes = 0;
-  std::uint64_t capacity = 0;
-};
-
 /// What the entries of a step take at most, on chips of so many bytes.
 struct TrainingMemory {
   std::vector<MemoryAccount> chips;  // of a replica, in every phase

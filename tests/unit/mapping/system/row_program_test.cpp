@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/system/collective_bytes.hpp"
+
 namespace lacuna {
 namespace {
 
@@ -77,6 +79,18 @@ TEST(RowProgram, ARowThatIsDoneAgainIsRecomputed) {
   EXPECT_EQ(steps[1].ns, 1000U);
   EXPECT_EQ(batch.flop, 7U);
   EXPECT_EQ(batch.joules.nominal, 4);
+}
+
+// Of 8 x 16 numbers of 4 B a quarter is kept, whose places both ends know: two chips send each other
+// half of 128 B twice.
+TEST(RowProgram, ACollectiveOfAPatternMovesWhatItKeeps) {
+  LayerOp sum = row("allreduce", Phase::upd, 8, 16);
+  sum.pattern.name = "unstructured";
+  sum.pattern.density = Decimal{25, 2};
+  const Program program = system::row_program({}, {sum}, {ChipCost{}}, {2, 1, 1.0});
+  std::uint64_t links = 0;
+  for (const system::Transfer& transfer : program.segments[0].transfers) links += transfer.bytes;
+  EXPECT_EQ(links, collective_bytes(system::Collective::all_reduce, 128, 2));
 }
 
 // 1300 cycles of 1.3 GHz are 1000 ns for each of three rows, two of them forward.
