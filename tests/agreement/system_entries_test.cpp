@@ -169,12 +169,12 @@ TEST(SystemEntries, RowsOfATraceHoldWhatTheirModelHolds) {
           "phases=1", "io_tiles=0", "accumulation=1", "state=chip", "activations=stored"}) {
       training.set(std::string("training.") + word);
     }
+    if (!training.refusal().empty()) return;
     const system::MemoryUse model = training.account().memory.at(0).use;
     system::RowLoop loop;
     loop.code_bytes = model.of(Held::code);
     loop.buffer_bytes = model.of(Held::buffers);
-    const WorkloadTrace rows =
-        model_trace(training.training, layers_of(training.training), false);
+    const WorkloadTrace rows = model_trace(training.training, layers_of(training.training), false);
     const system::MemoryUse use = memory_of(row_entries(rows.ops, loop), 1, 0).chips.at(0).use;
     for (const Held what :
          {Held::weights, Held::gradients, Held::state, Held::code, Held::buffers}) {

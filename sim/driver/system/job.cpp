@@ -330,10 +330,11 @@ TrainingResult run_rows(const TrainingJob& job) {
                              chips.code_bytes(training.buffer_kib)};
   result.memory = memory_of(system::row_entries(trace.ops, loop), 1, chips.memory_bytes()).chips;
   if (!result.fullest().fits()) {
-    throw OutOfMemoryError(fmt::format(
-        "each chip of {} {}; fewer sequences at once need less, and rows that are done again (trace "
-        "make --recompute) keep less",
-        job.system.name, result.fullest().text()));
+    throw OutOfMemoryError(
+        fmt::format("each chip of {} {}; fewer sequences at once need less, and rows that are done "
+                    "again (trace "
+                    "make --recompute) keep less",
+                    job.system.name, result.fullest().text()));
   }
   std::vector<ChipCost> costs;
   for (const LayerOp& op : trace.ops) {
@@ -341,9 +342,8 @@ TrainingResult run_rows(const TrainingJob& job) {
     if (system::is_between(op)) continue;
     cost.add(job.times.cost(chip, only_touched(op, trace), trace), op.repeat);
   }
-  run_step(job.system.params,
-           row_program(job.system.params, trace.ops, costs, loop), chips.watts(), job.execution,
-           result);
+  run_step(job.system.params, row_program(job.system.params, trace.ops, costs, loop), chips.watts(),
+           job.execution, result);
   return result;
 }
 

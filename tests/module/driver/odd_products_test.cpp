@@ -58,6 +58,19 @@ TEST(OddProducts, HaveAResultOrAReasonOnAWholeChip) {
   EXPECT_GE(done, 20U);
 }
 
+// What a product is a part of is the peak of its operands' type, 2 x 64 FLOP of 1472 tiles for
+// halves, also of a dynamic one, whose sums are FP32.
+TEST(OddProducts, AreAPartOfThePeakOfTheirOperands) {
+  LayerOp op;
+  op.m = op.k = op.n = 64;
+  const Mask mask = diagonals(op.m, op.k, 16);
+  for (const Mode mode : {Mode::dense, Mode::static_, Mode::dynamic}) {
+    op.mode = mode;
+    const OpResult result = make_ipu_machine("peak")->run(op, &mask, 1, {});
+    EXPECT_EQ(result.peaks.flop_per_cycle, 2 * 64 * 1472) << word(mode);
+  }
+}
+
 /// 100,000^3 with a hundredth of the weights.
 LayerOp huge() {
   LayerOp op;

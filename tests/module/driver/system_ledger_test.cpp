@@ -157,13 +157,14 @@ TEST(SystemLedger, BubbleIsThatOfTheoryAndUnusedChipsAreUnused) {
 
 /// TransE with vectors of 64 numbers in FP32, updated by Adam.
 SmallTraining embeddings(const std::string& entities) {
-  return SmallTraining().set("training.rows=kge score=transe width=64 relations=10 positives=8 "
-                             "optimizer=adamw entities=" +
-                             entities);
+  return SmallTraining().set(
+      "training.rows=kge score=transe width=64 relations=10 positives=8 "
+      "optimizer=adamw entities=" +
+      entities);
 }
 
-// 1,010 vectors of 64 numbers, of 4 B in FP32 as their gradients, and 8 B of state. With 20 times as
-// many entities 20.5 MB are more than 192 tiles of 100 KiB have.
+// 1,010 vectors of 64 numbers, of 4 B in FP32 as their gradients, and 8 B of state. With 20 times
+// as many entities 20.5 MB are more than 192 tiles of 100 KiB have.
 TEST(SystemLedger, RowsOfATraceHaveAnAccountAndARoom) {
   SmallTraining rows = embeddings("1000");
   const system::MemoryUse use = rows.run().memory.at(0).use;

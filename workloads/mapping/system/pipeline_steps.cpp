@@ -199,6 +199,10 @@ class PipelinePass : private ReplicaWork {
     }
     if (moves) share_bubble(made, active);
     move_activations(made, active);
+    // all stages store before any of them takes back
+    std::stable_partition(made.memory.begin(), made.memory.end(), [](const Holding& each) {
+      return each.space == Holding::Space::chip || each.bytes > 0;
+    });
     ledger_.add(std::move(made), times);
     if (moves && training.tensor > 1) tensor_reductions(active, times);
   }

@@ -105,93 +105,59 @@ void add_exchange(const SystemParams& params, const LayerOp& op, double kept, co
 }
 
 /// The matrices of a trace, each once: those that have a row of an optimizer, and what other
-/// forward rows read.
-class RowMatrices {
- public:
-  explicit RowMatrices(const WorkloadTrace& trace) : trace_(trace) {
-    for (const LayerOp& op : trace.ops) {
-      if (op.phase == Phase::fwd) forward_.insert(op.layer);
-      if (is_weight_gradient(op)) gradients_.insert(op.layer);
-      if (op.op == "optim") optimized_.insert(op.layer);
+/// forward rows read. A head that shares a table makes gradients for it, and updates none.
+Trained matrices_of(const WorkloadTrace& trace) {
+  std::set<std::string> updated;  // layers whose matrices optimizers have
+  for (const LayerOp& op : trace.ops) {
+    if (op.op == "optim") updated.insert(op.layer);
+  }
+  for (const LayerOp& op : trace.ops) {
+    if (!updated.empty() && is_weight_gradient(op)) updated.insert(op.layer);
+  }
+  Trained all;
+  for (const LayerOp& op : trace.ops) {
+    if (op.op == "optim") {
+      LayerOp whole = op;
+      whole.batch = std::max<std::uint32_t>(op.batch, 1);
+      all += trained_numbers({whole}, trace, op.fn) * op.repeat;
+    } else if (updated.count(op.layer) == 0) {
+      const bool gradient = is_weight_gradient(op);
+      if (gradient) all.gradients += bytes_moved(op, kept_share(op, trace)) * op.repeat;
+      if (op.phase == Phase::fwd) all.weights += stored_bytes(op, trace) * op.repeat;
     }
-    for (const LayerOp& op : trace.ops) {
-      if (op.op == "optim" && forward_.count(op.layer) == 0) unnamed_.insert({op.m, op.k});
-    }
   }
-
-  Trained sum() const {
-    Trained all;
-    for (const LayerOp& op : trace_.ops) {
-      if (op.op == "optim") {
-        LayerOp whole = op;
-        whole.batch = std::max<std::uint32_t>(op.batch, 1);
-        all += trained_numbers({whole}, trace_, op.fn) * op.repeat;
-      } else if (!is_updated(op)) {
-        if (is_weight_gradient(op)) all.gradients += gradient_bytes(op);
-        if (op.phase == Phase::fwd) all.weights += stored_bytes(op, trace_) * op.repeat;
-      }
-    }
-    return all;
-  }
-
- private:
-  /// Whether an optimizer's row has the matrix of a row: of its layer, of the table that a head
-  /// shares, or of the same sides where it names no layer of the forward pass.
-  bool is_updated(const LayerOp& op) const {
-    if (optimized_.empty()) return false;
-    return optimized_.count(op.layer) != 0 || gradients_.count(op.layer) != 0 ||
-           unnamed_.count({op.m, op.k}) != 0;
-  }
-
-  std::uint64_t gradient_bytes(const LayerOp& op) const {
-    const double all = static_cast<double>(op.m) * op.n * std::max<std::uint32_t>(op.batch, 1);
-    return static_cast<std::uint64_t>(std::llround(all * kept_share(op, trace_))) *
-           bytes_of(op.dtype) * op.repeat;
-  }
-
-  const WorkloadTrace& trace_;
-  std::set<std::string> forward_;    // layers
-  std::set<std::string> gradients_;  // with a gradient of weights
-  std::set<std::string> optimized_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> unnamed_;  // sides of matrices
-};
-
-/// Takes what a chip keeps before the first micro-batch, and the rest within each.
-void hold_rows(const std::vector<LayerOp>& rows, const RowLoop& loop, std::vector<Holding>& before,
-               std::vector<Holding>& within) {
-  WorkloadTrace trace;
-  trace.ops = rows;
-  const Trained numbers = RowMatrices(trace).sum();
-  take(before, 0, Held::weights, numbers.weights);
-  take(before, 0, Held::gradients, numbers.gradients);
-  take(before, 0, Held::state, numbers.state);
-  take(before, 0, Held::code, loop.code_bytes);
-  take(before, 0, Held::buffers, loop.buffer_bytes);
-  const LiveBytes live = live_bytes(rows);
-  take(within, 0, Held::activations, live.kept);
-  hold_while(within, 0, std::max(live.forward, live.backward) - live.kept);
-  give(within, 0, Held::activations, live.kept);
+  return all;
 }
 
 }  // namespace
 
 Program row_entries(const std::vector<LayerOp>& rows, const RowLoop& loop) {
-  Program program;
+  WorkloadTrace trace;
+  trace.ops = rows;
+  const Trained matrices = matrices_of(trace);
+  const LiveBytes live = live_bytes(rows);
   Segment batch;
-  std::vector<Holding> before;
-  hold_rows(rows, loop, before, batch.memory);
+  batch.name = "micro-batch";
+  take(batch.memory, 0, Held::activations, live.kept);
+  hold_while(batch.memory, 0, std::max(live.forward, live.backward) - live.kept);
+  give(batch.memory, 0, Held::activations, live.kept);
+  Program program;
+  program.used = loop.chips;
   program.add(std::move(batch), loop.times);
-  program.order.back().before = std::move(before);
+  std::vector<Holding>& before = program.order.back().before;
+  take(before, 0, Held::weights, matrices.weights);
+  take(before, 0, Held::gradients, matrices.gradients);
+  take(before, 0, Held::state, matrices.state);
+  take(before, 0, Held::code, loop.code_bytes);
+  take(before, 0, Held::buffers, loop.buffer_bytes);
   return program;
 }
 
 Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows,
                     const std::vector<ChipCost>& costs, const RowLoop& loop) {
-  Segment batch;
-  batch.name = "micro-batch";
+  Program program = row_entries(rows, loop);
+  Segment& batch = program.segments[0];
   batch.chips.resize(params.chips());
-  std::vector<Holding> before;
-  hold_rows(rows, loop, before, batch.memory);
   Chips group(loop.chips);
   std::iota(group.begin(), group.end(), 0U);
   move_all(batch, group, Way::from_host, index_bytes(rows), Use::host);
@@ -210,10 +176,6 @@ Program row_program(const SystemParams& params, const std::vector<LayerOp>& rows
     }
     add_work(batch, group, use_of(op), costs[i], loop.clock_ghz);
   }
-  Program program;
-  program.used = loop.chips;
-  program.add(std::move(batch), loop.times);
-  program.order.back().before = std::move(before);
   Segment host;
   host.name = "host";
   host.chips.resize(params.chips());

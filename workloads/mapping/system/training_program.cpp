@@ -288,9 +288,9 @@ Program training_entries(const TrainingStep& step) { return StepBuilder({step, f
 
 TrainingMemory training_memory(const TrainingStep& step, std::uint64_t chip_bytes) {
   const TrainingParams& training = step.training;
-  const ProgramMemory read = memory_of(
-      training_entries(step), training.pipeline, chip_bytes,
-      machine_banks(step.system, training.pipeline, training.tensor, training.replicas));
+  const ProgramMemory read =
+      memory_of(training_entries(step), training.pipeline, chip_bytes,
+                machine_banks(step.system, training.pipeline, training.tensor, training.replicas));
   return {read.chips, streaming_of(step.system, read)};
 }
 

@@ -81,8 +81,8 @@ TEST(RowProgram, ARowThatIsDoneAgainIsRecomputed) {
   EXPECT_EQ(batch.joules.nominal, 4);
 }
 
-// Of 8 x 16 numbers of 4 B a quarter is kept, whose places both ends know: two chips send each other
-// half of 128 B twice.
+// Of 8 x 16 numbers of 4 B a quarter is kept, whose places both ends know: two chips send each
+// other half of 128 B twice.
 TEST(RowProgram, ACollectiveOfAPatternMovesWhatItKeeps) {
   LayerOp sum = row("allreduce", Phase::upd, 8, 16);
   sum.pattern.name = "unstructured";
