@@ -162,13 +162,15 @@ TEST(SystemEntries, WhatIsGatheredHasItsPlace) {
 // what a micro-batch keeps is the same. The model's account goes block by block, the trace's row by
 // row: an input of a block is there a row longer or shorter.
 TEST(SystemEntries, RowsOfATraceHoldWhatTheirModelHolds) {
-  for_each_draw([](Random& random) {
+  std::uint64_t compared = 0;
+  for_each_draw([&](Random& random) {
     SmallTraining training(random);
     for (const char* const word :
          {"pipeline=1", "head_stage=0", "tensor=1", "replicas=1", "rts=1", "rts_state=1",
           "phases=1", "io_tiles=0", "accumulation=1", "state=chip", "activations=stored"}) {
       training.set(std::string("training.") + word);
     }
+    training.set("training.model_layers=" + std::to_string(1 + random.bounded(2)));
     if (!training.refusal().empty()) return;
     const system::MemoryUse model = training.account().memory.at(0).use;
     system::RowLoop loop;
@@ -184,7 +186,9 @@ TEST(SystemEntries, RowsOfATraceHoldWhatTheirModelHolds) {
       return static_cast<double>(of.of(Held::activations) + of.of(Held::working));
     };
     EXPECT_NEAR(at_work(use), at_work(model), 0.1 * at_work(model));
+    ++compared;
   });
+  EXPECT_GE(2 * compared, draws());
 }
 
 TEST(SystemEntries, TheAdviceOfARefusalRuns) {
