@@ -29,7 +29,7 @@ ROOMS = {
 # (room, tokens, what will be deleted for them)
 LOANS = [
     ("models, rest", 500, "times and bytes of WaferSystemResult beside ProgramResult, once passes of wafers are a Program"),
-    ("mapping, rest", 690, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
+    ("mapping, rest", 710, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
     ("sim/machines", 10_500, "the spaces of layouts that a climb replaces"),
     ("mapping/wse", 600, "estimated_move beside LineMove, once moves are costed from their programs"),
     ("sim/machines", 1_720, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
