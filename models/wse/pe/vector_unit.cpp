@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/pe/vector_unit.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -382,10 +384,21 @@ std::uint32_t pack(std::uint32_t word, unsigned place, bool wide, bool integer, 
   return bits;
 }
 
+namespace {
+
+/// An index in a word may lead anywhere.
+void check_inside(const std::vector<std::uint8_t>& memory, std::size_t address, std::size_t bytes) {
+  if (address + bytes <= memory.size()) return;
+  throw SimulationError(fmt::format("a core reads or writes at byte {} of the {} that it uses",
+                                    address, memory.size()));
+}
+
+}  // namespace
+
 float load_element(const std::vector<std::uint8_t>& memory, std::uint32_t address, bool wide,
                    bool integer) {
   const std::size_t bytes = wide ? 4 : 2;
-  if (address + bytes > memory.size()) throw InternalError("a core reads outside its memory");
+  check_inside(memory, address, bytes);
   std::uint32_t word = 0;
   std::memcpy(&word, memory.data() + address, bytes);
   return unpack(word, 0, wide, integer);
@@ -394,7 +407,7 @@ float load_element(const std::vector<std::uint8_t>& memory, std::uint32_t addres
 void store_element(std::vector<std::uint8_t>& memory, std::uint32_t address, bool wide,
                    bool integer, float value) {
   const std::size_t bytes = wide ? 4 : 2;
-  if (address + bytes > memory.size()) throw InternalError("a core writes outside its memory");
+  check_inside(memory, address, bytes);
   const std::uint32_t word = pack(0, 0, wide, integer, value);
   std::memcpy(memory.data() + address, &word, bytes);
 }

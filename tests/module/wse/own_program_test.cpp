@@ -143,6 +143,58 @@ TEST(OwnProgram, SlicesSayHowManyElementsThereAre) {
   EXPECT_EQ(beats("mul: \"a[:, 0], 1, 2\""), 6U);
 }
 
+// A word says element 5 of an array of 4 in a core that has nothing else.
+TEST(OwnProgram, AnIndexOutsideTheMemoryFailsTheRun) {
+  const test::TempFile file(R"yaml(
+columns: 2
+colors: {east: 0}
+cores:
+  - columns: 0
+    routes: {east: {rx: ramp, tx: east}}
+    tasks: {main: {active: true, steps: [{move: "east, 5 * 65536", type: int32, length: 1}]}}
+  - columns: 1
+    data: {x: {type: int32, shape: 4}}
+    routes: {east: {rx: west, tx: ramp}}
+    tasks: {count: {color: east, steps: [{add: "x[upper], x[upper], 1"}]}}
+)yaml",
+                            ".yaml");
+  Execution execution;
+  execution.values = true;
+  EXPECT_THROW(run_file(file.path(), execution), SimulationError);
+}
+
+// The sender has more words than the receiver takes, or fewer.
+TEST(OwnProgram, ARunThatNeverEndsNamesTheCoreAndWhatItWaitsFor) {
+  const auto deadlock = [](const char* sent, const char* taken) -> std::string {
+    const test::TempFile file(R"yaml(
+constants: {sent: 4, taken: 4}
+columns: 2
+colors: {east: 3}
+cores:
+  - columns: 0
+    routes: {east: {rx: ramp, tx: east}}
+    tasks: {main: {active: true, steps: [{move: "east, 1", length: sent}]}}
+  - columns: 1
+    data: {x: {type: fp32, shape: taken}}
+    routes: {east: {rx: west, tx: ramp}}
+    tasks: {main: {active: true, steps: [{move: "x, east"}]}}
+)yaml",
+                              ".yaml");
+    try {
+      run_file(file.path(), {}, {{"sent", sent}, {"taken", taken}});
+    } catch (const DeadlockError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(deadlock("4", "4"), "");
+  EXPECT_NE(deadlock("4", "6").find("core (1, 0): the main thread at element 4 of 6 waits for "
+                                    "words of color 3"),
+            std::string::npos);
+  EXPECT_NE(deadlock("6", "4").find("core (1, 0): nothing takes 2 words of color 3"),
+            std::string::npos);
+}
+
 struct Mistake {
   const char* text;
   const char* said;  // line, column and what is wrong
