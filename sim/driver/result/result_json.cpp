@@ -441,8 +441,8 @@ std::string encode_record(const RunRecord& record) {
   Json events = Json::array();
   for (const OpRecord& op : record.ops) {
     const OpResult& result = op.result;
-    events.push_back(
-        {result.event_units, result.event_kinds, Json::binary(pack(result.events)), op.view});
+    events.push_back({result.event_units, result.event_kinds, Json::binary(pack(result.events)),
+                      op.view, op.content});
   }
   const std::vector<std::uint8_t> bytes =
       Json::to_cbor(Json{{"record", std::move(json)}, {"events", std::move(events)}});
@@ -459,6 +459,7 @@ RunRecord decode_record(const std::string& bytes) {
     result.event_kinds = events.at(1).get<std::vector<std::string>>();
     result.events = unpack(events.at(2).get_binary());
     record.ops[i].view = events.at(3);
+    record.ops[i].content = events.at(4);
   }
   return record;
 }

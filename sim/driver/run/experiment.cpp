@@ -374,16 +374,16 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
       continue;
     }
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
-    const auto [first, is_new] =
-        simulated.emplace(operation_content(op, mask, settings.seed, settings.execution) +
-                              (lays_out == nullptr ? "" : lays_out->layouts_of(op)),
-                          place);
+    const std::string content = operation_content(op, mask, settings.seed, settings.execution) +
+                                (lays_out == nullptr ? "" : lays_out->layouts_of(op));
+    const auto [first, is_new] = simulated.emplace(content, place);
     const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
-    std::optional<OpRecord> kept = keeper.find ? keeper.find(place) : std::nullopt;
+    std::optional<OpRecord> kept = keeper.find ? keeper.find(place, content) : std::nullopt;
     const bool is_kept = kept.has_value();
     record.ops.push_back(is_kept ? *std::move(kept)
                                  : run_op(point, op, mask, same, settings, pricing));
     OpRecord& made = record.ops.back();
+    made.content = content;
     // power over time is not among what is kept: it follows from what is
     if (is_kept && made.result.status == Status::ok) pricing.price(*point.machine, made);
     if (!is_kept && keeper.add) keeper.add(place, made);

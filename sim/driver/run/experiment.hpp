@@ -68,9 +68,9 @@ class MaskStore {
 };
 
 /// Keeps the operations of a point as they finish, and knows those that were finished before; by
-/// their place in the workload. Either may be empty.
+/// their place in the workload, or by OpRecord::content. Either may be empty.
 struct OpKeeper {
-  std::function<std::optional<OpRecord>(std::size_t place)> find = {};
+  std::function<std::optional<OpRecord>(std::size_t place, const std::string& content)> find = {};
   std::function<void(std::size_t place, const OpRecord& op)> add = {};
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -63,6 +64,11 @@ std::string stage_remark(const std::vector<Point>& points) {
 }
 
 }  // namespace
+
+bool acts_on_streams_alone(const std::string& setting) {
+  return any_of(std::array{"ws.reduce=", "ws.exchange=", "io.gbit="},
+                [&](const char* path) { return starts_with(setting, path); });
+}
 
 std::string idle_for_rows(const std::vector<Point>& points,
                           const std::vector<std::string>& settings) {

@@ -13,4 +13,7 @@ namespace lacuna {
 std::string idle_for_rows(const std::vector<Point>& points,
                           const std::vector<std::string>& settings);
 
+/// True of a setting that acts on nothing but rows whose weights stream in from a wafer's edge.
+bool acts_on_streams_alone(const std::string& setting);
+
 }  // namespace lacuna

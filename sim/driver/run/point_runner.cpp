@@ -117,8 +117,13 @@ class Runner {
   void work(std::size_t index, const Say& say) {
     const Point& point = points_[index];
     OpKeeper keeper;
+    if (how_.known) {
+      keeper.find = [&](std::size_t, const std::string& content) {
+        return how_.known(index, content);
+      };
+    }
     if (how_.journal != nullptr && point.workload.ops.size() > 1) {
-      keeper.find = [&](std::size_t place) -> std::optional<OpRecord> {
+      keeper.find = [&](std::size_t place, const std::string&) -> std::optional<OpRecord> {
         const auto found = how_.journal->finished().find(firsts_[index] + place);
         if (found == how_.journal->finished().end()) return std::nullopt;
         return std::move(decode_record(found->second).ops.at(0));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ struct PointRuns {
 
   /// An error of a child is a failed point, and the others go on.
   bool keep_going = false;
+
+  /// An operation of a point that was run elsewhere, on a machine with the same parameters, by
+  /// OpRecord::content; nothing of others. Of points without a journal.
+  std::function<std::optional<OpRecord>(std::size_t point, const std::string& content)> known = {};
 
   /// No children: the points run in this process, one after the other. For what takes less time
   /// than a child would, or has more events than go through a pipe.

@@ -27,6 +27,7 @@ struct WhyTime {
 };
 
 /// Runs all that is asked for, as many at a time as it can; nothing for what cannot be run.
+/// SimulationError if Ctrl-C ended it: of a part of the runs nothing is said.
 using WhyRunner = std::function<std::vector<std::optional<WhyTime>>(const std::vector<WhyAsk>&)>;
 
 /// What is known of a run before it is asked why.
@@ -44,6 +45,8 @@ struct WhyQuestion {
   /// The value of a parameter as it is; empty if it is not known.
   std::function<std::string(const std::string&)> value = [](const auto&) { return std::string(); };
 };
+
+inline constexpr const char* kInterruptedWhy = "interrupted while it was run again for --why";
 
 /// Settings with `more`, which take the place of those of the same parameters.
 std::vector<std::string> settings_with(std::vector<std::string> settings,

@@ -12,8 +12,10 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/layout/layout.hpp"
+#include "sim/driver/run/idle_settings_rows.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/point_runner.hpp"
 #include "sim/driver/run/progress.hpp"
@@ -104,6 +106,7 @@ class WhyRuns {
         means_(means),
         settings_(point.settings_or(means.settings)),
         one_row_(record.ops.size() == 1) {
+    keep({}, record);
     Execution plain;  // nothing is asked for but the time
     plain.engine = settings_.execution.engine;
     plain.fold = settings_.execution.fold;
@@ -129,14 +132,53 @@ class WhyRuns {
     Progress progress(means_.progress, means_.quiet, means_.terminal, points.size());
     PointRuns how{settings_, means_.masks, means_.pricing, progress, means_.jobs};
     how.keep_going = true;
+    how.known = [&](std::size_t ask, const std::string& content) {
+      return known(asks[ask], content);
+    };
     Records records(points.size());
-    run_points(points, how, records);
+    if (!run_points(points, how, records)) throw SimulationError(kInterruptedWhy);
     std::vector<std::optional<WhyTime>> times;
-    for (const std::optional<RunRecord>& record : records) times.push_back(time_of(record));
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      times.push_back(time_of(records[i]));
+      if (records[i]) keep(asks[i], *records[i]);
+    }
     return times;
   }
 
  private:
+  /// Operations of a run that was made, by their contents.
+  struct Made {
+    WhyAsk ask;
+    std::map<std::string, OpRecord> ops;
+  };
+
+  void keep(const WhyAsk& ask, const RunRecord& record) {
+    if (one_row_) return;  // whose settings are its layout, too
+    Made& made = made_.emplace_back(Made{ask, {}});
+    for (const OpRecord& op : record.ops) {
+      OpRecord& kept = made.ops[op.content] = op;
+      kept.result.events.clear();
+      kept.view.clear();
+    }
+  }
+
+  /// An operation that takes as long in a run that is asked for as it took in another: nothing of
+  /// it differs, and of the settings those alone that act on other rows.
+  std::optional<OpRecord> known(const WhyAsk& ask, const std::string& content) const {
+    for (const Made& made : made_) {
+      const auto found = made.ops.find(content);
+      if (found == made.ops.end() || made.ask.by_rule != ask.by_rule) continue;
+      std::vector<std::string> differing = added_settings(ask.settings, made.ask.settings);
+      append(differing, added_settings(made.ask.settings, ask.settings));
+      const OpResult& result = found->second.result;
+      const bool streams = !result.residency.empty() || result.io_bytes > 0;
+      if (differing.empty() || (!streams && all_of(differing, acts_on_streams_alone))) {
+        return found->second;
+      }
+    }
+    return std::nullopt;
+  }
+
   std::unique_ptr<Machine> machine_for(const WhyAsk& ask, WorkloadTrace& workload) const {
     std::unique_ptr<Machine> machine = plain_copy(*point_.machine);
     if (!machine) {
@@ -178,6 +220,7 @@ class WhyRuns {
   const WhyMeans& means_;
   RunSettings settings_;
   bool one_row_;  // whose layout is settings
+  std::vector<Made> made_;
   std::optional<WorkloadTrace> dense_;
 };
 

@@ -145,6 +145,7 @@ struct OpRecord {
   std::vector<PowerInterval> power;     // of OpResult::intervals
   std::optional<TrustErrors> trust;     // of its family, on the machine as it was measured
   std::string view;                     // what its units did over time, as pack(ViewData) has it
+  std::string content;  // all that its result depends on beside the machine; in no file
 };
 
 /// The silicon of one simulated tile or core, with its share of what the chip has once.
