@@ -15,6 +15,7 @@
 #include "models/sparsity/pattern.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
 #include "sim/driver/command/event_outputs.hpp"
 #include "sim/driver/files/locations.hpp"
@@ -28,6 +29,7 @@
 #include "sim/report/html/html_report.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/scalesim_reports.hpp"
+#include "sim/report/view_page.hpp"
 #include "sim/report/why_csv.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/given_masks.hpp"
@@ -135,7 +137,7 @@ std::string Output::report_page(const ResultHeader& header,
   HtmlReport page;
   page.version = header.version;
   page.command = "lacuna " + shell_line(header.command);
-  page.figures = read_figures((folder_.temporary() / "figures").string());
+  page.figures = read_figures(figure_folder());
   for (const auto& file : std::filesystem::directory_iterator(folder_.temporary())) {
     if (file.is_regular_file()) page.beside.push_back(file.path().filename().string());
   }
@@ -162,7 +164,6 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
   folder_.write("cycle_stack.csv", cycle_stack_csv(records));
   if (options_.event_log) folder_.write("events.csv", events_csv(records));
   folder_.write("result.json", result_text(header, records));
-  folder_.write("host.json", host());
   const Answer answer = answer_of(records);
   const std::string why = why_csv(answer);
   if (!why.empty()) folder_.write("why.csv", why);
@@ -172,27 +173,61 @@ void Output::write(const ResultHeader& header, const std::vector<RunRecord>& rec
       any_of(files_, [](const auto& file) { return file.first == "timeline.json"; });
   write_event_files(options_, records, folder_, of_system ? "chip_timeline.json" : "timeline.json");
   if (options_.scalesim) write_scalesim(records);
-  std::string missing_figures;
+  std::vector<Figure> figures = make_figures(records, {{}, reference_memories(read_off_chip())});
+  for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
+  for (Figure& fall : why_figures(answer)) figures.push_back(std::move(fall));
+  const std::size_t anew = figures.size();  // which `plot` makes anew
+  for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
+  append(figures, own_figures_);
+  if (is_interrupted(records)) mark_interrupted(figures);
+  end(
+      figures, figures.size() > anew, [&] { return report_page(header, records); }, streams);
+}
+
+void Output::write(const ResultHeader& header, const TableResult& result, const Streams& streams) {
+  folder_.begin();
+  std::vector<std::pair<std::string, std::string>> tables;
+  for (const auto& [name, text] : result.files) {
+    folder_.write(name, text);
+    const bool longest = starts_with(name, "requests") || starts_with(name, "errors");
+    const bool shown = ends_with(name, ".csv") && !longest;
+    if (shown) tables.emplace_back(name.substr(0, name.rfind('.')), text);
+  }
+  folder_.write("result.json", result.models.empty() ? result_text(header, {})
+                                                     : models_text(header, result.models));
+  if (!result.pages.empty()) {
+    std::vector<const std::string*> packed;
+    for (const std::string& page : result.pages) packed.push_back(&page);
+    folder_.write("view.html", view_page_of_first("Lacuna: " + result.view_title, packed));
+  }
+  const auto page = [&] {
+    HtmlReport report;
+    report.version = header.version;
+    report.command = "lacuna " + shell_line(header.command);
+    report.figures = read_figures(figure_folder());
+    return html_tables(report, tables, result.parameters);
+  };
+  end(result.figures, true, page, streams);
+}
+
+/// Draws figures, writes the page and puts the folder in its place. What cannot be drawn is said
+/// when that is done: the numbers are worth keeping without figures.
+void Output::end(const std::vector<Figure>& figures, bool redraw,
+                 const std::function<std::string()>& page, const Streams& streams) {
+  folder_.write("host.json", host());
+  std::string missing;
   try {
-    std::vector<Figure> figures = make_figures(records, {{}, reference_memories(read_off_chip())});
-    for (Figure& map : explain_figures(records)) figures.push_back(std::move(map));
-    for (Figure& fall : why_figures(answer)) figures.push_back(std::move(fall));
-    const std::size_t anew = figures.size();  // which `plot` makes anew
-    for (Figure& figure : event_figures(options_, records)) figures.push_back(std::move(figure));
-    figures.insert(figures.end(), own_figures_.begin(), own_figures_.end());
-    if (is_interrupted(records)) mark_interrupted(figures);
     const auto older = folder_.target() / "figures";
-    for (const std::string& kept :
-         draw_figures(figures, (folder_.temporary() / "figures").string(), older.string())) {
+    for (const std::string& kept : draw_figures(figures, figure_folder(), older.string())) {
       streams.err << fmt::format("lacuna: figures/{} was changed by hand: drawn as it is\n", kept);
     }
-    if (figures.size() > anew) write_redraw((folder_.temporary() / "figures").string());
+    if (redraw) write_redraw(figure_folder());
   } catch (const SimulationError& error) {
-    missing_figures = error.what();  // the numbers are worth keeping without them
+    missing = error.what();
   }
-  folder_.write("report.html", report_page(header, records));
+  folder_.write("report.html", page());
   folder_.commit();
-  if (!missing_figures.empty()) throw SimulationError(missing_figures);
+  if (!missing.empty()) throw SimulationError(missing);
   if (!options_.quiet) streams.err << "lacuna: result in " << folder_.target().string() << '\n';
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,6 +28,16 @@ std::string hash_of_input(const std::string& path);
 /// Adds a file with its hash to those that a result was made of, in the order in which they stand:
 /// by name, the tables of prices last.
 void add_file(ResultHeader& header, const std::string& path);
+
+/// A result of tables, of language models or systems, that has no rows of operations.
+struct TableResult {
+  std::string models;  // reports of models as JSON, if it is of these
+  std::vector<std::pair<std::string, std::string>> files;  // name, text
+  std::vector<Figure> figures;
+  std::vector<std::string> pages;  // of view.html, as pack() made them
+  std::string view_title;
+  std::vector<ParameterValue> parameters;
+};
 
 /// The result folder of a request. It is checked before anything is simulated and written, whole,
 /// when all is known.
@@ -65,8 +76,14 @@ class Output {
   void write(const ResultHeader& header, const std::vector<RunRecord>& records,
              const Streams& streams);
 
+  /// The same of tables.
+  void write(const ResultHeader& header, const TableResult& result, const Streams& streams);
+
  private:
   std::string host() const;
+  std::string figure_folder() const { return (folder_.temporary() / "figures").string(); }
+  void end(const std::vector<Figure>& figures, bool redraw,
+           const std::function<std::string()>& page, const Streams& streams);
   void write_scalesim(const std::vector<RunRecord>& records);
   std::string report_page(const ResultHeader& header, const std::vector<RunRecord>& records) const;
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "sim/base/error.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/run/idle_settings_rows.hpp"
@@ -58,6 +59,20 @@ bool Study::run_share() {
     if (shard_.has(i)) share.push_back(i);
   }
   return run(&share);
+}
+
+Records records_of_all(const std::vector<Point>& points, const RunSettings& settings,
+                       const Pricing& pricing, Journal* journal, const Options& options,
+                       const Streams& streams, const std::vector<std::size_t>* order) {
+  Records records = kept_records(journal, points.size());
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
+                    points.size() - count_finished(records));
+  MaskStore masks(settings.seed);
+  const PointRuns how{settings, masks, pricing, progress, job_count(options), nullptr, journal};
+  if (run_points(points, how, records, order)) return records;
+  throw SimulationError(journal != nullptr
+                            ? "interrupted; what is finished is kept: --resume goes on"
+                            : "interrupted; nothing is kept without --out");
 }
 
 bool Study::ends_as_share() const {

@@ -81,4 +81,10 @@ class Study {
   Records records_;
 };
 
+/// The records of all points, begun in this order, where a result folder is another than Study has.
+/// What is finished goes into the journal, if there is one. SimulationError if Ctrl-C ended it.
+Records records_of_all(const std::vector<Point>& points, const RunSettings& settings,
+                       const Pricing& pricing, Journal* journal, const Options& options,
+                       const Streams& streams, const std::vector<std::size_t>* order = nullptr);
+
 }  // namespace lacuna

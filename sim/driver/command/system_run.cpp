@@ -316,7 +316,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     written.parameters = values_of(request.training);
     written.pages = std::move(pages);
     written.view_title = fs::path(request.file).stem().string();
-    output.write(written);
+    output.write(written, streams);
   }
   streams.out << (options.json ? scaling_json(scaling) : scaling_text(scaling));
   return kDone;
@@ -401,7 +401,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
       written.files.emplace_back("why.csv", why_csv(system.name(), "", *why));
       add_why_figure("why", written.view_title, *why, written.figures);
     }
-    output.write(written);
+    output.write(written, streams);
   }
   streams.out << (options.json   ? metrics_json(record.metrics, why)
                   : options.wide ? text_of(record)

@@ -12,12 +12,11 @@
 #include "sim/base/error.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/study.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/run/option_table.hpp"
-#include "sim/driver/run/point_runner.hpp"
-#include "sim/driver/run/progress.hpp"
 #include "sim/driver/schedule/schedule_blocks.hpp"
 #include "sim/driver/schedule/schedule_results.hpp"
 #include "sim/driver/schedule/workload_schedule.hpp"
@@ -154,16 +153,9 @@ Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoi
                    const Streams& streams) {
   const RunSettings settings = run_settings(options);
   const std::vector<Point> points = points_of(machines, request, phases);
-  const Pricing pricing = make_pricing(options, streams);
-  MaskStore masks(settings.seed);
   say_what_is_slow(points, options, streams);
-  Records records = kept_records(&journal, points.size());
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
-                    points.size() - count_finished(records));
-  PointRuns how{settings, masks, pricing, progress, job_count(options), nullptr, &journal};
-  if (!run_points(points, how, records)) {
-    throw SimulationError("interrupted; what is finished is kept: --resume goes on");
-  }
+  const Records records =
+      records_of_all(points, settings, make_pricing(options, streams), &journal, options, streams);
   Simulated simulated;
   std::size_t next = 0;
   for (std::size_t i = 0; i < machines.size(); ++i) {

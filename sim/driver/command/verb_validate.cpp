@@ -15,7 +15,9 @@
 #include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
+#include "sim/driver/command/study.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/sha256.hpp"
@@ -146,37 +148,28 @@ ResultHeader header_of(const Options& options) {
   return header;
 }
 
-/// Files and figures of the result. Without gnuplot the numbers are written all the same, and
-/// SimulationError says what is missing.
-void write_report(ResultFolder& folder, const Options& options, const Report& report) {
-  folder.begin();
-  folder.write("errors.csv", errors_csv(report.outcomes));
-  folder.write("families.csv", families_csv(report.families));
-  if (!options.by.empty()) folder.write("by.csv", families_csv(report.parts));
-  if (!report.powers.empty()) folder.write("power.csv", power_csv(report.powers));
-  const std::string layouts = layout_gains_csv(report.outcomes);
-  if (!layouts.empty()) folder.write("layouts.csv", layouts);
-  folder.write("result.json", result_text(header_of(options), {}));
-  std::string missing;
-  try {
-    std::vector<Figure> figures = validation_figures(report.outcomes);
-    for (Figure& each : layout_figures(report.outcomes)) figures.push_back(std::move(each));
-    const std::string place = (folder.temporary() / "figures").string();
-    draw_figures(figures, place);
-    write_redraw(place);
-  } catch (const SimulationError& error) {
-    missing = error.what();
-  }
-  folder.commit();
-  if (!missing.empty()) throw SimulationError(missing);
+/// Files and figures of the result, families first.
+TableResult result_of(const Options& options, const Report& report) {
+  TableResult result;
+  const auto add = [&](const char* name, const std::string& text) {
+    if (!text.empty()) result.files.emplace_back(name, text);
+  };
+  add("families.csv", families_csv(report.families));
+  if (!options.by.empty()) add("by.csv", families_csv(report.parts));
+  if (!report.powers.empty()) add("power.csv", power_csv(report.powers));
+  add("layouts.csv", layout_gains_csv(report.outcomes));
+  add("errors.csv", errors_csv(report.outcomes));
+  result.figures = validation_figures(report.outcomes);
+  append(result.figures, layout_figures(report.outcomes));
+  return result;
 }
 
 /// Finished simulations beside the folder.
 std::unique_ptr<Journal> journal_of(const Options& options, const std::vector<Point>& points,
-                                    const ResultFolder& folder, const Streams& streams) {
+                                    const Output& output, const Streams& streams) {
   Journal::Facts facts = facts_of_arguments(options);
   for (const auto& [name, hash] : header_of(options).files) facts.emplace_back(name, hash);
-  return open_journal(folder.target(),
+  return open_journal(output.target(),
                       facts_of_request(std::move(facts), options, {}, machines_of(points)),
                       points.size(), "simulations", options, streams.err);
 }
@@ -255,27 +248,6 @@ ValidationPlan plan_of(const Options& options) {
   return plan;
 }
 
-/// Simulates what the points need; what is finished goes into the journal, if there is one.
-std::vector<ValidationRunResult> simulate(const ValidationRuns& runs, const Options& options,
-                                          const ValidationRunSettings& run, Journal* journal,
-                                          const Streams& streams) {
-  const std::vector<Point>& points = runs.points();
-  Records records = kept_records(journal, points.size());
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal,
-                    points.size() - count_finished(records));
-  const Pricing pricing(config_folder());
-  const RunSettings settings{run.seed, run.execution};
-  MaskStore masks(run.seed);
-  const PointRuns how{settings, masks, pricing, progress, run.jobs, nullptr, journal};
-  const std::vector<std::size_t> order = runs.order();
-  const bool whole = run_points(points, how, records, &order);
-  progress.clear();
-  if (whole) return runs.results(records);
-  throw SimulationError(journal != nullptr
-                            ? "interrupted; what is finished is kept: --resume goes on"
-                            : "interrupted; nothing is kept without --out");
-}
-
 /// All tables, one below the other.
 std::string tables_text(const Options& options, const Report& report) {
   std::ostringstream out;
@@ -323,18 +295,21 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   check_columns(options.by);
   const ValidationPlan plan = plan_of(options);
   const ValidationRuns runs(kinds, plan.runs(), run);
-  std::optional<ResultFolder> folder;
+  std::optional<Output> output;
   std::unique_ptr<Journal> journal;
   if (options.out) {
-    folder.emplace(*options.out);
+    output.emplace(*options.out, options);
     if (options.resume &&
-        is_finished(folder->target(), header_of(options), "validation", streams.err)) {
+        is_finished(output->target(), header_of(options), "validation", streams.err)) {
       return kDone;
     }
-    journal = journal_of(options, runs.points(), *folder, streams);
+    journal = journal_of(options, runs.points(), *output, streams);
   }
   Report report;
-  report.outcomes = plan.outcomes(simulate(runs, options, run, journal.get(), streams));
+  const std::vector<std::size_t> order = runs.order();
+  report.outcomes = plan.outcomes(runs.results(
+      records_of_all(runs.points(), {run.seed, run.execution}, Pricing(config_folder()),
+                     journal.get(), options, streams, &order)));
   measure_rest(plan.points(), kinds, run, options, streams, report.outcomes);
   report.powers = measure_power(plan.points(), kinds, run, options.energy_table, report.outcomes);
   report.families = summarise(report.outcomes);
@@ -342,7 +317,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   print_report(options, report, streams.out);
   const std::string failed = failures(report.outcomes);
   print_section(streams.out, failed);
-  if (folder) write_report(*folder, options, report);
+  if (output) output->write(header_of(options), result_of(options, report), streams);
   if (journal) journal->remove();
   const std::string above = options.fail_above ? above_limit(report.families, limit) : "";
   print_section(streams.out, above);

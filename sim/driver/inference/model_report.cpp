@@ -7,7 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/driver/system/energy.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -137,15 +139,15 @@ std::vector<NamedQuantity> numbers_of(const std::vector<ModelReport>& reports) {
   return all;
 }
 
-std::string model_comparison(const std::vector<ModelReport>& reports) {
+namespace {
+
+/// A row for each of these numbers, a column for each run.
+TextTable table_beside(const std::vector<ModelReport>& reports,
+                       const std::vector<NamedQuantity>& numbers) {
   TextTable table({"<"});
-  std::string text;
-  for (const ModelReport& report : reports) {
-    table.column(report.machine, "");
-    text += fmt::format("{}: {}\n{}\n\n", report.machine, report.title, report.remark);
-  }
+  for (const ModelReport& report : reports) table.column(report.machine, "");
   table.column("unit", "", TextTable::Align::left);
-  for (const NamedQuantity& name : numbers_of(reports)) {
+  for (const NamedQuantity& name : numbers) {
     std::vector<std::string> cells = {name.name};
     for (const ModelReport& report : reports) {
       const NamedQuantity* const found = find_quantity(report.numbers, name.name);
@@ -154,7 +156,88 @@ std::string model_comparison(const std::vector<ModelReport>& reports) {
     cells.push_back(name.unit);
     table.row(cells);
   }
-  return text + table.text();
+  return table;
+}
+
+/// "Fastest: wse3, 18176 tokens a second, 1.27 times pod4."
+std::string fastest_sentence(const std::vector<ModelReport>& reports) {
+  std::vector<const ModelReport*> order;
+  for (const ModelReport& report : reports) order.push_back(&report);
+  sort_all(order, [](auto* a, auto* b) { return speed_of(*a) > speed_of(*b); });
+  const ModelReport& first = *order[0];
+  const double tokens = first.of("tokens_per_s");
+  std::string text =
+      tokens > 0
+          ? fmt::format("Fastest: {}, {} tokens a second", first.machine, quantity_text(tokens))
+          : fmt::format("Fastest: {}, {} s", first.machine, quantity_text(first.of("seconds")));
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    text +=
+        fmt::format(", {:.3g} times {}", speed_of(first) / speed_of(*order[i]), order[i]->machine);
+  }
+  return text + ".";
+}
+
+/// Machines of one kind in the order of joules of a token, if all ranges of prices are apart.
+std::string joules_sentence(const std::vector<ModelReport>& reports) {
+  const auto joules = [](const ModelReport* report, const char* end) {
+    return report->of(std::string("joules_per_token") + end);
+  };
+  std::vector<const ModelReport*> order;
+  for (const ModelReport& report : reports) {
+    if (joules(&report, "") > 0) order.push_back(&report);
+  }
+  if (order.size() < 2) return "";
+  const auto is_other = [&](const ModelReport* each) { return each->kind != order[0]->kind; };
+  if (any_of(order, is_other)) {
+    return "Joules per token are not ranked: a wafer counts its cores, a pod all of its machines.";
+  }
+  sort_all(order, [&](auto* a, auto* b) { return joules(a, "") < joules(b, ""); });
+  std::string text = "Joules per token: " + order[0]->machine;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (joules(order[i - 1], "_high") >= joules(order[i], "_low")) {
+      return "Joules per token: no machine is surely less; price ranges overlap.";
+    }
+    text += " < " + order[i]->machine;
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+double speed_of(const ModelReport& report) {
+  const double tokens = report.of("tokens_per_s");
+  return tokens > 0 ? tokens : 1 / report.of("seconds");
+}
+
+std::string model_comparison(const std::vector<ModelReport>& reports) {
+  std::string text;
+  for (const ModelReport& report : reports) {
+    text += fmt::format("{}: {}\n{}\n\n", report.machine, report.title, report.remark);
+  }
+  return text + table_beside(reports, numbers_of(reports)).text();
+}
+
+std::string model_comparison_screen(const std::vector<ModelReport>& reports) {
+  std::string head;
+  for (const ModelReport& report : reports) head += wrapped(report.machine + ": " + report.title);
+  for (const std::string& said : {fastest_sentence(reports), joules_sentence(reports)}) {
+    if (!said.empty()) head += wrapped(said);
+  }
+  std::vector<NamedQuantity> numbers = numbers_of(reports);
+  const std::vector<NamedQuantity> all = numbers;
+  erase_where(numbers, [&](const NamedQuantity& each) { return is_end(all, each.name); });
+  std::stable_partition(numbers.begin(), numbers.end(), [&](const NamedQuantity& each) {
+    return all_of(reports, [&](const ModelReport& report) {
+      return find_quantity(report.numbers, each.name) != nullptr;
+    });
+  });
+  return fitted_screen(
+      head + '\n', numbers.size(),
+      [&](std::size_t rows) {
+        return table_beside(reports, {numbers.begin(), numbers.begin() + static_cast<long>(rows)})
+            .text();
+      },
+      "first numbers", "More: --wide (all numbers), --json, --out DIR (page, files)\n", false);
 }
 
 std::vector<std::pair<std::string, std::string>> model_files(

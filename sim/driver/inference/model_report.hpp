@@ -16,6 +16,11 @@ struct ModelTable {
   std::string title;                                         // of the first column
   std::vector<std::pair<std::string, std::string>> columns;  // name, unit
   std::vector<std::pair<std::string, std::vector<double>>> rows;
+
+  /// Appends columns of a unit.
+  void add_columns(const std::vector<const char*>& names, const char* unit) {
+    for (const char* const each : names) columns.emplace_back(each, unit);
+  }
 };
 
 /// What a language model does on a machine, as far as it was asked for.
@@ -69,8 +74,15 @@ std::string models_json(const std::vector<ModelReport>& reports);
 /// Numbers that any of them has.
 std::vector<NamedQuantity> numbers_of(const std::vector<ModelReport>& reports);
 
+/// What a run makes in a second: tokens, or itself if it makes none.
+double speed_of(const ModelReport& report);
+
 /// Runs beside each other: numbers that any of them has, a column for each run.
 std::string model_comparison(const std::vector<ModelReport>& reports);
+
+/// The first screen of several: the fastest, the fewest joules of a token among machines of a kind
+/// where the ranges of prices are apart, and numbers, first those that all of them have.
+std::string model_comparison_screen(const std::vector<ModelReport>& reports);
 
 /// Files of a result folder: summary.csv has the numbers of all runs, TABLE.csv the rows of each
 /// table.

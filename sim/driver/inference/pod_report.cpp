@@ -27,9 +27,7 @@ ModelTable stack_table(const PodPass& pass) {
 ModelTable memory_table(const PodPass& pass) {
   ModelTable table{"memory", "fullest tile of stage", {}, {}};
   table.columns = {{"layers", ""}};
-  for (const char* const name : {"weights", "cache", "values", "working", "code", "all", "has"}) {
-    table.columns.emplace_back(name, "B");
-  }
+  table.add_columns({"weights", "cache", "values", "working", "code", "all", "has"}, "B");
   for (const MemoryAccount& stage : pass.memory) {
     const system::MemoryUse& use = stage.use;
     auto& [name, values] = table.rows.emplace_back();

@@ -84,9 +84,7 @@ namespace {
 /// others.
 ModelTable shares_of(const DecodeStep& step) {
   ModelTable shares{"shares", "phase, in its first core", {}, {}};
-  for (const char* const title : {"set_up", "tensor", "rewriting", "words", "waiting"}) {
-    shares.columns.emplace_back(title, "cycles");
-  }
+  shares.add_columns({"set_up", "tensor", "rewriting", "words", "waiting"}, "cycles");
   for (const auto& [phase, of] : step.layer.shares) {
     std::vector<double> row;
     for (const Cycle part : {of.setup, of.arithmetic, of.rewriting, of.words}) {
@@ -103,7 +101,7 @@ template <typename Kind, typename Values>
 ModelTable layers_table(const std::vector<Kind>& kinds, const std::vector<const char*>& titles,
                         const Values& values) {
   ModelTable layers{"layers", "layers", {}, {}};
-  for (const char* const title : titles) layers.columns.emplace_back(title, "cycles");
+  layers.add_columns(titles, "cycles");
   for (const Kind& kind : kinds) {
     std::vector<double> row = values(kind.times);
     row.resize(titles.size());
@@ -195,10 +193,8 @@ ModelTable layer_phases(const DecodeStep& step) {
 /// A core's bytes, all of them, and what it has; of a cache the positions that would fit.
 ModelTable core_memory(const std::vector<DecodeMemory>& of, const WseParams& params, bool cache) {
   ModelTable memory{"memory", "core of a block of", {}, {}};
-  for (const char* const title : {"weights", "cache", "buffers", "code", "all", "has"}) {
-    memory.columns.emplace_back(title, "B");
-  }
-  if (cache) memory.columns.emplace_back("positions_that_fit", "");
+  memory.add_columns({"weights", "cache", "buffers", "code", "all", "has"}, "B");
+  if (cache) memory.add_columns({"positions_that_fit"}, "");
   for (const DecodeMemory& m : of) {
     std::vector<double> row;
     for (const std::uint64_t bytes :

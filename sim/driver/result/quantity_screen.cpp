@@ -25,15 +25,6 @@ std::string range_of(const std::vector<NamedQuantity>& all, const std::string& n
   return quantity_text(low->value) + " to " + quantity_text(high->value);
 }
 
-bool is_end(const std::vector<NamedQuantity>& all, const std::string& name) {
-  for (const char* const end : {"_low", "_high"}) {
-    const std::size_t size = std::string(end).size();
-    if (!ends_with(name, end)) continue;
-    if (find_quantity(all, name.substr(0, name.size() - size)) != nullptr) return true;
-  }
-  return false;
-}
-
 /// The table of the first quantities, with the ends of their ranges.
 std::string table_of(const std::vector<NamedQuantity>& all, std::size_t most) {
   TextTable table({"<", "value", "unit<", "low to high<"});
@@ -59,6 +50,15 @@ std::string shares_of(const QuantityScreen& screen) {
 }
 
 }  // namespace
+
+bool is_end(const std::vector<NamedQuantity>& all, const std::string& name) {
+  for (const char* const end : {"_low", "_high"}) {
+    const std::size_t size = std::string(end).size();
+    if (!ends_with(name, end)) continue;
+    if (find_quantity(all, name.substr(0, name.size() - size)) != nullptr) return true;
+  }
+  return false;
+}
 
 const NamedQuantity* find_quantity(const std::vector<NamedQuantity>& all, const std::string& name) {
   return find_where(all, [&](const auto& each) { return each.name == name; });

@@ -17,6 +17,9 @@ struct NamedQuantity {
 /// The one of this name; null if there is none.
 const NamedQuantity* find_quantity(const std::vector<NamedQuantity>& all, const std::string& name);
 
+/// Whether it is an end of the range of another one: NAME_low, NAME_high.
+bool is_end(const std::vector<NamedQuantity>& all, const std::string& name);
+
 /// A row for each, with the columns `title`, value and, where one is said, unit.
 std::string quantity_table(const std::vector<NamedQuantity>& all, const char* title);
 

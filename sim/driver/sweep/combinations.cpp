@@ -10,6 +10,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/texts.hpp"
 
 namespace lacuna {
 
@@ -91,6 +92,12 @@ void refuse_said_twice(const SweepFile& file, const Options& options) {
                       axis.places[static_cast<std::size_t>(twice - axis.keys.begin())]));
     }
   }
+}
+
+std::string bare_key(const std::string& key) { return key.substr(key.find(':') + 1); }
+
+bool is_key_of(const std::string& machine, const std::string& key) {
+  return bare_key(key) == key || starts_with(key, machine + ':');
 }
 
 std::string located(const std::string& name, const SweepFile& file) {

@@ -34,6 +34,11 @@ std::vector<std::string> varying_axes(const SweepFile& file);
 /// RequestError if options say what the file says, of those that an experiment takes both ways.
 void refuse_said_twice(const SweepFile& file, const Options& options);
 
+/// A key without the machine that it is for, which is KEY of NAME:KEY; and whether it is for this
+/// machine, as keys without a name are.
+std::string bare_key(const std::string& key);
+bool is_key_of(const std::string& machine, const std::string& key);
+
 /// A file as it is named, or if there is none, beside the experiment file.
 std::string located(const std::string& name, const SweepFile& file);
 

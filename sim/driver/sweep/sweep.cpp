@@ -197,7 +197,7 @@ class Planner {
       if (is_word(each.key)) return false;
       if (!has(plain, each.key)) return true;
       unused_.erase(each.key);
-      settings.push_back({path_of(each.key), each.value, each.place});
+      settings.push_back({bare_key(each.key), each.value, each.place});
       return false;
     };
     erase_where(assigned, has_not);
@@ -218,13 +218,8 @@ class Planner {
     return *plain;
   }
 
-  /// A key without the machine that it is for.
-  static std::string path_of(const std::string& key) { return key.substr(key.find(':') + 1); }
-
   static bool has(const Machine& machine, const std::string& key) {
-    const std::size_t colon = key.find(':');
-    const bool meant = colon == std::string::npos || key.substr(0, colon) == machine.name();
-    return meant && find_parameter(machine, path_of(key)) != nullptr;
+    return is_key_of(machine.name(), key) && find_parameter(machine, bare_key(key)) != nullptr;
   }
 
   /// Refuses words that no machine of the file has, before what follows from their absence.
@@ -249,7 +244,7 @@ class Planner {
       for_each_parameter(*machine,
                          [&](const std::string& each, const ParamBase&) { known.push_back(each); });
     }
-    if (std::count(known.begin(), known.end(), path_of(path)) != 0) {
+    if (std::count(known.begin(), known.end(), bare_key(path)) != 0) {
       throw ParameterError(fmt::format(
           "{}: '{}' acts on no point: none is left of the machines that have it", place, path));
     }
@@ -282,7 +277,7 @@ class Planner {
     for (const std::string& text : options_.settings) {
       const Setting setting = parse_setting(text);
       if (!has(*machine, setting.path)) continue;
-      set_once(path_of(setting.path), setting);
+      set_once(bare_key(setting.path), setting);
       used_options_.insert(text);
     }
     for (const Setting& setting : settings) set_once(setting.path, setting);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "sim/driver/inference/model_report.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/temp_file.hpp"
 
@@ -102,6 +105,59 @@ TEST_F(DecodeRun, AWaferAndChipsAreCompared) {
   EXPECT_THAT(
       run_real("compare --machine wse3 --machine wse2 --set inference.tensor=2 " + model).err,
       HasSubstr("is a wafer"));
+}
+
+// A comparison fits a screen, and says what each run by itself says: whose tokens a second are
+// more. --wide has what one machine alone has.
+TEST_F(DecodeRun, AComparisonSaysWhoIsFasterOnOneScreen) {
+  const std::string words = " --decode --context 64 --no-cache --model " + folder_ + "dense.json";
+  const std::string wafer = "--machine wse3 --blocks 1x2 --block-cores 16x16";
+  const Ran both = run_real("compare --machine pod4 " + wafer + words);
+  ASSERT_EQ(both.status, 0) << both.err;
+  EXPECT_LE(std::count(both.out.begin(), both.out.end(), '\n'), 24);
+  const Ran pod = run_real("run --json --machine pod4" + words);
+  const Ran cores = run_real("run --json " + wafer + words);
+  const double ratio = number(cores, "tokens_per_s") / number(pod, "tokens_per_s");
+  const bool faster = ratio > 1;
+  EXPECT_THAT(both.out, HasSubstr(std::string("Fastest: ") + (faster ? "wse3" : "pod4")));
+  EXPECT_THAT(both.out, HasSubstr(fmt::format("{:.3g} times {}", faster ? ratio : 1 / ratio,
+                                              faster ? "pod4" : "wse3")));
+  EXPECT_THAT(both.out, HasSubstr("Joules per token are not ranked"));
+  EXPECT_THAT(run_real("compare --wide --machine pod4 " + wafer + words).out,
+              HasSubstr("row_change_cycles"));
+}
+
+// Of machines that count the same joules, who takes fewer is said if no price makes them more: 1 to
+// 2 J and 3 to 4 J are apart, 1 to 3 J and 3 to 4 J are not.
+TEST(ModelComparison, RanksJoulesWhereRangesAreApart) {
+  const auto report = [](const char* name, double low, double high) {
+    ModelReport made{name, "ipu", "small", "decode"};
+    made.number("tokens_per_s", 1 / high);
+    made.joules("joules_per_token", {low, (low + high) / 2, high}, 1);
+    return made;
+  };
+  const std::string apart = model_comparison_screen({report("b", 3, 4), report("a", 1, 2)});
+  EXPECT_THAT(apart, HasSubstr(", 2 times b."));
+  EXPECT_THAT(apart, HasSubstr("Joules per token: a < b."));
+  EXPECT_THAT(model_comparison_screen({report("b", 3, 4), report("a", 1, 3)}),
+              HasSubstr("no machine is surely less"));
+}
+
+// Without a program that draws, the numbers of a run are kept, and what is missing is said.
+TEST_F(DecodeRun, NumbersAreKeptWithoutFigures) {
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const std::string out = folder_ + "kept";
+  const Ran ran = run_real(
+      "run --machine wse3 --blocks 1x2 --block-cores 16x16 --no-cache --decode --context 64 "
+      "--model " +
+      folder_ + "dense.json --out " + out);
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.err, HasSubstr("there is no gnuplot"));
+  for (const char* const file : {"summary.csv", "result.json", "host.json", "report.html"}) {
+    EXPECT_TRUE(std::filesystem::exists(out + "/" + file)) << file;
+  }
 }
 
 // The model knows 4,096 positions, whatever a machine has room for.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -126,6 +127,16 @@ TEST_F(ModelSweepRun, TablesShowATimeOfWhateverIsRun) {
   EXPECT_THAT(sweep(wafer + "kv_in: [32, 64]\n").out, HasSubstr("move_cycles"));
   EXPECT_THAT(sweep(wafer + "prefill: [32, 64]\nchunk: 16\n").out, HasSubstr("tokens_per_s"));
   EXPECT_THAT(sweep(wafer + "decode: true\ncontext: [32, 64]\n").out, HasSubstr("tokens_per_s"));
+}
+
+// Of thirty points a screen has the fastest, in the order of the file; --wide has all.
+TEST_F(ModelSweepRun, TheFirstScreenHasTheFastestPoints) {
+  const std::string text =
+      "machine: wse3\nblocks: 1x2\nblock_cores: 16x16\nkv_in: {from: 2, to: 31, step: 1}\n";
+  const std::string first = sweep(text).out;
+  EXPECT_LE(std::count(first.begin(), first.end(), '\n'), 24) << first;
+  EXPECT_THAT(first, AllOf(HasSubstr("fastest points of 30"), HasSubstr("\n    0  2 ")));
+  EXPECT_THAT(sweep(text, "--no-cache --wide").out, HasSubstr("\n   29  31 "));
 }
 
 TEST_F(ModelSweepRun, ASearchFindsTheSoonestThatFulfilsConditions) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -68,7 +69,7 @@ Why why_of(const Options& options, const MachineTable& kinds, ModelReport& repor
     for (const WhyAsk& ask : asks) sweep.points.push_back({changed(options, ask), name, {name}});
     ModelRuns runs(sweep, options, kinds, silent, false);
     Progress progress(nowhere, true, false, asks.size());
-    runs.run(all_of(sweep), progress);
+    if (!runs.run(all_of(sweep), progress)) throw SimulationError(kInterruptedWhy);
     std::vector<std::optional<WhyTime>> times;
     for (std::size_t i = 0; i < asks.size(); ++i) {
       const auto& made = runs.outcomes().at(i).report;
@@ -106,12 +107,17 @@ std::string screen_of(const ModelReport& report) {
   return quantity_screen(screen);
 }
 
-/// What is true of the first screen's numbers, a note a line; --wide has it below its title.
-void say_remark(const ModelReport& report, const Options& options, std::ostream& err) {
+/// What is true of the first screen's numbers, a note a line, of several runs once; --wide has it
+/// below its title.
+void say_remarks(const std::vector<ModelReport>& reports, const Options& options,
+                 std::ostream& err) {
   if (options.quiet) return;
-  std::istringstream lines(report.remark);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) err << "lacuna: note: " << line << '\n';
+  std::set<std::string> said;
+  for (const ModelReport& report : reports) {
+    std::istringstream lines(report.remark);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty() && said.insert(line).second) err << "lacuna: note: " << line << '\n';
+    }
   }
 }
 
@@ -159,18 +165,18 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
       written.files.emplace_back("why.csv", why_csv(reports[0].machine, "", *why));
       add_why_figure("why", reports[0].machine + ", " + title, *why, written.figures);
     }
-    output.write(written);
+    output.write(written, streams);
   }
   const bool compares = options.verb == "compare";
   if (options.json) {
     streams.out << (compares ? models_json(reports) : model_json(reports[0])) << '\n';
+  } else if (options.wide) {
+    streams.out << (compares ? model_comparison(reports) : model_text(reports[0]));
   } else {
-    if (!compares && !options.wide) say_remark(reports[0], options, streams.err);
-    streams.out << (compares       ? model_comparison(reports)
-                    : options.wide ? model_text(reports[0])
-                                   : screen_of(reports[0]));
-    if (why) streams.out << "\nWhy it is not faster\n\n" << why_text(*why);
+    say_remarks(reports, options, streams.err);
+    streams.out << (compares ? model_comparison_screen(reports) : screen_of(reports[0]));
   }
+  if (why && !options.json) streams.out << "\nWhy it is not faster\n\n" << why_text(*why);
   return kDone;
 }
 

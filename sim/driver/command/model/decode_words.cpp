@@ -223,25 +223,24 @@ void check_zeros(const Options& options, const ModelShape& model, const WseParam
 
 std::string zeros_as_text(const Options& options, const DecodePlacement& placement,
                           const WseParams& params) {
-  std::string text;
+  std::vector<std::string> all;
   for (const auto& [name, value] : said(options, placement, params)) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, value);
+    all.push_back(name + ": " + value);
   }
-  if (text.empty()) return text;
+  if (all.empty()) return "";
   return fmt::format(
       "Zeros: {}.\nOf layers with the same words one is drawn and stands for all; the fullest core "
       "decides.\n",
-      text);
+      fmt::join(all, "; "));
 }
 
 std::string zeros_as_json(const Options& options, const DecodePlacement& placement,
                           const WseParams& params) {
-  std::string text;
+  std::vector<std::string> all;
   for (const auto& [name, value] : said(options, placement, params)) {
-    text +=
-        fmt::format("{}{}", text.empty() ? "" : ", ", json_text(fmt::format("{} {}", name, value)));
+    all.push_back(json_text(name + " " + value));
   }
-  return text.empty() ? text : fmt::format(",\n  \"zeros\": [{}]", text);
+  return all.empty() ? "" : fmt::format(",\n  \"zeros\": [{}]", fmt::join(all, ", "));
 }
 
 }  // namespace lacuna

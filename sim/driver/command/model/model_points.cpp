@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,12 +11,14 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/texts.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/sweep/combinations.hpp"
 #include "sim/driver/system/job.hpp"
+#include "sim/machines/system/store_system.hpp"
 
 namespace lacuna {
 
@@ -97,14 +100,11 @@ class Planner {
 
   /// A word or parameter of a point, if it is for its machine.
   void take(const Assigned& each, ModelPoint& point, std::map<std::string, std::string>& taken) {
-    const std::size_t colon = each.key.find(':');
-    const std::string key = colon == std::string::npos ? each.key : each.key.substr(colon + 1);
-    if (colon != std::string::npos && each.key.substr(0, colon) != point.machine) return;
+    const std::string key = bare_key(each.key);
+    if (!is_key_of(point.machine, each.key)) return;
     if (key == "machine") {
-      taken[each.key] = each.value;
-      return;
-    }
-    if (is_word(key)) {
+      // it is the point's already
+    } else if (is_word(key)) {
       const bool path = key == "model" || key == "requests";
       say(point.options, key, path ? located(each.value, file_) : each.value);
     } else if (has(point.machine, key)) {
@@ -126,29 +126,27 @@ class Planner {
 
   /// Whether a machine or system has a parameter.
   bool has(const std::string& machine, const std::string& path) {
-    const std::string known = machine + '\n' + path;
-    const auto found = has_.find(known);
-    if (found != has_.end()) return found->second;
+    const auto [known, is_new] = has_.try_emplace(machine + '\n' + path);
+    if (is_new) known->second = look_up(machine, path);
+    return known->second;
+  }
+
+  bool look_up(const std::string& machine, const std::string& path) const {
     constexpr const char* kInference = "inference.";
-    constexpr const char* kChip = "chip.";
-    const auto rest = [&](const char* prefix) { return path.substr(std::string(prefix).size()); };
     const auto chip_has = [&](const std::string& chip, const std::string& name) {
       return make_machine(kinds_, chip)->parameters().find(name) != nullptr;
     };
-    bool is = false;
     const bool system = is_system(machine);
-    if (path.rfind(kInference, 0) == 0) {
+    if (starts_with(path, kInference)) {
+      const std::string word = path.substr(std::strlen(kInference));
       const bool wafer = !system && std::string(make_machine(kinds_, machine)->kind()) == "wse";
-      is = system::InferenceParams().find(rest(kInference)) != nullptr &&
-           (!wafer || rest(kInference) == "context_step");
-    } else if (system) {
-      const system::SystemParams params = make_system(machine, {}).params;
-      is = path.rfind(kChip, 0) == 0 ? chip_has(params.chip, rest(kChip))
-                                     : params.find(path) != nullptr;
-    } else {
-      is = chip_has(machine, path);
+      return system::InferenceParams().find(word) != nullptr && (!wafer || word == "context_step");
     }
-    return has_[known] = is;
+    if (!system) return chip_has(machine, path);
+    const system::SystemParams params = make_system(machine, {}).params;
+    return starts_with(path, kChipPrefix)
+               ? chip_has(params.chip, path.substr(std::strlen(kChipPrefix)))
+               : params.find(path) != nullptr;
   }
 
   [[noreturn]] static void refuse_unused(const std::string& key, const std::string& place) {
@@ -185,8 +183,7 @@ void refuse_model_words(const SweepFile& file, const Options& options) {
   for (const SweepAxis& axis : file.axes) {
     for (std::size_t i = 0; i < axis.keys.size(); ++i) {
       const std::string& key = axis.keys[i];
-      const std::size_t colon = key.find(':');
-      const std::string word = colon == std::string::npos ? key : key.substr(colon + 1);
+      const std::string word = bare_key(key);
       if (word == "model") {
         throw RequestError(
             fmt::format("{}: experiments of a model have no operations; lacuna sweep "

@@ -18,6 +18,7 @@
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/search_goal.hpp"
+#include "sim/report/answer/screen.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -61,6 +62,26 @@ std::string points_table(const ModelSweep& sweep, const std::vector<ModelOutcome
     table.row(row);
   }
   return table.text();
+}
+
+/// The first screen of `points`; where there is no room for all, of the fastest.
+std::string points_screen(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes,
+                          const std::vector<std::size_t>& points, const std::string& head,
+                          bool whole) {
+  const auto faster = [&](std::size_t a, std::size_t b) {
+    const auto speed = [&](std::size_t i) {
+      const auto& report = outcomes[points[i]].report;
+      return report ? speed_of(*report) : 0;
+    };
+    return speed(a) > speed(b);
+  };
+  const auto table_of = [&](std::size_t rows) {
+    std::vector<std::size_t> shown;
+    for (const std::size_t i : first_by(points.size(), rows, faster)) shown.push_back(points[i]);
+    return points_table(sweep, outcomes, shown);
+  };
+  return fitted_screen(head, points.size(), table_of, "fastest points",
+                       "More: --wide (all points), --json, --out DIR (page, files)\n", whole);
 }
 
 std::string points_csv(const ModelSweep& sweep, const std::vector<ModelOutcome>& outcomes) {
@@ -260,17 +281,17 @@ int run_model_sweep(const SweepFile& file, const Options& options, const Machine
   if (runs.ends_as_share()) return kDone;
   const std::vector<ModelOutcome>& outcomes = runs.outcomes();
   const std::vector<ModelReport> reports = runs.reports();
-  if (output) output.write(result_of(sweep, runs));
+  if (output) output.write(result_of(sweep, runs), streams);
   whole = say_reasons(outcomes, streams);
   if (options.json) {
     streams.out << models_json(reports) << '\n';
-  } else if (search) {
-    streams.out << fmt::format("{}: {} points, {} simulated; the best:\n\n", sweep.name,
-                               sweep.points.size(), reports.size())
-                << points_table(sweep, outcomes, search->order().front());
   } else {
-    streams.out << fmt::format("{}: {} points\n\n", sweep.name, sweep.points.size())
-                << points_table(sweep, outcomes, all_of(sweep));
+    const std::string simulated =
+        search ? fmt::format(", {} simulated; the best:", reports.size()) : "";
+    streams.out << points_screen(
+        sweep, outcomes, search ? search->order().front() : all_of(sweep),
+        fmt::format("{}: {} points{}\n\n", sweep.name, sweep.points.size(), simulated),
+        options.wide);
   }
   if (search) return search->order().front().empty() ? kNotCompleted : kDone;
   return whole ? kDone : kNotCompleted;

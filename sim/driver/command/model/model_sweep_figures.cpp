@@ -3,13 +3,14 @@
 
 #include <array>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <sstream>
 
 #include "sim/base/parsed_number.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
+#include "sim/driver/sweep/combinations.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_style.hpp"
 
@@ -39,12 +40,6 @@ constexpr std::array<SweptQuantity, 4> kSwept = {
      {"positions_that_fit", "positions", "Context that fits"},
      {"of_layer_in_cache", "% of a layer's time", "Time on keys and values"}}};
 
-/// What an axis is without the name of the machine that it is for.
-std::string bare(const std::string& axis) {
-  const std::size_t colon = axis.find(':');
-  return colon == std::string::npos ? axis : axis.substr(colon + 1);
-}
-
 bool is_share(const std::string& axis) {
   return axis == "weights" || axis == "activations" || axis == "density";
 }
@@ -52,19 +47,14 @@ bool is_share(const std::string& axis) {
 /// The value of an axis at a point, one axis standing for those of single machines.
 std::string value_of(const ModelSweep& sweep, const ModelPoint& point, const std::string& axis) {
   for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
-    if (bare(sweep.axes[i]) == axis && !point.varying[i].empty()) return point.varying[i];
+    if (bare_key(sweep.axes[i]) == axis && !point.varying[i].empty()) return point.varying[i];
   }
   return "";
 }
 
 std::vector<std::string> axes_of(const ModelSweep& sweep) {
   std::vector<std::string> axes;
-  for (const std::string& axis : sweep.axes) {
-    const std::string name = bare(axis);
-    bool known = false;
-    for (const std::string& each : axes) known = known || each == name;
-    if (!known) axes.push_back(name);
-  }
+  for (const std::string& axis : sweep.axes) place_or_add(axes, bare_key(axis));
   return axes;
 }
 
@@ -98,7 +88,6 @@ LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& 
   figure.title = {quantity.title, sweep.name};
   figure.x_label = is_share(axis) ? axis + " left" : axis;
   figure.y_label = quantity.label;
-  std::map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const ModelPoint& point = sweep.points[i];
     const std::optional<double> x = place_of(axis, value_of(sweep, point, axis));
@@ -107,14 +96,8 @@ LineFigure lines_over(const ModelSweep& sweep, const std::vector<ModelOutcome>& 
     if (!(y > 0) || !std::isfinite(y)) continue;
     const std::optional<std::string> label = line_of(sweep, point, axis);
     if (!label) continue;
-    const auto [found, fresh] = known.try_emplace(*label, figure.series.size());
-    if (fresh) {
-      LineSeries series;
-      series.label = *label;
-      series.style = line_style(static_cast<unsigned>(figure.series.size()));
-      figure.series.push_back(series);
-    }
-    figure.series[found->second].points.push_back({*x, y, y, y});
+    figure.labelled(*label, line_style(static_cast<unsigned>(figure.series.size())))
+        .points.push_back(exact_point(*x, y));
   }
   return figure;
 }
@@ -139,9 +122,8 @@ std::vector<Figure> model_sweep_figures(const ModelSweep& sweep,
   for (const std::string& axis : axes_of(sweep)) {
     for (const SweptQuantity& quantity : kSwept) {
       const LineFigure figure = lines_over(sweep, outcomes, axis, quantity);
-      bool line = false;
-      for (const LineSeries& series : figure.series) line = line || series.points.size() > 1;
-      if (line) figures.push_back(draw_lines(figure));
+      const bool is_line = any_of(figure.series, [](auto& each) { return each.points.size() > 1; });
+      if (is_line) figures.push_back(draw_lines(figure));
     }
   }
   return figures;
