@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,6 +143,45 @@ TEST(OwnProgram, SlicesSayHowManyElementsThereAre) {
   EXPECT_EQ(beats("mul: \"x[-1], 1, 2\""), 1U);
   EXPECT_EQ(beats("mul: \"a[1:-1, 1:4], 1, 2\""), 12U);
   EXPECT_EQ(beats("mul: \"a[:, 0], 1, 2\""), 6U);
+}
+
+/// A file of NumPy, version 1.0, of little-endian FP32 by rows.
+std::string npy(const std::string& shape, const std::vector<float>& values) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  std::string bytes = "\x93NUMPY\x01";
+  bytes += '\0';
+  bytes += static_cast<char>(header.size() + 1);
+  bytes += '\0';
+  bytes += header + '\n';
+  for (const float value : values) {
+    std::array<char, sizeof value> raw{};
+    std::memcpy(raw.data(), &value, sizeof value);
+    bytes.append(raw.data(), raw.size());
+  }
+  return bytes;
+}
+
+// Core c adds column c of the file to column c of the list: 1 - 10, 4 + 0.5 and 2 + 2, 5 - 7.
+TEST(OwnProgram, InputsAreListsAndFilesOfNumbersWithTheirSigns) {
+  const test::TempFile a(npy("(2, 3)", {-10, 2, 99, 0.5F, -7, 99}), ".npy");
+  const test::TempFile file(fmt::format(R"yaml(
+columns: 2
+inputs: {{a: {}, b: [[1, 2], [4, 5]]}}
+cores:
+  - data:
+      x: {{type: fp32, shape: 2, values: "a[i, column]"}}
+      y: {{type: fp32, shape: 2, values: "b[i, column]"}}
+    tasks: {{main: {{active: true, steps: [{{add: "x, x, y"}}]}}}}
+    read: {{x: "if(column == 0, if(i == 0, -9, 4.5), if(i == 0, 4, -2))"}}
+)yaml",
+                                        a.path()),
+                            ".yaml");
+  Execution execution;
+  execution.values = true;
+  const OpResult result = run_file(file.path(), execution);
+  EXPECT_EQ(result.values->compared, 4U);
+  EXPECT_EQ(result.values->wrong, 0U);
 }
 
 // A word says element 5 of an array of 4 in a core that has nothing else.
