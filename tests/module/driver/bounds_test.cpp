@@ -3,39 +3,15 @@
 // than its bound says.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
-#include <map>
-#include <sstream>
 #include <string>
-#include <vector>
 
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/paths.hpp"
 
 namespace lacuna::test {
 namespace {
-
-/// The cells of the column `name` of a CSV file without quotes, by those of the column `key`.
-std::map<std::string, std::string> column(const std::string& csv, const std::string& key,
-                                          const std::string& name) {
-  std::istringstream lines(csv);
-  std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(lines, line);) {
-    rows.emplace_back();
-    std::istringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
-  }
-  const auto place = [&](const std::string& which) {
-    const auto& head = rows.front();
-    return static_cast<std::size_t>(std::find(head.begin(), head.end(), which) - head.begin());
-  };
-  std::map<std::string, std::string> found;
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    found[rows[i].at(place(key))] = rows[i].at(place(name));
-  }
-  return found;
-}
 
 struct WithoutACost {
   const char* name;
@@ -62,7 +38,7 @@ class RunsWithBounds : public ::testing::Test {
     const Ran ran = run_real(line);
     EXPECT_EQ(ran.status, 0) << ran.err;
     const std::string csv = file_text(bench_.path(name) + "/summary.csv");
-    return std::stod(column(csv, "op_id", "cycles").at("TOTAL"));
+    return CsvTable(csv).where({{"op_id", "TOTAL"}}).number("cycles");
   }
 
   /// A trace of rows that stay on a wafer: more than there are rows of cores.
@@ -83,7 +59,7 @@ TEST_P(ABound, IsReachedByNoMachineThatIsWithoutTheCost) {
   const double before = cycles("as_it_is", std::string(c.run) + " " + c.cost);
   const double after = cycles("ideal", std::string(c.run) + " " + c.ideal);
   const std::string csv = file_text(bench_.path("as_it_is") + "/bounds.csv");
-  const double bound = std::stod(column(csv, "what_if", "speedup").at(c.what_if));
+  const double bound = CsvTable(csv).where({{"what_if", c.what_if}}).number("speedup");
   EXPECT_GE(bound, before / after) << before << " cycles, " << after << " without the cost";
   EXPECT_GE(before / after, 1) << "it was a cost";
 }
@@ -107,7 +83,7 @@ constexpr const char* kRoom =
 TEST_F(RunsWithBounds, AreTheirOwnBoundWithoutTheEdgeIfNothingPassesIt) {
   const double before = cycles("as_it_is", kLayersOnCores);
   const std::string csv = file_text(bench_.path("as_it_is") + "/bounds.csv");
-  EXPECT_EQ(std::stod(column(csv, "what_if", "cycles").at("infinite I/O")), before);
+  EXPECT_EQ(CsvTable(csv).where({{"what_if", "infinite I/O"}}).number("cycles"), before);
   EXPECT_EQ(cycles("ideal", kLayersOnCores + " " + kFed), before);
 }
 

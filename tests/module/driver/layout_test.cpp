@@ -13,10 +13,12 @@
 #include "sim/driver/run/machine_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/printed_row.hpp"
 
 namespace lacuna::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -210,7 +212,7 @@ TEST(Layout, ASweepFindsAFileOfLayoutsBesideIt) {
       "two.yaml]}\n");
   const Ran ran = run_real("sweep " + file + " --quiet --wide");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("two.yaml  ws.groups=2"));
+  EXPECT_THAT(printed_row(ran.out, "1 two.yaml"), Contains("ws.groups=2"));
   // no file has that name, and a result can be kept
   const Ran kept = run_real(
       "compare --machine wse2 --set wafer.columns=12 --set wafer.rows=6 --set io.share=1 --quiet "

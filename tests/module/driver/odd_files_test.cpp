@@ -11,6 +11,8 @@
 
 #include "sim/driver/system/idle.hpp"
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/json_member.hpp"
+#include "tests/support/printed_row.hpp"
 #include "tests/support/temp_file.hpp"
 
 namespace lacuna::test {
@@ -19,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -181,17 +184,20 @@ TEST(DescribeSystems, NamesParametersOfThoseJoinedByLinks) {
   const Ran all = run_real("describe parameters --machine pod4");
   EXPECT_EQ(all.status, 0) << all.err;
   EXPECT_THAT(all.out, HasSubstr("links.hop_ns"));
-  EXPECT_THAT(run_real("describe links.topology --machine pod64").out, HasSubstr("pod64    torus"));
+  EXPECT_THAT(printed_row(run_real("describe links.topology --machine pod64").out, "pod64"),
+              Contains("torus"));
   EXPECT_THAT(run_real("describe gateway --machine pod4").out, HasSubstr("gateway.ddr_gbps"));
-  EXPECT_THAT(run_real("describe parameters --machine pod4 --json").out,
-              AllOf(HasSubstr("\"machine\": \"pod4\""), HasSubstr("\"path\": \"links.hop_ns\"")));
+  const std::string of_pod = run_real("describe parameters --machine pod4 --json").out;
+  EXPECT_EQ(member_of(of_pod, "machine"), "pod4");
+  EXPECT_THAT(of_pod, HasSubstr("\"links.hop_ns\""));
   // a group of them too, with the pod's values or without, as of a chip
-  EXPECT_THAT(run_real("describe links --machine pod4 --json").out,
-              AllOf(HasSubstr("\"path\": \"links.topology\""), HasSubstr("\"value\": \"ladder\"")));
-  EXPECT_THAT(run_real("describe links --json").out,
-              AllOf(HasSubstr("\"kind\": \"system of chips\""), Not(HasSubstr("\"value\""))));
+  const std::string links = run_real("describe links --machine pod4 --json").out;
+  EXPECT_THAT(links, AllOf(HasSubstr("\"links.topology\""), HasSubstr("\"ladder\"")));
+  const std::string any_links = run_real("describe links --json").out;
+  EXPECT_EQ(member_of(any_links, "kind"), "system of chips");
+  EXPECT_TRUE(member_of(any_links, "value").is_null());
   // a subject stays one where a group has its name
-  EXPECT_THAT(run_real("describe machines --json").out, HasSubstr("\"subject\": \"machines\""));
+  EXPECT_EQ(member_of(run_real("describe machines --json").out, "subject"), "machines");
   const std::string json = run_real("describe parameters --json").out;
   EXPECT_THAT(json, AllOf(HasSubstr("\"links.hop_ns\""), HasSubstr("\"training.accumulation\""),
                           HasSubstr("\"inference.tensor\"")));

@@ -7,12 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 /// 8 x 8 cores. Weights of 64 x 64 are 8 x 8 elements of 2 B on each of them: 128 B.
@@ -22,35 +26,7 @@ constexpr const char* kResidentChip = " --quiet --wide --machine bow --set ipu.t
 
 /// The cell `column` of the last row of a result folder's summary.
 std::string last_cell(const ProgramBench& bench, const std::string& column) {
-  const std::string text = bench.read("out/summary.csv");
-  const auto cells_of = [](const std::string& line) {
-    std::vector<std::string> cells{""};
-    bool quoted = false;
-    for (const char c : line) {
-      if (c == '"') quoted = !quoted;
-      if (c == ',' && !quoted) {
-        cells.emplace_back();
-      } else if (c != '"') {
-        cells.back() += c;
-      }
-    }
-    return cells;
-  };
-  std::vector<std::vector<std::string>> rows{{}};
-  std::string line;
-  rows.clear();
-  for (const char c : text) {
-    if (c != '\n') {
-      line += c;
-      continue;
-    }
-    rows.push_back(cells_of(line));
-    line.clear();
-  }
-  for (std::size_t i = 0; i < rows.front().size(); ++i) {
-    if (rows.front()[i] == column) return rows.back().at(i);
-  }
-  return "no such column";
+  return CsvTable(bench.read("out/summary.csv")).column(column).back();
 }
 
 struct Measured {
@@ -294,11 +270,13 @@ TEST(WithDense, IsTheDenseRunOfTheSameRows) {
 TEST(Residency, TraceMakeKeepsModeAndResidency) {
   const Ran ran = run_real("trace make bert-tiny --layers 1 --mode static --residency resident");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr(",fp16,static,resident,"));
+  const CsvTable made = CsvTable(ran.out);
+  EXPECT_THAT(made.where({{"op", "gemm"}}).column("mode"), Each("static"));
+  EXPECT_THAT(made.where({{"op", "gemm"}}).column("residency"), Each("resident"));
   const Ran sparse =
       run_real("trace make bert-tiny --layers 1 --heads --mode static --pattern block16:0.25");
-  EXPECT_THAT(sparse.out, HasSubstr(",fp16,static,block,"));
-  EXPECT_THAT(sparse.out, Not(HasSubstr(",fp16,static,,")));
+  const CsvTable with_mode = CsvTable(sparse.out).where({{"mode", "static"}});
+  EXPECT_THAT(with_mode.column("pattern"), AllOf(Not(IsEmpty()), Each("block")));
 }
 
 // What takes a shortcut away is said before it takes its time, in the words of what refuses it.

@@ -2,14 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/printed_row.hpp"
 
 namespace lacuna::test {
 namespace {
 
-using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -27,13 +33,13 @@ TEST(Run, WithoutOutWritesNothingAndPrintsTableAndCycleStack) {
   EXPECT_EQ(ran.status, 0);
   // 2048 kept x 64 columns over 4 units x 8 MAC: 4096 cycles, and 10 to drain
   EXPECT_THAT(ran.out, HasSubstr("64x64x64, unstructured:0.5 on fake (4 units); seed 1, exact"));
-  EXPECT_THAT(ran.out, HasSubstr("  compute    99.8  mac 99.8\n"));
-  EXPECT_THAT(ran.out, HasSubstr("  idle        0.2  drained 0.2\n"));
+  EXPECT_THAT(printed_row(ran.out, "compute"), ElementsAre("99.8", "mac", "99.8"));
+  EXPECT_THAT(printed_row(ran.out, "idle"), ElementsAre("0.2", "drained", "0.2"));
   const Ran more =
       lacuna("run --machine fake --gemm 64x64x64 --pattern unstructured:0.5 --explain");
   EXPECT_THAT(more.out, HasSubstr("4106 cycles on 4 units, engine event"));
-  EXPECT_THAT(more.out, HasSubstr("  compute    mac           16384   99.8 %"));
-  EXPECT_THAT(more.out, HasSubstr("  total                    16424  100.0 %"));
+  EXPECT_THAT(printed_row(more.out, "compute mac"), ElementsAre("16384", "99.8", "%"));
+  EXPECT_THAT(printed_row(more.out, "total"), ElementsAre("16424", "100.0", "%"));
   EXPECT_EQ(ran.err, "");
   EXPECT_THAT(lacuna.listing(), IsEmpty());
 }
@@ -68,8 +74,13 @@ TEST(Run, OutOfMemoryLeavesTheValuesEmptyGivesTheReasonAndExits1) {
   const Ran ran =
       lacuna("run --machine fake --gemm 8x8x8 --set fault=memory --out " + lacuna.path("out"));
   EXPECT_EQ(ran.status, 1);
-  EXPECT_THAT(lacuna.read("out/summary.csv"),
-              HasSubstr(",,,,,,,,,,,,,,,,,,,out_of_memory,\"needs 5000 bytes, has 4096\"\n"));
+  const CsvTable summary(lacuna.read("out/summary.csv"));
+  EXPECT_THAT(summary.column("status"), Each("out_of_memory"));
+  EXPECT_THAT(summary.column("reason"), Each(EndsWith("needs 5000 bytes, has 4096")));
+  for (const char* const value : {"cycles", "time_s", "useful_flop", "speedup_vs_dense", "io_bytes",
+                                  "energy_j", "energy_vs_dense"}) {
+    EXPECT_THAT(summary.column(value), Each("")) << value;
+  }
 }
 
 TEST(Run, UnsupportedAndDeadlockExit1WithTheReason) {
@@ -120,12 +131,13 @@ TEST(Run, DenseSpeedUpIsThatOfTheSameShapeOnTheSameMachine) {
   ASSERT_EQ(ran.status, 0) << ran.err;
   // dense: 64^3 / 32 + 10 = 8202 cycles; a quarter: 2058
   // and 2 x 64^3 FLOP in 4.101 us
-  const std::string summary = lacuna.read("out/summary.csv");
-  for (const std::size_t row : {1U, 2U}) {
-    EXPECT_THAT(line_of(summary, row), HasSubstr(",0.1278439405"));
-    EXPECT_THAT(line_of(summary, row), HasSubstr(",3.98542274052"));
+  const CsvTable summary(lacuna.read("out/summary.csv"));
+  EXPECT_THAT(summary.column("run"), ElementsAre("0", "0"));
+  for (const char* const row : {"gemm", "TOTAL"}) {
+    const CsvTable of_row = summary.where({{"op_id", row}});
+    EXPECT_NEAR(of_row.number("dense_tflops"), 2 * 262144 / 4.101e-6 * 1e-12, 1e-10) << row;
+    EXPECT_DOUBLE_EQ(of_row.number("speedup_vs_dense"), 8202.0 / 2058) << row;
   }
-  EXPECT_THAT(summary, Not(HasSubstr("\n1,")));
 }
 
 TEST(Compare, RunsMachinesAndPatternsInTheOrderGivenWhateverTheJobs) {
@@ -164,9 +176,12 @@ TEST(Compare, AnInterruptKeepsEveryFinishedPoint) {
       lacuna.path("out"));
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.err, HasSubstr("interrupted; 1 of 2 points are finished"));
-  EXPECT_THAT(line_of(lacuna.read("out/summary.csv"), 2), StartsWith("0,slow,"));
-  const std::string missing = line_of(lacuna.read("out/summary.csv"), 3);
-  EXPECT_THAT(missing, AllOf(StartsWith("1,fake,"), HasSubstr(",interrupted,not simulated")));
+  const CsvTable summary(lacuna.read("out/summary.csv"));
+  EXPECT_THAT(summary.where({{"machine", "slow"}}).column("status"), Each("ok"));
+  const CsvTable missing = summary.where({{"machine", "fake"}});
+  EXPECT_THAT(missing.column("run"), Each("1"));
+  EXPECT_THAT(missing.column("status"), Each("interrupted"));
+  EXPECT_THAT(missing.column("reason"), Contains(StartsWith("not simulated")));
   EXPECT_THAT(lacuna.listing(), ElementsAre("out", "out.journal"));
 }
 
@@ -199,8 +214,9 @@ TEST(Json, IsTheOnlyThingOnStandardOutputAndHasTheColumnsOfTheSummary) {
   const Ran ran = lacuna("run --machine fake --gemm 8x8x8 --json");
   EXPECT_EQ(ran.status, 0);
   EXPECT_THAT(ran.out, StartsWith("[\n {\n  \"run\": 0,\n  \"machine\": \"fake\",\n"));
-  EXPECT_THAT(ran.out, HasSubstr("\"op_id\": \"TOTAL\""));
-  EXPECT_THAT(ran.out, HasSubstr("\"block\": null"));
+  const nlohmann::json rows = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(rows.back().at("op_id"), "TOTAL");
+  EXPECT_TRUE(rows.back().at("block").is_null());
 }
 
 // One row of cores holds 161 elements of a feature: more than a lane of 8 bits counts.

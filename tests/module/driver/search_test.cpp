@@ -16,6 +16,7 @@
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/sweep/search_order.hpp"
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -23,7 +24,9 @@
 namespace lacuna::test {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 const char* const kSpace =
@@ -83,13 +86,16 @@ TEST(Search, FindsTheBestPointWithoutSimulatingAll) {
   const Ran ran = search(bench, std::string("minimise: time\n") + kSpace, "--out " + out);
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("9 points"));
-  const std::string points = file_text(out + "/search.csv");
-  EXPECT_THAT(points,
-              HasSubstr("point,ws.lookahead,wafer.columns,time,time_bound,fate,run,best\n0,1,4,"));
-  EXPECT_THAT(points, HasSubstr(",pruned,,\n"));
+  const CsvTable points(file_text(out + "/search.csv"));
+  const CsvTable first = points.where({{"point", "0"}});
+  EXPECT_EQ(first.cell("ws.lookahead"), "1");
+  EXPECT_EQ(first.cell("wafer.columns"), "4");
+  const CsvTable pruned = points.where({{"fate", "pruned"}});
+  EXPECT_THAT(pruned.rows(), Not(IsEmpty()));
+  EXPECT_THAT(pruned.column("run"), Each(""));
+  EXPECT_THAT(pruned.column("best"), Each(""));
   // one objective has one best point
-  EXPECT_NE(points.find(",yes\n"), std::string::npos);
-  EXPECT_EQ(points.find(",yes\n"), points.rfind(",yes\n"));
+  EXPECT_EQ(points.where({{"best", "yes"}}).rows().size(), 1U);
   // what all points give
   std::string sweep = kSpace;
   sweep.replace(sweep.find("space"), 5, "grid");
@@ -109,7 +115,9 @@ TEST(Search, AValueWithCommasIsOneCellOfTheTable) {
                 "queue.in: [\"" + depths + "\", \"8,8,8,8,8,8,8,8\"]");
   const Ran ran = search(bench, "minimise: time\nstrategy: all\n" + space, "--out " + out);
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(file_text(out + "/search.csv"), HasSubstr("\n0,1,\"" + depths + "\","));
+  const CsvTable first = CsvTable(file_text(out + "/search.csv")).where({{"point", "0"}});
+  EXPECT_EQ(first.cell("ws.lookahead"), "1");
+  EXPECT_EQ(first.cell("queue.in"), depths);
 }
 
 TEST(Search, RefusesWhatItDoesNotUnderstand) {
@@ -184,7 +192,12 @@ TEST(Search, ExcludesWhatCannotBeWithoutRunningIt) {
   EXPECT_THAT(ran.out, HasSubstr("3 points, 2 simulated, 0 pruned by their bounds, 0 failed"));
   EXPECT_THAT(ran.out, HasSubstr("1 excluded, which cannot be; the first: ws.groups = 11: "
                                  "wafer.columns = 16 are not a multiple of it\n"));
-  EXPECT_THAT(file_text(out + "/search.csv"), HasSubstr("\n0,11,,,excluded,,\n"));
+  const CsvTable excluded = CsvTable(file_text(out + "/search.csv")).where({{"point", "0"}});
+  EXPECT_EQ(excluded.cell("ws.groups"), "11");
+  EXPECT_EQ(excluded.cell("fate"), "excluded");
+  for (const char* const none : {"time", "time_bound", "run", "best"}) {
+    EXPECT_EQ(excluded.cell(none), "") << none;
+  }
 }
 
 // All nine points are simulated: none that is right leaves out another.

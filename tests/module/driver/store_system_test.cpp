@@ -6,16 +6,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// `what` of a pass, in ns, of a passes.csv.
@@ -167,24 +171,22 @@ TEST(SystemTrace, SystemsOfAllKindsAreComparedOnOneTrace) {
       run_real("compare --machine pod4 --machine cs2x4 --out " + bench.path("both") + line);
   ASSERT_EQ(both.status, 0) << both.err;
   EXPECT_THAT(both.out, HasSubstr("the same share of a batch for each chip"));
-  const std::string csv = bench.read("both/scaling.csv");
-  EXPECT_THAT(csv,
-              HasSubstr("system,chips,step_s,shares_per_s,efficiency,joules_per_share\npod4,4,"));
+  const CsvTable both_rows(bench.read("both/scaling.csv"));
+  EXPECT_THAT(both_rows.column("system"), ElementsAre("pod4", "cs2x4"));
   for (const char* const machine : {"pod4", "cs2x4"}) {
     const Ran alone =
         run_real(fmt::format("run --machine {} --out {}{}", machine, bench.path(machine), line));
     ASSERT_EQ(alone.status, 0) << alone.err;
-    const std::string metrics = bench.read(machine + std::string("/metrics.csv"));
-    const std::string key = "\nstep_time,";
-    const std::size_t at = metrics.find(key) + key.size();
-    const std::string step = metrics.substr(at, metrics.find(',', at) - at);
-    EXPECT_THAT(csv, HasSubstr(fmt::format("\n{},4,{},", machine, step)));
+    const CsvTable metrics(bench.read(machine + std::string("/metrics.csv")));
+    const CsvTable row = both_rows.where({{"system", machine}});
+    EXPECT_EQ(row.cell("chips"), "4");
+    EXPECT_EQ(row.cell("step_s"), metrics.where({{"quantity", "step_time"}}).cell("value"));
   }
   const Ran turned =
       run_real("compare --machine cs2x4 --machine pod4 --out " + bench.path("turned") + line);
   ASSERT_EQ(turned.status, 0) << turned.err;
-  EXPECT_THAT(bench.read("turned/scaling.csv"),
-              ::testing::AllOf(HasSubstr("\npod4,4,"), HasSubstr("joules_per_share\ncs2x4,4,")));
+  EXPECT_THAT(CsvTable(bench.read("turned/scaling.csv")).column("system"),
+              ElementsAre("cs2x4", "pod4"));
   const Ran chip = run_real("compare --machine wse2 --machine pod4" + line);
   EXPECT_EQ(chip.status, 2);
   EXPECT_THAT(chip.err, HasSubstr("wse2: is no system of chips"));
@@ -217,9 +219,12 @@ TEST(SystemTrace, ATreeHasATimelineOfItsPasses) {
       trace + " --out " + bench.path("out"));
   ASSERT_EQ(ran.status, 0) << ran.err;
   // 5,053 ns up, of which the wafer has none
-  EXPECT_THAT(bench.read("out/timeline.json"),
-              HasSubstr(R"("name":"sum up","ph":"X","pid":0,"tid":1,"ts":)"));
-  EXPECT_THAT(bench.read("out/timeline.json"), HasSubstr(R"("dur":5.053})"));
+  const nlohmann::json timeline = nlohmann::json::parse(bench.read("out/timeline.json"));
+  std::vector<double> ways_up;
+  for (const nlohmann::json& event : timeline.at("traceEvents")) {
+    if (event.at("ph") == "X" && event.at("name") == "sum up") ways_up.push_back(event.at("dur"));
+  }
+  EXPECT_THAT(ways_up, Contains(5.053));
 }
 
 }  // namespace

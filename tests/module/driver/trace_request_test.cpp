@@ -2,14 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/paths.hpp"
+#include "tests/support/printed_row.hpp"
 
 namespace lacuna::test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 std::string refused(const ProgramBench& lacuna, const std::string& file) {
@@ -101,26 +106,26 @@ TEST(TraceRequest, AMatrixNeedsItsColumnsAndOnlyAMatrixTakesThem) {
   const std::string matrix = source_path("traces/dlmc/encoder0_mag90_q.smtx");
   EXPECT_THAT(lacuna("run --machine fake --matrix " + matrix).err, HasSubstr("needs --n"));
   EXPECT_THAT(lacuna("run --machine fake --gemm 8x8x8 --n 8").err, HasSubstr("--matrix alone"));
-  const Ran ran = lacuna("run --wide --machine fake --n 8 --matrix " + matrix);
+  const Ran ran = lacuna("run --json --machine fake --n 8 --matrix " + matrix);
   EXPECT_EQ(ran.status, 0) << ran.err;
-  // 26,214 kept elements of 512 x 512
-  EXPECT_THAT(ran.out, HasSubstr("0.1"));
+  const nlohmann::json row = nlohmann::json::parse(ran.out).at(0);
+  EXPECT_DOUBLE_EQ(row.at("density"), 26214.0 / (512 * 512));  // as many elements are kept
 }
 
 TEST(TraceRequest, AModeWithoutSparseWeightsIsForTheDenseOnes) {
   const ProgramBench lacuna;
-  const Ran ran = lacuna("run --wide --machine fake --gemm 8x8x8 --mode static");
+  const Ran ran = lacuna("run --json --machine fake --gemm 8x8x8 --mode static");
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("  static"));
+  EXPECT_EQ(nlohmann::json::parse(ran.out).at(0).at("mode"), "static");
   // beside sparse ones it is for those alone
   const Ran both = lacuna(
       "compare --machine fake --gemm 8x8x8 --mode static --pattern dense "
       "--pattern unstructured:0.5 --out " +
       lacuna.path("out"));
   EXPECT_EQ(both.status, 0) << both.err;
-  const std::string summary = lacuna.read("out/summary.csv");
-  EXPECT_THAT(summary, HasSubstr(",dense,1,,dense,"));
-  EXPECT_THAT(summary, HasSubstr(",unstructured,0.5,,static,"));
+  const CsvTable rows = CsvTable(lacuna.read("out/summary.csv")).where({{"op_id", "gemm"}});
+  EXPECT_EQ(rows.where({{"pattern", "dense"}, {"density", "1"}}).cell("mode"), "dense");
+  EXPECT_EQ(rows.where({{"pattern", "unstructured"}, {"density", "0.5"}}).cell("mode"), "static");
 }
 
 TEST(TraceRequest, RunsARealLayerWithItsOwnPatternsAndItsDensePartners) {
@@ -130,12 +135,17 @@ TEST(TraceRequest, RunsARealLayerWithItsOwnPatternsAndItsDensePartners) {
       "--pattern block16:0.1 --trace " +
       source_path("traces/transformer_l0_mag90.csv") + " --out " + lacuna.path("out"));
   ASSERT_EQ(ran.status, 0) << ran.err;
-  const std::string summary = lacuna.read("out/summary.csv");
-  EXPECT_THAT(summary, HasSubstr(",fwd.l0.q,gemm,512,512,2048,fp16,file,0.09999"));
-  // 102 of 1,024 blocks
-  EXPECT_THAT(summary, HasSubstr(",fwd.l0.q,gemm,512,512,2048,fp16,block,0.099609375,16,static,"));
-  EXPECT_THAT(summary, Not(HasSubstr(",fp16,dense,"))) << "dense was run for comparison only";
-  EXPECT_EQ(std::count(summary.begin(), summary.end(), '\n'), 1 + 4 * 7);
+  const CsvTable summary(lacuna.read("out/summary.csv"));
+  const CsvTable query = summary.where(
+      {{"op_id", "fwd.l0.q"}, {"m", "512"}, {"k", "512"}, {"n", "2048"}, {"dtype", "fp16"}});
+  const CsvTable own = query.where({{"pattern", "file"}, {"machine", "fake"}});
+  EXPECT_DOUBLE_EQ(own.number("density"), 26214.0 / (512 * 512));
+  const CsvTable blocks = query.where({{"pattern", "block"}, {"machine", "fake"}});
+  EXPECT_EQ(blocks.number("density"), 102.0 / 1024);  // 102 of 1,024 blocks
+  EXPECT_EQ(blocks.cell("block"), "16");
+  EXPECT_EQ(blocks.cell("mode"), "static");
+  EXPECT_THAT(summary.column("pattern"), Each(Not("dense"))) << "dense was run to compare with";
+  EXPECT_EQ(summary.rows().size(), 4 * 7U);
 }
 
 TEST(TraceVerb, ChecksAndShows) {
@@ -143,10 +153,10 @@ TEST(TraceVerb, ChecksAndShows) {
   const std::string trace = source_path("traces/transformer_l0_mag90.csv");
   const Ran check = lacuna("trace check " + trace);
   EXPECT_EQ(check.status, 0) << check.err;
-  EXPECT_THAT(check.out, HasSubstr("6"));
+  EXPECT_THAT(check.out, HasSubstr("6 rows, 6 with a pattern, 6 of them from files: no problem"));
   const Ran show = lacuna("trace show " + trace);
   EXPECT_EQ(show.status, 0) << show.err;
-  EXPECT_THAT(show.out, HasSubstr("fwd.l0.q"));
+  EXPECT_THAT(printed_row(show.out, "fwd.l0.q"), Contains("file:encoder0_mag90_q.smtx"));
   EXPECT_EQ(lacuna("trace check " + lacuna.path("none")).status, 2);
   EXPECT_EQ(lacuna("trace").status, 2);
   EXPECT_THAT(lacuna("trace shwo x").err, HasSubstr("did you mean 'show'?"));

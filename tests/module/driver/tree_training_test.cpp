@@ -7,18 +7,22 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "sim/machines/machine_kind.hpp"
 #include "sim/report/view_page.hpp"
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Two wafers of 16 x 64 cores with as much memory as a step of a tiny model needs.
@@ -33,19 +37,11 @@ std::string tiny(const ProgramBench& bench, const std::string& more = "") {
                         more);
 }
 
-/// The rows of a table that a run leaves, by their first cell.
-std::vector<std::string> first_cells(const std::string& csv) {
-  std::vector<std::string> cells;
-  std::istringstream lines(csv);
-  for (std::string line; std::getline(lines, line);)
-    cells.push_back(line.substr(0, line.find(',')));
-  return cells;
-}
+/// The names of a system's passes, in their order.
+std::vector<std::string> passes_of(const std::string& csv) { return CsvTable(csv).column("pass"); }
 
-std::string value_of(const std::string& csv, const std::string& quantity) {
-  const std::string key = "\n" + quantity + ",";
-  const std::size_t at = csv.find(key) + key.size();
-  return csv.substr(at, csv.find(',', at) - at);
+std::string value_of(const std::string& metrics, const std::string& quantity) {
+  return CsvTable(metrics).where({{"quantity", quantity}}).cell("value");
 }
 
 // The same rows, made by hand, with --trace: the passes and what is held are the same, and so are
@@ -69,14 +65,14 @@ TEST(TreeTraining, IsTheTraceThatTraceMakeMakesOfTheModel) {
     ASSERT_EQ(model.status, 0) << model.err;
     EXPECT_EQ(bench.read("model" + activations + "/memory.csv"),
               bench.read("rows" + activations + "/memory.csv"));
-    EXPECT_EQ(first_cells(bench.read("model" + activations + "/passes.csv")),
-              first_cells(bench.read("rows" + activations + "/passes.csv")));
+    EXPECT_EQ(passes_of(bench.read("model" + activations + "/passes.csv")),
+              passes_of(bench.read("rows" + activations + "/passes.csv")));
     const auto step = [&](const std::string& out) {
       return std::stod(value_of(bench.read(out + activations + "/metrics.csv"), "step_time"));
     };
     EXPECT_NEAR(step("model"), step("rows"), 1e-6);
     const std::vector<std::string> passes =
-        first_cells(bench.read("model" + activations + "/passes.csv"));
+        passes_of(bench.read("model" + activations + "/passes.csv"));
     const bool done_again =
         std::find(passes.begin(), passes.end(), "bwd.l0.q_again") != passes.end();
     EXPECT_EQ(done_again, activations == "recomputed");
@@ -94,8 +90,14 @@ TEST(TreeTraining, HoldsATableThatTheHeadSharesOnce) {
   const Ran ran = run_real("run --system-config " + tiny(bench) + " --no-cache --out " +
                            bench.path("out") + kWafers);
   ASSERT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(bench.read("out/memory.csv"),
-              HasSubstr("0,store,8408832,8408832,33635328,0,0,0,0,0,50452992,"));
+  const CsvTable store = CsvTable(bench.read("out/memory.csv")).where({{"chip", "store"}});
+  EXPECT_EQ(store.number("weights"), 2 * 4204416);
+  EXPECT_EQ(store.number("gradients"), 2 * 4204416);
+  EXPECT_EQ(store.number("state"), 8 * 4204416);
+  for (const char* const none : {"activations", "working", "code", "buffers", "cache"}) {
+    EXPECT_EQ(store.number(none), 0) << none;
+  }
+  EXPECT_EQ(store.number("total"), 12 * 4204416);
 }
 
 // The figures have what the tables have: a bar of the first wafer for each pass and one from its
@@ -105,19 +107,17 @@ TEST(TreeTraining, HasFiguresOfPassesTimeAndMemory) {
   const Ran ran =
       run_real("run --system-config " + tiny(bench) + " --out " + bench.path("out") + kWafers);
   ASSERT_EQ(ran.status, 0) << ran.err;
-  const auto count = [](const std::string& text, const std::string& part) {
-    std::size_t found = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-      ++found;
-    }
-    return found;
-  };
-  const std::string bars = bench.read("out/figures/pipeline.csv");
-  const std::vector<std::string> passes = first_cells(bench.read("out/passes.csv"));
-  EXPECT_EQ(count(bars, "\n0,"), passes.size() - 1);  // the first cell is the head's
-  const std::string times = bench.read("out/timeline.json");
-  EXPECT_EQ(count(bars, "\n1,"), count(times, "\"tid\":1,\"ts\""));
-  EXPECT_GT(count(bars, "\n1,"), 0U);
+  const CsvTable bars(bench.read("out/figures/pipeline.csv"));
+  const auto bars_with = [&](const CsvRow& cells) { return bars.where(cells).rows().size(); };
+  const std::vector<std::string> passes = passes_of(bench.read("out/passes.csv"));
+  EXPECT_EQ(bars_with({{"track", "0"}}), passes.size());
+  const nlohmann::json timeline = nlohmann::json::parse(bench.read("out/timeline.json"));
+  std::size_t to_store = 0;
+  for (const nlohmann::json& event : timeline.at("traceEvents")) {
+    if (event.value("tid", 0) == 1 && event.contains("ts")) ++to_store;
+  }
+  EXPECT_EQ(bars_with({{"track", "1"}}), to_store);
+  EXPECT_GT(to_store, 0U);
   const auto starting = [&](const std::string& id) {
     return static_cast<std::size_t>(
         std::count_if(passes.begin(), passes.end(),
@@ -128,12 +128,15 @@ TEST(TreeTraining, HasFiguresOfPassesTimeAndMemory) {
         return name.size() > 6 && name.substr(name.size() - 6) == "_again";
       }));
   EXPECT_GT(again, 0U);
-  EXPECT_EQ(count(bars, "\n0,forward,"), starting("fwd."));
-  EXPECT_EQ(count(bars, "\n0,recompute,"), again);
-  EXPECT_EQ(count(bars, "\n0,backward,"), starting("bwd.") - again);
-  EXPECT_EQ(count(bars, "\n0,optimizer,"), starting("upd."));
-  EXPECT_THAT(bench.read("out/figures/time_stack.csv"), HasSubstr("chip 1"));
-  EXPECT_THAT(bench.read("out/figures/memory.csv"), HasSubstr("wafer"));
+  EXPECT_EQ(bars_with({{"track", "0"}, {"use", "forward"}}), starting("fwd."));
+  EXPECT_EQ(bars_with({{"track", "0"}, {"use", "recompute"}}), again);
+  EXPECT_EQ(bars_with({{"track", "0"}, {"use", "backward"}}), starting("bwd.") - again);
+  EXPECT_EQ(bars_with({{"track", "0"}, {"use", "optimizer"}}), starting("upd."));
+  const auto bars_of = [&](const char* figure) {
+    return CsvTable(bench.read(std::string("out/figures/") + figure + ".csv")).column("bar");
+  };
+  EXPECT_THAT(bars_of("time_stack"), Contains("chip 1"));
+  EXPECT_THAT(bars_of("memory"), Contains(HasSubstr("wafer")));
 }
 
 // A page has both wafers over time: the same of both engines, with the passes of the first one as
@@ -231,23 +234,28 @@ TEST(TreeTraining, ABatchIsCutOverSystemsOfBothKinds) {
                            " --machine " + four;
   const Ran both = run_real(line + " --machine " + pod + " --out " + bench.path("both"));
   ASSERT_EQ(both.status, 0) << both.err;
-  const std::string csv = bench.read("both/scaling.csv");
-  for (const char* const row : {"\ntwo,2,2,1,", "\nfour,4,4,1,", "\npod,4,2,2,"}) {
-    EXPECT_THAT(csv, HasSubstr(row));
-  }
+  const CsvTable scaling(bench.read("both/scaling.csv"));
+  const auto cut = [&](const char* system) {
+    const CsvTable row = scaling.where({{"system", system}});
+    return std::vector<std::string>{row.cell("chips"), row.cell("replicas"),
+                                    row.cell("accumulation")};
+  };
+  EXPECT_THAT(cut("two"), ElementsAre("2", "2", "1"));
+  EXPECT_THAT(cut("four"), ElementsAre("4", "4", "1"));
+  EXPECT_THAT(cut("pod"), ElementsAre("4", "2", "2"));
   const Ran trees = run_real(line);
   EXPECT_EQ(trees.status, 2);
   EXPECT_THAT(trees.err, HasSubstr("training.tensor: found '2'"));
   const Ran uneven = run_real(line + " --machine " + pod + " --set training.replicas=3");
   EXPECT_THAT(uneven.err, HasSubstr("6 sequences does not come out even over 4 chips"));
-  const auto alone = [&](const std::string& machine, const std::string& cut) {
-    const Ran ran = run_real("run --quiet --machine " + machine + " --out " + bench.path(cut) +
-                             " --system-config " + tiny(bench, "") + " --set training." + cut);
+  const auto alone = [&](const std::string& machine, const std::string& setting) {
+    const Ran ran = run_real("run --quiet --machine " + machine + " --out " + bench.path(setting) +
+                             " --system-config " + tiny(bench, "") + " --set training." + setting);
     EXPECT_EQ(ran.status, 0) << ran.err;
-    return value_of(bench.read(cut + "/metrics.csv"), "step_time");
+    return value_of(bench.read(setting + "/metrics.csv"), "step_time");
   };
-  EXPECT_THAT(csv, HasSubstr("\nfour,4,4,1," + alone(four, "replicas=4") + ","));
-  EXPECT_THAT(csv, HasSubstr("\ntwo,2,2,1," + alone(two, "micro_batch=2") + ","));
+  EXPECT_EQ(scaling.where({{"system", "four"}}).cell("step_s"), alone(four, "replicas=4"));
+  EXPECT_EQ(scaling.where({{"system", "two"}}).cell("step_s"), alone(two, "micro_batch=2"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/support/driver/real_program.hpp"
@@ -13,6 +14,11 @@ namespace lacuna::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string trust(const Ran& ran) {
+  return nlohmann::json::parse(ran.out).at(0).at("trust").get<std::string>();
+}
 
 TEST(Trust, ATimeOfAMeasuredRateLiesBetweenItsErrors) {
   const Ran ran = run_real("run --quiet --json --machine bow --gemm 256x256x64");
@@ -20,7 +26,7 @@ TEST(Trust, ATimeOfAMeasuredRateLiesBetweenItsErrors) {
   // dense fp16: errors of the rate from -7.7 to 1.5 %
   EXPECT_DOUBLE_EQ(number(ran, "time_low_s"), number(ran, "time_s") * (1 - 0.077));
   EXPECT_DOUBLE_EQ(number(ran, "time_high_s"), number(ran, "time_s") * (1 + 0.015));
-  EXPECT_THAT(ran.out, HasSubstr("\"trust\": \"dense product fp16: 16 points at c3e25e41"));
+  EXPECT_THAT(trust(ran), StartsWith("dense product fp16: 16 points at c3e25e41"));
 }
 
 TEST(Trust, CyclesAreDividedByTheirErrors) {
@@ -41,7 +47,7 @@ TEST(Trust, ARatioSaysSomethingOfTheSpeedUpAlone) {
   // blocks of 16: errors of the ratio from -10.4 to 25.2 %
   EXPECT_DOUBLE_EQ(number(ran, "speedup_low"), number(ran, "speedup_vs_dense") / 1.252);
   EXPECT_DOUBLE_EQ(number(ran, "speedup_high"), number(ran, "speedup_vs_dense") / (1 - 0.104));
-  EXPECT_THAT(ran.out, HasSubstr("\"time_low_s\": null"));
+  EXPECT_TRUE(nlohmann::json::parse(ran.out).at(0).at("time_low_s").is_null());
 }
 
 TEST(Trust, AnotherMachineOrRegimeIsNotValidatedHere) {
@@ -50,15 +56,15 @@ TEST(Trust, AnotherMachineOrRegimeIsNotValidatedHere) {
         "--machine bow --gemm 64x64x64 --set ipu.tiles=64",
         "--machine bow --gemm 64x64x64 --pattern block4:0.5 --dtype fp32"}) {
     const Ran ran = run_real(std::string("run --quiet --json ") + request);
-    EXPECT_THAT(ran.out, HasSubstr("\"trust\": \"not validated here\"")) << request << ran.err;
-    EXPECT_THAT(ran.out, HasSubstr("\"time_low_s\": null")) << request;
+    EXPECT_EQ(trust(ran), "not validated here") << request << ran.err;
+    EXPECT_TRUE(nlohmann::json::parse(ran.out).at(0).at("time_low_s").is_null()) << request;
   }
 }
 
 TEST(Trust, PricesAndTheHostAreBesideIt) {
   const Ran ran =
       run_real("run --quiet --json --machine bow --gemm 64x64x64 --set energy.calibration=2");
-  EXPECT_THAT(ran.out, HasSubstr("\"trust\": \"dense product fp16"));
+  EXPECT_THAT(trust(ran), StartsWith("dense product fp16"));
 }
 
 TEST(Trust, DescribeSaysWhoseErrorsConstantsAndAssumptionsThereAre) {

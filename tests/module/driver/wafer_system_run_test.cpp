@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/driver/system_results.hpp"
@@ -15,6 +16,8 @@
 namespace lacuna::test {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -28,12 +31,17 @@ TEST(WaferSystemRun, LeavesPassesAndTimesInTheResult) {
   EXPECT_EQ(ran.status, 0) << ran.err;
   // half of 64 x 64 weights are 2,048; each is a wavelet of 4 B, value and index, and another ends
   // each of 64 rows in each of 8 columns of cores: 4 x (2,048 + 64 x 8) B come in at the edge
-  EXPECT_THAT(file_text(bench.path("out") + "/passes.csv"), HasSubstr(",10240,0,"));
-  EXPECT_THAT(file_text(bench.path("out") + "/time_stack.csv"), HasSubstr("\n1,work,"));
+  const CsvTable pass(bench.read("out/passes.csv"));
+  EXPECT_EQ(pass.number("down_bytes"), 4 * (2048 + 64 * 8));
+  EXPECT_EQ(pass.number("up_bytes"), 0);
+  const CsvTable stack(bench.read("out/time_stack.csv"));
+  EXPECT_THAT(stack.where({{"use", "work"}}).column("chip"), ElementsAre("0", "1"));
   for (const std::string figure : {"pipeline", "time_stack", "memory"}) {
     EXPECT_TRUE(std::filesystem::exists(bench.path("out/figures/" + figure + ".svg")));
   }
-  EXPECT_THAT(bench.read("out/figures/pipeline.csv"), HasSubstr("\n0,forward,"));
+  EXPECT_THAT(
+      CsvTable(bench.read("out/figures/pipeline.csv")).where({{"track", "0"}}).column("use"),
+      Contains("forward"));
 }
 
 std::string wafer_line(const std::string& verb) {
@@ -100,16 +108,22 @@ TEST(WaferSystemRun, TheStoreUpdatesWhatTheOptimizerOfATraceWould) {
       "chip.wafer.rows=4 --set steps=2 --trace " +
       trace + " --out " + bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
-  const std::string passes = file_text(bench.path("out") + "/passes.csv");
-  EXPECT_THAT(passes, HasSubstr("fwd.a,768,0,"));
-  EXPECT_THAT(passes, HasSubstr("bwd.a_dx,768,0,"));  // of the same weights, held once
-  EXPECT_THAT(passes, HasSubstr("bwd.a_dw,768,256,"));
-  EXPECT_THAT(passes, HasSubstr("upd.b,64,64,0,"));
-  EXPECT_THAT(passes, Not(HasSubstr("upd.a")));
-  EXPECT_THAT(file_text(bench.path("out") + "/memory.csv"),
-              HasSubstr("phase,chip,weights,gradients,state,activations,working,code,buffers,cache,"
-                        "total,capacity\n0,store,576,320,1152,0,0,0,0,0,2048,4000000000000\n"
-                        "0,wafer,0,0,0,256,256,0,0,0,512,655360\n"));
+  const CsvTable passes(bench.read("out/passes.csv"));
+  const auto moves = [&](const char* pass, const char* down, const char* up) {
+    const CsvTable both = passes.where({{"pass", pass}});  // of two steps
+    EXPECT_THAT(both.column("down_bytes"), ElementsAre(down, down)) << pass;
+    EXPECT_THAT(both.column("up_bytes"), ElementsAre(up, up)) << pass;
+  };
+  moves("fwd.a", "768", "0");
+  moves("bwd.a_dx", "768", "0");  // of the same weights, held once
+  moves("bwd.a_dw", "768", "256");
+  moves("upd.b", "64", "64");
+  EXPECT_THAT(passes.where({{"pass", "upd.b"}}).column("work_ns"), ElementsAre("0", "0"));
+  EXPECT_THAT(passes.column("pass"), Not(Contains("upd.a")));
+  EXPECT_EQ(bench.read("out/memory.csv"),
+            "phase,chip,weights,gradients,state,activations,working,code,buffers,cache,"
+            "total,capacity\n0,store,576,320,1152,0,0,0,0,0,2048,4000000000000\n"
+            "0,wafer,0,0,0,256,256,0,0,0,512,655360\n");
   EXPECT_NEAR(quantities(bench.path("out") + "/metrics.csv").at("energy_chips"),
               joules_without(bench.path("out") + "/summary.csv", "optim"), 1e-12);
 }
@@ -171,7 +185,8 @@ TEST(WaferSystemRun, AComparisonOfSystemsSaysHowTheyScale) {
                            bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("the same share of a batch for each chip"));
-  EXPECT_THAT(file_text(bench.path("out") + "/scaling.csv"), HasSubstr("\ncs2x4,4,"));
+  const CsvTable scaling(bench.read("out/scaling.csv"));
+  EXPECT_EQ(scaling.where({{"system", "cs2x4"}}).cell("chips"), "4");
   EXPECT_TRUE(std::filesystem::exists(bench.path("out") + "/figures/scaling.svg"));
 }
 

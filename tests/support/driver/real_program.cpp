@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "sim/driver/command/program.hpp"
+#include "tests/support/csv_table.hpp"
 #include "tests/support/paths.hpp"
 
 namespace lacuna::test {
@@ -40,22 +41,9 @@ std::string file_text(const std::string& path) {
 }
 
 std::map<std::string, std::uint64_t> cycles_by_row(const std::string& folder) {
-  std::istringstream lines(file_text(folder + "/summary.csv"));
-  std::vector<std::string> head;
   std::map<std::string, std::uint64_t> found;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream in(line);
-    std::vector<std::string> cells;
-    for (std::string cell; std::getline(in, cell, ',');) cells.push_back(cell);
-    if (head.empty()) {
-      head = cells;
-      continue;
-    }
-    std::string id;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (head.at(i) == "op_id") id = cells[i];
-      if (head[i] == "cycles") found[id] = std::stoull(cells[i]);
-    }
+  for (const CsvRow& row : CsvTable(file_text(folder + "/summary.csv")).rows()) {
+    found[row.at("op_id")] = std::stoull(row.at("cycles"));
   }
   return found;
 }

@@ -23,7 +23,7 @@ double number(const Ran& ran, const std::string& name);
 /// The bytes of a file; nothing if it is not there.
 std::string file_text(const std::string& path);
 
-/// Cycles of each row in the summary of a result folder, by id. No cell of it has a comma within.
+/// Cycles of each row in the summary of a result folder, by id.
 std::map<std::string, std::uint64_t> cycles_by_row(const std::string& folder);
 
 /// If $LACUNA_RENEW is set, writes `text` to `path` in the source tree; false otherwise.

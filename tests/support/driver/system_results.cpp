@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/driver/system_results.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <sstream>
-#include <vector>
 
+#include "tests/support/csv_table.hpp"
 #include "tests/support/driver/real_program.hpp"
 
 namespace lacuna::test {
-namespace {
-
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream stream(line);
-  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-  return cells;
-}
-
-}  // namespace
 
 std::map<std::string, double> quantities(const std::string& file) {
   std::map<std::string, double> values;
@@ -53,18 +42,9 @@ std::map<std::string, double> uses(const std::string& file) {
 }
 
 double joules_without(const std::string& file, const std::string& op) {
-  std::istringstream lines(file_text(file));
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> header = cells_of(line);
-  const auto column = [&](const char* name) {
-    return static_cast<std::size_t>(std::find(header.begin(), header.end(), name) - header.begin());
-  };
   double sum = 0;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (cells.at(column("op")) == op || cells.at(column("op_id")) == "TOTAL") continue;
-    sum += std::strtod(cells.at(column("energy_j")).c_str(), nullptr);
+  for (const CsvRow& row : CsvTable(file_text(file)).rows()) {
+    if (row.at("op") != op && row.at("op_id") != "TOTAL") sum += std::stod(row.at("energy_j"));
   }
   return sum;
 }

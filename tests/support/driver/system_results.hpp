@@ -15,7 +15,7 @@ double parts_of(const std::map<std::string, double>& values);
 /// The nanoseconds of each use of a time_stack.csv, of all chips.
 std::map<std::string, double> uses(const std::string& file);
 
-/// Joules of all operations of a summary.csv but those of this kind; no cell before has a comma.
+/// Joules of all operations of a summary.csv but those of this kind.
 double joules_without(const std::string& file, const std::string& op);
 
 }  // namespace lacuna::test

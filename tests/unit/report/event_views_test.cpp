@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "sim/base/error.hpp"
 #include "sim/report/event_flows.hpp"
 #include "sim/report/event_spans.hpp"
@@ -11,6 +13,7 @@
 #include "sim/report/power_over_time.hpp"
 #include "sim/report/tables/table_bounds.hpp"
 #include "sim/report/timeline.hpp"
+#include "tests/support/csv_table.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -71,14 +74,26 @@ TEST(EventTracks, UnitsAreChosenByNameBeginningOrStar) {
   EXPECT_THAT(matching_units(names, {"*.core"}), ElementsAre(1, 2, 3));
 }
 
+/// The first span of that name in a timeline; null if there is none.
+nlohmann::json named(const std::string& timeline, const std::string& name) {
+  const nlohmann::json all = nlohmann::json::parse(timeline);
+  for (const nlohmann::json& event : all.at("traceEvents")) {
+    if (event.at("ph") == "X" && event.at("name") == name) return event;
+  }
+  return nullptr;
+}
+
 TEST(Timeline, HasASpanForEachPhaseInMicroseconds) {
   RunRecord run;
   run.machine = "bow";
   run.ops = {a_logged_op()};
   const std::string json = timeline_json({run}, {"tile1"}, 1000000);
-  EXPECT_THAT(json,
-              HasSubstr(R"("name":"vertex 8","cat":"compute","pid":1,"tid":1,"ts":0,"dur":0.015,)"
-                        R"("args":{"cycle":0,"cycles":15})"));
+  const nlohmann::json span = named(json, "vertex 8");
+  EXPECT_EQ(span.at("cat"), "compute");
+  EXPECT_EQ(span.at("ts"), 0);
+  EXPECT_EQ(span.at("dur"), 0.015);
+  EXPECT_EQ(span.at("args").at("cycle"), 0);
+  EXPECT_EQ(span.at("args").at("cycles"), 15);
   EXPECT_THAT(json, ::testing::Not(HasSubstr("tile0")));
 }
 
@@ -176,8 +191,7 @@ TEST(Timeline, FollowsEveryWordOfALogWithDetails) {
   op.result = result;
   op.result.clock_ghz = 1;
   run.ops = {op};
-  EXPECT_THAT(timeline_json({run}, {"*"}, 1000000),
-              HasSubstr(R"("name":"wait_weights","cat":"imbalance")"));
+  EXPECT_EQ(named(timeline_json({run}, {"*"}, 1000000), "wait_weights").at("cat"), "imbalance");
 }
 
 TEST(Timeline, LeavesOutWindowsBeyondItsLimitAndSaysSo) {
@@ -199,10 +213,12 @@ TEST(Timeline, LeavesOutWindowsBeyondItsLimitAndSaysSo) {
   const std::string some = timeline_json({run}, {}, 70000);
   EXPECT_LE(some.size(), 70000U);
   EXPECT_THAT(some, HasSubstr("of 64 windows of equal length of each operation every 8th"));
-  EXPECT_THAT(some, HasSubstr(R"("name":"vertex 950")"));                   // of window 0
-  EXPECT_THAT(some, ::testing::Not(HasSubstr(R"("name":"vertex 1000")")));  // of window 1
-  EXPECT_THAT(some, HasSubstr(R"("name":"vertex 8000")"));                  // of window 8
-  EXPECT_THAT(some, HasSubstr(R"("args":{"cycle":1000,"cycles":7000})"));   // is left out
+  EXPECT_EQ(named(some, "vertex 950").at("args").at("cycle"), 950);    // of window 0
+  EXPECT_TRUE(named(some, "vertex 1000").is_null());                   // of window 1
+  EXPECT_EQ(named(some, "vertex 8000").at("args").at("cycle"), 8000);  // of window 8
+  const nlohmann::json gap = named(some, "left out");                  // windows 1 to 7
+  EXPECT_EQ(gap.at("args").at("cycle"), 1000);
+  EXPECT_EQ(gap.at("args").at("cycles"), 7000);
   EXPECT_THROW(timeline_json({run}, {}, 33000), RequestError);
 }
 
@@ -357,7 +373,13 @@ TEST(GanttFigures, PaintAVertexPalerWhereNoWorkerHadTheSlot) {
                       {5, 0, 3, 1}, {11, 0, 3, 0}, {12, 0, 1, 0}};
   const std::vector<Figure> figures = gantt_figures({run}, {});
   ASSERT_EQ(figures.size(), 1U);
-  EXPECT_THAT(figures[0].csv, HasSubstr("tile0,vertex,compute,0,0,13,0.538"));
+  const CsvTable vertex(figures[0].csv);
+  EXPECT_EQ(vertex.cell("track"), "tile0");
+  EXPECT_EQ(vertex.cell("phase"), "vertex");
+  EXPECT_EQ(vertex.cell("layer"), "compute");
+  EXPECT_EQ(vertex.cell("from"), "0");
+  EXPECT_EQ(vertex.cell("to"), "13");
+  EXPECT_NEAR(vertex.number("busy"), 7.0 / 13, 0.001);
 }
 
 }  // namespace

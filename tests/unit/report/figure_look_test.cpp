@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "tests/support/json_member.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {
@@ -41,11 +43,14 @@ TEST(FigureLook, IsVariablesAtTheHeadOfAScript) {
         "\nblue = '#333333'\n", "\nformats = 'pdf eps'  #"}) {
     EXPECT_THAT(figure.script, HasSubstr(line));
   }
-  for (const char* const word :
-       {"\"width\": 7.16", "\"font\": \"Times\"", "\"points\": 8.0", "\"legend\": false",
-        "\"blue\": \"#333333\"", "\"formats\": \"pdf eps\"", "\"It's mine\""}) {
-    EXPECT_THAT(figure.description, HasSubstr(word));
-  }
+  const auto description = nlohmann::ordered_json::parse(figure.description).at("look");
+  EXPECT_EQ(test::member_of(description, "width"), 7.16);
+  EXPECT_EQ(test::member_of(description, "font"), "Times");
+  EXPECT_EQ(test::member_of(description, "points"), 8);
+  EXPECT_EQ(test::member_of(description, "legend"), false);
+  EXPECT_EQ(test::member_of(description, "blue"), "#333333");
+  EXPECT_EQ(test::member_of(description, "formats"), "pdf eps");
+  EXPECT_THAT(figure.description, HasSubstr("\"It's mine\""));
   EXPECT_THAT(figure.script, HasSubstr("\nown_title = 'It''s mine'"));
   EXPECT_THAT(formats_of(figure.script), ElementsAre("pdf", "eps"));
   EXPECT_EQ(figure.csv, made_up("throughput").csv);
@@ -87,7 +92,7 @@ TEST(FigureLook, StackedBarsAreNormalisedToWhatTheyHave) {
   std::vector<Figure> figures = {made_up("cycle_stack"), made_up("throughput")};
   normalise(figures, "time");
   EXPECT_THAT(figures[0].script, HasSubstr("\nnormalise = 'time'  #"));
-  EXPECT_THAT(figures[0].description, HasSubstr("\"normalise\": \"time\""));
+  EXPECT_EQ(test::member_of(figures[0].description, "normalise"), "time");
   EXPECT_FALSE(is_edited(figures[0].script));
   EXPECT_THAT([&] { normalise(figures, "half"); },
               ThrowsMessage<RequestError>(

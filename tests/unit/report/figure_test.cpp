@@ -7,16 +7,22 @@
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_look.hpp"
 #include "sim/report/figures/figure_style.hpp"
+#include "tests/support/csv_table.hpp"
+#include "tests/support/json_member.hpp"
 #include "tests/support/report/made_up.hpp"
 
 namespace lacuna {
 namespace {
 
+using ::testing::Contains;
+using ::testing::DoubleNear;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing::StartsWith;
+
+const char* const kDensity = "Density of the weights";
 
 std::vector<std::string> names(const std::vector<Figure>& figures) {
   std::vector<std::string> result;
@@ -88,9 +94,12 @@ TEST(Figures, NameTheSizeOfTheSimulatedRectangle) {
 TEST(Figures, SpeedupHasTheIdealLineAndBreakEven) {
   const std::vector<Figure> figures = of_product({0.25, 0.1});
   // 1 / 0.1 at density 0.1, and 1 at density 1
-  EXPECT_THAT(find(figures, "speedup").csv, HasSubstr("ideal (1/density),0.1,10,10,10\n"
-                                                      "ideal (1/density),1,1,1,1\n"
-                                                      "break-even,0.1,1,1,1\n"));
+  const test::CsvTable drawn(find(figures, "speedup").csv);
+  const test::CsvTable ideal = drawn.where({{"series", "ideal (1/density)"}});
+  EXPECT_THAT(ideal.column(kDensity), ElementsAre("0.1", "1"));
+  EXPECT_THAT(ideal.column("Speed-up over dense"), ElementsAre("10", "1"));
+  EXPECT_THAT(drawn.where({{"series", "break-even"}}).column("Speed-up over dense"),
+              ElementsAre("1", "1"));
 }
 
 TEST(Figures, EnergyHasItsRange) {
@@ -98,7 +107,11 @@ TEST(Figures, EnergyHasItsRange) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
   runs[1].total.energy_j = JouleRange{0.001, 0.002, 0.004};
   runs[1].total.useful_flop = 1000000000;
-  EXPECT_THAT(find(make_figures(runs), "energy").csv, HasSubstr("bow unstructured,0.5,2,1,4\n"));
+  const test::CsvTable point = test::CsvTable(find(make_figures(runs), "energy").csv)
+                                   .where({{"series", "bow unstructured"}, {kDensity, "0.5"}});
+  EXPECT_EQ(point.number("Energy per useful FLOP (pJ)"), 2);
+  EXPECT_EQ(point.number("low"), 1);
+  EXPECT_EQ(point.number("high"), 4);
 }
 
 TEST(Figures, LeaveOutRunsThatDidNotFinish) {
@@ -131,12 +144,17 @@ TEST(Figures, ShowRunsWithoutValuesAsEmptyMarkersWithTheReason) {
   }
   const std::vector<Figure> figures = make_figures(runs);
   const Figure& throughput = find(figures, "throughput");
-  EXPECT_THAT(throughput.csv, HasSubstr("bow block 16: out of memory,0.1,"));
-  EXPECT_THAT(throughput.csv, HasSubstr(",,,needs 5 bytes\n"));
+  const test::CsvTable marker =
+      test::CsvTable(throughput.csv).where({{"series", "bow block 16: out of memory"}});
+  EXPECT_EQ(marker.cell(kDensity), "0.1");
+  EXPECT_EQ(marker.cell("reason"), "needs 5 bytes");
   EXPECT_THAT(throughput.script, HasSubstr("pointtype 6 pointsize 0.7*size title "
                                            "'bow block 16: out of memory'"));
   const Figure& stack = find(figures, "cycle_stack");
-  EXPECT_THAT(stack.csv, HasSubstr("bow block 16 at 0.1,out of memory,,,0,0,0,0,0,0\n"));
+  const test::CsvTable bar = test::CsvTable(stack.csv).where({{"bar", "bow block 16 at 0.1"}});
+  EXPECT_EQ(bar.cell("note"), "out of memory");
+  EXPECT_EQ(bar.cell("time_us"), "");
+  EXPECT_EQ(bar.cell("compute"), "0");
   EXPECT_THAT(stack.script, HasSubstr("point pointtype 6"));
   EXPECT_THAT(find(figures, "roofline").script,
               HasSubstr("no value: bow block 16 at 0.1: out of memory"));
@@ -150,7 +168,7 @@ TEST(Figures, OfAnInterruptedRunSaySoAcrossTheirData) {
     ASSERT_NE(mark, std::string::npos) << figure.name;
     EXPECT_LT(mark, figure.script.find("  plot ")) << figure.name;
     EXPECT_FALSE(is_edited(figure.script)) << figure.name;
-    EXPECT_THAT(figure.description, HasSubstr("\"interrupted\": true")) << figure.name;
+    EXPECT_EQ(test::member_of(figure.description, "interrupted"), true) << figure.name;
   }
 }
 
@@ -164,9 +182,10 @@ TEST(Figures, TellRunsOfOnePatternApartByTheirShape) {
     other.ops[0].row.n = 64;
     runs.push_back(other);
   }
-  const std::string csv = find(make_figures(runs), "throughput").csv;
-  EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x1024,0.25,"));
-  EXPECT_THAT(csv, HasSubstr("bow block 16 4096x4096x64,0.25,"));
+  const test::CsvTable drawn(find(make_figures(runs), "throughput").csv);
+  EXPECT_THAT(
+      drawn.where({{kDensity, "0.25"}}).column("series"),
+      ::testing::IsSupersetOf({"bow block 16 4096x4096x1024", "bow block 16 4096x4096x64"}));
 }
 
 TEST(Figures, NameAndPlaceALayerByItsWeightsThoughItsOtherRowsAreDense) {
@@ -181,10 +200,12 @@ TEST(Figures, NameAndPlaceALayerByItsWeightsThoughItsOtherRowsAreDense) {
     run.ops.push_back(scores);
     run.total.density = run.ops.front().row.density;
   }
-  const std::string csv = find(make_figures(runs), "speedup").csv;
-  EXPECT_THAT(csv, HasSubstr("bow block 16,0.1,"));
-  EXPECT_THAT(csv, HasSubstr("bow unstructured,0.25,"));
-  EXPECT_THAT(csv, Not(HasSubstr("mixed")));
+  const test::CsvTable drawn(find(make_figures(runs), "speedup").csv);
+  EXPECT_THAT(drawn.where({{"series", "bow block 16"}}).column(kDensity),
+              ::testing::UnorderedElementsAre("0.1", "0.25"));
+  EXPECT_THAT(drawn.where({{"series", "bow unstructured"}}).column(kDensity),
+              ::testing::UnorderedElementsAre("0.1", "0.25"));
+  EXPECT_THAT(drawn.column("series"), Each(Not(HasSubstr("mixed"))));
 }
 
 /// Runs of one pattern, over sizes and columns.
@@ -216,20 +237,31 @@ TEST(SpeedupMap, HasACellForEachSizeAndNumberOfColumns) {
 }
 
 TEST(Roofline, PlacesRunsByTheirTrafficUnderTheRoofsOfTheirMachine) {
-  const std::string csv = find(of_product({0.5, 0.25}), "roofline").csv;
+  const test::CsvTable drawn(find(of_product({0.5, 0.25}), "roofline").csv);
+  const auto intensities = [&](const std::string& series) {
+    std::vector<double> values;
+    for (const std::string& cell :
+         drawn.where({{"series", series}}).column("Useful FLOP per byte of tile or core memory")) {
+      values.push_back(std::stod(cell));
+    }
+    return values;
+  };
   // made up: a read byte for 6 FLOP, a written one for 20: 1 / (1/6 + 1/20) = 4.62 FLOP per byte
-  EXPECT_THAT(csv, HasSubstr("bow block 16,4.61538"));
+  EXPECT_THAT(intensities("bow block 16"), Each(DoubleNear(4.61538, 0.00001)));
   // 348.9 TFLOP/s over 24 bytes x 1472 tiles x 1.85 GHz = 65.36 TB/s: the ridge is at 5.338
-  EXPECT_THAT(csv, HasSubstr("bow roof,5.338"));
-  EXPECT_THAT(csv, HasSubstr("wse2 roof,"));
+  EXPECT_THAT(intensities("bow roof"), Contains(DoubleNear(5.338, 0.001)));
+  EXPECT_THAT(intensities("wse2 roof"), Not(IsEmpty()));
 }
 
 TEST(Bandwidth, IsAShareOfWhatThereIs) {
   std::vector<RunRecord> runs = test::made_up_comparison(false, {0.5});
   runs[0].total.fabric_gbps = 544.64;
   // 4 bytes x 1472 tiles x 1.85 GHz = 10892.8 GB/s
-  EXPECT_THAT(find(make_figures(runs), "bandwidth").csv,
-              HasSubstr("fabric,bow dense,0,5,544.64,10892.8"));
+  const test::CsvTable fabric = test::CsvTable(find(make_figures(runs), "bandwidth").csv)
+                                    .where({{"way", "fabric"}, {"bar", "bow dense"}});
+  EXPECT_EQ(fabric.number("percent_of_peak"), 5);
+  EXPECT_EQ(fabric.number("gbps"), 544.64);
+  EXPECT_DOUBLE_EQ(fabric.number("peak_gbps"), 10892.8);
 }
 
 TEST(Bandwidth, TakesAnotherPageForMoreRunsThanOneHolds) {
@@ -246,10 +278,14 @@ TEST(EnergyParts, AreStackedPerUsefulFlop) {
   runs[0].total.useful_flop = 1000000000;
   runs[0].total.energy_j = JouleRange{0.001, 0.002, 0.004};
   runs[0].ops[0].energy = {{"mac", {0.0002, 0.0005, 0.001}}, {"sram", {0.0008, 0.0015, 0.003}}};
-  const std::string csv = find(make_figures(runs), "energy_parts").csv;
+  const test::CsvTable bar =
+      test::CsvTable(find(make_figures(runs), "energy_parts").csv).where({{"bar", "bow dense"}});
+  EXPECT_EQ(bar.cell("note"), "1 - 4");
   // 0.5 mJ over 10^9 FLOP is 0.5 pJ
-  EXPECT_THAT(csv, StartsWith("bar,note,time_us,dense_time_us,mac,vector,sram,"));
-  EXPECT_THAT(csv, HasSubstr("\nbow dense,1 - 4,,,0.5,0,1.5,0,"));
+  EXPECT_EQ(bar.number("mac"), 0.5);
+  EXPECT_EQ(bar.number("vector"), 0);
+  EXPECT_EQ(bar.number("sram"), 1.5);
+  EXPECT_EQ(bar.number("issue"), 0);
 }
 
 TEST(CycleStackFigure, HasTheUnitCyclesOfEachLayerAndTheTimes) {
@@ -259,10 +295,14 @@ TEST(CycleStackFigure, HasTheUnitCyclesOfEachLayerAndTheTimes) {
     run.total.time_s = 4e-6;
     run.total.speedup_vs_dense = 2;
   }
-  const std::string csv = find(make_figures(runs), "cycle_stack").csv;
-  EXPECT_THAT(csv, StartsWith("bar,note,time_us,dense_time_us,compute,exchange,sync,stall,"));
-  // a dense run of twice the 4 us
-  EXPECT_THAT(csv, HasSubstr(",4,8,30,0,0,10,0,0\n"));
+  const test::CsvTable bars(find(make_figures(runs), "cycle_stack").csv);
+  EXPECT_THAT(bars.column("time_us"), Each("4"));
+  EXPECT_THAT(bars.column("dense_time_us"), Each("8"));  // 2 times as fast as a dense run
+  EXPECT_THAT(bars.column("compute"), Each("30"));
+  EXPECT_THAT(bars.column("stall"), Each("10"));
+  for (const char* const none : {"exchange", "sync", "imbalance", "idle"}) {
+    EXPECT_THAT(bars.column(none), Each("0")) << none;
+  }
 }
 
 TEST(CycleStackFigure, TakesAnotherPageForMoreBarsThanOneHolds) {

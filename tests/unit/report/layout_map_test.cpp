@@ -8,6 +8,8 @@
 
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/layout_note.hpp"
+#include "tests/support/csv_table.hpp"
+#include "tests/support/json_member.hpp"
 
 namespace lacuna {
 namespace {
@@ -47,11 +49,16 @@ TEST(LayoutMap, NumbersLayoutsAndShadesThemByTheirShareOfLinear) {
   runs[0].ops[0].result.notes = {{kLayoutNote, "planner.static_parts=2"}};
   runs[1].ops[0].result.notes = {{kLayoutNote, "as planned"}};
   const Figure map = map_of();
-  EXPECT_THAT(map.csv, HasSubstr(",0.25,0,0,50,2\n"));
-  EXPECT_THAT(map.csv, HasSubstr(",0.5,0,1,75,1\n"));
+  const auto cell_of = [&](const char* density, const char* column) {
+    return test::CsvTable(map.csv).where({{"density", density}}).cell(column);
+  };
+  EXPECT_EQ(cell_of("0.25", "percent_of_linear"), "50");
+  EXPECT_EQ(cell_of("0.25", "text"), "2");
+  EXPECT_EQ(cell_of("0.5", "percent_of_linear"), "75");
+  EXPECT_EQ(cell_of("0.5", "text"), "1");
   EXPECT_THAT(map.script, HasSubstr("1: static_parts=2"));
   EXPECT_THAT(map.script, HasSubstr("2: as planned"));
-  EXPECT_THAT(map.description, HasSubstr("\"value\": \"percent_of_linear\""));
+  EXPECT_EQ(test::member_of(map.description, "value"), "percent_of_linear");
 }
 
 }  // namespace

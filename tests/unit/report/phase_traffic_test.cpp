@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/csv_table.hpp"
+
 namespace lacuna::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -57,9 +60,18 @@ TEST(PhaseTraffic, OfSeveralOperationsIsDrawnTogetherByName) {
   run.ops.push_back(other);
   const std::vector<Figure> figures = phase_figures({run});
   ASSERT_EQ(figures.size(), 1U);
-  EXPECT_THAT(figures[0].csv, HasSubstr("tile or core memory,multiply,0,34.375,440,1280,160\n"));
-  EXPECT_THAT(figures[0].csv, HasSubstr("fabric,sums,1,75,180,240,60\n"));
-  EXPECT_THAT(figures[0].csv, Not(HasSubstr("sync")));
+  const CsvTable drawn(figures[0].csv);
+  const CsvTable memory = drawn.where({{"way", "tile or core memory"}, {"phase", "multiply"}});
+  EXPECT_EQ(memory.number("percent_of_peak"), 34.375);
+  EXPECT_EQ(memory.number("bytes"), 440);
+  EXPECT_EQ(memory.number("peak_bytes"), 1280);
+  EXPECT_EQ(memory.number("cycles"), 160);
+  const CsvTable fabric = drawn.where({{"way", "fabric"}, {"phase", "sums"}});
+  EXPECT_EQ(fabric.number("percent_of_peak"), 75);
+  EXPECT_EQ(fabric.number("bytes"), 180);
+  EXPECT_EQ(fabric.number("peak_bytes"), 240);
+  EXPECT_EQ(fabric.number("cycles"), 60);
+  EXPECT_THAT(drawn.column("phase"), Not(Contains("sync")));
   EXPECT_THAT(figures[0].script,
               HasSubstr("multiply (67 %%)"));  // 160 of 240 cycles; %% is a percent sign of a mark
   EXPECT_THAT(figures[0].script, Not(HasSubstr("edge of the chip")));

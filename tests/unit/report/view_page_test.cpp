@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "sim/base/error.hpp"
 #include "sim/report/result.hpp"
 #include "sim/report/unit_series.hpp"
+#include "tests/support/json_member.hpp"
 #include "tests/support/report/view_bytes.hpp"
 
 namespace lacuna::test {
@@ -80,9 +83,13 @@ TEST(ViewPage, HoldsItsDataAndGivesThemBack) {
   const ViewData data = view_data(facts, a_series());
   // the text of a script may not end it
   EXPECT_EQ(data.head.find("</"), std::string::npos);
-  EXPECT_THAT(data.head, HasSubstr(R"("source":[[0,2],[1,1]])"));
-  EXPECT_THAT(data.head, HasSubstr(R"("timed":true,"width":2,"offset":0)"));  // 300 takes two bytes
-  EXPECT_THAT(data.head, HasSubstr(R"("bytes":32)"));
+  const nlohmann::ordered_json head = nlohmann::ordered_json::parse(data.head);
+  EXPECT_EQ(test::member_of(head, "source").dump(), "[[0,2],[1,1]]");
+  const nlohmann::ordered_json channel = test::member_of(head, "channels").front();
+  EXPECT_EQ(channel.at("timed"), true);
+  EXPECT_EQ(channel.at("width"), 2);  // 300 takes two bytes
+  EXPECT_EQ(channel.at("offset"), 0);
+  EXPECT_EQ(test::member_of(head, "bytes"), 32);
   const std::string page = view_page("title & more", {data, data});
   EXPECT_THAT(page, HasSubstr("<title>title &amp; more</title>"));
   const std::vector<ViewData> read = read_views("a.html", page);
