@@ -5,6 +5,7 @@
 
 namespace lacuna {
 
+/// Process nodes that the energy table has prices of, in nm.
 enum class Node { n16, n7, n5 };
 
 /// What pricing needs to know of a chip; models never see it.

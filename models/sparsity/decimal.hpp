@@ -19,6 +19,7 @@ struct Decimal {
 
 bool operator==(const Decimal& a, const Decimal& b);
 
+/// Why a text is no fraction.
 enum class DecimalError {
   none,
   not_a_decimal,  // anything but digits with at most one point and an exponent

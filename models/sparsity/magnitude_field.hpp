@@ -55,6 +55,7 @@ class MagnitudeField {
 /// `typical` fits the median of the pruned Transformer masks of the Deep Learning Matrix
 /// Collection, `skewed` their first layers.
 enum class FieldPreset { typical, skewed };
+/// The weight matrices of an encoder layer: query, key and value; output; both of the feed-forward.
 enum class WeightRole { qkv, out, ffn1, ffn2 };
 
 /// The field of a weight matrix that is to keep the fraction `density`.

@@ -19,6 +19,7 @@ std::vector<Chips> replica_groups(std::uint32_t count, std::uint32_t size, std::
 /// neighbours in the ring are near each other.
 Chips ring_order(Chips chips);
 
+/// The operations of MPI and NCCL by these names.
 enum class Collective { reduce_scatter, all_gather, all_reduce, all_to_all, broadcast, reduce };
 
 /// One collective of a segment: every chip of every group of `groups` takes part. `bytes` are of

@@ -99,6 +99,7 @@ inline constexpr std::size_t kLanes = 2;
 inline constexpr std::size_t kMain = 0;
 inline constexpr std::size_t kBackground = 1;
 
+/// What a chip does in a segment, lane by lane, in order.
 struct ChipSteps {
   std::array<std::vector<Step>, kLanes> lanes;
 

@@ -37,6 +37,8 @@ struct ProgramResult : RunResult {
   std::vector<SegmentResult> segments;  // of one run each
 };
 
+/// Runs each segment of `program` once, in their order, and adds up what their repeats take. Time
+/// is in ns. Throws DeadlockError as run_segment() does.
 ProgramResult run_program(const SystemParams& params, const Fabric& fabric, const Program& program,
                           const SystemExecution& execution);
 

@@ -78,12 +78,15 @@ WaferPass make_wafer_pass(const WaferSystemParams& params, std::string name,
                           std::uint64_t down_bytes, std::uint64_t up_bytes,
                           const std::vector<std::uint64_t>& ns);
 
+/// When a pass was, over all wafers, in ns; `updated`: when the store had updated its weights,
+/// kNever if it updates none.
 struct WaferPassTimes {
   Cycle begin = kNever;  // of the wafer that began first
   Cycle end = 0;         // of the wafer that ended last
   Cycle updated = kNever;
 };
 
+/// What a run of passes came to; times are in ns.
 struct WaferSystemResult : RunResult {
   std::vector<WaferPassTimes> passes;                // in the order given
   std::vector<std::pair<Cycle, Cycle>> first_wafer;  // begin and end of each on the first wafer

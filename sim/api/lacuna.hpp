@@ -16,7 +16,7 @@
 /// words, are those of the command line.
 namespace lacuna::api {
 
-/// The version of Lacuna, such as "0.1.0".
+/// The version of Lacuna, such as "1.0.0".
 const char* version();
 
 /// What the program would have said, and the status it would have exited with.
@@ -69,7 +69,8 @@ struct Parameter {
 /// A preset or a machine file, with settings of its own. A value: a copy is another machine.
 class Machine {
  public:
-  /// Results call it `label`; empty: what the preset is called.
+  /// Results call it `label`; empty: what the preset is called. RequestError if there is no such
+  /// preset or file, or the file sets what there is not.
   explicit Machine(const std::string& name_or_file, const std::string& label = "");
   ~Machine();
   Machine(const Machine& other);
@@ -82,6 +83,8 @@ class Machine {
 
   /// In the order of their declaration, those of groups included.
   std::vector<Parameter> parameters() const;
+
+  /// RequestError if there is no such path; it names the nearest one.
   Parameter parameter(const std::string& path) const;
 
   /// Sets one; RequestError if it cannot be. What holds between parameters is checked by a run.
@@ -101,7 +104,7 @@ class Machine {
   std::unique_ptr<Hidden> hidden_;
 };
 
-/// What is to be run.
+/// What is to be run. Files are read by the run, which throws RequestError if they are wrong.
 class Workload {
  public:
   /// One product Y[m x n] = W[m x k] X[k x n], of which W may be sparse.
@@ -130,7 +133,8 @@ class Workload {
 /// {"seed", "2"}, {"with-dense", ""}. `out` writes the result folder.
 using Words = std::vector<std::pair<std::string, std::string>>;
 
-/// A row of summary.csv, or of a run's TOTAL; what does not apply is empty.
+/// A row of summary.csv, or of a run's TOTAL; what does not apply is empty. Shares lie between 0
+/// and 1. Useful FLOP are operations on non-zeros alone.
 struct Row {
   std::uint64_t run = 0;
   std::string machine;
@@ -139,13 +143,13 @@ struct Row {
   std::string mode;
   std::string status;  // "ok", or as `reason` explains
   std::string reason;
-  std::optional<double> density;
-  std::optional<std::uint64_t> cycles;
-  std::optional<double> time_s;
-  std::optional<double> useful_tflops;
-  std::optional<double> speedup_vs_dense;
-  std::optional<double> utilisation;
-  std::optional<double> energy_j;
+  std::optional<double> density;           // share of the weights that is kept
+  std::optional<std::uint64_t> cycles;     // of the machine's clock
+  std::optional<double> time_s;            // seconds
+  std::optional<double> useful_tflops;     // 10^12 useful FLOP/s
+  std::optional<double> speedup_vs_dense;  // the dense run's time over this one's
+  std::optional<double> utilisation;       // share of the peak of what is simulated
+  std::optional<double> energy_j;          // joules, nominal; JSON has low and high
 };
 
 /// A part of a cycle stack: unit-cycles, which sum to units x cycles.
@@ -165,7 +169,8 @@ struct Statistic {
   std::optional<double> real;
 };
 
-/// What came of one or several runs. Copies share it.
+/// What came of one or several runs, which are numbered from 0. Copies share it. A number that no
+/// run has is a RequestError.
 class Result {
  public:
   std::size_t runs() const;
@@ -193,12 +198,13 @@ class Result {
 
 /// One workload on one machine. The simulation is a process of its own, so that Ctrl-C ends it and
 /// nothing else. An operation that does not fit or is not supported is a row that says so, not an
-/// error. Progress and remarks go to `said`, if there is one.
+/// error. Progress and remarks go to `said`, if there is one. Throws RequestError before it
+/// simulates, SimulationError or Interrupted if it does not end, CheckError if a value is wrong.
 Result run(const Machine& machine, const Workload& workload, const Words& words = {},
            std::ostream* said = nullptr);
 
 /// Several machines, and several patterns: {"pattern", ...} more than once. Run numbers count
-/// machines in their order, and for each its patterns.
+/// machines in their order, and for each its patterns. Throws as run() does.
 Result compare(const std::vector<Machine>& machines, const Workload& workload,
                const Words& words = {}, std::ostream* said = nullptr);
 
@@ -214,7 +220,7 @@ struct Found {
 };
 Found search(const std::string& file, const Words& words = {}, std::ostream* said = nullptr);
 
-/// The runs of a result folder.
+/// The runs of a result folder. RequestError if it is none, or of another version's form.
 Result read(const std::string& folder);
 
 /// The program itself, in a process of its own: its exit status, and what it has printed.

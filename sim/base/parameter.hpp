@@ -13,6 +13,7 @@ namespace lacuna {
 
 class ParameterSet;
 
+/// The least and the largest value that is allowed.
 template <class T>
 struct Range {
   T min;
@@ -53,6 +54,7 @@ struct ParamSpec {
   const char* doc;
 };
 
+/// Of flags and text, which have no range.
 struct NoLimits {};
 
 /// A number with its range and unit.

@@ -37,6 +37,7 @@ struct PathStep {
   Cycle to = 0;
 };
 
+/// The critical path of a window.
 struct CriticalPath {
   PathWindow window;
   std::vector<std::string> whats;

@@ -25,6 +25,7 @@ struct EventFlow {
   Cycle received = 0;  // likewise
 };
 
+/// All flows of an event log that can be told.
 struct EventFlows {
   std::vector<EventFlow> flows;  // by the time of their ends
   std::uint64_t ambiguous = 0;   // receptions of which the log does not tell the one sending
@@ -34,12 +35,12 @@ struct EventFlows {
 /// None of units whose waits the log names.
 std::vector<EventWait> event_waits(const OpResult& result, const EventTracks& tracks);
 
-/// Who sent what is received. Words of a log with details say when and from where they came, router
-/// by router, from the edge and the cores to the cores that take them. Without: Tiles: a word takes
-/// as long from one tile to another every time, so that of the times that would fit all receptions
-/// of a pair there must be one alone. Routers: the words of a color that come from one neighbour
-/// leave in the order in which they came, if no others leave with them.
-/// `units`: those that `tracks` has, if not all.
+/// Who sent what is received. A log with details says when and from where each word came, router by
+/// router, from the edge and the cores to the cores that take it. A log without details is matched.
+/// Tiles: a word takes as long from one tile to another every time; one delay alone has to fit all
+/// receptions of a pair. Routers: the words of a color that come from one neighbour leave in the
+/// order in which they came, if no others leave with them. `units`: those that `tracks` has, if not
+/// all.
 EventFlows event_flows(const OpResult& result, const EventTracks& tracks,
                        const std::set<std::uint32_t>& units = {});
 

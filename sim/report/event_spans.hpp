@@ -30,6 +30,7 @@ struct EventStep {
   std::uint64_t argument = 0;
 };
 
+/// An event log, read.
 struct EventTracks {
   std::vector<EventSpan> spans;       // by their ends
   std::vector<EventStep> steps;       // in the order of the log

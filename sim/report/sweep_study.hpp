@@ -22,8 +22,8 @@ struct SweepAxes {
                    const std::vector<std::string>& more) const;
 };
 
-/// The runs of each machine that no other run of it beats in both useful TFLOP/s (more is better)
-/// and energy per useful FLOP (less is better), by machine, then rising throughput.
+/// The Pareto front of each machine: no other run of it beats these in both useful TFLOP/s (more is
+/// better) and energy per useful FLOP (less is better). By machine, then by rising throughput.
 std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records);
 
 /// How much one axis matters. Runs that differ in it alone are compared with each other: the

@@ -36,7 +36,7 @@ const char* category_of(const EventSpan& span) {
   return layer ? layer_name(*layer) : "span";
 }
 
-/// A trace event, or several that belong together, of the cycles it is about.
+/// The text of one trace event, or of several that belong together, and the cycles it is about.
 struct Piece {
   Cycle from = 0;
   Cycle to = 0;
@@ -221,7 +221,7 @@ std::size_t size_of(const std::vector<TimelineOp>& ops, std::uint64_t every) {
   return size;
 }
 
-/// Every which window is kept so that the file is no larger than `limit`; 1: all.
+/// n, if every n-th window is kept so that the file is no larger than `limit`; 1 if all are.
 std::uint64_t sampling(const std::vector<TimelineOp>& ops, std::size_t limit) {
   constexpr std::size_t kRest = 32768;  // what stands around the events, and says what is left out
   for (std::uint64_t every = 1; every <= kWindows; every *= 2) {

@@ -37,7 +37,7 @@ std::int32_t operand_value(std::uint64_t seed, std::uint64_t p, bool stored_weig
 float weight_value(const GemmProblem& problem, std::uint64_t p);
 float input_value(const GemmProblem& problem, std::uint64_t p);
 
-/// The product of these values in double precision, row-major m x n, and beside each element the
+/// The product of these values in double precision, row-major m x n. Beside each element stands the
 /// sum of the magnitudes of its products, which bounds what rounding can do.
 struct RealProduct {
   std::vector<double> y;

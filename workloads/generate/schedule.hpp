@@ -33,6 +33,7 @@ struct ScheduleKindRow {
 };
 const std::vector<ScheduleKindRow>& schedule_kinds();
 
+/// A weight matrix that is trained sparse; rows and columns in elements.
 struct ScheduleMatrix {
   std::string name;
   std::uint32_t rows = 0;
@@ -40,6 +41,7 @@ struct ScheduleMatrix {
   WeightRole role = WeightRole::qkv;
 };
 
+/// What a schedule is asked for. Shares and densities lie in [0, 1].
 struct ScheduleOptions {
   ScheduleKind kind = ScheduleKind::dynamic_bert;
   Decimal density{1, 1};        // at the end, if it changes

@@ -26,6 +26,7 @@ struct ChakraNode {
   std::optional<std::uint64_t> tensor_size;  // bytes
 };
 
+/// The nodes of one rank's trace; `ranks` if the file says how many there are.
 struct ChakraGraph {
   std::vector<ChakraNode> nodes;  // in the order of the file
   std::optional<std::uint64_t> ranks;

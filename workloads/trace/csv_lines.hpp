@@ -10,6 +10,7 @@
 
 namespace lacuna {
 
+/// One cell of a line.
 struct CsvCell {
   std::string text;        // without surrounding blanks and quotes
   std::size_t column = 1;  // of its first byte, from 1

@@ -12,12 +12,15 @@
 
 namespace lacuna {
 
+/// The type of the elements of a row's operands.
 enum class DType { fp32, fp16, bf16, fp8, int8 };
+/// The type in which partial sums are kept; automatic: the machine chooses.
 enum class Partials { automatic, fp16, fp32, int32 };
 /// Which kernel multiplies.
 enum class Mode { automatic, dense, static_, dynamic, streamed };
 /// Where the weights of a product live: outside, from where they are streamed in, or on the chip.
 enum class Residency { automatic, streamed, resident };
+/// The part of a training step: forward, backward, update of the weights.
 enum class Phase { fwd, bwd, upd };
 
 /// Bytes of one element.

@@ -76,8 +76,8 @@ class ExchangeFabric {
 /// Moves all words of a phase at once, from memory to memory: what a phase does, without time.
 void carry(const ExchangePlan& plan, std::vector<TileMemory>& memories);
 
-/// Throws an InternalError unless `plan` fits `tiles` tiles and no port has two things to do in
-/// one cycle, and unless as many words are received as its sends and their receivers amount to.
+/// Throws an InternalError unless `plan` fits `tiles` tiles and each port does at most one thing in
+/// a cycle. Words received have to be words sent, times the receivers of each send.
 void check_plan(const ExchangePlan& plan, std::size_t tiles);
 
 }  // namespace lacuna::ipu

@@ -28,10 +28,10 @@ struct Policy {
 };
 
 /// Places streams on the ports one after another, never before what is already there. The
-/// receiver that is free first chooses, among the next few streams it waits for, the one that costs
-/// least, in cycles in which receivers wait and in which the sender sends; so all receivers advance
-/// together. Receivers that are still busy then do not make it wait: the sender repeats the stream
-/// for them later, if it has the time to spare.
+/// receiver that is free first chooses among the next few streams it waits for. It takes the stream
+/// that costs the fewest cycles of waiting receivers and of the sender, so all receivers advance
+/// together. A receiver that is still busy holds nobody up: the sender repeats the stream for it
+/// later, if it has the time to spare.
 class ExchangeScheduler {
  public:
   ExchangeScheduler(const ExchangeQueues& queues, const PortLoads& loads, Policy policy)
@@ -153,9 +153,10 @@ class ExchangeScheduler {
   /// What a stream is delayed at most for the sake of a receiver that could hear a repeat.
   static std::uint32_t patience(const TrainRest& rest) { return rest.cycles / 4 + 2; }
 
-  /// A train that a tile could receive next, when this would start, and what it would cost: the
-  /// cycles in which receivers wait for it and those of the sender, who would otherwise send to
-  /// more of them at once, in proportion to the cycles it keeps receivers busy.
+  /// A train that a tile could receive next, when it would start, and what it would cost. The cost
+  /// is the cycles in which receivers wait for it and those of the sender, who would otherwise send
+  /// to more receivers at once. It is taken in proportion to the cycles for which the train keeps
+  /// receivers busy.
   struct Choice {
     std::uint32_t train = kEnd;  // kEnd: there is none
     std::uint32_t start = 0;

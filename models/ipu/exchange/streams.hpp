@@ -44,6 +44,7 @@ struct TrainReceiver {
   std::uint32_t position;
 };
 
+/// The streams of an exchange, and the trains that carry them.
 struct StreamList {
   std::vector<Stream> streams;  // by source
   std::vector<Place> destinations;

@@ -35,13 +35,14 @@ std::unique_ptr<Journal> open_journal(const std::filesystem::path& target,
                                       const char* parts, const Options& options,
                                       std::ostream& said);
 
-/// The same of points; of one its operations are counted.
+/// The same of points. A single point counts its operations.
 std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts& facts,
                                       const std::vector<Point>& points, const Options& options,
                                       const Streams& streams);
 
-/// Of a request that is shared out (--shard), this process simulates every `all`-th point from
-/// `first` on. What shares keep, each beside the result folder, a request with --resume takes.
+/// The part of a request that this process simulates, with --shard: every `all`-th point from
+/// `first` on. Each share keeps its points beside the result folder, and a request with --resume
+/// takes them.
 struct Shard {
   std::size_t first = 0;
   std::size_t all = 1;
@@ -52,7 +53,7 @@ struct Shard {
 /// What --shard says; all points without it.
 Shard shard_of(const Options& options);
 
-/// Whether there is --shard, and so no result; says how many of all points are kept.
+/// True with --shard, which makes no result. Says how many of all points are kept.
 bool ends_as_share(const Options& options, std::size_t kept, std::size_t all,
                    const Streams& streams);
 

@@ -341,9 +341,9 @@ std::vector<RunRecord> records_of(Records finished, const std::vector<Point>& po
   return records;
 }
 
-/// True of a request that is done before a process for it would have been made, a few products of
-/// at most 2^20 multiply-accumulates in the fast engine, and of one run with more events than go
-/// through a pipe.
+/// True of a request that needs no process of its own: a few products of at most 2^20
+/// multiply-accumulates in the fast engine, which are done sooner than a process begins. Also of
+/// one run whose events are too many for a pipe.
 bool stays_here(const std::vector<Point>& points, const Options& options) {
   if (points.size() == 1 && (options.timeline || !options.waves.empty())) return true;
   constexpr double kMostMacs = 1 << 20;

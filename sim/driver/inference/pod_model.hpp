@@ -34,7 +34,7 @@ struct PodPass : StepResult {
   PodParts parts;
 };
 
-/// What a model on chips is made of.
+/// The parts that a model on chips needs.
 struct PodSetup {
   const MachineTable& kinds;
   const Pricing& pricing;
@@ -54,8 +54,8 @@ class PodModel {
  public:
   explicit PodModel(PodSetup setup);
 
-  /// A pass of the request, with the cut that was kept; else with the one that is soonest over, of
-  /// those that fit. OutOfMemoryError with the bytes of a tile and the nearest that fits.
+  /// A pass of the request. Its cut is the one that was kept, else the fastest of those that fit.
+  /// OutOfMemoryError with the bytes of a tile and the nearest cut that fits.
   PodPass pass(const PassRequest& request);
 
   /// From now on all passes have this cut: weights lie where they are.
@@ -72,7 +72,7 @@ class PodModel {
     return report_of(false, tokens, batch);
   }
 
-  /// Of all chips that there are, while they do nothing.
+  /// Power of all chips of the system while they do nothing, in watts.
   JouleRange idle_watts() const;
 
   const PodSetup& setup() const { return setup_; }

@@ -39,6 +39,7 @@ struct ServedRequest {
   std::uint64_t done = 0;
 };
 
+/// What serving all requests came to.
 struct ServingResult {
   std::vector<ServedRequest> requests;  // as they arrived
   std::uint64_t begin_ns = 0;           // the first arrival

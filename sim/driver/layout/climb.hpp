@@ -20,7 +20,7 @@ struct ClimbEffort {
   std::size_t patience = 0;  // it ends when so many in turn were not faster; 0: it goes on
 };
 
-/// What was found of the layout of one operation.
+/// The outcome of a search for the layout of one operation.
 struct LayoutFound {
   Layout layout;
   Cycle cycles = 0;   // of one execution; 0: no layout can be
@@ -38,16 +38,16 @@ struct LayoutFound {
   std::shared_ptr<ProductRuns> runs;
 };
 
-/// What a layout was found to be.
+/// The outcome of one layout that was tried.
 struct Tried {
   enum class Fate { simulated, pruned, impossible };
   Fate fate = Fate::simulated;
   double cycles = std::numeric_limits<double>::infinity();  // of what was given up, too
 };
 
-/// Climbs from the best of `starts`, again and again to the first layout `around` where it is that
-/// is faster. `attempt` says what a layout is; it may give up one that is no better than `best`.
-/// Each layout is tried once.
+/// Climbs from the best of `starts`. Each step goes to the first faster layout that `around` names.
+/// `attempt` tries a layout; it may give up one that is no better than `best`. Each layout is tried
+/// once.
 LayoutFound climb(const std::vector<Layout>& starts,
                   const std::function<std::vector<Layout>(const Layout&)>& around,
                   const std::function<Tried(const Layout&, double best)>& attempt,
@@ -63,8 +63,8 @@ bool asks_for_nothing(const Execution& execution);
 std::string encode_found(const LayoutFound& found);
 std::optional<LayoutFound> decode_found(const std::string& text);
 
-/// Of a machine that `laid_out` made for an operation: as its operands come from elsewhere, which
-/// it also tells the operation.
+/// Changes a machine that `laid_out` made for an operation to one whose operands come from
+/// elsewhere, and tells the operation so.
 using TakeOperands =
     std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine> machine, LayerOp& op)>;
 

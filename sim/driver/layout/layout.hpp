@@ -12,8 +12,8 @@ namespace lacuna {
 
 struct Mask;
 
-/// What was chosen of a machine's space for an operation: keys with values, in the order of the
-/// space. What is not there is as the machine has it.
+/// The choices of a machine's space for an operation: keys with values, in the order of the space.
+/// A key that is left out is as the machine has it.
 using Layout = std::vector<std::pair<std::string, std::string>>;
 
 /// "ws.groups=5 ws.k_partition=balanced"; "as planned" if nothing was chosen.
@@ -38,11 +38,11 @@ std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layo
 /// Whether an operation of a space has a layout of its own among rows that follow each other.
 bool has_own_choice(const LayoutSpace& space);
 
-/// What of a layout all rows have that follow each other.
+/// The part of a layout that rows which follow each other share.
 Layout shared_words(const Machine& machine, const Layout& layout);
 
 /// What the rows around an operation see of its layout: where it has its operands and leaves its
-/// result. Of equal texts nothing moves differently.
+/// result. If two texts are equal, operands move alike.
 std::string lies_as(const Machine& machine, const LayoutSpace& space, const Layout& layout);
 
 }  // namespace lacuna

@@ -41,7 +41,7 @@ class Pricing {
     return actions_.unit(machine.kind()).peak_cycle(machine.energy());
   }
 
-  /// Areas of chips; those of runs are kept in their records.
+  /// Areas of chips. A run's area is kept in its record.
   const Areas& areas() const { return areas_; }
 
   /// Prices a finished run anew, by its counters and parameters alone.

@@ -23,10 +23,10 @@ struct DescentEffort {
 };
 
 /// Descent with restarts over the points of an experiment for the smallest value. Points that
-/// differ in the value of one axis are neighbours. Of those of a point the ones whose bound is
-/// below the best so far are tried by their bounds, and the first batch with a better one moves it.
-/// Where none is better it starts anew, at the least bound of some points that are drawn. The same
-/// seed gives the same points.
+/// differ in the value of one axis are neighbours. From a point, its neighbours with a bound below
+/// the best so far are tried in the order of their bounds. The first batch with a better point
+/// moves the search there. Where none is better the search starts anew, at the least bound of some
+/// points that are drawn. The same seed gives the same points.
 class SearchDescent {
  public:
   /// `axis_text`: of each point its values; `bound`: what it cannot be below. Begins at the point
@@ -37,7 +37,7 @@ class SearchDescent {
   /// The next points to be simulated; none at the end.
   std::vector<std::size_t> next();
 
-  /// What a point is; nothing: it cannot be.
+  /// Tells the value of a point; nothing if the point is impossible.
   void take(std::size_t point, std::optional<double> value);
 
  private:

@@ -46,7 +46,8 @@ struct SweepFile {
 bool is_of_model(const SweepFile& file);
 
 /// Reads an experiment file. RequestError, with file, line and column, if it is no YAML, a key is
-/// unknown or given twice, a list is empty, a range has no end, or a zip limps.
+/// unknown or given twice, a list is empty, a range has no end, or the lists of a zip differ in
+/// length.
 SweepFile read_sweep(const std::string& path);
 
 /// The same of a file that is searched: it has `minimise`, and may have `subject_to`, `budget`,

@@ -26,7 +26,7 @@ std::optional<JouleRange> energy_over(const std::optional<JouleRange>& joules,
 void add_range(const std::string& name, const JouleRange& range, double over, const char* unit,
                std::vector<NamedQuantity>& to);
 
-/// Adds how many of its joules a run takes of those of its dense run, as energy_vs_dense.
+/// Adds energy_vs_dense: the joules of a run over those of its dense run.
 void add_over_dense(const JouleRange& joules, const JouleRange& dense,
                     std::vector<NamedQuantity>& to);
 
@@ -39,8 +39,8 @@ struct StandingPower {
   double watts = 0;
 };
 
-/// A line that names those without a power, as what the account leaves out; empty if there are
-/// none.
+/// A line that names what has no known power, as the account leaves it out. Empty if there is
+/// nothing.
 std::string not_counted(const std::vector<StandingPower>& all);
 
 /// A number among the parameters of a chip; RequestError if it has none of that path.
@@ -49,7 +49,7 @@ double number_of(const Machine& chip, const char* path);
 /// Power of a chip all of whose tiles or cores do nothing, in watts.
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing);
 
-/// The same of so many of them.
+/// The same of `units` of its tiles or cores.
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing, std::uint64_t units);
 
 /// Bytes that came in at the edge of a wafer in all executions of a row; 0 of other machines.

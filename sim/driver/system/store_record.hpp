@@ -11,9 +11,9 @@
 
 namespace lacuna {
 
-/// Before anything is simulated: OutOfMemoryError if the machine of `point` has such a store and it
-/// does not hold the weights, their gradients and the state of their optimizer, or a wafer does not
-/// hold what is kept for the backward pass.
+/// Called before anything is simulated, if the machine of `point` has such a store.
+/// OutOfMemoryError if the store does not hold the weights, their gradients and the state of their
+/// optimizer. OutOfMemoryError too if a wafer does not hold what is kept for the backward pass.
 void check_weight_store(const Point& point, const RunSettings& common, MaskStore& masks);
 
 /// How systems scale of which each chip does its rows once, without its rows.

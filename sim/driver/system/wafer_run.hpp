@@ -42,8 +42,8 @@ struct WaferSystemRun {
 bool has_weight_store(const Machine& machine);
 
 /// OutOfMemoryError if the store of a system does not hold the weights of a trace, their gradients
-/// and the state of their optimizer, or a wafer does not hold what is kept for the backward pass;
-/// `densities` has the part of its weights that each row keeps.
+/// and the state of their optimizer. The same if a wafer does not hold what is kept for the
+/// backward pass. `densities` has the part of its weights that each row keeps.
 void check_wafer_accounts(const Machine& system, const WorkloadTrace& workload,
                           const std::vector<double>& densities);
 

@@ -14,6 +14,7 @@ namespace lacuna {
 /// A place of an axis, and what stands there.
 using AxisMarks = std::vector<std::pair<double, std::string>>;
 
+/// An axis of a chart.
 struct Axis {
   std::string label;
   bool log = false;
@@ -36,6 +37,7 @@ inline Axis named_rows(const std::vector<std::string>& names) {
   return axis;
 }
 
+/// How the rows of a layer are drawn.
 enum class Mark : std::uint8_t {
   line,
   points,

@@ -61,10 +61,11 @@ class PipelinePass : private ReplicaWork {
   bool in_turn() const { return training.schedule == Schedule::sequential; }
   bool again() const { return training.activations != Activations::stored; }
 
-  /// Which stages are at work in each step, equal steps together; one stage at a time those of a
-  /// micro-batch. In the grouped schedule stage s begins the forward pass of micro-batch m in step
-  /// m + s and its backward pass in step m + 2 (P - 1) - s, one at a time in step 2 P - 1 - s;
-  /// alone, the backward pass begins in step m + P - 1 - s.
+  /// Which stages are at work in each step, equal steps together; where stages work one at a time,
+  /// those of one micro-batch. Of P stages, stage s begins the forward pass of micro-batch m in
+  /// step m + s. It begins the backward pass in step m + 2 (P - 1) - s of the grouped schedule, and
+  /// in step 2 P - 1 - s where stages work one at a time. A backward pass alone begins in step m +
+  /// P - 1 - s.
   std::vector<std::pair<Active, std::uint64_t>> steps() const {
     const std::uint64_t batches = in_turn() ? 1 : training.accumulation.value();
     const std::uint64_t ramp = stages_.size() - 1;
@@ -275,10 +276,10 @@ class PipelinePass : private ReplicaWork {
     }
   }
 
-  /// Beside blocks: each chip finds the tokens of its part of the table, and all of them are
-  /// summed. Logits are there by parts of the vocabulary: for the loss every token needs their
-  /// maximum, their sum and its label's, and what they are made of needs the sum of its gradients.
-  /// Where chips share features too both ends take them whole.
+  /// The collectives beside blocks. Each chip finds the tokens of its part of the table; these are
+  /// summed. Each chip has the logits of its part of the vocabulary. For the loss every token needs
+  /// their maximum, their sum and its label's logit. Their operand needs the sum of its gradients.
+  /// Where chips share features too, both ends take operands whole.
   void add_ends(const Stage& stage, bool forward, std::vector<TensorCall>& calls) const {
     using Group = TensorCall::Group;
     const SharedLogits& logits = step.model.logits;
@@ -300,10 +301,10 @@ class PipelinePass : private ReplicaWork {
         stage.embedding && !forward, 1);
   }
 
-  /// Matrices that are cut in two dimensions have partial sums of their first products over the
-  /// columns' chips, of their last ones over the rows': queries, keys and values are summed for
-  /// all, a wider layer each chip its share; the operand of the last product is gathered. Norms are
-  /// sums over the features of all columns.
+  /// Sums of matrices that are cut in two dimensions. First products have partial sums over the
+  /// chips of the columns, last products over those of the rows. Queries, keys and values are
+  /// summed for all chips; of a wider layer each chip gets its share. The operand of the last
+  /// product is gathered. Norms are sums over the features of all columns.
   void add_sums(const Stage& stage, unsigned passes, std::vector<TensorCall>& calls) const {
     const ModelParts& model = step.model;
     const unsigned rows = training.tensor_rows();
@@ -366,7 +367,7 @@ class PipelinePass : private ReplicaWork {
     collective(to, call.kind, tensor_groups(chip, call.group), call.bytes, Use::links);
   }
 
-  /// Those of one stage at its own time, one after the other behind its work.
+  /// The collectives of one stage at its own time, one after the other behind its work.
   void reduce_within(Segment& to, const Stage& stage, bool forward) const {
     if (training.tensor == 1) return;
     for (const TensorCall& call : tensor_calls(stage, forward)) {
@@ -415,7 +416,8 @@ class PipelinePass : private ReplicaWork {
     }
   }
 
-  /// From each chip of a stage its share, which the chips of the next then give to each other.
+  /// Each chip of a stage sends its share. The chips of the next stage then give these to each
+  /// other.
   void boundary(Segment& to, unsigned from, unsigned into, Receives& receives) const {
     if (from == into) return;
     const Chips sources = chips_at(from);

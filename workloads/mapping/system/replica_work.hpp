@@ -61,7 +61,7 @@ struct ReplicaWork {
     add_work(to, chips_at(place), use, cost, step.clock_ghz);
   }
 
-  /// To or from each chip of a place, waited for.
+  /// Moves bytes to or from each chip of a place, which waits for them.
   void move(Segment& to, unsigned place, Way way, std::uint64_t bytes, Use use = Use::streaming,
             std::size_t lane = kMain) const {
     move_all(to, chips_at(place), way, bytes, use, lane);

@@ -10,18 +10,21 @@
 
 namespace lacuna::system {
 
+/// The order of forward and backward passes in a pipeline.
 enum class Schedule {
   grouped,      // forward of one micro-batch and backward of another in every step
   one_f_one_b,  // forward and backward in turn, each stage as soon as its input is there
   sequential,   // one stage at a time
 };
 
+/// What of the forward pass is kept for the backward pass.
 enum class Activations {
   stored,      // all that backward needs
   recomputed,  // the inputs of every so many layers; the rest is computed again
   offloaded,   // the same inputs, in streaming memory
 };
 
+/// Where something lives: in the chips' own memory, or in that behind the gateway.
 enum class Place { chip, streaming };
 
 /// What phases stream while others work.

@@ -57,8 +57,8 @@ class SideBySide {
     return groups_.count - 1 + (group + 1 == groups_.count && groups_.count > 2 ? 1 : 0);
   }
 
-  /// The senders of a part in the order in which they finish rows, or if that is not said, from the
-  /// end that is nearer to where the bus comes from.
+  /// The senders of a part in the order in which they finish rows. If that order is not given, the
+  /// end nearer to the source of the bus comes first.
   std::vector<std::uint32_t> order_of(std::uint32_t begin, std::uint32_t end, bool east) const {
     std::vector<std::uint32_t> order;
     for (const std::uint32_t place : shape_.order) {

@@ -16,8 +16,8 @@ struct Mask;
 
 namespace lacuna::wse {
 
-/// Y = mask of A B: only the kept elements of a product of activations, as in a weight gradient,
-/// where A is dY (m outputs x tokens) and B the transposed X (tokens x n inputs).
+/// Y = mask of A B: only the kept elements of a product of activations. In a weight gradient A is
+/// dY (m outputs x tokens) and B the transposed X (tokens x n inputs).
 struct GradientJob {
   std::uint32_t m = 0;
   std::uint32_t tokens = 0;
@@ -29,6 +29,7 @@ struct GradientJob {
   std::uint64_t seed = 0;
 };
 
+/// A gradient, lowered.
 struct GradientPlan : StreamPlan {
   std::uint64_t positions = 0;                         // kept elements
   std::uint32_t outputs = 0;                           // rows of Y

@@ -8,9 +8,9 @@
 
 namespace lacuna::wse {
 
-/// The layouts of one sampled gradient, with groups side by side that share the rows of Y and dY in
-/// ring order, on a rectangle of at most setup.wafer, by their estimates. The mask is not counted:
-/// `counts` says what it keeps.
+/// The layouts of one sampled gradient on a rectangle of at most setup.wafer, in the order of their
+/// estimates. Groups lie side by side and share the rows of Y and dY in ring order. The mask is not
+/// counted: `counts` says what it keeps.
 std::vector<StreamLayout> gradient_layouts_by_rule(const GradientJob& job,
                                                    const WeightCounts& counts,
                                                    const GivenLayout& given,

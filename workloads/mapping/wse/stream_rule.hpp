@@ -57,10 +57,10 @@ struct GivenLayout {
   bool may_keep_zeros = true;
 };
 
-/// The layouts of streamed or of resident weights on a rectangle of at most setup.wafer, whose
-/// whole I/O they get, that have room in the cores' memories and keep to what is given, by their
-/// estimates. These are within 10 % of the run in most, and of no use for sums, orders and groups
-/// other than those of StreamLayout.
+/// The layouts of streamed or of resident weights on a rectangle of at most setup.wafer, in the
+/// order of their estimates. A layout has the whole I/O of its rectangle, room in the cores'
+/// memories, and the words that are given. The estimates are within 10 % of the run in most cases.
+/// They are of no use for sums, orders and groups other than those of StreamLayout.
 std::vector<StreamLayout> stream_layouts(const StreamingJob& job, const WeightCounts& counts,
                                          const GivenLayout& given, const StreamingSetup& setup);
 

@@ -40,7 +40,7 @@ struct DecodeLayerTimes {
 
 using DecodeLayers = KindOfLayers<wse::DecodeBlock, DecodeLayerTimes>;
 
-/// The one object that a model's pass and the rows of a trace are run from.
+/// Placed layers. Both a model's pass and the rows of a trace run from this object.
 using PlacedLayers = PlacedKinds<DecodeLayers>;
 
 /// A token's way through a model, of parts that are simulated once each and added up.
@@ -107,11 +107,11 @@ class DecodeTimes {
   double head(const ModelShape& model, const DecodePlacement& placement);
   double tail(const ModelShape& model, const DecodePlacement& placement);
 
-  /// Adds what so many of them count.
+  /// Adds the counters of `heads` heads and `tails` tails.
   void add_ends(const ModelShape& model, const DecodePlacement& placement, double heads,
                 double tails, PassTotals& totals);
 
-  /// Of blocks, head and tail.
+  /// Cores of all blocks, of the head and of the tail.
   static std::uint64_t cores(const DecodePlacement& placement);
 
  private:
@@ -127,7 +127,7 @@ class DecodeTimes {
   const RunTotals& add_moves(const ModelShape& model, const wse::DecodeBlock& block,
                              DecodeStep& step);
   DecodeLayerTimes time_split(const ModelShape& model, wse::DecodeBlock block);
-  /// With `several` layers in a block those behind the first are simulated too, and phases theirs.
+  /// With `several`, layers behind the first of a block are simulated too, and phases are theirs.
   DecodeLayerTimes time_whole(const ModelShape& model, wse::DecodeBlock block, bool several);
   void time_layers(const ModelShape& model, DecodeStep& step);
 

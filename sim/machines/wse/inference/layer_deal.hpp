@@ -18,9 +18,9 @@ namespace lacuna {
 /// Columns of cores of head and tail, beside the blocks (EPCC).
 inline constexpr std::uint32_t kEndColumns = 128;
 
-/// A model on blocks of cores, all of one size: each row of them either holds whole layers in each
-/// block or, if a core cannot hold that, the attention parts of its layers in its even blocks and
-/// the feed-forward parts in the others.
+/// A model on blocks of cores, all of one size. Each row of blocks holds whole layers in each
+/// block, if a core can hold that. Otherwise even blocks hold the attention parts of layers and odd
+/// blocks the feed-forward parts.
 struct DecodePlacement {
   DecodePlacement() : DecodePlacement(BlockParams()) {}
   explicit DecodePlacement(const BlockParams& given)

@@ -28,8 +28,8 @@ CriticalPath path_of_tasks(const WseParams& params, const wse::TaskProgram& prog
                            const PathWindow& window, const wse::RunOptions& options);
 
 /// The critical path of a window of a layer, whose stages follow each other. A stage begins when
-/// the last core has ended the one before, so that its path is that of the part of it which ends
-/// last among the chosen cores, and goes on with the stage before where its own begins.
+/// the last core has ended the stage before. The path of a stage is that of the chosen core that
+/// ends it last. It goes on in the stage before.
 class LayerPath {
  public:
   /// `window` lies in the layer; `params` are referred to.

@@ -29,9 +29,10 @@ struct BucketSearch {
   std::uint64_t groups = 1;
 };
 
-/// What the supervisor of a codelet takes before its first bucket, for a bucket without one of the
-/// tile's sub-groups, and to find and to start the sub-group of another. The numbers are those of
-/// the estimators of PopLibs (7eac0f26), popsparse/PerformanceEstimation.hpp.
+/// What the supervisor of a codelet takes before its first bucket (entry), for a bucket that has
+/// none of the tile's sub-groups (other), to find a sub-group of another bucket, and to start it.
+/// The numbers are those of the estimators of PopLibs (7eac0f26),
+/// popsparse/PerformanceEstimation.hpp.
 struct SupervisorClocks {
   Cycle entry;
   Cycle other;

@@ -21,9 +21,9 @@ namespace {
 // comparison, address, choice between row and zeros, loop.
 constexpr std::uint64_t kLookupSetup = 6;
 
-/// How the table is cut: its columns and its rows, a part of both for each tile. The pattern of the
-/// exchange cannot depend on indices, so every tile looks for all of them among its rows, and what
-/// the parts of the rows found is summed. After popops' multiSlice with a split dictionary.
+/// How the table is cut: each tile has a part of its columns and of its rows. The pattern of the
+/// exchange cannot depend on indices. So every tile looks for all indices among its rows, and what
+/// the tiles found is summed. After popops' multiSlice with a split dictionary.
 struct EmbeddingPlan {
   std::uint64_t column_parts = 1;
   std::uint64_t row_parts = 1;

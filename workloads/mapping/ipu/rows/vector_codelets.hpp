@@ -17,12 +17,12 @@ namespace lacuna::ipu {
 /// What a loop of a vertex does for one 64-bit vector of its operands: four elements of FP16, or
 /// two of FP32.
 ///
-/// A bundle has one main instruction (loads and stores) and one aux instruction (arithmetic), and
-/// the loops are software-pipelined, so that a vector takes as many bundles as the longer of the
-/// two needs. A main instruction moves two loads and a store at once (ld2xst64pace); an aux
-/// instruction adds or multiplies a whole vector (f16v4add, f32v2mul, ...), while special functions
-/// take half a vector (f16v2tanh, f32exp, ...).
-/// Sources: vertex assembly guide (docs.graphcore.ai); graphcore/ipu_assembly_support (MIT).
+/// A bundle has one main instruction (loads and stores) and one aux instruction (arithmetic). Loops
+/// are software-pipelined: a vector takes as many bundles as the longer of the two needs. A main
+/// instruction does two loads and a store at once (ld2xst64pace). An aux instruction adds or
+/// multiplies a whole vector (f16v4add, f32v2mul, ...); special functions take half a vector
+/// (f16v2tanh, f32exp, ...). Sources: vertex assembly guide (docs.graphcore.ai);
+/// graphcore/ipu_assembly_support (MIT).
 struct VectorPass {
   unsigned inputs = 0;      // 64-bit loads of activations or gradients
   unsigned parameters = 0;  // of weights and what belongs to them

@@ -41,6 +41,7 @@ struct LeftOut {
   void take(const DecodeZeros& zeros, Matrix matrix, const TileFeatures& tile);
 };
 
+/// A product of a core's tile with a vector, some of whose weights or inputs are zero.
 struct SparseGemv : LeftOut {
   LocalGemv dense;
   std::vector<bool> zero;  // inputs that are; with `tests`

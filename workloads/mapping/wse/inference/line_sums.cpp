@@ -31,8 +31,8 @@ std::uint32_t LineSums::group_of(std::uint32_t core) const {
   return group;
 }
 
-// A core before the middle sends on the color of its own parity, one behind it on the other, so
-// that what reaches the middle from its two sides has two colors.
+// A core before the middle sends on the color of its own parity, a core behind the middle on the
+// other color. So what reaches the middle from its two sides has two colors.
 LineSums::Level LineSums::within(std::uint32_t core) const {
   const std::uint32_t group = group_of(core);
   const std::uint32_t middle = middle_of(group);

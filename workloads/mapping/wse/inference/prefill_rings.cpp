@@ -29,11 +29,11 @@ std::uint32_t moves_before(std::uint32_t place, std::uint32_t steps, std::uint32
 
 }  // namespace
 
-// A core at the places (r, c) of its rings, with tile_pieces() = a and weight_pieces() = w, of
-// which one is 1, takes the piece a r + w c - s of the inputs in step s, counted in the order of
-// the rings: activations move on by one place after each a-th step and so come from the place r - s
-// / a, if columns have been moved apart before by w c / a places; weights come from c - s / w, and
-// lie so that these are the same.
+// A core at the places (r, c) of its rings, with tile_pieces() = a and weight_pieces() = w, one of
+// which is 1. In step s it takes the piece a r + w c - s of the inputs, counted in the order of the
+// rings. Activations move on by one place after each a-th step, so they come from the place r - s /
+// a; columns have been moved apart before by w c / a places. Weights come from c - s / w, and lie
+// so that both pieces are the same.
 
 /// Places by which the activations of a column go on before its first product.
 std::uint32_t PrefillParts::skew_of(std::uint32_t column) const {
@@ -370,9 +370,9 @@ void PrefillParts::weigh(CoreCode& code, std::uint32_t values, std::uint32_t hel
   }
 }
 
-/// Values go round along x and probabilities in the band. A core at the place p of its band, with
-/// values that have been moved on by their skew, has after s steps those of the keys that the core
-/// whose probabilities have come kept in its step s + skew.
+/// Values go round along x, and probabilities in the band. Values have been moved on by their skew.
+/// A core holds probabilities that came from another core. After s steps it has the values of the
+/// keys that this other core kept in its step s + skew.
 TaskProgram PrefillParts::plan_values() const {
   const std::uint32_t rows = shape_.band();
   const std::uint32_t steps = shape_.block().columns;

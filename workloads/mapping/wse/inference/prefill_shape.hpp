@@ -34,9 +34,9 @@ class PrefillShape : public LayerCut {
  public:
   using Space = PrefillSpace;
 
-  /// UnsupportedError if one side is no multiple of the other, a key and value head is no whole
-  /// number of rows, a core's part of it has no whole pairs to rotate or no whole pieces, or keys
-  /// of a chunk would be those of padding.
+  /// UnsupportedError if one side is no multiple of the other, or a key and value head is no whole
+  /// number of rows. Also if a core's part of a head has no whole pairs to rotate or no whole
+  /// pieces, or if all keys of a chunk would be padding.
   PrefillShape(const DecoderModel& model, const PrefillBlock& block);
 
   const PrefillBlock& block() const { return block_; }

@@ -21,8 +21,8 @@ struct VectorPart {
 /// do is appended; null: somebody else has written it. Each returns how many colors it uses.
 
 /// How a core adds several vectors. With `rounds` it does so in tasks, each activated by the one
-/// before, the root in its main thread. With `pairs` the one that it passes on while it adds goes
-/// through in the 64-bit mode of the fabric, two words in an issue slot, if the core has that mode.
+/// before, the root in its main thread. With `pairs` the vector that it passes on while it adds
+/// uses the 64-bit mode of the fabric, if the core has it: two words in an issue slot.
 struct TreeStyle {
   bool rounds = false;
   bool pairs = false;

@@ -19,10 +19,10 @@ constexpr std::uint32_t kHead = 8;
 constexpr std::uint8_t kSender = 1;  // microthreads
 constexpr std::uint8_t kKeeper = 2;
 
-/// An all-reduce on a ring, in 2 (P - 1) rounds. In the first half of them each core adds a part
-/// that it takes to its own and sends it on in the next round, until each core has the sum of one
-/// part; in the second half the sums go to all. A core sends and takes at the same time, in the
-/// 64-bit mode of the fabric: two words of each in two cycles.
+/// An all-reduce on a ring, in 2 (P - 1) rounds. In the first half each core adds the part that it
+/// takes to its own, and sends the sum on in the next round. At the end of that half each core has
+/// the sum of one part. In the second half the sums go to all. A core sends and takes at the same
+/// time, in the 64-bit mode of the fabric: two words of each in two cycles.
 ///
 /// Parts are whole words. If the words do not divide evenly, some parts have one more, an odd
 /// word; where that would slow all rounds down it is not kept for the next round but passed on at

@@ -23,13 +23,12 @@ struct DenseMeshJob {
   std::uint64_t seed = 1;
 };
 
-/// `mesh`: tiles of W go round a ring along x and those of X along y, at most two hops at a time,
-/// while the product of the present ones is formed; they lie skewed from the start. `cannon`: the
-/// same on lines, from whose end a link leads back to the first core; tiles lie where their blocks
-/// do, and are skewed first: those of W in row r are shifted until r blocks further on come first,
-/// those of X in column c likewise. `summa`: in step i column i of cores sends its
-/// tiles of W along the rows and row i those of X along the columns; a product begins when both
-/// have come. Throws OutOfMemoryError.
+/// `mesh`: tiles of W go round a ring along x and tiles of X along y, at most two hops at a time,
+/// while the present ones are multiplied. They lie skewed from the start. `cannon`: the same on
+/// lines, from whose end a link leads back to the first core. Tiles lie where their blocks do and
+/// are skewed first: W in row r is shifted by r blocks, X in column c by c blocks. `summa`: in step
+/// i, column i of cores sends its tiles of W along the rows, and row i sends its tiles of X along
+/// the columns. A product begins when both have come. Throws OutOfMemoryError.
 TaskKernel plan_dense_mesh(const DenseMeshJob& job, const CodeCosts& costs);
 
 }  // namespace lacuna::wse

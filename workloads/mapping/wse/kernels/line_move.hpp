@@ -53,12 +53,12 @@ struct LineMove {
   std::optional<TaskProgram> back;
 };
 
-/// A core hands its vectors to its neighbour and passes on what its other neighbour hands to it,
-/// what goes farthest first and of that its own first, and takes what is its own at last. So links
-/// carry only what has to cross them, every core knows the order of its words beforehand, and two
-/// colors that alternate from link to link are enough. An instruction for each vector that is sent
-/// or taken and for each run of words passed on; an odd FP16 vector ends in a half-filled word.
-/// What stays in its core is not touched. `element`: fp16 or fp32.
+/// A core hands its vectors to one neighbour and passes on what its other neighbour hands to it.
+/// What goes farthest goes first, and of that the core's own first; it takes its own at last. So
+/// links carry only what has to cross them, every core knows the order of its words beforehand, and
+/// two colors that alternate from link to link are enough. An instruction for each vector that is
+/// sent or taken and for each run of words passed on; an odd FP16 vector ends in a half-filled
+/// word. What stays in its core is not touched. `element`: fp16 or fp32.
 LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
                     Direction direction, Element element, const LayerSetup& setup);
 

@@ -24,8 +24,8 @@ struct VectorProbe {
 };
 TaskProgram plan_vector_probe(const VectorProbe& probe, const CodeCosts& costs);
 
-/// A holder at the west end of a row sends `words` once to all `receivers`, which have armed an
-/// asynchronous bulk move each and take their stamp in its completion task. With `last_only` the
+/// A holder at the west end of a row sends `words` once to all `receivers`. Each receiver has armed
+/// an asynchronous bulk move and takes its stamp in the completion task. With `last_only` the
 /// routers between copy nothing to their cores.
 struct LineProbe {
   std::uint32_t words = 1;

@@ -27,10 +27,10 @@ float weight_of(StencilShape shape, std::uint32_t distance) {
                                                    : 0.25F;
 }
 
-/// What a core has of the grid, and where: a block of `width` x `height` points in a frame that
-/// takes in those of the neighbours (5 points), or a column of `width` points with as many at each
-/// end as the stencil reaches, that belong to nobody (7, 25 points). Two of them, read and written
-/// by turns; they lie 4 bytes apart modulo 8.
+/// What a core has of the grid, and where. With 5 points it is a block of `width` x `height` in a
+/// frame of its neighbours' points. With 7 or 25 points it is a column of `width`; at each end lie
+/// as many more points as the stencil reaches, which belong to nobody. There are two of them, one
+/// read while the other is written; they lie 4 bytes apart modulo 8.
 struct Layout {
   Layout(const StencilJob& job)
       : flat(job.shape == StencilShape::five_points),

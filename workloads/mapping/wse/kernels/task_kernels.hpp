@@ -19,11 +19,14 @@ struct Mask;
 
 namespace lacuna::wse {
 
+/// How the sparse matrix of a software SpMM is stored; dense has no indices.
 enum class SpmmFormat { csc, csr, coo, ellpack, dense };
 enum class SpmmPhases { local, all };
 enum class GemvReduce { mesh, chain };
 enum class GemvWalk { saved, written };
+/// Algorithms of a dense product; plan_dense_mesh() says what each does.
 enum class DenseMesh { streamed, mesh, summa, cannon };
+/// Points of a stencil: a plane of 5, or a star of 7 or 25 in three dimensions.
 enum class StencilShape { seven_points, five_points, twenty_five_points };
 
 /// Software-driven kernels: what they do is code and indices in memory.

@@ -28,10 +28,10 @@ constexpr std::uint32_t kOffsets = 65536;  // elements of a block, likewise
 /// Look-ups in a table, or gradients that are added to its rows. A column of cores owns features,
 /// as of activations; the table's rows are dealt to all its cores. Columns exchange nothing.
 ///
-/// A wavelet for each look-up, the row's number in its upper half and the token's place in the
-/// lower, goes down the column; the range filter of each core keeps those of its own rows, and each
-/// triggers a task that copies the row into a block of all tokens (or adds the token's gradient to
-/// the row). Blocks, zero but for the rows found, are added up along the column and come back, the
+/// A wavelet for each look-up goes down the column; its upper half is the row's number, its lower
+/// half the token's place. The range filter of each core keeps those of its own rows. Each of these
+/// triggers a task that copies the row into a block of all tokens, or adds the token's gradient to
+/// the row. Blocks, zero but for the rows found, are added up along the column and come back, the
 /// counter filter of each core keeping its own tokens.
 class Embedding {
  public:

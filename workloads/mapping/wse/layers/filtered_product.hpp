@@ -5,11 +5,11 @@
 
 namespace lacuna::wse {
 
-/// A `bmm` of operands that lie on the wafer, of whose X (request.x_mask) no zero leaves its core:
-/// every core goes through its block of X once and lists what is not zero; the cores of a column
-/// then send their lists to all of it, one core after the other, and each element that arrives
-/// starts a multiply-accumulate with a column of the block of W, which the cores of a row send
-/// whole, in the same order. Y stays.
+/// A `bmm` of operands that lie on the wafer. No zero of its X (request.x_mask) leaves its core.
+/// Every core goes through its block of X once and lists what is not zero. The cores of a column
+/// then send their lists to the whole column, one core after the other. The cores of a row send
+/// their blocks of W whole, in the same order. Each element that arrives starts a
+/// multiply-accumulate with a column of W. Y stays.
 LayerPlan plan_filtered_product(const LayerRequest& request);
 
 }  // namespace lacuna::wse

@@ -165,9 +165,9 @@ std::string beside_text(std::uint64_t bytes);
 /// The same of operands and results: the plan's note of it.
 void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan);
 
-/// Counts `found` as compared, and as wrong if it is further from `exact` than `roundings` of the
-/// type explain, each of 2^-11 (fp16) or 2^-22 (fp32) of `scale` or of the result, whichever is
-/// larger.
+/// Counts `found` as compared. It is wrong if it is further from `exact` than `roundings` of the
+/// type explain. A rounding is 2^-11 (fp16) or 2^-22 (fp32) of `scale` or of the result, whichever
+/// is larger.
 void compare_element(LayerComparison& comparison, double found, double exact, DType type,
                      double roundings, double scale);
 
