@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/simulate.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "models/wse/engine/fold.hpp"
@@ -57,10 +60,14 @@ namespace {
 /// From so many cores on the rows and columns that repeat are looked for before lanes are tried.
 constexpr std::size_t kManyCores = 32768;
 
-std::optional<TaskOutcome> in_lanes(const TaskParams& params, const TaskProgram& program) {
-  lanes::LaneRun run = lanes::simulate_lanes(params, program);
-  if (!run.refused.empty()) return std::nullopt;
-  return std::move(run.outcome);
+/// Why a run of tasks is the definition's, or is looked at where it goes.
+const char* reason_for_units(const RunOptions& options) {
+  if (options.modules) return "each core is a module";
+  if (options.engine != Engine::event) return "the clocked engine is the definition";
+  if (options.event_log) return "the event log names every unit";
+  if (options.jitter != 0) return "delays of single words differ";
+  if (options.shuffle != 0) return "units are stepped in another order";
+  return options.look_at_tasks ? "cores are looked at in time" : "";
 }
 
 }  // namespace
@@ -68,18 +75,27 @@ std::optional<TaskOutcome> in_lanes(const TaskParams& params, const TaskProgram&
 TaskOutcome simulate(const TaskParams& params, const TaskProgram& program,
                      const RunOptions& options) {
   require_queues(params, program);
-  if (options.modules) return simulate_task_modules(params, program, options);
-  const bool plain = options.engine == Engine::event && !options.event_log && options.jitter == 0 &&
-                     options.shuffle == 0 && !options.look_at_tasks;
-  if (!plain) return simulate_rows(params, program, options);
-  const auto folded = [&]() -> std::optional<TaskOutcome> {
-    if (!options.fold) return std::nullopt;
-    return simulate_repeated(params, program, options);
-  };
+  const std::string units = reason_for_units(options);
   const bool many = program.core_of.size() > kManyCores;
-  std::optional<TaskOutcome> fast = many ? folded() : in_lanes(params, program);
-  if (!fast) fast = many ? in_lanes(params, program) : folded();
-  return fast ? std::move(*fast) : simulate_rows(params, program, options);
+  std::string against;
+  for (const bool lanes : {!many, many}) {
+    Attempt attempt;
+    if (!units.empty()) {
+      attempt.refused = units;
+    } else if (lanes) {
+      attempt = lanes::simulate_lanes(params, program);
+    } else {
+      attempt = simulate_repeated(params, program, options);
+    }
+    const char* const name = lanes ? "in lanes" : "lines that repeat once";
+    attempt.outcome.strategy = name + against;
+    if (attempt.refused.empty()) return std::move(attempt.outcome);
+    against += fmt::format("; not {}: {}", name, attempt.refused);
+  }
+  TaskOutcome outcome = options.modules ? simulate_task_modules(params, program, options)
+                                        : simulate_rows(params, program, options);
+  outcome.strategy = "unit by unit" + against;
+  return outcome;
 }
 
 }  // namespace lacuna::wse

@@ -24,12 +24,19 @@ struct TaskOutcome {
   std::vector<std::vector<std::uint8_t>> memory;  // at the end; with values only
   std::vector<std::vector<Cycle>> stamps;         // when each core took its stamps
   std::size_t simulated = 0;                      // cores, if others do as they do; 0: all
+  std::string strategy;                           // of simulate(), and why no other was taken
 
   /// Cores that were simulated.
   std::size_t stepped() const { return simulated != 0 ? simulated : cores.size(); }
 
   /// From the first issue slot of any core to the end of the last.
   Cycle span() const;
+};
+
+/// A way to run tasks that cannot run all.
+struct Attempt {
+  std::string refused;  // why it cannot run these; there is no outcome then
+  TaskOutcome outcome;
 };
 
 /// What has come into a buffer of a router.

@@ -63,17 +63,19 @@ std::string table_text(const ExplainTable& table) {
 
 std::string op_text(const OpRecord& op) {
   const SummaryRow& row = op.row;
+  const OpResult& result = op.result;
   std::string text = fmt::format("{}: {}", row.op_id, row.op);
   if (row.m && row.k && row.n) text += fmt::format(" {}x{}x{}", *row.m, *row.k, *row.n);
   text += '\n';
-  if (op.result.status != Status::ok) {
-    return text + fmt::format("  {}: {}\n", status_name(op.result.status), op.result.reason);
+  if (result.status != Status::ok) {
+    return text + fmt::format("  {}: {}\n", status_name(result.status), result.reason);
   }
-  if (op.result.explanation.sections.empty()) return text + facts_text(op.result.notes);
-  for (const ExplainSection& section : op.result.explanation.sections) {
+  if (result.explanation.sections.empty()) return text + facts_text(result.notes);
+  for (const ExplainSection& section : result.explanation.sections) {
     text += "  " + section.title + '\n' + facts_text(section.facts);
     for (const ExplainTable& table : section.tables) text += table_text(table);
   }
+  if (!result.notes.empty()) text += "  Plan\n" + facts_text(result.notes);
   const std::string phases = phases_table(op);
   if (!phases.empty()) text += "  bytes that each phase moved\n" + indented(phases);
   return text;

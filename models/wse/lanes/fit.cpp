@@ -72,7 +72,7 @@ Fit tightest_shape(const Shape& needs) {
     do {
       const std::string why = lacks(shape, needs, order);
       if (why.empty()) {
-        best = {&shape, number, kShapes[number].name, order, ""};
+        best = {&shape, number, order, ""};
         break;
       }
       if (best.shape == nullptr) best.why = fmt::format("{} has not {}", kShapes[number].name, why);

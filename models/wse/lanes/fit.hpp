@@ -12,7 +12,6 @@ namespace lacuna::wse::lanes {
 struct Fit {
   const Shape* shape = nullptr;  // null: none has, see why
   unsigned number = 0;
-  std::string name;
   std::array<int, kMostClasses> class_of{};  // of the shape, by the program's
   std::string why;
 };

@@ -380,28 +380,20 @@ TaskOutcome LaneWafer::outcome() const {
   return outcome;
 }
 
-std::vector<unsigned> lane_widths() { return step_widths(); }
-
 namespace {
 
-LaneRun run_as(const TaskParams& params, const TaskProgram& program, const LanePlan& plan,
+Attempt run_as(const TaskParams& params, const TaskProgram& program, const LanePlan& plan,
                const Fit& fit, unsigned width) {
-  LaneRun run;
-  run.shape = fit.name;
-  run.width = width != 0 ? width : best_width(program.columns);
-  LaneWafer wafer(params, program, plan, fit, step_function(fit.number, run.width), run.width);
-  if (wafer.run()) {
-    run.outcome = wafer.outcome();
-  } else {
-    run.refused = "it waits for good, of which units can tell";
-  }
-  return run;
+  if (width == 0) width = best_width(program.columns);
+  LaneWafer wafer(params, program, plan, fit, step_function(fit.number, width), width);
+  if (!wafer.run()) return {"it waits for good, of which units can tell", {}};
+  return {"", wafer.outcome()};
 }
 
 }  // namespace
 
-LaneRun simulate_lanes(const TaskParams& params, const TaskProgram& program, unsigned width) {
-  LaneRun run;
+Attempt simulate_lanes(const TaskParams& params, const TaskProgram& program, unsigned width) {
+  Attempt run;
   LanePlan plan;
   run.refused = plan_lanes(params, program, plan);
   if (!run.refused.empty()) return run;

@@ -119,10 +119,10 @@ class TaskRun {
   std::vector<PhaseTraffic> phases_;
   PhaseTraffic so_far_;          // of the phases before
   std::uint64_t simulated_ = 0;  // cores
-  bool repeats_ = false;         // of a part, some stand for the rest
   std::uint64_t used_ = 0;
   CountsSoFar before_;              // what the stages before have counted
   std::vector<WseTaskStage> seen_;  // for --explain
+  std::string strategy_;            // of the stage before, likewise
   KernelStats spans_;               // of a kernel
 };
 
@@ -164,7 +164,6 @@ Cycle TaskRun::run(LayerStage& stage) {
     const TaskOutcome& outcome = outcomes.back();
     cycles = std::max(cycles, outcome.cycles);
     simulated += outcome.stepped();
-    repeats_ = repeats_ || outcome.simulated != 0;
     if (plan_.kernel) keep_kernel(outcome);
     for (std::uint64_t time = 0; time < stage.times && execution_.event_log; ++time) {
       into_.events(outcome.events, cycles_ + time * outcome.cycles);
@@ -196,6 +195,7 @@ void TaskRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOut
   const auto slowest = std::max_element(
       outcomes.begin(), outcomes.end(),
       [](const TaskOutcome& a, const TaskOutcome& b) { return a.cycles < b.cycles; });
+  if (strategy_ != slowest->strategy) into_.note("simulated", strategy_ = slowest->strategy);
   const auto part = static_cast<std::uint32_t>(slowest - outcomes.begin());
   const auto place = std::find_if(stage.places.begin(), stage.places.end(),
                                   [&](const wse::LayerPlacement& at) { return at.part == part; });
@@ -288,10 +288,10 @@ void TaskRun::fill_work() {
 
 std::string TaskRun::fold_text(bool folded) const {
   if (!folded) return "every core is simulated";
-  const char* const lines = ", and of lines that exchange the same words, a few";
   return fmt::format(
-      "{} of {} cores simulated: parts that exchange no words and do the same, once each{}",
-      simulated_, units_, repeats_ ? lines : "");
+      "{} of {} cores simulated: parts that exchange no words and do the same, once each, and of "
+      "lines that exchange the same words, a few",
+      simulated_, units_);
 }
 
 void TaskRun::add_units(OpResult& result) {
@@ -327,7 +327,7 @@ OpResult TaskRun::finish(bool folded) {
   into_.note("stages", fmt::format("{} cycles", stages_));
   result.phases = std::move(phases_);
   into_.note("fold", fold_text(folded));
-  if (execution_.explain) result.explanation = explain_tasks(seen_);
+  result.explanation = explain_tasks(seen_);
   if (execution_.event_log) {
     wse::sort_events(result.events);
     const auto [columns, rows] = extent_of(params_, plan_);

@@ -110,7 +110,7 @@ unsigned compare_broadcasts(std::uint64_t seed) {
   unsigned swept = 0;
   for (const LayerStage& stage : plan_layer(request).stages) {
     for (const TaskProgram& part : stage.parts) {
-      const lanes::LaneRun fast = lanes::simulate_lanes(product.setup.hardware, part);
+      const Attempt fast = lanes::simulate_lanes(product.setup.hardware, part);
       if (!fast.refused.empty()) continue;
       ++swept;
       compare_with_units(fast.outcome, product.setup.hardware, part, seed);
@@ -163,7 +163,7 @@ TEST(LanesOfBroadcasts, BroadcastsOfTilesAreWhatTheyAreUnitByUnit) {
     const std::uint32_t n = among(random, 1, 40);
     SCOPED_TRACE(fmt::format("seed {}: {} x {} x {} on {} x {}", seed, m, k, n, side, side));
     const TaskProgram program = broadcasts(side, m, k, n, costs);
-    const lanes::LaneRun fast = lanes::simulate_lanes(hardware, program);
+    const Attempt fast = lanes::simulate_lanes(hardware, program);
     if (!fast.refused.empty()) continue;
     ++swept;
     compare_with_units(fast.outcome, hardware, program, seed);

@@ -71,7 +71,7 @@ unsigned compare_one(std::uint64_t seed) {
   const LineMove move = random_move(random);
   for (const auto* part : {&move.ahead, &move.back}) {
     if (!*part) continue;
-    const lanes::LaneRun run = lanes::simulate_lanes(hardware, **part);
+    const Attempt run = lanes::simulate_lanes(hardware, **part);
     if (!run.refused.empty()) continue;
     ++taken;
     for (const Engine engine : {Engine::clocked, Engine::event}) {
@@ -149,7 +149,7 @@ TEST(LanesOfLines, WhatItTakesItGetsRightAndTheRestItRefuses) {
       if (!*part) continue;
       TaskProgram program = **part;
       change(random, program);
-      const lanes::LaneRun run = lanes::simulate_lanes(hardware, program);
+      const Attempt run = lanes::simulate_lanes(hardware, program);
       ++(run.refused.empty() ? taken : refused);
       if (!run.refused.empty()) continue;
       EXPECT_EQ(difference(run.outcome, simulate(hardware, program, {Engine::clocked})), "")
@@ -168,7 +168,7 @@ TaskProgram two_links(std::uint32_t words) {
 }
 
 TaskOutcome in_lanes(const TaskProgram& program) {
-  lanes::LaneRun run = lanes::simulate_lanes(TaskParams(), program);
+  Attempt run = lanes::simulate_lanes(TaskParams(), program);
   EXPECT_EQ(run.refused, "");
   return run.outcome;
 }

@@ -87,7 +87,7 @@ unsigned compare_shifts(std::uint64_t seed) {
   unsigned swept = 0;
   for (const LayerStage& stage : plan_layer(request).stages) {
     for (const TaskProgram& part : stage.parts) {
-      const lanes::LaneRun fast = lanes::simulate_lanes(product.setup.hardware, part);
+      const Attempt fast = lanes::simulate_lanes(product.setup.hardware, part);
       if (!fast.refused.empty()) continue;
       ++swept;
       RunOptions options;
@@ -149,7 +149,7 @@ TaskProgram exchange(bool second_takes) {
 // ramp, at the router in 4, at the next in 5, in the queue in 7. The other microthread, told in 1,
 // waits for it from 2 to 6 and takes it in 7.
 TEST(LanesOfRings, AWordIsTakenSixCyclesAfterItIsSent) {
-  const lanes::LaneRun run = lanes::simulate_lanes(TaskParams(), exchange(true));
+  const Attempt run = lanes::simulate_lanes(TaskParams(), exchange(true));
   ASSERT_EQ(run.refused, "");
   const TaskCounters& first = run.outcome.cores[0];
   EXPECT_EQ(first.begin, 1U);

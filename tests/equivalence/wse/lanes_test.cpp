@@ -7,6 +7,7 @@
 #include <string>
 
 #include "models/wse/lanes/lane_wafer.hpp"
+#include "models/wse/lanes/steps.hpp"
 #include "models/wse/simulate.hpp"
 #include "tests/support/wse/draw.hpp"
 #include "tests/support/wse/random_links.hpp"
@@ -112,10 +113,10 @@ TEST(Lanes, AllCountsAreThoseOfUnitsWhateverTheProgramTheHardwareAndTheWidth) {
     RunOptions options;
     options.engine = Engine::clocked;
     options.shuffle = seed;
-    for (const unsigned width : lane_widths()) {
-      const LaneRun lanes = simulate_lanes(hardware, program, width);
+    for (const unsigned width : step_widths()) {
+      const Attempt lanes = simulate_lanes(hardware, program, width);
       if (!lanes.refused.empty()) break;
-      SCOPED_TRACE(fmt::format("seed {}, {} in {} lanes", seed, lanes.shape, width));
+      SCOPED_TRACE(fmt::format("seed {} in {} lanes", seed, width));
       ASSERT_EQ(difference(lanes.outcome, simulate(hardware, program, options)), "");
       ran += width == 16 ? 1 : 0;
     }

@@ -13,6 +13,7 @@
 namespace lacuna::test {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -43,6 +44,15 @@ TEST(Explain, PrintsSectionsWithFactsAndTables) {
             "              cycles\n"
             "    ----------------\n"
             "    multiply      12\n");
+}
+
+TEST(Explain, EndsWithThePlanAndHowItWasSimulated) {
+  RunRecord record = explained();
+  record.ops[0].result.notes = {{"simulated", "unit by unit; not in lanes: filters"}};
+  EXPECT_THAT(explain_text(record),
+              EndsWith("    multiply      12\n"
+                       "  Plan\n"
+                       "    simulated  unit by unit; not in lanes: filters\n"));
 }
 
 TEST(Explain, OfAnOperationWithoutValuesIsItsReason) {

@@ -97,20 +97,24 @@ class Repeated {
     }
   }
 
-  std::optional<TaskOutcome> run() {
+  Attempt run() {
     for (;;) {
       for (Direction& way : ways_) way.cut();
-      if (rows().removed == 0 && columns().removed == 0) return std::nullopt;
+      if (rows().removed == 0 && columns().removed == 0) {
+        return {"few rows or columns repeat", {}};
+      }
       const std::size_t cores = std::size_t{rows().small()} * columns().small();
-      if (cores * limits_.share > program_.core_of.size()) return std::nullopt;
-      if (!simulate()) return std::nullopt;
+      if (cores * limits_.share > program_.core_of.size()) {
+        return {"those that are proven to repeat leave too many cores", {}};
+      }
+      if (!simulate()) return {"cores wait for each other", {}};
       bool proven = true;
       for (Direction& way : ways_) {
         if (way.removed == 0 || find_block(way)) continue;
         way.kept *= 2;
         proven = false;
       }
-      if (proven) return spread();
+      if (proven) return {"", spread()};
     }
   }
 
@@ -215,10 +219,11 @@ class Repeated {
 
 }  // namespace
 
-std::optional<TaskOutcome> simulate_repeated(const TaskParams& params, const TaskProgram& program,
-                                             const RunOptions& options,
-                                             const RepeatLimits& limits) {
-  if (program.core_of.empty() || !program.memory.empty()) return std::nullopt;
+Attempt simulate_repeated(const TaskParams& params, const TaskProgram& program,
+                          const RunOptions& options, const RepeatLimits& limits) {
+  if (!options.fold) return {"switched off", {}};
+  if (program.core_of.empty()) return {"there are no cores", {}};
+  if (!program.memory.empty()) return {"each core carries values of its own", {}};
   return Repeated(params, program, options, limits).run();
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "models/wse/task_outcome.hpp"
 
@@ -19,10 +18,9 @@ struct RepeatLimits {
 /// that sees on the links before it, word for word and cycle for cycle, what the block behind it
 /// sees there, can be put in again any number of times, and nobody sees a difference. (What passes
 /// a link is compared by digests of 64 bits, of the words that come and of those that leave.)
-/// Where that does not hold more lines are tried. nullopt if nothing repeats, values are carried,
+/// Where that does not hold more lines are tried. Refused if nothing repeats, values are carried,
 /// or nothing is proven within the limits.
-std::optional<TaskOutcome> simulate_repeated(const TaskParams& params, const TaskProgram& program,
-                                             const RunOptions& options,
-                                             const RepeatLimits& limits = {});
+Attempt simulate_repeated(const TaskParams& params, const TaskProgram& program,
+                          const RunOptions& options, const RepeatLimits& limits = {});
 
 }  // namespace lacuna::wse
