@@ -75,11 +75,7 @@ bool is_own_program(const WseParams& /*params*/, const LayerOp& op) { return op.
 
 OpResult run_own_program(const WaferRequest& request) {
   const WseParams& params = request.params;
-  Pairs constants = request.op.args;
-  constants.erase(std::remove_if(constants.begin(), constants.end(),
-                                 [](const auto& pair) { return pair.first == "file"; }),
-                  constants.end());
-  OwnProgram own = read_program(*find_value(request.op.args, "file"), constants, params,
+  OwnProgram own = read_program(*find_value(request.op.args, "file"), request.op.args, params,
                                 request.execution.values);
   const auto results = std::make_shared<Results>(std::move(own.read), own.program.columns);
   wse::LayerPlan plan;

@@ -62,8 +62,8 @@ wse::CoreProgram CoreWriter::write(const std::vector<YamlNode>& entries) {
       bytes = program_.fifos.back().address + 4 * program_.fifos.back().capacity;
     }
     for (const YamlMember& said : text_.members(entry["tasks"])) {
-      const bool fresh = tasks_.emplace(said.name, static_cast<TaskIndex>(tasks.size())).second;
-      if (!fresh) text_.refuse(said.at.Mark(), fmt::format("'{}' is given twice", said.name));
+      check_name(said);
+      tasks_[said.name] = static_cast<TaskIndex>(tasks.size());
       tasks.push_back(said);
     }
     const YamlNode queues = entry["queues"];
@@ -84,7 +84,7 @@ wse::CoreProgram CoreWriter::write(const std::vector<YamlNode>& entries) {
   return std::move(program_);
 }
 
-/// Arrays, FIFOs and colors are named apart.
+/// Arrays, FIFOs, tasks and colors are named apart.
 void CoreWriter::check_name(const YamlMember& said) {
   if (names_.insert(said.name).second && colors_.count(said.name) == 0) return;
   text_.refuse(said.at.Mark(), fmt::format("'{}' is given twice", said.name));
@@ -113,11 +113,12 @@ void CoreWriter::add_array(const YamlMember& said) {
 }
 
 void CoreWriter::add_task(const YamlMember& said, Task& task) {
-  if (said.value.IsSequence()) task.steps = steps(said.value);
+  if (said.value.IsSequence()) {
+    task.steps = steps(said.value);
+    return;
+  }
   for (const YamlMember& each :
-       said.value.IsSequence()
-           ? std::vector<YamlMember>()
-           : text_.members(said.value, {"color", "control", "active", "blocked", "steps"})) {
+       text_.members(said.value, {"color", "control", "active", "blocked", "steps"})) {
     if (each.name == "steps") task.steps = steps(each.value);
     if (each.name == "active") task.active = text_.flag(each.value);
     if (each.name == "blocked") task.blocked = text_.flag(each.value);

@@ -97,7 +97,6 @@ class ProgramReader {
   void read_colors(const YamlNode& colors);
   std::uint32_t read_side(const YamlNode& said, const char* key, unsigned most);
   void place_entry(const YamlNode& entry);
-  TextRange range(const YamlNode& said, std::uint32_t size);
   void stand_at(std::size_t core);
   void read_routes(std::size_t core, const YamlMember& said);
   void read_route(std::size_t core, Color color, const YamlNode& said);
@@ -167,6 +166,7 @@ OwnProgram ProgramReader::read(const Pairs& constants) {
 void ProgramReader::read_constants(const YamlNode& said, const Pairs& given) {
   auto& numbers = text_.names.numbers;
   std::map<std::string, std::string> left(given.begin(), given.end());
+  left.erase("file");  // of a row, whose arguments they are
   for (const auto& [name, at, value] : text_.members(said)) {
     const auto own = left.find(name);
     numbers[name] = own == left.end() ? text_.number(value) : text_.number(at, own->second);
@@ -217,16 +217,11 @@ void ProgramReader::stand_at(std::size_t core) {
   text_.names.numbers["row"] = static_cast<double>(core / fabric_.columns);
 }
 
-/// Columns or rows of cores; all if nothing is said.
-TextRange ProgramReader::range(const YamlNode& said, std::uint32_t size) {
-  if (said) return text_.range(said, text_.word(said), size);
-  TextRange all;
-  all.count = size;
-  return all;
-}
-
 void ProgramReader::place_entry(const YamlNode& entry) {
   text_.members(entry, {"columns", "rows", "data", "fifos", "queues", "routes", "tasks", "read"});
+  const auto range = [&](const YamlNode& said, std::uint32_t size) {
+    return text_.range(said, said ? text_.word(said) : ":", size);
+  };
   const TextRange columns = range(entry["columns"], fabric_.columns);
   const TextRange rows = range(entry["rows"], fabric_.rows);
   for (std::int64_t i = 0; i < rows.count * columns.count; ++i) {

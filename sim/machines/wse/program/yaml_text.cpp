@@ -91,11 +91,7 @@ std::vector<YamlMember> ProgramText::members(const YamlNode& map,
                                              const std::vector<std::string>& allowed) const {
   std::vector<YamlMember> found;
   if (!map || map.IsNull()) return found;
-  if (!map.IsMap()) {
-    refuse(map.Mark(),
-           fmt::format("found no map; allowed: {}: ... lines",
-                       allowed.empty() ? "NAME" : fmt::format("{}", fmt::join(allowed, ", "))));
-  }
+  if (!map.IsMap()) refuse(map.Mark(), "found no map; allowed: WORD: ... lines");
   for (const auto& item : map) {
     const std::string& key = word(item.first);
     if (!allowed.empty() && !contains(allowed, key)) refuse_word(item.first, key, allowed);
