@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/result_builder.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 
@@ -25,7 +26,7 @@ std::vector<DeclaredStatistic> declared(std::initializer_list<const StatGroup*> 
       const auto same = [&](const DeclaredStatistic& known) {
         return known.entry.path == entry.path && known.entry.name == entry.name;
       };
-      if (std::any_of(all.begin(), all.end(), same)) continue;
+      if (any_of(all, same)) continue;
       DeclaredStatistic& next = all.emplace_back();
       for (const CycleCounter* const part : group->cycle_stack()) {
         if (part->name() == entry.name) next.layer = layer_name(part->layer());

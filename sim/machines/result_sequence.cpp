@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machines/result_sequence.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "sim/report/unit_series.hpp"
 
 namespace lacuna {
@@ -13,22 +13,20 @@ namespace {
 
 /// The place of a counter (or part of a stack) among `known`, at the end if it is new there.
 std::size_t place_of(const StatEntry& entry, std::vector<StatEntry>& known) {
-  const auto found = std::find_if(known.begin(), known.end(), [&](const StatEntry& other) {
+  const auto same = [&](const StatEntry& other) {
     return other.path == entry.path && other.name == entry.name;
-  });
-  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
-  known.push_back(entry);
-  known.back().value = 0;
-  return known.size() - 1;
+  };
+  StatEntry fresh = entry;
+  fresh.value = 0;
+  return static_cast<std::size_t>(&find_or_add(known, same, fresh) - known.data());
 }
 
 std::size_t place_of(const StackPart& part, std::vector<StackPart>& known) {
-  const auto found = std::find_if(known.begin(), known.end(), [&](const StackPart& other) {
+  const auto same = [&](const StackPart& other) {
     return other.layer == part.layer && other.kind == part.kind;
-  });
-  if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
-  known.push_back({part.layer, part.kind, 0});
-  return known.size() - 1;
+  };
+  const StackPart fresh = {part.layer, part.kind, 0};
+  return static_cast<std::size_t>(&find_or_add(known, same, fresh) - known.data());
 }
 
 /// Adds the sums of `after` to those of `all`; where each of its counters has its place.

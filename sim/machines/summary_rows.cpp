@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "models/sparsity/mask.hpp"
+#include "sim/base/ranges.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -28,8 +29,7 @@ Rows rows_of(const std::vector<OpRecord>& ops) {
 /// The word that all rows have, or nothing.
 std::string common(const Rows& rows, std::string SummaryRow::*member) {
   const std::string& first = rows.front()->*member;
-  const bool same = std::all_of(rows.begin(), rows.end(),
-                                [&](const SummaryRow* row) { return row->*member == first; });
+  const bool same = all_of(rows, [&](const SummaryRow* row) { return row->*member == first; });
   return same ? first : "";
 }
 

@@ -13,6 +13,8 @@
 namespace lacuna::test {
 namespace {
 
+using Words = std::vector<std::string>;
+
 /// What chance may cost: two in a hundred, and some cycles of runs of a few hundred.
 double at_most(double cycles) { return 1.02 * cycles + 8; }
 
@@ -156,6 +158,33 @@ WorkloadTrace drawn_layer(Random& random) {
 }
 
 // A layer has more rows than a product: fewer densities and masks are tried.
+// X with zeros is sent as a whole where that is faster, and best begins with planned.
+TEST(DefaultLayout, ZerosOfActivationsNeverCost) {
+  for_each_draw([](Random& random) {
+    const Planned asked = draw(random);
+    Words words = {"run", "--machine", asked.request.machine, "--no-cache"};
+    for (const std::string& more : asked.request.product()) words.push_back(more);
+    for (const std::string side : {"columns", "rows"}) {
+      const std::uint32_t cores = side == "rows" ? asked.rows : asked.columns;
+      words.insert(words.end(), {"--set", "wafer." + side + "=" + std::to_string(cores)});
+    }
+    words.insert(words.end(), {"--residency", "resident", "--layout"});
+    const auto cycles = [&](const Words& more) {
+      Words all = words;
+      all.insert(all.end(), more.begin(), more.end());
+      const Numbers numbers = numbers_of(all).at(0);
+      return numbers.status == "ok" ? *numbers.values.at("cycles") : 0;
+    };
+    const double whole = cycles({"planned"});
+    if (whole == 0) return;
+    const Words zeros = {"--x-pattern",
+                         pick<std::string>(random, {"bernoulli:0.1", "channel:0.6"})};
+    const double planned = cycles({"planned", zeros[0], zeros[1]});
+    EXPECT_LE(planned, at_most(whole)) << text_of(asked) << zeros[1];
+    EXPECT_EQ(cycles({"best:1", zeros[0], zeros[1]}), planned) << text_of(asked) << zeros[1];
+  });
+}
+
 TEST(DefaultLayout, FewerWeightsOfALayerAreNeverSlower) {
   for_each_draw([](Random& random) {
     Planned asked = draw(random);

@@ -188,12 +188,21 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
     }
   }
 
+  /// A row by itself that has no layout of its own to choose.
+  OpResult run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
+                       const Execution& execution) const {
+    const std::unique_ptr<Machine> planned = inner_->clone();
+    if (auto* const plans = dynamic_cast<PlansLayouts*>(planned.get())) plans->plan_layouts(true);
+    return planned->run(op, mask, seed, execution);
+  }
+
   /// A row among others, as laid out; null: as it is. What its search or an earlier run has
   /// simulated is not simulated again.
   OpResult run_row(const LayoutFound* found, const LayerOp& op, const Mask* mask,
                    std::uint64_t seed, const Execution& execution) const {
     const Layout layout = found == nullptr ? shared_ : found->layout;
     const std::optional<std::size_t> row = related_.row(op.id);
+    if (!row && found == nullptr) return run_planned(op, mask, seed, execution);
     if (!row || !is_as_searched(execution)) {
       return run_laid_out(layout, op, mask, seed, execution, "best");
     }

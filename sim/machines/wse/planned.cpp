@@ -361,7 +361,7 @@ std::optional<OpResult> attempt(const WaferRequest& request, const RowWay& way,
 }  // namespace
 
 std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, std::size_t most) {
-  if (most == 1) return 0;
+  if (most == 1 || ways.size() == 1) return 0;
   std::size_t best = ways.size() - 1;
   Cycle least = kNever;
   for (std::size_t i = 0; i < ways.size() && most != 0; ++i) {
@@ -385,15 +385,26 @@ std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, s
 }
 
 OpResult run_planned(const WaferRequest& request, const LayoutRule& rule) {
-  const PlannedLayouts planned = rule.layouts(request.op, request.mask);
-  const RowWay as_set{request.params, request.op};
+  const LayerOp& op = request.op;
+  // zeros of X are left out where weights stay, in the layouts of a whole X; or they are sent
+  const bool filters = op.x_pattern != "dense" && has_weights(op);
+  LayerOp whole = op;
+  whole.x_pattern = "dense";
+  if (filters && op.residency == Residency::automatic) whole.residency = Residency::resident;
+  const PlannedLayouts planned = rule.layouts(whole, request.mask);
+  const bool sends_all = filters && rule.given().may_keep_zeros;
+  const std::size_t simulated = (sends_all ? 2 : 1) * planned.simulated;
+  const RowWay as_set{request.params, op};
   std::vector<RowWay> ways;
   for (const wse::StreamLayout& layout : planned.layouts) {
-    if (planned.as_set && ways.size() == planned.simulated) ways.push_back(as_set);
-    ways.push_back({rule.laid_out(layout), placed(request.op, layout), &layout});
+    if (planned.as_set && ways.size() == simulated) ways.push_back(as_set);
+    ways.push_back({rule.laid_out(layout), placed(op, layout), &layout});
+    if (!sends_all) continue;
+    ways.push_back(ways.back());
+    ways.back().params.ws.zero_filter = false;
   }
   ways.push_back(as_set);
-  std::size_t at = fastest_of(request, ways, planned.simulated + (planned.as_set ? 1 : 0));
+  std::size_t at = fastest_of(request, ways, simulated + (planned.as_set ? 1 : 0));
   for (; ways[at].layout != nullptr; ++at) {
     if (std::optional<OpResult> result = attempt(request, ways[at], request.execution)) {
       say(request, rule, *ways[at].layout, *result);

@@ -57,6 +57,9 @@ class LayoutRule {
   /// that are of use together. What is given stays.
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask, const Pairs& at) const;
 
+  /// What of a layout is given.
+  wse::GivenLayout given() const;
+
   /// A wafer with these words.
   WseParams laid_out(const wse::StreamLayout& layout) const;
 
@@ -79,7 +82,6 @@ class LayoutRule {
   Pairs fixed_words(bool gradient) const;
   std::vector<std::string> given_words(const LayerOp& op) const;
   bool estimates(bool gradient) const;
-  wse::GivenLayout given() const;
 
   const WseParams& params_;
   const TargetSetter& given_;

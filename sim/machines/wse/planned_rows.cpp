@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
@@ -175,7 +176,7 @@ class Rows {
 std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
                                                   const MaskOf& mask_of) const {
   const auto may = [&](const LayerOp& op) { return shares(params_, op); };
-  if (!estimates(false) || !std::all_of(workload.ops.begin(), workload.ops.end(), may)) return {};
+  if (!estimates(false) || !all_of(workload.ops, may)) return {};
   Rows rows(*this, params_, workload, mask_of);
   std::vector<wse::StreamLayout> found;
   for (double density = 1;; density /= kStep) {

@@ -14,6 +14,7 @@
 #include "models/sparsity/mask.hpp"
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/tasks.hpp"
@@ -57,8 +58,7 @@ class WaferShare {
       if (has_weights(op) && !runs_as_tasks(params_, op)) add_product(op);
     }
     mark_taken();
-    const bool left_open =
-        std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.automatic; });
+    const bool left_open = any_of(rows_, [](const Row& row) { return row.automatic; });
     if (left_open && reason_.empty()) decide();
     const std::uint64_t staying = reason_.empty() ? asked_ + open_ : asked_;
     for (LayerOp& op : workload_.ops) op.share.beside = staying;
@@ -368,8 +368,7 @@ OpResult WeightsRun::faster() const {
   };
   std::stable_sort(places.begin(), places.end(), before);
   Place* best = best_of(places);
-  const bool passed = std::any_of(places.begin(), places.end(),
-                                  [](const Place& place) { return place.passed.has_value(); });
+  const bool passed = any_of(places, [](const Place& place) { return place.passed.has_value(); });
   if (passed && best != nullptr && fastest_only()) return std::move(*best->result);
   if (passed && best != nullptr) {  // a remark compares the two
     params_.runs->limit = kNever;

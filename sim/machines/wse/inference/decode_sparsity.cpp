@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/mix.hpp"
 #include "sim/base/nearest.hpp"
+#include "sim/base/ranges.hpp"
 #include "workloads/trace/matrix/pattern_file.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/text.hpp"
@@ -125,8 +126,7 @@ Mask weights_mask(const DecodeSparsity::Weights& weights, const Shape& shape, Pr
 
 bool DecodeSparsity::any() const {
   const auto given = [](const auto& of) { return of.has_value(); };
-  return hidden || !layers.empty() || std::any_of(inputs.begin(), inputs.end(), given) ||
-         std::any_of(weights.begin(), weights.end(), given);
+  return hidden || !layers.empty() || any_of(inputs, given) || any_of(weights, given);
 }
 
 DecodeSparsity DecodeSparsity::of_layer(std::uint32_t layer) const {
@@ -313,7 +313,7 @@ std::vector<std::uint32_t> draw_routes(const wse::DecoderExperts& experts, std::
     for (std::uint32_t e = 0; e < experts.count; ++e) {
       drawn.emplace_back(mix(seed ^ mix((std::uint64_t{s} << 32U) | e)), e);
     }
-    std::sort(drawn.begin(), drawn.end());
+    sort_all(drawn);
     for (std::uint32_t j = 0; j < experts.chosen; ++j) routes.push_back(drawn[j].second);
   }
   return routes;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/inference/decode_times.hpp"
 #include "sim/machines/wse/inference/layer_deal.hpp"
 
@@ -168,7 +169,7 @@ void compose(DecodeStep& step, std::uint32_t layers) {
 
 void DecodeTimes::time_layers(const ModelShape& model, DecodeStep& step) {
   const auto has_several = [](std::uint32_t layers) { return layers > 1; };
-  const bool several = std::any_of(step.dealt.begin(), step.dealt.end(), has_several);
+  const bool several = any_of(step.dealt, has_several);
   for (DecodeLayers& kind : step.kinds) {
     kind.times =
         step.split ? time_split(model, kind.block) : time_whole(model, kind.block, several);

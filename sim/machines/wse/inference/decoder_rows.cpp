@@ -15,6 +15,7 @@
 #include "models/sparsity/mask.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/result.hpp"
@@ -131,8 +132,7 @@ std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
   zeros->name = name;
   add_inputs(params, workload, layer, seed, *zeros);
   const auto given = [](const wse::NonZeros& elements) { return elements.given(); };
-  if (std::none_of(zeros->weights.begin(), zeros->weights.end(), given) &&
-      std::none_of(zeros->inputs.begin(), zeros->inputs.end(), given)) {
+  if (!any_of(zeros->weights, given) && !any_of(zeros->inputs, given)) {
     return nullptr;
   }
   measure_tiles(shape, *zeros);
@@ -344,9 +344,9 @@ class RowCounts {
   }
 
   static std::uint64_t& value(CountsSoFar& counts, const std::string& name) {
-    const auto found = std::find_if(counts.statistics.begin(), counts.statistics.end(),
-                                    [&](const StatEntry& entry) { return entry.name == name; });
-    if (found == counts.statistics.end()) throw InternalError("no statistic " + name);
+    StatEntry* const found =
+        find_where(counts.statistics, [&](const StatEntry& entry) { return entry.name == name; });
+    if (found == nullptr) throw InternalError("no statistic " + name);
     return found->value;
   }
   std::uint64_t of_run(const std::string& name) const {
@@ -493,7 +493,7 @@ void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const 
                         std::uint64_t seed) {
   std::vector<DecodeRows> layers = wse::find_decode_rows(workload);
   const auto other = [&](const DecodeRows& layer) {
-    return std::any_of(layer.rows.begin(), layer.rows.end(), [&](const DecodeRows::Row& row) {
+    return any_of(layer.rows, [&](const DecodeRows::Row& row) {
       return runs_as_tasks(params, workload.ops[row.number]);
     });
   };

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/inference/layer_deal.hpp"
 #include "workloads/mapping/wse/inference/kv_moves.hpp"
 
@@ -100,7 +101,7 @@ bool has_zeros(const wse::PrefillShape& shape, PrefillPart part) {
                                               {PrefillPart::o_proj, wse::Projection::o},
                                               {PrefillPart::up_gate, wse::Projection::up},
                                               {PrefillPart::down, wse::Projection::down}}};
-  return std::any_of(kProducts.begin(), kProducts.end(), [&](const Product& each) {
+  return any_of(kProducts, [&](const Product& each) {
     return each.first == part && shape.zeros_of(each.second) != nullptr;
   });
 }

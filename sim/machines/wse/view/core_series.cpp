@@ -13,6 +13,7 @@
 #include "models/wse/task_stats.hpp"
 #include "models/wse/wafer_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 namespace {
@@ -215,8 +216,7 @@ void add_core_stack(const Make& make, UnitSeries& series) {
        {&names.ring_in, wse::kWaitRingIn}}};
   for (const auto& [counter, which] : parts) {
     UnitChannel made = make(stack_channel(*counter), which);
-    const bool any = std::any_of(made.values.begin(), made.values.end(),
-                                 [](std::uint64_t value) { return value != 0; });
+    const bool any = any_of(made.values, [](std::uint64_t value) { return value != 0; });
     if (any || which == wse::kFma) series.channels.push_back(std::move(made));
   }
 }

@@ -6,6 +6,7 @@
 
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/simulate.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/view/critical_path.hpp"
 
 namespace lacuna {
@@ -68,12 +69,7 @@ CriticalPath LayerPath::of_part(const wse::LayerStage& stage, const Chosen& chos
 }
 
 std::uint32_t LayerPath::number_of(const std::string& what) {
-  const auto known = std::find(path_.whats.begin(), path_.whats.end(), what);
-  if (known == path_.whats.end()) {
-    path_.whats.push_back(what);
-    return static_cast<std::uint32_t>(path_.whats.size() - 1);
-  }
-  return static_cast<std::uint32_t>(known - path_.whats.begin());
+  return static_cast<std::uint32_t>(place_or_add(path_.whats, what));
 }
 
 void LayerPath::append(const CriticalPath& more, const wse::LayerPlacement& place, Cycle behind) {
