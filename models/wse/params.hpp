@@ -409,7 +409,8 @@ struct StreamingParams : ParameterSet {
             "Chained weight gradient: dot products of a core that wait for the chain.");
   Param<bool> zero_filter =
       flag(this, "zero_filter", true,
-           "Whether the sender leaves out zeros. Off: zeros of sparse weights travel too.");
+           "Whether zeros are left out. Off: zeros of sparse weights travel too. Gradients and "
+           "products of masked activations are made whole.");
   Param<IndexBits> index_bits =
       param(this, "index_bits", IndexBits::automatic,
             Choices<IndexBits>{

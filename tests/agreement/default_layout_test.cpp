@@ -101,7 +101,7 @@ struct ZeroRow {
   }
 };
 
-/// A product, a gradient or scores of attention.
+/// A product, a gradient, scores of attention or what they are multiplied with.
 ZeroRow drawn_row(Random& random, const Planned& asked) {
   const std::string pattern = pick<std::string>(
       random, {"unstructured,0.7,,", "unstructured,0.4,,", "unstructured,0.1,,",
@@ -121,7 +121,8 @@ ZeroRow drawn_row(Random& random, const Planned& asked) {
   if (kind == 0)
     return {row.shape, "spmm,fwd," + residency + "," + pattern, "gemm,fwd," + residency + none};
   const std::string place = std::string(kind == 1 ? "bwd" : "fwd") + ",";
-  return {row.shape, "sddmm," + place + "," + pattern, "bmm," + place + none};
+  const char* const sparse = kind == 2 && random.bounded(2) == 0 ? "bmm," : "sddmm,";
+  return {row.shape, sparse + place + "," + pattern, "bmm," + place + none};
 }
 
 TEST(DefaultLayout, ZerosNeverCost) {

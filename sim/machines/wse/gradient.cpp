@@ -15,6 +15,7 @@
 #include "models/wse/row_marks.hpp"
 #include "models/wse/simulate.hpp"
 #include "models/wse/wafer_stats.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain.hpp"
@@ -200,8 +201,7 @@ class GradientRun : StreamRun {
     auto series = std::make_shared<UnitSeries>(
         gradient_series(std::move(shown.marks), shown.run, shown.program, hardware_));
     if (execution_.path) {
-      std::stable_sort(shown.records.begin(), shown.records.end(),
-                       [](const Event& a, const Event& b) { return a.cycle < b.cycle; });
+      sort_all(shown.records, [](const Event& a, const Event& b) { return a.cycle < b.cycle; });
       series->path = path_of(std::move(shown.records), shown.program, window_in(shown.program));
     }
     result_.units_in_time = std::move(series);

@@ -345,7 +345,9 @@ OpResult TaskRun::finish(bool folded) {
 }
 
 wse::LayerSetup layer_setup(const WseParams& params) {
-  return {params.wafer, params.task_hardware(), params.costs(), params.llm};
+  wse::LayerSetup setup{params.wafer, params.task_hardware(), params.costs(), params.llm};
+  setup.keeps_zeros = !params.ws.zero_filter;
+  return setup;
 }
 
 /// A row as its planner takes it.

@@ -82,6 +82,12 @@ LayoutSpace gradient_space() {
   return space;
 }
 
+LayoutSpace on_rectangle() {
+  LayoutSpace space{kOnRectangle, rectangle()};
+  space.choices.push_back({"ws.zero_filter", {}, "false: all of a masked product is made"});
+  return space;
+}
+
 }  // namespace
 
 const std::vector<LayoutSpace>& wafer_layout_spaces() {
@@ -94,9 +100,7 @@ const std::vector<LayoutSpace>& wafer_layout_spaces() {
                                           "both operands and the result in the cores"},
                                          {"ws.zero_filter", {}, "none"},
                                          {"resident.storage", {}, "all: zeros of weights too"}}),
-      gradient_space(),
-      stream_space(kDenseGradient, {}),
-      {kOnRectangle, rectangle()}};
+      gradient_space(), stream_space(kDenseGradient, {}), on_rectangle()};
   return spaces;
 }
 

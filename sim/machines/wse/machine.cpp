@@ -294,7 +294,7 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
       if (lie) sources.clear();
       continue;
     }
-    sources.erase(std::remove_if(sources.begin(), sources.end(), lies_there), sources.end());
+    erase_where(sources, lies_there);
   }
 }
 
@@ -372,7 +372,7 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   const bool as_whole = whole_ && has_all_cores(op);
   const WaferRequest request{name_, as_whole ? *whole_ : params_, op, mask, seed, execution};
   if (op.share.among_rows && shared_) {
-    result = run_together(request, rule(), *shared_);
+    result = run_together(request, rule(), &*shared_);
   } else {
     result = by_rule_ ? run_planned(request, rule()) : run_wafer_row(request);
   }

@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kBest = 2;   // of the least estimates, simulated where that is short,
 constexpr std::size_t kMore = 8;   // and where it is very short
-constexpr std::size_t kSpare = 4;  // layouts that are taken if others are refused
+constexpr std::size_t kSpare = 8;  // layouts that are taken if others are refused
 constexpr double kDenser = 1.5;    // steps of density whose layouts are tried too
 constexpr int kMostDenser = 5;
 constexpr double kRivalCycles = 50;  // beside kRival
@@ -138,9 +138,9 @@ wse::GivenLayout LayoutRule::given() const {
 }
 
 std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::WeightCounts& counts,
-                                               bool resident) const {
+                                               const wse::GivenLayout& given, bool resident) const {
   std::vector<wse::StreamLayout> found = wse::stream_layouts(
-      streaming_job(op, nullptr, resident), counts, given(), streaming_setup(params_));
+      streaming_job(op, nullptr, resident), counts, given, streaming_setup(params_));
   // cores that all differ are all simulated
   const std::uint64_t tokens = std::uint64_t{op.n} * op.batch;
   const bool asked = op.residency == Residency::resident || op.mode == Mode::static_;
@@ -152,27 +152,27 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::Wei
 }
 
 /// By their estimates, wherever the weights may live. A sampled gradient may be made whole.
-std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op,
-                                               const wse::WeightCounts& counts) const {
+std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::WeightCounts& counts,
+                                               const wse::GivenLayout& given) const {
   const Residency asked = wse::residency_of(op);
   std::vector<wse::StreamLayout> found;
   if (is_sampled_gradient(op)) {
-    found = wse::gradient_layouts_by_rule(gradient_job(op, nullptr), counts, given(),
+    found = wse::gradient_layouts_by_rule(gradient_job(op, nullptr), counts, given,
                                           streaming_setup(params_));
-    if (!given().may_keep_zeros || !estimates(false)) return found;
-    for (wse::StreamLayout& whole : all(op, {}, false)) {
+    if (!given.may_keep_zeros || !estimates(false)) return found;
+    for (wse::StreamLayout& whole : all(op, {}, given, false)) {
       whole.keeps_zeros = true;
       found.push_back(whole);
     }
   } else if (asked != Residency::resident) {
-    found = all(op, counts, false);
+    found = all(op, counts, given, false);
   }
   const bool may_stay = has_weights(op) && op.share.may_stay;
   if (asked == Residency::resident || (asked == Residency::automatic && may_stay)) {
-    std::vector<wse::StreamLayout> staying = all(op, counts, true);
+    std::vector<wse::StreamLayout> staying = all(op, counts, given, true);
     // beside weights of other rows they take what was counted for them
     if (op.share.beside != 0 && !staying.empty()) staying = {wse::least_of(staying)};
-    found.insert(found.end(), staying.begin(), staying.end());
+    append(found, staying);
   }
   wse::sort_by_cycles(found);
   return found;
@@ -180,7 +180,7 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op,
 
 std::vector<wse::StreamLayout> LayoutRule::resident(const LayerOp& op, const Mask* mask) const {
   if (!takes(op) || !estimates(false)) return {};
-  const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask), true);
+  const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask), given(), true);
   if (found.empty()) return {};
   return {wse::least_of(found)};
 }
@@ -215,53 +215,63 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
 }
 
 PlannedLayouts LayoutRule::chosen(const LayerOp& op, const wse::WeightCounts& counts) const {
-  const std::vector<wse::StreamLayout> found = all(op, counts);
+  const std::vector<wse::StreamLayout> found = all(op, counts, given());
   if (found.empty()) return {};
   PlannedLayouts planned;
   planned.as_set = !estimates(is_sampled_gradient(op));
   const auto add = [&](const wse::StreamLayout& layout) {
     if (!contains(planned.layouts, layout)) planned.layouts.push_back(layout);
   };
+  const auto is_short = [&](const wse::StreamLayout& at) {
+    return simulated_cells(op, counts, at) < (planned.as_set ? kRatherShort : kShort);
+  };
   add(wse::least_of(found));
-  if (planned.as_set) {
-    std::set<std::uint32_t> groups;
-    for (const wse::StreamLayout& each : found) {
-      if (groups.insert(each.groups).second) add(each);
+  if (is_short(planned.layouts[0])) {
+    for (const wse::StreamLayout& each : rivals(op, counts, found)) {
+      if (is_short(each)) add(each);
     }
-  } else {
-    for (const wse::StreamLayout& each : rivals(op, counts, found)) add(each);
+  } else if (params_.ws.inject == wse::Inject::west_edge) {
+    planned.as_set = false;
   }
-  const double most = planned.as_set ? kRatherShort : kShort;
-  const bool is_short = all_of(planned.layouts, [&](const wse::StreamLayout& at) {
-    return simulated_cells(op, counts, at) < most;
-  });
-  planned.simulated = is_short ? planned.layouts.size() : 1;
-  planned.as_set = planned.as_set && (is_short || params_.ws.inject != wse::Inject::west_edge);
+  planned.simulated = planned.layouts.size();
   for (std::size_t i = 0; i < std::min(kSpare, found.size()); ++i) add(found[i]);
   return planned;
 }
 
 /// Layouts that may be faster than the one with the least estimate: those that denser weights would
-/// have, the best that keeps zeros, and the next.
+/// have, all that a dense product would try, with zeros kept, and the next. Where estimates know
+/// too little, the best of each number of groups.
 std::vector<wse::StreamLayout> LayoutRule::rivals(
     const LayerOp& op, const wse::WeightCounts& counts,
     const std::vector<wse::StreamLayout>& found) const {
   std::vector<wse::StreamLayout> rivals;
+  if (!estimates(is_sampled_gradient(op))) {
+    std::set<std::uint32_t> groups;
+    for (const wse::StreamLayout& each : found) {
+      if (groups.insert(each.groups).second) rivals.push_back(each);
+    }
+    return rivals;
+  }
   const double most = kRival * found[0].cycles + kRivalCycles;
+  wse::GivenLayout given = this->given();
+  given.may_keep_zeros = false;
   wse::WeightCounts denser = counts;
   for (int step = 0; step < kMostDenser && denser.sparse && denser.density < 1; ++step) {
     denser.density = std::min(1.0, denser.density * kDenser);
     denser.blocks = nullptr;  // which are not those of the mask
-    const std::vector<wse::StreamLayout> theirs = all(op, denser);
+    const std::vector<wse::StreamLayout> theirs = all(op, denser, given);
     if (theirs.empty()) break;
     const auto mine = std::find(found.begin(), found.end(), wse::least_of(theirs));
     if (mine != found.end() && mine->cycles < most) rivals.push_back(*mine);
   }
-  const auto keeps =
-      std::find_if(found.begin(), found.end(), [](const auto& each) { return each.keeps_zeros; });
-  if (keeps != found.end() && keeps->cycles < most) rivals.push_back(*keeps);
-  const std::size_t best = simulated_cells(op, counts, found[0]) < kVeryShort ? kMore : kBest;
-  rivals.insert(rivals.end(), found.begin(), found.begin() + std::min(best, found.size()));
+  std::vector<wse::StreamLayout> kept = found;
+  erase_where(kept, [](const wse::StreamLayout& each) { return !each.keeps_zeros; });
+  if (!kept.empty()) rivals.push_back(wse::least_of(kept));
+  for (const std::vector<wse::StreamLayout>& some : {kept, found}) {
+    if (some.empty()) continue;
+    const std::size_t best = simulated_cells(op, counts, some[0]) < kVeryShort ? kMore : kBest;
+    rivals.insert(rivals.end(), some.begin(), some.begin() + std::min(best, some.size()));
+  }
   return rivals;
 }
 
@@ -273,7 +283,7 @@ Pairs LayoutRule::words(const wse::StreamLayout& layout) const {
     words.emplace_back("ws.share", layout.share == wse::Share::rows ? "rows" : "tokens");
   }
   const Pairs fixed = fixed_words(layout.gradient);
-  words.insert(words.end(), fixed.begin(), fixed.end());
+  append(words, fixed);
   wse::StreamingParams ws = params_.ws;
   ws.inject = layout.inject;
   ws.k_partition = layout.partition;
@@ -313,13 +323,25 @@ void add_idle_cores(const WseParams& whole, OpResult& result) {
   result.peaks.fabric_bytes_per_cycle *= times;
 }
 
+namespace {
+
+void note(const Pairs& words, OpResult& result) {
+  std::string text;
+  for (const auto& [path, value] : words) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", path, value);
+  }
+  result.notes.emplace_back(kPlannedLayoutNote, text);
+}
+
+}  // namespace
+
 void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& result) {
-  std::string words;
+  Pairs words;
   laid_out.for_each([&](const std::string& path, const ParamBase& parameter) {
     if (whole.find(path)->value_text() == parameter.value_text()) return;
-    words += fmt::format("{}{}={}", words.empty() ? "" : " ", path, parameter.value_text());
+    words.emplace_back(path, parameter.value_text());
   });
-  result.notes.emplace_back(kPlannedLayoutNote, words);
+  note(words, result);
 }
 
 Pairs words_of(const LayoutRule& rule, const LayerOp& op, const wse::StreamLayout& layout) {
@@ -333,11 +355,7 @@ namespace {
 
 void say(const WaferRequest& request, const LayoutRule& rule, const wse::StreamLayout& layout,
          OpResult& result) {
-  std::string words;
-  for (const auto& [path, text] : words_of(rule, request.op, layout)) {
-    words += fmt::format("{}{}={}", words.empty() ? "" : " ", path, text);
-  }
-  result.notes.emplace_back(kPlannedLayoutNote, words);
+  note(words_of(rule, request.op, layout), result);
   result.notes.emplace_back("estimate", fmt::format("{:.0f} cycles by counts", layout.cycles));
   add_idle_cores(request.params, result);
   result.remarks.push_back(fmt::format(
@@ -411,7 +429,10 @@ OpResult run_planned(const WaferRequest& request, const LayoutRule& rule) {
       return *std::move(result);
     }
   }
-  return run_wafer_row(request);
+  if (!planned.layouts.empty() || has_weights(request.op) || is_gradient(request.op)) {
+    return run_wafer_row(request);
+  }
+  return run_together(request, rule, nullptr);
 }
 
 }  // namespace lacuna

@@ -65,8 +65,9 @@ class LayoutRule {
 
  private:
   std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts,
-                                     bool resident) const;
-  std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts) const;
+                                     const wse::GivenLayout& given, bool resident) const;
+  std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts,
+                                     const wse::GivenLayout& given) const;
   void add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
                       std::vector<Pairs>& steps) const;
   void add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
@@ -120,8 +121,9 @@ std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, s
 /// how many cores of the wafer stand beside it.
 OpResult run_planned(const WaferRequest& request, const LayoutRule& rule);
 
-/// Runs one of several rows as all of them are laid out.
+/// Runs one of several rows as all of them are laid out, or as the wafer is set. Its zeros are kept
+/// where that is faster.
 OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
-                      const wse::StreamLayout& layout);
+                      const wse::StreamLayout* layout);
 
 }  // namespace lacuna

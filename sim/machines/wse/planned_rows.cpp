@@ -108,8 +108,7 @@ class Rows {
     const auto expected = [&](const wse::StreamLayout& at) {
       return at.cycles + (work < kImpossible ? work / side(at) : 0);
     };
-    std::stable_sort(layouts.begin(), layouts.end(),
-                     [&](const auto& a, const auto& b) { return expected(a) < expected(b); });
+    sort_all(layouts, [&](const auto& a, const auto& b) { return expected(a) < expected(b); });
     layouts.resize(std::min(layouts.size(), kLookedInto));
     for (wse::StreamLayout& at : layouts) {
       if (at.cycles >= best.cycles) continue;
@@ -202,8 +201,10 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
 bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
                                 const wse::StreamLayout& at) const {
   wse::GivenLayout given = this->given();
-  const bool may = (has_weights(op) && mask != nullptr) || is_sampled_gradient(op);
+  const bool product = has_weights(op) || op.op == "bmm";
+  const bool may = (product && mask != nullptr) || is_sampled_gradient(op);
   if (!may || !given.may_keep_zeros) return false;
+  if (!has_weights(op) && !is_gradient(op)) return true;  // only its run tells
   given.may_keep_zeros = false;
   const wse::StreamingSetup setup = streaming_setup(params_);
   return wse::product_cost(streaming_job(op, nullptr, false), {}, given, setup)(at) <
@@ -211,12 +212,13 @@ bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
 }
 
 OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
-                      const wse::StreamLayout& layout) {
+                      const wse::StreamLayout* layout) {
   const auto& [machine, whole, op, mask, seed, execution] = request;
   if (has_all_cores(op)) return run_wafer_row(request);
-  const WseParams params = rule.laid_out(layout);
+  const WseParams params = layout == nullptr ? whole : rule.laid_out(*layout);
+  const Pairs together = layout == nullptr ? Pairs() : rule.words(*layout);
   std::vector<RowWay> ways;
-  for (const Pairs& words : rule.of_row(op, mask, rule.words(layout))) {
+  for (const Pairs& words : rule.of_row(op, mask, together)) {
     ways.push_back({params, op});
     WseParams& own = ways.back().params;
     for (const auto& [path, text] : words) own.set(path, text, "layout");
@@ -224,7 +226,9 @@ OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
       own.makers.assign(op.sources.size(), std::make_shared<const WseParams>(params));
     }
   }
-  const WseParams& fastest = ways[fastest_of(request, ways, ways.size())].params;
+  const std::size_t at = fastest_of(request, ways, ways.size());
+  if (layout == nullptr && at == 0) return run_wafer_row(request);
+  const WseParams& fastest = ways[at].params;
   OpResult result = run_wafer_row({machine, fastest, op, mask, seed, execution});
   add_idle_cores(whole, result);
   note_words(whole, fastest, result);

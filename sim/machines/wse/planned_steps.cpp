@@ -144,7 +144,7 @@ std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const
 void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
                                 std::vector<Pairs>& steps) const {
   const wse::StreamLayout here = parsed(at, op);
-  const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask));
+  const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask), given());
   const auto width = [](const wse::StreamLayout& each) { return each.columns / each.groups; };
   std::set<std::uint32_t> widths;
   std::set<std::uint32_t> rows;

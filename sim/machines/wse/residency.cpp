@@ -366,7 +366,7 @@ OpResult WeightsRun::faster() const {
   const auto before = [](const Place& a, const Place& b) {
     return std::pair(!a.refused.empty(), a.least) < std::pair(!b.refused.empty(), b.least);
   };
-  std::stable_sort(places.begin(), places.end(), before);
+  sort_all(places, before);
   Place* best = best_of(places);
   const bool passed = any_of(places, [](const Place& place) { return place.passed.has_value(); });
   if (passed && best != nullptr && fastest_only()) return std::move(*best->result);

@@ -77,8 +77,8 @@ std::uint64_t Attention::estimate(const ProductShape& shape) const {
 /// Cores whose block of the masked operand has an element.
 void Attention::find_active() {
   const std::uint32_t side = shape_.side;
-  active_.assign(std::size_t{side} * side, request_.mask == nullptr);
-  if (request_.mask == nullptr) return;
+  active_.assign(std::size_t{side} * side, !request_.skips_zeros());
+  if (!request_.skips_zeros()) return;
   const Mask& elements = operands_.elements();
   const std::uint32_t width = operands_.masks_y() ? shape_.columns : shape_.inner;
   for (std::uint32_t i = 0; i < elements.rows; ++i) {
@@ -104,7 +104,7 @@ void Attention::add_notes(LayerPlan& plan, std::uint64_t waves) const {
                   "blocks W {} x {}, X {} x {}",
                   layout_.slots(), shape_.side, shape_.side, waves, shape_.w_stays ? "W" : "Y",
                   shape_.rows, shape_.inner, shape_.inner, shape_.columns));
-  if (request_.mask == nullptr) return;
+  if (!request_.skips_zeros()) return;
   plan.notes.emplace_back(
       "blocks multiplied",
       fmt::format("{} of {}, those with an element",

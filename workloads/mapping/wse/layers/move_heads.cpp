@@ -44,7 +44,7 @@ class HeadMoves {
         of_scores_(op_.sources[2].by_heads || op_.sources[2].kind == Kind::activations),
         width_(of_scores_ ? op_.n : op_.k),
         element_(op_.dtype == DType::fp32 ? Element::fp32 : Element::fp16) {
-    if (request.mask != nullptr) kept_ = request.mask->elements();
+    if (request.skips_zeros()) kept_ = request.mask->elements();
   }
 
   LayerMoves moves() {
@@ -253,7 +253,7 @@ void HeadMoves::add_run(Role role, bool transposed, const ScoreShape& scores, co
                         CoreMover& mover) const {
   const bool result = role == Role::y;
   const Span one{run.column, run.column + 1};
-  const bool masked = request_.mask != nullptr && (op_.op == "sddmm") == result;
+  const bool masked = request_.skips_zeros() && (op_.op == "sddmm") == result;
   if (masked && !keeps(transposed ? one : run.rows, transposed ? run.rows : one)) return;
   CorePlace in_block{run.rows.first / scores.block_height, run.column / scores.block_width};
   if (transposed) std::swap(in_block.row, in_block.column);

@@ -49,7 +49,8 @@ struct LayerSetup {
   TaskParams hardware;
   CodeCosts costs;
   InferenceParams functions;
-  bool estimates = false;  // stages say what they take, roughly, where programs are long to write
+  bool estimates = false;    // stages say what they take, roughly, if programs are long to write
+  bool keeps_zeros = false;  // a product with a mask runs as if it had none
 };
 
 /// Sums along a line of so many cores.
@@ -64,6 +65,9 @@ struct LayerRequest {
   std::uint64_t seed = 0;
   bool values = false;
   const Mask* x_mask = nullptr;
+
+  /// Whether the mask says what is moved and multiplied.
+  bool skips_zeros() const { return mask != nullptr && !setup.keeps_zeros; }
 };
 
 /// Where a part of a stage lies: its north-west core.

@@ -80,7 +80,7 @@ ProductShape SlotProduct::shape_of(std::uint32_t side) const {
   shape.rows = share(op_.m);
   shape.inner = share(op_.k);
   shape.columns = share(op_.n);
-  shape.w_stays = request_.mask != nullptr && !operands_.masks_y();
+  shape.w_stays = request_.skips_zeros() && !operands_.masks_y();
   return shape;
 }
 
