@@ -69,8 +69,10 @@ TEST(StreamRule, EstimatesAreNearTheRuns) {
 }
 
 TEST(StreamRule, TakesTheRectanglesThatWereFound) {
-  // 64 x 64 x 64: 55 x 32 cores in five groups; the whole wafer's product: 187 columns to a group
-  const StreamLayout small = chosen(product(64, 64, 64), {});
+  // 64 x 64 x 64 in five groups: 55 x 32 cores; the whole wafer's product: 187 columns to a group
+  GivenLayout five;
+  five.groups = 5;
+  const StreamLayout small = chosen(product(64, 64, 64), {}, five);
   EXPECT_EQ(small.columns, 55U);
   EXPECT_EQ(small.rows, 32U);
   EXPECT_EQ(small.groups, 5U);

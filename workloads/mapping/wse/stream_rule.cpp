@@ -18,7 +18,7 @@ namespace lacuna::wse {
 namespace {
 
 // Chosen on 45 products of a wse2; none is a property of hardware.
-constexpr double kSideLink = 0.35;        // of a word of sums that waits for another group's
+constexpr double kSideLink = 1.25;        // of results that groups tell each other, on a link
 constexpr double kExchangeAlone = 2.2;    // of one column to a group
 constexpr double kKeeperFree = 0.15;      // of its turn in which a keeper is not held up
 constexpr double kWindowRows = 20;        // rows over which the fullest column is evened out,
@@ -165,7 +165,7 @@ bool Product::fits(const StreamLayout& at) const {
 double Product::spread(const Shape& s) const {
   if (!streams_sparse_) return s.features;
   const double d = counts_.density;
-  const double mean = s.features * d;
+  const double mean = d * (s.dealt ? features() / s.width : s.features);
   double window = std::min(s.steps, kWindowRows + kWindowLookahead * s.lookahead);
   if (counts_.blocks != nullptr) {
     const auto width = static_cast<std::uint32_t>(s.width);
@@ -190,7 +190,7 @@ double Product::link_cycles(const Shape& s) const {
   if (s.groups == 1) return s.sums;
   if (s.width == 1) return s.exchanges ? kExchangeAlone * (s.groups - 1) * (s.sums + 1) : 0;
   const double own = s.groups * s.sums;
-  return s.exchanges ? own + kSideLink * (s.groups - 1) * (s.sums + 1) : own;
+  return s.exchanges ? own + kSideLink * (s.groups - 1) / s.groups * (s.sums + 1) : own;
 }
 
 double Product::row_cycles(const Shape& s, const StreamLayout& at) const {
@@ -229,7 +229,8 @@ double Product::cycles(const StreamLayout& at) const {
   const double waits = s.steps > at.lookahead ? std::max(0.0, way - at.lookahead * row) : 0;
   const bool sparse = streams_sparse_ || holds_sparse_;
   // the first place sends no sums before it has those of its own first row, from the other end
-  const double sums = s.width == 1 ? 0 : way + s.steps * s.sums * std::max(s.groups, s.reduce);
+  const double sums =
+      s.width == 1 ? 0 : way + s.steps * std::max(link_cycles(s), s.sums * s.reduce);
   const double stream = std::max(s.steps * row + waits, sums);
   const double end = std::max(s.last, s.width - 1 - s.last) * place;
   return (sparse ? norm<4>(enter, stream) : norm<10>(enter, stream)) + fill + end +
