@@ -34,7 +34,13 @@ double BlockLoads::count(std::uint32_t columns, bool dealt, std::uint32_t rows) 
     for (std::uint64_t i = mask_.offsets[first]; i < mask_.offsets[first + rows]; ++i) {
       const std::uint32_t begin = mask_.columns[i] * mask_.block_cols;
       const std::uint32_t end = std::min(begin + mask_.block_cols, mask_.cols);
-      for (std::uint32_t j = begin; j < end; ++j) ++load[dealt ? j % columns : j / each];
+      std::uint32_t column = dealt ? begin % columns : begin / each;
+      for (std::uint32_t j = begin; j < end;) {
+        const std::uint32_t count = dealt ? 1 : std::min(end, (column + 1) * each) - j;
+        load[column] += count;
+        j += count;
+        if (++column == columns) column = 0;
+      }
     }
     sum += *std::max_element(load.begin(), load.end());
   }
