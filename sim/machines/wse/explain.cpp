@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/ranges.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/wse/balance.hpp"
 
@@ -148,8 +149,7 @@ void WseExplainer::bounds() {
 void WseExplainer::limiting() {
   std::vector<std::size_t> order(columns_);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return slots(a) > slots(b); });
+  sort_all(order, [&](std::size_t a, std::size_t b) { return slots(a) > slots(b); });
   const std::size_t top = order.front();
   const CoreCounters& core = core_of(top);
   const auto window = static_cast<double>(in_.cycles);

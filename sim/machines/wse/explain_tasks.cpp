@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/explain.hpp"
 
 namespace lacuna {
@@ -82,7 +83,7 @@ void explain_longest(const WseTaskStage& stage, Cycle total, ExplainSection& sec
                   per_cent(static_cast<double>(all_of(stage)), static_cast<double>(total))));
   section.fact("limiting core", core_name(stage) + ", which ends last");
   auto kinds = kKinds;
-  std::stable_sort(kinds.begin(), kinds.end(), [&](const auto& a, const auto& b) {
+  sort_all(kinds, [&](const auto& a, const auto& b) {
     return cycles_of(stage.core, a.first) > cycles_of(stage.core, b.first);
   });
   std::string why;
