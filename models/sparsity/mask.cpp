@@ -11,16 +11,15 @@ std::uint64_t Mask::nnz() const {
   std::uint64_t kept = 0;
   for (std::uint32_t r = 0; r < grid_rows(); ++r) {
     const std::uint64_t height = std::min(block_rows, rows - r * block_rows);
-    const std::uint64_t end = offsets[r + 1];
-    kept += height * block_cols * (end - offsets[r]);
-    if (end == offsets[r] || columns[end - 1] + 1 != grid_cols()) continue;
-    kept -= height * (grid_cols() * block_cols - cols);  // columns ascend: the last may be cut off
+    for (std::uint64_t i = offsets[r]; i < offsets[r + 1]; ++i) {
+      kept += height * std::min(block_cols, cols - columns[i] * block_cols);
+    }
   }
   return kept;
 }
 
 double Mask::density() const {
-  const double all = 1.0 * rows * cols;
+  const double all = static_cast<double>(rows) * static_cast<double>(cols);
   return all == 0 ? 0 : static_cast<double>(nnz()) / all;
 }
 

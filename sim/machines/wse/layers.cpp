@@ -15,6 +15,7 @@
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_stats.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/result_sequence.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/explain_tasks.hpp"
@@ -197,9 +198,9 @@ void TaskRun::observe_slowest(const LayerStage& stage, const std::vector<TaskOut
       [](const TaskOutcome& a, const TaskOutcome& b) { return a.cycles < b.cycles; });
   if (strategy_ != slowest->strategy) into_.note("simulated", strategy_ = slowest->strategy);
   const auto part = static_cast<std::uint32_t>(slowest - outcomes.begin());
-  const auto place = std::find_if(stage.places.begin(), stage.places.end(),
-                                  [&](const wse::LayerPlacement& at) { return at.part == part; });
-  if (place == stage.places.end()) return;
+  const auto* const place =
+      find_where(stage.places, [&](const wse::LayerPlacement& at) { return at.part == part; });
+  if (place == nullptr) return;
   seen_.push_back(observe_stage(stage.name, stage.parts[part], *slowest, stage.times, place->row,
                                 place->column));
 }
@@ -255,12 +256,11 @@ void TaskRun::look_into(const LayerStage& stage, Cycle cycles) {
 void TaskRun::add_phase(const std::string& name, Cycle cycles) {
   const std::uint64_t sram = stats_.sram_read_bytes + stats_.sram_write_bytes;
   const std::uint64_t fabric = stats_.router.hops.value() * 4;
-  auto found = std::find_if(phases_.begin(), phases_.end(),
-                            [&](const PhaseTraffic& phase) { return phase.name == name; });
-  if (found == phases_.end()) found = phases_.insert(found, PhaseTraffic{name});
-  found->cycles += cycles;
-  found->sram_bytes += sram - so_far_.sram_bytes;
-  found->fabric_bytes += fabric - so_far_.fabric_bytes;
+  PhaseTraffic& found = find_or_add(
+      phases_, [&](const PhaseTraffic& phase) { return phase.name == name; }, PhaseTraffic{name});
+  found.cycles += cycles;
+  found.sram_bytes += sram - so_far_.sram_bytes;
+  found.fabric_bytes += fabric - so_far_.fabric_bytes;
   so_far_.sram_bytes = sram;
   so_far_.fabric_bytes = fabric;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/sparsity/mask.hpp"
+#include "sim/machines/wse/gradient_op.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/planned.hpp"
 #include "sim/machines/wse/residency.hpp"

@@ -14,6 +14,7 @@
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/program/wavelet.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 
 namespace lacuna {
 namespace {
@@ -82,8 +83,7 @@ class Walk {
       : window_(window), facts_(records), units_(windowed_units()) {
     for (const Event& event : records.events) take(event);
     for (UnitRecords& unit : units_) {
-      std::stable_sort(unit.runs.begin(), unit.runs.end(),
-                       [](const Run& a, const Run& b) { return a.begin < b.begin; });
+      sort_all(unit.runs, [](const Run& a, const Run& b) { return a.begin < b.begin; });
     }
     path_.window = window;
   }
