@@ -320,9 +320,11 @@ std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) cons
   if (wafer_layout_kind(params_, op).empty()) return {};
   const PlannedLayouts found = rule().layouts(op, mask);
   std::vector<Pairs> words;
-  for (std::size_t i = 0; i < std::min(found.simulated, found.layouts.size()); ++i) {
+  for (std::size_t i = 0; i < found.simulated; ++i) {
     words.push_back(words_of(rule(), op, found.layouts[i]));
   }
+  const bool streams = has_weights(op) || is_gradient(op);
+  if (words.empty() && !streams) return rule().of_row(op, mask, {});
   if (found.as_set || words.empty()) words.emplace_back();
   return words;
 }

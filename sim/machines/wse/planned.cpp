@@ -205,7 +205,6 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
   };
   const PlannedLayouts all = free.chosen(op, counts);
   PlannedLayouts planned;
-  planned.simulated = 0;
   for (std::size_t i = 0; i < all.layouts.size(); ++i) {
     if (!obeys(all.layouts[i])) continue;
     planned.layouts.push_back(all.layouts[i]);

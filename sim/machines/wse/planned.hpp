@@ -22,7 +22,7 @@ struct WaferRequest;
 /// nothing of the operation.
 struct PlannedLayouts {
   std::vector<wse::StreamLayout> layouts;
-  std::size_t simulated = 1;
+  std::size_t simulated = 0;
   bool as_set = false;  // the wafer as it is set is simulated too: estimates know too little
 };
 
