@@ -193,8 +193,9 @@ void Output::write(const ResultHeader& header, const TableResult& result, const 
     const bool shown = ends_with(name, ".csv") && !longest;
     if (shown) tables.emplace_back(name.substr(0, name.rfind('.')), text);
   }
-  folder_.write("result.json", result.models.empty() ? result_text(header, {})
-                                                     : models_text(header, result.models));
+  folder_.write("result.json", result.models.empty()
+                                   ? result_text(header, {})
+                                   : models_text(header, result.models, !result.composed));
   if (!result.pages.empty()) {
     std::vector<const std::string*> packed;
     for (const std::string& page : result.pages) packed.push_back(&page);
@@ -205,6 +206,7 @@ void Output::write(const ResultHeader& header, const TableResult& result, const 
     report.version = header.version;
     report.command = "lacuna " + shell_line(header.command);
     report.figures = read_figures(figure_folder());
+    report.composed = result.composed;
     return html_tables(report, tables, result.parameters);
   };
   end(result.figures, true, page, streams);

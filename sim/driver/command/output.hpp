@@ -31,7 +31,8 @@ void add_file(ResultHeader& header, const std::string& path);
 
 /// A result of tables, of language models or systems, that has no rows of operations.
 struct TableResult {
-  std::string models;  // reports of models as JSON, if it is of these
+  std::string models;     // reports of models as JSON, if it is of these
+  bool composed = false;  // one of them is not exact
   std::vector<std::pair<std::string, std::string>> files;  // name, text
   std::vector<Figure> figures;
   std::vector<std::string> pages;  // of view.html, as pack() made them

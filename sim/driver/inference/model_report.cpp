@@ -95,6 +95,12 @@ void ModelReport::words(bool folded, bool composed) {
   say("composed", composed);
 }
 
+bool ModelReport::is_composed() const {
+  return any_of(facts, [](const auto& each) {
+    return each == std::pair<std::string, std::string>{"composed", "true"};
+  });
+}
+
 double ModelReport::of(const std::string& name) const {
   const NamedQuantity* const found = find_quantity(numbers, name);
   return found == nullptr ? 0 : found->value;

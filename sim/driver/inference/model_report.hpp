@@ -49,6 +49,7 @@ struct ModelReport {
   /// Which of the three words of doc/guide/results.md are true of the whole of it: exact only if
   /// nothing is composed.
   void words(bool folded, bool composed);
+  bool is_composed() const;
   /// NAME, NAME_low and NAME_high.
   void joules(const std::string& name, const EnergyRange& range, double over);
 

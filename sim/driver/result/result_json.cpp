@@ -359,8 +359,9 @@ std::string result_text(const ResultHeader& header, const std::vector<RunRecord>
   return with_short_lists(json.dump(1)) + '\n';
 }
 
-std::string models_text(const ResultHeader& header, const std::string& models_json) {
+std::string models_text(const ResultHeader& header, const std::string& models_json, bool exact) {
   Json json = Json::parse(result_text(header, {}));
+  json["exact"] = exact;
   json["models"] = Json::parse(models_json);
   return with_short_lists(json.dump(1)) + '\n';
 }

@@ -27,8 +27,8 @@ inline constexpr const char* kResultFormat = "lacuna-result 1";
 /// The text of result.json.
 std::string result_text(const ResultHeader& header, const std::vector<RunRecord>& records);
 
-/// The same of runs of language models, whose reports are a JSON array.
-std::string models_text(const ResultHeader& header, const std::string& models_json);
+/// The same of runs of language models, whose reports are a JSON array; whether all are exact.
+std::string models_text(const ResultHeader& header, const std::string& models_json, bool exact);
 
 /// The runs of a result.json; RequestError, naming `path`, if it is not one.
 std::vector<RunRecord> parse_result(const std::string& text, const std::string& path);

@@ -361,7 +361,8 @@ std::string html_tables(const HtmlReport& report,
   sections.push_back(
       {"parameters", "Parameters", details("All", parameter_table_html(parameters))});
   return page_of("Lacuna report",
-                 fmt::format("<p>Lacuna {}; exact.</p>\n", html_escaped(report.version)),
+                 fmt::format("<p>Lacuna {}; {}.</p>\n", html_escaped(report.version),
+                             report.composed ? "composed" : "exact"),
                  report.command, sections);
 }
 

@@ -15,6 +15,7 @@ struct HtmlReport {
   std::string command;                                       // that makes the same results again
   std::vector<std::pair<std::string, std::string>> figures;  // name and text of the SVG
   std::vector<std::string> beside = {};                      // files that the page links
+  bool composed = false;                                     // tables of runs that are not exact
 };
 
 /// One page that needs nothing but itself, offline: the answer first, then figures with captions,

@@ -147,6 +147,19 @@ TEST(ModelComparison, RanksJoulesWhereRangesAreApart) {
               HasSubstr("no machine is surely less"));
 }
 
+// The result, its page and the run in it have one word for how a run is put together.
+TEST_F(DecodeRun, AResultSaysThatItIsComposed) {
+  const std::string out = folder_ + "words";
+  const Ran ran = run_real(
+      "run --machine wse3 --blocks 1x2 --block-cores 16x16 --no-cache --kv-in 32 --model " +
+      folder_ + "dense.json --out " + out);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const std::string result = file_text(out + "/result.json");
+  EXPECT_EQ(result.find("\"exact\": true"), std::string::npos);
+  EXPECT_NE(result.find("\"exact\": false"), result.rfind("\"exact\": false"));  // of it all, too
+  EXPECT_THAT(file_text(out + "/report.html"), HasSubstr("; composed."));
+}
+
 // Without a program that draws, the numbers of a run are kept, and what is missing is said.
 TEST_F(DecodeRun, NumbersAreKeptWithoutFigures) {
   const std::string path = std::getenv("PATH");

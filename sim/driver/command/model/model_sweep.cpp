@@ -234,6 +234,7 @@ std::vector<ModelReport> ModelRuns::reports() const {
 TableResult ModelRuns::result() const {
   TableResult result;
   result.models = models_json(reports());
+  result.composed = any_of(reports(), [](const ModelReport& each) { return each.is_composed(); });
   result.files = model_files(reports());
   for (std::size_t i = 0; i < outcomes_.size(); ++i) {
     const ModelOutcome& outcome = outcomes_[i];
