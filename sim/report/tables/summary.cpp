@@ -45,11 +45,6 @@ std::vector<StackPart> RunRecord::stack() const {
   return sum;
 }
 
-double RunRecord::peak_tflops() const {
-  const OpResult* const result = first_ok(ops);
-  return result == nullptr ? 0 : result->peaks.flop_per_cycle * result->clock_ghz * 1e-3;
-}
-
 std::uint64_t RunRecord::units() const {
   const OpResult* const result = first_ok(ops);
   return result == nullptr ? 0 : result->units + result->idle_units;

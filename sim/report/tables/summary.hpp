@@ -175,10 +175,7 @@ struct RunRecord {
   /// The cycle stack of the whole run: unit-cycles, in the order of the layers.
   std::vector<StackPart> stack() const;
 
-  /// Peak TFLOP/s of the simulated units, of the first operation that is ok; 0 if none is.
-  double peak_tflops() const;
-
-  /// Tiles or cores simulated, likewise.
+  /// Tiles or cores simulated, of the first operation that is ok; 0 if none is.
   std::uint64_t units() const;
 };
 
