@@ -54,10 +54,6 @@ class AmpUnit {
   /// Bundles at the end of a worker's pass, likewise.
   int more_fill(AmpMode mode, unsigned inputs, unsigned outputs) const;
   int more_fill(AmpMode mode) const;
-
-  /// Loads of 64 bits with which a bundle takes inputs in.
-  unsigned input_loads() const { return input_bytes_ / 8; }
-
   /// Bytes of sums that a bundle stores.
   unsigned store_bytes() const { return store_bytes_; }
 

@@ -124,10 +124,6 @@ std::optional<double> imbalance(const Mask& mask, std::uint32_t grid_rows,
   return imbalance_of(mask.elements(), grid_rows, grid_cols);
 }
 
-std::optional<double> occupancy(const Mask& mask, std::uint32_t side) {
-  return occupancy_of(mask.elements(), side);
-}
-
 MaskStatistics mask_statistics(const Mask& mask) {
   const Mask elements = mask.elements();
   Counts by_row(elements.rows, 0);

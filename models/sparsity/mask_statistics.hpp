@@ -32,9 +32,6 @@ struct MaskStatistics {
 /// are cut at floor(i R / grid_rows) and columns likewise; empty for an empty mask.
 std::optional<double> imbalance(const Mask& mask, std::uint32_t grid_rows, std::uint32_t grid_cols);
 
-/// Share of aligned side x side blocks, those cut at the edge included, that hold an element.
-std::optional<double> occupancy(const Mask& mask, std::uint32_t side);
-
 MaskStatistics mask_statistics(const Mask& mask);
 
 }  // namespace lacuna

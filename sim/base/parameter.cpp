@@ -174,10 +174,6 @@ std::vector<std::string> paths_of(const ParameterSet& parameters) {
 
 }  // namespace
 
-std::string ParameterSet::nearest_path(const std::string& path) const {
-  return nearest(path, paths_of(*this));
-}
-
 void ParameterSet::set(const std::string& path, const std::string& text,
                        const std::string& origin) {
   const std::string where = origin.empty() ? "" : " (" + origin + ")";

@@ -140,9 +140,6 @@ class ParameterSet {
   /// The parameter at `path`, or nothing.
   const ParamBase* find(const std::string& path) const;
 
-  /// The path of an existing parameter that `path` was probably meant to be.
-  std::string nearest_path(const std::string& path) const;
-
  private:
   friend class ParamBase;
   template <class P>

@@ -471,7 +471,8 @@ std::string json_of(const Options& options, const MachineTable& kinds) {
   for (const std::string& name : linked_systems(options.machines)) {
     systems.push_back(make_system(name, {}));
   }
-  std::vector<NamedSet> sets = named ? std::vector<NamedSet>() : sets_beside();
+  std::vector<NamedSet> sets;
+  if (!named && subject != "statistics") sets = sets_beside();  // which have parameters alone
   for (const SystemMachine& each : systems) sets.push_back({each.name, "", &each.params});
   // a group may be called as a page is, such as machines
   const std::vector<std::string> lists = {"parameters", "patterns"};

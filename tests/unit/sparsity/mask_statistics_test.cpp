@@ -33,7 +33,7 @@ TEST(MaskStatistics, ImbalanceIsTheFullestCellOverTheMeanCell) {
 
 TEST(MaskStatistics, OccupancyCountsBlocksAtTheEdge) {
   // A 5 x 5 matrix has four 4 x 4 blocks, three of them cut; two hold an element.
-  EXPECT_EQ(occupancy(make_mask(5, 5, {{0, 3}, {}, {}, {}, {4}}), 4), 0.5);
+  EXPECT_EQ(mask_statistics(make_mask(5, 5, {{0, 3}, {}, {}, {}, {4}})).occupancy_4, 0.5);
 }
 
 TEST(MaskStatistics, CountsRowsColumnsAndGroupsOfFour) {
