@@ -34,10 +34,10 @@ std::string TaskCores::blocked(std::size_t index) const {
     if (!room) say(what.to, "room for");
   }
   for (const CorePort& in : core.ports.in) {
-    if (links_.stored(in.queue) == 0 || is_read(core, in.queue)) continue;
-    text += fmt::format("{}core ({}, {}): nothing takes {} words of color {}",
-                        text.empty() ? "" : "\n", core.ports.column, core.ports.row,
-                        links_.stored(in.queue), static_cast<unsigned>(in.color));
+    if (!links_.can_pop(in.queue, now) || is_read(core, in.queue)) continue;
+    text +=
+        fmt::format("{}core ({}, {}): nothing takes words of color {}", text.empty() ? "" : "\n",
+                    core.ports.column, core.ports.row, static_cast<unsigned>(in.color));
   }
   return text;
 }

@@ -275,10 +275,8 @@ OpResult run_dense_gradient(const WaferRequest& request) {
   OpResult result = run_kept(request, by_x);
   result.mode = word(Mode::dense);
   if (by_x) {
-    LayerOp whole = request.op;
-    whole.x_pattern = "dense";
-    const Execution plain = without_record(request.execution);
-    add_filter_remark(request.params, run_streamed(request.with(whole, plain), true), result);
+    const auto run = [](const WaferRequest& whole) { return run_streamed(whole, true); };
+    add_filter_remark(request, run, result);
   }
   result.notes.emplace_back(
       "operands", by_x ? "X, made on the wafer, has left it before and is streamed in; W lies with "

@@ -82,9 +82,9 @@ LayoutSpace gradient_space() {
   return space;
 }
 
-LayoutSpace on_rectangle() {
-  LayoutSpace space{kOnRectangle, rectangle()};
-  space.choices.push_back({"ws.zero_filter", {}, "false: all of a masked product is made"});
+LayoutSpace masked_product_space() {
+  LayoutSpace space{kMaskedProduct, rectangle()};
+  space.choices.push_back({"ws.zero_filter", {}, "false: all of the product is made"});
   return space;
 }
 
@@ -100,7 +100,10 @@ const std::vector<LayoutSpace>& wafer_layout_spaces() {
                                           "both operands and the result in the cores"},
                                          {"ws.zero_filter", {}, "none"},
                                          {"resident.storage", {}, "all: zeros of weights too"}}),
-      gradient_space(), stream_space(kDenseGradient, {}), on_rectangle()};
+      gradient_space(),
+      stream_space(kDenseGradient, {}),
+      {kOnRectangle, rectangle()},
+      masked_product_space()};
   return spaces;
 }
 
@@ -119,7 +122,8 @@ std::string wafer_layout_kind(const WseParams& params, const LayerOp& op) {
   if (has_all_cores(op)) return "";
   if (is_sampled_gradient(op)) return kGradient;
   if (is_dense_gradient(op)) return op.pattern.name == "dense" ? kDenseGradient : "";
-  if (!has_weights(op)) return kOnRectangle;
+  const bool masked = op.op == "bmm" && op.pattern.name != "dense";
+  if (!has_weights(op)) return masked ? kMaskedProduct : kOnRectangle;
   return op.phase != Phase::upd ? kProductWithWeights : "";
 }
 

@@ -19,6 +19,9 @@ inline constexpr const char* kGradient = "gradient of sparse weights";
 /// What has no weights and no stream, but a rectangle.
 inline constexpr const char* kOnRectangle = "function or product of activations";
 
+/// The same, where zeros may be left out.
+inline constexpr const char* kMaskedProduct = "masked product of activations";
+
 /// Words of layouts.
 inline constexpr const char* kResidencyWord = "residency";  // of the row
 inline constexpr const char* kColumnsWord = "wafer.columns";

@@ -165,7 +165,7 @@ class WseMachine final : public Machine,
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     const std::string kind = wafer_layout_kind(params_, op);
-    if (kind.empty() || kind == kOnRectangle) return std::nullopt;
+    if (kind.empty() || kind == kOnRectangle || kind == kMaskedProduct) return std::nullopt;
     return least_of_layouts(op, mask);
   }
 

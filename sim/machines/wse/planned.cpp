@@ -186,7 +186,8 @@ std::vector<wse::StreamLayout> LayoutRule::resident(const LayerOp& op, const Mas
 }
 
 /// The layouts that it has with nothing given, as far as they obey what is given: a word that is
-/// what the rule takes changes nothing. Others, if none does that would be simulated.
+/// what the rule takes changes nothing. Others too, if none does that would be simulated, or those
+/// that do are far from the least estimate of what obeys.
 PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
   if (!takes(op)) return {};
   const wse::WeightCounts counts = counts_of(op, mask);
@@ -210,7 +211,16 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
     planned.layouts.push_back(all.layouts[i]);
     planned.simulated += i < all.simulated ? 1 : 0;
   }
-  return planned.simulated != 0 ? planned : chosen(op, counts);
+  const PlannedLayouts own = chosen(op, counts);
+  const double least = own.layouts.empty() ? 0 : own.layouts[0].cycles;
+  for (std::size_t i = 0; i < planned.simulated; ++i) {
+    if (planned.layouts[i].cycles < kRival * least + kRivalCycles || least == 0) return planned;
+  }
+  planned.layouts.resize(planned.simulated);
+  append(planned.layouts, own.layouts);
+  planned.simulated += own.simulated;
+  planned.as_set = own.as_set;
+  return planned;
 }
 
 PlannedLayouts LayoutRule::chosen(const LayerOp& op, const wse::WeightCounts& counts) const {
@@ -403,22 +413,30 @@ std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, s
 
 OpResult run_planned(const WaferRequest& request, const LayoutRule& rule) {
   const LayerOp& op = request.op;
-  // zeros of X are left out where weights stay, in the layouts of a whole X; or they are sent
+  // the layouts of a whole X; its zeros are left out where weights stay, if all are not sent
   const bool filters = op.x_pattern != "dense" && has_weights(op);
   LayerOp whole = op;
   whole.x_pattern = "dense";
-  if (filters && op.residency == Residency::automatic) whole.residency = Residency::resident;
-  const PlannedLayouts planned = rule.layouts(whole, request.mask);
-  const bool sends_all = filters && rule.given().may_keep_zeros;
-  const std::size_t simulated = (sends_all ? 2 : 1) * planned.simulated;
+  PlannedLayouts planned = rule.layouts(whole, request.mask);
+  if (filters && op.residency == Residency::automatic) {
+    whole.residency = Residency::resident;
+    const PlannedLayouts stay = rule.layouts(whole, request.mask);
+    const auto end = stay.layouts.begin() + static_cast<std::ptrdiff_t>(stay.simulated);
+    planned.layouts.insert(planned.layouts.begin(), stay.layouts.begin(), end);
+    planned.simulated += stay.simulated;
+  }
   const RowWay as_set{request.params, op};
   std::vector<RowWay> ways;
-  for (const wse::StreamLayout& layout : planned.layouts) {
-    if (planned.as_set && ways.size() == simulated) ways.push_back(as_set);
+  std::size_t simulated = 0;
+  for (std::size_t place = 0; place < planned.layouts.size(); ++place) {
+    const wse::StreamLayout& layout = planned.layouts[place];
+    if (planned.as_set && place == planned.simulated) ways.push_back(as_set);
     ways.push_back({rule.laid_out(layout), placed(op, layout), &layout});
-    if (!sends_all) continue;
-    ways.push_back(ways.back());
-    ways.back().params.ws.zero_filter = false;
+    if (filters && layout.resident && rule.given().may_keep_zeros) {
+      ways.push_back(ways.back());
+      ways.back().params.ws.zero_filter = false;
+    }
+    if (place < planned.simulated) simulated = ways.size();
   }
   ways.push_back(as_set);
   std::size_t at = fastest_of(request, ways, simulated + (planned.as_set ? 1 : 0));

@@ -158,7 +158,6 @@ class WeightsRun {
  private:
   OpResult in(Residency place, const Execution& execution, RowSample* sample) const {
     const bool resident = place == Residency::resident;
-    require_filter(place);
     OpResult result = run_kept(request_.with(op_, execution), resident, sample);
     result.residency = word(place);
     result.mode = word(wse::kernel_of(mask_ != nullptr, place));
@@ -168,22 +167,11 @@ class WeightsRun {
     return result;
   }
 
-  /// Zeros of X are left out where X is what moves.
-  void require_filter(Residency place) const {
-    if (op_.x_pattern == "dense" || place == Residency::resident) return;
-    throw UnsupportedError(fmt::format(
-        "x_pattern '{}' with streamed weights: an instruction that a weight starts covers all "
-        "tokens "
-        "of a core, whose activations are at rest, so that none of their zeros is left out; with "
-        "residency resident activations move, and their zeros never leave the sender{}",
-        op_.x_pattern, op_.share.reason.empty() ? "" : " (auto: " + op_.share.reason + ")"));
-  }
-
   std::string held_text() const;
 
   Cycle least(Residency place) const {
-    require_filter(place);
-    if (op_.x_pattern != "dense") return 0;  // what its mask leaves is not known here
+    // what its mask leaves is not known here
+    if (op_.x_pattern != "dense" && place == Residency::resident) return 0;
     return wse::least_cycles(
         streaming_job(op_, mask_, place == Residency::resident, op_.share.beside),
         streaming_setup(params_));
@@ -305,7 +293,6 @@ void WeightsRun::simulate(Place& place, bool only) const {
 
 /// What a remark says of the place that was not taken.
 std::string WeightsRun::comparison(const Place& best, const Place& other) const {
-  if (op_.x_pattern != "dense") return "where streamed ones would leave no zero of X out";
   if (!other.refused.empty()) return "it is not possible otherwise: " + other.refused;
   if (!other.unknown.empty() && other.least < best.most) {
     return fmt::format(
@@ -460,17 +447,25 @@ OpResult run_placed(const WaferRequest& request) {
 
 OpResult run_weights(const WaferRequest& request) {
   OpResult result = run_placed(request);
-  if (request.op.x_pattern != "dense") {
-    LayerOp whole = request.op;
-    whole.x_pattern = "dense";
-    whole.residency = Residency::resident;
-    const Execution plain = without_record(request.execution);
-    add_filter_remark(request.params, run_placed(request.with(whole, plain)), result);
+  if (request.op.x_pattern == "dense") return result;
+  if (result.residency == word(Residency::streamed)) {
+    result.remarks.emplace_back(
+        "no zero of X is left out: X is at rest, and an instruction that a weight starts covers "
+        "all tokens of a core");
+  } else {
+    LayerOp held = request.op;
+    held.residency = Residency::resident;
+    add_filter_remark(request.with(held, request.execution), run_placed, result);
   }
   return result;
 }
 
-void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult& result) {
+void add_filter_remark(const WaferRequest& request, OpResult (*run)(const WaferRequest&),
+                       OpResult& result) {
+  const WseParams& params = request.params;
+  LayerOp op = request.op;
+  op.x_pattern = "dense";
+  const OpResult whole = run(request.with(op, without_record(request.execution)));
   if (!params.ws.zero_filter) {
     result.remarks.push_back(
         fmt::format("ws.zero_filter = false: all of X is sent, its zeros too: {} cycles, where X "

@@ -39,7 +39,8 @@ std::string long_run(const WseParams& params, const LayerOp& op);
 /// SimulationError if it is refused there.
 Cycle least_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask);
 
-/// Says what the zeros of X that were left out have bought, beside a run with all of X.
-void add_filter_remark(const WseParams& params, const OpResult& whole, OpResult& result);
+/// Says what the zeros of X that were left out have bought, beside a `run` with all of X.
+void add_filter_remark(const WaferRequest& request, OpResult (*run)(const WaferRequest&),
+                       OpResult& result);
 
 }  // namespace lacuna

@@ -127,11 +127,7 @@ OpResult run_layer_row(const WaferRequest& request) {
   const bool product = op.op == "bmm" || op.op == "sddmm";
   // the programs of the cores hold the pattern
   if (product || mask != nullptr) result.mode = word(mask != nullptr ? Mode::static_ : Mode::dense);
-  if (op.x_pattern == "dense") return result;
-  LayerOp whole = op;
-  whole.x_pattern = "dense";
-  const Execution plain = without_record(execution);
-  add_filter_remark(params, run_layer_operation(request.with(whole, plain)), result);
+  if (op.x_pattern != "dense") add_filter_remark(request, run_layer_operation, result);
   return result;
 }
 

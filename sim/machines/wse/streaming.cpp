@@ -448,7 +448,7 @@ OpResult run_streamed(const WaferRequest& request, bool resident, RowSample* sam
   StreamingJob job = streaming_job(op, request.mask, resident, op.share.beside);
   job.gemm.values = request.execution.values;
   job.gemm.seed = request.seed;
-  const std::optional<Mask> x_mask = resident ? x_mask_of(op, request.seed) : std::nullopt;
+  const std::optional<Mask> x_mask = x_mask_of(op, request.seed);
   if (x_mask) job.x_mask = &*x_mask;
   OpResult result = StreamedOperation(request, job, sample).run();
   if (x_mask) result.x_density = x_mask->density();

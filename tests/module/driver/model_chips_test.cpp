@@ -256,15 +256,17 @@ TEST_F(ModelOnChips, ComparesAndWritesAFolder) {
   const std::string out = (folder_ / "out").string();
   const Ran ran = run("--machine pod4 --machine bow --decode --context 64 --out " + out, "compare");
   ASSERT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("tokens_per_s"), HasSubstr("joules_per_token_high")));
   const CsvTable summary(file_text(out + "/summary.csv"));
   const auto value = [&](const char* run, const char* machine, const char* quantity) {
     return summary
         .where({{"run", run}, {"machine", machine}, {"model", "small"}, {"quantity", quantity}})
         .number("value");
   };
-  EXPECT_GT(value("0", "pod4", "tokens_per_s"), 0);
-  EXPECT_GT(value("1", "bow", "joules_per_token"), 0);
+  const double pod = value("0", "pod4", "tokens_per_s");
+  const double chip = value("1", "bow", "tokens_per_s");
+  EXPECT_GT(std::min(pod, chip), 0);
+  EXPECT_THAT(ran.out, HasSubstr(pod > chip ? "Fastest: pod4, " : "Fastest: bow, "));
+  EXPECT_GT(value("1", "bow", "joules_per_token_high"), 0);
   EXPECT_TRUE(nlohmann::json::parse(file_text(out + "/result.json")).contains("models"));
   EXPECT_TRUE(fs::exists(out + "/figures/tokens.csv"));
 }

@@ -7,12 +7,12 @@
 namespace lacuna::wse {
 
 StreamOperands::StreamOperands(const StreamingJob& job) : job_(job) {
-  if (job.resident && job.x_mask != nullptr) streamed_x_ = job.x_mask->transposed();
+  if (job.x_mask != nullptr) x_by_token_ = job.x_mask->transposed();
 }
 
 const Mask* StreamOperands::streamed_mask() const {
   if (!job_.resident) return job_.gemm.mask;
-  return streamed_x_ ? &*streamed_x_ : nullptr;
+  return x_by_token_ ? &*x_by_token_ : nullptr;
 }
 
 std::vector<std::uint64_t> StreamOperands::feature_loads() const {
@@ -24,13 +24,13 @@ std::vector<std::uint64_t> StreamOperands::feature_loads() const {
 
 std::uint64_t StreamOperands::useful_products() const {
   if (job_.used != nullptr) return job_.used->nnz() * job_.gemm.k;
-  if (!job_.resident || !streamed_x_) {
+  if (!x_by_token_) {
     const std::uint64_t weights = job_.gemm.mask == nullptr
                                       ? std::uint64_t{job_.gemm.m} * job_.gemm.k
                                       : job_.gemm.mask->nnz();
     return weights * job_.gemm.n;
   }
-  const std::vector<std::uint64_t> activations = feature_loads();
+  const std::vector<std::uint64_t> activations = ColumnCounts::of(*x_by_token_);
   std::uint64_t products = 0;
   for_each_kept(job_.gemm.mask, job_.gemm.m, job_.gemm.k,
                 [&](std::uint32_t, std::uint32_t j) { products += activations[j]; });
@@ -55,7 +55,7 @@ std::int32_t StreamOperands::weight(std::uint32_t instance, std::uint32_t i,
 
 std::int32_t StreamOperands::activation(std::uint32_t instance, std::uint32_t j,
                                         std::uint32_t t) const {
-  if (job_.resident && job_.x_mask != nullptr && !keeps(job_.x_mask, j, t)) return 0;
+  if (job_.x_mask != nullptr && !keeps(job_.x_mask, j, t)) return 0;
   const std::uint64_t place = std::uint64_t{j} * job_.gemm.n + t;
   return operand_value(job_.gemm.seed + 2 * std::uint64_t{instance} + 1, place, false);
 }

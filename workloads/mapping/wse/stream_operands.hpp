@@ -59,7 +59,7 @@ class StreamOperands {
   static bool keeps(const Mask* mask, std::uint32_t row, std::uint32_t column);
 
   const StreamingJob& job_;
-  std::optional<Mask> streamed_x_;  // n x k
+  std::optional<Mask> x_by_token_;  // n x k
 };
 
 }  // namespace lacuna::wse

@@ -497,7 +497,7 @@ void group_decoder_rows(const WseParams& params, WorkloadTrace& workload, const 
       return runs_as_tasks(params, workload.ops[row.number]);
     });
   };
-  layers.erase(std::remove_if(layers.begin(), layers.end(), other), layers.end());
+  erase_where(layers, other);
   if (!layers.empty()) DecoderRows(params, workload, mask_of, seed).group(layers);
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 
 namespace lacuna {
@@ -29,8 +30,7 @@ void share_queues(const ColorPlaces& colors, unsigned first, unsigned count,
   const std::vector<wse::QueueUse> said = uses;
   unsigned next = 0;
   for (const auto& [color, at] : colors) {
-    const bool known = std::any_of(said.begin(), said.end(),
-                                   [c = color](const auto& use) { return use.color == c; });
+    const bool known = any_of(said, [c = color](const auto& use) { return use.color == c; });
     if (!known) uses.push_back({color, static_cast<std::uint8_t>(first + next++ % count)});
   }
 }

@@ -15,6 +15,7 @@
 #include "models/wse/pe/vector_unit.hpp"
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/machines/wse/program/yaml_core.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 #include "workloads/trace/matrix/array_numbers.hpp"
@@ -329,7 +330,7 @@ void ProgramReader::check_link(std::size_t core, const OneRoute& route, unsigned
   const auto meets = [&](const OneRoute& other) {
     return other.color == route.color && (sends ? other.from == back : other.goes(back));
   };
-  if (there && std::any_of(routes_[*there].begin(), routes_[*there].end(), meets)) return;
+  if (there && any_of(routes_[*there], meets)) return;
   text_.refuse(route.at,
                fmt::format("color {} {} the {}, where {}{}", color_name(route.color),
                            sends ? "leaves " + core_name(core) + " to"
@@ -364,7 +365,7 @@ void ProgramReader::check_ramp(std::size_t core, const CoreWriter& writer) const
   const std::vector<OneRoute>& routes = routes_[core];
   const auto has = [&](const auto& asked, const char* verb, const auto& is_way) {
     for (const auto& [color, at] : asked) {
-      if (std::any_of(routes.begin(), routes.end(), [&, color = color](const OneRoute& route) {
+      if (any_of(routes, [&, color = color](const OneRoute& route) {
             return route.color == color && is_way(route);
           })) {
         continue;
