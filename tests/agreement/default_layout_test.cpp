@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -242,6 +243,34 @@ TEST(DefaultLayout, BeatsTakeWhatThePortsOfTheMemorySay) {
   const double dense = cycles_at("dense");
   EXPECT_LE(dense, 3 * 2048);
   EXPECT_LE(cycles_at("unstructured:0.3"), 0.8 * dense);
+}
+
+// Few tokens pass weights that have their places on the whole wafer. Rows of a trace that are laid
+// out together stream theirs, an element in each cycle of the edge: ten to forty times as long. The
+// rule streams where that is expected to take at most eight times the bound of rows that stay.
+TEST(DefaultLayout, WeightsThatMayStayAreNotStreamed) {
+  for_each_draw([](Random& random) {
+    if (random.bounded(4) != 0) return;  // a trace has several rows
+    const std::uint32_t wide = 64 * magnitude(random, 4, 20);
+    const std::uint32_t narrow = 32 * magnitude(random, 2, 12);
+    const std::uint32_t tokens = magnitude(random, 2, 24);
+    const std::string rows = fmt::format(
+        "id,op,m,k,n,fn,depends_on\nup,gemm,{0},{1},{2},,\nact,eltwise,{0},,{2},relu,up\n"
+        "down,gemm,{1},{0},{2},,act\n",
+        wide, narrow, tokens);
+    const TempFile trace(rows);
+    const std::string machine = pick<std::string>(random, {"wse1", "wse2", "wse3"});
+    const auto cycles = [&](const std::string& layout) {
+      const auto all =
+          numbers_of({"run", "--machine", machine, "--set", "wafer.columns=64", "--set",
+                      "wafer.rows=64", "--trace", trace.path(), "--layout", layout, "--no-cache"},
+                     "TOTAL");
+      return all.at(0).status == "ok" ? *all.at(0).values.at("cycles") : 0;
+    };
+    const double first = cycles("first");
+    if (first == 0) return;
+    EXPECT_LE(cycles("planned"), 8 * first) << machine << "\n" << rows;
+  });
 }
 
 /// A search over all rectangles of a whole wafer found 55 x 32 cores in five groups.

@@ -183,6 +183,8 @@ class WseMachine final : public Machine,
   std::shared_ptr<const WseParams> whole_;  // before its layout; null: it has none
   WseParams among_rows() const { return shared_ ? rule().laid_out(*shared_) : params_; }
   double cycles_of(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const;
+  bool is_better_as_set(WorkloadTrace workload, const MaskOf& mask_of,
+                        const wse::StreamLayout& together) const;
 
   /// As the rows of the workload that was related last are laid out together; nothing: as set.
   mutable std::optional<wse::StreamLayout> shared_;
@@ -244,6 +246,10 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
       least = cycles;
     }
     if (fastest) shared_ = fastest;
+    if (shared_ && is_better_as_set(workload, mask_of, *shared_)) {
+      shared_.reset();
+      find_sources(workload);
+    }
   }
   share();
   const bool grouped =
@@ -253,6 +259,28 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
     share();
   }
   place_operands(workload);
+}
+
+/// Whether rows whose weights stay on the wafer as it is set are sure to be faster than those that
+/// are laid out together, whose weights are streamed.
+bool WseMachine::is_better_as_set(WorkloadTrace workload, const MaskOf& mask_of,
+                                  const wse::StreamLayout& together) const {
+  constexpr double kOverBound = 8;  // a choice: runs of resident weights took less than 3
+  find_sources(workload);
+  share_wafer(params_, workload, mask_of, [&](const LayerOp&, const Mask*) { return params_; });
+  bool stay = false;
+  double least = 0;
+  for (const LayerOp& op : workload.ops) {
+    if (!has_weights(op)) continue;
+    stay = stay || may_be_resident(op);
+    try {
+      const Cycle bound = least_cycles_of_weights(params_, op, mask_of(op));
+      least += static_cast<double>(bound) * op.repeat;
+    } catch (const SimulationError&) {
+      return false;
+    }
+  }
+  return stay && kOverBound * least < together.cycles;
 }
 
 /// Of all rows, one after the other; infinite if one cannot be.
@@ -336,6 +364,7 @@ std::vector<Pairs> WseMachine::planned_together(const WorkloadTrace& workload,
   WorkloadTrace related = workload;  // rows take what earlier ones left
   find_sources(related);
   for (const wse::StreamLayout& layout : rule().shared(related, mask_of)) {
+    if (words.empty() && is_better_as_set(related, mask_of, layout)) break;
     if (words.size() < kTried || is_short(workload, layout)) words.push_back(rule().words(layout));
   }
   if (words.empty()) words.emplace_back();

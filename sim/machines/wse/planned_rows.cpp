@@ -34,8 +34,7 @@ constexpr std::size_t kLookedInto = 16;  // rectangles
 /// What may be laid out together: nothing that has a program, a filter or a layout of its own, and
 /// no weights that are asked to stay, of which as many cores as there are hold the most.
 bool shares(const WseParams& params, const LayerOp& op) {
-  const bool filters = op.x_pattern != "dense" && !has_weights(op);
-  if (filters || runs_as_tasks(params, op)) return false;
+  if (op.x_pattern != "dense" || runs_as_tasks(params, op)) return false;
   return !has_weights(op) || wse::residency_of(op) != Residency::resident;
 }
 
