@@ -35,7 +35,7 @@ LOANS = [
     ("sim/machines", 240, "is_better_as_set, once rows whose weights stay have estimates in LayoutRule::shared"),
     ("sim/machines", 1_720, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
-    ("sim/machines", 14_100, "half of the reader of programs, once it is written shorter; probe kernels in C++ that become files"),
+    ("sim/machines", 14_230, "half of the reader of programs, once it is written shorter; probe kernels in C++ that become files"),
     ("sim, rest", 350, "nothing: the builder of programs in Python, within the aim of this room"),
     ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 300, "columns that validation and search put into tables by themselves, beside those of an answer"),

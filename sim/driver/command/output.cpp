@@ -22,6 +22,7 @@
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/off_chip.hpp"
 #include "sim/driver/run/option_table.hpp"
+#include "sim/machines/wse/program/yaml_program.hpp"
 #include "sim/report/answer/answer.hpp"
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
@@ -33,6 +34,7 @@
 #include "sim/report/why_csv.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
 #include "workloads/trace/matrix/given_masks.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 
@@ -78,6 +80,9 @@ std::set<std::string> input_files(const std::vector<WorkloadTrace>& workloads) {
       for (const std::string& path : {op.pattern.file, weights_file(op.pattern), op.x_file}) {
         if (!path.empty()) paths.insert(split_array_name(path).file);
       }
+      if (op.op != "program") continue;
+      const std::vector<std::string> files = files_of_program(*find_value(op.args, "file"));
+      paths.insert(files.begin(), files.end());
     }
   }
   return paths;

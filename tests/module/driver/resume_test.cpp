@@ -91,6 +91,29 @@ TEST_F(Resume, ACompareThatWasInterruptedSaysSoEverywhereAndGoesOn) {
 }
 
 // Two machines and two patterns are four points; a third of them are the points 0 and 3.
+// The inputs that a program names are files of its request, as the program is.
+TEST_F(Resume, AnInputOfAProgramThatChangedIsNoticed) {
+  const auto npy = [](const char* value) {
+    const std::string about = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
+    const std::string head = about + std::string(117 - about.size(), ' ') + "\n";
+    return std::string("\x93NUMPY\x01\0", 8) + std::string("\x76\0", 2) + head +
+           std::string(value, 4);
+  };
+  lacuna_.file("a.npy", npy("\0\0\x80\x3f"));
+  const std::string program = lacuna_.file("p.yaml",
+                                           "inputs: {a: a.npy}\ncores: [{tasks: {main: {active: "
+                                           "true, steps: [{work: '2 + a[0]'}]}}}]\n");
+  const std::string line =
+      "run --machine wse2 --program " + program + " --out " + lacuna_.path("p");
+  const Ran first = run_real(line);
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_EQ(run_real(line + " --resume").status, 0);
+  lacuna_.file("a.npy", npy("\0\0\0\x40"));
+  const Ran changed = run_real(line + " --resume");
+  EXPECT_EQ(changed.status, 2);
+  EXPECT_THAT(changed.err, HasSubstr("files that have changed since"));
+}
+
 TEST_F(Resume, SharesOfAComparisonMakeItsResult) {
   const std::string line =
       "compare --machine fake --machine slow --gemm 16x16x16 --pattern unstructured:0.25 "

@@ -449,6 +449,19 @@ std::vector<std::uint8_t> ProgramReader::memory_of(const CoreText& core) {
 
 }  // namespace
 
+std::vector<std::string> files_of_program(const std::string& path) {
+  std::vector<std::string> files{path};
+  try {
+    for (const auto& input : YAML::LoadFile(path)["inputs"]) {
+      if (!input.second.IsScalar()) continue;
+      files.push_back(std::filesystem::path(path).parent_path() / input.second.Scalar());
+    }
+  } catch (const YAML::Exception&) {  // who runs it says why it cannot be read
+  }
+  erase_where(files, [](const std::string& file) { return !std::filesystem::exists(file); });
+  return files;
+}
+
 OwnProgram read_program(const std::string& path, const Pairs& constants, const WseParams& params,
                         bool values) {
   return ProgramReader(path, params, values).read(constants);

@@ -40,4 +40,7 @@ OwnProgram read_program(const std::string& path, const Pairs& constants, const W
 /// The files that a program names as its inputs.
 std::vector<std::string> program_inputs(const std::string& path);
 
+/// The program's own file and those of its `inputs`, as far as they exist.
+std::vector<std::string> files_of_program(const std::string& path);
+
 }  // namespace lacuna
