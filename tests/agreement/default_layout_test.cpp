@@ -245,15 +245,15 @@ TEST(DefaultLayout, BeatsTakeWhatThePortsOfTheMemorySay) {
   EXPECT_LE(cycles_at("unstructured:0.3"), 0.8 * dense);
 }
 
-// Few tokens pass weights that have their places on the whole wafer. Rows of a trace that are laid
-// out together stream theirs, an element in each cycle of the edge: ten to forty times as long. The
-// rule streams where that is expected to take at most eight times the bound of rows that stay.
+// Eight tokens or fewer pass weights that have their places on the whole wafer: each row of cores
+// has a token in ten. Rows of a trace that are laid out together would stream all weights past
+// them.
 TEST(DefaultLayout, WeightsThatMayStayAreNotStreamed) {
   for_each_draw([](Random& random) {
     if (random.bounded(4) != 0) return;  // a trace has several rows
-    const std::uint32_t wide = 64 * magnitude(random, 4, 20);
-    const std::uint32_t narrow = 32 * magnitude(random, 2, 12);
-    const std::uint32_t tokens = magnitude(random, 2, 24);
+    const std::uint32_t wide = 64 * magnitude(random, 10, 20);
+    const std::uint32_t narrow = 32 * magnitude(random, 8, 12);
+    const std::uint32_t tokens = magnitude(random, 2, 8);
     const std::string rows = fmt::format(
         "id,op,m,k,n,fn,depends_on\nup,gemm,{0},{1},{2},,\nact,eltwise,{0},,{2},relu,up\n"
         "down,gemm,{1},{0},{2},,act\n",
@@ -269,7 +269,7 @@ TEST(DefaultLayout, WeightsThatMayStayAreNotStreamed) {
     };
     const double first = cycles("first");
     if (first == 0) return;
-    EXPECT_LE(cycles("planned"), 8 * first) << machine << "\n" << rows;
+    EXPECT_LE(cycles("planned"), at_most(first)) << machine << "\n" << rows;
   });
 }
 
