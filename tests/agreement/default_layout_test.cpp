@@ -245,9 +245,8 @@ TEST(DefaultLayout, BeatsTakeWhatThePortsOfTheMemorySay) {
   EXPECT_LE(cycles_at("unstructured:0.3"), 0.8 * dense);
 }
 
-// Eight tokens or fewer pass weights that have their places on the whole wafer: each row of cores
-// has a token in ten. Rows of a trace that are laid out together would stream all weights past
-// them.
+// Weights fit in the cores, and at most eight tokens pass them. Rows of a trace that are laid out
+// together would stream all weights past those few: 4 to 29 times as long in the first draws.
 TEST(DefaultLayout, WeightsThatMayStayAreNotStreamed) {
   for_each_draw([](Random& random) {
     if (random.bounded(4) != 0) return;  // a trace has several rows
