@@ -217,24 +217,25 @@ void Output::write(const ResultHeader& header, const TableResult& result, const 
   end(result.figures, true, page, streams);
 }
 
-/// Draws figures, writes the page and puts the folder in its place. What cannot be drawn is said
-/// when that is done: the numbers are worth keeping without figures.
+void draw_or_say(const std::vector<Figure>& figures, const std::string& folder,
+                 const std::string& older, std::ostream& said) {
+  try {
+    for (const std::string& kept : draw_figures(figures, folder, older)) {
+      said << fmt::format("lacuna: figures/{} was changed by hand: drawn as it is\n", kept);
+    }
+  } catch (const SimulationError& error) {
+    said << "lacuna: note: " << error.what() << '\n';
+  }
+}
+
+/// Draws figures, writes the page and puts the folder in its place.
 void Output::end(const std::vector<Figure>& figures, bool redraw,
                  const std::function<std::string()>& page, const Streams& streams) {
   folder_.write("host.json", host());
-  std::string missing;
-  try {
-    const auto older = folder_.target() / "figures";
-    for (const std::string& kept : draw_figures(figures, figure_folder(), older.string())) {
-      streams.err << fmt::format("lacuna: figures/{} was changed by hand: drawn as it is\n", kept);
-    }
-    if (redraw) write_redraw(figure_folder());
-  } catch (const SimulationError& error) {
-    missing = error.what();
-  }
+  draw_or_say(figures, figure_folder(), (folder_.target() / "figures").string(), streams.err);
+  if (redraw) write_redraw(figure_folder());
   folder_.write("report.html", page());
   folder_.commit();
-  if (!missing.empty()) throw SimulationError(missing);
   if (!options_.quiet) streams.err << "lacuna: result in " << folder_.target().string() << '\n';
 }
 

@@ -29,6 +29,11 @@ std::string hash_of_input(const std::string& path);
 /// by name, the tables of prices last.
 void add_file(ResultHeader& header, const std::string& path);
 
+/// Draws figures into `folder`, scripts of `older` that were changed by hand as they are. What
+/// cannot be drawn is said: numbers are whole without figures, and `lacuna plot` draws them later.
+void draw_or_say(const std::vector<Figure>& figures, const std::string& folder,
+                 const std::string& older, std::ostream& said);
+
 /// A result of tables, of language models or systems, that has no rows of operations.
 struct TableResult {
   std::string models;     // reports of models as JSON, if it is of these

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/base/split.hpp"
+#include "sim/driver/command/output.hpp"
 #include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/study.hpp"
 #include "sim/driver/command/verbs.hpp"
@@ -230,9 +232,9 @@ struct Place {
 
   std::string path() const { return (folder.temporary() / part).string(); }
 
-  void draw(const std::vector<Figure>& figures) const {
+  void draw(const std::vector<Figure>& figures, std::ostream& said) const {
     const std::string place = (folder.temporary() / part / "figures").string();
-    draw_figures(figures, place);
+    draw_or_say(figures, place, place, said);
     write_redraw(place);
   }
 };
@@ -256,7 +258,7 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
                        const Options& options, const Streams& streams) {
   const std::vector<SchedulePoint> phases = write_schedule(request, place.path(), command);
   place.folder.write(place.part + "schedule.csv", csv_line(kPhaseColumns) + phase_rows(phases));
-  place.draw({evolution_figure(phases)});
+  std::vector<Figure> figures = {evolution_figure(phases)};
   BlockOutcome outcome;
   outcome.block = request.options.block;
   double flop = 0;
@@ -273,13 +275,14 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
   if (journal != nullptr) {
     const Simulated simulated = simulate(request, phases, machines, *journal, options, streams);
     place.folder.write(place.part + "results.csv", results_csv(simulated.rows));
-    place.draw(figures_of(request, phases, simulated));
+    append(figures, figures_of(request, phases, simulated));
     streams.out << results_table(simulated.rows);
     outcome.machines = simulated.totals;
   } else {
     streams.out << fmt::format("{} phases in {}\n", phases.size(),
                                (fs::path(*options.out) / place.part / "schedule.csv").string());
   }
+  place.draw(figures, streams.err);
   streams.out << totals_text(phases, dense_step_flop(request), outcome.machines);
   return outcome;
 }
@@ -325,7 +328,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     const ScheduleRequest& request = requests.front();
     add_published_losses(request.model->name, request.options.density.value(), outcomes);
     streams.out << blocks_table(outcomes);
-    Place{folder, ""}.draw(blocks_figures(outcomes));
+    Place{folder, ""}.draw(blocks_figures(outcomes), streams.err);
   }
   folder.commit();
   for (const std::unique_ptr<Journal>& journal : journals) {

@@ -119,7 +119,7 @@ void set_training(TrainingParams& training, const std::vector<std::string>& sett
   for (const std::string& text : settings) {
     const Setting setting = parse_setting(text);
     if (!starts_with(setting.path, kTrainingPrefix)) continue;
-    training.set(setting.path.substr(kTrainingPrefix.size()), setting.value, setting.origin);
+    training.set(setting.path.substr(kTrainingPrefix.size()), setting.value, "--set " + text);
   }
   training.check();
 }
@@ -128,6 +128,21 @@ unsigned layers_of(const TrainingParams& training) {
   const unsigned own = find_model_shape(training.model).layers;
   return training.model_layers > 0 ? training.model_layers.value() : own;
 }
+
+namespace {
+
+/// What is wrong is said of the words of a training, not of the options of `lacuna trace make`.
+WorkloadTrace rows_of_model(const std::string& model, const Pairs& settings) {
+  try {
+    return generate_workload(model, settings);
+  } catch (const RequestError& error) {
+    const std::string said = error.what();
+    if (!starts_with(said, "--")) throw;
+    throw RequestError(kTrainingPrefix + said.substr(2));
+  }
+}
+
+}  // namespace
 
 WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool recompute) {
   Pairs settings = {{"part", "training"},
@@ -147,7 +162,7 @@ WorkloadTrace model_trace(const TrainingParams& training, unsigned layers, bool 
     settings.emplace_back("pattern", training.pattern);
     settings.emplace_back("mode", training.mode);
   }
-  WorkloadTrace trace = generate_workload(training.model, settings);
+  WorkloadTrace trace = rows_of_model(training.model, settings);
   for (LayerOp& op : trace.ops) {
     const bool product = op.op == "gemm" || op.op == "bmm";
     if (product && op.pattern.name == "dense") op.partials = training.partials;

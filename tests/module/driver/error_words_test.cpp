@@ -33,6 +33,19 @@ TEST(ErrorWords, ASettingOfAnotherKindOfMachineSaysWhose) {
               HasSubstr("'wafer.columns' is a parameter of machines of kind wse"));
 }
 
+// What is wrong is named as it was typed, not as another verb or file calls it.
+TEST(ErrorWords, AWordOfATrainingIsNamedAsItIsTyped) {
+  const auto training = [](const std::string& setting) {
+    const Ran ran = run_real("run --system-config bert_base_dense --set training." + setting);
+    EXPECT_EQ(ran.status, 2) << setting;
+    return ran.err;
+  };
+  EXPECT_THAT(training("dtype=fp32"), HasSubstr("training.dtype: found 'fp32'; allowed: fp16"));
+  EXPECT_THAT(training("recipe=foo"), HasSubstr("training.recipe: found 'foo'; allowed: plain"));
+  EXPECT_THAT(training("accumulation=0"), HasSubstr("(--set training.accumulation=0)"));
+  EXPECT_THAT(training("foo=1"), HasSubstr("no parameter 'foo' (--set training.foo=1)"));
+}
+
 TEST(ErrorWords, ATraceWithOtherSeparatorsSaysSoOnce) {
   const TempFile trace("id;op;m;k;n\na;gemm;64;64;64\n");
   const Ran ran = run_real("run --trace " + trace.path());

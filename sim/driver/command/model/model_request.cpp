@@ -193,7 +193,7 @@ ModelRequest read_model_request(const Options& options, const MachineTable& kind
       throw RequestError(fmt::format("{} needs --requests", kContextStep));
     }
     request.params.set(setting.path.substr(std::string(kInference).size()), setting.value,
-                       setting.origin);
+                       "--set " + text);
   }
   if (options.requests) {
     request.requests = requests_of(*options.requests, request.remark);
