@@ -45,6 +45,9 @@ class IpuExplainer {
   void add_map(const char* name, const char* title, const char* quantity,
                const std::vector<double>& values);
   unsigned tiles() const { return in_.params.ipu.tiles; }
+  std::string of_all(std::uint64_t cycles) const {
+    return per_cent(static_cast<double>(cycles), static_cast<double>(in_.cycles));
+  }
   Cycle set_cycles(const ipu::ComputeSet& set, ipu::TileId tile);
   std::vector<ipu::TileId> used_tiles() const;
 
@@ -90,8 +93,8 @@ void IpuExplainer::phases() {
   table.columns = {{"superstep", ""}, {"phase", ""}, {"cycles", ""}, {"of all", "%"}};
   const auto add = [&](std::size_t superstep, const std::string& name, Cycle cycles) {
     phases_.emplace_back(name, cycles);
-    table.rows.push_back({fmt::format("{}", superstep), name, fmt::format("{}", cycles),
-                          per_cent(static_cast<double>(cycles), static_cast<double>(in_.cycles))});
+    table.rows.push_back(
+        {fmt::format("{}", superstep), name, fmt::format("{}", cycles), of_all(cycles)});
   };
   const auto& supersteps = in_.program.supersteps;
   Cycle before = 0;  // without an exchange between them, supersteps of different tiles overlap
@@ -161,23 +164,16 @@ void IpuExplainer::busiest() {
   const CycleAccount& account = in_.chip.account(most);
   ExplainSection& section = result_.section("busiest tile");
   section.fact("tile", fmt::format("{}", most));
-  section.fact(
-      "in vertices",
-      fmt::format("{} of {} cycles ({} %); mean of the tiles used {:.0f}", busy(most), in_.cycles,
-                  per_cent(static_cast<double>(busy(most)), static_cast<double>(in_.cycles)),
-                  mean));
-  const auto share = [&](Spend spend) {
-    return per_cent(static_cast<double>(account[spend]), static_cast<double>(in_.cycles));
-  };
-  section.fact(
-      "its cycles",
-      fmt::format("workers {} %, supervisor {} %, empty slots {} %, exchange {} %, gaps "
-                  "{} %, waiting {} %",
-                  share(Spend::worker), share(Spend::supervisor), share(Spend::slot),
-                  share(Spend::exchange), share(Spend::exchange_gap),
-                  per_cent(static_cast<double>(account[Spend::barrier] + account[Spend::sync] +
-                                               account[Spend::exchange_tail]),
-                           static_cast<double>(in_.cycles))));
+  section.fact("in vertices", fmt::format("{} of {} cycles ({} %); mean of the tiles used {:.0f}",
+                                          busy(most), in_.cycles, of_all(busy(most)), mean));
+  const auto share = [&](Spend spend) { return of_all(account[spend]); };
+  section.fact("its cycles",
+               fmt::format("workers {} %, supervisor {} %, empty slots {} %, exchange {} %, gaps "
+                           "{} %, waiting {} %",
+                           share(Spend::worker), share(Spend::supervisor), share(Spend::slot),
+                           share(Spend::exchange), share(Spend::exchange_gap),
+                           of_all(account[Spend::barrier] + account[Spend::sync] +
+                                  account[Spend::exchange_tail])));
   busiest_sets(section, most);
 }
 

@@ -41,13 +41,7 @@ constexpr HostStatistic kResultUser{"result_user_bytes", "B",
                                     "The sparse result in the user's format."};
 
 StatEntry entry_of(const HostStatistic& statistic, std::uint64_t value) {
-  StatEntry entry;
-  entry.path = "host";
-  entry.name = statistic.name;
-  entry.unit = statistic.unit;
-  entry.doc = statistic.doc;
-  entry.value = value;
-  return entry;
+  return {"host", statistic.name, statistic.unit, statistic.doc, "", value};
 }
 
 void add(OpResult& result, const HostStatistic& statistic, std::uint64_t value) {

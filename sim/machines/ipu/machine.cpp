@@ -131,8 +131,9 @@ class IpuRun {
           std::make_shared<UnitSeries>(tile_series(chip, planned_.lowered.program, result_.cycles));
       check_units(*result_.units_in_time, result_);
     }
-    if (!execution_.explain) result_.phases.clear();  // what they moved is not known
-    if (execution_.explain) {
+    if (!execution_.explain) {
+      result_.phases.clear();  // what they moved is not known
+    } else {
       result_.explanation =
           explain_ipu({chip, chip.costs(), chip_params, planned_.lowered.program, result_.cycles,
                        planned_.lowered.tile_bytes, planned_.notes, planned_.estimates});
@@ -150,7 +151,6 @@ class IpuRun {
  private:
   void collect(const ipu::IpuChip& chip);
   void describe(const ipu::IpuChip& chip);
-  void describe_phases();
   void set_peaks();
   void check_values(const ipu::IpuChip& chip);
   void count_roundings(const ipu::IpuChip& chip);
@@ -203,7 +203,7 @@ void IpuRun::set_peaks() {
 void IpuRun::describe(const ipu::IpuChip& chip) {
   for (const auto& [name, text] : planned_.notes) into_.note(name, text);
   unsigned used = 0;
-  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) used += chip.used(tile) ? 1U : 0U;
+  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) used += chip.used(tile);
   into_.note("tiles used", fmt::format("{} of {}", used, params_.ipu.tiles.value()));
   into_.note("memory of a tile", fmt::format("{} of {} B", planned_.lowered.tile_bytes,
                                              params_.tile.memory.kib * 1024U));
@@ -212,16 +212,12 @@ void IpuRun::describe(const ipu::IpuChip& chip) {
     estimates += fmt::format("{}{} {}", estimates.empty() ? "" : ", ", phase, cycles);
   }
   if (!estimates.empty()) into_.note("planner estimate", estimates);
-  describe_phases();
-  into_.note("kernel cycles", fmt::format("{}", kernel_cycles(chip.times())));
-}
-
-void IpuRun::describe_phases() {
-  std::string text;
+  std::string phases;
   for (const PhaseTraffic& phase : result_.phases) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", phase.name, phase.cycles);
+    phases += fmt::format("{}{} {}", phases.empty() ? "" : ", ", phase.name, phase.cycles);
   }
-  into_.note("phases", text);
+  into_.note("phases", phases);
+  into_.note("kernel cycles", fmt::format("{}", kernel_cycles(chip.times())));
 }
 
 /// Small integers are exact until a sum in FP16 passes 2048, from where on it may be rounded.
@@ -348,6 +344,9 @@ class IpuMachine final : public Machine,
   }
 
   void plan_layouts(bool /*by_rule*/) override {}  // its planner is the rule
+  void begin_layout() override {
+    planned_ = std::make_shared<const ipu::PlannerParams>(params_.planner);
+  }
   std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override {
     return std::vector<Pairs>(layout_kind(op, mask).empty() ? 0 : 1);
   }
@@ -371,10 +370,10 @@ class IpuMachine final : public Machine,
   Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override;
   void share_runs(std::shared_ptr<ProductRuns> /*runs*/) override {}
   void keep_moved(WorkloadTrace& workload,
-                  std::vector<std::vector<std::string>>& makers) const override;
-  void stand_for(const LayerOp& op, const Mask* mask) override {
-    homes_ = ipu::product_homes(params_.chip(), params_.planner, op, mask);
+                  std::vector<std::vector<std::string>>& makers) const override {
+    ipu::keep_moved_operands(workload, makers);
   }
+  void stand_for(const LayerOp& op, const Mask* mask) override { own_ = lying(op, mask); }
   bool lies_by_content() const override { return true; }
 
  private:
@@ -383,12 +382,14 @@ class IpuMachine final : public Machine,
   OpResult run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                        const Execution& execution, bool encode) const;
 
+  ipu::LaidProduct lying(const LayerOp& op, const Mask* mask) const;
   ipu::MovedOperand moved(const LayerOp& op, const Mask* mask) const;
 
   std::string name_;
   IpuParams params_;
-  std::shared_ptr<const ipu::ProductHomes> homes_;  // of the row it stands for; null: of none
-  std::vector<std::shared_ptr<const ipu::ProductHomes>> makers_;  // of its operands
+  std::shared_ptr<const ipu::PlannerParams> planned_;  // before a layout; null: it has none
+  ipu::LaidProduct own_;                               // of the row it stands for, if any
+  std::vector<ipu::LaidProduct> makers_;               // of its operands
 };
 
 std::unique_ptr<Machine> IpuMachine::taking_from(const std::vector<const Machine*>& makers) const {
@@ -396,7 +397,7 @@ std::unique_ptr<Machine> IpuMachine::taking_from(const std::vector<const Machine
   made->makers_.clear();
   for (const Machine* const maker : makers) {
     const auto* const chip = dynamic_cast<const IpuMachine*>(maker);
-    made->makers_.push_back(chip == nullptr ? nullptr : chip->homes_);
+    made->makers_.push_back(chip == nullptr ? ipu::LaidProduct() : chip->own_);
   }
   return made;
 }
@@ -430,20 +431,20 @@ std::vector<Pairs> IpuMachine::around(const LayerOp& op, const Mask* mask,
   return sorted;
 }
 
-void IpuMachine::keep_moved(WorkloadTrace& workload,
-                            std::vector<std::vector<std::string>>& makers) const {
-  ipu::keep_moved_operands(workload, makers);
-  if (params_.planner.operand_moves) return;
-  for (std::size_t i = 0; i < makers.size(); ++i) {
-    workload.ops[i].sources.clear();
-    makers[i].clear();
-  }
+ipu::MovedOperand IpuMachine::moved(const LayerOp& op, const Mask* mask) const {
+  if (!params_.planner.operand_moves || op.sources.empty() || makers_.empty()) return {};
+  return ipu::moved_operand(op, own_.homes ? own_ : lying(op, mask), makers_);
 }
 
-ipu::MovedOperand IpuMachine::moved(const LayerOp& op, const Mask* mask) const {
-  if (op.sources.empty() || makers_.empty()) return {};
-  const auto to = homes_ ? homes_ : ipu::product_homes(params_.chip(), params_.planner, op, mask);
-  return ipu::moved_operand(op, to, makers_);
+ipu::LaidProduct IpuMachine::lying(const LayerOp& op, const Mask* mask) const {
+  const auto homes = [&](const ipu::PlannerParams& planner) {
+    return ipu::product_homes(params_.chip(), planner, op, mask);
+  };
+  ipu::LaidProduct laid{homes(params_.planner)};
+  if (laid.homes == nullptr || planned_ == nullptr) return laid;
+  const auto planned = homes(*planned_);
+  laid.as_planned = planned && ipu::lie_alike(*laid.homes, *planned, op);
+  return laid;
 }
 
 Cycle IpuMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t /*seed*/) const {
@@ -453,12 +454,7 @@ Cycle IpuMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64
   const PlannedOperation planned =
       ipu::plan_operand_move(chip, ipu::make_target(chip, params_.planner), operand);
   if (planned.lowered.program.supersteps.empty()) return 0;
-  const SimContext context;
-  sc_core::sc_set_time_resolution(1, sc_core::SC_FS);
-  ClockDomain clock("clock", sc_core::sc_time(1000.0 / params_.clock, sc_core::SC_PS),
-                    Engine::event);
-  ipu::IpuChip mover("chip", clock, chip, planned.lowered.program, Engine::event);
-  return mover.run();
+  return IpuRun(params_, {}, planned, {}).run().cycles;
 }
 
 /// All tiles form as many products in every cycle as the matrix unit or, of single elements, two
@@ -558,10 +554,9 @@ OpResult IpuMachine::run_planned(const LayerOp& op, const Mask* mask, std::uint6
   planned.lowered.program.round = planned.round.value_or(params_.round);
   planned.lowered.program.round_seed = stream_seed(seed, "rounding");
   OpResult result = IpuRun(params_, problem, planned, execution).run();
-  for (const auto& [title, text] : planned.notes) {
-    if (title != ipu::kOperandMoves) continue;
+  if (const std::string* const moves = find_value(planned.notes, ipu::kOperandMoves)) {
     result.remarks.push_back(fmt::format(
-        "moves {}, and pays for it as layouts are chosen (planner.operand_moves)", text));
+        "moves {}, and pays for it as layouts are chosen (planner.operand_moves)", *moves));
   }
   if (const std::string* const mode = find_value(planned.notes, "mode")) result.mode = *mode;
   if (has_weights(op)) result.residency = word(Residency::resident);

@@ -43,18 +43,35 @@ void keep_moved_operands(WorkloadTrace& workload, std::vector<std::vector<std::s
   }
 }
 
-MovedOperand moved_operand(const LayerOp& op, const std::shared_ptr<const ProductHomes>& to,
-                           const std::vector<std::shared_ptr<const ProductHomes>>& makers) {
+bool lie_alike(const ProductHomes& one, const ProductHomes& other, const LayerOp& op) {
+  const auto differ = [](OutputPlace a, OutputPlace b) {
+    return a.tile != b.tile || a.index != b.index;
+  };
+  for (std::uint32_t column = 0; column < op.n; ++column) {
+    for (std::uint32_t row = 0; row < op.k; ++row) {
+      if (differ(one.input(row, column), other.input(row, column))) return false;
+    }
+    for (std::uint32_t row = 0; row < op.m; ++row) {
+      if (differ(one.result(row, column), other.result(row, column))) return false;
+    }
+  }
+  return true;
+}
+
+MovedOperand moved_operand(const LayerOp& op, const LaidProduct& own,
+                           const std::vector<LaidProduct>& makers) {
   MovedOperand operand;
-  operand.to = to;
+  operand.to = own.homes;
   operand.columns = op.n;
-  if (to == nullptr) return operand;
+  if (own.homes == nullptr) return operand;
   for (std::size_t s = 0; s < op.sources.size() && s < makers.size(); ++s) {
     const OperandSource& source = op.sources[s];
-    if (makers[s] == nullptr || makers[s]->result_type() != to->type()) continue;
+    const LaidProduct& maker = makers[s];
+    if (maker.homes == nullptr || maker.homes->result_type() != own.homes->type()) continue;
+    if (own.as_planned && maker.as_planned) continue;
     const std::uint32_t left = source.features - source.first;
     const std::uint32_t rows = std::min(left, op.k - std::min(op.k, source.place));
-    operand.rows.push_back({makers[s], source.place, source.first, rows});
+    operand.rows.push_back({maker.homes, source.place, source.first, rows});
   }
   return operand;
 }

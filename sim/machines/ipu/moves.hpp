@@ -16,9 +16,18 @@ namespace lacuna::ipu {
 /// source.
 void keep_moved_operands(WorkloadTrace& workload, std::vector<std::vector<std::string>>& makers);
 
-/// The operand of `op`, which takes it at `to`, from where those have left it that made its sources
-/// (null: it is there); nothing moves if its rows are empty.
-MovedOperand moved_operand(const LayerOp& op, const std::shared_ptr<const ProductHomes>& to,
-                           const std::vector<std::shared_ptr<const ProductHomes>>& makers);
+/// Where a product has its operand and its result in a layout.
+struct LaidProduct {
+  std::shared_ptr<const ProductHomes> homes;  // null: none that are known
+  bool as_planned = true;                     // they are those of the plan without a layout
+};
+
+bool lie_alike(const ProductHomes& one, const ProductHomes& other, const LayerOp& op);
+
+/// What of the operand of `op`, which is laid out as `own`, comes from where `makers` of its
+/// sources have left it; nothing moves if its rows are empty. As planned a product finds its
+/// operand where it takes it: so it does if both lie as planned.
+MovedOperand moved_operand(const LayerOp& op, const LaidProduct& own,
+                           const std::vector<LaidProduct>& makers);
 
 }  // namespace lacuna::ipu

@@ -22,7 +22,7 @@ struct Step {
   Cycle end = 0;
   std::string name;
   std::vector<Mark> marks;
-  std::vector<std::uint64_t> vertices;  // that began in it, by tile
+  std::vector<std::uint64_t> vertices;  // that began by its end, by tile
 };
 
 class Builder {
@@ -59,16 +59,14 @@ class Builder {
   std::vector<std::size_t> place_;  // of each tile
   std::vector<Step> steps_;
   std::string under_way_;                // names of what the open step has run
-  std::vector<std::uint64_t> vertices_;  // of it
+  std::vector<std::uint64_t> vertices_;  // begun so far, by tile
 };
 
 /// The floor plan, whose pairs of tiles lie in columns that snake.
 void Builder::lay_out() {
   const unsigned rows = chip_.params().ipu.rows;
-  std::vector<std::pair<unsigned, unsigned>> at;
   for (unsigned tile = 0; tile < tiles_; ++tile) {
     const unsigned id = ipu::physical_id(tile, rows);
-    at.emplace_back(id / 64, id % 64);
     series_.rows = std::max(series_.rows, id / 64 + 1);
     series_.columns = std::max(series_.columns, id % 64 + 1);
   }
@@ -79,7 +77,8 @@ void Builder::lay_out() {
   series_.timed = series_.source;
   series_.numbers.assign(std::size_t{series_.rows} * series_.columns, 0);
   for (unsigned tile = 0; tile < tiles_; ++tile) {
-    place_.push_back(std::size_t{at[tile].first} * series_.columns + at[tile].second);
+    const unsigned id = ipu::physical_id(tile, rows);
+    place_.push_back(std::size_t{id / 64} * series_.columns + id % 64);
     series_.numbers[place_[tile]] = tile + 1;
   }
 }
@@ -92,7 +91,6 @@ void Builder::close_step(Cycle end, const std::string& what, const std::vector<M
   if (!under_way_.empty() && !what.empty()) under_way_ += ", ";
   steps_.push_back({end, under_way_ + what, marks, vertices_});
   under_way_.clear();
-  vertices_.assign(tiles_, 0);
 }
 
 void Builder::find_steps() {
@@ -144,11 +142,8 @@ void Builder::find_steps() {
 template <class Value>
 UnitChannel Builder::channel(const char* name, const char* unit, const char* doc,
                              const Value& value) {
-  UnitChannel made;
-  made.name = name;
-  made.unit = unit;
-  made.doc = doc;
   const std::size_t cells = series_.numbers.size();
+  UnitChannel made{name, unit, doc, ChannelGroup::count, Layer::idle, {}};
   made.values.assign(steps_.size() * cells, 0);
   for (std::size_t tile = 0; tile < tiles_; ++tile) {
     std::uint64_t before = 0;
@@ -189,14 +184,8 @@ void Builder::add_counts() {
         [&](std::size_t s, std::size_t tile) { return steps_[s].marks[tile].sent; });
   count("words received", "words", "Words of the exchange that were written to a tile.",
         [&](std::size_t s, std::size_t tile) { return steps_[s].marks[tile].received; });
-  std::vector<std::uint64_t> begun(steps_.size() * tiles_, 0);
-  for (std::size_t s = 0; s < steps_.size(); ++s) {
-    for (std::size_t t = 0; t < tiles_; ++t) {
-      begun[s * tiles_ + t] = steps_[s].vertices[t] + (s == 0 ? 0 : begun[(s - 1) * tiles_ + t]);
-    }
-  }
   count("vertices", "vertices", "Vertices and port transfers that a tile's program has here.",
-        [&](std::size_t s, std::size_t tile) { return begun[s * tiles_ + tile]; });
+        [&](std::size_t s, std::size_t tile) { return steps_[s].vertices[tile]; });
 }
 
 /// What a tile does in a set of vertices.
@@ -218,15 +207,9 @@ void Builder::add_items(const ipu::ComputeSet& set, std::size_t tile, ipu::TileW
 
 /// What is known of a tile's whole program, from the costs of its vertices.
 void Builder::add_work() {
-  const std::size_t cells = series_.numbers.size();
   const auto whole = [&](const char* name, const char* unit, const char* doc) {
-    UnitChannel made;
-    made.name = name;
-    made.unit = unit;
-    made.doc = doc;
-    made.group = ChannelGroup::whole;
-    made.values.assign(cells, 0);
-    return made;
+    const std::vector<std::uint64_t> none(series_.numbers.size(), 0);
+    return UnitChannel{name, unit, doc, ChannelGroup::whole, Layer::idle, none};
   };
   UnitChannel products = whole("products", "MAC", "Products formed, with or without use.");
   UnitChannel zeros = whole("products with zeros", "MAC", "Products with a weight that is zero.");

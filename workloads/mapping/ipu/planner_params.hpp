@@ -75,8 +75,8 @@ struct PlannerParams : ParameterSet {
            "false: those on the path of the assembly, 10 + w / 4 (11 + depth).");
   Param<bool> operand_moves = flag(
       this, "operand_moves", true,
-      "A product of a trace whose layouts are chosen (--layout best or a file) brings its "
-      "operand from where the product before left it; planned ones find it where they take it.");
+      "A product of a trace brings its operand from where the product before left it, if a layout "
+      "(--layout best or a file) has put it elsewhere; as planned it is where it is taken.");
   Param<unsigned> static_parts =
       param(this, "static_parts", 0U, range(0U, 32U), "parts",
             "Parts of the columns of static products, PopSparse's nSplit; 0: the cheapest.");
