@@ -17,7 +17,7 @@ ROOMS = {
     "models/wse": (["models/wse/"], 146_800, 105_000),
     "models, rest": (["models/"], 93_500, 92_000),
     "mapping/wse": (["workloads/mapping/wse/"], 167_800, 120_000),
-    "mapping, rest": (["workloads/mapping/"], 148_400, 132_000),
+    "mapping, rest": (["workloads/mapping/"], 148_200, 132_000),
     "workloads, rest": (["workloads/"], 124_200, 123_500),
     "sim/machines": (["sim/machines/"], 87_900, 48_000),
     "sim/driver": (["sim/driver/"], 232_000, 150_000),

@@ -30,24 +30,18 @@ void sum(ProgramBuilder& builder, ReduceCodelets& reduce, TileId tile, std::uint
 ColumnReduce::ColumnReduce(std::vector<TileId> tiles, std::uint64_t size, std::uint32_t partials,
                            std::uint32_t scratch)
     : tiles_(std::move(tiles)), size_(size), partials_(partials), scratch_(scratch) {
-  while (cluster_ * cluster_ < tiles_.size()) ++cluster_;
-  slots_ = ceil_div(cluster_, members(clusters() - 1));
+  std::uint64_t root = 1;
+  while (root * root < tiles_.size()) ++root;
+  clusters_ = tiles_.size() / root;
   slice_words_ = round_up(ceil_div(size_, slices()), 2);
-  part_words_ = round_up(ceil_div(slice_words_, clusters()), 2);
-  sums_ = address(scratch_ + slots_ * cluster_ * slice_words_);
-  parts_ = address(sums_ + slots_ * slice_words_);
-  output_ = address(parts_ + slots_ * clusters() * part_words_);
-  output_words_ = address(slots_ * part_words_);
+  part_words_ = round_up(ceil_div(slice_words_, clusters_), 2);
+  sums_ = address(scratch_ + members(0) * slice_words_);
+  parts_ = address(sums_ + slice_words_);
+  output_ = address(parts_ + clusters_ * part_words_);
 }
 
-std::uint64_t ColumnReduce::clusters() const { return ceil_div(tiles_.size(), cluster_); }
-
-std::uint64_t ColumnReduce::members(std::uint64_t cluster) const {
-  return std::min<std::uint64_t>(cluster_, tiles_.size() - cluster * cluster_);
-}
-
-TileId ColumnReduce::owner(std::uint64_t cluster, std::uint64_t slice) const {
-  return tiles_[cluster * cluster_ + slice % members(cluster)];
+TileId ColumnReduce::tile(std::uint64_t cluster, std::uint64_t member) const {
+  return tiles_[cluster * slices() + std::min(cluster, tiles_.size() % clusters_) + member];
 }
 
 std::uint64_t ColumnReduce::slice_begin(std::uint64_t slice) const {
@@ -58,66 +52,50 @@ std::uint64_t ColumnReduce::part_begin(std::uint64_t slice, std::uint64_t part) 
   return std::min(slice_begin(slice + 1), slice_begin(slice) + part * part_words_);
 }
 
-std::uint32_t ColumnReduce::received_slice(std::uint64_t cluster, std::uint64_t slice,
-                                           std::uint64_t source) const {
-  return address(scratch_ + (slot(cluster, slice) * cluster_ + source) * slice_words_);
+std::uint32_t ColumnReduce::received_slice(std::uint64_t source) const {
+  return address(scratch_ + source * slice_words_);
 }
 
-std::uint32_t ColumnReduce::sum_of_slice(std::uint64_t cluster, std::uint64_t slice) const {
-  return address(sums_ + slot(cluster, slice) * slice_words_);
-}
-
-std::uint32_t ColumnReduce::received_part(std::uint64_t to, std::uint64_t slice,
-                                          std::uint64_t from) const {
-  return address(parts_ + (slot(to, slice) * clusters() + from) * part_words_);
-}
-
-std::uint32_t ColumnReduce::output_of(std::uint64_t cluster, std::uint64_t slice) const {
-  return address(output_ + slot(cluster, slice) * part_words_);
+std::uint32_t ColumnReduce::received_part(std::uint64_t from) const {
+  return address(parts_ + from * part_words_);
 }
 
 void ColumnReduce::gather_slices(TransferList& list) const {
-  for (std::uint64_t cluster = 0; cluster < clusters(); ++cluster) {
+  for (std::uint64_t cluster = 0; cluster < clusters_; ++cluster) {
     for (std::uint64_t slice = 0; slice < slices(); ++slice) {
       const auto count = address(slice_begin(slice + 1) - slice_begin(slice));
-      const TileId to = owner(cluster, slice);
       for (std::uint64_t member = 0; member < members(cluster) && count != 0; ++member) {
-        const TileId from = tiles_[cluster * cluster_ + member];
-        if (from == to) continue;
-        list.add({from, address(partials_ + slice_begin(slice))}, count,
-                 {Place{to, received_slice(cluster, slice, member)}});
+        if (member == slice) continue;
+        list.add({tile(cluster, member), address(partials_ + slice_begin(slice))}, count,
+                 {Place{tile(cluster, slice), received_slice(member)}});
       }
     }
   }
 }
 
 void ColumnReduce::sum_slices(ProgramBuilder& builder, ReduceCodelets& reduce, bool values) const {
-  for (std::uint64_t cluster = 0; cluster < clusters(); ++cluster) {
+  for (std::uint64_t cluster = 0; cluster < clusters_; ++cluster) {
     for (std::uint64_t slice = 0; slice < slices(); ++slice) {
-      const TileId tile = owner(cluster, slice);
       std::vector<std::uint64_t> sources;
       for (std::uint64_t member = 0; member < members(cluster); ++member) {
-        const bool own = tiles_[cluster * cluster_ + member] == tile;
-        sources.push_back(own ? partials_ + slice_begin(slice)
-                              : received_slice(cluster, slice, member));
+        sources.push_back(member == slice ? partials_ + slice_begin(slice)
+                                          : received_slice(member));
       }
-      sum(builder, reduce, tile, slice_begin(slice + 1) - slice_begin(slice),
-          sum_of_slice(cluster, slice), DType::fp32, std::move(sources), values);
+      sum(builder, reduce, tile(cluster, slice), slice_begin(slice + 1) - slice_begin(slice), sums_,
+          DType::fp32, std::move(sources), values);
     }
   }
 }
 
 void ColumnReduce::gather_parts(TransferList& list) const {
   for (std::uint64_t slice = 0; slice < slices(); ++slice) {
-    for (std::uint64_t part = 0; part < clusters(); ++part) {
+    for (std::uint64_t part = 0; part < clusters_; ++part) {
       const std::uint64_t begin = part_begin(slice, part);
       const auto count = address(part_begin(slice, part + 1) - begin);
-      const TileId to = owner(part, slice);
-      for (std::uint64_t cluster = 0; cluster < clusters() && count != 0; ++cluster) {
+      for (std::uint64_t cluster = 0; cluster < clusters_ && count != 0; ++cluster) {
         if (cluster == part) continue;
-        const auto from = address(sum_of_slice(cluster, slice) + begin - slice_begin(slice));
-        list.add({owner(cluster, slice), from}, count,
-                 {Place{to, received_part(part, slice, cluster)}});
+        list.add({tile(cluster, slice), address(sums_ + begin - slice_begin(slice))}, count,
+                 {Place{tile(part, slice), received_part(cluster)}});
       }
     }
   }
@@ -126,16 +104,15 @@ void ColumnReduce::gather_parts(TransferList& list) const {
 void ColumnReduce::sum_parts(ProgramBuilder& builder, ReduceCodelets& reduce, DType type,
                              bool values) const {
   for (std::uint64_t slice = 0; slice < slices(); ++slice) {
-    for (std::uint64_t part = 0; part < clusters(); ++part) {
+    for (std::uint64_t part = 0; part < clusters_; ++part) {
       const std::uint64_t begin = part_begin(slice, part);
       std::vector<std::uint64_t> sources;
-      for (std::uint64_t cluster = 0; cluster < clusters(); ++cluster) {
-        sources.push_back(cluster == part ? sum_of_slice(part, slice) + begin - slice_begin(slice)
-                                          : received_part(part, slice, cluster));
+      for (std::uint64_t cluster = 0; cluster < clusters_; ++cluster) {
+        sources.push_back(cluster == part ? sums_ + begin - slice_begin(slice)
+                                          : received_part(cluster));
       }
-      sum(builder, reduce, owner(part, slice), part_begin(slice, part + 1) - begin,
-          output_of(part, slice) * std::uint64_t{4} / bytes_of(type), type, std::move(sources),
-          values);
+      sum(builder, reduce, tile(part, slice), part_begin(slice, part + 1) - begin,
+          output_ * std::uint64_t{4} / bytes_of(type), type, std::move(sources), values);
     }
   }
 }
@@ -143,11 +120,11 @@ void ColumnReduce::sum_parts(ProgramBuilder& builder, ReduceCodelets& reduce, DT
 std::vector<ColumnReduce::Piece> ColumnReduce::pieces() const {
   std::vector<Piece> result;
   for (std::uint64_t slice = 0; slice < slices(); ++slice) {
-    for (std::uint64_t part = 0; part < clusters(); ++part) {
+    for (std::uint64_t part = 0; part < clusters_; ++part) {
       const std::uint64_t begin = part_begin(slice, part);
       const std::uint64_t end = part_begin(slice, part + 1);
       if (begin == end) continue;
-      result.push_back({owner(part, slice), begin, end, output_of(part, slice)});
+      result.push_back({tile(part, slice), begin, end, output_});
     }
   }
   return result;
