@@ -39,7 +39,7 @@ LOANS = [
     ("sim, rest", 350, "nothing: the builder of programs in Python, within the aim of this room"),
     ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
     ("sim/report", 300, "columns that validation and search put into tables by themselves, beside those of an answer"),
-    ("sim/report", 1_500, "scripts of gnuplot that a look is written into by reading them; the page's own way to order and to draw"),
+    ("sim/report", 750, "the page's own way to order and to draw"),
 ]
 
 CODE = (".cpp", ".hpp", ".h", ".js", ".css", ".py")

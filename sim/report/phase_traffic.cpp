@@ -9,6 +9,7 @@
 
 #include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -117,7 +118,7 @@ Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, const s
     const Way& way = kWays.at(w);
     chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
   }
-  return draw_chart(std::move(chart), figure_rows(bars));
+  return draw(chart, figure_rows(bars));
 }
 
 }  // namespace

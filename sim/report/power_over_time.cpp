@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "sim/report/figures/figure_drawing.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -136,7 +136,7 @@ Figure power_figure(const RunRecord& run, const OpRecord& op) {
   chart.layers = {over_time("", "all prices low to all high", "#CFE3F2"),
                   over_time("nominal", "nominal", "#0072B2")};
   chart.layers.front().mark = Mark::band;
-  return draw_chart(std::move(chart), rows);
+  return draw(chart, rows);
 }
 
 Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op) {
@@ -171,7 +171,7 @@ Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op) {
     }
   }
   chart.y = {"Bandwidth (% of its peak)", false, 0, most > 0 ? most * 105 : 1};
-  return draw_chart(std::move(chart), rows);
+  return draw(chart, rows);
 }
 
 }  // namespace lacuna

@@ -19,6 +19,7 @@
 #include "sim/base/texts.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
+#include "sim/report/figures/figure_check.hpp"
 
 namespace lacuna {
 
@@ -44,40 +45,41 @@ std::string one_of(const Said& said, const std::vector<std::string>& allowed) {
   return check_word(said.where, said.value, allowed);
 }
 
-void set_points(const Said& said, FigureLook& look) {
+void set_points(const Said& said, LookWords& look) {
   constexpr double kLeast = 3;
-  look.points = inches(said, kLeast);
+  look["points"] = inches(said, kLeast);
 }
 
-void set_font(const Said& said, FigureLook& look) {
+void set_font(const Said& said, LookWords& look) {
   const std::size_t comma = said.value.find(',');
   const std::string name = said.value.substr(0, comma);
   if (name.empty() || name.find_first_of("'\"\\") != std::string::npos) {
     throw RequestError(fmt::format("{}: found '{}'; allowed: the name of a font, such as Times",
                                    said.where, said.value));
   }
-  look.font = name;
+  look["font"] = name;
   if (comma != std::string::npos) set_points({said.where, said.value.substr(comma + 1)}, look);
 }
 
-void set_palette(const Said& said, FigureLook& look) {
+void set_palette(const Said& said, LookWords& look) {
   const auto& colours =
       one_of(said, {"colour", "grey"}) == "grey" ? grey_colours() : figure_colours();
-  for (const auto& [name, colour] : colours) look.colours[name] = colour;
+  for (const auto& [name, colour] : colours) look["colours"][name] = colour;
 }
 
-void set_formats(const Said& said, FigureLook& look) {
+void set_formats(const Said& said, LookWords& look) {
   std::string list = said.value;
   std::replace(list.begin(), list.end(), ' ', ',');
-  look.formats.clear();
+  std::vector<std::string> formats;
   for (const std::string& format : split(list, ',')) {
     if (format.empty()) continue;
-    look.formats.push_back(one_of({said.where, format}, figure_formats()));
+    formats.push_back(one_of({said.where, format}, figure_formats()));
   }
-  if (look.formats.empty()) one_of(said, figure_formats());
+  if (formats.empty()) one_of(said, figure_formats());
+  look["formats"] = fmt::format("{}", fmt::join(formats, " "));
 }
 
-void set_colour(const std::string& name, const Said& said, FigureLook& look) {
+void set_colour(const std::string& name, const Said& said, LookWords& look) {
   std::vector<std::string> names;
   for (const auto& [known, colour] : figure_colours()) names.push_back(known);
   check_word(said.where, name, names);
@@ -86,24 +88,27 @@ void set_colour(const std::string& name, const Said& said, FigureLook& look) {
   if (said.value.size() != 7 || said.value[0] != '#' || !hexadecimal) {
     throw RequestError(fmt::format("{}: found '{}'; allowed: #RRGGBB", said.where, said.value));
   }
-  look.colours[name] = said.value;
+  look["colours"][name] = said.value;
 }
 
 /// All words of a style but colours.NAME and labels.TEXT.
-using Setter = std::function<void(const Said&, FigureLook&)>;
+using Setter = std::function<void(const Said&, LookWords&)>;
 
 const std::map<std::string, Setter>& setters() {
   static const std::map<std::string, Setter> all = {
-      {"width", [](const Said& said, FigureLook& look) { look.width = inches(said, 1); }},
-      {"height", [](const Said& said, FigureLook& look) { look.height = inches(said, 0); }},
+      {"width", [](const Said& said, LookWords& look) { look["width"] = inches(said, 1); }},
+      {"height", [](const Said& said, LookWords& look) { look["height"] = inches(said, 0); }},
       {"font", set_font},
       {"points", set_points},
       {"palette", set_palette},
-      {"title", [](const Said& said,
-                   FigureLook& look) { look.title = said.value == "none" ? "" : said.value; }},
+      {"title",
+       [](const Said& said, LookWords& look) {
+         look["title"] = LookWords::array();
+         if (said.value != "none") look["title"].push_back(said.value);
+       }},
       {"legend",
-       [](const Said& said, FigureLook& look) {
-         look.legend = one_of(said, {"below", "none"}) == "below";
+       [](const Said& said, LookWords& look) {
+         look["legend"] = one_of(said, {"below", "none"}) == "below";
        }},
       {"format", set_formats}};
   return all;
@@ -121,7 +126,7 @@ fs::path style_file(const std::string& name) {
   return folder / (name + ".yaml");
 }
 
-void apply_style(const std::string& name, FigureLook& look) {
+void apply_style(const std::string& name, LookWords& look) {
   for (const Setting& setting : load_leaves(style_file(name).string())) {
     const Said said{fmt::format("{}: {}", setting.origin, setting.path), setting.value};
     const auto setter = setters().find(setting.path);
@@ -130,7 +135,7 @@ void apply_style(const std::string& name, FigureLook& look) {
     } else if (starts_with(setting.path, "colours.")) {
       set_colour(setting.path.substr(8), said, look);
     } else if (starts_with(setting.path, "labels.")) {
-      look.labels[setting.path.substr(7)] = setting.value;
+      look["labels"][setting.path.substr(7)] = setting.value;
     } else {
       std::vector<std::string> words{"colours.NAME", "labels.TEXT"};
       for (const auto& [word, set] : setters()) words.push_back(word);
@@ -142,8 +147,8 @@ void apply_style(const std::string& name, FigureLook& look) {
 
 }  // namespace
 
-FigureLook figure_look(const PlotOptions& plot) {
-  FigureLook look;
+LookWords figure_look(const PlotOptions& plot) {
+  LookWords look = LookWords::object();
   if (plot.style) apply_style(*plot.style, look);
   for (const auto& [word, value] :
        {std::pair("width", plot.width), std::pair("height", plot.height),
@@ -157,13 +162,13 @@ FigureLook figure_look(const PlotOptions& plot) {
     if (equals == std::string::npos || equals == 0) {
       throw RequestError(fmt::format("--labels: found '{}'; allowed: OLD=NEW", label));
     }
-    look.labels[label.substr(0, equals)] = label.substr(equals + 1);
+    look["labels"][label.substr(0, equals)] = label.substr(equals + 1);
   }
   return look;
 }
 
 std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOptions& plot) {
-  const FigureLook look = figure_look(plot);
+  const LookWords look = figure_look(plot);
   std::vector<std::string> names;
   names.reserve(figures.size());
   for (const Figure& figure : figures) names.push_back(figure.name);
@@ -189,7 +194,7 @@ std::vector<Figure> chosen_figures(std::vector<Figure> figures, const PlotOption
     const bool any = any_of(chosen, [&](const Figure& figure) { return shows(figure, old); });
     if (!any) throw RequestError(fmt::format("--labels: no figure here shows '{}'", old));
   }
-  for (Figure& figure : chosen) figure = with_look(std::move(figure), look);
+  for (Figure& figure : chosen) figure = with_look(figure, look);
   if (plot.normalise) normalise(chosen, *plot.normalise);
   return chosen;
 }

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "sim/driver/run/options.hpp"
-#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
 
 /// The look that --style and the options over it ask for. RequestError says what is wrong.
-FigureLook figure_look(const PlotOptions& plot);
+LookWords figure_look(const PlotOptions& plot);
 
 /// The figures that --only names, in the look, normalised as asked; RequestError if a name is of no
 /// figure here.

@@ -25,8 +25,8 @@
 #include "sim/report/explain.hpp"
 #include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/figure_check.hpp"
-#include "sim/report/figures/figure_look.hpp"
 #include "sim/report/figures/figure_why.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/view_page.hpp"
 
 namespace lacuna {
@@ -145,8 +145,9 @@ int join_views(const Options& options, const Streams& streams) {
   return kDone;
 }
 
-/// Figures of a result that are not drawn from its runs, as they stand in its folder: of language
-/// models, systems and validations, of searches and of time. Not those that were changed by hand.
+/// Figures of a result that are not drawn from its runs, by their descriptions in its folder: of
+/// language models, systems and validations, of searches and of time. Not those that were changed
+/// by hand.
 std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Figure>& drawn) {
   constexpr std::size_t kLongestFigure = std::size_t{1} << 28U;
   std::set<std::string> names;
@@ -155,11 +156,12 @@ std::vector<Figure> figures_beside(const fs::path& folder, const std::vector<Fig
   for (const fs::path& path : files_in(folder, ".gp")) {
     if (names.count(path.stem().string()) != 0) continue;
     const fs::path data = fs::path(path).replace_extension(".csv");
-    const std::string script = read_text(path, kLongestFigure);
-    if (is_edited(script) || unchecked(script) == script || !fs::exists(data)) continue;
     const fs::path about = fs::path(path).replace_extension(".json");
-    figures.push_back({path.stem().string(), read_text(data, kLongestFigure), script,
-                       fs::exists(about) ? read_text(about, kLongestFigure) : ""});
+    const std::string script = read_text(path, kLongestFigure);
+    if (is_edited(script) || !fs::exists(data) || !fs::exists(about)) continue;
+    const std::string description = read_text(about, kLongestFigure);
+    if (!is_description(description)) continue;
+    figures.push_back({path.stem().string(), read_text(data, kLongestFigure), script, description});
   }
   return figures;
 }
@@ -190,13 +192,13 @@ std::vector<Figure> all_figures(const Options& options) {
   return figures;
 }
 
-std::string font_remark(const FigureLook& look) {
-  const std::string other = look.font ? font_in_place_of(*look.font) : "";
+std::string font_remark(const std::string& font) {
+  const std::string other = font.empty() ? "" : font_in_place_of(font);
   if (other.empty()) return "";
   return fmt::format(
       "lacuna: the font '{}' is not on this machine: PDF, PNG and EPS are drawn with '{}', and an "
       "SVG asks its viewer for it\n",
-      *look.font, other);
+      font, other);
 }
 
 }  // namespace
@@ -205,7 +207,7 @@ int plot_verb(const Options& options, const Streams& streams) {
   if (options.view) return join_views(options, streams);
   if (options.energy_table) return reprice_verb(options, streams);
   // what is wrong with the look is said before anything is read
-  streams.err << font_remark(figure_look(options));
+  streams.err << font_remark(figure_look(options).value("font", ""));
   if (options.subjects.size() > 1 && !options.out) {
     throw RequestError("--out: needed for the figures of more than one result");
   }

@@ -22,7 +22,7 @@
 #include "sim/driver/schedule/schedule_blocks.hpp"
 #include "sim/driver/schedule/schedule_results.hpp"
 #include "sim/driver/schedule/workload_schedule.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "workloads/trace/trace_reader.hpp"
@@ -62,7 +62,7 @@ Figure evolution_figure(const std::vector<SchedulePoint>& points) {
   chart.layers = {{Mark::line, {}, "update", "explored", {"#0072B2", 7, 1}, "positions ever kept"},
                   {Mark::line, {}, "update", "moved", {"#D55E00", 7, 2}, "kept blocks moved"},
                   {Mark::line, {}, "update", "density", {"#009E73", 7, 4}, "density"}};
-  return draw_chart(std::move(chart), phase_rows(points));
+  return draw(chart, phase_rows(points));
 }
 
 using Machines = std::vector<std::unique_ptr<Machine>>;

@@ -12,7 +12,7 @@
 #include "sim/base/split.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/validate/points.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -120,7 +120,7 @@ std::vector<Figure> blocks_figures(const std::vector<BlockOutcome>& outcomes) {
     }
     rows += csv_line(cells);
   }
-  return {draw_chart(std::move(chart), rows)};
+  return {draw(chart, rows)};
 }
 
 }  // namespace lacuna

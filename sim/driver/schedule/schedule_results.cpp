@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 #include "sim/report/tables/text_table.hpp"
 
@@ -154,7 +154,7 @@ Figure time_figure(const std::vector<SampleRow>& rows) {
     }
     lines += csv_line(cells);
   }
-  return draw_chart(std::move(chart), lines);
+  return draw(chart, lines);
 }
 
 std::string results_table(const std::vector<SampleRow>& rows) {
@@ -219,7 +219,7 @@ Figure rounds_figure(const std::vector<SchedulePoint>& points, double dense_flop
     }
     lines += csv_line(cells);
   }
-  return draw_chart(std::move(chart), lines);
+  return draw(chart, lines);
 }
 
 std::vector<Figure> phases_figure(const std::vector<SchedulePoint>& points, double dense_flop,

@@ -6,8 +6,8 @@
 
 #include "sim/base/ranges.hpp"
 #include "sim/driver/system/record.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_stacked.hpp"
+#include "sim/report/json_figure.hpp"
 
 namespace lacuna {
 
@@ -26,10 +26,10 @@ Figure span_figure(const SystemRecord& record) {
   chart.page.right = 0.2;
   chart.columns = {"track", "use", "from_ms", "to_ms"};
   chart.place = "track";
-  chart.kind = "use";
+  chart.kind_of = "use";
   chart.from = "from_ms";
   chart.to = "to_ms";
-  chart.tracks = spans.tracks;
+  chart.y = named_rows(spans.tracks);
   std::string rows;
   Cycle end = 0;
   std::vector<bool> has(spans.kinds.size());
@@ -43,7 +43,7 @@ Figure span_figure(const SystemRecord& record) {
   for (std::size_t kind = 0; kind < has.size(); ++kind) {
     if (has[kind]) chart.kinds.push_back(spans.kinds[kind]);
   }
-  return draw_spans(std::move(chart), rows);
+  return draw(chart, rows);
 }
 
 /// What memories hold while the bars above go on.
@@ -68,7 +68,7 @@ Figure levels_figure(const SystemRecord& record) {
       rows += fmt::format("{:.6f},{:.6f}\n", in_ms(at), fmt::join(each.mb, ","));
     }
   }
-  return draw_chart(std::move(chart), rows);
+  return draw(chart, rows);
 }
 
 Figure time_figure(const SystemRecord& record) {

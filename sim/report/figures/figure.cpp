@@ -17,7 +17,6 @@
 #include "sim/base/replaced.hpp"
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_style.hpp"
-#include "sim/report/json_figure.hpp"
 #include "sim/report/view_assets.hpp"
 
 namespace lacuna {
@@ -93,20 +92,6 @@ std::string run_gnuplot(const std::vector<Figure>& figures, const fs::path& fold
 }
 
 }  // namespace
-
-void mark_interrupted(std::vector<Figure>& figures) {
-  for (Figure& figure : figures) {
-    std::string text = unchecked(figure.script);
-    const std::size_t output = text.find("  set output ");
-    if (output == std::string::npos) throw InternalError("no place for a mark in " + figure.name);
-    const std::size_t line = text.find('\n', output) + 1;
-    text.insert(line,
-                "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 center "
-                "rotate by 20 font ',11' textcolor rgb vermilion front\n");
-    figure.script = with_check(figure.name, text);
-    figure.description = described_as_interrupted(figure.description);
-  }
-}
 
 void write_redraw(const std::string& folder) {
   fs::create_directories(folder);

@@ -7,6 +7,7 @@
 
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -50,7 +51,7 @@ void add_page(const std::string& name, const std::vector<std::string>& title,
   for (const Way& way : kWays) {
     chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
   }
-  figures.push_back(draw_chart(std::move(chart), bandwidth_rows(bars)));
+  figures.push_back(draw(chart, bandwidth_rows(bars)));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "sim/base/ranges.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -161,7 +161,7 @@ void add_share_figure(const std::vector<ReferenceMemory>& references,
   }
   all.chart.bar_width = width * 0.9;
   all.chart.y = {"Share of peak (%)", true, all.least / 3, 200};
-  figures.push_back(draw_chart(std::move(all.chart), all.rows));
+  figures.push_back(draw(all.chart, all.rows));
 }
 
 /// True if an operation of vectors, or of a matrix and a vector, is among the runs.
@@ -227,7 +227,7 @@ void add_blas_figure(const std::vector<ReferenceMemory>& references,
              reference.bytes_per_flop);
   }
   chart.y = {"Bytes per FLOP", true, least / 3, 10};
-  figures.push_back(draw_chart(std::move(chart), rows));
+  figures.push_back(draw(chart, rows));
   const bool any = any_of(lines, has_shares);
   if (any) add_share_figure(references, runs, lines, side, figures);
 }

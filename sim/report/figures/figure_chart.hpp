@@ -70,7 +70,7 @@ struct ChartLayer {
 
 /// Layers over two axes, each drawn over the ones before it.
 struct Chart {
-  Page page;  // its legend is that of the layers
+  Page page;
   std::vector<std::string> columns;
   Axis x;
   Axis y;
@@ -84,21 +84,33 @@ struct SpanChart {
   Page page;
   std::vector<std::string> columns;
   std::string place;  // the number of the track
-  std::string kind;
+  std::string kind_of;
   std::string from;
   std::string to;
   std::string busy = {};  // share of a track that works: paler if less than 1; empty: all alike
   Axis x;
-  std::vector<std::string> tracks;
+  Axis y;                                                  // the tracks
   std::vector<std::pair<std::string, std::string>> kinds;  // and their colours
 };
-/// Stacked bars, all 100 % long or as long as their sum: the columns `bar`, `note`, `time_us`,
-/// `dense_time_us` and those of the parts.
+
+/// A bar beside its data: where it stands, from the top, and what stands around it.
+struct BarOfStack {
+  std::string name;
+  std::string note;
+  double place = 0;
+  bool is_gap = false;  // nothing to stack: an empty marker, and the note says why
+};
+
+/// Stacked bars: the columns `bar`, `note`, `time_us`, `dense_time_us` and those of the parts.
 struct StackChart {
   Page page;
+  std::vector<std::string> columns;
   std::string label;  // of the bars
   std::string note_label;
-  bool percent = false;
+  bool has_times = false;  // they may be as long as their times
+  double longest = 0;      // of their axis, and the distance of its marks
+  double step = 0;
+  std::vector<BarOfStack> bars;
   std::vector<std::pair<std::string, std::string>> parts;  // and their colours
 };
 

@@ -76,7 +76,7 @@ const std::vector<std::pair<std::string, std::string>>& figure_colours() {
 
 std::string colour_variable(const std::string& colour) {
   for (const auto& [name, known] : figure_colours()) {
-    if (known == colour) return name;
+    if (colour == known || colour == name) return name;
   }
   return "'" + colour + "'";
 }

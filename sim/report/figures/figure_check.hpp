@@ -13,7 +13,7 @@ const std::vector<std::pair<std::string, std::string>>& figure_colours();
 /// The same in shades of grey that printing keeps apart.
 const std::vector<std::pair<std::string, std::string>>& grey_colours();
 
-/// The variable of a script that has a colour, "#RRGGBB"; one that none has, quoted.
+/// The variable of a script that has a colour, "#RRGGBB" or its name; one that none has, quoted.
 std::string colour_variable(const std::string& colour);
 
 /// svg, pdf, png and eps.

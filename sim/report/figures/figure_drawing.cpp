@@ -10,7 +10,6 @@
 #include "sim/base/error.hpp"
 #include "sim/base/replaced.hpp"
 #include "sim/report/figures/figure_check.hpp"
-#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -36,18 +35,17 @@ class Columns {
   const std::vector<std::string>& columns_;
 };
 
-std::string tics_of(const char* axis, const Axis& about) {
+std::string tics_of(const char* axis, const Axis& about, const FigureLook& look) {
   if (about.marks.empty()) return about.percent ? fmt::format("  set {}tics 25\n", axis) : "";
   std::string text = fmt::format("  set {}tics {}(", axis, about.names ? "scale 0 " : "");
   for (const auto& [place, shown] : about.marks) {
-    const std::string mark = replaced(shown, "%", "%%");
     text += fmt::format("{}{} {:.6g}", &about.marks.front().first == &place ? "" : ", ",
-                        lacuna::quoted(mark), place);
+                        replaced(look.shown(shown), "%", "%%"), place);
   }
   return text + ")\n";
 }
 
-std::string axis_of(const char* axis, const Axis& about) {
+std::string axis_of(const char* axis, const Axis& about, const FigureLook& look) {
   const auto end = [](double value) {
     return std::isnan(value) ? "*" : fmt::format("{:.6g}", value);
   };
@@ -57,8 +55,9 @@ std::string axis_of(const char* axis, const Axis& about) {
   }
   if (!about.names)
     text += fmt::format("  set format {} '%g{}'\n", axis, about.percent ? " %%" : "");
-  if (!about.label.empty()) text += fmt::format("  set {}label {}\n", axis, quoted(about.label));
-  return text + tics_of(axis, about);
+  if (!about.label.empty())
+    text += fmt::format("  set {}label {}\n", axis, look.shown(about.label));
+  return text + tics_of(axis, about, look);
 }
 
 std::string selected(const Columns& columns, const ChartLayer& layer) {
@@ -109,12 +108,14 @@ std::string drawn_as(const Columns& columns, const ChartLayer& layer) {
   }
 }
 
-std::string plot_of(const Columns& columns, const std::vector<ChartLayer>& layers) {
+std::string plot_of(const Chart& chart) {
+  const Columns columns(chart.page.name, chart.columns);
   std::string text;
-  for (const ChartLayer& layer : layers) {
+  for (const ChartLayer& layer : chart.layers) {
     if (layer.mark == Mark::wall) continue;
     text += text.empty() ? "  plot " : ", \\\n       ";
-    const std::string title = layer.label.empty() ? "notitle" : "title " + quoted(layer.label);
+    const std::string title =
+        layer.label.empty() ? "notitle" : "title " + chart.page.look.shown(layer.label);
     if (layer.mark == Mark::level || layer.mark == Mark::slope) {
       text += fmt::format("{:.6g}{} with lines {} {}", layer.value,
                           layer.mark == Mark::slope ? "*x" : "", look_of_line(layer), title);
@@ -138,7 +139,7 @@ std::string walls_and_gaps(const Chart& chart) {
     body += fmt::format(
         "  set label {} {} at {:.6g},{} left offset 0.6,0 textcolor '#444444' point pointtype 6 "
         "pointsize 0.6*size linecolor '#444444' front\n",
-        ++number, quoted(why), chart.x.from, row);
+        ++number, chart.page.look.shown(why), chart.x.from, row);
   }
   return body;
 }
@@ -210,54 +211,46 @@ std::string plot_of(const CellChart& chart) {
 
 }  // namespace
 
-Figure draw_chart(Chart chart, const std::string& rows) {
-  std::vector<std::string>& legend = chart.page.legend;
-  for (const ChartLayer& layer : chart.layers) {
-    const bool known = contains(legend, layer.label);
-    if (!layer.label.empty() && !known) legend.push_back(layer.label);
-  }
-  std::string body = axis_of("x", chart.x) + axis_of("y", chart.y);
+std::string script_of(const Chart& chart) {
+  const FigureLook& look = chart.page.look;
+  std::string body = axis_of("x", chart.x, look) + axis_of("y", chart.y, look);
   if (chart.bar_width > 0) body += fmt::format("  set boxwidth {:.4g}\n", chart.bar_width);
-  body += walls_and_gaps(chart);
-  body += plot_of(Columns(chart.page.name, chart.columns), chart.layers);
-  return {chart.page.name, csv_line(chart.columns) + rows, figure_script(chart.page, body),
-          description_of(chart)};
+  return figure_script(chart.page, body + walls_and_gaps(chart) + plot_of(chart));
 }
 
-Figure draw_spans(SpanChart chart, const std::string& rows) {
-  for (const auto& kind : chart.kinds) chart.page.legend.push_back(kind.first);
+std::string script_of(const SpanChart& chart) {
+  const FigureLook& look = chart.page.look;
   const Columns columns(chart.page.name, chart.columns);
-  std::string body = "  unset grid\n  set border 1\n" + axis_of("x", chart.x) +
-                     axis_of("y", named_rows(chart.tracks)) + colour_of_spans(chart.kinds);
+  std::string body = "  unset grid\n  set border 1\n" + axis_of("x", chart.x, look) +
+                     axis_of("y", chart.y, look) + colour_of_spans(chart.kinds);
   const std::size_t place = columns[chart.place];
   body += fmt::format(
       "  plot {0} skip 1 using {1}:{3}:{1}:{2}:(${3}-0.4):(${3}+0.4):(shaded(of(strcol({4})), "
       "{5})) with boxxyerror fillstyle solid 1.0 noborder linecolor rgb variable notitle",
-      columns.file(), columns[chart.from], columns[chart.to], place, columns[chart.kind],
+      columns.file(), columns[chart.from], columns[chart.to], place, columns[chart.kind_of],
       chart.busy.empty() ? "1" : fmt::format("${}", columns[chart.busy]));
   for (const auto& [kind, colour] : chart.kinds) {
     body += fmt::format(
         ", \\\n       NaN with boxes fillstyle solid 1.0 noborder linecolor '{}' title {}", colour,
-        quoted(kind));
+        look.shown(kind));
   }
-  return {chart.page.name, csv_line(chart.columns) + rows, figure_script(chart.page, body + "\n"),
-          description_of(chart)};
+  return figure_script(chart.page, body + "\n");
 }
 
-Figure draw_cells(const CellChart& chart, const std::string& rows) {
+std::string script_of(const CellChart& chart) {
+  const FigureLook& look = chart.page.look;
   std::string body = "  unset grid\n  set border 0\n";
   Axis x = chart.x;
   if (is_low(chart)) {
     x.label += "; shades: " + chart.label;
     body += fmt::format("  set cbtics {:.6g}\n", half_of(chart.most));
   } else {
-    body += fmt::format("  set cblabel {} offset 0.8,0\n", quoted(chart.label));
+    body += fmt::format("  set cblabel {} offset 0.8,0\n", look.shown(chart.label));
   }
-  body += axis_of("x", x) + axis_of("y", chart.y) + shades_of(chart);
+  body += axis_of("x", x, look) + axis_of("y", chart.y, look) + shades_of(chart);
   body +=
       "  set colorbox user origin screen (1 - 0.55*unit/width),graph 0 size screen 0.02,graph 1\n";
-  return {chart.page.name, csv_line(chart.columns) + rows,
-          figure_script(chart.page, body + plot_of(chart)), description_of(chart)};
+  return figure_script(chart.page, body + plot_of(chart));
 }
 
 }  // namespace lacuna

@@ -4,16 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "sim/report/figures/figure.hpp"
 #include "sim/report/figures/figure_chart.hpp"
 
 namespace lacuna {
 
-/// The figure of a chart: its data are the columns' names and `rows`, as CSV.
-Figure draw_chart(Chart chart, const std::string& rows);
-
-Figure draw_spans(SpanChart chart, const std::string& rows);
-Figure draw_cells(const CellChart& chart, const std::string& rows);
+/// The gnuplot script that draws a chart.
+std::string script_of(const Chart& chart);
+std::string script_of(const SpanChart& chart);
+std::string script_of(const CellChart& chart);
+std::string script_of(const StackChart& chart);
 
 /// Rows by name over shares of a bandwidth, and the points of a way that bytes take: the columns
 /// `way`, `place` and `percent_of_peak` of the data.

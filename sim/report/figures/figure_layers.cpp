@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/base/ranges.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -127,7 +127,7 @@ Figure draw_cells(const CellMap& map) {
     rows += csv_row(map.rows[cell.row], map.columns[cell.column], cell.row, cell.column,
                     cell.value ? fmt::format("{}", *cell.value) : "NaN", cell.text);
   }
-  return draw_cells(chart, rows);
+  return draw(chart, rows);
 }
 
 void add_layer_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {

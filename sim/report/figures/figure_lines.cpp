@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "sim/base/ranges.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -202,7 +202,7 @@ Figure draw_lines(const LineFigure& figure) {
   }
   set_axes(figure, chart);
   add_gaps(figure, chart, rows);
-  return draw_chart(std::move(chart), rows);
+  return draw(chart, rows);
 }
 
 }  // namespace lacuna

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "sim/base/ranges.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
+#include "sim/report/figures/figure.hpp"
+#include "sim/report/figures/figure_chart.hpp"
 #include "sim/report/figures/figure_runs.hpp"
 
 namespace lacuna {

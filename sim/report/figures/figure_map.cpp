@@ -7,8 +7,8 @@
 #include <set>
 
 #include "sim/base/ranges.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -110,7 +110,7 @@ Figure draw_map(const Map& map) {
                   words, row, column, known ? fmt::format("{:.2f}", *cell->speedup) : words);
     }
   }
-  return draw_cells(chart, rows);
+  return draw(chart, rows);
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ void add_op_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& fig
           all_of(panel.runs, [](const auto& run) { return run.pattern == "dense"; });
       if (low == 0 || (only_dense && quantity.of_dense) || panel.runs.size() > 16) continue;
       figures.push_back(
-          draw_chart(dots_of(panel, quantity, names, figure_title(panel.runs), low, high), rows));
+          draw(dots_of(panel, quantity, names, figure_title(panel.runs), low, high), rows));
     }
   }
 }

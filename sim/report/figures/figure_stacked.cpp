@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
-#include "sim/report/figures/figure_style.hpp"
+#include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -41,10 +42,8 @@ std::vector<double> places_of(const std::vector<StackedBar>& bars) {
 constexpr std::size_t kFirstPart = 5;  // column of the data
 
 /// A row for each bar: its values as they are, and what a bar may be normalised to.
-std::string stacked_csv(const StackedFigure& figure) {
-  std::vector<std::string> columns = {"bar", "note", "time_us", "dense_time_us"};
-  for (const StackedPart& part : figure.parts) columns.push_back(part.first);
-  std::string csv = csv_line(columns);
+std::string stacked_rows(const StackedFigure& figure) {
+  std::string csv;
   for (const StackedBar& bar : figure.bars) {
     std::vector<std::string> cells = {key_cell(bar.label), bar.note, cell_text(bar.time_us),
                                       cell_text(bar.dense_time_us)};
@@ -69,23 +68,22 @@ std::pair<double, double> round_axis(const std::vector<StackedBar>& bars) {
 
 /// What the bars are stretched to: `share` to 100 %, `sum` as they are; runs also `time`, and
 /// `dense`, in times of the dense run.
-std::string normalisation(const StackedFigure& figure, double beside) {
-  const auto [longest, step] = round_axis(figure.bars);
+std::string normalisation(const StackChart& chart) {
   std::string text = fmt::format(
       "  all(i) = (sum [c={}:{}] column(c))\n"
       "  stretch(i) = normalise eq 'share' ? 100/all(0) : normalise eq 'time' ? column(3)/all(0) : "
       "normalise eq 'dense' ? column(3)/column(4)/all(0) : 1\n"
       "  from(k) = (sum [c={}:(k-1)] column(c))*stretch(0)\n"
       "  to(k) = (sum [c={}:k] column(c))*stretch(0)\n",
-      kFirstPart, kFirstPart + figure.parts.size() - 1, kFirstPart, kFirstPart);
-  text += fmt::format("  narrow = {:.5f}*unit > 0.55*width\n", beside);
+      kFirstPart, kFirstPart + chart.parts.size() - 1, kFirstPart, kFirstPart);
+  text += fmt::format("  narrow = {:.5f}*unit > 0.55*width\n", chart.page.left + chart.page.right);
   text +=
       "  if (normalise eq 'share') { step = narrow ? 50 : 25; set xrange [0:100]; set xtics step "
       "format '%g %%' }\n";
   text += fmt::format(
       "  if (normalise eq 'sum') {{ step = narrow ? {1:.6g} : {2:.6g}; set xrange [0:{0:.6g}]; set "
       "xtics step format '%g' }}\n",
-      longest, 2 * step, step);
+      chart.longest, 2 * chart.step, chart.step);
   text +=
       "  if (normalise eq 'time' || normalise eq 'dense') { set xrange [0:*]; set format x '%g' "
       "}\n";
@@ -95,17 +93,20 @@ std::string normalisation(const StackedFigure& figure, double beside) {
       "  aside(inches) = beyond(inches) > 0 ? -beyond(inches)/width : 0\n"
       "  low = format eq 'svg' ? 0.45 : 0\n");
   for (const auto& [when, label] :
-       {std::pair("normalise eq 'share' || normalise eq 'sum'", figure.x_label),
+       {std::pair("normalise eq 'share' || normalise eq 'sum'", chart.label),
         std::pair("normalise eq 'time'", std::string("Time (us)")),
         std::pair("normalise eq 'dense'", std::string("Time over that of dense weights"))}) {
     text += fmt::format("  if ({}) {{ set xlabel {} offset screen aside({:.5f}),character low }}\n",
-                        when, quoted(label), text_width(label));
+                        when, chart.page.look.shown(label), text_width(label));
   }
   return text;
 }
 
-std::string stacked_body(const StackedFigure& figure, const std::vector<double>& places,
-                         double beside) {
+std::string stacked_body(const StackChart& chart) {
+  const Page& page = chart.page;
+  const std::size_t bars = chart.bars.size();
+  std::vector<double> places;
+  for (const BarOfStack& bar : chart.bars) places.push_back(bar.place);
   std::string body = "  unset grid\n  set border 1\n";
   // names that leave the bars no room on a narrow page are written smaller
   body += fmt::format(
@@ -114,69 +115,81 @@ std::string stacked_body(const StackedFigure& figure, const std::vector<double>&
       "  names = left*squeeze\n"
       "  set lmargin at screen names/width\n",
       kLeastBarsIn);
-  body += normalisation(figure, beside);
+  body += normalisation(chart);
   body += fmt::format("  set yrange [{}:-1.4]\n  places = '{}'\n", places.back() + 0.6,
                       fmt::join(places, " "));
   body +=
       "  place(i) = word(places, int(i) + 1) + 0\n"
       "  of_names = sprintf('%s,%g', font, points*squeeze*(format eq 'svg' ? 2 : 1))\n"
       "  set ytics font of_names scale 0 (";
-  for (std::size_t i = 0; i < figure.bars.size(); ++i) {
-    body += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(figure.bars[i].label), places[i]);
+  for (std::size_t i = 0; i < bars; ++i) {
+    body +=
+        fmt::format("{}{} {}", i == 0 ? "" : ", ", page.look.shown(chart.bars[i].name), places[i]);
   }
   body += ")\n";
-  for (std::size_t i = 0; i <= figure.bars.size(); ++i) {
-    const bool head = i == figure.bars.size();
-    body +=
-        fmt::format("  set label {} {} at graph 1.015,first {} left textcolor '#444444'\n", i + 1,
-                    quoted(head ? figure.note_label : figure.bars[i].note), head ? -1 : places[i]);
+  for (std::size_t i = 0; i <= bars; ++i) {
+    const bool head = i == bars;
+    body += fmt::format("  set label {} {} at graph 1.015,first {} left textcolor '#444444'\n",
+                        i + 1, page.look.shown(head ? chart.note_label : chart.bars[i].note),
+                        head ? -1 : places[i]);
   }
-  for (std::size_t i = 0; i < figure.bars.size(); ++i) {
-    if (!figure.bars[i].is_gap) continue;
+  for (std::size_t i = 0; i < bars; ++i) {
+    if (!chart.bars[i].is_gap) continue;
     body += fmt::format(
         "  set label {} '' at graph 0.01,first {} point pointtype 6 pointsize 0.6*size linecolor "
         "'#444444' front\n",
-        figure.bars.size() + 2 + i, places[i]);
+        bars + 2 + i, places[i]);
   }
-  for (std::size_t part = 0; part < figure.parts.size(); ++part) {
+  for (std::size_t part = 0; part < chart.parts.size(); ++part) {
     body += part == 0 ? "  plot " : ", \\\n       ";
     body += fmt::format(
         "{0} skip 1 using (from({1})):(place($0)):(from({1})):(to({1})):(place($0) - "
         "0.38):(place($0) + 0.38) with boxxyerror fillstyle solid 1.0 border rgb edge linewidth "
         "0.3 fillcolor '{2}' "
         "title {3}",
-        quoted(figure.name + ".csv"), kFirstPart + part, figure.parts[part].second,
-        quoted(figure.parts[part].first));
+        quoted(page.name + ".csv"), kFirstPart + part, chart.parts[part].second,
+        page.look.shown(chart.parts[part].first));
   }
   return body + "\n";
 }
 
-void add_page(const StackedFigure& figure, std::vector<Figure>& figures) {
+Figure page_of(const StackedFigure& figure) {
+  StackChart chart;
+  chart.label = figure.x_label;
+  chart.note_label = figure.note_label;
+  chart.page.look.normalise = figure.percent ? "share" : "sum";
+  chart.has_times = figure.has_times;
+  chart.parts = figure.parts;
+  std::tie(chart.longest, chart.step) = round_axis(figure.bars);
   const std::vector<double> places = places_of(figure.bars);
-  Page page;
-  page.name = figure.name;
-  page.title = figure.title;
-  page.data_height = 0.12 * (places.back() + 1) + 0.1;
   std::vector<std::string> labels;
   std::vector<std::string> notes{figure.note_label};
   for (const StackedBar& bar : figure.bars) {
     labels.push_back(bar.label);
     notes.push_back(bar.note);
+    chart.bars.push_back({bar.label, bar.note, places[chart.bars.size()], bar.is_gap});
   }
+  Page& page = chart.page;
+  page.name = figure.name;
+  page.title = figure.title;
+  page.data_height = 0.12 * (places.back() + 1) + 0.1;
   page.left = widest(labels) + 0.12;
   page.right = std::max(widest(notes) + 0.12, kHalfTickIn);
   const double wanted = page.left + page.right + kWantedBarsIn;
-  page.width = std::clamp(std::ceil(wanted * 100) / 100, kPageWidthIn, kMostWidthIn);
-  for (const StackedPart& part : figure.parts) page.legend.push_back(part.first);
-  page.variables = fmt::format("normalise = '{}'  # {}\n", figure.percent ? "share" : "sum",
-                               figure.has_times ? "share, time or dense" : "sum or share");
-  figures.push_back({figure.name, stacked_csv(figure),
-                     figure_script(page, stacked_body(figure, places, page.left + page.right)),
-                     description_of(StackChart{page, figure.x_label, figure.note_label,
-                                               figure.percent, figure.parts})});
+  page.look.width = std::clamp(std::ceil(wanted * 100) / 100, kPageWidthIn, kMostWidthIn);
+  chart.columns = {"bar", "note", "time_us", "dense_time_us"};
+  for (const StackedPart& part : figure.parts) chart.columns.push_back(part.first);
+  return draw(chart, stacked_rows(figure));
 }
 
 }  // namespace
+
+std::string script_of(const StackChart& chart) {
+  const std::string normalise =
+      fmt::format("normalise = '{}'  # {}\n", chart.page.look.normalise,
+                  chart.has_times ? "share, time or dense" : "sum or share");
+  return figure_script(chart.page, stacked_body(chart), normalise);
+}
 
 void add_stacked(const StackedFigure& figure, std::vector<Figure>& figures) {
   for (std::size_t first = 0; first < figure.bars.size(); first += kMostBars) {
@@ -185,7 +198,7 @@ void add_stacked(const StackedFigure& figure, std::vector<Figure>& figures) {
     page.bars.assign(figure.bars.begin() + static_cast<std::ptrdiff_t>(first),
                      figure.bars.begin() + static_cast<std::ptrdiff_t>(last));
     if (first > 0) page.name = fmt::format("{}_{}", figure.name, first / kMostBars + 1);
-    add_page(page, figures);
+    figures.push_back(page_of(page));
   }
 }
 

@@ -52,7 +52,6 @@ constexpr std::array<unsigned, 6> kOpen{4, 6, 8, 10, 12, 14};
 /// The lay-out that follows from the look: what is given for letters of seven points grows with the
 /// letters, and the legend has as many columns as the width has room for.
 std::string layout_of(const Page& page) {
-  const double longest = widest(page.legend) * 7 / kFontPoints;
   std::string text = fmt::format(
       "# the lay-out, in inches\n"
       "greater(a, b) = a > b ? a : b\n"
@@ -65,7 +64,7 @@ std::string layout_of(const Page& page) {
       "right = {:.5f}*unit\n"
       "above = 0.08*unit + line*title_lines\n"
       "below = 0.40*unit + rows*line\n",
-      kLineIn, longest, page.legend.size(), page.left, page.right);
+      kLineIn, page.longest_label, page.legend, page.left, page.right);
   const std::string natural = page.aspect > 0
                                   ? fmt::format("(width - left - right)*{:.6f}", page.aspect)
                                   : fmt::format("{:.5f}*unit", page.data_height);
@@ -95,13 +94,37 @@ std::string terminals(const std::string& name) {
       name);
 }
 
-/// Colours by the names that the head of the script gives them.
+/// Colours, said by themselves or by name, as variables of the head of the script.
 std::string with_names(std::string text) {
   for (const auto& [name, colour] : figure_colours()) {
     for (const char* const what : {"linecolor", "textcolor", "fillcolor"}) {
-      text = replaced(std::move(text), fmt::format("{} '{}'", what, colour),
-                      fmt::format("{} rgb {}", what, name));
+      for (const std::string& said : {name, colour}) {
+        text = replaced(std::move(text), fmt::format("{} '{}'", what, said),
+                        fmt::format("{} rgb {}", what, name));
+      }
     }
+  }
+  return text;
+}
+
+/// The variables of the look, as lines of a script.
+std::string look_of(const Page& page) {
+  const FigureLook& look = page.look;
+  const std::string own = look.title == page.title || look.title.empty() ? "" : look.title.front();
+  std::string text = fmt::format(
+      "# the look\n"
+      "width = {:.6g}  # inches\n"
+      "height = {:.6g}  # inches; 0: as high as what it shows\n"
+      "font = {}\n"
+      "points = {:.6g}\n"
+      "formats = '{}'  # or eps\n"
+      "title_lines = {}  # above the data\n"
+      "own_title = {}  # in place of them\n"
+      "show_legend = {:d}\n",
+      look.width, look.height, quoted(look.font), look.points, look.formats, look.title.size(),
+      quoted(own), look.legend);
+  for (const auto& [name, usual] : figure_colours()) {
+    text += fmt::format("{} = '{}'\n", name, look.colours.at(name));
   }
   return text;
 }
@@ -194,6 +217,27 @@ std::string nearest_text(const std::vector<std::string>& texts, double value) {
   return found == texts.end() ? short_number(value) : *found;
 }
 
+std::string FigureLook::shown(const std::string& text) const {
+  const auto is_of_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  };
+  std::string result;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::pair<const std::string, std::string>* best = nullptr;
+    const bool begins = at == 0 || !is_of_word(text[at - 1]);
+    for (const auto& label : labels) {
+      const std::size_t end = at + label.first.size();
+      const bool fits = begins && text.compare(at, label.first.size(), label.first) == 0 &&
+                        (end == text.size() || !is_of_word(text[end]));
+      if (fits && (best == nullptr || label.first.size() > best->first.size())) best = &label;
+    }
+    result += best == nullptr ? text.substr(at, 1) : best->second;
+    at += best == nullptr ? 1 : best->first.size();
+  }
+  return lacuna::quoted(result);
+}
+
 double text_width(const std::string& text) {
   // of the height of the font, of which there are 72 points in an inch; letters are 0.5 wide on
   // average
@@ -208,32 +252,19 @@ double widest(const std::vector<std::string>& texts) {
   return width;
 }
 
-std::string look_of(const Page& page) {
-  std::string text = fmt::format(
-      "# the look\n"
-      "width = {}  # inches\n"
-      "height = 0  # inches; 0: as high as what it shows\n"
-      "font = 'Arial'\n"
-      "points = {}\n"
-      "formats = 'svg pdf png'  # or eps\n"
-      "title_lines = {}  # above the data\n"
-      "own_title = ''  # in place of them\n"
-      "show_legend = {}\n",
-      page.width, kFontPoints, page.title.size(), page.legend.empty() ? 0 : 1);
-  for (const auto& [name, colour] : figure_colours()) {
-    text += fmt::format("{} = '{}'\n", name, colour);
-  }
-  text += page.variables;
-  return text;
-}
-
-std::string figure_script(const Page& page, const std::string& body) {
-  std::string script = look_of(page) + layout_of(page);
+std::string figure_script(const Page& page, const std::string& body, const std::string& variables) {
+  std::string script = look_of(page) + variables + layout_of(page);
   script += "do for [format in formats] {\n" + terminals(page.name);
   script +=
       "  size = format eq 'svg' ? 1.2 : 1  # markers and lines of text, which terminals size "
       "unlike\n";
   script += fmt::format("  set output {}.format\n", quoted(page.name + "."));
+  if (page.interrupted) {
+    script +=
+        "  set label 2000 'interrupted: not all was simulated' at screen 0.5,0.5 center rotate by "
+        "20 "
+        "font ',11' textcolor rgb vermilion front\n";
+  }
   script += "  set datafile separator comma\n  set border 3 linewidth 0.6 linecolor '#444444'\n";
   script += "  set tics nomirror scale 0.6\n  set grid back linecolor '#CCCCCC' linewidth 0.5\n";
   script += "  set lmargin at screen left/width\n  set rmargin at screen 1 - right/width\n";
@@ -244,7 +275,7 @@ std::string figure_script(const Page& page, const std::string& body) {
       "  set key at screen 0.5,((rows*line + 0.03*unit)/page) center top vertical Left reverse "
       "maxrows greater(rows, 1) samplen 1.6 spacing (format eq 'svg' ? 0.78 : 1) width (format eq "
       "'svg' ? -{:.1f} : 1)\n",
-      widest(page.legend) / text_width("x") / 6);
+      page.longest_label / text_width("x") / 6);
   script += "  if (!show_legend) { unset key }\n";
   script += "  set xlabel offset 0,(format eq 'svg' ? 0.45 : 0)\n";
   script += "  set ylabel offset (format eq 'svg' ? 1.3 : 0),0\n";
@@ -252,7 +283,7 @@ std::string figure_script(const Page& page, const std::string& body) {
     script += fmt::format(
         "  if (title_lines > {0} && own_title eq '') {{ set label {1} {2} at screen 0.5,(1 - "
         "line*{0}.6/page) center textcolor '#444444' }}\n",
-        i, 1000 + i, quoted(page.title[i]));
+        i, 1000 + i, page.look.shown(page.title[i]));
   }
   script +=
       "  if (own_title ne '') { set label 1000 own_title at screen 0.5,(1 - line*0.6/page) center "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,33 +45,39 @@ std::string key_cell(std::string name);
 constexpr std::size_t kMostBars = 36;  // of one page
 constexpr double kPageWidthIn = 3.35;  // one column of a two-column paper
 
-/// The lay-out of a figure, in inches, for letters of seven points: title above, legend below the
-/// data. The page is one column of a two-column paper wide, and as high as its parts, unless the
-/// look says otherwise; with larger letters everything but the width grows.
-struct Page {
-  std::string name;                // of the files
-  std::vector<std::string> title;  // lines above the data
-  double width = kPageWidthIn;
-  double data_height = 1.75;
-  double aspect = 0;      // height of the data over its width, in place of data_height; 0: not said
-  double left = 0.44;     // for the marks and name of the vertical axis
-  double right = 0.12;    // for what stands beside the data
-  std::string variables;  // lines of the script's head, of this figure alone
-  std::vector<std::string> legend;  // entries; only their number and length matter here
+/// What a reader may have otherwise: of each word but labels there is a variable at the head of a
+/// figure's script, and all of them are the `look` of its description.
+struct FigureLook {
+  double width = kPageWidthIn;  // inches
+  double height = 0;            // inches; 0: as high as what it shows
+  std::string font = "Arial";
+  double points = 7;
+  std::string formats = "svg pdf png";  // of figure_formats()
+  std::vector<std::string> title;       // lines above the data
+  bool legend = true;
+  std::string normalise;                       // of stacked bars: share, sum, time or dense
+  std::map<std::string, std::string> colours;  // "#404040" by a name of figure_colours()
+  std::map<std::string, std::string> labels;   // what to call what results call otherwise
+
+  /// A text that a reader sees, as gnuplot takes it: by its new name, if it has one; or with each
+  /// of its words that has one, from the longest on.
+  std::string shown(const std::string& text) const;
 };
 
-/// What of a figure's look is to be another than usual. Everything is a variable at the head of its
-/// script, where it can be changed by hand too.
-struct FigureLook {
-  std::optional<double> width;   // inches
-  std::optional<double> height;  // inches; 0: as high as what it shows
-  std::optional<std::string> font;
-  std::optional<double> points;
-  std::map<std::string, std::string> colours;  // "#404040" by a name of figure_colours()
-  std::optional<std::string> title;            // a line in place of those above the data; or ""
-  std::optional<bool> legend;
-  std::map<std::string, std::string> labels;  // what to call what results call otherwise
-  std::vector<std::string> formats;           // of figure_formats(); empty: svg, pdf and png
+/// The lay-out of a figure, in inches, for letters of seven points: title above, legend below the
+/// data. The page is as high as its parts, unless the look says otherwise; with larger letters
+/// everything but the width grows.
+struct Page {
+  std::string name;                // of the files
+  std::vector<std::string> title;  // lines above the data, unless the look has others
+  double data_height = 1.75;
+  double aspect = 0;    // height of the data over its width, in place of data_height; 0: not said
+  double left = 0.44;   // for the marks and name of the vertical axis
+  double right = 0.12;  // for what stands beside the data
+  std::size_t legend = 0;    // entries
+  double longest_label = 0;  // of them, in inches
+  bool interrupted = false;  // the run behind it was, which stands across the data
+  FigureLook look = {};
 };
 
 /// `value` in as few digits as come within a thousandth of it: 0.1 of 0.0999756, 0.03125 of itself.
@@ -89,11 +95,10 @@ std::string nearest_text(const std::vector<std::string>& texts, double value);
 double text_width(const std::string& text);
 double widest(const std::vector<std::string>& texts);
 
-/// The variables of the look, as lines of a script.
-std::string look_of(const Page& page);
-
-/// The whole script: the look as variables, page set-up, then `body`, drawn for each format. A body
-/// may use width, unit, left and right, inches; and the colours of figure_colours() by name.
-std::string figure_script(const Page& page, const std::string& body);
+/// The whole script: the look as variables, with further `variables` of this kind of figures, page
+/// set-up, then `body`, drawn for each format. A body may use width, unit, left and right, inches;
+/// and the colours of figure_colours() by name.
+std::string figure_script(const Page& page, const std::string& body,
+                          const std::string& variables = "");
 
 }  // namespace lacuna

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "sim/base/contains.hpp"
-#include "sim/report/figures/figure_drawing.hpp"
+#include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
@@ -93,7 +93,7 @@ Figure draw_load_map(const LoadMap& map) {
   chart.label = map.quantity;
   chart.most = most > 0 ? most : 1;
   chart.many = map.values.size() > kMostDrawnCells;
-  return draw_cells(chart, load_rows(map));
+  return draw(chart, load_rows(map));
 }
 
 Figure draw_phases(const std::string& name, const std::vector<std::string>& title,
@@ -105,15 +105,16 @@ Figure draw_phases(const std::string& name, const std::vector<std::string>& titl
     present.insert(span.layer);
   }
   SpanChart chart;
-  chart.tracks = tracks_of(spans);
+  const std::vector<std::string> tracks = tracks_of(spans);
+  chart.y = named_rows(tracks);
   chart.page.name = name;
   chart.page.title = title;
-  chart.page.data_height = 0.13 * static_cast<double>(chart.tracks.size()) + 0.15;
-  chart.page.left = widest(chart.tracks) + 0.12;
+  chart.page.data_height = 0.13 * static_cast<double>(tracks.size()) + 0.15;
+  chart.page.left = widest(tracks) + 0.12;
   chart.page.right = 0.2;
   chart.columns = {"track", "phase", "layer", "place", "from", "to", "busy"};
   chart.place = "place";
-  chart.kind = "layer";
+  chart.kind_of = "layer";
   chart.from = "from";
   chart.to = "to";
   chart.busy = "busy";
@@ -125,8 +126,7 @@ Figure draw_phases(const std::string& name, const std::vector<std::string>& titl
   for (const Layer layer : present) {
     chart.kinds.emplace_back(layer_name(layer), layer_colour(layer));
   }
-  const std::string rows = phases_rows(spans, chart.tracks);
-  return draw_spans(std::move(chart), rows);
+  return draw(chart, phases_rows(spans, tracks));
 }
 
 }  // namespace lacuna

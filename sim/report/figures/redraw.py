@@ -31,8 +31,8 @@ class Drawing:
 
     def __init__(self, path, look):
         self.about = json.loads(path.read_text(encoding="utf-8"))
-        self.look = self.about["look"]
-        self.data = pd.read_csv(path.parent / self.about["data"], dtype=str, keep_default_na=False)
+        self.look, self.page = self.about["look"], self.about["page"]
+        self.data = pd.read_csv(path.with_suffix(".csv"), dtype=str, keep_default_na=False)
         if sum(colours.to_rgb(plt.rcParams["figure.facecolor"])) < 1.5:  # black is not seen on a dark page
             self.look["colours"].update(black="white", ink="white", rule="#555555")
         for key, value in look.items():
@@ -58,8 +58,8 @@ class Drawing:
         plt.rcParams.update({"font.family": known, "font.size": 7 * self.unit,
                              "axes.titlesize": 7 * self.unit, "axes.linewidth": 0.5, "legend.frameon": False,
                              "axes.spines.top": False, "axes.spines.right": False})
-        self.columns = max(1, int(width / (self.about["longest_label"] + 0.4) / self.unit))
-        rows = -(-self.about["legend"] // self.columns) if self.look["legend"] else 0
+        self.columns = max(1, int(width / (self.page["longest_label"] + 0.4) / self.unit))
+        rows = -(-self.page["legend"] // self.columns) if self.look["legend"] else 0
         self.foot = 0.15 * rows * self.unit
         around = (0.6 + 0.13 * len(self.look["title"])) * self.unit + self.foot
         size = (width, float(self.look["height"]) or height + around)
@@ -87,7 +87,7 @@ class Drawing:
             foot = self.foot / self.figure.get_figheight()
             self.figure.get_layout_engine().set(rect=(0, foot, 1, 1 - foot))
             self.figure.legend(once.values(), once.keys(), loc="lower center", ncols=self.columns)
-        if "interrupted" in self.about:
+        if self.page["interrupted"]:
             self.figure.text(0.5, 0.5, "interrupted: not all was simulated", rotation=20, ha="center", fontsize=11)
 
     def note(self, text, row, ring=None):
@@ -130,7 +130,7 @@ def draw_layer(drawing, layer):
 
 
 def draw_chart(drawing):
-    drawing.begin(drawing.about["data_height"])
+    drawing.begin(drawing.page["data_height"])
     drawing.axis("x")
     drawing.axis("y")
     for layer in drawing.about["layers"]:
@@ -143,7 +143,7 @@ def draw_chart(drawing):
 
 def draw_spans(drawing):
     about, data = drawing.about, drawing.data
-    drawing.begin(about["data_height"])
+    drawing.begin(drawing.page["data_height"])
     begin, end = drawing.numbers(about["from"]), drawing.numbers(about["to"])
     busy = drawing.numbers(about["busy"]) if about["busy"] else begin * 0 + 1
     shades = [colours.to_rgba(drawing.colour(dict(about["kinds"])[kind]), (1 + 2 * min(share, 1)) / 3)
@@ -158,7 +158,7 @@ def draw_spans(drawing):
 def draw_cells(drawing):
     about, gain = drawing.about, drawing.about["shades"] == "gain"
     across = float(drawing.look["width"]) - 0.95 * drawing.unit
-    drawing.begin(across * about["aspect"] or about["data_height"] * drawing.unit)
+    drawing.begin(across * drawing.page["aspect"] or drawing.page["data_height"] * drawing.unit)
     row, column = (drawing.numbers(about[key]).astype(int) for key in ("row", "column"))
     value = drawing.numbers(about["value"])
     grid = np.full((row.max() + 1, column.max() + 1), np.nan)

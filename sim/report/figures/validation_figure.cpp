@@ -91,7 +91,7 @@ Figure draw(const std::string& unit, const std::vector<const ValidationOutcome*>
   const std::vector<double> marks = log_marks(low, high);
   chart.x = log_axis("published (" + unit + ")", marks);
   chart.y = log_axis("simulated (" + unit + ")", marks);
-  return draw_chart(std::move(chart), rows);
+  return draw(chart, rows);
 }
 
 }  // namespace

@@ -12,8 +12,9 @@
 
 #include "sim/base/error.hpp"
 #include "sim/report/figures/figure.hpp"
-#include "sim/report/figures/figure_look.hpp"
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_time.hpp"
+#include "sim/report/json_figure.hpp"
 #include "tests/support/report/made_up.hpp"
 #include "tests/support/temp_file.hpp"
 
@@ -91,15 +92,15 @@ TEST(FigureDrawing, WithoutGnuplotSaysSoAndKeepsDataAndScripts) {
 }
 
 TEST(FigureDrawing, AnotherLookIsThatOfThePage) {
-  FigureLook look;
-  look.width = 3.5;
-  look.font = "Times";
-  look.points = 8;
-  look.formats = {"pdf", "eps"};
-  for (const auto& [name, colour] : grey_colours()) look.colours[name] = colour;
+  LookWords look;
+  look["width"] = 3.5;
+  look["font"] = "Times";
+  look["points"] = 8;
+  look["formats"] = "pdf eps";
+  for (const auto& [name, colour] : grey_colours()) look["colours"][name] = colour;
   std::vector<Figure> figures;
   for (Figure& figure : make_figures(test::made_up_comparison(true, {0.25, 0.1}))) {
-    figures.push_back(with_look(std::move(figure), look));
+    figures.push_back(with_look(figure, look));
   }
   const test::TempFolder temporary(kFigures);
   const fs::path folder = temporary.path() / "drawn";
@@ -119,14 +120,14 @@ TEST(FigureDrawing, SpansHaveTheColoursOfTheirLayersAndOfTheLook) {
   const Figure spans = draw_phases("phases", {},
                                    {{"tiles", "matmul", Layer::compute, 0, 100, 1},
                                     {"tiles", "reduce", Layer::compute, 130, 150, 0}});
-  FigureLook look;
-  look.formats = {"svg"};
+  LookWords look;
+  look["formats"] = "svg";
   const test::TempFolder temporary(kFigures);
   const fs::path folder = temporary.path() / "drawn";
   draw_figures({with_look(spans, look)}, folder.string());
   EXPECT_THAT(files(folder)["phases.svg"], AllOf(ContainsRegex("rgb\\( *0, *114, *178\\)"),
                                                  ContainsRegex("rgb\\( *170, *208, *229\\)")));
-  look.colours["blue"] = "#333333";
+  look["colours"]["blue"] = "#333333";
   draw_figures({with_look(spans, look)}, folder.string());
   EXPECT_THAT(files(folder)["phases.svg"], AllOf(ContainsRegex("rgb\\( *51, *51, *51\\)"),
                                                  ContainsRegex("rgb\\( *187, *187, *187\\)")));

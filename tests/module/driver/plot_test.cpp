@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "sim/report/figures/figure_check.hpp"
 #include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/json_member.hpp"
@@ -109,13 +108,10 @@ TEST_F(PlotTest, AFigureBesideThoseOfTheRunsHasTheLookToo) {
     std::filesystem::copy(figures / (std::string("speedup") + end),
                           figures / (std::string("own") + end));
   }
-  std::string script = lacuna.read("out/figures/own.gp");
-  for (std::size_t at = 0; (at = script.find("'speedup.", at)) != std::string::npos;) {
-    script.replace(at, 9, "'own.");
-  }
-  std::ofstream(figures / "own.gp") << with_check("own", unchecked(script));
   // its description stands beside it from the run on
-  std::ofstream(figures / "own.json") << R"({"look": {"width": 3.35, "labels": {}}})";
+  std::string about = lacuna.read("out/figures/speedup.json");
+  about.replace(about.find("\"speedup\""), 9, "\"own\"");
+  std::ofstream(figures / "own.json") << about;
   ASSERT_EQ(plot("--only own --width 5 --format svg --labels fake=mine --matplotlib").status, 0);
   EXPECT_EQ(member_of(lacuna.read("new/own.json"), "width"), 5);
   EXPECT_EQ(member_of(lacuna.read("new/own.json"), "fake"), "mine");
@@ -123,10 +119,17 @@ TEST_F(PlotTest, AFigureBesideThoseOfTheRunsHasTheLookToo) {
   EXPECT_THAT(lacuna.read("new/own.gp"),
               AllOf(HasSubstr("\nwidth = 5 "), HasSubstr("title 'mine unstructured'")));
   EXPECT_THAT(lacuna.read("new/own.svg"), HasSubstr("mine unstructured"));
-  // a description of somebody else stays as it is
+  // a look is added to the one that it has
+  std::filesystem::copy(lacuna.path("new/own.json"), figures / "own.json",
+                        std::filesystem::copy_options::overwrite_existing);
+  ASSERT_EQ(plot("--only own --font Times --format svg").status, 0);
+  EXPECT_THAT(lacuna.read("new/own.gp"),
+              AllOf(HasSubstr("\nwidth = 5 "), HasSubstr("\nfont = 'Times'\n"),
+                    HasSubstr("title 'mine unstructured'")));
+  // a description of somebody else is none that can be drawn
   std::ofstream(figures / "own.json") << "{}";
-  ASSERT_EQ(plot("--only own --font Arial --format svg").status, 0);
-  EXPECT_EQ(lacuna.read("new/own.json"), "{}");
+  EXPECT_THAT(plot("--only own").err, HasSubstr("no figure is called 'own'"));
+  std::ofstream(figures / "own.json") << about;
   // what was changed by hand is nobody's to restyle, and runs that are chosen have none beside them
   EXPECT_THAT(plot("--only own --run 0").err, HasSubstr("no figure is called 'own'"));
   std::ofstream(figures / "own.gp", std::ios::app) << "# mine\n";

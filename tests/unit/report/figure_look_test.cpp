@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/report/figures/figure_look.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +8,8 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/report/figures/figure_check.hpp"
+#include "sim/report/json_figure.hpp"
 #include "tests/support/json_member.hpp"
 #include "tests/support/report/made_up.hpp"
 
@@ -29,14 +30,14 @@ Figure made_up(const std::string& name) {
 }
 
 TEST(FigureLook, IsVariablesAtTheHeadOfAScript) {
-  FigureLook look;
-  look.width = 7.16;
-  look.font = "Times";
-  look.points = 8;
-  look.title = "It's mine";
-  look.legend = false;
-  look.colours["blue"] = "#333333";
-  look.formats = {"pdf", "eps"};
+  LookWords look;
+  look["width"] = 7.16;
+  look["font"] = "Times";
+  look["points"] = 8;
+  look["title"] = {"It's mine"};
+  look["legend"] = false;
+  look["colours"]["blue"] = "#333333";
+  look["formats"] = "pdf eps";
   const Figure figure = with_look(made_up("throughput"), look);
   for (const char* const line :
        {"\nwidth = 7.16  #", "\nfont = 'Times'\n", "\npoints = 8\n", "\nshow_legend = 0\n",
@@ -66,15 +67,15 @@ TEST(FigureLook, LayOutAndColoursFollowFromTheVariables) {
 }
 
 TEST(FigureLook, LabelsAreWholeWordsOfWhatIsShownAndNotOfTheData) {
-  FigureLook look;
-  look.labels = {
+  LookWords look;
+  look["labels"] = {
       {"bow", "Bow 2000"}, {"block 16", "blocks"}, {"Density of the weights", "Density"}};
   const Figure figure = with_look(made_up("throughput"), look);
   EXPECT_THAT(figure.script, HasSubstr("title 'Bow 2000 blocks'"));
   EXPECT_THAT(figure.script, HasSubstr("strcol(1) eq 'bow block 16'"));
   EXPECT_THAT(figure.script, HasSubstr("set xlabel 'Density'"));
   EXPECT_THAT(figure.script, HasSubstr("'Bow 2000: 1472 tiles"));
-  look.labels = {{"ow", "x"}, {"bloc", "y"}};
+  look["labels"] = {{"ow", "x"}, {"bloc", "y"}};
   EXPECT_EQ(with_look(made_up("throughput"), look).script, made_up("throughput").script);
 }
 
@@ -110,8 +111,8 @@ TEST(FigureLook, TheAxisOfStackedBarsIsNamedWithinThePage) {
   EXPECT_THAT(figure.script,
               HasSubstr("set xlabel '" + axis + "' offset screen aside(1.99306),character low"));
   EXPECT_TRUE(shows(figure, axis));
-  FigureLook look;
-  look.labels[axis] = "Cycles";
+  LookWords look;
+  look["labels"][axis] = "Cycles";
   EXPECT_THAT(with_look(figure, look).script, HasSubstr("set xlabel 'Cycles' offset screen"));
 }
 

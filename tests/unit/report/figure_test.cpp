@@ -4,9 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_lines.hpp"
-#include "sim/report/figures/figure_look.hpp"
 #include "sim/report/figures/figure_style.hpp"
+#include "sim/report/json_figure.hpp"
 #include "tests/support/csv_table.hpp"
 #include "tests/support/json_member.hpp"
 #include "tests/support/report/made_up.hpp"
