@@ -15,6 +15,7 @@
 #include "sim/machines/wse/program/yaml_program.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/temp_file.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 namespace {
@@ -95,6 +96,25 @@ Cycle cycles_of(const std::string& text, const Pairs& constants = {}) {
 
 // Scalar code takes a slot a cycle and is over in the cycle after its last; 3 rounds of 1 + 2 + 3,
 // of which those with an odd counter have 10 more.
+// 1 / 0 is no number that 0 to 3 are near, and 70,000 is infinite in FP16. Integers are told whole.
+TEST(OwnProgram, AnInfiniteExpectationIsMetByTheInfiniteAlone) {
+  const auto checked = [](const std::string& data, const std::string& expected) {
+    const test::TempFile file("columns: 1\ncores:\n  - data: {x: {" + data +
+                              "}}\n    tasks: {main: {active: true, steps: [{add: \"x, x, 0\"}]}}\n"
+                              "    read: {x: " +
+                              expected + "}\n");
+    Execution execution;
+    execution.values = true;
+    return run_file(file.path(), execution);
+  };
+  EXPECT_EQ(checked("type: fp32, shape: 4, values: i", "1 / 0").values->wrong, 4U);
+  EXPECT_EQ(checked("type: fp32, shape: 4, values: 1 / 0", "1 / 0").values->wrong, 0U);
+  EXPECT_EQ(checked("type: fp16, shape: 4, values: 40000 + 30000", "70000").values->wrong, 4U);
+  const OpResult whole = checked("type: int32, shape: 1, values: 8388607", "8388607");
+  EXPECT_EQ(whole.values->wrong, 0U);
+  EXPECT_EQ(*find_value(whole.notes, "read x"), "core (0, 0): 8388607");
+}
+
 TEST(OwnProgram, RepeatsStepsWithACounterAndLeavesOutWhatAConditionSays) {
   EXPECT_EQ(cycles_of(R"yaml(
 constants: {n: 3}
