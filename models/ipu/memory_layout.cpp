@@ -61,7 +61,7 @@ class Allocator {
     if (bytes(o) == 0) return;
     left_ -= bytes(o);
     const std::uint64_t begin = high_ - std::min(high_, bytes(o));
-    const std::uint64_t aligned = begin - begin % element_;
+    const std::uint64_t aligned = border(begin);
     high_ = low_ + left_ <= aligned ? aligned : begin;
     set(o, high_);
   }
@@ -69,11 +69,16 @@ class Allocator {
   /// At the beginning of what is free, likewise.
   void put_low(std::size_t o) {
     if (bytes(o) == 0) return;
-    const std::uint64_t aligned = (low_ + element_ - 1) / element_ * element_;
+    const std::uint64_t aligned = border(low_ + element_ * (low_ < plain_end_ ? 1 : 2) - 1);
     if (aligned + left_ <= high_) low_ = aligned;
     left_ -= bytes(o);
     set(o, low_);
     low_ += bytes(o);
+  }
+
+  /// Where the element of a byte begins; interleaved ones are pairs.
+  std::uint64_t border(std::uint64_t byte) const {
+    return byte < plain_end_ ? byte - byte % element_ : byte - (byte - plain_end_) % (2 * element_);
   }
 
   void set(std::size_t o, std::uint64_t begin) {

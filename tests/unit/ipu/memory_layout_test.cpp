@@ -34,10 +34,28 @@ TEST(MemoryLayout, PartialsThatAreReadAndWrittenAtOnceAreInterleaved) {
   EXPECT_EQ(of(layout, Operand::weight).first_element, 0U);
   EXPECT_EQ(of(layout, Operand::weight).last_element, 1U);
   EXPECT_EQ(of(layout, Operand::input).begin, 32U * kKib);
-  // 624 - 100 = 524, in whole elements of 16 KiB 512.
-  EXPECT_EQ(of(layout, Operand::partial).begin, 512U * kKib);
+  // 624 - 100 = 524, in whole elements of 32 KiB from 208 on 208 + 9 * 32.
+  EXPECT_EQ(of(layout, Operand::partial).begin, 496U * kKib);
   EXPECT_TRUE(of(layout, Operand::partial).interleaved);
   EXPECT_EQ(conflicts_of(layout, product()), (std::vector<std::uint32_t>{0, 0}));
+}
+
+// Beyond 208 KiB an element is a pair of 32 KiB: what follows 288 KiB begins at 208 + 3 * 32, and a
+// load beside a store finds them in two elements, as it does of 1 KiB less or more. From 304 KiB on
+// 336 KiB would not fit, so that they meet in the pair that ends there.
+TEST(MemoryLayout, InterleavedElementsAreNotSharedWhereTheyNeedNotBe) {
+  const std::vector<Bundle> copy = {
+      Bundle("copy").add(Tally::read_input, 1).add(Tally::write_output, 1)};
+  const auto layout = [&](std::uint64_t input, std::uint64_t output) {
+    return place_operands(MemoryParams(), kib(0, input, 0).add(Operand::output, output * kKib),
+                          copy);
+  };
+  for (const std::uint64_t input : {287U, 288U, 289U}) {
+    const MemoryLayout apart = layout(input, 96);
+    EXPECT_EQ(of(apart, Operand::output).begin, 304U * kKib);
+    EXPECT_EQ(conflicts_of(apart, copy), std::vector<std::uint32_t>{0});
+  }
+  EXPECT_EQ(conflicts_of(layout(288, 336), copy), std::vector<std::uint32_t>{1});
 }
 
 // The plain memory is 208 KiB: of 500 KiB of partials a part is not interleaved, so that reading
