@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -344,17 +345,18 @@ OpResult TaskRun::finish(bool folded) {
   return taken;
 }
 
-wse::LayerSetup layer_setup(const WseParams& params) {
+wse::LayerSetup layer_setup(const WseParams& params, bool estimates) {
   wse::LayerSetup setup{params.wafer, params.task_hardware(), params.costs(), params.llm};
   setup.keeps_zeros = !params.ws.zero_filter;
+  setup.estimates = estimates;
   return setup;
 }
 
 /// A row as its planner takes it.
 struct Planned {
   Planned(const WseParams& params, const LayerOp& op, const Mask* mask, std::uint64_t seed,
-          bool values)
-      : setup(layer_setup(params)),
+          bool values, bool estimates = false)
+      : setup(layer_setup(params, estimates)),
         x_mask(x_mask_of(op, seed)),
         request{setup, op, mask, seed, values, x_mask ? &*x_mask : nullptr} {}
 
@@ -448,31 +450,29 @@ void add_moves(const WaferRequest& request, bool resident, OpResult& result, Mov
   if (side == MoveSide::after) put_after(std::move(moved), result);
 }
 
-Cycle estimated_beside(const WseParams& params, const LayerOp& op, const Mask* mask) {
-  wse::LayerSetup setup = layer_setup(params);
-  setup.estimates = true;
-  const wse::LayerRequest request{setup, op, mask};
-  LayerPlan plan;
-  wse::LayerMoves moves;
-  if (has_weights(op) || is_gradient(op)) {
-    if (!op.sources.empty()) moves = moves_of(params, request, false, MoveSide::before);
-  } else {
-    plan = wse::plan_layer(request);
-    moves = moves_of(request, plan, stream_settings(params));
-  }
-  plan_moves(request, std::move(moves), plan);
-  return wse::estimated_cycles(plan.stages, setup.hardware);
-}
-
-std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask) {
-  if (!wse::is_layer_operation(op)) return 0;
+RoughCost estimated_beside(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           bool resident) {
+  const Planned row(params, op, mask, 0, false, true);
+  const bool product = has_weights(op) || is_gradient(op);
+  RoughCost found;
   try {
-    return wse::plan_layer(Planned(params, op, mask, 0, false).request).bytes;
-  } catch (const UnsupportedError&) {
-    return 0;
-  } catch (const OutOfMemoryError&) {
-    return 0;
+    LayerPlan plan;
+    wse::LayerMoves moves;
+    if (!product) plan = wse::plan_layer(row.request);
+    found.bytes = plan.bytes;
+    if (!product) moves = moves_of(row.request, plan, stream_settings(params));
+    if (product && !op.sources.empty()) {
+      moves = moves_of(params, row.request, resident, MoveSide::before);
+    }
+    if (resident && op.share.result_taken) {
+      plan.stages = moves_of(params, row.request, true, MoveSide::after).after;
+    }
+    plan_moves(row.request, std::move(moves), plan);
+    found.cycles = static_cast<double>(wse::estimated_cycles(plan.stages, row.setup.hardware));
+  } catch (const SimulationError&) {
+    found.cycles = std::numeric_limits<double>::infinity();
   }
+  return found;
 }
 
 }  // namespace lacuna

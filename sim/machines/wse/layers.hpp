@@ -27,10 +27,12 @@ void add_moves(const WaferRequest& request, bool resident, OpResult& result,
                MoveSide side = MoveSide::before);
 
 /// What a row takes beside a product with weights or their gradient, roughly: the row itself if it
-/// is neither, and the moves of its operands. OutOfMemoryError if it has no room.
-Cycle estimated_beside(const WseParams& params, const LayerOp& op, const Mask* mask);
-
-/// Bytes that the fullest core needs for an operation by itself; 0 if it cannot be planned.
-std::uint64_t layer_bytes(const WseParams& params, const LayerOp& op, const Mask* mask);
+/// is neither, and the moves of its operands, of `resident` weights of its result too.
+struct RoughCost {
+  double cycles = 0;        // infinite if it has no room, or cannot be
+  std::uint64_t bytes = 0;  // of the fullest core, for an operation by itself; 0 if it cannot be
+};
+RoughCost estimated_beside(const WseParams& params, const LayerOp& op, const Mask* mask,
+                           bool resident = false);
 
 }  // namespace lacuna

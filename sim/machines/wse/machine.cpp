@@ -49,10 +49,6 @@ bool is_short(const WorkloadTrace& workload, const wse::StreamLayout& at) {
   return cells < kShort;
 }
 
-bool may_be_resident(const LayerOp& op) {
-  return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
-}
-
 class WseMachine final : public Machine,
                          public MovesOperands,
                          public TakesStreams,
@@ -183,8 +179,7 @@ class WseMachine final : public Machine,
   std::shared_ptr<const WseParams> whole_;  // before its layout; null: it has none
   WseParams among_rows() const { return shared_ ? rule().laid_out(*shared_) : params_; }
   double cycles_of(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const;
-  bool is_better_as_set(WorkloadTrace workload, const MaskOf& mask_of,
-                        const wse::StreamLayout& together) const;
+  std::vector<wse::StreamLayout> together(WorkloadTrace& workload, const MaskOf& mask_of) const;
 
   /// As the rows of the workload that was related last are laid out together; nothing: as set.
   mutable std::optional<wse::StreamLayout> shared_;
@@ -212,7 +207,6 @@ std::vector<std::string> WseMachine::slow_settings() const {
 }
 
 void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const {
-  find_sources(workload);
   const bool follow =
       any_of(workload.ops, [](const LayerOp& op) { return !op.depends_on.empty(); });
   const ResidentOn resident_on = [&](const LayerOp& op, const Mask* mask) {
@@ -222,10 +216,11 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
   };
   shared_.reset();
   const auto share = [&] {
+    find_sources(workload);  // an earlier way may have left some out
     share_wafer(among_rows(), workload, mask_of, resident_on);
     for (LayerOp& op : workload.ops) {
       op.share.among_rows = follow;
-      if (!has_weights(op) || may_be_resident(op)) continue;
+      if (!has_weights(op) || may_stay(op)) continue;
       op.share.beside = 0;  // streamed weights leave results where they are, beside nothing
       op.share.result_taken = false;
     }
@@ -234,7 +229,7 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
   std::optional<wse::StreamLayout> fastest;
   double least = 0;
   if (by_rule_ && follow) {
-    const std::vector<wse::StreamLayout> layouts = rule().shared(workload, mask_of);
+    const std::vector<wse::StreamLayout> layouts = together(workload, mask_of);
     for (const wse::StreamLayout& layout : layouts) {
       shared_ = layout;
       if (layouts.size() == 1 || !is_short(workload, layout)) break;
@@ -246,10 +241,6 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
       least = cycles;
     }
     if (fastest) shared_ = fastest;
-    if (shared_ && is_better_as_set(workload, mask_of, *shared_)) {
-      shared_.reset();
-      find_sources(workload);
-    }
   }
   share();
   const bool grouped =
@@ -261,26 +252,16 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
   place_operands(workload);
 }
 
-/// Whether rows whose weights stay on the wafer as it is set are sure to be faster than those that
-/// are laid out together, whose weights are streamed.
-bool WseMachine::is_better_as_set(WorkloadTrace workload, const MaskOf& mask_of,
-                                  const wse::StreamLayout& together) const {
-  constexpr double kOverBound = 8;  // a choice: runs of resident weights took less than 3
+/// What the rule says of all rows, of which those may stay that have room on the whole wafer.
+std::vector<wse::StreamLayout> WseMachine::together(WorkloadTrace& workload,
+                                                    const MaskOf& mask_of) const {
   find_sources(workload);
-  share_wafer(params_, workload, mask_of, [&](const LayerOp&, const Mask*) { return params_; });
-  bool stay = false;
-  double least = 0;
-  for (const LayerOp& op : workload.ops) {
-    if (!has_weights(op)) continue;
-    stay = stay || may_be_resident(op);
-    try {
-      const Cycle bound = least_cycles_of_weights(params_, op, mask_of(op));
-      least += static_cast<double>(bound) * op.repeat;
-    } catch (const SimulationError&) {
-      return false;
-    }
-  }
-  return stay && kOverBound * least < together.cycles;
+  wse::StreamLayout all;
+  all.columns = params_.wafer.columns;
+  all.rows = params_.wafer.rows;
+  const WseParams whole = rule().laid_out(all);
+  share_wafer(whole, workload, mask_of, [&](const LayerOp&, const Mask*) { return whole; });
+  return rule().shared(workload, mask_of);
 }
 
 /// Of all rows, one after the other; infinite if one cannot be.
@@ -307,7 +288,7 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
   if (grouped && ws.exchange == wse::Exchange::next) return;
   for (LayerOp& op : workload.ops) {
     const bool product = has_weights(op);
-    if (op.batch != 1 || (product && may_be_resident(op))) continue;
+    if (op.batch != 1 || (product && may_stay(op))) continue;
     const std::uint32_t width = product ? op.k : op.m;
     const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
     // Groups of columns lie otherwise than what functions take and leave.
@@ -361,10 +342,8 @@ std::vector<Pairs> WseMachine::planned_together(const WorkloadTrace& workload,
                                                 const MaskOf& mask_of) const {
   constexpr std::size_t kTried = 4;  // rectangles on which long rows are all simulated
   std::vector<Pairs> words;
-  WorkloadTrace related = workload;  // rows take what earlier ones left
-  find_sources(related);
-  for (const wse::StreamLayout& layout : rule().shared(related, mask_of)) {
-    if (words.empty() && is_better_as_set(related, mask_of, layout)) break;
+  WorkloadTrace related = workload;
+  for (const wse::StreamLayout& layout : together(related, mask_of)) {
     if (words.size() < kTried || is_short(workload, layout)) words.push_back(rule().words(layout));
   }
   if (words.empty()) words.emplace_back();

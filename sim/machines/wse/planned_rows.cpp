@@ -30,12 +30,11 @@ constexpr double kStep = 1.5;            // from one density to the next,
 constexpr double kSparsest = 0.005;      // but below this
 constexpr double kWorthIt = 0.9;         // of the estimate of a denser workload's rectangle
 constexpr std::size_t kLookedInto = 16;  // rectangles
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-/// What may be laid out together: nothing that has a program, a filter or a layout of its own, and
-/// no weights that are asked to stay, of which as many cores as there are hold the most.
+/// What may be laid out together: nothing that has a program or a filter of its own.
 bool shares(const WseParams& params, const LayerOp& op) {
-  if (op.x_pattern != "dense" || runs_as_tasks(params, op)) return false;
-  return !has_weights(op) || wse::residency_of(op) != Residency::resident;
+  return op.x_pattern == "dense" && !runs_as_tasks(params, op);
 }
 
 /// What rows have in common that take the same in every layout.
@@ -61,12 +60,26 @@ wse::RowCost cost(const LayerOp& op, const wse::WeightCounts& counts, wse::Given
   };
 }
 
+/// A product in the places that its weights may have.
+wse::SharedRow places_of(const LayerOp& op, const wse::WeightCounts& counts,
+                         const wse::GivenLayout& given, const wse::StreamingSetup& setup) {
+  const bool in_part = is_sampled_gradient(op);
+  wse::SharedRow row{cost(op, counts, given, setup), in_part ? op.n : op.k, in_part ? op.k : op.n};
+  if (!has_weights(op) || !may_stay(op)) return row;
+  const wse::StreamingJob job = streaming_job(op, nullptr, true);
+  row.staying = wse::product_cost(job, counts, given, setup);
+  row.bytes = wse::staying_bytes(job, counts, setup);
+  row.held = op.m;
+  if (!op.share.may_stay) row.cost = [](const wse::StreamLayout&) { return kImpossible; };
+  return row;
+}
+
 /// The rows of a workload, those that are alike once.
 class Rows {
  public:
   Rows(const LayoutRule& rule, const WseParams& params, const WorkloadTrace& workload,
        const MaskOf& mask_of)
-      : rule_(rule), params_(params), mask_of_(mask_of) {
+      : rule_(rule), mask_of_(mask_of), setup_(streaming_setup(params)) {
     for (const LayerOp& op : workload.ops) {
       if (has_all_cores(op)) continue;
       const wse::WeightCounts counts = counts_without_blocks(op, mask_of(op));
@@ -79,20 +92,22 @@ class Rows {
 
   double least_density() const { return std::max(least_, kSparsest); }
 
-  /// Their layouts by estimates of the products alone, if these have so many non-zeros at least.
-  std::vector<wse::StreamLayout> layouts(double density, const wse::GivenLayout& given) const {
-    std::vector<wse::SharedRow> products;
-    const wse::StreamingSetup setup = streaming_setup(params_);
-    for (Row row : rows_) {
-      const LayerOp& op = *row.op;
-      if (!is_product(op)) continue;
-      row.counts.density = std::max(row.counts.density, density);
-      const bool in_part = is_sampled_gradient(op);
-      products.push_back({cost(op, row.counts, given, setup), in_part ? op.n : op.k,
-                          in_part ? op.k : op.n, row.times});
+  /// From now on its products have so many non-zeros at least.
+  void at_least(double density, const wse::GivenLayout& given) {
+    products_.clear();
+    for (const Row& row : rows_) {
+      if (!is_product(*row.op)) continue;
+      wse::WeightCounts counts = row.counts;
+      counts.density = std::max(counts.density, density);
+      products_.push_back(places_of(*row.op, counts, given, setup_));
+      products_.back().times = row.times;
     }
-    if (products.empty()) return {};
-    return wse::shared_layouts(products, given, setup);
+  }
+
+  /// Their layouts by estimates of the products alone.
+  std::vector<wse::StreamLayout> layouts(const wse::GivenLayout& given) const {
+    if (products_.empty()) return {};
+    return wse::shared_layouts(products_, given, setup_);
   }
 
   /// The one with the least sum of what all rows take; infinite cycles if there is none.
@@ -104,36 +119,45 @@ class Rows {
     const auto side = [](const wse::StreamLayout& at) {
       return std::sqrt(static_cast<double>(at.cores()));
     };
-    const double work = beside(layouts[0]) * side(layouts[0]);
+    std::map<std::pair<std::uint32_t, bool>, double> works;  // of the first of a kind
     const auto expected = [&](const wse::StreamLayout& at) {
-      return at.cycles + (work < kImpossible ? work / side(at) : 0);
+      const auto [work, is_new] = works.try_emplace({at.groups, at.resident}, 0);
+      if (is_new) work->second = (cycles(at) - at.cycles) * side(at);
+      return at.cycles + (work->second < kImpossible ? work->second / side(at) : 0);
     };
+    for (const wse::StreamLayout& at : layouts) expected(at);  // in the order of the products
     sort_all(layouts, [&](const auto& a, const auto& b) { return expected(a) < expected(b); });
     layouts.resize(std::min(layouts.size(), kLookedInto));
     for (wse::StreamLayout& at : layouts) {
       if (at.cycles >= best.cycles) continue;
-      at.cycles += beside(at);
+      at.cycles = cycles(at);
       if (at.cycles < best.cycles) best = at;
     }
     return best;
   }
 
-  /// Cycles of what is no product, and of moves.
-  double beside(const wse::StreamLayout& at) {
-    const auto [known, is_new] = beside_.try_emplace({at.columns, at.rows, at.groups}, kImpossible);
-    if (!is_new) return known->second;
-    const WseParams made = rule_.laid_out(at);
-    double sum = 0;
-    try {
-      for (const Row& row : rows_) sum += row.times * beside(made, *row.op);
-      known->second = sum;
-    } catch (const OutOfMemoryError&) {
+  /// Of all rows and moves.
+  double cycles(const wse::StreamLayout& at) {
+    const Beside& beside = this->beside(at);
+    double sum = beside.cycles;
+    const bool stay = at.resident && wse::weights_fit(products_, at, beside.working, setup_);
+    for (std::size_t i = 0; i < products_.size(); ++i) {
+      const wse::SharedRow& row = products_[i];
+      double least = row.cost(at) + beside.moves[i];
+      if (stay && row.staying) least = std::min(least, row.staying(at) + beside.staying_moves[i]);
+      sum += row.times * least;
     }
-    return known->second;
+    return sum;
   }
 
  private:
-  static constexpr double kImpossible = std::numeric_limits<double>::infinity();
+  /// What rows take on a rectangle beside the products.
+  struct Beside {
+    double cycles = 0;                  // of what is no product
+    std::uint64_t working = 0;          // bytes of the fullest core, likewise
+    std::vector<double> moves;          // by product, with streamed weights,
+    std::vector<double> staying_moves;  // and with resident ones
+  };
 
   struct Row {
     const LayerOp* op = nullptr;
@@ -150,21 +174,34 @@ class Rows {
     return counts;
   }
 
-  double beside(const WseParams& made, const LayerOp& op) const {
-    try {
-      return static_cast<double>(
-          estimated_beside(made, op, is_product(op) ? nullptr : mask_of_(op)));
-    } catch (const UnsupportedError&) {  // its run says why
-      return 0;
+  const Beside& beside(const wse::StreamLayout& at) {
+    const auto [known, is_new] = beside_.try_emplace({at.columns, at.rows, at.groups});
+    Beside& found = known->second;
+    if (!is_new) return found;
+    const WseParams made = rule_.laid_out(at);
+    for (const Row& row : rows_) {
+      const LayerOp& op = *row.op;
+      const bool product = is_product(op);
+      const RoughCost own = estimated_beside(made, op, product ? nullptr : mask_of_(op));
+      if (product) {
+        found.moves.push_back(own.cycles);
+        const bool stays = has_weights(op) && may_stay(op);
+        found.staying_moves.push_back(stays ? estimated_beside(made, op, nullptr, true).cycles : 0);
+      } else {
+        found.cycles += row.times * own.cycles;
+        found.working = std::max(found.working, own.bytes);
+      }
     }
+    return found;
   }
 
   const LayoutRule& rule_;
-  const WseParams& params_;
   const MaskOf& mask_of_;
   std::vector<Row> rows_;
   std::map<std::string, std::size_t> known_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> beside_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Beside> beside_;
+  const wse::StreamingSetup setup_;
+  std::vector<wse::SharedRow> products_;  // in the order of those among rows_
   double least_ = 1;
 };
 
@@ -179,13 +216,14 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
   Rows rows(*this, params_, workload, mask_of);
   std::vector<wse::StreamLayout> found;
   for (double density = 1;; density /= kStep) {
-    const std::vector<wse::StreamLayout> layouts = rows.layouts(density, given());
+    rows.at_least(density, given());
+    const std::vector<wse::StreamLayout> layouts = rows.layouts(given());
     const wse::StreamLayout best = rows.least(layouts);
-    if (best.cycles == std::numeric_limits<double>::infinity()) return {};
-    double taken = std::numeric_limits<double>::infinity();
+    if (best.cycles == kImpossible) return {};
+    double taken = kImpossible;
     if (!found.empty()) {
       const auto now = std::find(layouts.begin(), layouts.end(), found[0]);
-      if (now != layouts.end()) taken = now->cycles + rows.beside(*now);
+      if (now != layouts.end()) taken = rows.cycles(*now);
       found[0].cycles = taken;
     }
     const auto same = std::find(found.begin(), found.end(), best);
@@ -207,8 +245,10 @@ bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
   if (!has_weights(op) && !is_gradient(op)) return true;  // only its run tells
   given.may_keep_zeros = false;
   const wse::StreamingSetup setup = streaming_setup(params_);
-  return wse::product_cost(streaming_job(op, nullptr, false), {}, given, setup)(at) <
-         kRival * cost(op, counts_of(op, mask), given, setup)(at);
+  wse::StreamLayout here = at;
+  here.resident = true;
+  return places_of(op, {}, given, setup).cycles(here) <
+         kRival * places_of(op, counts_of(op, mask), given, setup).cycles(here);
 }
 
 OpResult run_together(const WaferRequest& request, const LayoutRule& rule,

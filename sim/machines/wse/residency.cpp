@@ -118,7 +118,7 @@ class WaferShare {
     for (const LayerOp& op : workload_.ops) {
       if (has_weights(op)) continue;
       const auto [place, is_new] = known.try_emplace(shape_of(op), 0);
-      if (is_new) place->second = layer_bytes(params_, op, mask_of_(op));
+      if (is_new) place->second = estimated_beside(params_, op, mask_of_(op)).bytes;
       working_ = std::max(working_, place->second);
     }
     const std::uint64_t all = asked_ + open_;
@@ -388,6 +388,10 @@ std::string WeightsRun::held_text() const {
 }
 
 }  // namespace
+
+bool may_stay(const LayerOp& op) {
+  return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
+}
 
 OpResult run_kept(const WaferRequest& request, bool resident, RowSample* sample) {
   ProductRuns* const runs = request.params.runs.get();

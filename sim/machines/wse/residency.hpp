@@ -15,6 +15,9 @@ struct RowSample;
 /// does that for so many tokens times cores, which take a minute or so; of more it samples rows.
 inline constexpr std::uint64_t kMostScattered = std::uint64_t{1} << 23U;
 
+/// Whether the weights of a product are asked to stay, or may be.
+bool may_stay(const LayerOp& op);
+
 /// Fills LayerOp::share of all rows: which weights may stay in the cores if nothing is asked, and
 /// what those of other rows leave of each core. Sums are of the fullest core of each row, so that
 /// the fullest of all holds at most as much.

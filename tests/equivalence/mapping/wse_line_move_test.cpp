@@ -52,7 +52,20 @@ TEST(LineMove, WhatStaysInItsCoreTakesNothing) {
 // the same time; and three that go back, after all others.
 TEST(LineMove, IsEstimatedByWhatLeavesCoresOfLinksThatFollowEachOther) {
   const std::vector<LineVector> vectors = {{0, 2, 8}, {1, 3, 8}, {5, 6, 4}, {3, 0, 6}};
-  EXPECT_EQ(estimated_move(vectors, Element::fp16), 8U + 3U);
+  EXPECT_EQ(estimated_move(vectors, Element::fp16, 8, true), 8U);
+  EXPECT_EQ(estimated_move(vectors, Element::fp16, 8, false), 3U);
+}
+
+// Four vectors of four words leave core 0, with 8 cycles from each to the next: 4 * 4 + 3 * 8 = 40.
+// The first start and the way of six cycles to its neighbour, which takes the last, are not in it.
+TEST(LineMove, IsEstimatedWithTheStartsBetweenVectorsOfACore) {
+  const std::vector<LineVector> out = {
+      {0, 4, 8, 0, 0}, {0, 3, 8, 16, 0}, {0, 2, 8, 32, 0}, {0, 1, 8, 48, 0}};
+  EXPECT_EQ(estimated_move(out, Element::fp16, 8, true), 40U);
+  EXPECT_EQ(cycles_of(out, 5), 8U + 40U + 6U);
+  // core 0 takes four, and their senders wait for no start
+  const std::vector<LineVector> in = {{1, 0, 8}, {2, 0, 8}, {3, 0, 8}, {4, 0, 8}};
+  EXPECT_EQ(estimated_move(in, Element::fp16, 8, false), 40U);
 }
 
 // Each of 61 cores hands 20 words on to the third behind it. Every link carries words of three
@@ -61,7 +74,7 @@ TEST(LineMove, IsEstimatedByWhatLeavesCoresOfLinksThatFollowEachOther) {
 TEST(LineMove, ShiftsOfAWholeLineTakeAtMostAllThatLeavesItsCores) {
   std::vector<LineVector> vectors;
   for (std::uint32_t core = 0; core < 61; ++core) vectors.push_back({core, core + 3, 40});
-  const Cycle estimate = estimated_move(vectors, Element::fp16);
+  const Cycle estimate = estimated_move(vectors, Element::fp16, 8, true);
   EXPECT_EQ(estimate, 61U * 20U);
   const Cycle cycles = cycles_of(vectors, 64);
   EXPECT_LT(cycles, estimate);

@@ -65,10 +65,12 @@ class Product {
   }
 
   bool fits(const StreamLayout& at) const;
+  CoreBytes bytes(const StreamLayout& at) const;
   double cycles(const StreamLayout& at) const;
 
  private:
   struct Shape;
+  CoreBytes core_bytes(const Shape& s, const StreamLayout& at) const;
   double spread(const Shape& s) const;
   double words(const Shape& s) const;
   double row_cycles(const Shape& s, const StreamLayout& at) const;
@@ -144,7 +146,14 @@ Product::Shape Product::shape(const StreamLayout& at) const {
 }
 
 bool Product::fits(const StreamLayout& at) const {
+  if (shares_elements(at) && at.rows < 2) return false;
   const Shape s = shape(at);
+  return core_bytes(s, at).all <= std::uint64_t{1024} * setup_.mem.kib &&
+         s.features * job_.batch <= 65536;
+}
+
+/// What the fullest core holds, and all that it needs.
+CoreBytes Product::core_bytes(const Shape& s, const StreamLayout& at) const {
   const auto elements = static_cast<std::uint64_t>(s.elements);
   const double all = s.elements * s.features;
   const double kept = all * counts_.density;
@@ -158,8 +167,10 @@ bool Product::fits(const StreamLayout& at) const {
   share.inputs = static_cast<std::uint32_t>(s.features);
   share.outputs = static_cast<std::uint32_t>(std::ceil(rows() / s.width));
   const std::uint64_t sums = at.lookahead * elements * memory.sum_bytes();
-  return memory.core_bytes(share) + sums <= memory.limit() && s.features * job_.batch <= 65536;
+  return {memory.held_bytes(share.held, share.inputs), memory.core_bytes(share) + sums};
 }
+
+CoreBytes Product::bytes(const StreamLayout& at) const { return core_bytes(shape(at), at); }
 
 /// Elements of a row that the fullest column has, over the rows that look-ahead evens out.
 double Product::spread(const Shape& s) const {
@@ -351,11 +362,29 @@ void add_even_widths(std::uint32_t features, std::uint32_t groups, std::uint32_t
 /// What rows take in turn; infinite if one has no room.
 double sum_of(const std::vector<SharedRow>& rows, const StreamLayout& at) {
   double sum = 0;
-  for (const SharedRow& row : rows) sum += row.times * row.cost(at);
+  for (const SharedRow& row : rows) sum += row.times * row.cycles(at);
   return sum;
 }
 
+/// Elements that rows of cores own of rows in either place.
+std::set<std::uint32_t> all_heights(const std::vector<SharedRow>& rows, std::uint32_t most) {
+  std::set<std::uint32_t> all;
+  const auto add = [&](std::uint32_t elements) {
+    for (const std::uint32_t each : heights(elements, most)) all.insert(each);
+  };
+  for (const SharedRow& row : rows) {
+    add(row.elements);
+    if (row.staying) add(row.held);
+  }
+  return all;
+}
+
 }  // namespace
+
+double SharedRow::cycles(const StreamLayout& at) const {
+  const double streamed = cost(at);
+  return at.resident && staying ? std::min(streamed, staying(at)) : streamed;
+}
 
 RowCost product_cost(const StreamingJob& job, const WeightCounts& counts, const GivenLayout& given,
                      const StreamingSetup& setup) {
@@ -371,15 +400,30 @@ RowCost product_cost(const StreamingJob& job, const WeightCounts& counts, const 
   };
 }
 
+RowBytes staying_bytes(const StreamingJob& job, const WeightCounts& counts,
+                       const StreamingSetup& setup) {
+  return
+      [product = Product(job, counts, setup)](const StreamLayout& at) { return product.bytes(at); };
+}
+
+bool weights_fit(const std::vector<SharedRow>& rows, const StreamLayout& at, std::uint64_t working,
+                 const StreamingSetup& setup) {
+  std::uint64_t weights = 0;
+  for (const SharedRow& row : rows) {
+    if (!row.staying) continue;
+    const CoreBytes bytes = row.bytes(at);
+    weights += static_cast<std::uint64_t>(row.times) * bytes.weights;
+    working = std::max(working, bytes.all - bytes.weights);
+  }
+  return weights != 0 && weights + working <= std::uint64_t{1024} * setup.mem.kib;
+}
+
 std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows,
                                          const GivenLayout& given, const StreamingSetup& setup) {
   StreamLayout at;
   at.partition = given.partition.value_or(KPartition::block);
   at.inject = given.inject.value_or(Inject::column_top);
-  std::set<std::uint32_t> tall;
-  for (const SharedRow& row : rows) {
-    for (const std::uint32_t each : heights(row.elements, setup.wafer.rows)) tall.insert(each);
-  }
+  const std::set<std::uint32_t> tall = all_heights(rows, setup.wafer.rows);
   std::vector<StreamLayout> all;
   for (at.groups = given.groups.value_or(1); at.groups <= given.groups.value_or(kMostGroups);
        ++at.groups) {
@@ -393,6 +437,7 @@ std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows,
         at.rows = height;
         for (const std::uint32_t lookahead : {64U, 16U}) {
           at.lookahead = given.lookahead.value_or(lookahead);
+          at.resident = weights_fit(rows, at, 0, setup);
           at.cycles = sum_of(rows, at);
           if (std::isfinite(at.cycles)) break;
         }

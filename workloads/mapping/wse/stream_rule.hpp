@@ -71,15 +71,38 @@ using RowCost = std::function<double(const StreamLayout&)>;
 RowCost product_cost(const StreamingJob& job, const WeightCounts& counts, const GivenLayout& given,
                      const StreamingSetup& setup);
 
+/// Bytes of the fullest core: of what it holds of the operand at rest, and all.
+struct CoreBytes {
+  std::uint64_t weights = 0;
+  std::uint64_t all = 0;
+};
+using RowBytes = std::function<CoreBytes(const StreamLayout&)>;
+
+/// Of a product with resident weights, by counts.
+RowBytes staying_bytes(const StreamingJob& job, const WeightCounts& counts,
+                       const StreamingSetup& setup);
+
 /// A row among some that follow each other, each with all of a rectangle.
 struct SharedRow {
-  RowCost cost;
+  RowCost cost;                // of what is streamed
   std::uint32_t features = 1;  // that columns own,
   std::uint32_t elements = 1;  // and rows of cores
   double times = 1;            // that it is executed
+  RowCost staying = nullptr;   // with its weights in the cores; null: they may not
+  RowBytes bytes = nullptr;
+  std::uint32_t held = 1;  // elements that rows of cores own then
+
+  /// In the faster place that the layout allows.
+  double cycles(const StreamLayout& at) const;
 };
 
-/// The layouts that such rows can have together, by the sums of what they take.
+/// Whether the weights of all rows that may keep them fit beside what a row works on, which is at
+/// least `working` bytes. False if no row may.
+bool weights_fit(const std::vector<SharedRow>& rows, const StreamLayout& at, std::uint64_t working,
+                 const StreamingSetup& setup);
+
+/// The layouts that such rows can have together, by the sums of what they take. `resident` ones
+/// have room for the weights of all rows that may stay, where each row takes the faster place.
 std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows,
                                          const GivenLayout& given, const StreamingSetup& setup);
 

@@ -180,34 +180,36 @@ LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
   return move;
 }
 
-Cycle estimated_move(const std::vector<LineVector>& vectors, Element element) {
+Cycle estimated_move(const std::vector<LineVector>& vectors, Element element, Cycle start,
+                     bool ahead) {
   struct Place {
-    Cycle words = 0;  // that leave it
+    Cycle sends = 0;  // cycles for what leaves it,
+    Cycle takes = 0;  // and for what comes; the first start is over before its turn comes
     int begin = 0;    // vectors, less those that end
   };
-  Cycle all = 0;
-  for (const bool ahead : {true, false}) {
-    std::vector<Place> places;
-    for (const LineVector& v : vectors) {
-      if (v.from == v.to || (v.from < v.to) != ahead) continue;
-      const std::uint32_t last = std::max(v.from, v.to);
-      if (places.size() <= last) places.resize(last + std::size_t{1});
-      Place& first = places[std::min(v.from, v.to)];
-      first.words += words_of(source_bytes(element), v.length);
-      ++first.begin;
-      --places[last].begin;
+  std::vector<Place> places;
+  for (const LineVector& v : vectors) {
+    if (v.from == v.to || (v.from < v.to) != ahead) continue;
+    const std::uint32_t last = std::max(v.from, v.to);
+    if (places.size() <= last) places.resize(last + std::size_t{1});
+    const Cycle words = words_of(source_bytes(element), v.length);
+    Place& first = places[std::min(v.from, v.to)];
+    ++first.begin;
+    --places[last].begin;
+    for (Cycle* const all : {&places[v.from].sends, &places[v.to].takes}) {
+      *all += words + (*all == 0 ? 0 : start);
     }
-    Cycle most = 0;
-    Cycle stretch = 0;
-    int open = 0;
-    for (const Place& place : places) {
-      stretch += place.words;
-      most = std::max(most, stretch);
-      if ((open += place.begin) == 0) stretch = 0;
-    }
-    all += most;
   }
-  return all;
+  Cycle most = 0;
+  Cycle stretch = 0;
+  int open = 0;
+  const auto add = [&](const Place& place) {
+    stretch += place.sends;
+    most = std::max({most, stretch, place.takes});
+    if ((open += place.begin) == 0) stretch = 0;
+  };
+  std::for_each(places.begin(), places.end(), add);
+  return most;
 }
 
 }  // namespace lacuna::wse

@@ -62,8 +62,10 @@ struct LineMove {
 LineMove move_along(const std::vector<LineVector>& vectors, std::uint32_t cores,
                     Direction direction, Element element, const LayerSetup& setup);
 
-/// What it takes, roughly: as no core sends what goes less far before what goes farther, links in
-/// use that follow each other carry all that leaves their cores one after the other.
-Cycle estimated_move(const std::vector<LineVector>& vectors, Element element);
+/// What one way takes, roughly: as no core sends what goes less far before what goes farther, links
+/// in use that follow each other carry all that leaves their cores one after the other. `start`:
+/// cycles from a vector of a core to the next.
+Cycle estimated_move(const std::vector<LineVector>& vectors, Element element, Cycle start,
+                     bool ahead);
 
 }  // namespace lacuna::wse

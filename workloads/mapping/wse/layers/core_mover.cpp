@@ -213,12 +213,16 @@ void CoreMover::add_stages(const Lines& lines, Direction direction, const std::s
                            const std::vector<CorePlace>& origins,
                            std::vector<LayerStage>& stages) const {
   if (estimates()) {
-    LayerStage stage;
+    const Cycle start = setup_.costs.next(2);
+    Cycle most[2] = {};  // by way: all lines go ahead before one goes back
     for (const std::vector<Part>& parts : lines) {
-      std::vector<LineVector> vectors;
-      for (const Part& part : parts) vectors.push_back(part.vector);
-      stage.estimate = std::max(stage.estimate, estimated_move(vectors, element_));
+      const std::vector<LineVector> vectors = joined(parts);
+      for (const bool way : {true, false}) {
+        most[way] = std::max(most[way], estimated_move(vectors, element_, start, way));
+      }
     }
+    LayerStage stage;
+    stage.estimate = most[true] + most[false];
     stages.push_back(std::move(stage));
     return;
   }
