@@ -2,45 +2,32 @@
 #include "tests/support/wse/oracle/streams.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "sim/base/error.hpp"
 #include "tests/support/wse/oracle/gradient_core.hpp"
 #include "tests/support/wse/oracle/injectors.hpp"
-#include "tests/support/wse/oracle/router.hpp"
+#include "tests/support/wse/oracle/mesh.hpp"
 #include "tests/support/wse/oracle/stream_core.hpp"
 
 namespace lacuna::wse::oracle {
 namespace {
 
-class WholeWafer {
+class WholeWafer : public Mesh {
  public:
   WholeWafer(const HardwareParams& params, const Program& program)
-      : params_(params),
+      : Mesh(params.router, program),
+        params_(params),
         program_(program),
         links_(program.columns + program.background.size(), nullptr),
         exits_(program.outlets.size(), nullptr) {
-    for (std::uint32_t r = 0; r < program.rows; ++r) {
-      for (std::uint32_t c = 0; c < program.columns; ++c) {
-        const auto unit = static_cast<std::uint32_t>(2 * place(r, c));
-        routers_.emplace_back(params_.router, unit);
-        routers_.back().counts_north = program.both_ways();
-        cores_.push_back(make_core(unit + 1, r, c));
-      }
-    }
-    for (std::uint32_t r = 0; r < program.rows; ++r) {
-      for (std::uint32_t c = 0; c < program.columns; ++c) make_buffers(r, c);
-    }
-    for (std::uint32_t r = 0; r < program.rows; ++r) {
-      for (std::uint32_t c = 0; c < program.columns; ++c) connect(r, c);
-    }
-    injectors_ = std::make_unique<Injectors>(params.router, program,
-                                             static_cast<std::uint32_t>(2 * place(program.rows, 0)),
-                                             links_, exits_);
+    for (std::size_t place = 0; place < program.size(); ++place) cores_.push_back(make_core(place));
+    build();
+    for (Router& router : routers_) router.counts_north = program.both_ways();
+    injectors_ = std::make_unique<Injectors>(
+        params.router, program, static_cast<std::uint32_t>(2 * program.size()), links_, exits_);
   }
 
   std::optional<WaferOutcome> run(Cycle patience) {
@@ -51,9 +38,9 @@ class WholeWafer {
       do {
         if (now == patience) return std::nullopt;
         injectors_->cycle(now, events_);
-        for (Router& router : routers_) router.cycle(now, events_);
+        route(now);
         for (auto& core : cores_) core->cycle(now, events_);
-        for (Queue& queue : queues_) queue.end_cycle();
+        end_cycle();
         ++now;
       } while (!is_over());
     }
@@ -61,12 +48,10 @@ class WholeWafer {
   }
 
  private:
-  std::size_t place(std::uint32_t r, std::uint32_t c) const {
-    return std::size_t{r} * program_.columns + c;
-  }
-
-  std::unique_ptr<KernelCore> make_core(std::uint32_t unit, std::uint32_t r,
-                                        std::uint32_t c) const {
+  std::unique_ptr<KernelCore> make_core(std::size_t place) const {
+    const auto unit = static_cast<std::uint32_t>(2 * place + 1);
+    const auto r = static_cast<std::uint32_t>(place / program_.columns);
+    const auto c = static_cast<std::uint32_t>(place % program_.columns);
     if (!program_.gradient) {
       return std::make_unique<StreamCore>(params_.core, program_.kernel, unit, r, c);
     }
@@ -74,63 +59,33 @@ class WholeWafer {
                                           r, c);
   }
 
-  Queue* add(unsigned capacity, Cycle latency) {
-    queues_.emplace_back(capacity, latency);
-    return &queues_.back();
-  }
-  Queue* add_link(unsigned entries, Cycle latency) {
-    return add(entries + static_cast<unsigned>(latency) - 1, latency);
+  bool is_stream(std::size_t place, Color color) const {
+    return color == program_.kernel.stream_color(place % program_.columns);
   }
 
-  bool is_stream(Color color, std::uint32_t c) const {
-    return color == program_.kernel.stream_color(c);
+  void add_output(std::size_t place, Color color, Queue* ramp) override {
+    cores_[place]->out.push_back({color, add(params_.queue.out_depths().at(2), 1), ramp});
   }
 
-  void make_buffers(std::uint32_t r, std::uint32_t c) {
-    Router& router = routers_[place(r, c)];
-    const RouterProgram& what = program_.router(r, c);
-    for (const Route& route : what.routes) {
-      Buffer buffer;
-      buffer.color = route.color;
-      buffer.from = route.from;
-      buffer.to.at(route.position) = route.to;
-      if (route.from == kRamp) {
-        buffer.words = add_link(params_.router.entries, params_.router.ramp);
-        Queue* const queue = add(params_.queue.out_depths().at(2), 1);
-        cores_[place(r, c)]->out.push_back({route.color, queue, buffer.words});
-      } else if (enters(route, r, c)) {
-        buffer.words = add_link(params_.router.entries, 1);
-        links_[injector_of(route, r, c)] = buffer.words;
-      } else {
-        buffer.words = add_link(params_.router.entries, params_.router.hop);
-      }
-      ColorState& color = router.colors[route.color];
-      color.positions = std::max<unsigned>(color.positions, route.position + 1U);
-      router.buffers.push_back(buffer);
-    }
-    for (const RouterProgram::Rule& rule : what.rules) {
-      router.colors[rule.color].ring = rule.ring;
-      router.colors[rule.color].pop = rule.pop;
-    }
-    for (const RouterProgram::Filter& filter : what.filters) {
-      router.colors[filter.color].settings = filter.filter;
-    }
-    std::sort(router.buffers.begin(), router.buffers.end(), [](const Buffer& a, const Buffer& b) {
-      return std::tie(a.color, a.from) < std::tie(b.color, b.from);
-    });
+  /// Queue 2 takes weights and commands, queue 3 everything else.
+  unsigned in_depth(std::size_t place, Color color) const override {
+    return params_.queue.in_depths().at(is_stream(place, color) ? 2 : 3);
+  }
+  void add_input(std::size_t place, Color color, Queue* queue) override {
+    if (is_stream(place, color)) cores_[place]->weights = queue;
+    cores_[place]->in.push_back({color, queue});
   }
 
   /// Whether an injector, not a neighbour, is at the other end.
-  bool enters(const Route& route, std::uint32_t r, std::uint32_t c) const {
-    const bool edge = (route.from == kNorth && r == 0) || (route.from == kWest && c == 0) ||
-                      (route.from == kSouth && r + 1 == program_.rows) ||
-                      (route.from == kEast && c + 1 == program_.columns);
-    const bool middle = program_.distribution_rows == 0 && r == program_.entry &&
-                        route.from == kNorth && is_stream(route.color, c);
-    return edge || middle;
+  Queue** entry(std::size_t place, const Route& route) override {
+    const std::size_t row = place / program_.columns;
+    const bool middle = program_.distribution_rows == 0 && row == program_.entry &&
+                        route.from == kNorth && is_stream(place, route.color);
+    if (!middle && program_.neighbour(place, route.from)) return nullptr;
+    return &links_[injector_of(route, row, place % program_.columns)];
   }
 
-  std::size_t injector_of(const Route& route, std::uint32_t r, std::uint32_t c) const {
+  std::size_t injector_of(const Route& route, std::size_t r, std::size_t c) const {
     for (std::size_t k = 0; k < program_.background.size(); ++k) {
       const Background& other = program_.background[k];
       if (other.column == c && other.color == route.color) return program_.columns + k;
@@ -138,61 +93,24 @@ class WholeWafer {
     if (program_.distribution_rows == 0 || program_.from_north) return c;
     // From the west edge a row brings words of several columns, each in its color.
     for (std::uint32_t to = 0; to < program_.columns; ++to) {
-      if (program_.edge_row[to] == r && is_stream(route.color, to)) return to;
+      if (program_.edge_row[to] == r && is_stream(to, route.color)) return to;
     }
     throw InternalError("nobody sends what comes in at the west edge");
   }
 
-  void connect(std::uint32_t r, std::uint32_t c) {
-    for (Buffer& buffer : routers_[place(r, c)].buffers) {
-      for (unsigned port = 0; port < kPorts; ++port) {
-        if (((buffer.to[0] | buffer.to[1]) >> port & 1U) == 0) continue;
-        buffer.out.at(port) =
-            port == kRamp ? input_queue(r, c, buffer.color) : onward(r, c, port, buffer.color);
-        if (turns(buffer.from, port)) buffer.out.at(port)->lengthen(params_.router.turn);
-      }
-    }
-  }
-
-  /// Queue 2 takes weights and commands, queue 3 everything else; each color has its own.
-  Queue* input_queue(std::uint32_t r, std::uint32_t c, Color color) {
-    KernelCore& core = *cores_[place(r, c)];
-    for (const Input& input : core.in) {
-      if (input.color == color) return input.queue;
-    }
-    const bool weights = is_stream(color, c);
-    Queue* const queue = add_link(params_.queue.in_depths().at(weights ? 2 : 3),
-                                  params_.router.ramp + params_.router.ramp_in);
-    if (weights) core.weights = queue;
-    core.in.push_back({color, queue});
-    return queue;
-  }
-
-  Queue* onward(std::uint32_t r, std::uint32_t c, unsigned port, Color color) {
+  Queue** exit(std::size_t place, unsigned port, Color color) override {
     for (std::size_t k = 0; k < exits_.size(); ++k) {
       const Outlet& outlet = program_.outlets[k];
-      const bool here = outlet.row == r && outlet.column == c;
-      if (!here || outlet.port != port || outlet.color != color) continue;
-      exits_[k] = add_link(params_.router.entries, params_.router.hop);
-      return exits_[k];
+      const bool here = outlet.row * std::size_t{program_.columns} + outlet.column == place;
+      if (here && outlet.port == port && outlet.color == color) return &exits_[k];
     }
-    const std::size_t at = place(r, c);
-    const std::size_t there = port == kNorth   ? at - program_.columns
-                              : port == kSouth ? at + program_.columns
-                              : port == kEast  ? at + 1
-                                               : at - 1;
-    for (const Buffer& buffer : routers_.at(there).buffers) {
-      if (buffer.color == color && buffer.from == opposite(port)) return buffer.words;
-    }
-    throw InternalError("a route leads nowhere");
+    return nullptr;
   }
 
   bool is_over() const {
-    return injectors_->have_sent_words_beside() &&
+    return injectors_->have_sent_words_beside() && is_empty() &&
            std::all_of(cores_.begin(), cores_.end(),
-                       [](const auto& core) { return core->is_finished(); }) &&
-           std::all_of(queues_.begin(), queues_.end(),
-                       [](const Queue& queue) { return queue.empty(); });
+                       [](const auto& core) { return core->is_finished(); });
   }
 
   WaferOutcome outcome(Cycle cycles) {
@@ -216,13 +134,10 @@ class WholeWafer {
 
   const HardwareParams& params_;
   const Program& program_;
-  std::deque<Queue> queues_;
-  std::vector<Router> routers_;
   std::vector<std::unique_ptr<KernelCore>> cores_;
   std::vector<Queue*> links_;
   std::vector<Queue*> exits_;
   std::unique_ptr<Injectors> injectors_;
-  std::vector<Event> events_;
 };
 
 }  // namespace
