@@ -21,6 +21,12 @@ RouterCounters& RouterCounters::add(const RouterCounters& other, std::uint64_t t
   return *this;
 }
 
+void RouterCounters::add_buffer(Color color, const BufferCounts<std::uint64_t>& counts) {
+  for (int i = 0; i < kBufferCounts; ++i) {
+    statistic(i).at(static_cast<std::size_t>(color)) += counts.statistic(i);
+  }
+}
+
 bool operator==(const CoreCounters& a, const CoreCounters& b) { return same_counts(a, b); }
 
 bool operator==(const RouterCounters& a, const RouterCounters& b) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "models/wse/fabric/buffer_counts.hpp"
 #include "models/wse/program/wavelet.hpp"
 #include "models/wse/unit_count.hpp"
 #include "sim/base/cycle.hpp"
@@ -68,13 +69,16 @@ struct RouterCounts : Field::Home {
   typename Field::Silent filtered{this};  // words dropped between the ramp and a queue
 };
 
-struct RouterCounters : RouterCounts<UnitCount> {
+using ByColor = std::array<std::uint64_t, kColors>;
+
+struct RouterCounters : RouterCounts<UnitCount>, BufferCounts<ByColor> {
   using Declared = RouterCounts<UnitCount>;
-  std::array<std::uint64_t, kPorts> sent{};     // by output port
-  std::array<std::uint64_t, kColors> stalls{};  // by color: cycles a head did not leave
+  std::array<std::uint64_t, kPorts> sent{};  // by output port
   Cycle end = 0;  // first cycle after its last word; lanes know that of a row, and only of buses
 
   RouterCounters& add(const RouterCounters& other, std::uint64_t times);
+  /// Adds what was counted of a buffer.
+  void add_buffer(Color color, const BufferCounts<std::uint64_t>& counts);
 };
 
 bool operator==(const CoreCounters& a, const CoreCounters& b);

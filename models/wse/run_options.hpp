@@ -34,6 +34,14 @@ struct RunOptions {
   Cycle first_look = kNever;
   std::function<Cycle(Cycle at, CountedWafer& wafer)> look = {};
   std::function<Cycle(Cycle at, const TaskOutcome& so_far)> look_at_tasks = {};
+
+  /// Why routers and cores have to be stepped one by one, whatever they run; empty if not.
+  const char* for_units() const {
+    if (modules) return "each core is a module";
+    if (event_log) return "the event log names every unit";
+    if (jitter != 0) return "delays of single words differ";
+    return look || look_at_tasks ? "cores are looked at in time" : "";
+  }
 };
 
 }  // namespace lacuna::wse

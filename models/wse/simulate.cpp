@@ -62,12 +62,8 @@ constexpr std::size_t kManyCores = 32768;
 
 /// Why a run of tasks is the definition's, or is looked at where it goes.
 const char* reason_for_units(const RunOptions& options) {
-  if (options.modules) return "each core is a module";
   if (options.engine != Engine::event) return "the clocked engine is the definition";
-  if (options.event_log) return "the event log names every unit";
-  if (options.jitter != 0) return "delays of single words differ";
-  if (options.shuffle != 0) return "units are stepped in another order";
-  return options.look_at_tasks ? "cores are looked at in time" : "";
+  return options.shuffle != 0 ? "units are stepped in another order" : options.for_units();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -51,14 +52,17 @@ struct TaskCoreStats : TaskCounts<TaskTotal> {
 
 struct TaskRouterStats : LinkTotals {
   using LinkTotals::LinkTotals;
-  Total stalls{this,
-               [](const RouterCounters& router) {
-                 return std::accumulate(router.stalls.begin(), router.stalls.end(),
-                                        std::uint64_t{0});
-               },
-               "stalls", "cycles", "A word at the head of a buffer stayed there."};
+  RowStats buffers{this, kBufferCountWords};  // of all colors together
   Total drops{this, [](const RouterCounters& router) -> std::uint64_t { return router.filtered; },
               "filter_drops", "wavelets", "Words that a filter kept from their core."};
+
+  void add(const RouterCounters& router) {
+    LinkTotals::add(router);
+    buffers.add([&](std::size_t i) {
+      const ByColor& counted = router.statistic(static_cast<int>(i));
+      return std::accumulate(counted.begin(), counted.end(), std::uint64_t{0});
+    });
+  }
 };
 
 /// What all units of a rectangle counted, and how many bytes they moved.

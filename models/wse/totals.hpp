@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -87,6 +88,25 @@ class TotalsOf : public StatGroup {
   std::vector<Counter*> declared_;  // null: no sum of a unit's number
   std::vector<std::pair<Counter*, Held>> numbers_;
   std::vector<std::pair<Counter*, Taken>> taken_;
+};
+
+/// Statistics that are declared as rows of words.
+class RowStats {
+ public:
+  template <class Rows>
+  RowStats(StatGroup* group, const Rows& rows) {
+    for (const auto& row : rows) {
+      counters_.emplace_back(group, row.name, row.unit, row.doc, row.action);
+    }
+  }
+  /// `of(i)` is the number of a row.
+  template <class Of>
+  void add(const Of& of) {
+    for (std::size_t i = 0; i < counters_.size(); ++i) counters_[i] += of(i);
+  }
+
+ private:
+  std::deque<Counter> counters_;
 };
 
 /// The cycles that a core spends in one way.

@@ -113,7 +113,7 @@ void add_work(const CoreCounters& core, const StreamingKernel& kernel, CoreStats
   stats.busy += issues;
   if (kernel.has_index()) stats.index_decodes += core.words;
   stats.tasks += core.words + core.commands;
-  stats.tallies.add(core.tallies);
+  stats.tallies.add([&](std::size_t i) { return core.tallies.at(i); });
 }
 
 void add_router(const RouterCounters& router, Color weights, RouterStats& stats) {

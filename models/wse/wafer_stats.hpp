@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/fabric/queue.hpp"
@@ -16,22 +15,6 @@
 #include "sim/base/statistics.hpp"
 
 namespace lacuna::wse {
-
-/// The counters that stream_tallies.hpp declares.
-class StreamTallyStats {
- public:
-  explicit StreamTallyStats(StatGroup* group) {
-    for (const Tally& row : kStreamTallies) {
-      counters_.emplace_back(group, row.name, row.unit, row.doc, row.action);
-    }
-  }
-  void add(const StreamCounts& counts) {
-    for (std::size_t i = 0; i < counters_.size(); ++i) counters_[i] += counts[i];
-  }
-
- private:
-  std::deque<Counter> counters_;
-};
 
 struct CoreStats : TotalsOf<CoreCounters> {
   using TotalsOf::TotalsOf;
@@ -102,7 +85,7 @@ struct CoreStats : TotalsOf<CoreCounters> {
   Counter tasks{this, "tasks_started", "tasks", "Handlers of weights and commands.", "task_start"};
   Total reductions{this, &CoreCounters::reductions, "reductions", "reductions",
                    "Steps of the ring taken by cores."};
-  StreamTallyStats tallies{this};
+  RowStats tallies{this, kStreamTallies};
   Total buffer_cycles{this, &CoreCounters::buffers_in_use, "buffer_cycles", "vector-cycles",
                       "Partial-sum vectors in use, added up over cycles."};
   Counter busy{this, "busy_cycles", "cycles", "The datapath did something."};

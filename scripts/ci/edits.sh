@@ -7,6 +7,8 @@
 # counted. "Sets: PATH=VALUE" declares a parameter of an IPU: it too may be in the file of the parameters and one more, and with that
 # value some program takes another time. A patch of models/ipu has one of the two, or both. "Machine: NAME" adds a machine: the program
 # is built, and both engines run a product on it in the same cycles. "Adds: FOLDER" copies the files of FOLDER's folders to their place.
+# If tests/edits/oracle has a patch of the same name, the oracle gets the same edit: then products, gradients and tasks of all forms
+# have to be, in every way of every engine, what that oracle says.
 # Nothing is optimised: what is built takes longer than what is run.
 #   scripts/ci/edits.sh [CASES] [PATCH]...    100 cases and all patches by default
 set -eu
@@ -59,9 +61,18 @@ for edit in "$@"; do
     cmake --build "$copy/build" --target "$check" >"$copy/log" 2>&1 &&
       "$copy/build/tests/edits/$check" "$cases" ${counts:+"$counts"} ${sets:+"$sets"} >>"$copy/log" 2>&1 || verdict=WRONG
   fi
+  said=$(tail -1 "$copy/log")
+  same=tests/edits/oracle/$name.patch
+  if [ "$verdict" = ok ] && [ -f "$same" ]; then
+    patch -s -p1 -d "$copy" <"$same" || { echo "WRONG $same no longer applies"; exit 1; }
+    cmake --build "$copy/build" --target edit_oracle >>"$copy/log" 2>&1 &&
+      "$copy/build/tests/edits/edit_oracle" "$cases" >>"$copy/log" 2>&1 || verdict=WRONG
+    said="$said; $(tail -1 "$copy/log")"
+    patch -s -p1 -R -d "$copy" <"$same"
+  fi
   patch -s -p1 -R -d "$copy" <"$edit"
   for file in $(added); do rm "$copy/$file"; done
-  echo "$verdict $name: $(tail -1 "$copy/log")"
+  echo "$verdict $name: $said"
   [ "$verdict" = ok ] || { missed=1; tail -20 "$copy/log"; }
 done
 exit "$missed"

@@ -104,10 +104,10 @@ void check_stream(std::uint64_t seed, std::string_view statistic, Checked& tally
     }
   }
   std::string where = difference(definition, simulate(scenario.params, program, RunOptions()));
-  const auto lanes = make_streaming_lanes(scenario.params, program);
-  if (where.empty() && lanes != nullptr) {
-    const LanesOutcome run = lanes->run();
-    where = difference(definition, unfold(run.kept, run.fold, program, scenario.params.router));
+  const auto lanes = stream_in_lanes(scenario.params, program, {});
+  if (where.empty() && lanes) {
+    where =
+        difference(definition, unfold(lanes->kept, lanes->fold, program, scenario.params.router));
   }
   if (!where.empty()) tally.complain(fmt::format("stream {}: {}", seed, where));
 }

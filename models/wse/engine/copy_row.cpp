@@ -31,7 +31,7 @@ CopyRow<Number>::CopyRow(const RouterParams& router, const Program& program)
       south_(source_),
       eastward_(source_.size(), 1),
       westward_(source_.size(), 1),
-      stalls_(program.columns) {
+      counted_(program.columns) {
   for (std::size_t c = 0; c < program.columns; ++c) {
     const Route& route = route_of(program, c);
     Block& b = blocks_[c / kWidth];
@@ -73,7 +73,7 @@ void CopyRow<Number>::step_block(std::size_t i, const std::vector<Number>& takes
   store(&south_[i * kWidth], go[kDown]);
   eastward_.send(i * kWidth, go[kToEast]);
   westward_.send(i * kWidth, go[kToWest]);
-  b.stall -= head & ~left;
+  b.counts.cycle(head, left, [&] { return b.edge + b.in.seen; });
   b.edge += left & source;
   b.in.pop(left & ~source);
   moved_ = moved_ || any(go[kDown] | go[kToEast] | go[kToWest]);
@@ -103,26 +103,29 @@ void CopyRow<Number>::arrive(const std::vector<Number>& lanes) {
 template <class Number>
 void CopyRow<Number>::flush() {
   unflushed_ = 0;
-  for (std::size_t lane = 0; lane < stalls_.size(); ++lane) {
+  for (std::size_t lane = 0; lane < counted_.size(); ++lane) {
     const Block& b = blocks_[lane / kWidth];
-    stalls_[lane].all += static_cast<std::uint64_t>(b.stall[lane % kWidth]);
-    stalls_[lane].closures += static_cast<std::uint64_t>(b.closures[lane % kWidth]);
+    add_lane<Number>(counted_[lane].heads, b.counts, lane % kWidth);
+    counted_[lane].closures += static_cast<std::uint64_t>(b.closures[lane % kWidth]);
   }
-  for (Block& b : blocks_) b.stall = b.closures = Vector{};
+  for (Block& b : blocks_) {
+    forget(b.counts);
+    b.closures = Vector{};
+  }
 }
 
 template <class Number>
 void CopyRow<Number>::add_counters(const std::vector<std::uint64_t>& words,
                                    RouterCounters* routers) {
   flush();
-  for (std::size_t lane = 0; lane < stalls_.size(); ++lane) {
+  for (std::size_t lane = 0; lane < counted_.size(); ++lane) {
     const Block& b = blocks_[lane / kWidth];
     RouterCounters& router = routers[lane];
     if (b.ways.way[kDown][lane % kWidth] != 0) router.sent[kSouth] += words[lane];
     if (b.ways.way[kToEast][lane % kWidth] != 0) router.sent[kEast] += words[lane];
     if (b.ways.way[kToWest][lane % kWidth] != 0) router.sent[kWest] += words[lane];
-    router.stalls[0] += stalls_[lane].all;
-    router.closures += stalls_[lane].closures;
+    router.add_buffer(Color{}, counted_[lane].heads);
+    router.closures += counted_[lane].closures;
   }
 }
 

@@ -54,10 +54,11 @@ class CopyRow {
     LaneWays<Number, kWays> ways;  // on which words are copied
     LaneCopies<Number, kWays> copies;
     std::array<LaneLink<Number>, kWays> links;
-    Vector from_east{}, several{}, stall{}, closures{};
+    Vector from_east{}, several{}, closures{};
+    BufferCounts<Vector> counts;
   };
-  struct Stalls {
-    std::uint64_t all = 0;
+  struct Counted {
+    BufferCounts<std::uint64_t> heads;
     std::uint64_t closures = 0;
   };
 
@@ -71,7 +72,7 @@ class CopyRow {
   std::vector<Block> blocks_;
   std::vector<Number> source_, open_, south_;
   LaneBorder<Number> eastward_, westward_;  // words that go there, and room for any
-  std::vector<Stalls> stalls_;              // by lane
+  std::vector<Counted> counted_;            // by lane
   unsigned unflushed_ = 0;
   bool moved_ = false;
 };

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/engine/dot_product_row.hpp"
 
-#include <algorithm>
-
 namespace lacuna::wse {
 
 template <class Number>
 DotProductRow<Number>::DotProductRow(const HardwareParams& params, const Program& program,
                                      const SumStreams& shared, std::uint32_t row)
-    : kernel_(program.kernel),
-      columns_(program.columns),
-      rings_(params, shared),
-      words_(params, kernel_),
+    : Base(params, program, shared),
       control_(params.core, kernel_, *program.gradient, kernel_.tokens[row], false),
-      flush_after_(static_cast<unsigned>(std::numeric_limits<Number>::max()) /
-                   std::max(1U, kernel_.lookahead)),
-      blocks_(whole_blocks<Number>(columns_) / kWidth),
       after_(next_on_rings(kernel_)),
-      turns_(columns_),
-      counts_(columns_) {
-  rings_.take_all();
+      turns_(columns_) {
+  sums_.take_all();
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i].core = control_.begin(lanes_below<Number>(columns_, i * kWidth),
                                      program.gradient->begins_with_stream);
@@ -34,23 +25,18 @@ DotProductRow<Number>::DotProductRow(const HardwareParams& params, const Program
 }
 
 template <class Number>
-void DotProductRow<Number>::step(Cycle now, const NextRows<Number>& next) {
-  moved_ = false;
+inline void DotProductRow<Number>::step_cores(std::size_t i, Cycle now) {
   now_ = now;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, next);
-  rings_.end_cycle();
-  if (++unflushed_ == flush_after_) flush();
-}
-
-template <class Number>
-inline void DotProductRow<Number>::step_block(std::size_t i, Cycle now,
-                                              const NextRows<Number>& next) {
-  words_.step(i, rings_, next);
-  Block& b = blocks_[i];
+  auto& b = blocks_[i];
   typename Control::Beats issued{};
   b.waited.count(control_.step(b.core, *this, i, now, issued));
   for (const Vector& context : issued) moved_ = moved_ || any(context);
-  b.in_use += control_.vectors_in_use(b.core);
+  b.in_use += control_.buffers_in_use(b.core);
+}
+
+template <class Number>
+void DotProductRow<Number>::step(Cycle now, const NextRows<Number>& next) {
+  this->perform(now, next);
 }
 
 template <class Number>
@@ -79,29 +65,6 @@ void DotProductRow<Number>::advance(GradientState<Number>& core, std::size_t pla
       words_.begin_row(lane, kernel_.words(turns.close, lane));
     }
   });
-}
-
-/// Moves the counts out of the lanes before they could overflow.
-template <class Number>
-void DotProductRow<Number>::flush() {
-  unflushed_ = 0;
-  for (std::size_t lane = 0; lane < columns_; ++lane) {
-    const Block& b = blocks_[lane / kWidth];
-    counts_[lane].add(b.waited, lane % kWidth);
-    counts_[lane].in_use += static_cast<std::uint64_t>(b.in_use[lane % kWidth]);
-  }
-  for (Block& b : blocks_) {
-    b.waited = CoreWaits<Number>{};
-    b.in_use = Vector{};
-  }
-  words_.flush(counts_);
-  rings_.flush();
-}
-
-template <class Number>
-const std::vector<LaneCounts>& DotProductRow<Number>::counts() {
-  flush();
-  return counts_;
 }
 
 template class DotProductRow<std::int8_t>;

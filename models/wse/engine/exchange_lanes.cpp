@@ -18,8 +18,8 @@ ExchangeLanes<Number>::ExchangeLanes(const HardwareParams& params, const SumStre
       busy_((columns_ + kWidth - 1) / kWidth + 2, 0),
       sends_(busy_.size() - 2, 0),
       packets_(columns_),
-      stalls_(plan_.buses.size() * columns_, 0),
-      waiting_(2 * columns_, 0) {
+      passing_(plan_.buses.size() * columns_),
+      leaving_(2 * columns_) {
   assert(plan_.buses.size() <= 64);
   if (!plan_.on()) return;
   const std::size_t buses = plan_.buses.size();
@@ -126,27 +126,26 @@ void ExchangeLanes<Number>::flush() {
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     const std::size_t i = lane % kWidth;
     for (std::size_t b = 0; b < plan_.buses.size(); ++b) {
-      stalls_[b * columns_ + lane] +=
-          static_cast<std::uint64_t>(lines_of(lane / kWidth)[b].in.stalled[i]);
+      add_lane<Number>(passing_[b * columns_ + lane], lines_of(lane / kWidth)[b].in.counts, i);
     }
     for (const bool east : {true, false}) {
-      waiting_[(east ? 0 : columns_) + lane] +=
-          static_cast<std::uint64_t>(out(lane / kWidth, east).up.stalled[i]);
+      add_lane<Number>(leaving_[(east ? 0 : columns_) + lane], out(lane / kWidth, east).up.counts,
+                       i);
     }
   }
-  for (Line& line : lines_) line.in.stalled = Vector{};
-  for (Out& from : outs_) from.up.stalled = Vector{};
+  for (Line& line : lines_) forget(line.in.counts);
+  for (Out& from : outs_) forget(from.up.counts);
 }
 
 template <class Number>
-void ExchangeLanes<Number>::add_stalls(RouterCounters* routers) {
+void ExchangeLanes<Number>::add_counts(RouterCounters* routers) {
   flush();
   for (std::size_t lane = 0; lane < columns_; ++lane) {
     for (const ExchangePlan::Part& part : plan_.columns[lane].parts) {
       const ExchangePlan::Bus& bus = plan_.buses[part.bus];
-      std::uint64_t& stalls = routers[lane].stalls.at(static_cast<std::size_t>(bus.color));
-      stalls += stalls_[part.bus * columns_ + lane];
-      if (part.sends) stalls += waiting_[(bus.east ? 0 : columns_) + lane];
+      routers[lane].add_buffer(bus.color, passing_[part.bus * columns_ + lane]);
+      if (!part.sends) continue;
+      routers[lane].add_buffer(bus.color, leaving_[(bus.east ? 0 : columns_) + lane]);
     }
   }
 }

@@ -68,7 +68,7 @@ class ExchangeLanes {
   void kept(StreamState<Number>& state, std::size_t lane, bool keeps);
 
   void flush();
-  void add_stalls(RouterCounters* routers);
+  void add_counts(RouterCounters* routers);
 
  private:
   static constexpr unsigned kWidth = LanesOf<Number>::kCount;
@@ -116,9 +116,9 @@ class ExchangeLanes {
   std::vector<std::uint64_t> busy_;   // by block, from 1 on: buses in which there is something
   std::vector<std::uint64_t> sends_;  // by block: buses with a sender in it
   std::uint64_t eastern_ = 0;
-  std::vector<PacketTurns> packets_;    // by lane
-  std::vector<std::uint64_t> stalls_;   // by bus and lane
-  std::vector<std::uint64_t> waiting_;  // by direction and lane: of what comes from the core
+  std::vector<PacketTurns> packets_;                  // by lane
+  std::vector<BufferCounts<std::uint64_t>> passing_;  // by bus and lane
+  std::vector<BufferCounts<std::uint64_t>> leaving_;  // by direction and lane: from the core
 };
 
 template <class Number>

@@ -65,7 +65,8 @@ std::string reason_against_own_time(const Program& program, const HardwareParams
   if (QueueShapes(params.router).has_turns() && has_turns(program)) {
     return "words take longer around a corner (router.turn)";
   }
-  if (!QueueShapes(params.router).links_alike()) return "links of some directions are longer";
+  if (!QueueShapes(params.router).links_alike())
+    return "links of some directions or colors are longer";
   if (!RampRule::always_open()) return "in some cycles ramps carry no words";
   if (!IssueRule::always_open()) return "in some cycles no beat is issued";
   if (params.core.init_cycles != 0) return "cores begin at a cycle, not with their first word";
@@ -147,15 +148,19 @@ FoldPlan fold_rows(const Program& program, std::uint32_t tail) {
   std::iota(south.begin(), south.end(), program.entry);
   if (!north.empty()) fold_way(north);
   if (!south.empty()) fold_way(south);
-  std::vector<std::uint32_t> place(program.rows);
-  for (std::uint32_t row = 0; row < program.rows; ++row) {
-    place[row] = static_cast<std::uint32_t>(plan.kept.size());
-    if (stands_for[row] == row) plan.kept.push_back(row);
-  }
-  for (const std::uint32_t row : stands_for) plan.representative.push_back(place[row]);
-  plan.entry = program.entry;
-  plan.kept_entry = program.rows == 0 ? 0 : place[program.entry];
+  plan.keep(stands_for, program.entry);
   return plan;
+}
+
+void FoldPlan::keep(const std::vector<std::uint32_t>& stands_for, std::uint32_t entry_row) {
+  std::vector<std::uint32_t> place;
+  for (std::uint32_t row = 0; row < stands_for.size(); ++row) {
+    place.push_back(static_cast<std::uint32_t>(kept.size()));
+    if (stands_for[row] == row) kept.push_back(row);
+  }
+  for (const std::uint32_t row : stands_for) representative.push_back(place[row]);
+  entry = entry_row;
+  kept_entry = place.empty() ? 0 : place[entry];
 }
 
 Program fold(const Program& program, const FoldPlan& plan) {

@@ -23,6 +23,9 @@ struct FoldPlan {
   std::uint32_t entry = 0;       // row where words enter
   std::uint32_t kept_entry = 0;  // as index into `kept`
 
+  /// Row i is simulated by row `stands_for[i]`, which is simulated by itself.
+  void keep(const std::vector<std::uint32_t>& stands_for, std::uint32_t entry_row);
+
   bool folds() const { return kept.size() < representative.size(); }
 
   /// Hops by which a row is behind its representative.

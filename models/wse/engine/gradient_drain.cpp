@@ -70,8 +70,8 @@ void GradientDrain::add_to(std::uint32_t row, std::vector<LaneCounts>& counts) c
     const Cycle held = delay(column, places.beat);
     LaneCounts& sum = counts[lane];
     sum.end = column.begin + places.beat.flow + column.words + held;
-    sum.ring_out += held;
-    sum.ring_in += sum.end - sum.streamed - column.words - held;
+    sum.cycles[kWaitRingOut] += held;
+    sum.cycles[kWaitRingIn] += sum.end - sum.streamed - column.words - held;
   }
 }
 

@@ -83,7 +83,7 @@ std::vector<LaneCounts> Fold<Number>::counts_of(const Group& group, std::uint32_
   std::vector<LaneCounts> counts = group.row->counts();
   const Cycle behind = Cycle{row} * hop();
   for (LaneCounts& lane : counts) {
-    lane.weights += behind;
+    lane.cycles[kWaitWeights] += behind;
     lane.streamed += behind;
     lane.end += behind;
   }
@@ -106,7 +106,7 @@ GradientInLanes Fold<Number>::result(Cycle left_at) {
   });
   each_row([&](Group& group, std::uint32_t row, const std::vector<LaneCounts>& counts) {
     RouterCounters* const routers = outcome_.add_row(row, counts, cycles);
-    group.row->add_stalls(program_, routers);
+    group.row->add_counts(program_, routers);
     drain_.add_stalls(row, routers);
   });
   GradientInLanes rows;
@@ -157,11 +157,10 @@ std::optional<GradientInLanes> fold_gradient(const HardwareParams& params, const
 
 std::string reason_not_to_fold_gradient(const HardwareParams& params, const Program& program,
                                         const RunOptions& options) {
-  if (options.modules) return "each core is a module";
+  if (kBufferCounts != 1) return "the drain of the chain knows stalls alone";
   if (options.engine != Engine::event) return "the clocked engine is the definition";
-  if (options.event_log) return "the event log names every unit";
-  if (options.jitter != 0) return "delays of single words differ from row to row";
-  std::string reason = reason_against_gradient_lanes(params, program);
+  std::string reason = options.for_units();
+  if (reason.empty()) reason = reason_against_gradient_lanes(params, program);
   if (!reason.empty()) return reason;
   if (!program.gradient->kept) {
     return "the chain comes to each row at another time of its stream (ws.gradient = chained)";

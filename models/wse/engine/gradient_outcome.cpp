@@ -61,14 +61,10 @@ CoreCounters GradientOutcome::core(std::size_t lane, const LaneCounts& counts, s
   const std::uint64_t beats = (words + each - 1) / each;
   const std::uint64_t others = kernel.steps - work.owned;
   CoreCounters core;
+  core.cycles = counts.cycles;
   core.cycles[kFma] = work.weights * ((tokens + kernel.simd - 1) / kernel.simd);
   core.beside = counts.beside;
   core.cycles[kReduce] = (others + work.passed) * beats + work.weights - core.beside;
-  core.cycles[kDispatch] = counts.dispatch;
-  core.cycles[kWaitWeights] = counts.weights;
-  core.cycles[kWaitRingIn] = counts.ring_in;
-  core.cycles[kWaitRingOut] = counts.ring_out;
-  core.cycles[kWaitBuffer] = counts.buffer;
   core.cycles[kDone] = cycles;
   for (unsigned kind = 0; kind < kDone; ++kind) core.cycles[kDone] -= core.cycles[kind];
   core.words = core.weights = core.reductions = work.weights;
@@ -90,7 +86,7 @@ void GradientOutcome::add_router(std::uint32_t row, const LaneCounts& counts,
   const std::uint64_t streamed = core.words + core.commands;
   router.sent[kRamp] += streamed + core.added;
   router.sent[kSouth] += core.reductions + (row + 1 == program_.rows ? 0 : streamed);
-  router.stalls[static_cast<std::size_t>(program_.kernel.weights)] += counts.stall_weights;
+  router.add_buffer(program_.kernel.weights, counts.heads);
   router.closures += counts.closures;
 }
 

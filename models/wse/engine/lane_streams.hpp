@@ -92,17 +92,15 @@ class LaneStreams {
     });
   }
 
-  /// Calls `visit` with each stream and lane, and for how many cycles words stood in its buffers
-  /// since the last time: those from the neighbour, and those from the core.
+  /// Calls `visit` with each stream and block, and its buffers of words from the neighbour and from
+  /// the core, the counts of which are forgotten then.
   template <class Visit>
-  void take_stalls(const Visit& visit) {
+  void take_counts(const Visit& visit) {
     for (std::size_t at = 0; at < parts_.size(); ++at) {
       Part& part = parts_[at];
-      for (unsigned i = 0; i < kWidth; ++i) {
-        visit(at % count_, at / count_ * kWidth + i, static_cast<std::uint64_t>(part.in.stalled[i]),
-              static_cast<std::uint64_t>(part.up.stalled[i]));
-      }
-      part.in.stalled = part.up.stalled = Vector{};
+      visit(at % count_, at / count_, part.in, part.up);
+      forget(part.in.counts);
+      forget(part.up.counts);
     }
   }
 

@@ -25,7 +25,7 @@ std::uint64_t largest_in_lanes(const HardwareParams& params, const Program& prog
       {count, kernel.held.most(),
        (tokens / kernel.simd + 1) * std::uint64_t{kernel.weights_per_word()},
        tokens / kernel.ring_elements + 2, senders > 256 ? senders : 0, kernel.lookahead,
-       dispatch.delay(false), dispatch.delay(true), shapes.ramp_down(queue.stream()).capacity + 1U,
+       dispatch.longest(), shapes.ramp_down(queue.stream()).capacity + 1U,
        shapes.ramp_down(queue.sums_in()).capacity + 1U,
        QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
        shapes.ramp_up().capacity + 1U, kernel.simd + 16U,

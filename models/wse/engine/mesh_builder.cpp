@@ -131,9 +131,11 @@ class Builder {
   QueueShape link_from(std::size_t core, unsigned port, Color color) const {
     for (const Route& route : fabric_.router(core).routes) {
       const bool leads = route.color == color && (route.to & bit(port)) != 0;
-      if (leads && QueueShapes::turns(route.from, port)) return shapes_.link_behind_turn(port);
+      if (leads && QueueShapes::turns(route.from, port)) {
+        return shapes_.link_behind_turn(port, color);
+      }
     }
-    return shapes_.link(port);
+    return shapes_.link(port, color);
   }
 
   void join(std::size_t core) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/wse/engine/routed_reduction.hpp"
 
+#include <algorithm>
+
 namespace lacuna::wse {
 
 template <class Number, bool kBuses>
@@ -14,7 +16,7 @@ RoutedReduction<Number, kBuses>::RoutedReduction(const HardwareParams& params,
       blocks_(streams_.blocks(), Block{}),
       busy_(blocks_.size() + 2, 0),
       turns_(columns_),
-      stalls_(streams_.count() * columns_),
+      counted_(streams_.count() * columns_),
       buses_(params, shared) {}
 
 template <class Number, bool kBuses>
@@ -64,25 +66,29 @@ void RoutedReduction<Number, kBuses>::take_all() {
 
 template <class Number, bool kBuses>
 void RoutedReduction<Number, kBuses>::flush() {
-  streams_.take_stalls([&](std::size_t s, std::size_t lane, std::uint64_t in, std::uint64_t up) {
-    if (lane >= columns_) return;
-    stalls_[s * columns_ + lane].in += in;
-    stalls_[s * columns_ + lane].out += up;
+  using Buffer = LaneBuffer<Number>;
+  streams_.take_counts([&](std::size_t s, std::size_t block, const Buffer& in, const Buffer& up) {
+    const std::size_t first = block * kWidth;
+    for (std::size_t lane = first; lane < std::min(columns_, first + kWidth); ++lane) {
+      Counted& sum = counted_[s * columns_ + lane];
+      add_lane<Number>(sum.in, in.counts, lane - first);
+      add_lane<Number>(sum.up, up.counts, lane - first);
+    }
   });
   if constexpr (kBuses) buses_.flush();
 }
 
 template <class Number, bool kBuses>
-void RoutedReduction<Number, kBuses>::add_stalls(const Program& /*program*/,
+void RoutedReduction<Number, kBuses>::add_counts(const Program& /*program*/,
                                                  RouterCounters* routers) {
   flush();
-  if constexpr (kBuses) buses_.add_stalls(routers);
+  if constexpr (kBuses) buses_.add_counts(routers);
   for (std::size_t s = 0; s < shared_->streams.size(); ++s) {
     for (std::size_t lane = 0; lane < columns_; ++lane) {
       const SumStreams::Lane& of = shared_->streams[s].lanes[lane];
-      const Stalls& stalls = stalls_[s * columns_ + lane];
-      routers[lane].stalls.at(static_cast<std::size_t>(of.in)) += stalls.in;
-      routers[lane].stalls.at(static_cast<std::size_t>(of.out)) += stalls.out;
+      const Counted& counted = counted_[s * columns_ + lane];
+      routers[lane].add_buffer(static_cast<Color>(of.in), counted.in);
+      routers[lane].add_buffer(static_cast<Color>(of.out), counted.up);
     }
   }
 }

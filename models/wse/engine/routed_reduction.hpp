@@ -54,8 +54,8 @@ class RoutedReduction {
   Vector all_sent(std::size_t i) const;
   void end_cycle();
   void flush();
-  /// Adds to the routers of a row, by column, how long words stood there.
-  void add_stalls(const Program& program, RouterCounters* routers);
+  /// Adds to the routers of a row, by column, what was counted of their buffers.
+  void add_counts(const Program& program, RouterCounters* routers);
 
   /// Lanes have ended an instruction; returns those whose reduction has ended. The others go on.
   Vector finish(std::size_t i, const Vector& ended);
@@ -87,9 +87,8 @@ class RoutedReduction {
       number[lane] = static_cast<Number>(what.queue);
     }
   };
-  struct Stalls {
-    std::uint64_t in = 0;
-    std::uint64_t out = 0;
+  struct Counted {
+    BufferCounts<std::uint64_t> in, up;
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
@@ -106,8 +105,8 @@ class RoutedReduction {
   /// By block, the streams in which there is something; nothing can happen in the others. The
   /// first and the last are not there.
   std::vector<std::uint32_t> busy_;
-  std::vector<SumTurns> turns_;  // by lane
-  std::vector<Stalls> stalls_;   // by stream and lane
+  std::vector<SumTurns> turns_;   // by lane
+  std::vector<Counted> counted_;  // by stream and lane
   ExchangeLanes<Number> buses_;
 };
 

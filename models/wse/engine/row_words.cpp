@@ -70,10 +70,13 @@ template <class Number>
 void RowWords<Number>::flush(std::vector<LaneCounts>& counts) {
   for (std::size_t lane = 0; lane < counts.size(); ++lane) {
     const Block& b = blocks_[lane / kWidth];
-    counts[lane].stall_weights += static_cast<std::uint64_t>(b.stalled[lane % kWidth]);
+    add_lane<Number>(counts[lane].heads, b.counts, lane % kWidth);
     counts[lane].closures += static_cast<std::uint64_t>(b.closures[lane % kWidth]);
   }
-  for (Block& b : blocks_) b.stalled = b.closures = Vector{};
+  for (Block& b : blocks_) {
+    forget(b.counts);
+    b.closures = Vector{};
+  }
 }
 
 template class RowWords<std::int8_t>;

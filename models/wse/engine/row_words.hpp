@@ -90,7 +90,8 @@ class RowWords {
     LaneQueue<Number> queue;
     LaneLink<Number> onward_link, back_link;
     Vector left{};  // words of the row that is being taken
-    Vector stalled{}, closures{};
+    BufferCounts<Vector> counts;
+    Vector closures{};
   };
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
@@ -121,7 +122,7 @@ inline void RowWords<Number>::step(std::size_t i, Sums& sums, const NextRows<Num
       sums.ramp(i, b.copies.wants(kToCore, head) & b.queue.room(shapes_.weights));
   store(&open_[first], b.edge < entries_);
   const Vector left = next.onward == nullptr ? to_core : leave(b, first, to_core, next);
-  b.stalled -= head & ~left;
+  b.counts.cycle(head, left, [&] { return b.edge; });
   b.edge += left;
   b.queue.push(filter(i, to_core), shapes_.weights);
 }

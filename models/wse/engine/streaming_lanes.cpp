@@ -61,7 +61,7 @@ void require_pace(Cycle now, std::uint64_t row_steps, double sent, Cycle limit) 
 }
 
 template <class Row>
-class StreamingRows final : public StreamingLanes {
+class StreamingRows {
  public:
   StreamingRows(const HardwareParams& params, const Program& program, bool fold, Cycle marks)
       : params_(params),
@@ -74,7 +74,7 @@ class StreamingRows final : public StreamingLanes {
     rows_.for_each_group([](RowGroup<Row>& group) { group.row->count_beats(); });
   }
 
-  LanesOutcome run(Cycle limit) override {
+  LanesOutcome run(Cycle limit) {
     std::uint64_t row_steps = 0;
     Cycle next_mark = mark_length_ == 0 ? kNever : mark_length_;
     Cycle next_look = limit == kNever ? kNever : limit / kFirstLook + 1;
@@ -164,14 +164,7 @@ FoldPlan StreamingRows<Row>::fold(const std::vector<std::size_t>& group_of) cons
   FoldPlan fold;
   if (!program_.kernel.held.empty()) fold.refused = kRowsDiffer;
   fold.classes = classes_;
-  fold.entry = entry;
-  std::vector<std::uint32_t> place(program_.rows);
-  for (std::uint32_t row = 0; row < program_.rows; ++row) {
-    place[row] = static_cast<std::uint32_t>(fold.kept.size());
-    if (stands_for[row] == row) fold.kept.push_back(row);
-  }
-  for (const std::uint32_t row : stands_for) fold.representative.push_back(place[row]);
-  fold.kept_entry = place[entry];
+  fold.keep(stands_for, entry);
   return fold;
 }
 
@@ -207,7 +200,7 @@ LanesOutcome StreamingRows<Row>::outcome() {
     }
     RouterCounters* const routers = &outcome.routers[place * columns];
     known.add_routers(row, counts, routers);
-    from.add_stalls(program_, routers);
+    from.add_counts(program_, routers);
     if (from.end() != 0) outcome.routers[place * columns].end = from.end() + behind;
     outcome.cycles = std::max(outcome.cycles, outcome.routers[place * columns].end);
   }
@@ -225,58 +218,76 @@ auto in_lanes_of(const HardwareParams& params, const Program& program, const Run
   return in_lanes(largest_in_lanes(params, program), QueueShapes(params.router).longest(), run);
 }
 
+template <class Row>
+LanesOutcome run_rows(const HardwareParams& params, const Program& program,
+                      const RunOptions& options) {
+  const StreamingKernel& kernel = program.kernel;
+  // rows behind the first of a group stall as it does, and hold fewer words
+  const bool alike = kernel.activations.empty() && kernel.held.empty() && kBufferCounts == 1;
+  StreamingRows<Row> rows(params, program, options.fold && alike, options.marks);
+  // no row that differs is worth being given up
+  return rows.run(kernel.held.empty() ? options.limit : kNever);
+}
+
 template <class Number>
-std::unique_ptr<StreamingLanes> make_lanes(const HardwareParams& params, const Program& program,
-                                           bool fold, Cycle marks) {
+LanesOutcome run_lanes(const HardwareParams& params, const Program& program,
+                       const RunOptions& options) {
   using Plain = StreamingRow<Number, RoutedReduction<Number, false>>;
   using Exchanging = StreamingRow<Number, RoutedReduction<Number, true>>;
-  if (!program.kernel.exchange.on()) {
-    return std::make_unique<StreamingRows<Plain>>(params, program, fold, marks);
+  return program.kernel.exchange.on() ? run_rows<Exchanging>(params, program, options)
+                                      : run_rows<Plain>(params, program, options);
+}
+
+/// Why a run of a program is not one in lanes; empty if it is.
+std::string reason_against(const HardwareParams& params, const Program& program,
+                           const RunOptions& options) {
+  const bool clocked = options.engine == Engine::clocked;
+  const bool shuffled = clocked && options.shuffle != 0;
+  const char* const units = shuffled ? "units are stepped in another order" : options.for_units();
+  if (*units != 0) return units;
+  if (options.marks != 0 && program.distribution_rows != 0) {
+    return "rows behind some that copy keep another time than a watch of rows has";
   }
-  return std::make_unique<StreamingRows<Exchanging>>(params, program, fold, marks);
+  // Marks know no beats of elements.
+  if (!program.kernel.held.empty() && (options.marks != 0 || clocked || options.shuffle != 0)) {
+    return "cores that hold single elements are looked at one by one";
+  }
+  return reason_against_stream_lanes(params, program);
 }
 
 }  // namespace
 
-bool lanes_can_run(const HardwareParams& params, const Program& program) {
+std::string reason_against_stream_lanes(const HardwareParams& params, const Program& program) {
   const StreamingKernel& kernel = program.kernel;
-  // Who carries the numbers of a row knows no exchange. Who counts the elements that a word meets
-  // looks for the word in the column's own stream.
+  if (program.gradient) return "cores form a weight gradient";
   const bool values = !kernel.activations.empty();
-  if (kernel.exchange.on() && values) return false;
-  if (!kernel.held.empty() && (values || program.distribution_rows != 0)) return false;
-  return reason_against_lanes(params.router).empty() && *reason_against_copy_row(program) == 0 &&
-         kernel.steps != 0 && program.columns > 1 && program.rows != 0 && !program.gradient &&
-         QueueShapes(params.router).flows() &&
-         reason_against_own_time(program, params, {}).empty() &&
-         in_lanes_of(params, program, [](auto /*number*/) { return true; });
-}
-
-std::unique_ptr<StreamingLanes> make_streaming_lanes(const HardwareParams& params,
-                                                     const Program& program, bool fold,
-                                                     Cycle marks) {
-  if (!lanes_can_run(params, program)) return nullptr;
-  const bool alike = program.kernel.activations.empty() && program.kernel.held.empty();
-  return in_lanes_of(params, program, [&](auto number) {
-    return make_lanes<decltype(number)>(params, program, fold && alike, marks);
-  });
+  if (kernel.exchange.on() && values) return "groups of columns exchange values";
+  if (!kernel.held.empty() && values) return "cores that hold single elements carry values";
+  // Who counts the elements that a word meets looks for the word in the column's own stream.
+  if (!kernel.held.empty() && program.distribution_rows != 0) {
+    return "cores hold single elements, and several columns share a stream";
+  }
+  if (kernel.steps == 0 || program.rows == 0) return "there is nothing to do";
+  if (program.columns == 1) return "there is one column";
+  std::string reason = reason_against_lanes(params.router);
+  if (reason.empty()) reason = reason_against_copy_row(program);
+  if (reason.empty() && !QueueShapes(params.router).flows()) {
+    reason = "words stop in every router (router.entries = 1)";
+  }
+  if (reason.empty()) reason = reason_against_own_time(program, params, {});
+  if (!reason.empty()) return reason;
+  const bool fits = in_lanes_of(params, program, [](auto /*number*/) { return true; });
+  return fits ? "" : "a number of it is too large for a lane";
 }
 
 std::optional<LanesOutcome> stream_in_lanes(const HardwareParams& params, const Program& program,
-                                            const RunOptions& options) {
-  const bool plain = options.jitter == 0 && !options.event_log && !options.modules && !options.look;
-  const bool one_by_one = options.engine == Engine::clocked && options.shuffle != 0;
-  // Rows behind some that copy keep another time than RowWatch has them.
-  const bool marks_behind = options.marks != 0 && program.distribution_rows != 0;
-  // Marks know no beats of elements, and no row that differs is worth being given up.
-  const bool held = !program.kernel.held.empty();
-  const bool held_one_by_one =
-      options.marks != 0 || options.engine == Engine::clocked || options.shuffle != 0;
-  if (!plain || one_by_one || marks_behind || (held && held_one_by_one)) return {};
-  const std::unique_ptr<StreamingLanes> lanes =
-      make_streaming_lanes(params, program, options.fold, options.marks);
-  if (lanes == nullptr) return {};
-  return lanes->run(held ? kNever : options.limit);
+                                            const RunOptions& options, std::string* refused) {
+  std::string reason = reason_against(params, program, options);
+  if (refused != nullptr) *refused = reason;
+  if (!reason.empty()) return {};
+  return in_lanes_of(params, program, [&](auto number) {
+    return std::optional(run_lanes<decltype(number)>(params, program, options));
+  });
 }
 
 }  // namespace lacuna::wse

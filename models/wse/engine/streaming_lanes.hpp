@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <string>
 
 #include "models/wse/engine/fold.hpp"
 #include "models/wse/params.hpp"
@@ -21,34 +21,19 @@ struct LanesOutcome {
   WaferMarks marks;          // if RunOptions::marks asks for them
 };
 
-/// Runs a weight-streaming program as one row of lanes for each group of rows that do the same.
-/// At first these are the rows of equal tokens: they repeat the first, a hop later each, while no
-/// copy to the south meets a closed link. When one does, the row that sends it leaves its group
-/// and is simulated by itself; doc/model/wafer_folding.md has the proof.
-class StreamingLanes {
- public:
-  StreamingLanes() = default;
-  StreamingLanes(const StreamingLanes&) = delete;
-  StreamingLanes& operator=(const StreamingLanes&) = delete;
-  virtual ~StreamingLanes() = default;
+/// Why lanes cannot stand for the cores of a streaming program; empty if they can.
+std::string reason_against_stream_lanes(const HardwareParams& params, const Program& program);
 
-  /// The outcome of `program`, which unfolds to simulate()'s in everything but the event log.
-  /// Throws DeadlockError, or CycleLimitPassed as soon as it is known to take more than `limit`.
-  virtual LanesOutcome run(Cycle limit) = 0;
-  LanesOutcome run() { return run(kNever); }
-};
-
-/// Whether lanes can stand for the cores of a streaming program.
-bool lanes_can_run(const HardwareParams& params, const Program& program);
-
-/// Null if they cannot. Each row is simulated by itself if not to be folded (`fold`), if it carries
-/// values, and if its cores hold elements one by one. `marks`: RunOptions::marks.
-std::unique_ptr<StreamingLanes> make_streaming_lanes(const HardwareParams& params,
-                                                     const Program& program, bool fold = true,
-                                                     Cycle marks = 0);
-
-/// Runs a program in lanes; nothing if that cannot be done.
+/// Runs a weight-streaming program as one row of lanes for each group of rows that do the same: the
+/// outcome unfolds to simulate()'s in everything but the event log. At first these are the rows of
+/// equal tokens: they repeat the first, a hop later each, while no copy to the south meets a closed
+/// link. When one does, the row that sends it leaves its group and is simulated by itself;
+/// doc/model/wafer_folding.md has the proof. Each row is simulated by itself if not to be folded,
+/// if it carries values, and if its cores hold elements one by one. Nothing if there is a reason
+/// not to, which `refused` is told. Throws DeadlockError, or CycleLimitPassed as soon as it is
+/// known to take more than the options' limit.
 std::optional<LanesOutcome> stream_in_lanes(const HardwareParams& params, const Program& program,
-                                            const RunOptions& options);
+                                            const RunOptions& options,
+                                            std::string* refused = nullptr);
 
 }  // namespace lacuna::wse

@@ -31,18 +31,14 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
   const std::uint64_t words = kernel.sum_words(kernel.tokens[row]);
   const std::uint64_t each = params_.core.fabric_words_per_issue;
   CoreCounters core;
+  core.cycles = counts.cycles;
   const bool scattered = !kernel.held.empty();
   core.cycles[kFma] =
       scattered ? counts.elements : weights_[column] * ((tokens + kernel.simd - 1) / kernel.simd);
   core.cycles[kReduce] = (kernel.steps + sums.gathered) * ((words + each - 1) / each);
-  core.cycles[kDispatch] = counts.dispatch;
-  core.cycles[kWaitWeights] = counts.weights + behind;
-  core.cycles[kWaitRingIn] = counts.ring_in;
-  core.cycles[kWaitRingOut] = counts.ring_out;
-  core.cycles[kWaitBuffer] = counts.buffer;
-  core.cycles[kScalar] = scattered ? counts.scalar : 0;
-  core.cycles[kConflict] = counts.conflict - core.cycles[kScalar];
-  core.cycles[kResidual] = counts.residual;
+  core.cycles[kWaitWeights] += behind;
+  if (!scattered) core.cycles[kScalar] = 0;
+  core.cycles[kConflict] -= core.cycles[kScalar];
   core.beside = counts.beside;
   core.words = words_[column] / kernel.words_per_weight();
   core.weights = weights_[column];
@@ -115,7 +111,7 @@ void StreamingOutcome::add_routers(std::uint32_t row, const std::vector<LaneCoun
     if (kernel.exchange.on()) add_buses(c, kernel.packed_words(kernel.tokens[row]), router);
     if (south) router.sent[kSouth] += streamed;
     if (north) router.sent[kNorth] += streamed;
-    router.stalls[static_cast<std::size_t>(kernel.stream_color(c))] += counts[c].stall_weights;
+    router.add_buffer(kernel.stream_color(c), counts[c].heads);
     router.closures += counts[c].closures;
   }
 }

@@ -16,25 +16,16 @@ std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / 
 template <class Number, class Sums>
 StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params, const Program& program,
                                          const SumStreams& shared, std::uint32_t row)
-    : kernel_(program.kernel),
-      columns_(kernel_.columns()),
+    : Base(params, program, shared),
       row_(row),
-      sums_(params, shared),
-      words_(params, kernel_),
       vector_beats_(static_cast<Number>(ceil_div(kernel_.tokens[row], kernel_.simd))),
       word_beats_(static_cast<Number>(static_cast<std::uint32_t>(vector_beats_) *
                                       kernel_.weights_per_word())),
       control_(params.core, kernel_, kernel_.tokens[row]),
       packed_(kernel_.form == StreamForm::packed),
-      in_use_cycles_(
-          static_cast<unsigned>(kMost) /
-          std::max<unsigned>({2U, kernel_.lookahead, params.core.fabric_words_per_issue})),
-      blocks_((columns_ + kWidth - 1) / kWidth),
       next_word_(kernel_.held.empty() ? 0 : columns_, 0),
       main_step_(columns_, 0),
-      reduce_step_(columns_, 0),
-      counts_(columns_),
-      in_use_(blocks_.size() * kWidth, 0) {
+      reduce_step_(columns_, 0) {
   if constexpr (Sums::kExchanges) sums_.buses().begin(kernel_.tokens[row]);
   place_columns();
 }
@@ -42,7 +33,6 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params, const Pro
 template <class Number, class Sums>
 void StreamingRow<Number, Sums>::place_columns() {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    blocks_[i] = Block{};
     blocks_[i].core = control_.begin(lanes_below<Number>(columns_, i * kWidth));
     if constexpr (Sums::kExchanges) sums_.buses().begin_lanes(blocks_[i].core, i);
   }
@@ -60,24 +50,16 @@ Number StreamingRow<Number, Sums>::rest(std::uint32_t count) const {
 }
 
 template <class Number, class Sums>
-void StreamingRow<Number, Sums>::step(Cycle now, const NextRows<Number>& next) {
-  moved_ = false;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) step_block(i, now, next);
-  sums_.end_cycle();
+inline void StreamingRow<Number, Sums>::end_cycle(Cycle now) {
   if constexpr (Sums::kExchanges) {
-    if (finished_ == columns_) {
-      quiet_ = sums_.buses().empty();
-      if (!quiet_) end_ = now + 2;
-    }
+    if (finished_ != columns_) return;
+    quiet_ = sums_.buses().empty();
+    if (!quiet_) end_ = now + 2;
   }
-  if (++unflushed_ == static_cast<unsigned>(kMost)) flush();
-  if (++unflushed_in_use_ == in_use_cycles_) flush_in_use();
 }
 
 template <class Number, class Sums>
-inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
-                                                   const NextRows<Number>& next) {
-  words_.step(i, sums_, next);
+inline void StreamingRow<Number, Sums>::step_cores(std::size_t i, Cycle now) {
   Block& b = blocks_[i];
   const Vector main_kept = b.core.slot.kept_by_main();
   typename Control::Issued issued{};
@@ -86,16 +68,20 @@ inline void StreamingRow<Number, Sums>::step_block(std::size_t i, Cycle now,
   Vector beats = issued[0] | issued[1];
   if constexpr (Sums::kExchanges) beats |= issued[2] | issued[3];
   moved_ = moved_ || any(beats);
-  Counts& counts = b.counts;
   if (counts_beats_) {
-    counts.fma -= issued[0];
-    counts.sums -= beats & ~issued[0] & ~waits.beside;
+    b.fma -= issued[0];
+    b.sums -= beats & ~issued[0] & ~waits.beside;
   }
-  counts.waited.count(waits);
-  counts.scalar -= waits.conflict & main_kept;
-  counts.in_use += control_.buffers_in_use(b.core);
+  b.waited.count(waits);
+  b.scalar -= waits.conflict & main_kept;
+  b.in_use += control_.buffers_in_use(b.core);
   const Vector all_done = ended & Control::done(b.core);
   if (any(all_done)) end_lanes(all_done, i * kWidth, now);
+}
+
+template <class Number, class Sums>
+void StreamingRow<Number, Sums>::step(Cycle now, const NextRows<Number>& next) {
+  this->perform(now, next);
 }
 
 /// Once all words of a row have been taken, the one that takes effect is its last, which may hold
@@ -155,7 +141,7 @@ template <class Number, class Sums>
 inline void StreamingRow<Number, Sums>::take_sums(std::size_t place, const Vector& words,
                                                   const Vector& lanes) {
   sums_.take(place, words, words);
-  if (counts_beats_) blocks_[place].counts.sum_words += words & lanes;
+  if (counts_beats_) blocks_[place].sum_words += words & lanes;
   if (values_ == nullptr) return;
   for_each_lane<Number>(lanes, [&](unsigned i) {
     values_->reduce(column(place, i), static_cast<std::uint32_t>(words[i]));
@@ -171,81 +157,44 @@ void StreamingRow<Number, Sums>::end_lanes(const Vector& ended, std::size_t firs
   }
 }
 
-/// Moves the counts of a block out of its lanes.
 template <class Number, class Sums>
-void StreamingRow<Number, Sums>::add_counts(std::size_t i) {
+void StreamingRow<Number, Sums>::take_counts(std::size_t i) {
   Block& b = blocks_[i];
-  const Counts& from = b.counts;
-  const std::size_t lanes = std::min<std::size_t>(kWidth, columns_ - i * kWidth);
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
+  for (std::size_t lane = 0; lane < lanes_of(i); ++lane) {
     LaneCounts& sum = counts_[i * kWidth + lane];
     const auto add = [lane](std::uint64_t& to, const Vector& counted) {
       to += static_cast<std::uint64_t>(counted[lane]);
     };
-    sum.add(from.waited, lane);
     for (std::size_t t = 0; t < b.core.tallies.size(); ++t) add(sum.tallies[t], b.core.tallies[t]);
-    add(sum.scalar, from.scalar);
-    add(sum.fma, from.fma);
-    add(sum.sums, from.sums);
+    add(sum.cycles[kScalar], b.scalar);
+    add(sum.cycles[kFma], b.fma);
+    add(sum.cycles[kReduce], b.sums);
   }
-  b.counts.waited = CoreWaits<Number>{};
   b.core.tallies = {};
-  b.counts.scalar = b.counts.fma = b.counts.sums = Vector{};
+  b.scalar = b.fma = b.sums = Vector{};
 }
 
-/// The same of what is soon too much for a lane.
 template <class Number, class Sums>
-void StreamingRow<Number, Sums>::add_in_use(std::size_t i) {
-  Counts& from = blocks_[i].counts;
-  for (unsigned lane = 0; lane < kWidth; ++lane) {
-    in_use_[i * kWidth + lane] += static_cast<std::uint64_t>(from.in_use[lane]);
-    if (!counts_beats_ || i * kWidth + lane >= columns_) continue;
+void StreamingRow<Number, Sums>::take_soon(std::size_t i) {
+  if (!counts_beats_) return;
+  Block& b = blocks_[i];
+  for (std::size_t lane = 0; lane < lanes_of(i); ++lane) {
     LaneCounts& sum = counts_[i * kWidth + lane];
-    sum.stream_words += static_cast<std::uint64_t>(from.stream_words[lane]);
-    sum.sum_words += static_cast<std::uint64_t>(from.sum_words[lane]);
+    sum.stream_words += static_cast<std::uint64_t>(b.stream_words[lane]);
+    sum.sum_words += static_cast<std::uint64_t>(b.sum_words[lane]);
   }
-  from.in_use = from.stream_words = from.sum_words = Vector{};
-}
-
-/// Before the lanes could overflow.
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::flush() {
-  unflushed_ = 0;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) add_counts(i);
-  words_.flush(counts_);
-  sums_.flush();
-}
-
-template <class Number, class Sums>
-void StreamingRow<Number, Sums>::flush_in_use() {
-  unflushed_in_use_ = 0;
-  for (std::size_t i = 0; i < blocks_.size(); ++i) add_in_use(i);
-}
-
-template <class Number, class Sums>
-const std::vector<LaneCounts>& StreamingRow<Number, Sums>::counts() {
-  flush();
-  flush_in_use();
-  for (std::size_t lane = 0; lane < columns_; ++lane) counts_[lane].in_use = in_use_[lane];
-  return counts_;
+  b.stream_words = b.sum_words = Vector{};
 }
 
 template <class Number, class Sums>
 RowMark StreamingRow<Number, Sums>::mark() {
   auto marks = std::make_shared<std::vector<CoreMark>>(columns_);
-  counts();
+  const std::vector<LaneCounts>& counts = this->counts();
   for (std::size_t lane = 0; lane < columns_; ++lane) {
-    const LaneCounts& counted = counts_[lane];
+    const LaneCounts& counted = counts[lane];
     CoreMark& mark = (*marks)[lane];
-    mark[kFma] = counted.fma;
-    mark[kReduce] = counted.sums;
-    mark[kConflict] = counted.conflict;
-    mark[kResidual] = counted.residual;
-    mark[kDispatch] = counted.dispatch;
-    mark[kWaitWeights] = counted.weights;
-    mark[kWaitRingIn] = counted.ring_in;
-    mark[kWaitRingOut] = counted.ring_out;
-    mark[kWaitBuffer] = counted.buffer;
+    std::copy(counted.cycles.begin(), counted.cycles.end(), mark.begin());
+    mark[kScalar] = 0;  // they are in conflict
     mark[kRowsDone] = main_step_[lane];
     mark[kBuffersInUse] = counted.in_use;
     mark[kStreamWords] = counted.stream_words;

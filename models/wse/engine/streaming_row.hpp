@@ -3,12 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
-#include "models/wse/engine/lane_counts.hpp"
+#include "models/wse/engine/core_row.hpp"
 #include "models/wse/engine/row_values.hpp"
-#include "models/wse/engine/row_words.hpp"
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
 #include "models/wse/pe/stream_control.hpp"
@@ -19,12 +17,21 @@
 
 namespace lacuna::wse {
 
-/// One row of a weight-streaming product, all columns at once: the state of StreamingCores and
-/// RouterArray as small integers in lanes. It does in one pass what those do unit by unit, in the
-/// same cycles. `Number` holds every count and every latency of the program; `Sums`, a
-/// RoutedReduction, has the way of the partial sums.
+/// kWidth neighbouring columns of a product.
+template <class Number>
+struct StreamBlock : CoreBlock<Number, StreamState<Number>> {
+  using Vector = Lanes<Number>;
+
+  Vector last_beats{};                 // of the row of weights that is being taken
+  Vector scalar{};                     // cycles in conflict of beats of the main thread
+  Vector fma{}, sums{};                // beats, if they are counted,
+  Vector stream_words{}, sum_words{};  // and words
+};
+
+/// One row of a weight-streaming product, in the cycles of StreamingCores. `Number` holds every
+/// count and every latency of the program.
 template <class NumberOf, class Sums>
-class StreamingRow {
+class StreamingRow : public CoreRow<StreamingRow<NumberOf, Sums>, StreamBlock<NumberOf>, Sums> {
  public:
   using Number = NumberOf;
 
@@ -41,64 +48,38 @@ class StreamingRow {
   /// Performs a cycle, of the words that are there.
   void step(Cycle now, const NextRows<Number>& next);
 
-  RowWords<Number>& words() { return words_; }
-  const RowWords<Number>& words() const { return words_; }
-
-  /// True if a beat was issued in the cycle just performed.
-  bool moved() const { return moved_; }
-
   bool finished() const { return finished_ == columns_ && quiet_; }
   /// The first cycle after the last word that no core took has left a bus.
   Cycle end() const { return end_; }
-  const std::vector<LaneCounts>& counts();
   /// What the cores have counted, if beats are counted.
   RowMark mark();
-  /// Adds to the routers of a row, by column, how long partial sums stood there.
-  void add_stalls(const Program& program, RouterCounters* routers) {
-    sums_.add_stalls(program, routers);
-  }
-
-  static constexpr unsigned kWidth = LanesOf<Number>::kCount;
-  static constexpr Number kMost = std::numeric_limits<Number>::max();
 
  private:
+  using Block = StreamBlock<Number>;
+  using Base = CoreRow<StreamingRow, Block, Sums>;
+  friend Base;
+  using Base::blocks_, Base::columns_, Base::counts_, Base::kernel_, Base::kWidth, Base::sums_;
+  using Base::column, Base::lanes_of, Base::moved_, Base::words_;
+  using Base::has_word, Base::may_begin;
   using Vector = Lanes<Number>;
 
-  /// What kWidth neighbouring columns have counted since it was taken from here.
-  struct Counts {
-    CoreWaits<Number> waited;  // cycles
-    Vector scalar{};           // of those in conflict, of beats of the main thread
-    Vector in_use{};
-    Vector fma{}, sums{};                // beats, if they are counted,
-    Vector stream_words{}, sum_words{};  // and words
-  };
-
-  /// Their state.
-  struct Block {
-    StreamState<Number> core;
-    Vector last_beats{};  // of the row of weights that is being taken
-    Counts counts;
-  };
-
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
-  static std::uint32_t column(std::size_t place, unsigned i) {
-    return static_cast<std::uint32_t>(place * kWidth + i);
-  }
   void place_columns();
   Number rest(std::uint32_t count) const;
-  void step_block(std::size_t i, Cycle now, const NextRows<Number>& next);
+  void step_cores(std::size_t i, Cycle now);
+  void end_cycle(Cycle now);
+  void take_counts(std::size_t i);
+  void take_soon(std::size_t i);
 
   // What StreamControl asks for; a place is a block.
   using Control = StreamControl<Number, StreamingRow, Sums::kExchanges>;
   friend Control;
-  Vector has_word(std::size_t place) const { return words_.at_core(place); }
-  static Vector may_begin(std::size_t /*place*/) { return ~Vector{}; }
   Vector take_word(std::size_t place, const Vector& lanes) {
-    if (counts_beats_) blocks_[place].counts.stream_words -= lanes;
+    if (counts_beats_) blocks_[place].stream_words -= lanes;
     return words_.take(place, lanes);
   }
   void take_value(std::size_t place, const Vector& lanes) {
-    if (counts_beats_) blocks_[place].counts.stream_words -= lanes;
+    if (counts_beats_) blocks_[place].stream_words -= lanes;
     words_.take_value(place, lanes);
   }
   Vector start(std::size_t place, const Vector& lanes);
@@ -140,34 +121,19 @@ class StreamingRow {
 
   Vector start_held(std::size_t place, const Vector& lanes);
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
-  void add_counts(std::size_t i);
-  void add_in_use(std::size_t i);
-  void flush();
-  void flush_in_use();
 
-  const StreamingKernel& kernel_;
-  std::size_t columns_;
   const std::size_t row_;
-  Sums sums_;
-  RowWords<Number> words_;
   Number vector_beats_;  // of an instruction
   Number word_beats_;    // of the instructions that a word starts
   const Control control_;
   bool packed_ = false;
   bool counts_beats_ = false;
-  unsigned unflushed_ = 0;  // cycles since flush(), and since flush_in_use()
-  unsigned unflushed_in_use_ = 0;
-  unsigned in_use_cycles_ = 1;  // after so many cycles a lane's buffers in use could overflow
-  bool moved_ = false;
   std::size_t finished_ = 0;
   bool quiet_ = true;  // no word is left on a bus, once all have finished
   Cycle end_ = 0;
-  std::vector<Block> blocks_;
   std::vector<std::size_t> next_word_;      // by lane, of elements held one by one
   std::vector<std::uint32_t> main_step_;    // by lane
   std::vector<std::uint32_t> reduce_step_;  // by lane
-  std::vector<LaneCounts> counts_;
-  std::vector<std::uint64_t> in_use_;  // by lane
   RowValues* values_ = nullptr;
 };
 

@@ -15,7 +15,7 @@ namespace lacuna::wse {
 
 /// Why what is known of all links, queues and slots alike does not suffice. Empty if it does.
 inline std::string reason_against_alike(const RouterParams& router) {
-  if (!QueueShapes(router).links_alike()) return "links of some directions are longer";
+  if (!QueueShapes(router).links_alike()) return "links of some directions or colors are longer";
   if (kSlotFree != 1) return "a slot of a queue is not free in the next cycle";
   if (!IssueRule::always_open()) return "in some cycles no beat is issued";
   if (!RampRule::always_open()) return "in some cycles ramps carry no words";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/wse/fabric/arbiter.hpp"
+#include "models/wse/fabric/buffer_counts.hpp"
 #include "models/wse/fabric/link_rule.hpp"
 #include "models/wse/fabric/queue.hpp"
 #include "models/wse/fabric/route_rule.hpp"
@@ -36,16 +37,30 @@ class LaneContest {
   Vector best_ = Turn::nobody();
 };
 
-/// A buffer of a router: its words, and for how many cycles heads have stood in it.
+/// Adds the statistics of a lane to those that are kept of it,
+template <class Number>
+void add_lane(BufferCounts<std::uint64_t>& sum, const BufferCounts<Lanes<Number>>& counts,
+              std::size_t lane) {
+  for (int i = 0; i < kBufferCounts; ++i) {
+    sum.statistic(i) += static_cast<std::uint64_t>(counts.statistic(i)[lane]);
+  }
+}
+/// and once all lanes have been added, forgets them.
+template <class Vector>
+void forget(BufferCounts<Vector>& counts) {
+  for (int i = 0; i < kBufferCounts; ++i) counts.statistic(i) = Vector{};
+}
+
+/// A buffer of a router: its words, and what is counted of them.
 template <class Number>
 struct LaneBuffer : LaneQueue<Number> {
   using Vector = Lanes<Number>;
 
-  Vector stalled{};
+  BufferCounts<Vector> counts;
 
   /// The cycle's heads: those of `leaves` go, the others stay.
   void let_go(const Vector& leaves) {
-    stalled -= this->has() & ~leaves;
+    counts.cycle(this->has(), leaves, [this] { return this->seen; });
     this->pop(leaves);
   }
 };

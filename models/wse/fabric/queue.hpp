@@ -37,24 +37,23 @@ class QueueShapes {
         down_(router.ramp + router.ramp_in),
         turn_(router.turn) {}
 
-  /// From a router through a port into the buffer of its neighbour.
-  QueueShape link(unsigned /*port*/) const { return into(entries_, hop_); }
+  /// From a router through a port into the buffer of a color at its neighbour.
+  QueueShape link(unsigned /*port*/, Color /*color*/) const { return into(entries_, hop_); }
   /// The same, if words come to it around a corner: it holds those that are under way longer too.
-  QueueShape link_behind_turn(unsigned port) const {
-    QueueShape shape = link(port);
+  QueueShape link_behind_turn(unsigned port, Color color) const {
+    QueueShape shape = link(port, color);
     shape.capacity += static_cast<unsigned>(turn_);
     shape.varies = turn_ != 0;
     return shape;
   }
   /// From any router to any neighbour, for those who ask links_alike() before.
-  QueueShape link() const { return link(kSouth); }
+  QueueShape link() const { return link(kSouth, Color{}); }
   bool links_alike() const {
-    const QueueShape south = link(kSouth);
-    const auto alike = [&](unsigned port) {
-      const QueueShape other = link(port);
-      return other.capacity == south.capacity && other.latency == south.latency;
-    };
-    return alike(kNorth) && alike(kEast) && alike(kWest);
+    bool alike = true;
+    each_link([&, any = link()](const QueueShape& other) {
+      alike = alike && other.capacity == any.capacity && other.latency == any.latency;
+    });
+    return alike;
   }
   /// Words that come into a router along a column and leave along a row turn, or the other way.
   static constexpr bool turns(unsigned from, unsigned to) {
@@ -79,13 +78,21 @@ class QueueShapes {
   /// The longest latency of a queue here.
   Cycle longest() const {
     Cycle most = std::max(ramp_up().latency, ramp_down(1).latency);
-    for (unsigned port = 0; port < kRamp; ++port) most = std::max(most, link(port).latency);
+    each_link([&](const QueueShape& other) { most = std::max(most, other.latency); });
     return most;
   }
 
  private:
   static QueueShape into(unsigned entries, Cycle latency) {
     return {entries + static_cast<unsigned>(latency) - 1, latency};
+  }
+  template <class Visit>
+  void each_link(const Visit& visit) const {
+    for (unsigned port = 0; port < kRamp; ++port) {
+      for (unsigned color = 0; color < kColors; ++color) {
+        visit(link(port, static_cast<Color>(color)));
+      }
+    }
   }
 
   unsigned entries_;

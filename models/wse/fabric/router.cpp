@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cassert>
+#include <utility>
 
 namespace lacuna::wse {
 namespace {
@@ -89,13 +90,30 @@ bool RouterArray::has_words(const Router& router, Cycle at) const {
 void RouterArray::account(std::size_t index, Cycle now) {
   Router& router = routers_[index];
   if (router.accounted >= now) return;
-  const Cycle slept = now - router.accounted;
-  router.accounted = now;
+  const Cycle since = std::exchange(router.accounted, now);
+  const Cycle slept = now - since;
   for (std::uint32_t left = filled(router); left != 0; left &= left - 1) {
-    const RouterInput& input = inputs_[router.first + first_of(left)];
+    RouterInput& input = inputs_[router.first + first_of(left)];
     if (!input.waiting) continue;
-    router.counters.stalls[static_cast<unsigned>(input.color)] += slept;
+    count(router, input, false, since, slept);
     if (input.closed) router.counters.closures += slept;
+  }
+}
+
+/// Counts a head in `now`, and in so many cycles that are like it.
+inline void RouterArray::count(Router& router, RouterInput& input, bool leaves, Cycle now,
+                               Cycle cycles) {
+  using Flag = Lanes<std::int64_t>;
+  const auto arrived = [&] {
+    unsigned words = 1;
+    while (links_.has(input.link, now, words + 1)) ++words;
+    return all_lanes<std::int64_t>(words);
+  };
+  input.counts.cycle(~Flag{}, leaves ? ~Flag{} : Flag{}, arrived);
+  for (int i = 0; i < kBufferCounts; ++i) {
+    const Flag counted = std::exchange(input.counts.statistic(i), Flag{});
+    router.counters.statistic(i)[static_cast<unsigned>(input.color)] +=
+        static_cast<std::uint64_t>(counted[0]) * cycles;
   }
 }
 
@@ -109,7 +127,7 @@ std::uint32_t RouterArray::find_heads(Router& router, Cycle now) {
     if (input.need.ports == 0 && input.color_switch.passes(now)) input.need.ports = input.to;
     if (input.need.ports == 0) {  // the switch lets nothing through here
       input.waiting = true;
-      ++router.counters.stalls[static_cast<unsigned>(input.color)];
+      count(router, input, false, now);
       continue;
     }
     heads |= 1U << i;
@@ -237,9 +255,8 @@ bool RouterArray::finish(Router& router, std::uint32_t heads, Cycle now) {
   for (std::uint32_t those = heads; those != 0; those &= those - 1) {
     RouterInput& input = inputs_[router.first + first_of(those)];
     input.waiting = !input.copies.leave(true, input.need);
-    if (input.waiting) {
-      ++router.counters.stalls[static_cast<unsigned>(input.color)];
-    } else {
+    count(router, input, !input.waiting, now);
+    if (!input.waiting) {
       const Wavelet word = links_.pop(input.link, now);
       if (word.switches != 0) obey(router, input, word, now);
       input.need = PortWays{};

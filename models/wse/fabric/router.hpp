@@ -27,6 +27,7 @@ struct RouterInput {
   PortSet to = 0;
   PortWays need;  // copies the head has to make; none if it has not been looked at
   HeadCopies<PortWays> copies;
+  BufferCounts<Lanes<std::int64_t>> counts;
   bool waiting = false;  // a head was there in the cycle accounted for last, and stayed
   bool closed = false;   // and its copy to another row found the link closed
   std::array<LinkId, kPorts> out{kNoLink, kNoLink, kNoLink, kNoLink, kNoLink};
@@ -105,6 +106,7 @@ class RouterArray {
   void send(Router& router, RouterInput& input, unsigned port, Cycle now);
   WaveletFilter& filter_of(const Router& router, Color color);
   void obey(Router& router, const RouterInput& from, const Wavelet& word, Cycle now);
+  void count(Router& router, RouterInput& input, bool leaves, Cycle now, Cycle cycles = 1);
   bool finish(Router& router, std::uint32_t heads, Cycle now);
   std::uint32_t pick(const Router& router, std::uint32_t candidates, std::uint8_t next) const;
 

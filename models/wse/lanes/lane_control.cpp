@@ -221,7 +221,7 @@ class LaneWafer::Main {
   }
   std::size_t tasks() const { return state_.code->tasks.size(); }
   bool triggered(std::size_t task, Cycle now);
-  Task::Kind take(std::size_t task, Cycle now);
+  TaskTrigger take(std::size_t task, Cycle now);
   static unsigned full_outputs(Cycle /*now*/) { return 0; }
 
  private:
@@ -270,11 +270,10 @@ bool LaneWafer::Main::triggered(std::size_t task, Cycle /*now*/) {
   int color = kColors;  // queues are asked in the order of their colors
   for (int c = 0; c < wafer_.shape_.classes; ++c) {
     if (!is_trigger(wafer_.shape_, c) || !starts(what, c)) continue;
-    for (const int here : wafer_.color_use(lane_, c).color) {
-      if (here < 0 || here >= color) continue;
-      color = here;
-      word_of_ = c;
-    }
+    const int here = wafer_.color_use(lane_, c).down;
+    if (here < 0 || here >= color) continue;
+    color = here;
+    word_of_ = c;
   }
   return word_of_ != kNone;
 }
@@ -302,10 +301,12 @@ bool LaneWafer::Main::is_read(int cls) const {
   return next && (wafer_.starts_.back().op->takes & bit) != 0;
 }
 
-Task::Kind LaneWafer::Main::take(std::size_t task, Cycle now) {
-  const Task::Kind kind = state_.code->tasks[task]->kind;
+TaskTrigger LaneWafer::Main::take(std::size_t task, Cycle now) {
+  TaskTrigger by;
+  by.kind = state_.code->tasks[task]->kind;
   wafer_.set_active(state_, static_cast<TaskIndex>(task), false);
   if (word_of_ != kNone) {
+    by.color = static_cast<unsigned>(wafer_.color_use(lane_, word_of_).down);
     --wafer_.field(wafer_.at_.in_seen[word_of_], lane_);
     --wafer_.field(wafer_.at_.in_count[word_of_], lane_);
     ++state_.counters.received;
@@ -315,7 +316,7 @@ Task::Kind LaneWafer::Main::take(std::size_t task, Cycle now) {
     }
   }
   ends(now);
-  return kind;
+  return by;
 }
 
 void LaneWafer::control(std::uint32_t lane) {

@@ -47,8 +47,7 @@ class Planner {
   void check_hardware() const {
     const std::string why = reason_against_alike(params_.router);
     if (!why.empty()) refuse(why);
-    const Dispatch dispatch(params_.core);
-    const Cycle longest = std::max(dispatch.delay(false), dispatch.delay(true));
+    const Cycle longest = Dispatch(params_.core).longest();
     if (std::max(longest, Cycle{params_.task.completion}) > kMostWords) refuse("a long dispatch");
     if (shapes_.longest() > kMostLatency || shapes_.link().capacity > kMostWords) {
       refuse("long links or deep buffers");
@@ -128,6 +127,7 @@ class Planner {
         ColorUse& use = uses.at(static_cast<std::size_t>(class_of(route.color)));
         use.color.at(route.from) = static_cast<int>(route.color);
         use.to.at(route.from).at(route.position) = route.to;
+        if ((route.to & bit(kRamp)) != 0) use.down = static_cast<int>(route.color);
         use.positions = std::max<std::uint8_t>(use.positions, route.position + 1U);
       }
       for (const RouterProgram::Rule& rule : router.rules) {

@@ -28,6 +28,7 @@ struct ColorUse {
   std::uint8_t positions = 1;
   bool ring = false;
   bool pop = false;
+  int down = -1;  // the one that comes down the ramp
 };
 
 /// Words of the queues of a core, by class.

@@ -325,10 +325,12 @@ void LaneWafer::flush(std::uint32_t block) {
        [](Lane& lane, std::uint32_t /*at*/, std::uint64_t more) { lane.passed.closures += more; });
   for (int s = 0; s < shape_.slots; ++s) {
     const Slot& slot = shape_.slot[s];
-    each(at_.stall[s], [&](Lane& lane, std::uint32_t at, std::uint64_t more) {
-      const int color = color_use(at, slot.cls).color.at(slot.port);
-      lane.passed.stalls.at(static_cast<std::size_t>(color)) += more;
-    });
+    for (int i = 0; i < kBufferCounts; ++i) {
+      each(at_.counts[s] + i, [&](Lane& lane, std::uint32_t at, std::uint64_t more) {
+        const int color = color_use(at, slot.cls).color.at(slot.port);
+        lane.passed.statistic(i).at(static_cast<std::size_t>(color)) += more;
+      });
+    }
   }
   for (int p = 0; p < shape_.paths; ++p) {
     each(at_.gone[p], [&](Lane& lane, std::uint32_t /*at*/, std::uint64_t more) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "models/wse/fabric/buffer_counts.hpp"
 #include "models/wse/lanes/table.hpp"
 
 // What routers and cores of a program have at all: the compile-time side of the lane engine. This
@@ -66,7 +67,7 @@ constexpr int slot_at(const Shape& shape, int port, int cls) {
 /// The fields of a block, each a small integer for every lane.
 struct Layout {
   Table<int, kMostSlots> count = {}, seen = {}, flight = {};
-  Table<int, kMostSlots> stall = {}, color = {};
+  Table<int, kMostSlots> counts = {}, color = {};            // counts: a BufferCounts
   Table<int, kMostSlots> tags = {}, tail = {}, looked = {};  // of switched ones
   Table<int, kMostSlots> many = {};             // heads make several copies, see `closed`
   Table<int, kMostPaths> mask = {}, made = {};  // of switched ones: still to be made
@@ -94,7 +95,8 @@ struct Layout {
   constexpr explicit Layout(const Shape& shape) {
     int f = 0;
     for (int s = 0; s < shape.slots; ++s) {
-      count[s] = f++, seen[s] = f++, flight[s] = f++, stall[s] = f++, color[s] = f++;
+      count[s] = f++, seen[s] = f++, flight[s] = f++, color[s] = f++;
+      counts[s] = f, f += sizeof(BufferCounts<std::int8_t>);
       if (shape.slot[s].switched) tags[s] = f++, tail[s] = f++, looked[s] = f++;
       if (shape.slot[s].switched || shape.slot[s].several) many[s] = f++;
     }

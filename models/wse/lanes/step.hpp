@@ -274,7 +274,8 @@ class Stepper {
     } else {
       leaves_[kSlot] = made;
     }
-    f(kAt.stall[kSlot]) -= head_[kSlot] & ~leaves_[kSlot];
+    reinterpret_cast<BufferCounts<V>&>(f(kAt.counts[kSlot]))
+        .cycle(head_[kSlot], leaves_[kSlot], [&]() -> const V& { return f(kAt.seen[kSlot]); });
   }
   void choose_up() {
     constexpr int kNobody = 64;

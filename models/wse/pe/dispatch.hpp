@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
+#include "models/wse/program/wavelet.hpp"
 #include "sim/base/cycle.hpp"
 
 namespace lacuna::wse {
@@ -28,6 +31,14 @@ class Dispatch {
 
   /// From this cycle on a core takes wavelets.
   Cycle begin() const { return begin_; }
+
+  /// So much longer if the word has a `color` other than the one whose word the core took before,
+  /// kNoColor at first. Cores that stream take words of one color.
+  static constexpr Cycle change(unsigned /*color*/, unsigned /*before*/) { return 0; }
+  static constexpr unsigned kNoColor = kColors;
+
+  /// The longest that a task waits, which is one of another color.
+  Cycle longest() const { return std::max(data_, command_) + change(1, 0); }
 
  private:
   Cycle data_;

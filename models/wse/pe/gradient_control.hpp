@@ -12,6 +12,7 @@
 #include "models/wse/params.hpp"
 #include "models/wse/pe/core_waits.hpp"
 #include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/handler_control.hpp"
 #include "models/wse/pe/issue.hpp"
 #include "models/wse/program/program.hpp"
 
@@ -106,7 +107,9 @@ struct GradientTurns {
 ///   void move(place, take, take_words, send, send_words, chain)   what the beats move
 ///   void progress(place, lanes)     something ended; void ended(place, lanes)   all did
 template <class Number, class Cores>
-class GradientControl {
+class GradientControl : HandlerControl<Number, GradientState<Number>> {
+  using Base = HandlerControl<Number, GradientState<Number>>;
+
  public:
   using Vector = Lanes<Number>;
   using State = GradientState<Number>;
@@ -121,16 +124,12 @@ class GradientControl {
   /// If the chain is left out, dot products wait for ever, and count as one that is always there.
   GradientControl(const CoreParams& params, const StreamingKernel& stream,
                   const GradientKernel& kernel, std::uint32_t tokens, bool chains)
-      : dispatch_(params),
-        issue_(params),
-        vector_beats_(all((tokens + stream.simd - 1) / stream.simd)),
+      : Base(params, stream, tokens, kernel.dot_cycles != 1 || kernel.move_cycles != 1),
         words_(all(stream.packed_words(tokens))),
-        each_(all(params.fabric_words_per_issue.value())),
         results_most_(all(chains ? kernel.results : std::uint64_t{kMost})),
         lookahead_(all(stream.lookahead)),
         dot_(all(kernel.dot_cycles)),
         move_(all(kernel.move_cycles)),
-        slow_(kernel.dot_cycles != 1 || kernel.move_cycles != 1),
         kept_(kernel.kept),
         chains_(chains) {}
 
@@ -152,45 +151,38 @@ class GradientControl {
     const Vector loaded = load(s, cores, place);
     finish(s, cores, place, loaded | main_thread(s, cores, place, now));
     if (kept_) note_streamed(s, cores, place);
-    const Vector take_words = LaneTurn<Number>::least(words_ - s.words_taken, each_);
-    const Vector send_words = LaneTurn<Number>::least(words_ - s.words_sent, each_);
-    issued = choose(s, cores, place, now, take_words, send_words);
+    const Vector take_words = most(words_ - s.words_taken);
+    const Vector send_words = most(words_ - s.words_sent);
+    issued = choose_beats(s, cores, place, now, take_words, send_words);
     const Vector others = issued[kChain] | issued[kTake] | issued[kSend];
-    const Vector kept = slow_ ? s.slot.kept(0) : Vector{};
+    const Vector kept = this->kept(s);
     Waits waits = causes(s, cores, place, ~issued[kMain] & ~(others & ~kept));
     if (issue_.two) waits.beside = others & (issued[kMain] | kept);
     finish(s, cores, place, issue(s, cores, place, issued, take_words, send_words));
     return waits;
   }
 
-  Vector vectors_in_use(const State& s) const { return lookahead_ - s.free; }
+  Vector buffers_in_use(const State& s) const { return lookahead_ - s.free; }
 
  private:
   static constexpr Number kMost = std::numeric_limits<Number>::max();
 
-  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
-
-  Vector active(const State& s) const {
-    const Vector left = s.vector > 0;
-    return slow_ ? left | s.slot.kept_by_main() : left;
-  }
+  using Base::all, Base::most;
+  using Base::issue_, Base::vector_beats_, Base::slow_;
 
   Vector load(State& s, Cores& cores, std::size_t place) const;
   Vector main_thread(State& s, Cores& cores, std::size_t place, Cycle now) const;
   void note_streamed(State& s, Cores& cores, std::size_t place) const;
-  Beats choose(State& s, Cores& cores, std::size_t place, Cycle now, const Vector& take_words,
-               const Vector& send_words) const;
+  Beats choose_beats(State& s, Cores& cores, std::size_t place, Cycle now, const Vector& take_words,
+                     const Vector& send_words) const;
   Vector issue(State& s, Cores& cores, std::size_t place, const Beats& beats,
                const Vector& take_words, const Vector& send_words) const;
   Waits causes(const State& s, Cores& cores, std::size_t place, const Vector& no_beat) const;
   void finish(State& s, Cores& cores, std::size_t place, const Vector& progress) const;
 
-  const Dispatch dispatch_;
-  const IssueRule issue_;
-  const Vector vector_beats_, words_, each_;
+  const Vector words_;
   const Vector results_most_;
   const Vector lookahead_, dot_, move_;
-  const bool slow_;
   const bool kept_;
   const bool chains_;
 };
@@ -218,8 +210,7 @@ inline Lanes<Number> GradientControl<Number, Cores>::main_thread(State& s, Cores
   const Vector zero{};
   s.task.begin_cycle();
   const Vector may = (s.taken > s.closed) & (s.task.command | (s.results < results_most_));
-  Vector effect = s.task.due() & ~active(s) & may;
-  if constexpr (Dispatch::heeds_output()) effect &= cores.may_begin(place);
+  const Vector effect = this->due(s, [&] { return cores.may_begin(place); }) & may;
   const Vector close = effect & s.task.command;
   const Vector start = effect & ~close;
   s.vector = select(start, vector_beats_, s.vector);
@@ -227,11 +218,8 @@ inline Lanes<Number> GradientControl<Number, Cores>::main_thread(State& s, Cores
   s.task.release(effect);
   s.closed -= close;
   if (any(close)) cores.advance(s, place, zero, zero, close);
-  Vector take = ~s.task.full & cores.has_word(place);
-  if (!dispatch_.overlaps()) take &= ~active(s);
-  if (now < dispatch_.begin()) take = zero;
-  s.task.take(dispatch_, take, cores.take_word(place, take));
-  s.started |= take;
+  s.started |= this->take_word(s, now, cores.has_word(place),
+                               [&](const Vector& lanes) { return cores.take_word(place, lanes); });
   return close;
 }
 
@@ -247,7 +235,7 @@ inline void GradientControl<Number, Cores>::note_streamed(State& s, Cores& cores
 
 /// Which context issues: the main thread, then chain, take and send.
 template <class Number, class Cores>
-inline typename GradientControl<Number, Cores>::Beats GradientControl<Number, Cores>::choose(
+inline typename GradientControl<Number, Cores>::Beats GradientControl<Number, Cores>::choose_beats(
     State& s, Cores& cores, std::size_t place, Cycle now, const Vector& take_words,
     const Vector& send_words) const {
   const Vector here = select(s.own_sent | (s.taken > s.sent), words_, s.taking & s.words_taken);
@@ -259,9 +247,7 @@ inline typename GradientControl<Number, Cores>::Beats GradientControl<Number, Co
   may[kTake] = s.taking & cores.has_ring(place, take_words);
   may[kSend] = s.started & s.send_more & s.sends & (s.words_sent + send_words <= here) &
                cores.ring_room(place, send_words);
-  if (slow_) s.slot.close(issue_, may);
-  if (IssueRule::opens(now) != now) may = Beats{};
-  return s.slot.choose(issue_, may);
+  return Base::choose(s, now, may);
 }
 
 /// Performs the beats; returns where something ended.

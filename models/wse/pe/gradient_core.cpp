@@ -27,7 +27,7 @@ float value_of(std::uint32_t word, bool fp32) {
 
 GradientCores::GradientCores(const HardwareParams& params, const StreamingKernel& stream,
                              const GradientKernel& kernel, LinkArray& links, EventLog& log)
-    : LaneCores(params, links, log), stream_(stream), kernel_(kernel) {}
+    : ControlledCores(params, links, log), stream_(stream), kernel_(kernel) {}
 
 void GradientCores::add(const CorePorts& ports) {
   cores_.emplace_back();
@@ -50,7 +50,7 @@ void GradientCores::add(const CorePorts& ports) {
   core.next_column = next_on_rings(stream_)[ports.column];
   if (core.lends_router()) {
     core.waiting_for = kDone;
-    core.state.free = core.control->vectors_in_use(State{});  // all of them
+    core.state.free = core.control->buffers_in_use(State{});  // all of them
   }
   if (works) core.turns.look_up(core.state, 0, stream_, ports.column, core.next_column);
   if (!kernel_.gradients.empty()) {
@@ -69,32 +69,11 @@ void GradientCores::add(const CorePorts& ports) {
   if (!works) ++finished_;
 }
 
-Cycle GradientCores::step(std::size_t index, Cycle now) {
-  Core& core = cores_[index];
-  if (core.accounted > now) return kNever;
-  if (core.lends_router()) {
-    account(index, now + 1);
-    return kNever;
-  }
-  account(index, now);
-  core.accounted = now + 1;
-  now_ = now;
-  const LaneIssue<Number> slot = core.state.slot;
-  core.acted = send_output(core, now) || core.state.releasing[0] != 0;
+Cycle GradientCores::control(Core& core, std::size_t index, const LaneIssue<Number>& slot) {
   Control::Beats issued{};
-  const CoreWaits<Number> waits = core.control->step(core.state, *this, index, now, issued);
-  book(core, issued, slot, waits.why(), core.control->vectors_in_use(core.state));
-  return core.acted ? now + 1 : next_step(core, core.state, slot, 0, now);
-}
-
-void GradientCores::account(std::size_t index, Cycle now) {
-  Core& core = cores_[index];
-  sleep(core, core.state, core.control->vectors_in_use(core.state), now);
-}
-
-void GradientCores::settle(std::size_t index, Cycle now) {
-  account(index, now);
-  end_runs(cores_[index], now);
+  const CoreWaits<Number> waits = core.control->step(core.state, *this, index, now_, issued);
+  book(core, issued, slot, waits.why(), in_use(core));
+  return 0;
 }
 
 void GradientCores::start(std::size_t place, const Lane& lanes) {

@@ -19,40 +19,42 @@
 
 namespace lacuna::wse {
 
+class GradientCores;
+
+/// A core that runs a GradientKernel.
+struct GradientUnit : CoreUnit {
+  const GradientControl<std::int64_t, GradientCores>* control = nullptr;
+  GradientState<std::int64_t> state;
+  LinkId from_ring = kNoLink;
+  LinkId from_north = kNoLink;
+  const CorePort* to_ring = nullptr;
+  const CorePort* to_south = nullptr;
+  std::uint32_t next_column = 0;  // on the ring
+  GradientTurns turns;
+  std::uint64_t chained = 0;  // dot products
+
+  bool lends_router() const { return weights == kNoLink; }
+};
+
 /// Cores that run a GradientKernel, one by one, with their words and numbers. In each cycle a core
 /// puts a word of an output queue on the ramp, the queues in turn; the rest is GradientControl's,
 /// of one lane. Rows of dY are counted from the first.
-class GradientCores final : public LaneCores {
+class GradientCores final : public ControlledCores<GradientCores, GradientUnit> {
  public:
   GradientCores(const HardwareParams& params, const StreamingKernel& stream,
                 const GradientKernel& kernel, LinkArray& links, EventLog& log);
 
   void add(const CorePorts& ports) override;
-  Cycle step(std::size_t index, Cycle now) override;
-  void account(std::size_t index, Cycle now) override;
-  void settle(std::size_t index, Cycle now) override;
-  std::size_t size() const override { return cores_.size(); }
-  const CoreCounters& counters(std::size_t core) const override { return cores_[core].counters; }
   std::string blocked(std::size_t index) const override;
 
  private:
   using State = GradientState<Number>;
   using Control = GradientControl<Number, GradientCores>;
   friend Control;
+  friend ControlledCores;
+  using Core = GradientUnit;
 
-  struct Core : Unit {
-    const Control* control = nullptr;
-    State state;
-    LinkId from_ring = kNoLink;
-    LinkId from_north = kNoLink;
-    const CorePort* to_ring = nullptr;
-    const CorePort* to_south = nullptr;
-    std::uint32_t next_column = 0;  // on the ring
-    GradientTurns turns;
-    std::uint64_t chained = 0;  // dot products
-
-    bool lends_router() const { return weights == kNoLink; }
-  };
+  Cycle control(Core& core, std::size_t index, const LaneIssue<Number>& slot);
 
   /// What a core remembers of numbers.
   struct Values {
@@ -64,10 +66,6 @@ class GradientCores final : public LaneCores {
   };
 
   // What GradientControl asks for; a place is a core.
-  Lane has_word(std::size_t place) const {
-    return flag(links_.can_pop(cores_[place].weights, now_));
-  }
-  Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
   Lane take_word(std::size_t place, const Lane& lanes) { return take_task(cores_[place], lanes); }
   void start(std::size_t place, const Lane& lanes);
   void advance(State& state, std::size_t place, const Lane& take, const Lane& sent,
@@ -97,8 +95,7 @@ class GradientCores final : public LaneCores {
   const StreamingKernel& stream_;
   const GradientKernel& kernel_;
   std::deque<std::pair<std::uint32_t, Control>> controls_;  // by tokens of a core
-  std::vector<Core> cores_;
-  std::vector<Values> values_;  // only if values are carried
+  std::vector<Values> values_;                              // only if values are carried
 };
 
 }  // namespace lacuna::wse

@@ -9,20 +9,20 @@
 
 namespace lacuna::wse {
 
-Lanes<std::int64_t> LaneCores::may_begin(const Unit& core) const {
+Lanes<std::int64_t> LaneCores::may_begin(const CoreUnit& core) const {
   unsigned full = 0;
   for (const CorePort& port : core.ports.out) full += links_.can_push(port.queue, now_) ? 0 : 1;
   return flag(Dispatch::may_begin(full));
 }
 
-Lanes<std::int64_t> LaneCores::take_task(Unit& core, const Lane& lanes) {
+Lanes<std::int64_t> LaneCores::take_task(CoreUnit& core, const Lane& lanes) {
   if (lanes[0] == 0) return Lane{};
   core.task = take(core, core.weights, color_of(core.weights));
   core.acted = true;
   return flag(core.task.control);
 }
 
-bool LaneCores::send_output(Unit& core, Cycle now) {
+bool LaneCores::send_output(CoreUnit& core, Cycle now) {
   const std::vector<CorePort>& out = core.ports.out;
   const bool sent = send_up(
       links_, link_rule_, core.ramp, out.size(), core.next_out, now,
@@ -36,7 +36,7 @@ bool LaneCores::send_output(Unit& core, Cycle now) {
   return sent;
 }
 
-void LaneCores::book(Unit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use) {
+void LaneCores::book(CoreUnit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use) {
   core.counters.buffers_in_use += number(in_use);
   const bool main = who[0] == 0;
   const bool other = (!main && who[0] != kNobody) || who[1] != kNobody;
@@ -54,7 +54,7 @@ void LaneCores::book(Unit& core, const Who& who, bool kept, CoreCycle why, const
   ++core.counters.cycles[main ? kFma : kReduce];
 }
 
-Wavelet LaneCores::take(Unit& core, LinkId queue, std::uint64_t color) {
+Wavelet LaneCores::take(CoreUnit& core, LinkId queue, std::uint64_t color) {
   if (log_.keeps(kWordTaken)) {
     log_.record(now_, core.ports.unit, kWordTaken, (now_ - links_.front_sent(queue)) << 8U | color);
   }
@@ -63,7 +63,8 @@ Wavelet LaneCores::take(Unit& core, LinkId queue, std::uint64_t color) {
   return links_.pop(queue, now_);
 }
 
-void LaneCores::extend_run(const Unit& core, Run& run, unsigned what, Cycle at, Cycle length) {
+void LaneCores::extend_run(const CoreUnit& core, CoreRun& run, unsigned what, Cycle at,
+                           Cycle length) {
   if (!log_.enabled()) return;
   if (what == run.of && at == run.begin + run.length) {
     run.length += length;

@@ -21,6 +21,27 @@
 
 namespace lacuna::wse {
 
+/// Beats of a context, or cycles of waiting, one after the other.
+struct CoreRun {
+  Cycle begin = 0;
+  Cycle length = 0;
+  unsigned of = kNobody;
+};
+
+/// What is common to cores of any control.
+struct CoreUnit {
+  CorePorts ports;
+  LinkId weights = kNoLink;  // the queue of the stream
+  Cycle accounted = 0;
+  std::size_t next_out = 0;  // output queue that comes first
+  LinkMeter ramp;
+  bool acted = false;  // in this cycle
+  Wavelet task;        // in the task register
+  CoreCycle waiting_for = kWaitWeights;
+  std::array<CoreRun, IssueRule::kSlots> runs;
+  CoreCounters counters;
+};
+
 /// Cores that are stepped one by one by a control of one lane: the ramp, sleep and the stack of
 /// cycles, whatever the control. Context 0 is the main thread.
 class LaneCores : public CoreArray {
@@ -40,26 +61,6 @@ class LaneCores : public CoreArray {
   using Number = std::int64_t;
   using Lane = Lanes<Number>;
 
-  /// Beats of a context, or cycles of waiting, one after the other.
-  struct Run {
-    Cycle begin = 0;
-    Cycle length = 0;
-    unsigned of = kNobody;
-  };
-
-  struct Unit {
-    CorePorts ports;
-    LinkId weights = kNoLink;  // the queue of the stream
-    Cycle accounted = 0;
-    std::size_t next_out = 0;  // output queue that comes first
-    LinkMeter ramp;
-    bool acted = false;  // in this cycle
-    Wavelet task;        // in the task register
-    CoreCycle waiting_for = kWaitWeights;
-    std::array<Run, IssueRule::kSlots> runs;
-    CoreCounters counters;
-  };
-
   LaneCores(const HardwareParams& params, LinkArray& links, EventLog& log)
       : params_(params.core),
         issue_(params.core),
@@ -71,20 +72,20 @@ class LaneCores : public CoreArray {
   static std::uint64_t number(const Lane& lane) { return static_cast<std::uint64_t>(lane[0]); }
 
   /// Whether Dispatch lets a task of the core begin.
-  Lane may_begin(const Unit& core) const;
+  Lane may_begin(const CoreUnit& core) const;
 
   /// The next word of the stream goes into the task register, if the lane is set. Returns whether
   /// it is a command.
-  Lane take_task(Unit& core, const Lane& lanes);
+  Lane take_task(CoreUnit& core, const Lane& lanes);
 
   /// A word of the output queues goes up the ramp. Returns whether one did.
-  bool send_output(Unit& core, Cycle now);
+  bool send_output(CoreUnit& core, Cycle now);
 
   /// A cycle of the core's stack, before which its slots were taken as `slot` says: those of
   /// `issued` did, or it was for `why`. So many buffers were in use.
   template <std::size_t kContexts>
-  void book(Unit& core, const std::array<Lane, kContexts>& issued, const LaneIssue<Number>& slot,
-            CoreCycle why, const Lane& in_use) {
+  void book(CoreUnit& core, const std::array<Lane, kContexts>& issued,
+            const LaneIssue<Number>& slot, CoreCycle why, const Lane& in_use) {
     Who who{kNobody, kNobody};
     for (unsigned i = 0; i < kContexts; ++i) {
       if (issued[i][0] != 0) who[issue_.slot_of(i)] = i;
@@ -93,7 +94,7 @@ class LaneCores : public CoreArray {
   }
 
   /// Takes the first word of an input queue, of a color.
-  Wavelet take(Unit& core, LinkId queue, std::uint64_t color);
+  Wavelet take(CoreUnit& core, LinkId queue, std::uint64_t color);
 
   /// The color of the first word of a queue.
   std::uint64_t color_of(LinkId queue) const {
@@ -104,13 +105,13 @@ class LaneCores : public CoreArray {
   static unsigned waiting(CoreCycle why) { return why == kDone ? kNobody : kNobody + 1 + why; }
 
   /// Ends the records.
-  void end_runs(Unit& core, Cycle now) {
-    for (Run& run : core.runs) extend_run(core, run, kNobody, now, 0);
+  void end_runs(CoreUnit& core, Cycle now) {
+    for (CoreRun& run : core.runs) extend_run(core, run, kNobody, now, 0);
   }
 
   /// The cycles up to `now` in which the core slept; returns how many.
   template <class State>
-  Cycle sleep(Unit& core, State& state, const Lane& in_use, Cycle now) {
+  Cycle sleep(CoreUnit& core, State& state, const Lane& in_use, Cycle now) {
     if (core.accounted >= now) return 0;
     const Cycle slept = now - core.accounted;
     extend_run(core, core.runs[0], waiting(core.waiting_for), core.accounted, slept);
@@ -127,8 +128,8 @@ class LaneCores : public CoreArray {
   /// taken as `slot` says from this cycle on, the first for its last `extra` cycles by stalls of
   /// another kind.
   template <class State>
-  Cycle next_step(const Unit& core, const State& state, const LaneIssue<Number>& slot, Cycle extra,
-                  Cycle now) const {
+  Cycle next_step(const CoreUnit& core, const State& state, const LaneIssue<Number>& slot,
+                  Cycle extra, Cycle now) const {
     const Cycle busy = number(slot.left(0));
     Cycle next = kNever;
     const auto due = [&](Cycle at) {
@@ -156,10 +157,10 @@ class LaneCores : public CoreArray {
     return controls.back().second;
   }
 
-  void book(Unit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use);
+  void book(CoreUnit& core, const Who& who, bool kept, CoreCycle why, const Lane& in_use);
   /// Keeps the record of beats issued one after the other by the same context, and of cycles in
   /// which a core waited for the same.
-  void extend_run(const Unit& core, Run& run, unsigned what, Cycle at, Cycle length);
+  void extend_run(const CoreUnit& core, CoreRun& run, unsigned what, Cycle at, Cycle length);
 
   const CoreParams params_;
   const IssueRule issue_;
@@ -168,6 +169,59 @@ class LaneCores : public CoreArray {
   EventLog& log_;
   Cycle now_ = 0;  // the cycle being performed
   std::size_t finished_ = 0;
+};
+
+/// The same with the cores: a `Core` is a CoreUnit with the state of a control of one lane, and
+/// that control. Self derives from this and has
+///   Cycle control(core, index, slot)   lets the control do a cycle and books it; returns `extra`
+///   as
+///                                      next_step() asks for it
+///   slept(core, cycles)                what else it counts of cycles in which a core slept
+template <class Self, class Core>
+class ControlledCores : public LaneCores {
+ public:
+  Cycle step(std::size_t index, Cycle now) override {
+    Core& core = cores_[index];
+    if (core.accounted > now) return kNever;
+    if (core.weights == kNoLink) {  // it only lends its router
+      account(index, now + 1);
+      return kNever;
+    }
+    account(index, now);
+    core.accounted = now + 1;
+    now_ = now;
+    const LaneIssue<Number> slot = core.state.slot;
+    core.acted = send_output(core, now) || core.state.releasing[0] != 0;
+    const Cycle extra = self().control(core, index, slot);
+    return core.acted ? now + 1 : next_step(core, core.state, slot, extra, now);
+  }
+  void account(std::size_t index, Cycle now) override {
+    Core& core = cores_[index];
+    self().slept(core, sleep(core, core.state, in_use(core), now));
+  }
+  void settle(std::size_t index, Cycle now) override {
+    account(index, now);
+    end_runs(cores_[index], now);
+  }
+  std::size_t size() const override { return cores_.size(); }
+  const CoreCounters& counters(std::size_t core) const override { return cores_[core].counters; }
+
+ protected:
+  using LaneCores::LaneCores;
+
+  static Lane in_use(const Core& core) { return core.control->buffers_in_use(core.state); }
+  void slept(Core& /*core*/, Cycle /*cycles*/) {}
+
+  // Of what a control asks for; a place is a core.
+  Lane has_word(std::size_t place) const {
+    return flag(links_.can_pop(cores_[place].weights, now_));
+  }
+  Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
+
+  std::vector<Core> cores_;
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
 };
 
 }  // namespace lacuna::wse

@@ -11,6 +11,7 @@
 #include "models/wse/pe/core_waits.hpp"
 #include "models/wse/pe/datapath.hpp"
 #include "models/wse/pe/dispatch.hpp"
+#include "models/wse/pe/handler_control.hpp"
 #include "models/wse/pe/issue.hpp"
 #include "models/wse/program/program.hpp"
 #include "models/wse/stream_tallies.hpp"
@@ -65,7 +66,9 @@ inline constexpr std::size_t kStreamContexts = 4;
 ///   void send_packet(place, words, lanes), take_packet(place, words, lanes)  so many words
 ///   void kept(state, place, lanes)  a reduction is over: there may be a row to send
 template <class Number, class Cores, bool kExchanges>
-class StreamControl {
+class StreamControl : HandlerControl<Number, StreamState<Number>> {
+  using Base = HandlerControl<Number, StreamState<Number>>;
+
  public:
   using Vector = Lanes<Number>;
   using State = StreamState<Number>;
@@ -73,20 +76,12 @@ class StreamControl {
   using Issued = std::array<Vector, kExchanges ? kStreamContexts : 2>;
 
   StreamControl(const CoreParams& params, const StreamingKernel& kernel, std::uint32_t tokens)
-      : kernel_(kernel),
-        dispatch_(params),
-        issue_(params),
-        vector_beats_(all((tokens + kernel.simd - 1) / kernel.simd)),
+      : Base(params, kernel, tokens, is_slow(kernel)),
+        kernel_(kernel),
         reduce_words_(all(kernel.sum_words(tokens))),
-        words_per_beat_(all(params.fabric_words_per_issue.value())),
         packed_(kernel.form == StreamForm::packed),
         wide_(kernel.form == StreamForm::wide),
-        exchanges_(kernel.exchange.on()),
-        // some beats take several cycles
-        slow_(!kernel.held.empty() ||
-              std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
-                        kernel.gather_cycles, kernel.stalls + 1, kernel.exchange.send_cycles,
-                        kernel.exchange.take_cycles}) != 1) {}
+        exchanges_(kernel.exchange.on()) {}
 
   /// Of lanes that are open, at the begin.
   State begin(const Vector& open) const {
@@ -120,19 +115,18 @@ class StreamControl {
   Vector buffers_in_use(const State& s) const { return all(kernel_.lookahead) - s.buffers; }
 
  private:
-  static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
-  Vector most(const Vector& left) const {
-    return select(left < words_per_beat_, left, words_per_beat_);
+  using Base::all, Base::most, Base::active;
+  using Base::issue_, Base::vector_beats_, Base::slow_;
+
+  static bool is_slow(const StreamingKernel& kernel) {
+    return !kernel.held.empty() ||
+           std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
+                     kernel.gather_cycles, kernel.stalls + 1, kernel.exchange.send_cycles,
+                     kernel.exchange.take_cycles}) != 1;
   }
   /// Lanes whose exchange is not over.
   static Vector exchanging(const State& s) {
     return s.unsent | s.untaken | (s.sending > Vector{}) | (s.taking > Vector{});
-  }
-
-  /// Whether an instruction of the main thread has beats left or holds the slot.
-  Vector active(const State& s) const {
-    const Vector left = s.vector > 0;
-    return slow_ ? left | s.slot.kept_by_main() : left;
   }
 
   void main_thread(State& s, Cores& cores, std::size_t place, Cycle now) const;
@@ -146,15 +140,10 @@ class StreamControl {
                const Vector& fed) const;
 
   const StreamingKernel& kernel_;
-  const Dispatch dispatch_;
-  const IssueRule issue_;
-  const Vector vector_beats_;  // of an instruction
   const Vector reduce_words_;
-  const Vector words_per_beat_;
   const bool packed_;
   const bool wide_;
   const bool exchanges_;
-  const bool slow_;
 };
 
 template <class Number, class Cores, bool kExchanges>
@@ -165,8 +154,7 @@ inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Core
   s.buffers -= s.releasing;
   Vector load = (s.words == zero) & (s.pending > zero);
   s.task.begin_cycle();
-  Vector due = s.task.due() & ~active(s);
-  if constexpr (Dispatch::heeds_output()) due &= cores.may_begin(place);
+  const Vector due = this->due(s, [&] { return cores.may_begin(place); });
   Vector effect = due & s.holding;
   if (wide_) effect &= s.task.command | cores.has_word(place);  // once the second word is there
   const Vector opening = s.open & ~s.holding;
@@ -188,10 +176,8 @@ inline void StreamControl<Number, Cores, kExchanges>::main_thread(State& s, Core
   s.buffers += next;
   s.fresh |= next;
 
-  Vector take = ~s.task.full & cores.has_word(place);
-  if (!dispatch_.overlaps()) take &= ~active(s);
-  if (now < dispatch_.begin()) take = zero;
-  s.task.take(dispatch_, take, cores.take_word(place, take));
+  this->take_word(s, now, cores.has_word(place),
+                  [&](const Vector& lanes) { return cores.take_word(place, lanes); });
   const Vector opened = opening & (s.buffers > zero);
   s.holding |= opened;
   s.fresh |= opened;
@@ -229,14 +215,12 @@ inline CoreWaits<Number> StreamControl<Number, Cores, kExchanges>::issue(State& 
     if (any(may[2])) may[2] &= cores.packet_room(place, most(s.sending));
     if (any(may[3])) may[3] &= cores.packet_fed(place, most(s.taking));
   }
-  if (slow_) s.slot.close(issue_, may);
-  if (IssueRule::opens(now) != now) may = Issued{};
-  issued = s.slot.choose(issue_, may);
+  issued = this->choose(s, now, may);
   const Vector& main = issued[0];
   const Vector& reduce = issued[1];
   Vector others = reduce;
   if constexpr (kExchanges) others |= issued[2] | issued[3];
-  const Vector kept = slow_ ? s.slot.kept(0) : zero;
+  const Vector kept = this->kept(s);
   Waits waits = causes(s, cores, place, ~main & ~(others & ~kept), fed);
   if (issue_.two) waits.beside = others & (main | kept);
   if (slow_) keep_slots(s, issued, others, cores.gathers(place));

@@ -9,7 +9,7 @@ namespace lacuna::wse {
 
 StreamingCores::StreamingCores(const HardwareParams& params, const StreamingKernel& kernel,
                                LinkArray& links, EventLog& log)
-    : LaneCores(params, links, log), kernel_(kernel) {}
+    : ControlledCores(params, links, log), kernel_(kernel) {}
 
 void StreamingCores::add(const CorePorts& ports) {
   Core core;
@@ -35,47 +35,28 @@ void StreamingCores::add(const CorePorts& ports) {
   if (idle(core)) ++finished_;
 }
 
-Cycle StreamingCores::step(std::size_t index, Cycle now) {
-  Core& core = cores_[index];
-  if (core.accounted > now) return kNever;
-  if (core.weights == kNoLink) {  // it only lends its router
-    account(index, now + 1);
-    return kNever;
-  }
-  account(index, now);
-  core.accounted = now + 1;
-  now_ = now;
+Cycle StreamingCores::control(Core& core, std::size_t index, const LaneIssue<Number>& slot) {
   StreamState<Number>& state = core.state;
   const Number held = state.holding[0];
-  const LaneIssue<Number> slot = state.slot;
   state.tallies = {};
-  core.acted = send_output(core, now) || state.releasing[0] != 0;
   Control::Issued issued{};
   Lane ended{};
-  const CoreWaits<Number> waits = core.control->step(state, *this, index, now, issued, ended);
+  const CoreWaits<Number> waits = core.control->step(state, *this, index, now_, issued, ended);
   const bool scattered = !kernel_.held.empty() && slot.kept_by_main()[0] != 0;
   const CoreCycle why = waits.why();
-  book(core, issued, slot, scattered && why == kConflict ? kScalar : why,
-       core.control->buffers_in_use(state));
+  book(core, issued, slot, scattered && why == kConflict ? kScalar : why, in_use(core));
   for (std::size_t i = 0; i < kStreamTallies.size(); ++i) {
     core.counters.tallies[i] += number(state.tallies[i]);
   }
   core.acted = core.acted || state.holding[0] != held;
-  return core.acted ? now + 1 : next_step(core, state, slot, number(state.extra), now);
+  return number(state.extra);
 }
 
-void StreamingCores::account(std::size_t index, Cycle now) {
-  Core& core = cores_[index];
-  const Cycle slept = sleep(core, core.state, core.control->buffers_in_use(core.state), now);
+void StreamingCores::slept(Core& core, Cycle cycles) {
   for (std::size_t i = 0; i < kStreamTallies.size(); ++i) {
-    if (kStreamTallies[i].lasts())
-      core.counters.tallies[i] += number(core.state.tallies[i]) * slept;
+    if (!kStreamTallies[i].lasts()) continue;
+    core.counters.tallies[i] += number(core.state.tallies[i]) * cycles;
   }
-}
-
-void StreamingCores::settle(std::size_t index, Cycle now) {
-  account(index, now);
-  end_runs(cores_[index], now);
 }
 
 void StreamingCores::take_value(std::size_t place, const Lane& lanes) {

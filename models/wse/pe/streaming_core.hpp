@@ -20,20 +20,38 @@
 
 namespace lacuna::wse {
 
+class StreamingCores;
+
+/// A core that runs a StreamingKernel.
+struct StreamingUnit : CoreUnit {
+  const StreamControl<std::int64_t, StreamingCores, true>* control = nullptr;
+  StreamState<std::int64_t> state;
+  std::uint32_t position = 0;  // weights of this row so far
+  std::uint32_t closed = 0;    // steps: rows of sums completed by the main thread
+  std::uint32_t loaded = 0;    // reductions begun by the microthread
+  std::uint32_t reduced = 0;   // and completed
+  std::uint32_t words_left = 0;
+  // The instruction of the reduction that is loaded.
+  LinkId source = kNoLink;  // what it takes in, if anything
+  LinkId target = kNoLink;  // where its total goes, unless it is written
+  SumTurns sums;
+  // The exchange among groups, and its instructions under way.
+  PacketTurns packets;
+  LinkId packet_to = kNoLink;
+  LinkId packet_from = kNoLink;
+  std::uint32_t packet_row = 0;
+  SwitchCommands packet_end = 0;
+  Color packet_color{};
+};
+
 /// Cores that run a StreamingKernel, one by one, with their words and numbers. In each cycle a
 /// core puts a word of its output queue on the ramp; the rest is StreamControl's, of one lane.
-class StreamingCores final : public LaneCores {
+class StreamingCores final : public ControlledCores<StreamingCores, StreamingUnit> {
  public:
   StreamingCores(const HardwareParams& params, const StreamingKernel& kernel, LinkArray& links,
                  EventLog& log);
 
   void add(const CorePorts& ports) override;
-
-  Cycle step(std::size_t index, Cycle now) override;
-  void account(std::size_t index, Cycle now) override;
-  void settle(std::size_t index, Cycle now) override;
-  std::size_t size() const override { return cores_.size(); }
-  const CoreCounters& counters(std::size_t core) const override { return cores_[core].counters; }
   std::string blocked(std::size_t index) const override;
 
   /// Y of a core: by the rows of weights it keeps, in their order, its tokens.
@@ -46,33 +64,13 @@ class StreamingCores final : public LaneCores {
  private:
   using Control = StreamControl<Number, StreamingCores, true>;
   friend Control;
+  friend ControlledCores;
+  using Core = StreamingUnit;
 
-  struct Core : Unit {
-    const Control* control = nullptr;
-    StreamState<Number> state;
-    std::uint32_t position = 0;  // weights of this row so far
-    std::uint32_t closed = 0;    // steps: rows of sums completed by the main thread
-    std::uint32_t loaded = 0;    // reductions begun by the microthread
-    std::uint32_t reduced = 0;   // and completed
-    std::uint32_t words_left = 0;
-    // The instruction of the reduction that is loaded.
-    LinkId source = kNoLink;  // what it takes in, if anything
-    LinkId target = kNoLink;  // where its total goes, unless it is written
-    SumTurns sums;
-    // The exchange among groups, and its instructions under way.
-    PacketTurns packets;
-    LinkId packet_to = kNoLink;
-    LinkId packet_from = kNoLink;
-    std::uint32_t packet_row = 0;
-    SwitchCommands packet_end = 0;
-    Color packet_color{};
-  };
+  Cycle control(Core& core, std::size_t index, const LaneIssue<Number>& slot);
+  static void slept(Core& core, Cycle cycles);
 
   // What StreamControl asks for; a place is a core.
-  Lane has_word(std::size_t place) const {
-    return flag(links_.can_pop(cores_[place].weights, now_));
-  }
-  Lane may_begin(std::size_t place) const { return LaneCores::may_begin(cores_[place]); }
   Lane take_word(std::size_t place, const Lane& lanes) {
     if (lanes[0] != 0) ++cores_[place].counters.stream_words;
     return take_task(cores_[place], lanes);
@@ -127,7 +125,6 @@ class StreamingCores final : public LaneCores {
 
   const StreamingKernel& kernel_;
   std::deque<std::pair<std::uint32_t, Control>> controls_;  // by tokens of a core
-  std::vector<Core> cores_;
   std::vector<std::uint8_t> filled_;  // per core and buffer: whether a weight was added
   std::vector<CoreValues> values_;    // only if values are carried
   std::vector<std::vector<std::uint32_t>> kept_words_, taken_words_;  // then, of an exchange

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -20,11 +21,18 @@ namespace lacuna::wse {
 
 /// Where a core is in its tasks.
 struct TaskPlace {
-  TaskIndex task = kNoTask;   // that runs,
-  std::size_t next_step = 0;  // and the step of it that has not begun
-  TaskIndex taken = kNoTask;  // in the task register,
-  Cycle ready = 0;            // and when that can begin
-  std::size_t next_task = 0;  // to be looked at first
+  TaskIndex task = kNoTask;             // that runs,
+  std::size_t next_step = 0;            // and the step of it that has not begun
+  TaskIndex taken = kNoTask;            // in the task register,
+  Cycle ready = 0;                      // and when that can begin
+  std::size_t next_task = 0;            // to be looked at first
+  unsigned color = Dispatch::kNoColor;  // of the word that was taken last for a task
+};
+
+/// What has started a task.
+struct TaskTrigger {
+  Task::Kind kind = Task::Kind::local;
+  unsigned color = Dispatch::kNoColor;  // of its word
 };
 
 /// What came of the next step of a task.
@@ -42,7 +50,7 @@ enum class StepTaken : std::uint8_t {
 ///   void begun(now)                  the task that was in the register runs
 ///   std::size_t tasks()              that something may trigger
 ///   bool triggered(task, now)        and has, and the task is not blocked
-///   Task::Kind take(task, now)       what triggered it is used up
+///   TaskTrigger take(task, now)      what triggered it is used up
 ///   unsigned full_outputs(now)       output queues that are full
 class TaskControl {
  public:
@@ -115,16 +123,19 @@ class TaskControl {
       if (!core.triggered(task, now)) continue;
       at.taken = static_cast<TaskIndex>(task);
       at.next_task = task + 1;
-      at.ready = now + delay(core.take(task, now));
+      at.ready = now + delay(core.take(task, now), at);
       return true;
     }
     return false;
   }
 
   /// From taking a task to its first step.
-  Cycle delay(Task::Kind kind) const {
-    if (kind == Task::Kind::local && completion_ != 0) return completion_;
-    return dispatch_.delay(kind == Task::Kind::control);
+  Cycle delay(const TaskTrigger& by, TaskPlace& at) const {
+    if (by.kind != Task::Kind::local) {
+      const unsigned before = std::exchange(at.color, by.color);
+      return dispatch_.delay(by.kind == Task::Kind::control) + Dispatch::change(by.color, before);
+    }
+    return completion_ != 0 ? completion_ : dispatch_.delay(false);
   }
 
   Dispatch dispatch_;

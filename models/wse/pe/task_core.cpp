@@ -119,7 +119,7 @@ class TaskCores::Main {
   void begun(Cycle now);
   std::size_t tasks() const { return core_.program->tasks.size(); }
   bool triggered(std::size_t task, Cycle now);
-  Task::Kind take(std::size_t task, Cycle now);
+  TaskTrigger take(std::size_t task, Cycle now);
 
   unsigned full_outputs(Cycle now) const {
     unsigned full = 0;
@@ -134,7 +134,8 @@ class TaskCores::Main {
 
   TaskCores& cores_;
   Core& core_;
-  LinkId queue_ = kNoLink;  // of the wavelet that has triggered a task
+  LinkId queue_ = kNoLink;  // of the wavelet that has triggered a task,
+  unsigned color_ = Dispatch::kNoColor;
 };
 
 void TaskCores::Main::begun(Cycle now) {
@@ -179,6 +180,7 @@ StepTaken TaskCores::Main::take_step(Cycle now) {
 
 bool TaskCores::Main::triggered(std::size_t task, Cycle now) {
   queue_ = kNoLink;
+  color_ = Dispatch::kNoColor;
   const Task& what = core_.program->tasks[task];
   if (core_.blocked[task]) return false;
   if (what.kind == Task::Kind::local) return core_.active[task];
@@ -193,18 +195,20 @@ bool TaskCores::Main::triggered(std::size_t task, Cycle now) {
   };
   const auto& ports = core_.ports.in;
   const auto found = std::find_if(ports.begin(), ports.end(), starts);
-  if (found != ports.end()) queue_ = found->queue;
-  return queue_ != kNoLink;
+  if (found == ports.end()) return false;
+  queue_ = found->queue;
+  color_ = static_cast<unsigned>(found->color);
+  return true;
 }
 
-Task::Kind TaskCores::Main::take(std::size_t task, Cycle now) {
+TaskTrigger TaskCores::Main::take(std::size_t task, Cycle now) {
   if (queue_ != kNoLink) {
     core_.taken_word = cores_.take(core_, queue_, now).payload;
     cores_.log_.record(now, core_.ports.unit, kQueuePop, core_.taken_word);
   }
   core_.active[task] = false;
   core_.counters.end = std::max(core_.counters.end, now + 1);
-  return core_.program->tasks[task].kind;
+  return {core_.program->tasks[task].kind, color_};
 }
 
 Cycle TaskCores::step(std::size_t index, Cycle now) {

@@ -48,6 +48,7 @@ struct Simulated {
   FoldPlan fold;
   std::size_t rows = 0;  // that were simulated
   bool proven = true;
+  std::string not_in_lanes;  // why; empty if it was
   Cycle cycles = 0;
   std::vector<std::pair<Cycle, CountsSoFar>> borders;  // but the end
 };
@@ -63,7 +64,6 @@ class StreamedOperation : StreamRun {
   Simulated simulate_best();
   Simulated simulate_form(bool packed) const { return simulate_form(packed, limit()); }
   Simulated simulate_form(bool packed, Cycle limit) const;
-  std::pair<Simulated, Simulated> simulate_forms() const;
   Simulated simulate_faster_form() const;
   Cycle limit() const { return params_.runs == nullptr ? kNever : params_.runs->limit; }
   void simulate(Simulated& run, Cycle limit) const;
@@ -94,20 +94,7 @@ Simulated StreamedOperation::simulate_best() {
   if (filters || holds_nonzeros()) return simulate_form(false);
   if (bits != wse::IndexBits::automatic) return simulate_form(bits == wse::IndexBits::none);
   if (params_.runs != nullptr && params_.runs->fastest_only) return simulate_faster_form();
-  auto [indexed, packed] = simulate_forms();
-  wse::UnfilteredStats stats;
-  stats.indexed += indexed.cycles;
-  stats.packed += packed.cycles;
-  into_.group(stats);
-  const bool is_packed = packed.cycles < indexed.cycles;
-  into_.note("stream",
-             fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
-                         indexed.cycles, packed.cycles, is_packed ? "packed" : "indexed"));
-  return is_packed ? std::move(packed) : std::move(indexed);
-}
-
-/// With indices and without. Only what passes the limit in both is given up.
-std::pair<Simulated, Simulated> StreamedOperation::simulate_forms() const {
+  // only what passes the limit in both forms is given up
   std::optional<Simulated> packed;
   try {
     packed = simulate_form(true);
@@ -115,7 +102,15 @@ std::pair<Simulated, Simulated> StreamedOperation::simulate_forms() const {
   }
   Simulated indexed = simulate_form(false, packed ? kNever : limit());
   if (!packed) packed = simulate_form(true, kNever);
-  return {std::move(indexed), *std::move(packed)};
+  wse::UnfilteredStats stats;
+  stats.indexed += indexed.cycles;
+  stats.packed += packed->cycles;
+  into_.group(stats);
+  const bool is_packed = packed->cycles < indexed.cycles;
+  into_.note("stream",
+             fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
+                         indexed.cycles, packed->cycles, is_packed ? "packed" : "indexed"));
+  return is_packed ? *std::move(packed) : std::move(indexed);
 }
 
 /// The one that is given up is missing.
@@ -153,9 +148,9 @@ void StreamedOperation::simulate(Simulated& run, Cycle limit) const {
   wse::RunOptions options = this->options();
   options.limit = limit;
   if (sample_ != nullptr) return simulate_sample(options, run);
-  if (execution_.interval == 0) {  // lanes keep no time
-    if (std::optional<wse::LanesOutcome> lanes =
-            wse::stream_in_lanes(hardware_, program, options)) {
+  run.not_in_lanes = "lanes keep no time";
+  if (execution_.interval == 0) {
+    if (auto lanes = wse::stream_in_lanes(hardware_, program, options, &run.not_in_lanes)) {
       run.outcome = std::move(lanes->kept);
       run.fold = std::move(lanes->fold);
       run.rows = lanes->groups;
@@ -182,7 +177,7 @@ bool StreamedOperation::simulate_rows_in_lanes(const wse::RunOptions& options,
   // what lanes have folded is proven for lanes, which do not mark rows behind some that copy
   if (!execution_.fold || options.modules || program.distribution_rows != 0) return false;
   if (!program.kernel.held.empty()) return false;  // all do
-  std::optional<wse::LanesOutcome> lanes = wse::stream_in_lanes(hardware_, program, options);
+  auto lanes = wse::stream_in_lanes(hardware_, program, options);
   if (!lanes) return false;
   const Cycle cycles = wse::full_cycles(lanes->kept, lanes->fold, program, params_.router);
   run.fold = std::move(lanes->fold);
@@ -251,8 +246,7 @@ UnitSeries StreamedOperation::units_of(const Simulated& run) const {
   wse::RunOptions options = this->options();
   options.event_log = false;
   options.marks = length;
-  if (const std::optional<wse::LanesOutcome> lanes =
-          wse::stream_in_lanes(hardware_, program, options)) {
+  if (const auto lanes = wse::stream_in_lanes(hardware_, program, options)) {
     return core_series(
         {run.plan, hardware_, lanes->kept, lanes->fold, lanes->marks, length, job_.resident});
   }
@@ -347,6 +341,10 @@ void StreamedOperation::fill_notes(const Simulated& run) {
        fmt::format("{} with {} of {} {}, mean {:.6g}", heaviest - plan.column_weights.begin(),
                    *heaviest, plan.weights, job_.resident ? "activations" : "weights",
                    static_cast<double>(plan.weights) / static_cast<double>(plan.streams())));
+  if (execution_.explain) {
+    note("simulated",
+         run.not_in_lanes.empty() ? "in lanes" : "unit by unit; not in lanes: " + run.not_in_lanes);
+  }
   const std::string rows = fmt::format("{} of {} rows", run.rows, plan.program.rows);
   if (sample_ != nullptr) {
     note("fold", rows + ", which all differ, simulated: a sample");

@@ -90,21 +90,23 @@ TEST_P(Exchange, IsTheSameUnitByUnitAndInLanes) {
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event})), "");
     EXPECT_EQ(difference(definition, simulate(scenario.params, program, {Engine::event, seed + 1})),
               "");
-    const auto lanes = make_streaming_lanes(scenario.params, program);
+    const auto lanes = stream_in_lanes(scenario.params, program, {});
     if (scenario.copies && scenario.params.router.turn != 0) {
       // the row that copies turns words out of the way down into its own
-      EXPECT_EQ(lanes, nullptr);
+      EXPECT_FALSE(lanes);
       EXPECT_EQ(reason_against_own_time(program, scenario.params, {}),
                 "words take longer around a corner (router.turn)");
       if (HasFailure()) return;
       continue;
     }
-    ASSERT_NE(lanes, nullptr);
-    const LanesOutcome folded = lanes->run();
+    ASSERT_TRUE(lanes);
+    const LanesOutcome& folded = *lanes;
     EXPECT_EQ(
         difference(definition, unfold(folded.kept, folded.fold, program, scenario.params.router)),
         "");
-    const LanesOutcome each = make_streaming_lanes(scenario.params, program, false)->run();
+    RunOptions each_row;
+    each_row.fold = false;
+    const LanesOutcome each = *stream_in_lanes(scenario.params, program, each_row);
     EXPECT_EQ(difference(definition, each.kept), "");
     if (HasFailure()) return;
   }

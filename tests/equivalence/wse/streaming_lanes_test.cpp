@@ -78,14 +78,17 @@ TEST_P(RandomStreamingLanes, CountsWhatTheCycleByCycleWaferCounts) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed << ": " << describe(scenario));
     Program program = make_program(scenario);
     if (seed % 3 == 0) share_stream(1 + static_cast<std::uint32_t>(seed % 5), program);
-    const auto lanes = make_streaming_lanes(scenario.params, program);
-    ASSERT_NE(lanes, nullptr);
-    const LanesOutcome outcome = lanes->run();
+    std::string refused;
+    const auto lanes = stream_in_lanes(scenario.params, program, {}, &refused);
+    ASSERT_EQ(refused, "");
+    const LanesOutcome& outcome = *lanes;
     const WaferOutcome definition = simulate(scenario.params, program, {Engine::clocked});
     EXPECT_EQ(
         difference(definition, unfold(outcome.kept, outcome.fold, program, scenario.params.router)),
         "");
-    const LanesOutcome each = make_streaming_lanes(scenario.params, program, false)->run();
+    RunOptions each_row;
+    each_row.fold = false;
+    const LanesOutcome each = *stream_in_lanes(scenario.params, program, each_row);
     EXPECT_EQ(each.groups, program.rows);
     EXPECT_EQ(difference(definition, each.kept), "");
     const bool metered = LinkRule(scenario.params.router).acts();
@@ -146,10 +149,39 @@ TEST(StandingStill, IsADeadlockInLanesAsInUnits) {
     scenario.held = held;
     if (held != 0) scenario.form = StreamForm::indexed;
     const Program program = make_program(scenario);
-    EXPECT_NE(make_streaming_lanes(scenario.params, program), nullptr);
+    EXPECT_EQ(reason_against_stream_lanes(scenario.params, program), "");
     EXPECT_EQ(deadlock(scenario.params, program, Engine::event), expected) << held;
     EXPECT_EQ(deadlock(scenario.params, program, Engine::clocked), expected) << held;
   }
+}
+
+// Each of these is a thing that lanes do not know, by its own sentence; nothing is refused without.
+TEST(StreamsInLanes, SayWhyTheyAreNotTaken) {
+  StreamingScenario scenario;
+  scenario.columns = 2;
+  scenario.tokens = {3, 3};
+  scenario.counts = {1, 1};
+  scenario.final_column = {0};
+  const Program program = make_program(scenario);
+  const auto refused = [&](const HardwareParams& params, const RunOptions& options) {
+    std::string why = "not asked";
+    const bool runs = stream_in_lanes(params, program, options, &why).has_value();
+    EXPECT_EQ(runs, why.empty());
+    return why;
+  };
+  EXPECT_EQ(refused(scenario.params, {}), "");
+  HardwareParams oldest = scenario.params;
+  oldest.router.arbiter = Arbiter::oldest;
+  EXPECT_EQ(refused(oldest, {}), "routers choose by the age of words");
+  HardwareParams shallow = scenario.params;
+  shallow.router.entries = 1;
+  EXPECT_EQ(refused(shallow, {}), "words stop in every router (router.entries = 1)");
+  RunOptions logged;
+  logged.event_log = true;
+  EXPECT_EQ(refused(scenario.params, logged), "the event log names every unit");
+  RunOptions modules;
+  modules.modules = true;
+  EXPECT_EQ(refused(oldest, modules), "each core is a module");
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ TEST(ReceiverFilter, ZerosTakeTheirTimeOfTheStreamAndNoneOfTheCores) {
       const Program program = with_zeros(some, before, kept == 0 ? kFeatures : 0);
       const WaferOutcome outcome = simulate(some.params, program, {engine});
       EXPECT_EQ(outcome.cycles, dense);
-      const LanesOutcome lanes = make_streaming_lanes(some.params, program)->run();
+      const LanesOutcome lanes = *stream_in_lanes(some.params, program, {});
       EXPECT_EQ(lanes.kept.cycles, dense);
       for (std::size_t c = 0; c < 2; ++c) {
         EXPECT_EQ(outcome.cores[c].words, kept * kRows);

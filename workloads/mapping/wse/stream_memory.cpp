@@ -7,7 +7,6 @@
 #include <string>
 
 #include "sim/base/error.hpp"
-#include "workloads/mapping/wse/layers/plan.hpp"
 
 namespace lacuna::wse {
 
@@ -82,6 +81,12 @@ void StreamMemory::refuse(std::uint32_t column, const CoreShare& share) const {
       job.batch == 1 ? "" : fmt::format(" of each of {} products", job.batch), kernel.lookahead,
       share.rows, job.resident ? "outputs" : "tokens", sum_bytes(), queue_bytes,
       std::uint64_t{setup.mem.code_kib} * 1024, beside_text(job.beside)));
+}
+
+std::string beside_text(std::uint64_t bytes) {
+  if (bytes == 0) return "";
+  return fmt::format(" + {} B of weights that stay (residency streamed leaves them outside)",
+                     bytes);
 }
 
 }  // namespace lacuna::wse

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "models/wse/program/program.hpp"
 #include "workloads/mapping/wse/streaming_job.hpp"
@@ -60,5 +61,8 @@ struct StreamMemory {
   /// Throws OutOfMemoryError with the bytes of each part of what a core of `column` needs.
   [[noreturn]] void refuse(std::uint32_t column, const CoreShare& share) const;
 };
+
+/// The part of a message on memory about weights of other products that stay; empty if none do.
+std::string beside_text(std::uint64_t bytes);
 
 }  // namespace lacuna::wse

@@ -79,8 +79,11 @@ Program fullest_row(const Program& program) {
 
 bool samples_rows(const HardwareParams& params, const Program& program) {
   // The first row of a sample is the one where words enter.
-  return !program.kernel.held.empty() && program.entry == 0 && lanes_can_run(params, program) &&
-         lanes_can_run(params, fullest_row(program));
+  const auto runs = [&](const Program& rows) {
+    return reason_against_stream_lanes(params, rows).empty();
+  };
+  return !program.kernel.held.empty() && program.entry == 0 && runs(program) &&
+         runs(fullest_row(program));
 }
 
 SampledRows run_sampled(const HardwareParams& params, const Program& program, std::uint32_t most,

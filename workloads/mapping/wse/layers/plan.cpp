@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sim/base/error.hpp"
+#include "workloads/mapping/wse/stream_memory.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -124,12 +125,6 @@ TaskProgram whole_program(const LayerStage& stage, const WaferParams& wafer) {
     }
   }
   return whole;
-}
-
-std::string beside_text(std::uint64_t bytes) {
-  if (bytes == 0) return "";
-  return fmt::format(" + {} B of weights that stay (residency streamed leaves them outside)",
-                     bytes);
 }
 
 std::uint64_t checked_core_bytes(const LayerRequest& request, std::uint64_t bytes, const char* what,

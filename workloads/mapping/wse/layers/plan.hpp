@@ -163,9 +163,6 @@ LayerPlan plan_layer_embedding(const LayerRequest& request);
 std::uint64_t checked_core_bytes(const LayerRequest& request, std::uint64_t bytes, const char* what,
                                  const char* when = "");
 
-/// The part of a message on memory about weights of other products that stay; empty if none do.
-std::string beside_text(std::uint64_t bytes);
-
 /// The same of operands and results: the plan's note of it.
 void check_core_bytes(const LayerRequest& request, std::uint64_t bytes, LayerPlan& plan);
 
