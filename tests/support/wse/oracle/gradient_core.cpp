@@ -128,13 +128,7 @@ void GradientCore::run_main_thread(Cycle now, std::vector<Event>& log) {
       if (has_values()) products_.push_back(dot(task_.payload));
     }
   }
-  const bool may_take = (params_.dispatch_overlap || !is_active()) && now >= params_.init_cycles;
-  if (full_ || !may_take || weights == nullptr || !weights->has_words(now)) return;
-  task_ = weights->take();
-  full_ = started_ = true;
-  ready_ = now + (task_.control ? params_.cmd_cycles.value() : params_.dispatch.value());
-  ++counters.received;
-  log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(stream_.stream_color(column_))});
+  if (take_wavelet(now, is_active(), stream_.stream_color(column_), log)) started_ = true;
 }
 
 std::uint32_t GradientCore::words() const { return divide_up(tokens(), stream_.ring_elements); }
@@ -188,8 +182,8 @@ bool GradientCore::may_chain() const {
 
 void GradientCore::issue(Cycle now, std::vector<Event>& log) {
   const bool main_kept = slot_free_[0] > now;
-  const auto chosen = choose(kContexts, {!main_kept, slot_free_[1] <= now},
-                             [&](unsigned context) { return can(context, now); });
+  const auto chosen =
+      choose(now, kContexts, slot_free_, [&](unsigned context) { return can(context, now); });
   const std::optional<unsigned> other = book(chosen, main_kept, [&] { return why_nothing(now); });
   if (chosen[0] == unsigned{kMain}) {
     slot_free_[0] = dot_over_ = now + kernel_.dot_cycles;

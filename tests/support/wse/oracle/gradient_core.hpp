@@ -67,9 +67,6 @@ class GradientCore final : public KernelCore {
   std::uint32_t words_taken_ = 0;
   std::uint32_t words_sent_ = 0;
 
-  bool full_ = false;  // the task register
-  Wavelet task_;
-  Cycle ready_ = 0;
   std::uint32_t beats_ = 0;  // of the dot product
   Cycle dot_over_ = 0;
   std::array<Cycle, 2> slot_free_{};  // the second of microthreads, if there are two

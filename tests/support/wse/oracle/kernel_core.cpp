@@ -18,6 +18,17 @@ void KernelCore::send_word(Cycle now) {
   }
 }
 
+bool KernelCore::take_wavelet(Cycle now, bool active, Color stream, std::vector<Event>& log) {
+  if (full_ || (active && !params_.dispatch_overlap) || now < params_.init_cycles) return false;
+  if (weights == nullptr || !weights->has_words(now)) return false;
+  task_ = weights->take();
+  full_ = true;
+  ready_ = now + (task_.control ? params_.cmd_cycles.value() : params_.dispatch.value());
+  ++counters.received;
+  log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(stream)});
+  return true;
+}
+
 Queue& KernelCore::input(Color color) const {
   for (const Input& port : in) {
     if (port.color == color) return *port.queue;

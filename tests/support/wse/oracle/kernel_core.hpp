@@ -54,15 +54,19 @@ class KernelCore {
   /// One word that was in an output queue before this cycle goes up the ramp, the queues in turn.
   void send_word(Cycle now);
 
+  /// The next word of the stream goes into the task register, unless that is full or the main
+  /// thread is `active` and may not be overlapped. Returns whether it does.
+  bool take_wavelet(Cycle now, bool active, Color stream, std::vector<Event>& log);
+
   /// Of contexts 0 (the main thread) to count - 1, those that issue: one for both slots, or one of
-  /// the main thread and one of the others. A slot that is not `free` is nobody's.
+  /// the main thread and one of the others. A slot is nobody's before it is `free`.
   template <class Can>
-  std::array<std::optional<unsigned>, 2> choose(unsigned count, std::array<bool, 2> free,
-                                                const Can& can) {
+  std::array<std::optional<unsigned>, 2> choose(Cycle now, unsigned count,
+                                                std::array<Cycle, 2> free, const Can& can) {
     const bool two = params_.slots == 2U;
     std::array<std::optional<unsigned>, 2> chosen;
-    if (two && free[0] && can(0U)) chosen[0] = 0;
-    if (!free[two ? 1 : 0]) return chosen;
+    if (two && free[0] <= now && can(0U)) chosen[0] = 0;
+    if (free[two ? 1 : 0] > now) return chosen;
     unsigned first = 0;
     switch (params_.sched.value()) {
       case Sched::main_first:
@@ -111,6 +115,10 @@ class KernelCore {
   const std::uint32_t row_;
   const std::uint32_t column_;
   std::array<std::vector<std::optional<unsigned>>, 2> issued_;  // by slot and cycle
+
+  bool full_ = false;  // the task register,
+  Wavelet task_;       // and what is in it,
+  Cycle ready_ = 0;    // which begins then
 
  private:
   std::size_t next_out_ = 0;

@@ -187,10 +187,10 @@ void StreamCore::run_main_thread(Cycle now, std::vector<Event>& log) {
   const auto is_active = [&] { return vector_.beats != 0 || vector_over_ > now; };
   const bool opens = !holding_ && closed_ < kernel_.steps;
   waits_ = false;
-  if (taken_ && ready_ <= now && !is_active()) {
+  if (full_ && ready_ <= now && !is_active()) {
     waits_ = !holding_;
     if (holding_ && is_complete(now)) {
-      taken_ = false;
+      full_ = false;
       if (task_.control) {
         ++counters.commands;
         log.push_back({now, unit_, kTask, 1});
@@ -203,15 +203,7 @@ void StreamCore::run_main_thread(Cycle now, std::vector<Event>& log) {
       }
     }
   }
-  const bool may_take = (params_.dispatch_overlap || !is_active()) && now >= params_.init_cycles;
-  if (!taken_ && may_take && weights != nullptr && weights->has_words(now)) {
-    task_ = weights->take();
-    taken_ = true;
-    ready_ = now + (task_.control ? params_.cmd_cycles.value() : params_.dispatch.value());
-    ++counters.received;
-    ++counters.stream_words;
-    log.push_back({now, unit_, kQueuePop, static_cast<unsigned>(kernel_.stream_color(column_))});
-  }
+  if (take_wavelet(now, is_active(), kernel_.stream_color(column_), log)) ++counters.stream_words;
   if (opens) open();
 }
 
@@ -282,7 +274,7 @@ void StreamCore::begin_vector(std::uint32_t feature, float value) {
 void StreamCore::issue(Cycle now, std::vector<Event>& log) {
   const bool main_kept = slots_[0].free > now;
   const auto chosen = choose(
-      exchange_ == nullptr ? 2 : 4, {!main_kept, slots_[1].free <= now}, [&](unsigned context) {
+      now, exchange_ == nullptr ? 2 : 4, {slots_[0].free, slots_[1].free}, [&](unsigned context) {
         if (context == 0) return vector_.beats != 0;
         if (context == 1) return can_reduce(now);
         if (context == 2) {
@@ -423,7 +415,7 @@ CoreCycle StreamCore::why_nothing(Cycle now) const {
   for (const Slot& slot : slots_) {
     if (slot.free > now) return slot.stalled_from <= now ? kResidual : slot.kind;
   }
-  if (taken_) {
+  if (full_) {
     if (waits_) return kWaitBuffer;
     return ready_ <= now && !is_complete(now) ? kWaitWeights : kDispatch;
   }

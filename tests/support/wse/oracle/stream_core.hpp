@@ -104,9 +104,6 @@ class StreamCore final : public KernelCore {
   std::uint32_t reduced_ = 0;   // and ended
   std::uint32_t position_ = 0;  // weights of the row so far
 
-  bool taken_ = false;  // a wavelet is in the task register
-  Wavelet task_;
-  Cycle ready_ = 0;
   Vector vector_;
   std::uint32_t follow_ = 0;  // instructions of the same wavelet
   Reduction reduction_;
