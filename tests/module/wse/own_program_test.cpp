@@ -96,7 +96,8 @@ Cycle cycles_of(const std::string& text, const Pairs& constants = {}) {
 
 // Scalar code takes a slot a cycle and is over in the cycle after its last; 3 rounds of 1 + 2 + 3,
 // of which those with an odd counter have 10 more.
-// 1 / 0 is no number that 0 to 3 are near, and 70,000 is infinite in FP16. Integers are told whole.
+// 1 / 0 is no number that 0 to 3 are near. Integers are told whole, and the least of 16 bits is
+// one.
 TEST(OwnProgram, AnInfiniteExpectationIsMetByTheInfiniteAlone) {
   const auto checked = [](const std::string& data, const std::string& expected) {
     const test::TempFile file("columns: 1\ncores:\n  - data: {x: {" + data +
@@ -109,7 +110,7 @@ TEST(OwnProgram, AnInfiniteExpectationIsMetByTheInfiniteAlone) {
   };
   EXPECT_EQ(checked("type: fp32, shape: 4, values: i", "1 / 0").values->wrong, 4U);
   EXPECT_EQ(checked("type: fp32, shape: 4, values: 1 / 0", "1 / 0").values->wrong, 0U);
-  EXPECT_EQ(checked("type: fp16, shape: 4, values: 40000 + 30000", "70000").values->wrong, 4U);
+  EXPECT_EQ(checked("type: int16, shape: 4, values: -32768", "-32768").values->wrong, 0U);
   const OpResult whole = checked("type: int32, shape: 1, values: 8388607", "8388607");
   EXPECT_EQ(whole.values->wrong, 0U);
   EXPECT_EQ(*find_value(whole.notes, "read x"), "core (0, 0): 8388607");
@@ -320,6 +321,13 @@ TEST(OwnProgram, SaysByLineWhatIsWrong) {
        ":4:47: found 0.5 in x; allowed: whole numbers of 32 bits, of which the highest 24 may "
        "be "
        "set"},
+      {"  - data: {x: {type: fp16, shape: 1, values: 40000 + 30000}}\n    tasks: {main: "
+       "[{mul: \"x[upper], 1, 2\"}]}\n",
+       ":4:46: found 70000 in x; allowed: to 65504"},
+      {"  - data: {x: {type: int16, shape: 1, values: 32768}}\n    tasks: {main: [{mul: "
+       "\"x[upper], 1, 2\"}]}\n",
+       ":4:47: found 32768 in x; allowed: whole numbers of 16 bits, of which the highest 24 may "
+       "be set"},
       {"  - {columns: 0, columns: 1}\n", ":4:18: 'columns' is given twice"},
   };
   for (const Mistake& each : mistakes) {

@@ -431,14 +431,16 @@ std::vector<std::uint8_t> ProgramReader::memory_of(const CoreText& core) {
     const unsigned bytes = wse::source_bytes(array.element);
     std::uint32_t address = array.address;
     for (const double value : numbers(said, array.shape)) {
-      // integers are kept as floats
-      const bool held = value == std::floor(value) &&
-                        static_cast<double>(static_cast<float>(value)) == value &&
-                        std::fabs(value) < std::ldexp(1, static_cast<int>(8 * bytes) - 1);
+      // integers are kept as floats; of 16 bits they are -32768 to 32767
+      const bool held = value == std::floor(value) && static_cast<float>(value) == value &&
+                        std::fabs(value + 0.5) < std::exp2(8 * bytes - 1);
       if (wse::is_integer(array.element) && !held) {
         text_.refuse(said.Mark(), fmt::format("found {} in {}; allowed: whole numbers of {} bits, "
                                               "of which the highest 24 may be set",
                                               value, name, 8 * bytes));
+      }
+      if (array.element == wse::Element::fp16 && std::fabs(value) >= 65520) {
+        text_.refuse(said.Mark(), fmt::format("found {} in {}; allowed: to 65504", value, name));
       }
       image.put(address, array.element, static_cast<float>(value));
       address += bytes;
