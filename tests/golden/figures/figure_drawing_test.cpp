@@ -15,6 +15,7 @@
 #include "sim/report/figures/figure_check.hpp"
 #include "sim/report/figures/figure_time.hpp"
 #include "sim/report/json_figure.hpp"
+#include "tests/support/csv_table.hpp"
 #include "tests/support/report/made_up.hpp"
 #include "tests/support/temp_file.hpp"
 
@@ -24,6 +25,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
@@ -55,7 +58,7 @@ TEST(FigureDrawing, MakesFiveFilesOfEachFigure) {
                 AllOf(StartsWith("%PDF"), HasSubstr("/CreationDate (D:20000101000000")));
     EXPECT_THAT(drawn[stem + ".png"], StartsWith("\x89PNG"));
     EXPECT_THAT(drawn[stem + ".gp"], HasSubstr(stem + ".csv"));
-    EXPECT_THAT(drawn[stem + ".csv"], HasSubstr("bow"));
+    EXPECT_THAT(CsvTable(drawn[stem + ".csv"]).rows(), Not(IsEmpty()));
   }
 }
 

@@ -23,7 +23,7 @@ TEST(Describe, MachinesListsThePresetsAndWhatTheySimulate) {
   EXPECT_THAT(
       printed_row(ran.out, "fake"),
       ElementsAre("ipu", "a", "machine", "without", "hardware", "4", "units", "2", ::testing::_));
-  EXPECT_THAT(ran.out, HasSubstr("slow"));
+  EXPECT_THAT(printed_row(ran.out, "slow"), Contains("ipu"));
 }
 
 TEST(Describe, ParametersGivesPathDefaultUnitRangeAndMeaning) {
@@ -31,7 +31,9 @@ TEST(Describe, ParametersGivesPathDefaultUnitRangeAndMeaning) {
   const Ran ran = lacuna("describe parameters");
   EXPECT_THAT(printed_row(ran.out, "unit.macs"),
               ElementsAre("8", "MAC/cycle", "[1,", "64]", "Of", "each", "unit."));
-  EXPECT_THAT(lacuna("describe parameters --machine slow").out, HasSubstr("clock"));
+  // the declared default is 1.325 GHz
+  EXPECT_THAT(printed_row(lacuna("describe parameters --machine slow").out, "clock"),
+              Contains("1"));
   EXPECT_THAT(lacuna("describe parameters --markdown").out,
               HasSubstr("| unit.count | 4 | units | [1, 64] | How many units. |"));
 }
@@ -53,8 +55,8 @@ TEST(Describe, StatisticsGivesUnitLayerActionAndMeaning) {
 
 TEST(Describe, PatternsAndFormatsAreListed) {
   const ProgramBench lacuna;
-  EXPECT_THAT(lacuna("describe patterns").out, HasSubstr("unstructured"));
-  EXPECT_THAT(lacuna("describe formats").out, HasSubstr("summary.csv"));
+  EXPECT_THAT(printed_row(lacuna("describe patterns").out, "unstructured"), Contains("required"));
+  EXPECT_THAT(printed_row(lacuna("describe formats").out, "summary.csv"), Contains("written"));
 }
 
 TEST(Describe, AnUnknownNameHasANearestOne) {
@@ -70,13 +72,15 @@ TEST(Describe, AGroupIsItsParametersAndStatistics) {
   const Ran ran = lacuna("describe unit");
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("Parameters unit of machines of kind ipu"),
-                             HasSubstr("unit.count"), HasSubstr("unit.macs"),
-                             HasSubstr("Statistics unit of"), HasSubstr("mac_actual")));
+                             HasSubstr("Statistics unit of")));
+  EXPECT_THAT(printed_row(ran.out, "unit.count"), Contains("units"));
+  EXPECT_THAT(printed_row(ran.out, "unit.macs"), Contains("MAC/cycle"));
+  EXPECT_THAT(printed_row(ran.out, "mac_actual"), Contains("MAC"));
   EXPECT_THAT(ran.out, Not(HasSubstr("clock ")));
   const Ran energy = lacuna("describe energy");
   EXPECT_EQ(energy.status, 0) << energy.err;
-  EXPECT_THAT(energy.out, AllOf(HasSubstr("Prices of events"), HasSubstr("mac_fp16_acc32"),
-                                HasSubstr("Jouppi")));
+  EXPECT_THAT(energy.out, AllOf(HasSubstr("Prices of events"), HasSubstr("(Jouppi")));
+  EXPECT_THAT(printed_row(energy.out, "mac_fp16_acc32"), Contains("pJ/op"));
 }
 
 TEST(Describe, AMachineFileIsDescribedAsAPresetIs) {
@@ -158,7 +162,7 @@ TEST(Help, OfEveryVerbEndsInAnExampleAndNamesTheWholeCommand) {
     EXPECT_THAT(ran.out, HasSubstr(std::string("Example:\n  lacuna ") + verb)) << verb;
   }
   const Ran all = lacuna("--help");
-  EXPECT_THAT(all.out, HasSubstr("sweep"));
+  EXPECT_THAT(printed_row(all.out, "sweep"), Contains("experiment"));
   EXPECT_THAT(lacuna("--version").out, HasSubstr("lacuna "));
 }
 

@@ -158,8 +158,8 @@ TEST(GradientLayouts, BestIsNoSlowerThanPlannedOrThanGroupsAndIsReplayed) {
     };
     const Cycles best = step_cycles(bench, "--layout best", weights);
     const std::string found = file_text(bench.path("out/layouts.yaml"));
-    EXPECT_THAT(found, HasSubstr("dw"));
-    EXPECT_THAT(found, HasSubstr("dx"));
+    EXPECT_THAT(found, HasSubstr("id: dw"));
+    EXPECT_THAT(found, HasSubstr("id: dx"));
     EXPECT_LT(best.at("TOTAL"), total(""));
     for (const std::string groups : {"ws.groups: 2", "ws.groups: 3"}) {
       EXPECT_LE(best.at("TOTAL"), total(gradient_layouts(bench, groups, groups, groups)));

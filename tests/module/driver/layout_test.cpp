@@ -195,7 +195,7 @@ TEST(Layout, ASweepComparesPlannedWithBest) {
       "set: {wafer.columns: 12, wafer.rows: 6, io.share: 1}\ngrid: {layout: [planned, best]}\n");
   const Ran ran = run_real("sweep " + file + " --quiet --jobs 2 --out " + bench.path("out"));
   EXPECT_EQ(ran.status, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("best"));
+  EXPECT_EQ(printed_row(ran.out, "layout 1").back(), "best");  // where it is mostly fastest
   EXPECT_THAT(run_real("sweep " + file + " --quiet --wide --layout best").err,
               HasSubstr("--layout: is given in"));
 }

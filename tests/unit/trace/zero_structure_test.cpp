@@ -11,6 +11,7 @@ namespace lacuna {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Mask mask_of(std::uint32_t rows, std::uint32_t cols,
              const std::function<bool(std::uint32_t, std::uint32_t)>& keeps) {
@@ -85,7 +86,7 @@ TEST(ZeroStructure, SaysHowUnevenRowsAndColumnsAre) {
   EXPECT_DOUBLE_EQ(zeros.fullest_row, 1.5);
   EXPECT_DOUBLE_EQ(zeros.fullest_col, 2);
   EXPECT_EQ(zeros.empty_cols, 1U);
-  EXPECT_THAT(structure_text(zeros), HasSubstr("unstructured"));
+  EXPECT_THAT(structure_text(zeros), StartsWith("unstructured"));
   const auto all = [](auto, auto) { return true; };
   EXPECT_EQ(structure_text(find_zero_structure(mask_of(3, 3, all))), "dense");
   const auto none = [](auto, auto) { return false; };
