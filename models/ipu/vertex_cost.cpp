@@ -97,7 +97,7 @@ class VertexSum {
   void add_run(const Instr& instr, const Call& call, std::uint64_t times,
                std::uint64_t clocks_ahead) {
     if (program_.free_ahead) clocks_ahead = 0;
-    const SetCost& set = measure(run_set(instr, call));
+    const SetCost& set = cost_of(run_set(instr, call));
     const WorkerPipeline pipeline(program_.set_size);
     cost_.worker += times * (set.slots - set.conflicts);
     cost_.conflict += times * set.conflicts;
@@ -106,7 +106,7 @@ class VertexSum {
     sets_[run_set(instr, call)].runs += times;
   }
 
-  const SetCost& measure(std::uint32_t index) {
+  const SetCost& cost_of(std::uint32_t index) {
     SetCost& set = sets_.at(index);
     if (set.known) return set;
     set.known = true;

@@ -215,7 +215,7 @@ MaskBuilder prepare(PatternRequest& request) {
   check_keys(row->kind, request);
   check_density(row->kind, request);
   check_block(row->kind, request);
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   if (request.spec.name != "dense") check_size(row->kind, request);
   return row->prepare(request);
 }
@@ -240,15 +240,15 @@ std::vector<PatternDiagnostic> check_pattern(const PatternSpec& spec, std::uint3
                                              std::uint32_t mask_cols) {
   PatternRequest request(spec, mask_rows, mask_cols);
   prepare(request);
-  return request.problems;
+  return request.diagnostics;
 }
 
 Mask generate_mask(const PatternSpec& spec, std::uint32_t mask_rows, std::uint32_t mask_cols,
                    std::uint64_t seed) {
   PatternRequest request(spec, mask_rows, mask_cols);
   const MaskBuilder build = prepare(request);
-  if (!request.problems.empty()) {
-    const PatternDiagnostic& first = request.problems.front();
+  if (!request.diagnostics.empty()) {
+    const PatternDiagnostic& first = request.diagnostics.front();
     throw RequestError(fmt::format("pattern {}: error {}: {}: found '{}'; allowed: {}", spec.name,
                                    first.code, first.cell, first.found, first.allowed));
   }

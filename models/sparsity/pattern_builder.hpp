@@ -56,7 +56,7 @@ class PatternRequest {
   const PatternSpec& spec;
   const std::uint32_t rows;
   const std::uint32_t cols;
-  std::vector<PatternDiagnostic> problems;
+  std::vector<PatternDiagnostic> diagnostics;
 
  private:
   const std::string* find(const std::string& key) const;

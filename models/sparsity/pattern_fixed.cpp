@@ -64,7 +64,7 @@ class RowWriter {
 template <class KeepRow>
 MaskBuilder by_rows(const PatternRequest& request, std::uint32_t block_rows,
                     std::uint32_t block_cols, KeepRow keep_row) {
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   return [mask = request.empty_mask(block_rows, block_cols), keep_row](std::uint64_t) {
     RowWriter writer(mask);
     const auto pass = [&] {
@@ -178,7 +178,7 @@ MaskBuilder prepare_big_bird(PatternRequest& request) {
     request.fail("E214", "pattern_args", std::to_string(random_blocks),
                  fmt::format("random, so that at most {} blocks are kept", kMostKept));
   }
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   const auto keep_row = [=](std::int64_t i, std::int64_t rows, Random& random, RowWriter& row) {
     const std::int64_t cols = row.cols();
     if (i == 0 || i == rows - 1) return row.keep(0, cols - 1);

@@ -70,7 +70,7 @@ Mask prune(const PatternSpec& spec, std::uint32_t rows, std::uint32_t cols,
            const std::vector<double>& magnitudes) {
   PatternRequest request(spec, rows, cols);
   Request read = read_request(request);
-  if (!request.problems.empty()) throw RequestError("the pattern was not checked");
+  if (!request.diagnostics.empty()) throw RequestError("the pattern was not checked");
   BlockScores scores(GivenMagnitudes(magnitudes, cols), read.norm, read.shape);
   choose_largest(scores, read.keep, read.shape);
   return std::move(read.shape);
@@ -78,7 +78,7 @@ Mask prune(const PatternSpec& spec, std::uint32_t rows, std::uint32_t cols,
 
 MaskBuilder prepare_magnitude(PatternRequest& request) {
   const Request read = read_request(request);
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   if (!weights_file(request.spec).empty()) {
     return [](std::uint64_t) -> Mask {
       throw RequestError("magnitude: the weights of a file are not at hand here");

@@ -166,7 +166,7 @@ MaskBuilder prepare_counted(PatternRequest& request, Mask mask) {
   } else if (has_seed) {
     request.fail("E214", "pattern_args", "rule_seed", "no rule_seed without mask_rule=popsparse");
   }
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   return [=, mask = std::move(mask)](std::uint64_t seed) {
     Mask result = mask;
     if (published) {
@@ -199,7 +199,7 @@ MaskBuilder prepare_block(PatternRequest& request) {
 MaskBuilder prepare_bernoulli(PatternRequest& request) {
   const PatternSpec& spec = request.spec;
   request.check_blocks(spec.block_rows, spec.block_cols, false);
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   const auto threshold =
       static_cast<std::uint64_t>(std::floor(spec.density->value() * 0x1p53 + 0.5));
   return
@@ -233,7 +233,7 @@ MaskBuilder prepare_n_of_m(PatternRequest& request) {
   groups.first = request.choice("pos", {"random", "first"}) == 1;
   const bool along_m = request.choice("axis", {"k", "m"}) == 1;
   const bool padded = request.flag("pad");
-  if (request.problems.empty() && groups.keep > groups.of) {
+  if (request.diagnostics.empty() && groups.keep > groups.of) {
     request.fail("E214", "pattern_args",
                  std::to_string(groups.keep) + " of " + std::to_string(groups.of),
                  "N of M with N at most M, such as 2:4");
@@ -243,12 +243,12 @@ MaskBuilder prepare_n_of_m(PatternRequest& request) {
   } else {
     request.check_blocks(1, groups.of, padded);
   }
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   const std::uint64_t length = along_m ? request.rows : request.cols;
   const std::uint64_t lines = along_m ? request.cols : request.rows;
   const std::uint64_t in_line = (length + groups.of - 1) / groups.of * groups.keep;
   request.check_size(lines * length, lines * std::min(in_line, length));
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   return [groups, along_m, mask = request.empty_mask(1, 1)](std::uint64_t seed) {
     if (along_m) return fill_groups(groups, turned(mask), seed).transposed();
     return fill_groups(groups, mask, seed);
@@ -260,7 +260,7 @@ MaskBuilder prepare_rows(PatternRequest& request) {
   const double alpha = request.real("alpha", 1, 0, kMostAlpha);
   const bool along_cols = request.choice("axis", {"row", "col"}) == 1;
   const std::uint64_t keep = request.kept(std::uint64_t{request.rows} * request.cols);
-  if (!request.problems.empty()) return {};
+  if (!request.diagnostics.empty()) return {};
   return [keep, alpha, along_cols, mask = request.empty_mask(1, 1)](std::uint64_t seed) {
     if (along_cols) return fill_rows(keep, alpha, turned(mask), seed).transposed();
     return fill_rows(keep, alpha, mask, seed);

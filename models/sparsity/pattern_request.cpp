@@ -102,7 +102,7 @@ void PatternRequest::check_blocks(std::uint64_t block_rows, std::uint64_t block_
 
 void PatternRequest::fail(std::string code, std::string cell, std::string found,
                           std::string allowed, std::string hint) {
-  problems.push_back(
+  diagnostics.push_back(
       {std::move(code), std::move(cell), std::move(found), std::move(allowed), std::move(hint)});
 }
 

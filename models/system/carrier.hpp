@@ -64,10 +64,10 @@ class Carrier : public sc_core::sc_module, public Clocked {
  private:
   bool take(Cycle now) {
     for (int i = 0; i < in.size(); ++i) {
-      const int from = (turn_ + i) % in.size();
+      const int from = (next_input_ + i) % in.size();
       if (!in[from]->can_pop(now)) continue;
       chunk_ = in[from]->pop(now);
-      turn_ = from + 1;
+      next_input_ = from + 1;
       last_ = now + resource_.ns(chunk_.bytes) - 1;
       clock_.moved(last_);
       log_.record(now, unit_, kCarryFirst, chunk_.transfer);
@@ -85,8 +85,8 @@ class Carrier : public sc_core::sc_module, public Clocked {
   std::uint64_t bytes_ = 0;
   Chunk chunk_;
   bool carries_ = false;
-  Cycle last_ = 0;  // cycle in which the chunk is carried
-  int turn_ = 0;    // the input to look at first
+  Cycle last_ = 0;      // cycle in which the chunk is carried
+  int next_input_ = 0;  // the input to look at first
 };
 
 }  // namespace lacuna::system

@@ -25,12 +25,12 @@ class Level {
       throw InternalError(fmt::format("place {} gives back {} B of {} and has {}", entry.place,
                                       -entry.bytes, kHeldNames[entry.what], bytes));
     }
-    shift(entry, chips);
+    add(entry, chips);
     if (entry.bytes > 0) look(most);
   }
 
   /// The same many times over; what is there in between is not looked at.
-  void shift(const Holding& entry, std::uint64_t times) {
+  void add(const Holding& entry, std::uint64_t times) {
     now_.bytes[entry.what] += static_cast<std::uint64_t>(entry.bytes) * times;
   }
 
@@ -58,7 +58,7 @@ class Replay {
     if (times.times < 2) return most;
     for (const Holding& entry : entries) {
       for_each_level(entry, [&](std::size_t level, std::uint64_t chips) {
-        levels_.at(level).shift(entry, chips * (times.times - 2));
+        levels_.at(level).add(entry, chips * (times.times - 2));
       });
     }
     apply(entries, most);

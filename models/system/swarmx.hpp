@@ -82,7 +82,7 @@ class SwarmLink : public sc_core::sc_module, public Clocked {
   std::uint64_t up_bytes() const { return bytes_[kUp]; }
 
   Cycle step(Cycle now) override {
-    const std::size_t first = turn_;
+    const std::size_t first = next_lane_;
     take(first, now);
     take(1 - first, now);
     if (!carries()) return kNever;  // a channel wakes it
@@ -122,7 +122,7 @@ class SwarmLink : public sc_core::sc_module, public Clocked {
     const PushIf<SwarmChunk>& out = which == kDown ? *down_out.operator->() : *up_out.operator->();
     if (!in.can_pop(now) || !out.can_push(now)) return;
     lanes_.at(which).take(in.pop(now), now, clock_);
-    turn_ = 1 - which;
+    next_lane_ = 1 - which;
   }
 
   bool carries() const { return lanes_[kDown].carries() || lanes_[kUp].carries(); }
@@ -132,7 +132,7 @@ class SwarmLink : public sc_core::sc_module, public Clocked {
   std::uint64_t busy_ns_ = 0;
   std::array<std::uint64_t, 2> bytes_{};
   std::array<SwarmLane, 2> lanes_;  // down, up
-  std::size_t turn_ = 0;            // the lane to look at first
+  std::size_t next_lane_ = 0;       // the lane to look at first
 };
 
 /// A node of the tree. It hands each chunk of weights to all children at once, when all have room.

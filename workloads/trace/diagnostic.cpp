@@ -40,15 +40,17 @@ std::string place_of_byte(const std::string& path, std::string_view text, std::s
   return place(path, lines + 1, at - (before.rfind('\n') + 1) + 1);  // npos + 1 is 0
 }
 
-std::string format_diagnostic(const Diagnostic& problem) {
-  std::string text = fmt::format("{}: error {}: ", problem.where, problem.code);
-  if (!problem.cell.empty()) text += fmt::format("column '{}': ", quotable(problem.cell));
-  text += fmt::format("found '{}'; allowed: {}", quotable(problem.found), problem.allowed);
-  if (!problem.hint.empty()) text += fmt::format("; did you mean '{}'?", problem.hint);
+std::string format_diagnostic(const Diagnostic& diagnostic) {
+  std::string text = fmt::format("{}: error {}: ", diagnostic.where, diagnostic.code);
+  if (!diagnostic.cell.empty()) text += fmt::format("column '{}': ", quotable(diagnostic.cell));
+  text += fmt::format("found '{}'; allowed: {}", quotable(diagnostic.found), diagnostic.allowed);
+  if (!diagnostic.hint.empty()) text += fmt::format("; did you mean '{}'?", diagnostic.hint);
   return text;
 }
 
-void throw_diagnostic(const Diagnostic& problem) { throw TraceError(format_diagnostic(problem)); }
+void throw_diagnostic(const Diagnostic& diagnostic) {
+  throw TraceError(format_diagnostic(diagnostic));
+}
 
 void throw_diagnostic(const std::string& where, const std::string& code, const std::string& found,
                       const std::string& allowed) {
@@ -64,21 +66,21 @@ std::uint64_t read_integer(const std::string& where, const std::string& cell, st
 void Diagnostics::add(std::size_t line, std::size_t column, const std::string& code,
                       const std::string& found, const std::string& allowed, const std::string& cell,
                       const std::string& hint) {
-  const Diagnostic problem{place(path_, line, column), code, cell, found, allowed, hint};
-  add_message(line, column, format_diagnostic(problem));
+  const Diagnostic diagnostic{place(path_, line, column), code, cell, found, allowed, hint};
+  add_message(line, column, format_diagnostic(diagnostic));
 }
 
 void Diagnostics::throw_if_any() {
-  if (problems_.empty()) return;
-  std::stable_sort(problems_.begin(), problems_.end(), [](const Placed& a, const Placed& b) {
+  if (diagnostics_.empty()) return;
+  std::stable_sort(diagnostics_.begin(), diagnostics_.end(), [](const Placed& a, const Placed& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
   });
   std::string text;
-  for (std::size_t i = 0; i < std::min(problems_.size(), kMost); ++i) {
-    text += (i == 0 ? "" : "\n") + problems_[i].text;
+  for (std::size_t i = 0; i < std::min(diagnostics_.size(), kMost); ++i) {
+    text += (i == 0 ? "" : "\n") + diagnostics_[i].text;
   }
-  if (problems_.size() > kMost) {
-    text += fmt::format("\nand {} more problems", problems_.size() - kMost);
+  if (diagnostics_.size() > kMost) {
+    text += fmt::format("\nand {} more problems", diagnostics_.size() - kMost);
   }
   throw TraceError(text);
 }

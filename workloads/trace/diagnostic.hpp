@@ -28,7 +28,7 @@ struct Diagnostic {
 };
 
 /// "WHERE: error CODE: column 'NAME': found 'TEXT'; allowed: WHAT; did you mean 'X'?" in one line.
-std::string format_diagnostic(const Diagnostic& problem);
+std::string format_diagnostic(const Diagnostic& diagnostic);
 
 /// "path:line:column".
 std::string place(const std::string& path, std::size_t line = 1, std::size_t column = 1);
@@ -37,7 +37,7 @@ std::string place(const std::string& path, std::size_t line = 1, std::size_t col
 std::string place_of_byte(const std::string& path, std::string_view text, std::size_t at);
 
 /// Throws TraceError with this one problem.
-[[noreturn]] void throw_diagnostic(const Diagnostic& problem);
+[[noreturn]] void throw_diagnostic(const Diagnostic& diagnostic);
 [[noreturn]] void throw_diagnostic(const std::string& where, const std::string& code,
                                    const std::string& found, const std::string& allowed);
 
@@ -84,10 +84,10 @@ class Diagnostics {
 
   /// One whose whole message was made elsewhere, as of a file that is named at this place.
   void add_message(std::size_t line, std::size_t column, std::string text) {
-    problems_.push_back({line, column, std::move(text)});
+    diagnostics_.push_back({line, column, std::move(text)});
   }
 
-  bool empty() const { return problems_.empty(); }
+  bool empty() const { return diagnostics_.empty(); }
 
   /// Throws TraceError with all problems in the order of the file; returns if there are none.
   void throw_if_any();
@@ -100,7 +100,7 @@ class Diagnostics {
   };
 
   std::string path_;
-  std::vector<Placed> problems_;
+  std::vector<Placed> diagnostics_;
 };
 
 /// `text` as it may be quoted in a message: cut after 80 bytes, control characters escaped.

@@ -85,10 +85,11 @@ void read_name(const std::string& text, const std::string& option, PatternSpec& 
 // Everything that does not need a shape, by checking one that fits every block and group.
 void check_early(const PatternSpec& spec, const std::string& option) {
   if (spec.name == "file") return;
-  for (const PatternDiagnostic& problem : check_pattern(spec, 0, 0)) {
-    if (problem.code == "E212" || problem.cell == "rows" || problem.cell == "cols") continue;
-    fail(option, problem.code, problem.found, fmt::format("{} ({})", problem.allowed, problem.cell),
-         problem.hint);
+  for (const PatternDiagnostic& diagnostic : check_pattern(spec, 0, 0)) {
+    if (diagnostic.code == "E212" || diagnostic.cell == "rows" || diagnostic.cell == "cols")
+      continue;
+    fail(option, diagnostic.code, diagnostic.found,
+         fmt::format("{} ({})", diagnostic.allowed, diagnostic.cell), diagnostic.hint);
   }
 }
 
@@ -312,13 +313,13 @@ WorkloadTrace with_pattern(WorkloadTrace trace, const PatternSpec& spec,
       check_file(op, option);
       continue;
     }
-    for (const PatternDiagnostic& problem : check_pattern(spec, op.m, op.k)) {
+    for (const PatternDiagnostic& diagnostic : check_pattern(spec, op.m, op.k)) {
       const std::string where = fmt::format("{} {}, row '{}'", option, pattern_label(spec), op.id);
-      const std::string cell = problem.cell == "rows"   ? "m"
-                               : problem.cell == "cols" ? "k"
-                                                        : problem.cell;
+      const std::string cell = diagnostic.cell == "rows"   ? "m"
+                               : diagnostic.cell == "cols" ? "k"
+                                                           : diagnostic.cell;
       throw RequestError(format_diagnostic(
-          {where, problem.code, cell, problem.found, problem.allowed, problem.hint}));
+          {where, diagnostic.code, cell, diagnostic.found, diagnostic.allowed, diagnostic.hint}));
     }
   }
   if (!taken) fail(option, "E208", pattern_label(spec), "a workload with a gemm row");

@@ -34,7 +34,7 @@ std::size_t RowCells::begin_of(Column column) const {
 
 void RowCells::fail(Column column, const std::string& code, const std::string& found,
                     const std::string& allowed, const std::string& hint) {
-  problems_.add(line_.number, begin_of(column), code, found, allowed, name_of(column), hint);
+  diagnostics_.add(line_.number, begin_of(column), code, found, allowed, name_of(column), hint);
   failed_.push_back(column);
 }
 
@@ -43,7 +43,7 @@ void RowCells::fail_with_op(Column column, const std::string& op) {
 }
 
 void RowCells::fail_verbatim(Column column, const std::string& text) {
-  problems_.add_message(line_.number, begin_of(column), text);
+  diagnostics_.add_message(line_.number, begin_of(column), text);
   failed_.push_back(column);
 }
 

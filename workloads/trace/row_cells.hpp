@@ -15,8 +15,8 @@ namespace lacuna {
 /// and read as if it were empty.
 class RowCells {
  public:
-  RowCells(TraceHeader& header, const CsvLine& line, Diagnostics& problems)
-      : header_(header), line_(line), problems_(problems) {}
+  RowCells(TraceHeader& header, const CsvLine& line, Diagnostics& diagnostics)
+      : header_(header), line_(line), diagnostics_(diagnostics) {}
 
   /// The text of a cell, empty where the file has no such column.
   std::string text(Column column) const;
@@ -70,7 +70,7 @@ class RowCells {
 
   TraceHeader& header_;
   const CsvLine& line_;
-  Diagnostics& problems_;
+  Diagnostics& diagnostics_;
   std::vector<Column> failed_;
 };
 

@@ -107,16 +107,16 @@ class PatternReader {
       cells_.fail_empty(Column::block, "the side of the blocks");
     }
     const MaskShape shape = mask_shape(op_);
-    for (const PatternDiagnostic& problem : check_pattern(spec_, shape.rows, shape.cols)) {
-      const Column column = column_of(problem.cell);
+    for (const PatternDiagnostic& diagnostic : check_pattern(spec_, shape.rows, shape.cols)) {
+      const Column column = column_of(diagnostic.cell);
       // A dimension that could not be read was reported, and is no multiple of anything.
       if (cells_.failed(column)) continue;
-      if (problem.code == "E201") {
-        cells_.fail_empty(column, problem.allowed);
+      if (diagnostic.code == "E201") {
+        cells_.fail_empty(column, diagnostic.allowed);
       } else {
         const bool whole = column == Column::density || column == Column::block;
-        cells_.fail(column, problem.code, whole ? cells_.text(column) : problem.found,
-                    problem.allowed, problem.hint);
+        cells_.fail(column, diagnostic.code, whole ? cells_.text(column) : diagnostic.found,
+                    diagnostic.allowed, diagnostic.hint);
       }
     }
   }

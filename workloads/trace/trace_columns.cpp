@@ -43,12 +43,13 @@ const std::array<const char*, kColumns>& column_names() {
 
 const char* name_of(Column column) { return column_names().at(static_cast<std::size_t>(column)); }
 
-TraceHeader::TraceHeader(const CsvLine& line, Diagnostics& problems) : width_(line.cells.size()) {
+TraceHeader::TraceHeader(const CsvLine& line, Diagnostics& diagnostics)
+    : width_(line.cells.size()) {
   places_.fill(-1);
   const std::vector<std::string> names(column_names().begin(), column_names().end());
   const auto fail = [&](std::size_t column, const char* code, const std::string& found,
                         const std::string& allowed, const std::string& hint = "") {
-    problems.add(line.number, column, code, found, allowed, found, hint);
+    diagnostics.add(line.number, column, code, found, allowed, found, hint);
   };
   const std::string& first = line.cells.front().text;
   const std::size_t other = first.find_first_of(";\t");
@@ -73,9 +74,9 @@ TraceHeader::TraceHeader(const CsvLine& line, Diagnostics& problems) : width_(li
   for (const Column required : {Column::id, Column::op}) {
     if (has(required)) continue;
     report_missing(required);
-    problems.add(line.number, 1, "E101", "no such column",
-                 fmt::format("a header with the column '{}'", name_of(required)),
-                 name_of(required));
+    diagnostics.add(line.number, 1, "E101", "no such column",
+                    fmt::format("a header with the column '{}'", name_of(required)),
+                    name_of(required));
   }
 }
 

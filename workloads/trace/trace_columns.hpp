@@ -51,7 +51,7 @@ const char* name_of(Column column);
 class TraceHeader {
  public:
   /// Reads the line of names; notes unknown, doubled and missing ones.
-  TraceHeader(const CsvLine& line, Diagnostics& problems);
+  TraceHeader(const CsvLine& line, Diagnostics& diagnostics);
 
   bool has(Column column) const { return places_.at(static_cast<std::size_t>(column)) >= 0; }
   std::size_t width() const { return width_; }

@@ -25,7 +25,7 @@ namespace {
 class TraceReader {
  public:
   TraceReader(const std::string& path, bool check_files)
-      : path_(path), check_files_(check_files), problems_(path) {}
+      : path_(path), check_files_(check_files), diagnostics_(path) {}
 
   WorkloadTrace read(std::string_view text) {
     check_bytes(text);
@@ -35,10 +35,10 @@ class TraceReader {
     CsvLine line;
     while (lines.next(line)) read_line(line);
     if (rows_ == 0) {
-      problems_.add(std::max<std::size_t>(line.number, 1), 1, "E001",
-                    header_ ? "no row after the header" : "no header", "at least one row");
+      diagnostics_.add(std::max<std::size_t>(line.number, 1), 1, "E001",
+                       header_ ? "no row after the header" : "no header", "at least one row");
     }
-    problems_.throw_if_any();
+    diagnostics_.throw_if_any();
     return std::move(trace_);
   }
 
@@ -61,14 +61,14 @@ class TraceReader {
     if (line.kind == CsvLine::Kind::comment) return read_comment(line);
     if (line.kind == CsvLine::Kind::blank) return;
     if (line.open_quote != 0) {
-      problems_.add(line.number, line.open_quote, "E003",
-                    "a quote that is not closed before the end of its cell",
-                    R"("text", with "" for a quote inside)");
+      diagnostics_.add(line.number, line.open_quote, "E003",
+                       "a quote that is not closed before the end of its cell",
+                       R"("text", with "" for a quote inside)");
       ++rows_;
       return;
     }
     if (!header_) {
-      header_.emplace(line, problems_);
+      header_.emplace(line, diagnostics_);
       return;
     }
     ++rows_;
@@ -84,20 +84,20 @@ class TraceReader {
     if (comment.substr(0, kMark.size()) != kMark) return;
     const std::string_view version = trimmed(comment.substr(kMark.size()));
     if (version == "1") return;
-    problems_.add(line.number, 1, "E005", "v" + std::string(version), "v1");
+    diagnostics_.add(line.number, 1, "E005", "v" + std::string(version), "v1");
   }
 
   void read_cells(const CsvLine& line) {
     if (line.cells.size() != header_->width()) {
-      problems_.add(line.number, 1, "E004", fmt::format("{} cells", line.cells.size()),
-                    fmt::format("{} cells, as in the header", header_->width()));
+      diagnostics_.add(line.number, 1, "E004", fmt::format("{} cells", line.cells.size()),
+                       fmt::format("{} cells, as in the header", header_->width()));
       // Its name is remembered, so that rows that refer to it are not blamed.
       const CsvCell* id = header_->find(line, Column::id);
       if (id != nullptr) known_.insert({id->text, {line.number, {}}});
       previous_ = id == nullptr ? "" : id->text;
       return;
     }
-    RowCells cells(*header_, line, problems_);
+    RowCells cells(*header_, line, diagnostics_);
     LayerOp op = read_row(cells);
     resolve(cells, op);
     remember(cells, op);
@@ -208,7 +208,7 @@ class TraceReader {
 
   const std::string path_;
   const bool check_files_;
-  Diagnostics problems_;
+  Diagnostics diagnostics_;
   WorkloadTrace trace_;
   std::optional<TraceHeader> header_;
   std::map<std::string, Known> known_;                                    // rows by id

@@ -54,23 +54,23 @@ class ExchangeScheduler {
 
   /// Gives up, and returns a schedule without end, once it cannot be shorter than `limit`.
   Schedule schedule(Cycle limit) {
-    TileTurns turns(queues_.tiles);
+    EarliestTile waiting(queues_.tiles);
     for (TileId tile = 0; tile < queues_.tiles; ++tile) {
-      if (queues_.first[tile] < queues_.first[tile + 1]) turns.add(tile);
+      if (queues_.first[tile] < queues_.first[tile + 1]) waiting.add(tile);
     }
-    while (!turns.empty()) {
-      const std::uint32_t at = turns.time();
-      const TileId tile = turns.tile();
+    while (!waiting.empty()) {
+      const std::uint32_t at = waiting.time();
+      const TileId tile = waiting.tile();
       if (at >= limit) return {{}, {}, kNever};
       if (receive_free_[tile] == at) {
         const Choice choice = choose(tile);
         if (choice.train == kEnd) {
-          turns.remove_first();
+          waiting.remove_first();
           continue;
         }
         place(choice.train, choice.start);
       }
-      turns.delay_first(receive_free_[tile]);
+      waiting.delay_first(receive_free_[tile]);
     }
     return result();
   }
@@ -160,7 +160,7 @@ class ExchangeScheduler {
   struct Choice {
     std::uint32_t train = kEnd;  // kEnd: there is none
     std::uint32_t start = 0;
-    std::uint32_t turn = 0;  // which one it is in the order of the tile
+    std::uint32_t rank = 0;  // which one it is in the order of the tile
     std::uint64_t cost = 1;
     std::uint64_t work = 0;  // 1 / 0: dearer than any
   };
@@ -168,7 +168,7 @@ class ExchangeScheduler {
   static bool better(const Choice& a, const Choice& b) {
     const std::uint64_t left = a.cost * b.work;
     const std::uint64_t right = b.cost * a.work;
-    return left < right || (left == right && a.turn < b.turn);
+    return left < right || (left == right && a.rank < b.rank);
   }
 
   /// What a start would mean for the receivers of a train.
@@ -222,7 +222,7 @@ class ExchangeScheduler {
   static std::uint64_t most_cost(const Choice& choice, const Choice& best) {
     if (best.work == 0) return ~std::uint64_t{0};
     const std::uint64_t equal = best.cost * choice.work;
-    return (choice.turn < best.turn ? equal : equal - 1) / best.work;
+    return (choice.rank < best.rank ? equal : equal - 1) / best.work;
   }
 
   /// Takes `choice` if it is better than `best`; so far it says when the train can start at best,
@@ -250,20 +250,20 @@ class ExchangeScheduler {
 
   /// What `waiting` of `tile` could be, as far as the tile itself knows: it and its pair idle so
   /// long at least, and no more than all can hear it.
-  Choice outline(const WaitingTrain& waiting, TileId tile, std::uint32_t turn) const {
+  Choice outline(const WaitingTrain& waiting, TileId tile, std::uint32_t rank) const {
     const std::uint32_t way = waiting.latency;
     const std::uint32_t own = receive_free_[tile];
     if (waiting.alone != 0) {
       const std::uint32_t from = own > way ? own - way : 0;
       const std::uint32_t start = send_.earliest(waiting.source, from, waiting.cycles);
-      return {waiting.train, start, turn, start + way - own + sends(waiting.held), waiting.held};
+      return {waiting.train, start, rank, start + way - own + sends(waiting.held), waiting.held};
     }
     const TrainRest& rest = rests_[waiting.train];
     const std::uint32_t free = receiver_free(rest.wide(), tile);
     const std::uint32_t start = sender_free(rest, free > way ? free - way : 0);
     std::uint64_t cost = start + way - own + sends(rest.held);
     if (rest.wide()) cost += start + way - receive_free_[tile ^ 1U];
-    return {waiting.train, start, turn, cost, rest.work()};
+    return {waiting.train, start, rank, cost, rest.work()};
   }
 
   /// Whether no train could be better: none has more receivers, and none of these idles.
@@ -276,16 +276,16 @@ class ExchangeScheduler {
   /// to what is received, and of equals the first.
   Choice choose(TileId tile) {
     Choice best;
-    std::uint32_t turn = 0;
+    std::uint32_t rank = 0;
     std::size_t deferred = 0;
     for (Range& range : orders_[tile]) {
       range.begin = waits_.next(range.begin, range.end);
       std::uint32_t next = range.begin;
-      for (std::uint32_t i = next; i < range.end && turn < policy_.choices; i = next) {
+      for (std::uint32_t i = next; i < range.end && rank < policy_.choices; i = next) {
         next = waits_.next(i + 1, range.end);
         if (next < range.end) __builtin_prefetch(&rests_[queues_.waiting[next].train]);
         const WaitingTrain& waiting = queues_.waiting[i];
-        const Choice choice = outline(waiting, tile, turn++);
+        const Choice choice = outline(waiting, tile, rank++);
         if (waiting.alone != 0) {
           if (better(choice, best)) best = choice;
         } else if (choice.cost == sends(waiting.held)) {  // nobody here idles

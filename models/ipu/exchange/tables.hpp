@@ -83,10 +83,10 @@ class SendPorts {
   std::vector<Gaps> gaps_;
 };
 
-/// Whose turn it is: the tile with the earliest time, and of these the first.
-class TileTurns {
+/// A heap of tiles: the one with the earliest time is first, of several the lowest.
+class EarliestTile {
  public:
-  explicit TileTurns(std::size_t tiles) { heap_.reserve(tiles); }
+  explicit EarliestTile(std::size_t tiles) { heap_.reserve(tiles); }
 
   bool empty() const { return heap_.empty(); }
   std::uint32_t time() const { return static_cast<std::uint32_t>(heap_.front() >> 32U); }
@@ -104,16 +104,16 @@ class TileTurns {
   void delay_first(std::uint32_t time) { sink(std::uint64_t{time} << 32U | tile()); }
 
  private:
-  void sink(std::uint64_t turn) {
+  void sink(std::uint64_t key) {
     std::size_t hole = 0;
     const std::size_t size = heap_.size();
     for (std::size_t child = 1; child < size; child = 2 * hole + 1) {
       child += static_cast<std::size_t>(child + 1 < size && heap_[child + 1] < heap_[child]);
-      if (heap_[child] >= turn) break;
+      if (heap_[child] >= key) break;
       heap_[hole] = heap_[child];
       hole = child;
     }
-    heap_[hole] = turn;
+    heap_[hole] = key;
   }
 
   std::vector<std::uint64_t> heap_;  // time * 2^32 + tile

@@ -40,7 +40,7 @@ std::string matched(const std::string& font) {
 
 /// Free fonts whose letters are as wide as those of others, by the beginnings of the others' names:
 /// Liberation, those of ghostscript and those of TeX.
-bool same_measures(const std::string& font, const std::string& other) {
+bool same_metrics(const std::string& font, const std::string& other) {
   using Names = std::vector<std::string>;
   const Names serif = {"liberation serif", "nimbus roman", "nimbus roman no9 l", "tex gyre termes"};
   const Names sans = {"liberation sans", "nimbus sans", "nimbus sans l", "tex gyre heros"};
@@ -60,7 +60,7 @@ std::string font_in_place_of(const std::string& font) {
   const std::string asked = lower_case(font);
   const std::vector<std::string> names = split(family, ',');
   const bool known = any_of(names, [&](const std::string& name) {
-    return lower_case(name) == asked || same_measures(asked, lower_case(name));
+    return lower_case(name) == asked || same_metrics(asked, lower_case(name));
   });
   // "sans" and its like ask for no font of that name
   const bool any = asked == "sans" || asked == "sans-serif" || asked == "serif" ||

@@ -174,16 +174,16 @@ std::unique_ptr<Journal> journal_of(const Options& options, const std::vector<Po
                       points.size(), "simulations", options, streams.err);
 }
 
-/// Measures of points that are no products. Each has those that the measures before it leave.
-using Measure = void (*)(const std::vector<ValidationPoint>&, const MachineTable&,
-                         const ValidationRunSettings&, std::vector<ValidationOutcome>&);
-constexpr std::array<std::pair<const char*, Measure>, 4> kMeasures = {
-    {{"kernels and parameters", measure_kernels},
-     {"probes of wafers", measure_wafer_probes},
-     {"language models", measure_inference},
-     {"systems", measure_systems}}};
+/// Who simulates points that are no products. Each has those that the ones before it leave.
+using Simulate = void (*)(const std::vector<ValidationPoint>&, const MachineTable&,
+                          const ValidationRunSettings&, std::vector<ValidationOutcome>&);
+constexpr std::array<std::pair<const char*, Simulate>, 4> kSimulators = {
+    {{"kernels and parameters", simulate_kernels},
+     {"probes of wafers", simulate_wafer_probes},
+     {"language models", simulate_inference},
+     {"systems", simulate_systems}}};
 
-/// What a measure says of an outcome, in a line; other lines of its reason follow.
+/// What a simulator says of an outcome, in a line; other lines of its reason follow.
 std::string text_of(std::size_t place, const ValidationOutcome& outcome) {
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}", place, static_cast<int>(outcome.status),
                      cell_text(outcome.simulated), outcome.family, outcome.unread, outcome.reason);
@@ -200,32 +200,32 @@ void take(const std::string& text, std::vector<ValidationOutcome>& outcomes) {
   outcome.reason = cells.at(5);
 }
 
-/// Does all measures, each in a child. SimulationError if Ctrl-C ended it.
-void measure_rest(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                  const ValidationRunSettings& run, const Options& options, const Streams& streams,
-                  std::vector<ValidationOutcome>& outcomes) {
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, kMeasures.size());
-  std::array<std::vector<std::string>, kMeasures.size()> said;
+/// Asks all simulators, each in a child. SimulationError if Ctrl-C ended it.
+void simulate_rest(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                   const ValidationRunSettings& run, const Options& options, const Streams& streams,
+                   std::vector<ValidationOutcome>& outcomes) {
+  Progress progress(streams.err, options.quiet, streams.err_is_terminal, kSimulators.size());
+  std::array<std::vector<std::string>, kSimulators.size()> said;
   Jobs jobs;
   jobs.order = {2, 1, 3, 0};  // the longest first
-  jobs.name = [](std::size_t measure) { return std::string(kMeasures.at(measure).first); };
-  jobs.work = [&](std::size_t measure, const Say& say) {
+  jobs.name = [](std::size_t simulator) { return std::string(kSimulators.at(simulator).first); };
+  jobs.work = [&](std::size_t simulator, const Say& say) {
     std::vector<ValidationOutcome> own = outcomes;
-    kMeasures.at(measure).second(points, table, run, own);
+    kSimulators.at(simulator).second(points, table, run, own);
     for (std::size_t i = 0; i < own.size(); ++i) {
       const std::string text = text_of(i, own[i]);
       if (text != text_of(i, outcomes[i])) say(text);
     }
   };
-  jobs.heard = [&](std::size_t measure, const std::string& text) {
-    said.at(measure).push_back(text);
+  jobs.heard = [&](std::size_t simulator, const std::string& text) {
+    said.at(simulator).push_back(text);
   };
   jobs.ended = [](std::size_t, const JobEnd& end) { end.require_done(); };
   const bool whole = do_jobs(jobs, run.jobs, progress);
   progress.clear();
   if (!whole) throw SimulationError("interrupted; simulations are kept if --out was given");
-  for (const std::vector<std::string>& of_measure : said) {
-    for (const std::string& text : of_measure) take(text, outcomes);
+  for (const std::vector<std::string>& texts : said) {
+    for (const std::string& text : texts) take(text, outcomes);
   }
 }
 
@@ -310,8 +310,8 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   report.outcomes = plan.outcomes(runs.results(
       records_of_all(runs.points(), {run.seed, run.execution}, Pricing(config_folder()),
                      journal.get(), options, streams, &order)));
-  measure_rest(plan.points(), kinds, run, options, streams, report.outcomes);
-  report.powers = measure_power(plan.points(), kinds, run, options.energy_table, report.outcomes);
+  simulate_rest(plan.points(), kinds, run, options, streams, report.outcomes);
+  report.powers = simulate_power(plan.points(), kinds, run, options.energy_table, report.outcomes);
   report.families = summarise(report.outcomes);
   report.parts = summarise_by(report.outcomes, options.by);
   print_report(options, report, streams.out);

@@ -341,19 +341,20 @@ struct ModelWafer {
 
 }  // namespace
 
-void measure_inference(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                       const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
+void simulate_inference(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                        const ValidationRunSettings& run,
+                        std::vector<ValidationOutcome>& outcomes) {
   static const std::map<std::string, const char*> presets = {{"CS-3", "wse3"}, {"CS-2", "wse2"}};
   std::map<std::string, ModelWafer> wafers;
-  measure_each(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
+  simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
     const auto preset = presets.find(point.system);
     if (preset == presets.end() || point.parameters.count("model") == 0) {
       return std::optional<double>();
     }
     ModelWafer& wafer = wafers.try_emplace(preset->first, table, preset->second, run).first->second;
-    const InferencePoint measured(point, *wafer.times, *wafer.prompts);
-    const double value = measured.value();
-    outcome.unread = measured.unread();
+    const InferencePoint simulated(point, *wafer.times, *wafer.prompts);
+    const double value = simulated.value();
+    outcome.unread = simulated.unread();
     return std::optional(value);
   });
 }

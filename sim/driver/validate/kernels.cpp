@@ -178,8 +178,8 @@ std::optional<double> hardware(const KernelChip& chip, const ValidationPoint& po
 
 }  // namespace
 
-std::optional<double> measure_point(const ValidationPoint& point, const MachineTable& table,
-                                    const std::vector<std::string>& settings, Engine engine) {
+std::optional<double> simulate_point(const ValidationPoint& point, const MachineTable& table,
+                                     const std::vector<std::string>& settings, Engine engine) {
   const std::string preset = preset_of(point.system);
   if (preset.empty()) return {};
   const auto machines = make_machines(table, {preset}, settings);
@@ -191,18 +191,18 @@ std::optional<double> measure_point(const ValidationPoint& point, const MachineT
   return kernel(chip, point);
 }
 
-void measure_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                     const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
-  measure_each(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
-    const auto measured = measure_point(point, table, run.settings, run.execution.engine);
+void simulate_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                      const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes) {
+  simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
+    const auto simulated = simulate_point(point, table, run.settings, run.execution.engine);
     const bool stream = point.workload.find("STREAM") == 0;
-    if (measured) {
+    if (simulated) {
       outcome.family =
           fmt::format("ipu {}", stream                                   ? "STREAM triad"
                                 : point.workload == "hardware parameter" ? point.workload
                                                                          : "kernels and latencies");
     }
-    return measured;
+    return simulated;
   });
 }
 

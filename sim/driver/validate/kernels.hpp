@@ -14,12 +14,12 @@ namespace lacuna {
 /// Our number for a published one that is no product. It is what a vertex program for this kernel
 /// does on the modelled tile, or a rate or latency that follows from parameters. In the unit of the
 /// point; nothing if no rule knows its system, workload and metric.
-std::optional<double> measure_point(const ValidationPoint& point, const MachineTable& table,
-                                    const std::vector<std::string>& settings, Engine engine);
+std::optional<double> simulate_point(const ValidationPoint& point, const MachineTable& table,
+                                     const std::vector<std::string>& settings, Engine engine);
 
 /// Points that are no products, but for which there is such a rule: fills in the outcomes that are
 /// unsupported so far.
-void measure_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                     const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes);
+void simulate_kernels(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                      const ValidationRunSettings& run, std::vector<ValidationOutcome>& outcomes);
 
 }  // namespace lacuna

@@ -11,17 +11,17 @@
 
 namespace lacuna {
 
-/// Gives each point that is unsupported so far the value that `measure(point, outcome)` returns, or
-/// the reason why it has none. `measure` returns nothing of what is not its to measure, or of which
-/// it says itself why not.
-template <class Measure>
-void measure_each(const std::vector<ValidationPoint>& points,
-                  std::vector<ValidationOutcome>& outcomes, const Measure& measure) {
+/// Gives each point that is unsupported so far the value that `simulate(point, outcome)` returns,
+/// or the reason why it has none. `simulate` returns nothing for a point of another kind, or where
+/// it gives a reason of its own.
+template <class Simulate>
+void simulate_points(const std::vector<ValidationPoint>& points,
+                     std::vector<ValidationOutcome>& outcomes, const Simulate& simulate) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     ValidationOutcome& outcome = outcomes[i];
     if (outcome.status != Status::unsupported) continue;
     try {
-      const std::optional<double> value = measure(points[i], outcome);
+      const std::optional<double> value = simulate(points[i], outcome);
       if (!value) continue;
       outcome.simulated = value;
       outcome.status = Status::ok;

@@ -56,7 +56,7 @@ class PowerPoints {
     read_boundaries();
   }
 
-  PowerRow measure(const ValidationPoint& point) {
+  PowerRow simulate(const ValidationPoint& point) {
     PowerRow row;
     row.id = point.id;
     row.system = point.system;
@@ -196,17 +196,17 @@ class PowerPoints {
 
 }  // namespace
 
-std::vector<PowerRow> measure_power(const std::vector<ValidationPoint>& points,
-                                    const MachineTable& table, const ValidationRunSettings& run,
-                                    const std::optional<std::string>& energy_table,
-                                    std::vector<ValidationOutcome>& outcomes) {
+std::vector<PowerRow> simulate_power(const std::vector<ValidationPoint>& points,
+                                     const MachineTable& table, const ValidationRunSettings& run,
+                                     const std::optional<std::string>& energy_table,
+                                     std::vector<ValidationOutcome>& outcomes) {
   std::vector<PowerRow> rows;
   std::unique_ptr<PowerPoints> power;  // made where there is something to run
   for (std::size_t i = 0; i < points.size(); ++i) {
     const bool ours = points[i].metric == "power" && points[i].parameters.count("boundary") != 0;
     if (!ours || outcomes[i].status != Status::unsupported) continue;
     if (power == nullptr) power = std::make_unique<PowerPoints>(table, run, energy_table);
-    rows.push_back(power->measure(points[i]));
+    rows.push_back(power->simulate(points[i]));
     const PowerRow& row = rows.back();
     if (row.kind != "measured" && row.kind != "typical") {
       outcomes[i].reason = fmt::format("a power that is no measurement ({})", row.kind);

@@ -467,10 +467,10 @@ bool is_stencil(const ValidationPoint& point) { return starts_with(point.workloa
 
 }  // namespace
 
-void measure_wafer_probes(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                          const ValidationRunSettings& run,
-                          std::vector<ValidationOutcome>& outcomes) {
-  measure_each(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
+void simulate_wafer_probes(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                           const ValidationRunSettings& run,
+                           std::vector<ValidationOutcome>& outcomes) {
+  simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
     const ProbeSystem* const system = system_of(point);
     if (system == nullptr) return std::optional<double>();
     const std::string reason = reason_of(point.workload);

@@ -130,7 +130,7 @@ class SystemPoints {
     }
   }
 
-  std::optional<double> measure(const ValidationPoint& point, ValidationOutcome& outcome) {
+  std::optional<double> simulate(const ValidationPoint& point, ValidationOutcome& outcome) {
     const std::vector<const TrainingParams*> near = layouts_for(point);
     if (near.empty()) {
       say_what_is_missing(point);
@@ -227,17 +227,17 @@ class SystemPoints {
 
 }  // namespace
 
-void measure_systems(const std::vector<ValidationPoint>& points, const MachineTable& table,
-                     const ValidationRunSettings& settings,
-                     std::vector<ValidationOutcome>& outcomes) {
+void simulate_systems(const std::vector<ValidationPoint>& points, const MachineTable& table,
+                      const ValidationRunSettings& settings,
+                      std::vector<ValidationOutcome>& outcomes) {
   std::unique_ptr<SystemPoints> systems;  // made where there is something to run
-  measure_each(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
+  simulate_points(points, outcomes, [&](const ValidationPoint& point, ValidationOutcome& outcome) {
     const bool step = point.workload.find("GBS=") != std::string::npos ||
                       point.metric == "step_time" || point.metric == "time_to_train" ||
                       point.workload.find("BioKG") == 0;
     if (!step) return std::optional<double>();
     if (systems == nullptr) systems = std::make_unique<SystemPoints>(table, settings);
-    return systems->measure(point, outcome);
+    return systems->simulate(point, outcome);
   });
 }
 

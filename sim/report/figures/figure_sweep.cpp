@@ -101,7 +101,7 @@ std::string line_name(const FigureRun& run, const Along& along) {
   return name;
 }
 
-struct Measure {
+struct Metric {
   const char* name;
   const char* label;
   std::optional<EnergyRange> (*value)(const SummaryRow& row);
@@ -113,22 +113,22 @@ std::optional<EnergyRange> energy(const SummaryRow& row) {
   return EnergyRange{*value, *value, *value};
 }
 
-const std::array<Measure, 3> kMeasures = {{
+const std::array<Metric, 3> kMetrics = {{
     {"throughput", "Useful TFLOP/s", throughput_range},
     {"speedup", "Speed-up over dense", speedup_range},
     {"energy", "Energy per useful FLOP (pJ)", energy},
 }};
 
-LineFigure figure_of(const std::vector<FigureRun>& runs, std::size_t axis, const Measure& measure) {
+LineFigure figure_of(const std::vector<FigureRun>& runs, std::size_t axis, const Metric& metric) {
   LineFigure figure;
-  figure.name = file_word(fmt::format("{}_against_{}", measure.name, varying_of(runs)[axis]));
+  figure.name = file_word(fmt::format("{}_against_{}", metric.name, varying_of(runs)[axis]));
   const Along along(runs, axis);
   figure.x_label = along.label(axis);
-  figure.y_label = measure.label;
+  figure.y_label = metric.label;
   for (const FigureRun& run : runs) {
     if (run.total.varying.size() <= axis) continue;
     const std::optional<double> x = positive(run.total.varying[axis]);
-    const std::optional<EnergyRange> y = measure.value(run.total);
+    const std::optional<EnergyRange> y = metric.value(run.total);
     const std::string name = line_name(run, along);
     if (x && !run.ok()) {
       figure.add_gap(run, name, {"#444444"}, *x);  // unless a line of this name has a style
@@ -151,8 +151,8 @@ LineFigure figure_of(const std::vector<FigureRun>& runs, std::size_t axis, const
 
 void add_sweep_figures(const std::vector<FigureRun>& runs, std::vector<Figure>& figures) {
   for (std::size_t axis = 0; axis < varying_of(runs).size(); ++axis) {
-    for (const Measure& measure : kMeasures) {
-      LineFigure figure = figure_of(runs, axis, measure);
+    for (const Metric& metric : kMetrics) {
+      LineFigure figure = figure_of(runs, axis, metric);
       if (figure.places().size() < 3 || figure.series.size() > kMostSweepSeries) continue;
       figure.title = figure_title(runs);
       figures.push_back(draw_lines(figure));

@@ -41,7 +41,7 @@ Cell count(const std::optional<std::uint64_t>& value) {
   return word(fmt::format("{}", *value));
 }
 
-std::vector<Cell> measures(const SummaryRow& row) {
+std::vector<Cell> metric_cells(const SummaryRow& row) {
   return {
       number(row.density),
       count(row.cycles),
@@ -64,18 +64,18 @@ std::vector<Cell> measures(const SummaryRow& row) {
                                     : std::string(status_name(row.status)) + ": " + row.reason)};
 }
 
-const std::vector<std::string> kMeasureColumns{"density",       "cycles",
-                                               "time (us)",     "5 % (us)",
-                                               "95 % (us)",     "useful TFLOP/s",
-                                               "speed-up",      "5 %",
-                                               "95 %",          "% of peak",
-                                               "energy (uJ)",   "low (uJ)",
-                                               "high (uJ)",     "pJ per useful FLOP",
-                                               "silicon (mm2)", "GFLOP/s/mm2",
-                                               "5 to 95 %: by", "remark"};
+const std::vector<std::string> kMetricColumns{"density",       "cycles",
+                                              "time (us)",     "5 % (us)",
+                                              "95 % (us)",     "useful TFLOP/s",
+                                              "speed-up",      "5 %",
+                                              "95 %",          "% of peak",
+                                              "energy (uJ)",   "low (uJ)",
+                                              "high (uJ)",     "pJ per useful FLOP",
+                                              "silicon (mm2)", "GFLOP/s/mm2",
+                                              "5 to 95 %: by", "remark"};
 
 std::vector<std::string> heads(std::vector<std::string> first) {
-  append(first, kMeasureColumns);
+  append(first, kMetricColumns);
   return first;
 }
 
@@ -95,7 +95,7 @@ std::string ops_table(const std::vector<RunRecord>& records) {
                               word(shape),
                               word(row.mode),
                               word(row.residency)};
-      append(cells, measures(row));
+      append(cells, metric_cells(row));
       table.row(cells);
     };
     for (const OpRecord& op : record.ops) add(op.row);

@@ -62,7 +62,7 @@ std::shared_ptr<DecodeZeros> zeros_of_weights(const DecoderModel& m, const Decod
   of(zeros->weights, Projection::o) = pattern(text, m.width, q, 2);
   of(zeros->weights, Projection::up) = pattern(text, 2 * m.ffn, m.width, 3);
   of(zeros->weights, Projection::down) = pattern(text, m.width, m.ffn, 4);
-  measure_tiles(DecodeShape(m, block), *zeros);
+  find_fullest_tiles(DecodeShape(m, block), *zeros);
   return zeros;
 }
 
@@ -148,7 +148,7 @@ DecodeZeros kept_of_down(const DecodeShape& shape,
   }
   DecodeZeros zeros;
   of(zeros.weights, Projection::down) = NonZeros(mask);
-  measure_tiles(shape, zeros);
+  find_fullest_tiles(shape, zeros);
   return zeros;
 }
 

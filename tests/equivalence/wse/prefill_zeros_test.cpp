@@ -77,7 +77,7 @@ PrefillShape with_zeros(const DecoderModel& m, PrefillBlock block, bool inputs, 
   auto zeros = std::make_shared<DecodeZeros>();
   if (inputs) add_inputs(m, block.tokens, 7, *zeros);
   if (text != nullptr) add_weights(m, text, *zeros);
-  measure_tiles(PrefillShape(m, block), *zeros);
+  find_fullest_tiles(PrefillShape(m, block), *zeros);
   block.zeros = zeros;
   return {m, block};
 }
@@ -166,7 +166,7 @@ TEST(PrefillZeros, WholeInputsAreListedByTheirNumber) {
     mask.offsets.push_back(mask.columns.size());
   }
   zeros->weights[at(Projection::down)] = NonZeros(mask);
-  measure_tiles(PrefillShape(model, block), *zeros);
+  find_fullest_tiles(PrefillShape(model, block), *zeros);
   EXPECT_TRUE(zeros->sizes[static_cast<std::size_t>(Matrix::down)].whole);
   block.zeros = zeros;
   const PrefillShape shape(model, block);

@@ -150,9 +150,9 @@ ValidationOutcome outcome_of(const ProbeStep& step, const std::vector<std::strin
   run.settings = settings;
   std::vector<ValidationOutcome> outcomes(1);
   outcomes[0].status = Status::unsupported;
-  measure_wafer_probes({point}, standard_machines(), run, outcomes);
+  simulate_wafer_probes({point}, standard_machines(), run, outcomes);
   if (outcomes[0].status == Status::unsupported) {
-    measure_inference({point}, standard_machines(), run, outcomes);
+    simulate_inference({point}, standard_machines(), run, outcomes);
   }
   return outcomes[0];
 }

@@ -305,7 +305,7 @@ ValidationOutcome measured(const Files& files, const std::string& words, const c
   std::vector<ValidationOutcome> outcomes(1);
   outcomes[0].status = Status::unsupported;
   setenv("LACUNA_CONFIG", config.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-  measure_systems({point}, standard_machines(), settings, outcomes);
+  simulate_systems({point}, standard_machines(), settings, outcomes);
   unsetenv("LACUNA_CONFIG");  // NOLINT(concurrency-mt-unsafe)
   return outcomes[0];
 }

@@ -19,7 +19,7 @@ std::optional<double> measure(const char* system, const char* workload, const ch
   point.metric = metric;
   point.unit = unit;
   run_real("describe machines");  // sets the presets in place
-  return measure_point(point, standard_machines(), {}, Engine::event);
+  return simulate_point(point, standard_machines(), {}, Engine::event);
 }
 
 // 6 bundles a turn of 12 B for each of six workers: 2 B a clock, less the entry of 12 bundles.

@@ -72,7 +72,7 @@ class PairLowering {
     choose_grid();
     lay_out();
     kernel_.write(builder_, stored(grid_));
-    spread_operands();
+    exchange_operands();
     if (problem_.values) for_each_tile([&](const Cell& c) { place_operands(c); });
     compute();
     if (grid_.z > 1) reduce();
@@ -84,7 +84,7 @@ class PairLowering {
   Grid grid_of(std::uint64_t x, std::uint64_t y, std::uint64_t depth) const;
   Regions regions_of(const Grid& grid) const;
   void lay_out();
-  void spread_operands();
+  void exchange_operands();
   void place_operands(const Cell& c);
   void compute();
   void send_slices(const Cell& c, TransferList& list) const;
@@ -241,7 +241,7 @@ void PairLowering::lay_out() {
 }
 
 /// Each set of sharers once: what is sent along one axis of the grid, from its first tile on.
-void PairLowering::spread_operands() {
+void PairLowering::exchange_operands() {
   TransferList list;
   std::vector<TileId> sharers;
   const auto along = [&](std::uint64_t Cell::*axis, std::uint64_t size, const auto& region) {
@@ -250,7 +250,7 @@ void PairLowering::spread_operands() {
       sharers.clear();
       Cell other = c;
       for (other.*axis = 0; other.*axis < size; ++(other.*axis)) sharers.push_back(tile(other));
-      spread(region(c), sharers, list);
+      all_gather(region(c), sharers, list);
     });
   };
   along(&Cell::y, grid_.y, [&](const Cell& c) { return left_region(c); });

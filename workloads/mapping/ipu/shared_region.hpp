@@ -25,9 +25,9 @@ struct SharedRegion {
   std::uint64_t end(std::uint64_t index) const { return begin(index + 1); }
 };
 
-/// Adds what the tiles send to a list; `tiles` are the sharers.
-inline void spread(const SharedRegion& region, const std::vector<TileId>& tiles,
-                   TransferList& list) {
+/// Adds to a list what each of the sharers, `tiles`, sends to all others.
+inline void all_gather(const SharedRegion& region, const std::vector<TileId>& tiles,
+                       TransferList& list) {
   std::vector<Place> places;
   for (std::size_t s = 0; s < tiles.size(); ++s) {
     const auto address = static_cast<std::uint32_t>(region.address + region.begin(s));

@@ -48,8 +48,8 @@ std::uint32_t streams_of_row(const Program& program) {
   return (streams_of(program) + program.distribution_rows - 1) / program.distribution_rows;
 }
 
-/// The ways of the words of `source` along a spread row, by column; `copies` are where they turn
-/// south.
+/// The ways of the words of `source` along a distribution row, by column; `copies` are where they
+/// turn south.
 void add_way(const Program& program, std::uint32_t source, const std::vector<std::uint32_t>& copies,
              std::vector<RouterProgram>& routers) {
   const Color color = program.kernel.stream_color(source);

@@ -17,7 +17,7 @@ std::uint32_t stream_colors(const Program& program);
 /// Chooses the row and the color of each column's words. InternalError if there are too few colors.
 void choose_distribution(Program& program);
 
-/// Adds the routers of spread row `row`.
+/// Adds the routers of distribution row `row`.
 void add_distribution_row(Program& program, std::uint32_t row);
 
 }  // namespace lacuna::wse

@@ -98,12 +98,12 @@ class GradientPlanner {
                       Color{static_cast<std::uint8_t>(rings + 2)}};
     use_.sums = rings + 2;
     use_.buses = 0;
-    spread_ = distribution_rows(setup_.ws, setup_.io, use_);
-    if (spread_ < setup_.wafer.rows) return;
+    distribution_ = distribution_rows(setup_.ws, setup_.io, use_);
+    if (distribution_ < setup_.wafer.rows) return;
     throw UnsupportedError(fmt::format(
         "ws.groups = {}: {} row of routers copies the indices to the groups, and wafer.rows = {} "
         "leaves none for tokens",
-        groups_.count, spread_, setup_.wafer.rows.value()));
+        groups_.count, distribution_, setup_.wafer.rows.value()));
   }
 
   void set_formats() {
@@ -125,10 +125,11 @@ class GradientPlanner {
     const auto each =  // of a group
         static_cast<std::uint32_t>(ceil_div(job_.tokens, use_.element_shares()));
     padding_ = each * use_.element_shares() - job_.tokens;
-    formats_.tokens = deal_tokens(Inject::column_top, setup_.wafer.rows - spread_, each);
-    rows_off_ = setup_.wafer.rows - spread_ - static_cast<std::uint32_t>(formats_.tokens.size());
-    if (formats_.tokens.empty()) spread_ = 0;
-    formats_.tokens.insert(formats_.tokens.begin(), spread_, 0);
+    formats_.tokens = deal_tokens(Inject::column_top, setup_.wafer.rows - distribution_, each);
+    rows_off_ =
+        setup_.wafer.rows - distribution_ - static_cast<std::uint32_t>(formats_.tokens.size());
+    if (formats_.tokens.empty()) distribution_ = 0;
+    formats_.tokens.insert(formats_.tokens.begin(), distribution_, 0);
     const KPartition kind = setup_.ws.k_partition == KPartition::balanced
                                 ? KPartition::block
                                 : setup_.ws.k_partition.value();
@@ -148,7 +149,7 @@ class GradientPlanner {
 
   /// What the cores need beside dot products that are kept.
   void check_memory() {
-    const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens[spread_];
+    const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens[distribution_];
     const std::uint64_t element = element_bytes(formats_);
     limit_ = std::uint64_t{setup_.mem.kib} * 1024;
     const std::uint64_t code = std::uint64_t{setup_.mem.code_kib} * 1024;
@@ -256,13 +257,13 @@ class GradientPlanner {
     const std::vector<RouterProgram> ring = group_ring_routes(stream());
     program.source = stream_sources(setup_.ws, use_);
     program.from_north = true;
-    program.distribution_rows = program.entry = spread_;
-    if (spread_ != 0) choose_distribution(program);
-    for (std::uint32_t r = 0; r < spread_; ++r) add_distribution_row(program, r);
+    program.distribution_rows = program.entry = distribution_;
+    if (distribution_ != 0) choose_distribution(program);
+    for (std::uint32_t r = 0; r < distribution_; ++r) add_distribution_row(program, r);
     std::array<std::uint32_t, 8> variant{};  // 1 more than the first router of its kind of row
-    for (std::uint32_t r = spread_; r < program.rows; ++r) {
+    for (std::uint32_t r = distribution_; r < program.rows; ++r) {
       std::uint32_t& first =
-          variant.at((r == spread_ ? 4U : 0U) + (r + 1 == program.rows ? 2U : 0U) + r % 2);
+          variant.at((r == distribution_ ? 4U : 0U) + (r + 1 == program.rows ? 2U : 0U) + r % 2);
       if (first == 0) {
         first = static_cast<std::uint32_t>(program.routers.size()) + 1;
         for (std::uint32_t c = 0; c < columns_; ++c)
@@ -283,7 +284,7 @@ class GradientPlanner {
     RouterProgram made = ring;
     const auto down = static_cast<PortSet>(last_row ? bit(kRamp) : bit(kSouth) | bit(kRamp));
     made.routes.push_back({stream().stream_color(column), kNorth, down});
-    if (r != spread_) made.routes.push_back({g.down[(r - 1) % 2], kNorth, bit(kRamp)});
+    if (r != distribution_) made.routes.push_back({g.down[(r - 1) % 2], kNorth, bit(kRamp)});
     made.routes.push_back({g.down[r % 2], kRamp, bit(kSouth)});
     return made;
   }
@@ -324,8 +325,8 @@ class GradientPlanner {
   StreamingKernel formats_;  // what all parts share
   GradientKernel gradient_;
   std::uint32_t rows_off_ = 0;
-  std::uint32_t spread_ = 0;   // rows that copy indices to the groups
-  std::uint32_t padding_ = 0;  // tokens
+  std::uint32_t distribution_ = 0;  // rows that copy indices to the groups
+  std::uint32_t padding_ = 0;       // tokens
   std::uint64_t limit_ = 0;
   std::vector<std::vector<std::uint32_t>> feature_of_;
   std::vector<std::uint32_t> owner_of_input_, index_;

@@ -71,7 +71,7 @@ class Product {
  private:
   struct Shape;
   CoreBytes core_bytes(const Shape& s, const StreamLayout& at) const;
-  double spread(const Shape& s) const;
+  double row_elements(const Shape& s) const;
   double words(const Shape& s) const;
   double row_cycles(const Shape& s, const StreamLayout& at) const;
   double link_cycles(const Shape& s) const;
@@ -173,7 +173,7 @@ CoreBytes Product::core_bytes(const Shape& s, const StreamLayout& at) const {
 CoreBytes Product::bytes(const StreamLayout& at) const { return core_bytes(shape(at), at); }
 
 /// Elements of a row that the fullest column has, over the rows that look-ahead evens out.
-double Product::spread(const Shape& s) const {
+double Product::row_elements(const Shape& s) const {
   if (!streams_sparse_) return s.features;
   const double d = counts_.density;
   const double mean = d * (s.dealt ? features() / s.width : s.features);
@@ -208,7 +208,7 @@ double Product::row_cycles(const Shape& s, const StreamLayout& at) const {
   const double dispatch = setup_.core.dispatch;
   const double command = setup_.core.cmd_cycles;
   const double pace = in_packs() ? dispatch / packed() : dispatch;  // of an element
-  const double most = spread(s);
+  const double most = row_elements(s);
   const double later = std::max(0.0, most - 1);
   double issue = (most - later) * s.first + later * s.next;
   double main = (most - later) * std::max(s.first, pace) + later * std::max(s.next, pace);

@@ -218,21 +218,21 @@ class StreamingPlanner {
     plan_.element_shares = use_.element_shares();
     program.source = stream_sources(setup_.ws, use_);
     program.from_north = setup_.ws.inject == Inject::column_top;
-    const std::uint32_t spread = distribution_rows(setup_.ws, setup_.io, use_);
-    if (spread >= setup_.wafer.rows) {
+    const std::uint32_t distribution = distribution_rows(setup_.ws, setup_.io, use_);
+    if (distribution >= setup_.wafer.rows) {
       throw UnsupportedError(fmt::format(
           "ws.inject = {} takes {} rows to bring words to {} columns{}, and wafer.rows = {} leaves "
           "none for tokens",
-          setup_.ws.inject.value_text(), spread, columns_,
+          setup_.ws.inject.value_text(), distribution, columns_,
           program.from_north ? "" : " (io.dist_rows)", setup_.wafer.rows.value()));
     }
-    const std::uint32_t rows = setup_.wafer.rows - spread;
+    const std::uint32_t rows = setup_.wafer.rows - distribution;
     const std::uint32_t each = ceil_u32(operands_.elements(), plan_.element_shares);
     plan_.padding = each * plan_.element_shares - operands_.elements();
     kernel().tokens = deal_tokens(setup_.ws.inject, rows, each);
     const auto active = static_cast<std::uint32_t>(kernel().tokens.size());
     plan_.rows_off = rows - active;
-    program.distribution_rows = active == 0 ? 0 : spread;
+    program.distribution_rows = active == 0 ? 0 : distribution;
     kernel().tokens.insert(kernel().tokens.begin(), program.distribution_rows, 0);
     program.rows = active + program.distribution_rows;
     program.entry = program.distribution_rows + entry_row(setup_.ws.inject, active);

@@ -269,7 +269,7 @@ std::shared_ptr<DecodeZeros> drawn_zeros(const DecodeSparsity& sparsity, const S
     zeros->hidden =
         inputs_of(*sparsity.hidden, "hidden", shape.model().width, 2 * wse::kProjections);
   }
-  measure_tiles(shape, *zeros);
+  find_fullest_tiles(shape, *zeros);
   choose_forms(shape, times, *zeros);
   return zeros;
 }

@@ -135,7 +135,7 @@ std::shared_ptr<const wse::DecodeZeros> zeros_of(const WseParams& params,
   if (!any_of(zeros->weights, given) && !any_of(zeros->inputs, given)) {
     return nullptr;
   }
-  measure_tiles(shape, *zeros);
+  find_fullest_tiles(shape, *zeros);
   const wse::CodeCosts costs = params.costs();
   choose_forms(shape, {costs, params.llm, params.datapath()}, *zeros);
   return zeros;

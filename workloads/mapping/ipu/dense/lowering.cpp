@@ -100,7 +100,7 @@ class DenseLowering {
   void count_weights();
   void step(std::uint64_t sm, std::uint64_t sn);
   void bring_operands(std::uint64_t sm, std::uint64_t sn);
-  void spread(const Cell& cell, bool weights, std::uint64_t sm, std::uint64_t sn);
+  void send_share(const Cell& cell, bool weights, std::uint64_t sm, std::uint64_t sn);
   void load_operands(std::uint64_t sm, std::uint64_t sn);
   void place(const Cell& cell, bool weights, std::uint64_t sm, std::uint64_t sn);
   float operand(const Cell& cell, bool weights, std::uint64_t index, std::uint64_t sm,
@@ -279,8 +279,8 @@ void DenseLowering::bring_operands(std::uint64_t sm, std::uint64_t sn) {
   transfers_ = {};
   const auto bring = [&](bool inputs, bool weights) {
     for_each_cell(sm, sn, [&](const Cell& c) {
-      if (inputs) spread(c, false, sm, sn);
-      if (weights) spread(c, true, sm, sn);
+      if (inputs) send_share(c, false, sm, sn);
+      if (weights) send_share(c, true, sm, sn);
     });
     const std::uint32_t copies = builder_.compute_set("copy of local shares");
     const char* name = inputs && weights ? "operands" : (inputs ? "inputs" : "weights");
@@ -294,7 +294,7 @@ void DenseLowering::bring_operands(std::uint64_t sm, std::uint64_t sn) {
 
 /// Sends the cell's share of the inputs to the tiles of the other output channels, or its share
 /// of the weights to those of the other parts of the field.
-void DenseLowering::spread(const Cell& c, bool weights, std::uint64_t sm, std::uint64_t sn) {
+void DenseLowering::send_share(const Cell& c, bool weights, std::uint64_t sm, std::uint64_t sn) {
   const std::uint64_t sharers = weights ? plan_.field_split : plan_.out_split;
   const std::uint64_t elements = c.in.size * (weights ? c.out.size : c.field.size);
   const std::uint32_t all = words(elements, types_.bytes());

@@ -53,7 +53,7 @@ class DynamicLowering {
   LoweredGemm run() {
     lay_out();
     if (problem_.values) for_each_tile([&](const GridPlace& p) { place_operands(p); });
-    spread_dense();
+    exchange_dense();
     distribute();
     multiply();
     propagate();
@@ -92,7 +92,7 @@ class DynamicLowering {
   void lay_out();
   void place_operands(const GridPlace& p);
   void place_dense(const GridPlace& p);
-  void spread_dense();
+  void exchange_dense();
   void transpose_bucket(const GridPlace& p);
   void distribute();
   void multiply();
@@ -205,7 +205,7 @@ void DynamicLowering::place_dense(const GridPlace& p) {
 }
 
 /// Tiles of the same (y, z) share their part of the dense operand; each is home of some of it.
-void DynamicLowering::spread_dense() {
+void DynamicLowering::exchange_dense() {
   transfers_ = {};
   for_each_tile([&](const GridPlace& p) {
     const std::uint64_t all = words(depth_of(p.y) * block_ * columns_, types_.bytes());

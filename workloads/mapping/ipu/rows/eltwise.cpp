@@ -110,7 +110,7 @@ class EltwiseLowering {
 
   PlannedOperation run() {
     lay_out();
-    spread_shared();
+    exchange_shared();
     compute();
     if (request_.values) place_operands();
     return finish();
@@ -132,7 +132,7 @@ class EltwiseLowering {
   }
 
   void lay_out();
-  void spread_shared();
+  void exchange_shared();
   void compute();
   void place_operands();
   PlannedOperation finish();
@@ -176,7 +176,7 @@ void EltwiseLowering::lay_out() {
                         .add(Operand::output, share * f.results * bytes_of(elements_.type)));
 }
 
-void EltwiseLowering::spread_shared() {
+void EltwiseLowering::exchange_shared() {
   if (shared_.size() == 0) return;
   const std::uint64_t period = elements_.period;
   map_.for_each(0, elements_.count, [&](unsigned tile, std::uint64_t begin, std::uint64_t end) {

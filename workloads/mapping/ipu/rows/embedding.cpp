@@ -157,7 +157,7 @@ class EmbeddingLowering {
   PlannedOperation run() {
     lay_out();
     if (request_.values) place();
-    spread();
+    exchange_operands();
     look_up();
     if (!shape_.scatter) gather();
     return finish();
@@ -185,7 +185,7 @@ class EmbeddingLowering {
   std::uint64_t per_word() const { return 4 / shape_.size; }
   void lay_out();
   void place();
-  void spread();
+  void exchange_operands();
   void look_up();
   void gather();
   PlannedOperation finish();
@@ -235,7 +235,7 @@ void EmbeddingLowering::lay_out() {
 }
 
 /// Indices are at home in chunks; the gradients of a scatter by slices, as a gather leaves them.
-void EmbeddingLowering::spread() {
+void EmbeddingLowering::exchange_operands() {
   for_each_tile([&](std::uint64_t d, std::uint64_t e) {
     indices_vector_.need(plan_.tile(d, e), 0, shape_.n);
   });

@@ -50,7 +50,7 @@ class RowLowering {
 
   PlannedOperation run() {
     lay_out();
-    spread_vectors();
+    exchange_vectors();
     passes();
     if (function_.sums > 0) sum_columns();
     if (request_.values) place_operands();
@@ -82,7 +82,7 @@ class RowLowering {
   }
 
   void lay_out();
-  void spread_vectors();
+  void exchange_vectors();
   void passes();
   void add_pass(std::uint64_t group, std::uint64_t part, std::size_t first, std::size_t last);
   std::vector<WorkerCode> combining(std::uint64_t rows, unsigned stats) const;
@@ -152,7 +152,7 @@ void RowLowering::lay_out() {
   end_ = static_cast<std::uint32_t>(next);
 }
 
-void RowLowering::spread_vectors() {
+void RowLowering::exchange_vectors() {
   TransferList list;
   for (unsigned v = 0; v < function_.vectors; ++v) {
     SharedVector vector(stride_, bytes_of(type_), target_.tiles);

@@ -58,8 +58,8 @@ class SampledLowering {
   LoweredGemm run() {
     lay_out();
     if (problem_.values) for_each_tile([&](const Cell& c) { place_operands(c); });
-    spread_operands();
-    if (plan_.search) spread_buckets();
+    exchange_operands();
+    if (plan_.search) exchange_buckets();
     multiply();
     reduce();
     if (!plan_.steps.empty()) propagate();
@@ -99,10 +99,10 @@ class SampledLowering {
 
   void lay_out();
   void place_operands(const Cell& c);
-  void spread(const Cell& c, std::uint32_t region, std::uint64_t elements, std::uint64_t index,
-              const std::vector<TileId>& sharers);
-  void spread_operands();
-  void spread_buckets();
+  void send_share(const Cell& c, std::uint32_t region, std::uint64_t elements, std::uint64_t index,
+                  const std::vector<TileId>& sharers);
+  void exchange_operands();
+  void exchange_buckets();
   void multiply_on(const Cell& c, std::uint32_t vertex);
   void send_partials(const Cell& c);
   void multiply();
@@ -210,8 +210,8 @@ void SampledLowering::place_operands(const Cell& c) {
 }
 
 /// Sends the tile's share, number `index`, of an operand to those that share it.
-void SampledLowering::spread(const Cell& c, std::uint32_t region, std::uint64_t elements,
-                             std::uint64_t index, const std::vector<TileId>& sharers) {
+void SampledLowering::send_share(const Cell& c, std::uint32_t region, std::uint64_t elements,
+                                 std::uint64_t index, const std::vector<TileId>& sharers) {
   const std::uint64_t all = words(elements);
   const std::uint64_t share = dense_home_words(false, all, sharers.size());
   const std::uint64_t begin = std::min(all, index * share);
@@ -226,22 +226,22 @@ void SampledLowering::spread(const Cell& c, std::uint32_t region, std::uint64_t 
   builder_.work(tile(c), reduce_.copy_vertex(std::uint64_t{count} * 4));
 }
 
-void SampledLowering::spread_operands() {
+void SampledLowering::exchange_operands() {
   transfers_ = {};
   for_each_tile([&](const Cell& c) {
     std::vector<TileId> row;
     std::vector<TileId> column;
     for (std::uint64_t y = 0; y < plan_.y; ++y) row.push_back(plan_.tile(c.x, y, c.z));
     for (std::uint64_t x = 0; x < plan_.x; ++x) column.push_back(plan_.tile(x, c.y, c.z));
-    spread(c, a_, a_elements(c.x), c.y, row);
-    spread(c, b_, b_elements(c.y), c.x, column);
+    send_share(c, a_, a_elements(c.x), c.y, row);
+    send_share(c, b_, b_elements(c.y), c.x, column);
   });
   const std::uint32_t copies = builder_.compute_set("copy of local shares");
   builder_.superstep(copies, builder_.exchange("operands", transfers_));
 }
 
 /// Of the buckets only the meta-information is needed.
-void SampledLowering::spread_buckets() {
+void SampledLowering::exchange_buckets() {
   transfers_ = {};
   for_each_tile([&](const Cell& c) {
     const auto address = static_cast<std::uint32_t>(buckets_ + c.z * plan_.bucket_words);

@@ -33,7 +33,7 @@ double power(double x, std::uint64_t n) {
 }
 
 /// One standard deviation of a binomial count, rounded up.
-std::uint64_t spread(double p, double q) {
+std::uint64_t deviation(double p, double q) {
   return static_cast<std::uint64_t>(std::ceil(std::sqrt(p * (1 - p) * q)));
 }
 
@@ -41,7 +41,7 @@ std::uint64_t spread(double p, double q) {
 std::uint64_t expected(double p, std::uint64_t of) {
   const auto q = static_cast<double>(of);
   const auto count =
-      static_cast<std::uint64_t>(std::ceil(p * q + static_cast<double>(spread(p, q))));
+      static_cast<std::uint64_t>(std::ceil(p * q + static_cast<double>(deviation(p, q))));
   return std::min(of, count);
 }
 
@@ -273,7 +273,7 @@ bool Search::evaluate(const Load& load, StaticEstimate& worst, std::uint64_t& by
   const std::uint64_t rows = expected(row_filled, m_tile);
   const std::uint64_t columns = expected(1 - power(1 - density_, m_tile), k_tile);
   const auto splits = static_cast<double>(load.k_split);
-  const double factor = (row_filled * splits + static_cast<double>(spread(row_filled, splits))) *
+  const double factor = (row_filled * splits + static_cast<double>(deviation(row_filled, splits))) *
                         static_cast<double>(load.width) / static_cast<double>(k_tile);
   const auto reduce_factor =
       std::max<std::uint64_t>(static_cast<std::uint64_t>(std::ceil(factor)), 1);

@@ -70,7 +70,7 @@ void write_compaction(CoreCode& code, const HiddenPart& part) {
               part.nonzeros * (s.branch_not + kPut));
 }
 
-void write_spreading(CoreCode& code, const HiddenPart& part, std::uint32_t to) {
+void write_expansion(CoreCode& code, const HiddenPart& part, std::uint32_t to) {
   if (!part.listed()) return;
   const ScalarParams& s = code.costs().scalar;
   code.move(Element::fp16, in_memory(to), number(0), part.elements);

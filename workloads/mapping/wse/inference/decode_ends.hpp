@@ -27,7 +27,7 @@ HiddenPart fullest_part(const DecodeShape& shape);
 /// Makes the list, in a scalar loop over the elements; nothing unless it is counted.
 void write_compaction(CoreCode& code, const HiddenPart& part);
 /// Puts the elements of a list into their places, the others zero.
-void write_spreading(CoreCode& code, const HiddenPart& part, std::uint32_t to);
+void write_expansion(CoreCode& code, const HiddenPart& part, std::uint32_t to);
 /// Moves it from or to the fabric: `list` has the words, `x` the halves.
 void write_part(CoreCode& code, const HiddenPart& part, Color color, std::uint8_t slot, bool sends,
                 std::uint32_t list, std::uint32_t x);

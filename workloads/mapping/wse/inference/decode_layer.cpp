@@ -158,7 +158,7 @@ void DecodeLayer::receive(CoreCode& code, const Place& place) const {
   }
   const HiddenPart part = hidden_part(shape_, place.row);
   write_part(code, part, kReceive, kReceiveSlot, place.column == 0, space_.list, space_.x);
-  write_spreading(code, part, space_.x);
+  write_expansion(code, part, space_.x);
   mark(code, place);
 }
 

@@ -104,7 +104,7 @@ struct DecodeZeros {
   std::array<NonZeros, kProjections> weights;     // outputs x inputs; q, k, v and up, gate follow
                                                   // each other
   NonZeros hidden;                                // features x sequences, between blocks
-  std::array<SparseTileSize, kMatrices> sizes{};  // of the fullest tile; see measure_tiles()
+  std::array<SparseTileSize, kMatrices> sizes{};  // of the fullest tile; see find_fullest_tiles()
   std::array<bool, kMatrices> dense{};            // stored with their zeros; see choose_forms()
   std::string name;                               // equal for equal zeros
 

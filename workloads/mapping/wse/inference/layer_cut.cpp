@@ -44,7 +44,7 @@ std::uint32_t LayerCut::output_of(Matrix matrix, std::uint32_t core, std::uint32
   return hidden_feature(core, i);
 }
 
-void measure_tiles(const LayerCut& shape, DecodeZeros& zeros) {
+void find_fullest_tiles(const LayerCut& shape, DecodeZeros& zeros) {
   for (std::size_t i = 0; i < kMatrices; ++i) {
     const auto matrix = static_cast<Matrix>(i);
     const NonZeros& weights = zeros.weights_of(matrix);

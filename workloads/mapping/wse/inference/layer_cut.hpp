@@ -133,6 +133,6 @@ class LayerCut {
 };
 
 /// Sizes of the fullest tile of each sparse matrix.
-void measure_tiles(const LayerCut& shape, DecodeZeros& zeros);
+void find_fullest_tiles(const LayerCut& shape, DecodeZeros& zeros);
 
 }  // namespace lacuna::wse

@@ -57,7 +57,7 @@ LineSums::Level LineSums::between(std::uint32_t core) const {
 }
 
 Color LineSums::color(int slot) const {
-  const bool spread = slot == kSpread && groups_ == 1;
+  const bool spread = slot == kBroadcast && groups_ == 1;
   return static_cast<Color>(first_color_ + (spread ? 2U : static_cast<unsigned>(slot)));
 }
 
@@ -85,13 +85,13 @@ void LineSums::route_group(const Laid& laid, std::uint32_t core) const {
 }
 
 /// The result from the root towards both ends, as far as cores take it.
-void LineSums::route_spread(const Laid& laid, std::uint32_t core, std::uint32_t takers) const {
+void LineSums::route_broadcast(const Laid& laid, std::uint32_t core, std::uint32_t takers) const {
   PortSet to = core == root() || core >= takers ? PortSet{0} : bit(kRamp);
   if (core <= root() && core > 0) to = static_cast<PortSet>(to | bit(laid.lower));
   if (core >= root() && core + 1 < takers) to = static_cast<PortSet>(to | bit(laid.upper));
   if (to == 0) return;
   const Port from = core == root() ? kRamp : core < root() ? laid.upper : laid.lower;
-  laid.route(core, color(kSpread), from, to);
+  laid.route(core, color(kBroadcast), from, to);
 }
 
 /// From the middle of a group past the cores up to that of the next towards the root.
@@ -114,7 +114,7 @@ void LineSums::route(TaskBuilder& builder, const std::function<std::size_t(std::
   const Laid laid{builder, place, behind_of(direction), ahead_of(direction)};
   for (std::uint32_t core = 0; core < cores_; ++core) {
     route_group(laid, core);
-    route_spread(laid, core, std::min(takers, cores_));
+    route_broadcast(laid, core, std::min(takers, cores_));
   }
   for (std::uint32_t group = 0; group < groups_; ++group) route_out(laid, group);
 }
@@ -157,18 +157,18 @@ void LineSums::write(CoreCode& code, std::uint32_t core, const SummedVector& vec
     level(code, between(core), vector);
   }
   if (vector.to_all) {
-    spread(code, core, vector.element, in_memory(vector.address), vector.elements);
+    broadcast(code, core, vector.element, in_memory(vector.address), vector.elements);
   }
 }
 
-void LineSums::spread(CoreCode& code, std::uint32_t core, Element element, const Operand& own,
-                      std::uint32_t elements) const {
+void LineSums::broadcast(CoreCode& code, std::uint32_t core, Element element, const Operand& own,
+                         std::uint32_t elements) const {
   code.scalar(code.params().sum_step);
   if (core == root()) {
-    code.send(result(), kSpread);
+    code.send(result(), kBroadcast);
     code.move(element, on_fabric(result()), own, elements);
   } else {
-    code.take(result(), kSpread);
+    code.take(result(), kBroadcast);
     code.move(element, own, on_fabric(result()), elements);
   }
 }

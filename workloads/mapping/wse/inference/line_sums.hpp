@@ -58,9 +58,9 @@ class LineSums {
 
   /// The color of the result, and what a core does with it: the root sends `own`, others take so
   /// many elements of it there.
-  Color result() const { return color(kSpread); }
-  void spread(CoreCode& code, std::uint32_t core, Element element, const Operand& own,
-              std::uint32_t elements) const;
+  Color result() const { return color(kBroadcast); }
+  void broadcast(CoreCode& code, std::uint32_t core, Element element, const Operand& own,
+                 std::uint32_t elements) const;
 
  private:
   /// Colors, counted from the first, on which a core takes and sends; kNone: not at all.
@@ -70,7 +70,7 @@ class LineSums {
     int out = kNone;
   };
   static constexpr int kNone = -1;
-  static constexpr int kSpread = 4;
+  static constexpr int kBroadcast = 4;
 
   std::uint32_t begin_of(std::uint32_t group) const {
     return static_cast<std::uint32_t>(std::uint64_t{group} * cores_ / groups_);
@@ -93,7 +93,7 @@ class LineSums {
     void route(std::uint32_t core, Color color, Port from, PortSet to) const;
   };
   void route_group(const Laid& laid, std::uint32_t core) const;
-  void route_spread(const Laid& laid, std::uint32_t core, std::uint32_t takers) const;
+  void route_broadcast(const Laid& laid, std::uint32_t core, std::uint32_t takers) const;
   void route_out(const Laid& laid, std::uint32_t group) const;
   void level(CoreCode& code, const Level& level, const SummedVector& vector) const;
 

@@ -316,9 +316,9 @@ void Embedding::take_tokens(const LineSums& line, std::uint32_t r, std::uint32_t
   const bool takes = r < token_rows() && r != line.root();
   const bool packed = packs(features) || !takes;
   if (r == line.root() && (r != 0 || token_rows() > 1)) {
-    line.spread(code, r, element_, in_memory(block_at_), block_begin(token_rows(), features));
+    line.broadcast(code, r, element_, in_memory(block_at_), block_begin(token_rows(), features));
   }
-  if (takes) line.spread(code, r, element_, packed ? block : tokens, length);
+  if (takes) line.broadcast(code, r, element_, packed ? block : tokens, length);
   if (packed) code.move(element_, tokens, block, length);
 }
 

@@ -46,15 +46,16 @@ FeatureLayout product_layout(const WaferParams& wafer, const StreamSettings& str
                              std::uint32_t features, std::uint32_t tokens,
                              const std::vector<std::uint64_t>* load, bool resident) {
   const GroupUse use = use_groups(wafer, stream.ws, resident);
-  const std::uint32_t spread = distribution_rows(stream.ws, stream.io, use);
+  const std::uint32_t distribution = distribution_rows(stream.ws, stream.io, use);
   FeatureLayout made;
   made.column = load == nullptr
                     ? result_places(stream.ws, features, use.groups.width)
                     : assign_features(stream.ws.k_partition, features, use.groups.width, *load);
-  made.tokens = deal_tokens(stream.ws.inject, wafer.rows - std::min(spread, wafer.rows.value()),
-                            static_cast<std::uint32_t>(ceil_div(tokens, use.element_shares())));
+  made.tokens =
+      deal_tokens(stream.ws.inject, wafer.rows - std::min(distribution, wafer.rows.value()),
+                  static_cast<std::uint32_t>(ceil_div(tokens, use.element_shares())));
   for (std::uint32_t& each : made.tokens) each *= use.element_shares();
-  made.tokens.insert(made.tokens.begin(), spread, 0);
+  made.tokens.insert(made.tokens.begin(), distribution, 0);
   made.groups = use.groups;
   made.split = use.share_elements;
   if (load != nullptr || use.groups.count == 1 || use.share_elements || use.exchanges) return made;
@@ -239,12 +240,12 @@ FeatureLayout entry_layout(const WaferParams& wafer, const StreamSettings& strea
   const GroupUse use = use_groups(wafer, stream.ws, true);
   const auto features = static_cast<std::uint32_t>(load.size());
   FeatureLayout to = product_layout(wafer, stream, features, outputs, &load, true);
-  const auto spread = static_cast<std::uint32_t>(
+  const auto distribution = static_cast<std::uint32_t>(
       std::find_if(to.tokens.begin(), to.tokens.end(), [](std::uint32_t n) { return n != 0; }) -
       to.tokens.begin());
-  const auto active = static_cast<std::uint32_t>(to.tokens.size()) - spread;
+  const auto active = static_cast<std::uint32_t>(to.tokens.size()) - distribution;
   if (active == 0) return to;  // the product is refused: no row is left below those that copy
-  to.tokens.assign(spread + entry_row(stream.ws.inject, active) + std::size_t{1}, 0);
+  to.tokens.assign(distribution + entry_row(stream.ws.inject, active) + std::size_t{1}, 0);
   to.tokens.back() = tokens;
   to.split = false;
   if (use.copies) {
