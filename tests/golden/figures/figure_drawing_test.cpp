@@ -58,7 +58,7 @@ TEST(FigureDrawing, MakesFiveFilesOfEachFigure) {
                 AllOf(StartsWith("%PDF"), HasSubstr("/CreationDate (D:20000101000000")));
     EXPECT_THAT(drawn[stem + ".png"], StartsWith("\x89PNG"));
     EXPECT_THAT(drawn[stem + ".gp"], HasSubstr(stem + ".csv"));
-    EXPECT_THAT(CsvTable(drawn[stem + ".csv"]).rows(), Not(IsEmpty()));
+    EXPECT_THAT(test::CsvTable(drawn[stem + ".csv"]).rows(), Not(IsEmpty()));
   }
 }
 

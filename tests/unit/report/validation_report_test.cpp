@@ -106,7 +106,7 @@ TEST(LayoutGains, SayHowFarProductsAreFromTheirPlanAndFromMeasurement) {
   laid.cells = {{"n", "4"}, {"block", "8"}};
   laid.laid_out = LaidOutPoint{"parts=2", "a search", 100, 150, 1.6, 2.4};
   const std::string table = layout_gains_table({laid});
-  EXPECT_THAT(words_of(table), ::testing::IsSupersetOf({"1.500", "20.0", "25.0"}));
+  EXPECT_THAT(test::words_of(table), ::testing::IsSupersetOf({"1.500", "20.0", "25.0"}));
   EXPECT_EQ(layout_gains_csv({laid}),
             "id,family,m,k,n,density,block,mode,planned_cycles,cycles,times_as_fast,published,"
             "as_planned,product_alone,all,layout,from\n"

@@ -141,7 +141,7 @@ TEST(ShowTrace, ListsRowsTotalsAndMasks) {
   EXPECT_THAT(test::printed_row(text, "fwd.l0.q"),
               ElementsAre("gemm", "file:encoder0_mag90_q.smtx", "512", "512", "2048", "1", "1",
                           "fp16", "0.099998", "26214", "107372544", "1073741824", ::testing::_));
-  EXPECT_THAT(words_of(text),
+  EXPECT_THAT(test::words_of(text),
               ::testing::IsSupersetOf({"1288478720", "3.030"}));  // 2 * 314,570 * 2,048
 }
 

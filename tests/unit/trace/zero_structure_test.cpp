@@ -86,7 +86,7 @@ TEST(ZeroStructure, SaysHowUnevenRowsAndColumnsAre) {
   EXPECT_DOUBLE_EQ(zeros.fullest_row, 1.5);
   EXPECT_DOUBLE_EQ(zeros.fullest_col, 2);
   EXPECT_EQ(zeros.empty_cols, 1U);
-  EXPECT_THAT(structure_text(zeros), StartsWith("unstructured"));
+  EXPECT_THAT(structure_text(zeros), StartsWith("50 % kept, unstructured;"));
   const auto all = [](auto, auto) { return true; };
   EXPECT_EQ(structure_text(find_zero_structure(mask_of(3, 3, all))), "dense");
   const auto none = [](auto, auto) { return false; };
