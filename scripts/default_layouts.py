@@ -69,15 +69,16 @@ def drawn_product(draw, _):
 def drawn_rows(draw, runs, part):
     """The words of a run of the rows of a layer."""
     machine, _, words = drawn_wafer(draw)
-    heads = draw.randint(1, 6)
-    width = heads * draw.choice([16, 32])
+    few = draw.random() < 0.5  # tokens, beside wide weights
+    heads = draw.randint(1, 12 if few else 6)
+    width = heads * draw.choice([32, 64] if few else [16, 32])
     model = {"architectures": ["BertModel"], "model_type": "bert", "hidden_size": width,
              "num_attention_heads": heads, "intermediate_size": draw.choice([2, 4]) * width,
              "num_hidden_layers": 1, "vocab_size": 128, "max_position_embeddings": 512,
              "type_vocab_size": 2, "hidden_act": "gelu"}
     config, trace = runs.folder / "config.json", runs.folder / "layer.csv"
     config.write_text(json.dumps(model), encoding="utf-8")
-    tokens = 8 * magnitude(draw, 1, 16)
+    tokens = magnitude(draw, 1, 64) if few else 8 * magnitude(draw, 1, 16)
     subprocess.run([runs.program, "trace", "make", config, "--tokens", str(tokens), "--part", part,
                     "--out", trace], capture_output=True, check=True)
     return [*words, "--trace", trace, "--pattern", drawn_pattern(draw)]

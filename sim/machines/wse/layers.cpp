@@ -453,15 +453,15 @@ void add_moves(const WaferRequest& request, bool resident, OpResult& result, Mov
 RoughCost estimated_beside(const WseParams& params, const LayerOp& op, const Mask* mask,
                            bool resident) {
   const Planned row(params, op, mask, 0, false, true);
-  const bool product = has_weights(op) || is_gradient(op);
   RoughCost found;
   try {
     LayerPlan plan;
     wse::LayerMoves moves;
-    if (!product) plan = wse::plan_layer(row.request);
-    found.bytes = plan.bytes;
-    if (!product) moves = moves_of(row.request, plan, stream_settings(params));
-    if (product && !op.sources.empty()) {
+    if (!has_weights(op) && !is_gradient(op)) {
+      plan = wse::plan_layer(row.request);
+      found.bytes = plan.bytes;
+      moves = moves_of(row.request, plan, stream_settings(params));
+    } else if (!op.sources.empty()) {
       moves = moves_of(params, row.request, resident, MoveSide::before);
     }
     if (resident && op.share.result_taken) {

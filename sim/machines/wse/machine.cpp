@@ -288,7 +288,7 @@ void WseMachine::place_operands(WorkloadTrace& workload) const {
   if (grouped && ws.exchange == wse::Exchange::next) return;
   for (LayerOp& op : workload.ops) {
     const bool product = has_weights(op);
-    if (op.batch != 1 || (product && may_stay(op))) continue;
+    if (op.batch != 1 || may_stay(op)) continue;
     const std::uint32_t width = product ? op.k : op.m;
     const std::uint32_t unit = op.fn == "rope" ? 2 : 1;
     // Groups of columns lie otherwise than what functions take and leave.

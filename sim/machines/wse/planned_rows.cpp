@@ -32,15 +32,17 @@ constexpr double kWorthIt = 0.9;         // of the estimate of a denser workload
 constexpr std::size_t kLookedInto = 16;  // rectangles
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
-/// What may be laid out together: nothing that has a program or a filter of its own.
+/// What may be laid out together: nothing that has a program of its own, and no gradient that
+/// leaves zeros of X out.
 bool shares(const WseParams& params, const LayerOp& op) {
-  return op.x_pattern == "dense" && !runs_as_tasks(params, op);
+  return (op.x_pattern == "dense" || !is_gradient(op)) && !runs_as_tasks(params, op);
 }
 
 /// What rows have in common that take the same in every layout.
-std::string kind_of_row(const LayerOp& op, double density) {
-  std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {}", op.op, op.fn, word(op.phase),
-                                 op.m, op.k, op.n, op.batch, word(op.dtype), density, op.x_pattern);
+std::string kind_of_row(const LayerOp& op, const wse::WeightCounts& counts) {
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", op.op, op.fn, word(op.phase), op.m, op.k,
+                  op.n, op.batch, word(op.dtype), counts.density, op.x_pattern, counts.x_density);
   for (const OperandSource& source : op.sources) {
     text += fmt::format(" {} {} {} {}", static_cast<int>(source.kind), source.features,
                         source.tokens, source.of_product);
@@ -65,7 +67,7 @@ wse::SharedRow places_of(const LayerOp& op, const wse::WeightCounts& counts,
                          const wse::GivenLayout& given, const wse::StreamingSetup& setup) {
   const bool in_part = is_sampled_gradient(op);
   wse::SharedRow row{cost(op, counts, given, setup), in_part ? op.n : op.k, in_part ? op.k : op.n};
-  if (!has_weights(op) || !may_stay(op)) return row;
+  if (!may_stay(op)) return row;
   const wse::StreamingJob job = streaming_job(op, nullptr, true);
   row.staying = wse::product_cost(job, counts, given, setup);
   row.bytes = wse::staying_bytes(job, counts, setup);
@@ -82,31 +84,30 @@ class Rows {
       : rule_(rule), mask_of_(mask_of), setup_(streaming_setup(params)) {
     for (const LayerOp& op : workload.ops) {
       if (has_all_cores(op)) continue;
-      const wse::WeightCounts counts = counts_without_blocks(op, mask_of(op));
-      const auto [at, is_new] = known_.try_emplace(kind_of_row(op, counts.density), rows_.size());
+      wse::WeightCounts counts = counts_of(op, mask_of(op));
+      counts.blocks = nullptr;  // of a mask that is gone when the next is asked for
+      if (op.x_pattern != "dense" && op.x_density) counts.x_density = op.x_density->value();
+      const auto [at, is_new] = known_.try_emplace(kind_of_row(op, counts), rows_.size());
       if (is_new) rows_.push_back({&op, counts, 0});
       rows_[at->second].times += op.repeat;
-      if (is_product(op)) least_ = std::min(least_, counts.density);
+      if (is_product(op)) least_ = std::min({least_, counts.density, counts.x_density});
     }
   }
 
   double least_density() const { return std::max(least_, kSparsest); }
 
-  /// From now on its products have so many non-zeros at least.
-  void at_least(double density, const wse::GivenLayout& given) {
+  /// Their layouts by estimates of the products alone, which from now on have so many non-zeros at
+  /// least.
+  std::vector<wse::StreamLayout> layouts(double density, const wse::GivenLayout& given) {
     products_.clear();
     for (const Row& row : rows_) {
       if (!is_product(*row.op)) continue;
       wse::WeightCounts counts = row.counts;
       counts.density = std::max(counts.density, density);
+      counts.x_density = std::max(counts.x_density, density);
       products_.push_back(places_of(*row.op, counts, given, setup_));
       products_.back().times = row.times;
     }
-  }
-
-  /// Their layouts by estimates of the products alone.
-  std::vector<wse::StreamLayout> layouts(const wse::GivenLayout& given) const {
-    if (products_.empty()) return {};
     return wse::shared_layouts(products_, given, setup_);
   }
 
@@ -114,7 +115,6 @@ class Rows {
   wse::StreamLayout least(std::vector<wse::StreamLayout> layouts) {
     wse::StreamLayout best;
     best.cycles = kImpossible;
-    if (layouts.empty()) return best;
     // what is beside products is shared by all cores, and half of it crosses them
     const auto side = [](const wse::StreamLayout& at) {
       return std::sqrt(static_cast<double>(at.cores()));
@@ -167,13 +167,6 @@ class Rows {
 
   static bool is_product(const LayerOp& op) { return has_weights(op) || is_gradient(op); }
 
-  /// Of a mask that is gone when the next is asked for.
-  static wse::WeightCounts counts_without_blocks(const LayerOp& op, const Mask* mask) {
-    wse::WeightCounts counts = counts_of(op, mask);
-    counts.blocks = nullptr;
-    return counts;
-  }
-
   const Beside& beside(const wse::StreamLayout& at) {
     const auto [known, is_new] = beside_.try_emplace({at.columns, at.rows, at.groups});
     Beside& found = known->second;
@@ -185,8 +178,8 @@ class Rows {
       const RoughCost own = estimated_beside(made, op, product ? nullptr : mask_of_(op));
       if (product) {
         found.moves.push_back(own.cycles);
-        const bool stays = has_weights(op) && may_stay(op);
-        found.staying_moves.push_back(stays ? estimated_beside(made, op, nullptr, true).cycles : 0);
+        found.staying_moves.push_back(
+            may_stay(op) ? estimated_beside(made, op, nullptr, true).cycles : 0);
       } else {
         found.cycles += row.times * own.cycles;
         found.working = std::max(found.working, own.bytes);
@@ -216,8 +209,7 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
   Rows rows(*this, params_, workload, mask_of);
   std::vector<wse::StreamLayout> found;
   for (double density = 1;; density /= kStep) {
-    rows.at_least(density, given());
-    const std::vector<wse::StreamLayout> layouts = rows.layouts(given());
+    const std::vector<wse::StreamLayout> layouts = rows.layouts(density, given());
     const wse::StreamLayout best = rows.least(layouts);
     if (best.cycles == kImpossible) return {};
     double taken = kImpossible;
@@ -240,9 +232,10 @@ bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
                                 const wse::StreamLayout& at) const {
   wse::GivenLayout given = this->given();
   const bool product = has_weights(op) || op.op == "bmm";
-  const bool may = (product && mask != nullptr) || is_sampled_gradient(op);
+  const bool filters = op.x_pattern != "dense" && !is_gradient(op);
+  const bool may = (product && mask != nullptr) || is_sampled_gradient(op) || filters;
   if (!may || !given.may_keep_zeros) return false;
-  if (!has_weights(op) && !is_gradient(op)) return true;  // only its run tells
+  if (filters || (!has_weights(op) && !is_gradient(op))) return true;  // only its run tells
   given.may_keep_zeros = false;
   const wse::StreamingSetup setup = streaming_setup(params_);
   wse::StreamLayout here = at;

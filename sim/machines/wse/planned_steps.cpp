@@ -79,7 +79,9 @@ wse::StreamLayout LayoutRule::parsed(const Pairs& words, const LayerOp& op) cons
 std::vector<Pairs> LayoutRule::of_row(const LayerOp& op, const Mask* mask,
                                       const Pairs& together) const {
   Pairs shared;
-  const LayoutSpace* const space = wafer_layout_space(params_, op);
+  LayerOp whole = op;
+  whole.x_pattern = "dense";
+  const LayoutSpace* const space = wafer_layout_space(params_, whole);
   if (space == nullptr) return {shared};
   for (const LayoutChoice& choice : space->choices) {
     const std::string* const value = find_value(together, choice.key);

@@ -390,7 +390,8 @@ std::string WeightsRun::held_text() const {
 }  // namespace
 
 bool may_stay(const LayerOp& op) {
-  return op.share.may_stay || op.residency == Residency::resident || op.mode == Mode::static_;
+  const bool asked = op.residency == Residency::resident || op.mode == Mode::static_;
+  return has_weights(op) && (asked || op.share.may_stay);
 }
 
 OpResult run_kept(const WaferRequest& request, bool resident, RowSample* sample) {

@@ -45,7 +45,8 @@ class Product {
       : job_(job),
         counts_(counts),
         setup_(setup),
-        streams_sparse_(counts.sparse && !job.resident && setup.ws.zero_filter),
+        streamed_(job.resident ? WeightCounts{counts.x_density, counts.x_density < 1} : counts),
+        streams_sparse_(streamed_.sparse && setup.ws.zero_filter),
         holds_sparse_(counts.sparse && job.resident &&
                       setup.resident.storage == ResidentStorage::nonzeros),
         words_(io_rate(setup.io, setup.wafer, setup.clock_ghz)),
@@ -59,7 +60,7 @@ class Product {
   std::uint32_t features() const { return job_.gemm.k; }
   bool streams_sparse() const { return streams_sparse_; }
   bool holds_sparse() const { return holds_sparse_; }
-  bool counts_blocks() const { return streams_sparse_ && counts_.blocks != nullptr; }
+  bool counts_blocks() const { return streams_sparse_ && streamed_.blocks != nullptr; }
   bool shares_elements(const StreamLayout& at) const {
     return at.groups > 1 && (at.share == Share::rows) == job_.resident;
   }
@@ -70,7 +71,6 @@ class Product {
 
  private:
   struct Shape;
-  CoreBytes core_bytes(const Shape& s, const StreamLayout& at) const;
   double row_elements(const Shape& s) const;
   double words(const Shape& s) const;
   double row_cycles(const Shape& s, const StreamLayout& at) const;
@@ -84,6 +84,7 @@ class Product {
   const StreamingJob job_;
   const WeightCounts counts_;
   const StreamingSetup setup_;
+  const WeightCounts streamed_;  // of the operand that is
   bool streams_sparse_;
   bool holds_sparse_;
   Rate words_;
@@ -129,7 +130,7 @@ Product::Shape Product::shape(const StreamLayout& at) const {
   const bool shares = shares_elements(at);
   s.exchanges = at.groups > 1 && !shares;
   const std::uint32_t routers = shares ? 1 : 0;  // rows that copy streams to the groups
-  const double cores = (at.rows - routers) * (shares ? s.groups : 1.0);
+  const double cores = std::max(1U, at.rows - routers) * (shares ? s.groups : 1.0);
   s.elements = std::ceil(elements() / cores);
   StreamingKernel kernel = kernel_;
   const auto elements = static_cast<std::uint32_t>(s.elements);
@@ -147,13 +148,13 @@ Product::Shape Product::shape(const StreamLayout& at) const {
 
 bool Product::fits(const StreamLayout& at) const {
   if (shares_elements(at) && at.rows < 2) return false;
-  const Shape s = shape(at);
-  return core_bytes(s, at).all <= std::uint64_t{1024} * setup_.mem.kib &&
-         s.features * job_.batch <= 65536;
+  const double most = std::ceil(1.0 * features() / (at.columns / at.groups));
+  return bytes(at).all <= std::uint64_t{1024} * setup_.mem.kib && most * job_.batch <= 65536;
 }
 
 /// What the fullest core holds, and all that it needs.
-CoreBytes Product::core_bytes(const Shape& s, const StreamLayout& at) const {
+CoreBytes Product::bytes(const StreamLayout& at) const {
+  const Shape s = shape(at);
   const auto elements = static_cast<std::uint64_t>(s.elements);
   const double all = s.elements * s.features;
   const double kept = all * counts_.density;
@@ -170,21 +171,19 @@ CoreBytes Product::core_bytes(const Shape& s, const StreamLayout& at) const {
   return {memory.held_bytes(share.held, share.inputs), memory.core_bytes(share) + sums};
 }
 
-CoreBytes Product::bytes(const StreamLayout& at) const { return core_bytes(shape(at), at); }
-
 /// Elements of a row that the fullest column has, over the rows that look-ahead evens out.
 double Product::row_elements(const Shape& s) const {
   if (!streams_sparse_) return s.features;
-  const double d = counts_.density;
+  const double d = streamed_.density;
   const double mean = d * (s.dealt ? features() / s.width : s.features);
   double window = std::min(s.steps, kWindowRows + kWindowLookahead * s.lookahead);
-  if (counts_.blocks != nullptr) {
+  if (streamed_.blocks != nullptr) {
     const auto width = static_cast<std::uint32_t>(s.width);
-    return counts_.blocks->fullest(width, s.dealt, window * s.groups);
+    return streamed_.blocks->fullest(width, s.dealt, window * s.groups);
   }
-  double variance = mean * (1 - d) * std::min<double>(counts_.block_cols, s.features);
-  if (counts_.even) variance = 0;
-  window = std::max(1.0, window * std::min(1.0, s.groups / counts_.block_rows));
+  double variance = mean * (1 - d) * std::min<double>(streamed_.block_cols, s.features);
+  if (streamed_.even) variance = 0;
+  window = std::max(1.0, window * std::min(1.0, s.groups / streamed_.block_rows));
   return mean + fullest(s.used) * std::sqrt(variance / window);
 }
 
@@ -192,7 +191,7 @@ double Product::words(const Shape& s) const {
   const double all = 1.0 * rows() * job_.batch;
   const double commands = all * s.width;
   if (in_packs()) return all * s.used * std::ceil(s.features / packed()) + commands;
-  const double kept = all * features() * (streams_sparse_ ? counts_.density : 1);
+  const double kept = all * features() * (streams_sparse_ ? streamed_.density : 1);
   return kept * (kernel_.fp32 ? 2 : 1) + commands;
 }
 
@@ -213,10 +212,11 @@ double Product::row_cycles(const Shape& s, const StreamLayout& at) const {
   double issue = (most - later) * s.first + later * s.next;
   double main = (most - later) * std::max(s.first, pace) + later * std::max(s.next, pace);
   if (holds_sparse_) {
-    const double kept = s.features * s.elements * counts_.density;
+    const double sent = s.features * (streams_sparse_ ? streamed_.density : 1);
+    const double kept = sent * s.elements * counts_.density;
     issue = setup_.resident.nonzero_cycles *
             (kept + fullest(s.used * at.rows) * std::sqrt(kept * (1 - counts_.density)));
-    main = issue + dispatch * s.features * std::exp(-s.elements * counts_.density);
+    main = issue + dispatch * sent * std::exp(-s.elements * counts_.density);
   }
   const double sums = s.sums * s.reduce;
   const double core =
@@ -369,12 +369,10 @@ double sum_of(const std::vector<SharedRow>& rows, const StreamLayout& at) {
 /// Elements that rows of cores own of rows in either place.
 std::set<std::uint32_t> all_heights(const std::vector<SharedRow>& rows, std::uint32_t most) {
   std::set<std::uint32_t> all;
-  const auto add = [&](std::uint32_t elements) {
-    for (const std::uint32_t each : heights(elements, most)) all.insert(each);
-  };
   for (const SharedRow& row : rows) {
-    add(row.elements);
-    if (row.staying) add(row.held);
+    for (const std::uint32_t elements : {row.elements, row.staying ? row.held : row.elements}) {
+      for (const std::uint32_t each : heights(elements, most)) all.insert(each);
+    }
   }
   return all;
 }
@@ -390,7 +388,8 @@ RowCost product_cost(const StreamingJob& job, const WeightCounts& counts, const 
                      const StreamingSetup& setup) {
   std::vector<Product> forms;  // with zeros left out, and kept
   forms.emplace_back(job, counts, setup);
-  if (counts.sparse && given.may_keep_zeros) forms.emplace_back(job, WeightCounts{}, setup);
+  const bool zeros = counts.sparse || counts.x_density < 1;
+  if (zeros && given.may_keep_zeros) forms.emplace_back(job, WeightCounts{}, setup);
   return [forms](const StreamLayout& at) {
     double least = std::numeric_limits<double>::infinity();
     for (const Product& form : forms) {
@@ -415,7 +414,7 @@ bool weights_fit(const std::vector<SharedRow>& rows, const StreamLayout& at, std
     weights += static_cast<std::uint64_t>(row.times) * bytes.weights;
     working = std::max(working, bytes.all - bytes.weights);
   }
-  return weights != 0 && weights + working <= std::uint64_t{1024} * setup.mem.kib;
+  return weights + working <= std::uint64_t{1024} * setup.mem.kib;
 }
 
 std::vector<StreamLayout> shared_layouts(const std::vector<SharedRow>& rows,

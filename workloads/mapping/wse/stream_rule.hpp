@@ -20,7 +20,8 @@ struct WeightCounts {
   bool sparse = false;  // zeros are not streamed, or not held
   std::uint32_t block_rows = 1;
   std::uint32_t block_cols = 1;
-  bool even = false;  // N:M: every row keeps as many of each few columns
+  bool even = false;     // N:M: every row keeps as many of each few columns
+  double x_density = 1;  // of X, whose zeros are not streamed past weights that stay
   std::shared_ptr<const BlockLoads> blocks = nullptr;  // null: not counted
 };
 
@@ -97,7 +98,7 @@ struct SharedRow {
 };
 
 /// Whether the weights of all rows that may keep them fit beside what a row works on, which is at
-/// least `working` bytes. False if no row may.
+/// least `working` bytes.
 bool weights_fit(const std::vector<SharedRow>& rows, const StreamLayout& at, std::uint64_t working,
                  const StreamingSetup& setup);
 

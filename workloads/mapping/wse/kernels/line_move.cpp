@@ -203,12 +203,11 @@ Cycle estimated_move(const std::vector<LineVector>& vectors, Element element, Cy
   Cycle most = 0;
   Cycle stretch = 0;
   int open = 0;
-  const auto add = [&](const Place& place) {
+  for (const Place& place : places) {
     stretch += place.sends;
     most = std::max({most, stretch, place.takes});
     if ((open += place.begin) == 0) stretch = 0;
-  };
-  std::for_each(places.begin(), places.end(), add);
+  }
   return most;
 }
 
