@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -14,25 +14,30 @@
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/texts.hpp"
-#include "sim/driver/files/locations.hpp"
 #include "sim/driver/validate/outcome.hpp"
 #include "sim/driver/validate/point_words.hpp"
 #include "sim/machines/wse/params.hpp"
 #include "sim/machines/wse/program/yaml_program.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
-#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
 #include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
 namespace lacuna {
 
 namespace {
 
-using wse::Element;
-using wse::VectorProbe;
-
 /// Lengths of vectors between which a rate is taken, where a point states none.
 constexpr std::uint32_t kShort = 512;
 constexpr std::uint32_t kLong = 4096;
+
+/// What traces/programs/vector.yaml is asked for.
+struct VectorProbe {
+  std::string kind;
+  std::string type;
+  std::uint32_t stride = 1;
+  std::uint32_t offset = 0;  // bytes
+};
+
+std::string text_of(std::uint32_t number) { return std::to_string(number); }
 
 class Probe : private PointWords {
  public:
@@ -84,53 +89,59 @@ class Probe : private PointWords {
   wse::TaskOutcome run(const wse::TaskProgram& program) const {
     return wse::simulate(params_.task_hardware(), program, options_);
   }
-  double cycles(const wse::TaskProgram& program) const {
-    return static_cast<double>(run(program).cycles);
-  }
   /// A program of traces/programs, with these constants.
-  wse::TaskProgram shipped(const std::string& name, const Pairs& constants) const {
-    for (const std::filesystem::path& file : shipped_files("programs", ".yaml")) {
-      if (file.stem() != name) continue;
-      return read_program(file.string(), constants, params_, false).program;
-    }
-    throw RequestError("traces/programs/" + name + ".yaml is not where traces are shipped");
+  wse::TaskOutcome run(const char* name, const Pairs& constants) const {
+    return run(shipped_program(name, constants, params_));
+  }
+  double cycles(const char* name, const Pairs& constants) const {
+    return static_cast<double>(run(name, constants).cycles);
   }
   /// The end of the last issue slot of a core.
-  double end(const wse::TaskProgram& program, std::size_t core) const {
-    return static_cast<double>(run(program).cores.at(core).end);
+  double end(const char* name, const Pairs& constants, std::size_t core) const {
+    return static_cast<double>(run(name, constants).cores.at(core).end);
   }
 
-  Element element() const {
+  std::string element() const {
     const std::string& dtype = text("dtype");
-    if (dtype == "fp16" || dtype == "bf16") return Element::fp16;  // equal to the cycle
-    if (dtype == "fp32") return Element::fp32;
-    if (dtype == "int16") return Element::int16;
-    unknown("dtype");
+    if (dtype == "bf16") return "fp16";  // equal to the cycle
+    if (dtype != "fp16" && dtype != "fp32" && dtype != "int16") unknown("dtype");
+    return dtype;
   }
 
   VectorProbe vector_probe() const {
-    static const std::map<std::string, VectorProbe::Kind> kinds = {
-        {"copy", VectorProbe::Kind::copy},
-        {"strided_read", VectorProbe::Kind::copy},
-        {"fill", VectorProbe::Kind::fill},
-        {"write_constant", VectorProbe::Kind::fill},
-        {"fma", VectorProbe::Kind::fma},
-        {"fma_scalar_times_vector", VectorProbe::Kind::fma},
-        {"add", VectorProbe::Kind::add},
-        {"multiply", VectorProbe::Kind::add},
-        {"add_two_vectors", VectorProbe::Kind::add},
-        {"add_or_multiply_two_vectors", VectorProbe::Kind::add}};
+    static const std::map<std::string, const char*> kinds = {
+        {"copy", "copy"},
+        {"strided_read", "copy"},
+        {"fill", "fill"},
+        {"write_constant", "fill"},
+        {"fma", "fma"},
+        {"fma_scalar_times_vector", "fma"},
+        {"add", "add"},
+        {"multiply", "add"},
+        {"add_two_vectors", "add"},
+        {"add_or_multiply_two_vectors", "add"}};
     const auto found = kinds.find(text("operation"));
     if (found == kinds.end()) unknown("operation");
-    VectorProbe probe;
-    probe.kind = found->second;
-    probe.element = element();
-    if (has("stride")) probe.stride = static_cast<std::int32_t>(number("stride"));
+    VectorProbe probe{found->second, element()};
+    if (has("stride")) probe.stride = number("stride");
     return probe;
   }
-  double vector_cycles(VectorProbe probe, std::uint32_t length) const {
-    probe.length = length;
-    return cycles(wse::plan_vector_probe(probe, costs_));
+  double vector_cycles(const VectorProbe& probe, std::uint32_t length) const {
+    return cycles("vector", {{"kind", probe.kind},
+                             {"type", probe.type},
+                             {"length", text_of(length)},
+                             {"stride", text_of(probe.stride)},
+                             {"offset", text_of(probe.offset)}});
+  }
+  double line_cycles(std::uint32_t words, std::uint32_t receivers) const {
+    return cycles("line", hops_of(words, receivers));
+  }
+  /// To the last receiver alone, which takes no stamp.
+  static Pairs hops_of(std::uint32_t words, std::uint32_t receivers) {
+    return {{"words", text_of(words)},
+            {"receivers", text_of(receivers)},
+            {"last_only", "1"},
+            {"stamps", "0"}};
   }
   /// Cycles of an element, between two lengths.
   double slope(const VectorProbe& probe) const {
@@ -151,10 +162,8 @@ class Probe : private PointWords {
   /// The slow class of offsets between the two operands of a multiply-accumulate over the others,
   /// at stride 1; the largest of strides 1 to 6.
   double bank_conflict() const {
-    VectorProbe probe;
-    probe.kind = VectorProbe::Kind::fma;
-    probe.element = element();
-    const auto ratio = [&](std::int32_t stride) {
+    VectorProbe probe{"fma", element()};
+    const auto ratio = [&](std::uint32_t stride) {
       std::vector<double> classes;
       for (std::uint32_t offset = 0; offset < 16; offset += 4) {
         probe.stride = stride;
@@ -167,7 +176,8 @@ class Probe : private PointWords {
     if (point_.metric == "slowdown_of_the_slow_class") return ratio(1);
     require({"largest_slowdown"});
     double largest = 0;
-    for (std::int32_t stride = 1; stride <= 6; ++stride) largest = std::max(largest, ratio(stride));
+    for (std::uint32_t stride = 1; stride <= 6; ++stride)
+      largest = std::max(largest, ratio(stride));
     return largest;
   }
 
@@ -178,19 +188,13 @@ class Probe : private PointWords {
     }
     constexpr std::uint32_t kHops = 32;
     const std::uint32_t words = has("payload") ? span("payload").first : 1;
-    const auto time = [&](std::uint32_t hops) {
-      return cycles(wse::plan_line_probe({words, hops, true, false}, costs_));
-    };
-    return (time(kHops) - time(1)) / (kHops - 1);
+    return (line_cycles(words, kHops) - line_cycles(words, 1)) / (kHops - 1);
   }
 
   double link() const {
     const auto [least, most] = span("words");
     const std::uint32_t longest = std::min(std::max(most, least + 4096), least + 65536);
-    const auto time = [&](std::uint32_t words) {
-      return cycles(wse::plan_line_probe({words, 1, true, false}, costs_));
-    };
-    const double cost = (time(longest) - time(least)) / (longest - least);
+    const double cost = (line_cycles(longest, 1) - line_cycles(least, 1)) / (longest - least);
     if (point_.metric == "cost") return cost;
     require({"throughput"});
     return 1 / cost;
@@ -204,7 +208,8 @@ class Probe : private PointWords {
     }
     require({"last_receiver_shortest"});
     const std::uint32_t receivers = number("receivers");
-    double time = cycles(wse::plan_line_probe({number("words"), receivers, false, true}, costs_));
+    double time =
+        cycles("line", {{"words", text_of(number("words"))}, {"receivers", text_of(receivers)}});
     if (has("timer_correction")) {
       if (text("timer_correction") != "1_cycle_per_hop") unknown("timer_correction");
       time -= params_.timer.sync_hop * number("hops_to_last");
@@ -215,18 +220,16 @@ class Probe : private PointWords {
   double word_task() const {
     require({"cost"});
     const std::string& what = text("work");
-    wse::WordWork work = wse::WordWork::count;
-    if (what == "receive_and_store") {
-      work = wse::WordWork::store;
-    } else if (what == "receive_and_send_one_word") {
-      work = wse::WordWork::relay;
+    const char* kind = "store";
+    if (what == "receive_and_send_one_word") {
+      kind = "relay";
     } else if (what == "receive_check_and_forward") {
-      work = wse::WordWork::forward;
-    } else if (what != "receive_check_and_count") {
+      kind = "forward";
+    } else if (what != "receive_and_store" && what != "receive_check_and_count") {
       unknown("work");
     }
     const auto time = [&](std::uint32_t words) {
-      return cycles(wse::plan_word_tasks(work, words, costs_));
+      return cycles("word_tasks", {{"kind", kind}, {"words", text_of(words)}});
     };
     return (time(256) - time(64)) / (256 - 64);
   }
@@ -235,7 +238,7 @@ class Probe : private PointWords {
     require({"cost"});
     if (text("form") != "synchronous_move_in_a_software_loop") unknown("form");
     const auto time = [&](std::uint32_t words) {
-      return cycles(shipped("send_loop", {{"words", fmt::format("{}", words)}}));
+      return cycles("send_loop", {{"words", text_of(words)}});
     };
     return (time(256) - time(64)) / (256 - 64);
   }
@@ -243,7 +246,7 @@ class Probe : private PointWords {
   double store_and_forward() const {
     if (has("form") && text("form") != "bulk_receive_then_bulk_send") unknown("form");
     const auto time = [&](std::uint32_t stages, std::uint32_t words) {
-      return cycles(wse::plan_store_and_forward(stages, words, costs_));
+      return cycles("store_and_forward", {{"stages", text_of(stages)}, {"words", text_of(words)}});
     };
     if (point_.workload == "store_and_forward_chain") {
       require({"cycles"});
@@ -272,8 +275,10 @@ class Probe : private PointWords {
     }
     if (has("storage_rows") && number("storage_rows") != 1) unknown("storage_rows");
     if (has("distance") && number("distance") != 1) unknown("distance");
-    const Pairs sides{{"cores", fmt::format("{}", cores)}, {"words", fmt::format("{}", words)}};
-    return cycles(shipped("park", sides)) + cycles(wse::plan_reload(cores, words, bulk, costs_));
+    const Pairs sides{{"cores", text_of(cores)}, {"words", text_of(words)}};
+    Pairs back = sides;
+    back.emplace_back("bulk", text_of(bulk ? 1 : 0));
+    return cycles("park", sides) + cycles("reload", back);
   }
 
   double park_and_reload() const {
@@ -301,22 +306,20 @@ class Probe : private PointWords {
   /// next core takes it, less a hop and the way down the ramp.
   double first_word() const {
     require({"dispatch_to_first_word_on_the_link"});
-    const double taken = end(wse::plan_line_probe({1, 1, true, false}, costs_), 1) - 1;
+    const double taken = end("line", hops_of(1, 1), 1) - 1;
     const double dispatch = costs_.setup(2) - params_.vec.setup_first;
     return taken - dispatch - params_.router.hop - params_.router.ramp - params_.router.ramp_in;
   }
 
   double overlap() const {
     require({"both"});
-    return cycles(wse::plan_overlap(number("vector_alone"), number("scalar_alone")));
+    return cycles("overlap", {{"vector", text_of(number("vector_alone"))},
+                              {"scalar", text_of(number("scalar_alone"))}});
   }
 
   double to_register() const {
-    VectorProbe probe;
-    probe.element = element();
-    probe.kind = point_.workload == "vector_to_scalar_register" ? VectorProbe::Kind::to_register
-                                                                : VectorProbe::Kind::sum;
-    const double cost = slope(probe);
+    const bool moves = point_.workload == "vector_to_scalar_register";
+    const double cost = slope({moves ? "to_register" : "sum", element()});
     return point_.metric == "rate" ? 1 / cost : cost;
   }
 
@@ -330,10 +333,7 @@ class Probe : private PointWords {
   double fma_4096() const {
     require({"cycles"});
     if (text("form") != "one_instruction") unknown("form");
-    VectorProbe probe;
-    probe.kind = VectorProbe::Kind::fma;
-    probe.element = element();
-    return vector_cycles(probe, 4096);
+    return vector_cycles({"fma", element()}, 4096);
   }
 
   double core_memory() const {
@@ -343,7 +343,7 @@ class Probe : private PointWords {
 
   double tiled_stencil() const {
     require({"cycles_per_iteration"});
-    if (element() != Element::fp32) unknown("dtype");
+    if (element() != "fp32") unknown("dtype");
     wse::TiledStencil job;
     job.radius = number("radius");
     std::tie(job.width, job.height) = sides("tile");
@@ -360,65 +360,70 @@ class Probe : private PointWords {
     }
     const auto time = [&](std::uint32_t iterations) {
       job.iterations = iterations;
-      return end(wse::plan_tiled_stencil(job, costs_), 4);
+      return static_cast<double>(run(wse::plan_tiled_stencil(job, costs_)).cores.at(4).end);
     };
     return (time(4) - time(2)) / 2;
   }
 
   /// How the program is arranged and which iterations are timed, where the source does not say; a
   /// point may say it (`scripts/stencil_halves.py` does).
-  wse::PointStencil point_arrangement() const {
-    wse::PointStencil job;
-    job.pairs = params_.target == Target::none;
-    job.send = number("send", 1 + params_.router.ramp);  // the word is at the router
+  Pairs point_arrangement() const {
+    Pairs of{{"pairs", text_of(params_.target == Target::none ? 1 : 0)},
+             // by default the word is at the router
+             {"send", text_of(number("send", 1 + params_.router.ramp))}};
     if (has("loop")) {
-      job.counts_within = text("loop") == "within";
-      if (!job.counts_within && text("loop") != "last") unknown("loop");
+      if (text("loop") != "within" && text("loop") != "last") unknown("loop");
+      of.emplace_back("within", text_of(text("loop") == "within" ? 1 : 0));
     }
-    if (!has("order")) return job;
-    const std::string sides = "udlr";  // up, down, left, right
+    if (!has("order")) return of;
+    const std::string sides = "udlr";
+    const std::array<const char*, 4> names = {"up", "down", "left", "right"};
+    const std::array<const char*, 4> places = {"first", "second", "third", "fourth"};
     const std::string& order = text("order");
     if (!std::is_permutation(order.begin(), order.end(), sides.begin(), sides.end())) {
       unknown("order");
     }
     for (std::size_t i = 0; i < sides.size(); ++i) {
-      job.order.at(i) = static_cast<std::uint8_t>(sides.find(order[i]));
+      of.emplace_back(places.at(i), names.at(sides.find(order[i])));
     }
-    return job;
+    return of;
   }
 
   double point_stencil() const {
     require({"cycles_per_iteration"});
-    if (element() != Element::fp32) unknown("dtype");
-    const auto [columns, rows] = sides("grid");
+    if (element() != "fp32") unknown("dtype");
+    const auto [given_columns, given_rows] = sides("grid");
     const auto [first, last] =
         has("timed") ? span("timed") : std::pair{2U, 4U};  // as the tiled ones
     if (first >= last) unknown("timed");
     // four iterations feel cores four away, so those far from the frame are alike: not all are run
     const auto side = [](unsigned all) { return all > 60 ? 50 + all % 10 : all; };
-    wse::PointStencil job = point_arrangement();
-    job.columns = side(columns);
-    job.rows = side(rows);
-    if (job.columns < 3 || job.rows < 3) throw Unsupported{"no core lies within the frame"};
+    const std::uint32_t columns = side(given_columns);
+    const std::uint32_t rows = side(given_rows);
+    if (columns < 3 || rows < 3) throw Unsupported{"no core lies within the frame"};
+    const Pairs arranged = point_arrangement();
     // whose time was taken is not known: the mean of the cores within
     const std::string core = has("core") ? text("core") : "mean";
     if (core != "mean" && core != "middle" && core != "slowest") unknown("core");
     const auto time = [&](std::uint32_t iterations) {
-      job.iterations = iterations;
-      const wse::TaskOutcome ran = run(wse::plan_point_stencil(job, costs_));
+      Pairs constants = arranged;
+      constants.insert(constants.end(), {{"wide", text_of(columns)},
+                                         {"high", text_of(rows)},
+                                         {"iterations", text_of(iterations)}});
+      const wse::TaskOutcome ran = run("point_stencil", constants);
       const auto end = [&](std::size_t r, std::size_t c) {
-        return static_cast<double>(ran.cores.at(r * job.columns + c).end);
+        return static_cast<double>(ran.cores.at(r * columns + c).end);
       };
-      if (core == "middle") return end(job.rows / 2, job.columns / 2);
+      if (core == "middle") return end(rows / 2, columns / 2);
       double sum = 0;
       double most = 0;
-      for (std::size_t r = 1; r + 1 < job.rows; ++r) {
-        for (std::size_t c = 1; c + 1 < job.columns; ++c) {
+      for (std::size_t r = 1; r + 1 < rows; ++r) {
+        for (std::size_t c = 1; c + 1 < columns; ++c) {
           sum += end(r, c);
           most = std::max(most, end(r, c));
         }
       }
-      return core == "slowest" ? most : sum / ((job.rows - 2.0) * (job.columns - 2.0));
+      return core == "slowest" ? most : sum / ((rows - 2.0) * (columns - 2.0));
     };
     return (time(last) - time(first)) / (last - first);
   }

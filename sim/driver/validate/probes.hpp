@@ -11,8 +11,8 @@
 namespace lacuna {
 
 /// Points of probes and stencils on wafers that no product or collective is behind. Runs the
-/// programs of probe_kernels.hpp and tiled_stencil.hpp and fills in the outcomes that are
-/// unsupported so far. Else says why there is nothing to run.
+/// programs of traces/programs and tiled_stencil.hpp and fills in the outcomes that are unsupported
+/// so far. Else says why there is nothing to run.
 void simulate_wafer_probes(const std::vector<ValidationPoint>& points, const MachineTable& table,
                            const ValidationRunSettings& run,
                            std::vector<ValidationOutcome>& outcomes);

@@ -11,7 +11,6 @@
 #include "tests/support/wse/random_hardware.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
-#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
 namespace lacuna::wse {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstring>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,7 +52,11 @@ class ShippedProgram : public testing::TestWithParam<Shipped> {};
 INSTANTIATE_TEST_SUITE_P(Programs, ShippedProgram,
                          testing::Values(Shipped{"halo", 6 * 8}, Shipped{"histogram", 4 * 4},
                                          Shipped{"spmv", 6}, Shipped{"systolic", 4 * 4},
-                                         Shipped{"send_loop", 64}, Shipped{"park", 0}),
+                                         Shipped{"send_loop", 64}, Shipped{"park", 0},
+                                         Shipped{"reload", 0}, Shipped{"vector", 0},
+                                         Shipped{"line", 0}, Shipped{"word_tasks", 0},
+                                         Shipped{"store_and_forward", 0}, Shipped{"overlap", 0},
+                                         Shipped{"point_stencil", 0}),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST_P(ShippedProgram, ComputesWhatItExpectsInBothEngines) {
@@ -257,6 +262,58 @@ cores:
             std::string::npos);
 }
 
+/// A row of 6 cores that pass a number on, each adding what `let` says of it.
+const char* const kChain =
+    "constants: {type: fp32}\ncolumns: 6\ncolors: {hand: [4, 9]}\ncores:\n"
+    "  - let: {own: column % 2, more: own * 10}\n"
+    "    data: {x: {type: type, shape: 1, values: 1}}\n"
+    "    tasks: {main: {active: true, steps: [\n"
+    "      {add: \"x, hand[1 - own], more\", if: first == 0},\n"
+    "      {move: \"hand[own], x\", if: last == 0}]}}\n"
+    "    read: {x: floor((column + 1) / 2) * 10 + 1}\n"
+    "  - {columns: ':-1', let: {last: 0}, routes: {'hand[own]': {rx: ramp, tx: east}}}\n"
+    "  - {columns: '1:', let: {first: 0}, routes: {'hand[1 - own]': {rx: west, tx: ramp}}}\n"
+    "  - {columns: 0, let: {first: 1}}\n"
+    "  - {columns: -1, let: {last: 1}}\n"
+    "  - {columns: '6:', let: {first: 1}}\n"
+    "  - {if: column > 5, data: {y: {type: fp16, shape: 1}}}\n";
+
+// The first core sends its 1. Those of odd columns add 10 to what comes: 1, 11, 11, 21, 21, 31.
+TEST(OwnProgram, LetNamesNumbersOfACoreAndColorsOfOneNameAreCounted) {
+  const test::TempFile file(kChain, ".yaml");
+  Execution execution;
+  execution.values = true;
+  for (const char* const type : {"fp32", "fp16"}) {
+    const OpResult result = run_file(file.path(), execution, {{"type", type}});
+    ASSERT_TRUE(result.values.has_value());
+    EXPECT_EQ(result.values->compared, 6U);
+    EXPECT_EQ(result.values->wrong, 0U);
+  }
+}
+
+// The ends, and two kinds within: cores for which `let` says the same are written once. A formula
+// of the place is another core each.
+TEST(OwnProgram, CoresOfAKindAreWrittenOnce) {
+  const WseParams params = small_wafer();
+  const auto programs = [&](const std::string& text) {
+    const test::TempFile file(text, ".yaml");
+    const wse::TaskProgram program = read_program(file.path(), {}, params, false).program;
+    return std::set<std::uint32_t>(program.core_of.begin(), program.core_of.end()).size();
+  };
+  EXPECT_EQ(programs(kChain), 4U);
+  std::string by_place = kChain;
+  by_place.replace(by_place.find("more\""), 5, "column\"");
+  EXPECT_EQ(programs(by_place), 6U);
+}
+
+// 90,000 bytes are more than a core has: a probe asks for cycles alone, a program is refused.
+TEST(OwnProgram, OnlyAProbeMayBeLongerThanAMemory) {
+  const WseParams params = small_wafer();
+  const Pairs constants{{"length", "15000"}};
+  EXPECT_THROW((void)read_program(shipped("vector"), constants, params, false), OutOfMemoryError);
+  EXPECT_EQ(shipped_program("vector", constants, params).core_of.size(), 1U);
+}
+
 struct Mistake {
   const char* text;
   const char* said;  // line, column and what is wrong
@@ -329,6 +386,13 @@ TEST(OwnProgram, SaysByLineWhatIsWrong) {
        ":4:47: found 32768 in x; allowed: whole numbers of 16 bits, of which the highest 24 may "
        "be set"},
       {"  - {columns: 0, columns: 1}\n", ":4:18: 'columns' is given twice"},
+      {"  - let: {a: 1}\n  - {columns: 1, let: {a: 2}}\n", ":5:24: 'a' is given twice"},
+      {"  - {columns: 3:3}\n", ":4:15: found '3:3'; allowed: 0 to 1, as N, A:B or A:B:STEP"},
+      {"  - {columns: 0, routes: {\"east[1]\": {rx: ramp, tx: east}}}\n",
+       ":4:27: found 'east[1]'; allowed: east"},
+      {"  - {columns: 0, routes: {east: {rx: ramp, tx: east}}}\n"
+       "  - routes: {east: {rx: ramp, tx: east}}\n",
+       ":5:20: color east of core (0, 0) has a route from there in line 4 already"},
   };
   for (const Mistake& each : mistakes) {
     EXPECT_EQ(refusal_of(kHead + std::string(each.text)), each.said) << each.text;

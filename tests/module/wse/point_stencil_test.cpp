@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
+#include "tests/support/wse/shipped_program.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -25,13 +25,17 @@ double iteration(std::uint32_t side, const Generation& of, std::uint32_t first =
   TaskParams params;
   params.router.hop = of.hop;
   params.router.ramp_in = of.ramp_in;
-  CodeCosts costs;
-  costs.core = params.core;
-  costs.task = params.task;
-  costs.scalar.loop = of.loop;
+  WseParams costs;
+  costs.set("scalar.loop", std::to_string(of.loop));
   const std::size_t middle = std::size_t{side / 2} * side + side / 2;
   const auto end = [&](std::uint32_t iterations) {
-    const TaskProgram program = plan_point_stencil({side, side, iterations, of.pairs, 3}, costs);
+    const TaskProgram program = shipped("point_stencil",
+                                        {{"wide", side},
+                                         {"high", side},
+                                         {"iterations", iterations},
+                                         {"pairs", static_cast<int>(of.pairs)},
+                                         {"send", 3}},
+                                        costs);
     return run_tasks(program, Engine::event, 0, 0, params).cores.at(middle).end;
   };
   return static_cast<double>(end(last) - end(first)) / (last - first);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
-
 #include <gtest/gtest.h>
 
+#include "tests/support/wse/shipped_program.hpp"
 #include "tests/support/wse/task_bench.hpp"
 
 namespace lacuna::wse {
@@ -12,7 +11,8 @@ Cycle line_cycles(std::uint32_t words, std::uint32_t hops, unsigned ramp_in) {
   TaskParams params;
   params.router.hop = 2;
   params.router.ramp_in = ramp_in;
-  const TaskProgram program = plan_line_probe({words, hops, true, false}, CodeCosts());
+  const TaskProgram program =
+      shipped("line", {{"words", words}, {"receivers", hops}, {"last_only", 1}, {"stamps", 0}});
   return run_tasks(program, Engine::event, 0, 0, params).cycles;
 }
 
@@ -28,21 +28,17 @@ TEST(ProbeKernels, AWordPassesTheRampIntoTheCoreOnce) {
   }
 }
 
-Cycle vector_cycles(VectorProbe::Kind kind, unsigned scalar) {
-  CodeCosts costs;
-  costs.vec.setup_scalar = scalar;
-  VectorProbe probe;
-  probe.kind = kind;
-  probe.length = 64;
-  return run_tasks(plan_vector_probe(probe, costs)).cycles;
+Cycle vector_cycles(const char* kind, const char* scalar) {
+  WseParams costs;
+  costs.set("vec.setup_scalar", scalar);
+  return run_tasks(shipped("vector", {{"kind", kind}, {"length", 64}}, costs)).cycles;
 }
 
 // A multiply-accumulate has two descriptors and a number, a copy two descriptors, a sum three.
 TEST(ProbeKernels, OnlyASourceThatIsANumberIsBroughtIntoARegister) {
-  using Kind = VectorProbe::Kind;
-  EXPECT_EQ(vector_cycles(Kind::fma, 5), vector_cycles(Kind::fma, 0) + 5);
-  for (const Kind kind : {Kind::copy, Kind::fill, Kind::add, Kind::sum, Kind::to_register}) {
-    EXPECT_EQ(vector_cycles(kind, 5), vector_cycles(kind, 0));
+  EXPECT_EQ(vector_cycles("fma", "5"), vector_cycles("fma", "0") + 5);
+  for (const char* const kind : {"copy", "fill", "add", "sum", "to_register"}) {
+    EXPECT_EQ(vector_cycles(kind, "5"), vector_cycles(kind, "0"));
   }
 }
 
@@ -54,7 +50,8 @@ TEST(ProbeKernels, AStageOfAChainStoresThenForwards) {
     TaskParams params;
     params.router.hop = 2;
     params.router.ramp_in = 1;
-    const TaskProgram program = plan_store_and_forward(stages, words, CodeCosts());
+    const TaskProgram program =
+        shipped("store_and_forward", {{"stages", stages}, {"words", words}});
     return run_tasks(program, Engine::event, 0, 0, params).cycles;
   };
   for (const std::uint32_t words : {64U, 512U}) {

@@ -180,10 +180,11 @@ class Reader {
 double FormulaNames::number(const std::string& name) {
   asked_place = asked_place || name == "column" || name == "row";
   if (const double* const found = value_in(numbers, name)) return *found;
+  if (const double* const found = value_in(others, name)) return *found;
   const ParamBase* const parameter = parameters == nullptr ? nullptr : parameters->find(name);
   if (parameter != nullptr && parameter->is_plain()) {
     const std::string text = parameter->value_text();
-    return text == "true" ? 1 : std::strtod(text.c_str(), nullptr);
+    return others[name] = text == "true" ? 1 : std::strtod(text.c_str(), nullptr);
   }
   std::vector<std::string> known;
   for (const auto& [each, value] : numbers) known.push_back(each);

@@ -21,6 +21,7 @@ struct FormulaNames {
   std::map<std::string, double> numbers;  // constants, counters, `column` and `row` of a core
   std::map<std::string, NamedArray> arrays;
   const ParameterSet* parameters = nullptr;  // by their paths, such as scalar.loop
+  std::map<std::string, double> others;      // types by their names, parameters asked for
   bool asked_place = false;                  // `column` or `row` was asked for
 
   double number(const std::string& name);

@@ -68,9 +68,10 @@ wse::CoreProgram CoreWriter::write(const std::vector<YamlNode>& entries) {
     }
     const YamlNode queues = entry["queues"];
     for (const YamlMember& way : text_.members(queues, {"in", "out"})) {
-      for (const YamlMember& said : text_.members(way.value, keys_of(colors_))) {
+      for (const YamlMember& said : text_.members(way.value)) {
         const auto queue = static_cast<std::uint8_t>(text_.count(said.value, 0, 7));
-        (way.name == "in" ? program_.in : program_.out).push_back({colors_.at(said.name), queue});
+        (way.name == "in" ? program_.in : program_.out)
+            .push_back({text_.one_of(said.at, colors_), queue});
       }
     }
   }
@@ -96,7 +97,7 @@ void CoreWriter::add_array(const YamlMember& said) {
   array.address = wse::aligned(bytes);
   array.said = said.value;
   for (const YamlMember& each : text_.members(said.value, {"type", "shape", "values", "address"})) {
-    if (each.name == "type") array.element = text_.one_of(each.value, element_names());
+    if (each.name == "type") array.element = element(each.value);
     if (each.name == "address") array.address = text_.count(each.value, 0, 1 << 24);
     if (each.name != "shape") continue;
     for (const YamlNode& side : ProgramText::items(each.value)) {
@@ -110,6 +111,15 @@ void CoreWriter::add_array(const YamlMember& said) {
   }
   bytes = std::max(bytes, array.end());
   arrays.emplace(said.name, array);
+}
+
+/// The word of a type, or a constant that is given as one.
+Element CoreWriter::element(const YamlNode& said) {
+  const double* const number = value_in(text_.names.numbers, text_.word(said));
+  for (const auto& [name, element] : element_names()) {
+    if (number != nullptr && *number == static_cast<double>(element)) return element;
+  }
+  return text_.one_of(said, element_names());
 }
 
 void CoreWriter::add_task(const YamlMember& said, Task& task) {
@@ -210,7 +220,7 @@ CoreSlice CoreWriter::slice(const YamlNode& at, const std::string& text) {
 
 CoreSlice CoreWriter::operand(const YamlNode& at, const std::string& text) {
   if (arrays.count(text.substr(0, text.find('['))) != 0) return slice(at, text);
-  if (const wse::Color* const color = value_in(colors_, text))
+  if (const wse::Color* const color = value_in(colors_, text_.numbered(at, text)))
     return {wse::on_fabric(*color), {}, {}};
   if (const std::uint8_t* const fifo = value_in(fifos_, text)) return {wse::in_fifo(*fifo), {}, {}};
   if (text == "word") return {wse::task_word(), {}, {}};

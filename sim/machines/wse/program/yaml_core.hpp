@@ -58,6 +58,7 @@ class CoreWriter {
  private:
   void add_array(const YamlMember& said);
   void add_task(const YamlMember& said, wse::Task& task);
+  wse::Element element(const YamlNode& said);
   void check_name(const YamlMember& said);
   std::vector<std::string> indices(const YamlNode& at, const std::string& text,
                                    const CoreArray& array) const;
@@ -68,9 +69,9 @@ class CoreWriter {
   void set_length(const YamlNode& at, const std::vector<CoreSlice>& operands,
                   wse::Instruction& what) const;
   void set_element(const YamlNode& said, const std::vector<CoreSlice>& operands,
-                   wse::Instruction& what) const;
+                   wse::Instruction& what);
   void set_modifiers(const YamlNode& said, wse::Instruction& what);
-  wse::SwitchCommands commands(const YamlNode& said) const;
+  wse::SwitchCommands commands(const YamlNode& said);
   CoreSlice operand(const YamlNode& at, const std::string& text);
   void check_ends(const std::vector<YamlMember>& said) const;
 

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "models/wse/fabric/route_rule.hpp"
@@ -16,6 +18,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/driver/files/locations.hpp"
 #include "sim/machines/wse/program/yaml_core.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"
 #include "workloads/trace/matrix/array_numbers.hpp"
@@ -65,10 +68,13 @@ struct OneRoute {
   Color color{};
   Port from = wse::kRamp;
   wse::PortSet to = 0;
+  std::uint8_t position = 0;  // of the switch
   YAML::Mark at;
 
   bool goes(unsigned port) const { return (to & wse::bit(port)) != 0; }
 };
+
+using Routes = std::vector<OneRoute>;
 
 /// What the entries that a core lies in say of it: for all such cores, unless
 /// something in it depends on the place.
@@ -85,9 +91,12 @@ struct CoreText {
 
 class ProgramReader {
  public:
-  ProgramReader(const std::string& path, const WseParams& params, bool values)
-      : path_(path), params_(params), carries_(values), text_(path) {
+  ProgramReader(const std::string& path, const WseParams& params, bool values, bool fits = true)
+      : path_(path), params_(params), carries_(values), fits_(fits), text_(path) {
     text_.names.parameters = &params;
+    for (const auto& [name, element] : element_names()) {
+      text_.names.others[name] = static_cast<double>(element);
+    }
   }
 
   OwnProgram read(const Pairs& constants);
@@ -98,8 +107,9 @@ class ProgramReader {
   void read_colors(const YamlNode& colors);
   std::uint32_t read_side(const YamlNode& said, const char* key, unsigned most);
   void place_entry(const YamlNode& entry);
-  void stand_at(std::size_t core);
-  void read_routes(std::size_t core, const YamlMember& said);
+  std::vector<double> stand_at(std::size_t core);
+  std::vector<std::size_t> find_kinds();
+  void read_routes(std::size_t core);
   void read_route(std::size_t core, Color color, const YamlNode& said);
   void read_position(std::size_t core, Color color, const YamlNode& said, std::uint8_t position);
   WaveletFilter filter_of(const YamlNode& said);
@@ -118,13 +128,17 @@ class ProgramReader {
   const std::string path_;
   const WseParams& params_;
   bool carries_;  // numbers: they are asked for, or decide on cycles
+  bool fits_;     // a core's memory has to hold its arrays
   ProgramText text_;
   CoreWriter::Colors colors_;
   std::vector<YamlNode> entries_;
-  wse::Fabric fabric_;  // its sides alone
+  std::vector<YamlMember> let_;      // of all entries, each with
+  std::vector<std::size_t> let_of_;  // the entry that has it
+  wse::Fabric fabric_;               // its sides alone
   std::optional<wse::TaskBuilder> builder_;
-  std::vector<std::vector<std::size_t>> in_;   // by core: the entries it lies in
-  std::vector<std::vector<OneRoute>> routes_;  // by core
+  std::vector<std::uint32_t> in_;                      // by core: the set of entries it lies in,
+  std::vector<std::vector<std::size_t>> sets_ = {{}};  // of these
+  std::vector<std::shared_ptr<Routes>> routes_;        // by core; of equal cores the same
   OwnProgram made_;
 };
 
@@ -138,18 +152,28 @@ OwnProgram ProgramReader::read(const Pairs& constants) {
   fabric_.rows = read_side(root["rows"], "rows", params_.wafer.rows);
   builder_.emplace(fabric_.columns, fabric_.rows);
   in_.resize(fabric_.size());
-  routes_.resize(fabric_.size());
   for (const YamlNode& entry : ProgramText::items(root["cores"])) place_entry(entry);
+  const std::vector<std::size_t> like = find_kinds();
+  const bool& asked_place = text_.names.asked_place;
+  std::vector<bool> differs(in_.size());  // by the first core of a kind
+  for (std::size_t core = 0; core < in_.size(); ++core) {
+    const bool again = like[core] != core && !differs[like[core]];
+    routes_.push_back(again ? routes_[like[core]] : std::make_shared<Routes>());
+    if (again) {
+      builder_->repeat(like[core], core);
+      continue;
+    }
+    read_routes(core);
+    differs[core] = asked_place;
+  }
   check_routes();
-  std::map<std::vector<std::size_t>, std::shared_ptr<const CoreText>> known;
   std::vector<std::shared_ptr<const CoreText>> texts;
   for (std::size_t core = 0; core < in_.size(); ++core) {
-    std::shared_ptr<const CoreText>& like = known[in_[core]];
-    text_.names.asked_place = false;
-    if (like == nullptr) like = write_core(core);
-    texts.push_back(like);
-    builder_->core(core, like->program);
-    if (text_.names.asked_place) like.reset();
+    if (like[core] == core) differs[core] = false;
+    const bool again = like[core] != core && !differs[like[core]];
+    texts.push_back(again ? texts[like[core]] : write_core(core));
+    if (!again) differs[core] = asked_place;
+    builder_->core(core, texts.back()->program);
   }
   made_.program = std::move(*builder_).finish();
   for (std::size_t core = 0; core < texts.size() && carries_; ++core) {
@@ -168,15 +192,17 @@ void ProgramReader::read_constants(const YamlNode& said, const Pairs& given) {
   auto& numbers = text_.names.numbers;
   std::map<std::string, std::string> left(given.begin(), given.end());
   left.erase("file");  // of a row, whose arguments they are
+  std::vector<std::string> known;
   for (const auto& [name, at, value] : text_.members(said)) {
     const auto own = left.find(name);
     numbers[name] = own == left.end() ? text_.number(value) : text_.number(at, own->second);
     left.erase(name);
+    known.push_back(name);
   }
   if (left.empty()) return;
   throw RequestError(fmt::format("{}: found '{}={}'; allowed: a constant of it: {}", path_,
                                  left.begin()->first, left.begin()->second,
-                                 fmt::join(keys_of(numbers), ", ")));
+                                 fmt::join(known, ", ")));
 }
 
 void ProgramReader::read_inputs(const YamlNode& inputs) {
@@ -196,12 +222,17 @@ void ProgramReader::read_inputs(const YamlNode& inputs) {
 
 void ProgramReader::read_colors(const YamlNode& colors) {
   for (const auto& [name, at, value] : text_.members(colors)) {
-    const auto color = static_cast<Color>(text_.count(value, 0, wse::kColors - 1));
-    const std::string other = color_name(color);
-    if (!other.empty()) {
-      text_.refuse(at.Mark(), fmt::format("'{}' and '{}' are one color", other, name));
+    std::size_t number = 0;
+    for (const YamlNode& each : ProgramText::items(value)) {
+      const std::string own =
+          value.IsSequence() ? fmt::format("{}[{}]", name, number++) : std::string(name);
+      const auto color = static_cast<Color>(text_.count(each, 0, wse::kColors - 1));
+      const std::string other = color_name(color);
+      if (!other.empty()) {
+        text_.refuse(at.Mark(), fmt::format("'{}' and '{}' are one color", other, own));
+      }
+      colors_.emplace(own, color);
     }
-    colors_.emplace(name, color);
   }
 }
 
@@ -213,37 +244,81 @@ std::uint32_t ProgramReader::read_side(const YamlNode& said, const char* key, un
       fmt::format("{}: {} = {}; wafer.{} is {}", text_.place(said.Mark()), key, side, key, most));
 }
 
-void ProgramReader::stand_at(std::size_t core) {
-  text_.names.numbers["column"] = static_cast<double>(core % fabric_.columns);
-  text_.names.numbers["row"] = static_cast<double>(core / fabric_.columns);
+/// Formulas are of this core from now on. Returns what it lets names stand for.
+std::vector<double> ProgramReader::stand_at(std::size_t core) {
+  auto& numbers = text_.names.numbers;
+  numbers["column"] = static_cast<double>(core % fabric_.columns);
+  numbers["row"] = static_cast<double>(core / fabric_.columns);
+  for (const YamlMember& each : let_) numbers.erase(each.name);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < let_.size(); ++i) {
+    if (!contains(sets_[in_[core]], let_of_[i])) continue;
+    values.push_back(text_.number(let_[i].value));
+    if (numbers.emplace(let_[i].name, values.back()).second) continue;
+    text_.refuse(let_[i].at.Mark(), fmt::format("'{}' is given twice", let_[i].name));
+  }
+  text_.names.asked_place = false;
+  return values;
 }
 
 void ProgramReader::place_entry(const YamlNode& entry) {
-  text_.members(entry, {"columns", "rows", "data", "fifos", "queues", "routes", "tasks", "read"});
+  text_.members(entry, {"columns", "rows", "if", "let", "data", "fifos", "queues", "routes",
+                        "tasks", "read"});
   const auto range = [&](const YamlNode& said, std::uint32_t size) {
-    return text_.range(said, said ? text_.word(said) : ":", size);
+    return text_.range(said, said ? text_.word(said) : ":", size, false, true);
   };
+  for (const YamlMember& said : text_.members(entry["let"])) {
+    let_.push_back(said);
+    let_of_.push_back(entries_.size());
+  }
   const TextRange columns = range(entry["columns"], fabric_.columns);
   const TextRange rows = range(entry["rows"], fabric_.rows);
+  const YamlNode condition = entry["if"];
+  bool stands = true;
+  bool asks = static_cast<bool>(condition);
+  std::map<std::uint32_t, std::uint32_t> with;  // this entry, each set
   for (std::int64_t i = 0; i < rows.count * columns.count; ++i) {
     const auto core =
         static_cast<std::size_t>((rows.first + i / columns.count * rows.step) * fabric_.columns +
                                  columns.first + i % columns.count * columns.step);
-    in_[core].push_back(entries_.size());
-    stand_at(core);
-    for (const YamlMember& said : text_.members(entry["routes"])) read_routes(core, said);
+    if (asks) {
+      stand_at(core);
+      stands = text_.flag(condition);
+      asks = text_.names.asked_place || !let_.empty();
+    }
+    if (!stands) continue;
+    const auto [found, fresh] =
+        with.try_emplace(in_[core], static_cast<std::uint32_t>(sets_.size()));
+    if (fresh) {
+      sets_.push_back(sets_[in_[core]]);
+      sets_.back().push_back(entries_.size());
+    }
+    in_[core] = found->second;
   }
   entries_.push_back(entry);
 }
 
-void ProgramReader::read_routes(std::size_t core, const YamlMember& said) {
-  const Color color = text_.one_of(said.at, colors_);
-  for (const OneRoute& other : routes_[core]) {
-    if (other.color != color) continue;
-    text_.refuse(said.at.Mark(), fmt::format("color {} of {} has a route in line {} already",
-                                             said.name, core_name(core), other.at.line + 1));
+/// Of each core the first one that lies in the same entries and lets names stand
+/// for the same: unless its place is asked for, all of them are alike.
+std::vector<std::size_t> ProgramReader::find_kinds() {
+  std::map<std::pair<std::uint32_t, std::vector<double>>, std::size_t> first;
+  std::vector<std::size_t> like;
+  for (std::size_t core = 0; core < in_.size(); ++core) {
+    std::vector<double> let;
+    if (!let_.empty()) let = stand_at(core);
+    like.push_back(first.try_emplace({in_[core], std::move(let)}, core).first->second);
   }
-  for (const YamlNode& each : ProgramText::items(said.value)) read_route(core, color, each);
+  return like;
+}
+
+void ProgramReader::read_routes(std::size_t core) {
+  stand_at(core);
+  for (const std::size_t entry : sets_[in_[core]]) {
+    for (const YamlMember& said : text_.members(entries_[entry]["routes"])) {
+      const Color color = text_.one_of(said.at, colors_);
+      for (const YamlNode& each : ProgramText::items(said.value)) read_route(core, color, each);
+    }
+  }
 }
 
 /// Ports, or several positions of a switch with ports each.
@@ -273,13 +348,19 @@ void ProgramReader::read_position(std::size_t core, Color color, const YamlNode&
   if (!said["rx"] || !said["tx"]) {
     text_.refuse(said.Mark(), "has not both; allowed: such as {rx: west, tx: [ramp, east]}");
   }
-  OneRoute route{color, wse::kRamp, 0, said.Mark()};
+  OneRoute route{color, wse::kRamp, 0, position, said.Mark()};
   for (const YamlNode& each : ProgramText::items(said["tx"])) {
     route.to = static_cast<wse::PortSet>(route.to | wse::bit(text_.one_of(each, ports)));
   }
   for (const YamlNode& each : ProgramText::items(said["rx"])) {
     route.from = text_.one_of(each, ports);
-    routes_[core].push_back(route);
+    for (const OneRoute& other : *routes_[core]) {
+      if (other.color != color || other.from != route.from || other.position != position) continue;
+      text_.refuse(said.Mark(),
+                   fmt::format("color {} of {} has a route from there in line {} already",
+                               color_name(color), core_name(core), other.at.line + 1));
+    }
+    routes_[core]->push_back(route);
     builder_->route(core, color, route.from, route.to, position);
   }
 }
@@ -313,10 +394,14 @@ std::string ProgramReader::color_name(Color color) const {
 /// Whatever leaves a core over a link is taken there, and what it takes is
 /// sent.
 void ProgramReader::check_routes() const {
+  std::set<std::tuple<const Routes*, const Routes*, unsigned>> checked;
   for (std::size_t core = 0; core < routes_.size(); ++core) {
-    for (const OneRoute& route : routes_[core]) {
-      if (route.from != wse::kRamp) check_link(core, route, route.from, false);
-      for (unsigned port = 0; port < wse::kRamp; ++port) {
+    for (unsigned port = 0; port < wse::kRamp; ++port) {
+      const std::optional<std::size_t> there = fabric_.neighbour(core, port);
+      const Routes* const others = there ? routes_[*there].get() : nullptr;
+      if (!checked.emplace(routes_[core].get(), others, port).second) continue;
+      for (const OneRoute& route : *routes_[core]) {
+        if (route.from == port) check_link(core, route, port, false);
         if (route.goes(port)) check_link(core, route, port, true);
       }
     }
@@ -330,7 +415,7 @@ void ProgramReader::check_link(std::size_t core, const OneRoute& route, unsigned
   const auto meets = [&](const OneRoute& other) {
     return other.color == route.color && (sends ? other.from == back : other.goes(back));
   };
-  if (there && any_of(routes_[*there], meets)) return;
+  if (there && any_of(*routes_[*there], meets)) return;
   text_.refuse(route.at,
                fmt::format("color {} {} the {}, where {}{}", color_name(route.color),
                            sends ? "leaves " + core_name(core) + " to"
@@ -344,7 +429,7 @@ void ProgramReader::check_link(std::size_t core, const OneRoute& route, unsigned
 std::shared_ptr<const CoreText> ProgramReader::write_core(std::size_t core) {
   stand_at(core);
   std::vector<YamlNode> entries;
-  for (const std::size_t entry : in_[core]) entries.push_back(entries_[entry]);
+  for (const std::size_t entry : sets_[in_[core]]) entries.push_back(entries_[entry]);
   CoreWriter writer(text_, colors_);
   auto made = std::make_shared<CoreText>();
   made->program = builder_->share(writer.write(entries));
@@ -362,7 +447,7 @@ std::shared_ptr<const CoreText> ProgramReader::write_core(std::size_t core) {
 
 /// What comes down the ramp is taken, and what is taken or sent has a way.
 void ProgramReader::check_ramp(std::size_t core, const CoreWriter& writer) const {
-  const std::vector<OneRoute>& routes = routes_[core];
+  const Routes& routes = *routes_[core];
   const auto has = [&](const auto& asked, const char* verb, const auto& is_way) {
     for (const auto& [color, at] : asked) {
       if (any_of(routes, [&, color = color](const OneRoute& route) {
@@ -389,7 +474,7 @@ void ProgramReader::check_memory(std::size_t core, const CoreWriter& writer) {
   const std::uint32_t all = params_.mem.kib;
   const std::uint32_t most = (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
   made_.bytes = std::max(made_.bytes, writer.bytes);
-  if (writer.bytes <= most) return;
+  if (writer.bytes <= most || !fits_) return;
   std::string where = path_ + ": FIFOs";
   for (const auto& [name, array] : writer.arrays) {
     if (array.end() > most) where = text_.place(array.said.Mark()) + ": " + name;
@@ -450,6 +535,15 @@ std::vector<std::uint8_t> ProgramReader::memory_of(const CoreText& core) {
 }
 
 }  // namespace
+
+wse::TaskProgram shipped_program(const std::string& name, const Pairs& constants,
+                                 const WseParams& params) {
+  for (const std::filesystem::path& file : shipped_files("programs", ".yaml")) {
+    if (file.stem() != name) continue;
+    return ProgramReader(file.string(), params, false, false).read(constants).program;
+  }
+  throw RequestError("traces/programs/" + name + ".yaml is not where traces are shipped");
+}
 
 std::vector<std::string> files_of_program(const std::string& path) {
   std::vector<std::string> files{path};

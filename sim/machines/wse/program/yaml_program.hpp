@@ -37,8 +37,10 @@ struct OwnProgram {
 OwnProgram read_program(const std::string& path, const Pairs& constants, const WseParams& params,
                         bool values);
 
-/// The files that a program names as its inputs.
-std::vector<std::string> program_inputs(const std::string& path);
+/// The program of this name that ships with traces, without values. Its arrays
+/// may lie beyond the memory of a core: a probe asks for cycles alone.
+wse::TaskProgram shipped_program(const std::string& name, const Pairs& constants,
+                                 const WseParams& params);
 
 /// The program's own file and those of its `inputs`, as far as they exist.
 std::vector<std::string> files_of_program(const std::string& path);

@@ -144,10 +144,9 @@ void CoreWriter::set_length(const YamlNode& at, const std::vector<CoreSlice>& op
 
 /// The type of arrays; where there are none `type`, or fp32.
 void CoreWriter::set_element(const YamlNode& said, const std::vector<CoreSlice>& operands,
-                             wse::Instruction& what) const {
+                             wse::Instruction& what) {
   const YamlNode type = said["type"];
-  const Element otherwise =
-      type ? text_.one_of(type, element_names()) : operands[0].element.value_or(Element::fp32);
+  const Element otherwise = type ? element(type) : operands[0].element.value_or(Element::fp32);
   const Element last = operands.back().element.value_or(operands[1].element.value_or(otherwise));
   const Element first = operands[1].element.value_or(last);
   const Element result = operands[0].element.value_or(type ? otherwise : last);
@@ -180,7 +179,7 @@ void CoreWriter::set_modifiers(const YamlNode& said, wse::Instruction& what) {
 
 /// Commands for switches, of this router and those behind it; `own`: for this
 /// router alone.
-wse::SwitchCommands CoreWriter::commands(const YamlNode& said) const {
+wse::SwitchCommands CoreWriter::commands(const YamlNode& said) {
   static const std::map<std::string, SwitchCommand> all = {{"none", SwitchCommand::none},
                                                            {"advance", SwitchCommand::advance},
                                                            {"reset", SwitchCommand::reset},

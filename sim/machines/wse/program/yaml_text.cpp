@@ -28,6 +28,13 @@ const std::string& ProgramText::word(const YamlNode& node) const {
   return one_line(node);
 }
 
+std::string ProgramText::numbered(const YamlNode& at, const std::string& word) {
+  const std::size_t open = word.find('[');
+  if (open == std::string::npos || word.back() != ']') return word;
+  const std::string index = word.substr(open + 1, word.size() - open - 2);
+  return fmt::format("{}[{}]", word.substr(0, open), whole(at, index, 0, kMost));
+}
+
 double ProgramText::number(const YamlNode& at, const std::string& formula) {
   try {
     return value_of(formula, names);
@@ -48,7 +55,7 @@ std::int64_t ProgramText::whole(const YamlNode& at, const std::string& formula, 
 }
 
 TextRange ProgramText::range(const YamlNode& at, const std::string& said, std::int64_t size,
-                             bool by_word) {
+                             bool by_word, bool none) {
   TextRange range;
   const std::string rest = said.size() > 5 ? said.substr(said.find_first_not_of(' ', 5)) : "";
   const bool added = rest.empty() || rest[0] == '+' || rest[0] == '-';
@@ -76,8 +83,12 @@ TextRange ProgramText::range(const YamlNode& at, const std::string& said, std::i
   }
   const std::int64_t last = range.first + (range.count - 1) * range.step;
   const auto inside = [&](std::int64_t place) { return place >= 0 && place < size; };
-  const bool right = range.step != 0 && parts.size() <= 3 && range.count > 0;
-  if (right && inside(range.first) && inside(last)) return range;
+  const bool right = range.step != 0 && parts.size() <= 3;
+  if (right && none && range.count <= 0 && range.first >= 0 && range.first <= size) {
+    range.count = 0;
+    return range;
+  }
+  if (right && range.count > 0 && inside(range.first) && inside(last)) return range;
   refuse(at.Mark(),
          fmt::format("found '{}'; allowed: 0 to {}, as N, A:B or A:B:STEP", said, size - 1));
 }

@@ -48,8 +48,11 @@ class ProgramText : public YamlFile {
                                 const std::vector<std::string>& allowed) const;
 
   const std::string& word(const YamlNode& node) const;
+  /// What a word stands for; `name[formula]` is one of several with this name.
   template <class Value>
-  const Value& one_of(const YamlNode& node, const std::map<std::string, Value>& table) const;
+  const Value& one_of(const YamlNode& node, const std::map<std::string, Value>& table);
+  /// Such a word with the value of its formula, as `name[3]`.
+  std::string numbered(const YamlNode& at, const std::string& word);
 
   /// The value of a formula that stands in `at`.
   double number(const YamlNode& at, const std::string& formula);
@@ -63,9 +66,10 @@ class ProgramText : public YamlFile {
   bool flag(const YamlNode& node);
 
   /// `N`, `A:B` or `A:B:STEP` of `size`, each a formula, negative ones from the
-  /// end; `by_word`: `upper` or `lower` and what is added to it, too.
+  /// end; `by_word`: `upper` or `lower` and what is added to it, too. `none`: it
+  /// may be empty.
   TextRange range(const YamlNode& at, const std::string& said, std::int64_t size,
-                  bool by_word = false);
+                  bool by_word = false, bool none = false);
 
   /// What a map has, no key twice; none if it is not there. `allowed` empty:
   /// any key.
@@ -88,10 +92,10 @@ std::vector<std::string> keys_of(const std::map<std::string, Value>& map) {
 }
 
 template <class Value>
-const Value& ProgramText::one_of(const YamlNode& node,
-                                 const std::map<std::string, Value>& table) const {
-  const auto found = table.find(word(node));
-  if (found == table.end()) refuse_word(node, word(node), keys_of(table));
+const Value& ProgramText::one_of(const YamlNode& node, const std::map<std::string, Value>& table) {
+  const std::string name = numbered(node, word(node));
+  const auto found = table.find(name);
+  if (found == table.end()) refuse_word(node, name, keys_of(table));
   return found->second;
 }
 

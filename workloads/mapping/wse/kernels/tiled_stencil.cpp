@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -230,113 +229,6 @@ class TiledStencilPlanner {
   std::array<bool, 4> there_ = {};
 };
 
-/// What a loop does before its branch: it counts and tests.
-constexpr std::uint32_t kCounting = 2;
-
-/// Of five colors, so that a core and its neighbours have different ones.
-Color point_color(std::uint32_t r, std::uint32_t c) { return static_cast<Color>((2 * r + c) % 5); }
-
-class PointPlanner {
- public:
-  PointPlanner(const PointStencil& job, const CodeCosts& costs)
-      : job_(job), costs_(costs), builder_(job.columns, job.rows) {}
-
-  TaskProgram plan() {
-    for (std::uint32_t r = 0; r < job_.rows; ++r) {
-      for (std::uint32_t c = 0; c < job_.columns; ++c) add_core(r, c);
-    }
-    return std::move(builder_).finish();
-  }
-
- private:
-  /// Whether the point of a core changes, or is a boundary value in the frame of the grid.
-  bool inner(std::uint32_t r, std::uint32_t c) const {
-    return r > 0 && c > 0 && r + 1 < job_.rows && c + 1 < job_.columns;
-  }
-
-  void add_core(std::uint32_t r, std::uint32_t c) {
-    const std::size_t place = builder_.place(r, c);
-    const bool sums = inner(r, c);
-    constexpr std::array<Port, 4> kSides = {kNorth, kSouth, kWest, kEast};
-    const std::array<bool, 4> joined = {sums || (r > 0 && inner(r - 1, c)), sums || inner(r + 1, c),
-                                        sums || (c > 0 && inner(r, c - 1)),
-                                        sums || inner(r, c + 1)};
-    const std::array<Color, 4> from = {point_color(r + 4, c), point_color(r + 1, c),
-                                       point_color(r, c + 4), point_color(r, c + 1)};
-    CoreProgram program;
-    std::vector<Color> neighbours;
-    PortSet to = 0;
-    for (const std::size_t side : job_.order) {
-      if (!joined.at(side)) continue;
-      to = static_cast<PortSet>(to | bit(kSides.at(side)));
-      builder_.route(place, from.at(side), kSides.at(side), bit(kRamp));
-      program.in.push_back({from.at(side), static_cast<std::uint8_t>(neighbours.size())});
-      neighbours.push_back(from.at(side));
-    }
-    Task task;
-    task.active = true;
-    if (to != 0) {
-      builder_.route(place, point_color(r, c), kRamp, to);
-      program.out.push_back({point_color(r, c), 2});
-      task.steps = steps_of(point_color(r, c), neighbours, sums);
-    }
-    program.tasks = {std::move(task)};
-    builder_.core(place, builder_.share(std::move(program)));
-  }
-
-  std::vector<Step> steps_of(Color mine, const std::vector<Color>& neighbours, bool sums) {
-    steps_.clear();
-    if (!sums) {
-      Instruction drop = move(Element::fp32, in_memory(4, 0), on_fabric(neighbours.front()),
-                              job_.iterations);  // a core of the frame has one neighbour within
-      drop.thread = 1;
-      steps_.push_back(run(drop));
-    }
-    const std::uint32_t loop = costs_.scalar.loop;
-    for (std::uint32_t i = 0; i < job_.iterations; ++i) {
-      then(VectorOp::mul, on_fabric(mine), mine_, number(1));
-      steps_.push_back(work(job_.send - 1));
-      const std::uint32_t waits = sums ? add_up(neighbours) : 0;
-      const std::uint32_t hidden = job_.counts_within ? kCounting : 0;
-      steps_.push_back(work(loop - std::min({waits, hidden, loop})));
-    }
-    return std::move(steps_);
-  }
-
-  void then(VectorOp op, const Operand& to, const Operand& a, const Operand& b) {
-    steps_.push_back(run(instruction(op, Element::fp32, to, a, b, 1)));
-  }
-
-  /// Returns the cycles in which additions wait for others.
-  std::uint32_t add_up(const std::vector<Color>& from) {
-    std::uint32_t waits = 0;
-    const auto wait = [&] {
-      waits += costs_.scalar.dependent - 1;
-      steps_.push_back(work(costs_.scalar.dependent - 1));
-    };
-    std::size_t taken = 0;
-    std::size_t sums = 0;
-    for (; job_.pairs && taken + 1 < from.size(); taken += 2, ++sums) {
-      then(VectorOp::add, mine_, on_fabric(from[taken]), on_fabric(from[taken + 1]));
-    }
-    for (std::size_t k = 0; k < sums; ++k) {  // to the point
-      wait();
-      then(VectorOp::add, mine_, mine_, mine_);
-    }
-    for (bool first = true; taken < from.size(); ++taken, first = false) {
-      if (!first || sums != 0) wait();
-      then(VectorOp::add, mine_, on_fabric(from[taken]), mine_);
-    }
-    return waits;
-  }
-
-  const Operand mine_ = in_memory(0, 0);
-  const PointStencil job_;
-  const CodeCosts& costs_;
-  TaskBuilder builder_;
-  std::vector<Step> steps_;  // of the core that is being written
-};
-
 }  // namespace
 
 TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs) {
@@ -346,10 +238,6 @@ TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs) 
 std::uint64_t tiled_stencil_bytes(const TiledStencil& job) {
   const std::uint64_t around = std::uint64_t{2} * job.radius;
   return 8 * (job.height + around) * (job.width + around + 1);
-}
-
-TaskProgram plan_point_stencil(const PointStencil& job, const CodeCosts& costs) {
-  return PointPlanner(job, costs).plan();
 }
 
 }  // namespace lacuna::wse

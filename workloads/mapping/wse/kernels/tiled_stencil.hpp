@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 
-#include "workloads/mapping/wse/kernels/probe_kernels.hpp"
+#include "models/wse/program/task_program.hpp"
+#include "workloads/mapping/wse/code_costs.hpp"
 
 namespace lacuna::wse {
 
@@ -33,23 +33,5 @@ TaskProgram plan_tiled_stencil(const TiledStencil& job, const CodeCosts& costs);
 
 /// Bytes of the two arrays of a core.
 std::uint64_t tiled_stencil_bytes(const TiledStencil& job);
-
-/// One point in each of columns x rows cores: it multiplies its value into an output queue, which
-/// its router copies to all neighbours, and adds the words of the neighbours. The cores of the
-/// frame (the corners apart, which nobody needs) have boundary values: they send, and drop what
-/// they get. `pairs`: an instruction may take two words of the fabric; without, the additions
-/// follow each other, each waiting for the last. The loop counts and tests in the cycles in which
-/// an addition waits for another; its branch follows the last one.
-struct PointStencil {
-  std::uint32_t columns = 1;
-  std::uint32_t rows = 1;
-  std::uint32_t iterations = 1;
-  bool pairs = false;
-  std::uint32_t send = 1;  // cycles from the multiplication to the next instruction
-  /// In which the neighbours' words are taken: 0 up, 1 down, 2 left, 3 right.
-  std::array<std::uint8_t, 4> order = {0, 1, 2, 3};
-  bool counts_within = true;  // false: all of the loop comes last
-};
-TaskProgram plan_point_stencil(const PointStencil& job, const CodeCosts& costs);
 
 }  // namespace lacuna::wse
