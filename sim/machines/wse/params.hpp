@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -87,6 +88,10 @@ struct WseParams : ParameterSet {
   wse::CodeCosts costs() const { return {core, scalar, vec, task}; }
   wse::Datapath datapath() const { return {simd, mem}; }
   std::uint64_t core_bytes() const { return std::uint64_t{mem.kib} * 1024; }
+  /// Without the code of a kernel.
+  std::uint32_t kernel_bytes() const {
+    return (mem.kib - std::min(mem.kib.value(), kernel.code_kib.value())) * 1024;
+  }
   std::uint64_t cores() const { return std::uint64_t{wafer.columns} * wafer.rows; }
 };
 

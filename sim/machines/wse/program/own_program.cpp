@@ -26,16 +26,28 @@ class Results {
   Results(std::vector<ReadBack> read, std::uint32_t columns)
       : read_(std::move(read)), columns_(columns) {}
 
+  /// Wrong is what more than 16 roundings of the type do not explain.
   wse::LayerComparison compare(const wse::WaferMemory& memory) {
     wse::LayerComparison comparison;
     for (const ReadBack& each : read_) {
       std::string& text = texts[each.name];
       text += fmt::format("{}core ({}, {}):", text.empty() ? "" : "; ", each.core % columns_,
                           each.core / columns_);
+      const unsigned bytes = wse::source_bytes(each.element);
+      const bool whole = wse::is_integer(each.element);
+      const double unit = whole ? 0 : std::ldexp(1, bytes == 2 ? -11 : -24);
       for (std::uint32_t i = 0; i < each.length; ++i) {
-        const float found = element(each, memory[each.core], i);
+        const float found = wse::load_element(
+            memory[each.core], wse::address_of(each.where, bytes, i, 0), bytes == 4, whole);
         text += fmt::format(" {}", found);
-        if (!each.expected.empty()) add(comparison, each, found, each.expected[i]);
+        if (each.expected.empty()) continue;
+        const double expected = each.expected[i];
+        const double error = std::abs(found - expected);
+        ++comparison.compared;
+        // an infinite expectation is met by itself alone
+        const bool near = error < 16 * unit * std::max(1.0, std::abs(expected));
+        comparison.wrong += found != expected && !near;
+        comparison.largest_error = std::max(comparison.largest_error, error);
       }
     }
     for (auto& [name, text] : texts) {
@@ -47,26 +59,6 @@ class Results {
   std::map<std::string, std::string> texts;  // by what was read, its numbers by core
 
  private:
-  static float element(const ReadBack& read, const std::vector<std::uint8_t>& memory,
-                       std::uint32_t i) {
-    const unsigned bytes = wse::source_bytes(read.element);
-    return wse::load_element(memory, wse::address_of(read.where, bytes, i, 0), bytes == 4,
-                             wse::is_integer(read.element));
-  }
-
-  /// Wrong is what more than 16 roundings of the type do not explain.
-  static void add(wse::LayerComparison& comparison, const ReadBack& read, double found,
-                  double expected) {
-    const int digits = read.element == wse::Element::fp16 ? 11 : 24;
-    const double unit = wse::is_integer(read.element) ? 0 : std::ldexp(1, -digits);
-    const double error = std::abs(found - expected);
-    ++comparison.compared;
-    // an infinite expectation is met by itself alone
-    const bool near = error < 16 * unit * std::max(1.0, std::abs(expected));
-    comparison.wrong += found != expected && !near;
-    comparison.largest_error = std::max(comparison.largest_error, error);
-  }
-
   std::vector<ReadBack> read_;
   std::uint32_t columns_;
 };

@@ -9,8 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "models/wse/fabric/route_rule.hpp"
@@ -74,19 +72,12 @@ struct OneRoute {
   bool goes(unsigned port) const { return (to & wse::bit(port)) != 0; }
 };
 
-using Routes = std::vector<OneRoute>;
-
 /// What the entries that a core lies in say of it: for all such cores, unless
 /// something in it depends on the place.
 struct CoreText {
-  struct Read {
-    std::string name;
-    CoreSlice slice;
-    YamlNode expected;
-  };
-  std::uint32_t program = 0;
-  std::map<std::string, CoreArray> arrays;
-  std::vector<Read> read;
+  std::size_t core = 0;  // the first of them
+  std::vector<OneRoute> routes;
+  CoreCode code;
 };
 
 class ProgramReader {
@@ -94,445 +85,371 @@ class ProgramReader {
   ProgramReader(const std::string& path, const WseParams& params, bool values, bool fits = true)
       : path_(path), params_(params), carries_(values), fits_(fits), text_(path) {
     text_.names.parameters = &params;
+    for (unsigned port = 0; port < wse::kPorts; ++port) {
+      ports_[wse::port_name(port)] = static_cast<Port>(port);
+    }
     for (const auto& [name, element] : element_names()) {
       text_.names.others[name] = static_cast<double>(element);
     }
   }
 
-  OwnProgram read(const Pairs& constants);
+  OwnProgram read(const Pairs& constants) {
+    const YamlNode root = text_.load(kLongestProgram, "program: `columns`, `rows` and `cores`");
+    text_.members(root, {"columns", "rows", "constants", "inputs", "colors", "cores"});
+    read_constants(root["constants"], constants);
+    read_inputs(root["inputs"]);
+    read_colors(root["colors"]);
+    fabric_.columns = read_side(root["columns"], "columns", params_.wafer.columns);
+    fabric_.rows = read_side(root["rows"], "rows", params_.wafer.rows);
+    builder_.emplace(fabric_.columns, fabric_.rows);
+    in_.resize(fabric_.size());
+    for (const YamlNode& entry : ProgramText::items(root["cores"])) place_entry(entry);
+    using Kind = std::pair<std::vector<std::size_t>, std::vector<double>>;
+    std::map<Kind, std::shared_ptr<const CoreText>> known;
+    for (std::size_t core = 0; core < in_.size(); ++core) {
+      auto& like = known[{in_[core], stand_at(core)}];
+      if (like == nullptr) {
+        like = write_core(core);
+      } else {
+        builder_->repeat(like->core, core);
+      }
+      texts_.push_back(like);
+      if (text_.names.asked_place) like.reset();
+    }
+    check_routes();
+    for (const auto& text : texts_) check_ramp(*text);
+    made_.program = std::move(*builder_).finish();
+    for (std::size_t core = 0; core < texts_.size() && carries_; ++core) {
+      stand_at(core);
+      made_.program.memory.push_back(memory_of(texts_[core]->code));
+      for (const auto& [name, slice, said] : texts_[core]->code.read) {
+        ReadBack read{name, core, slice.operand, *slice.element, slice.size(), {}};
+        if (!said.IsNull()) read.expected = numbers(said, slice.shape);
+        made_.read.push_back(std::move(read));
+      }
+    }
+    return std::move(made_);
+  }
 
  private:
-  void read_constants(const YamlNode& said, const Pairs& given);
-  void read_inputs(const YamlNode& inputs);
-  void read_colors(const YamlNode& colors);
-  std::uint32_t read_side(const YamlNode& said, const char* key, unsigned most);
-  void place_entry(const YamlNode& entry);
-  std::vector<double> stand_at(std::size_t core);
-  std::vector<std::size_t> find_kinds();
-  void read_routes(std::size_t core);
-  void read_route(std::size_t core, Color color, const YamlNode& said);
-  void read_position(std::size_t core, Color color, const YamlNode& said, std::uint8_t position);
-  WaveletFilter filter_of(const YamlNode& said);
-  void check_routes() const;
-  void check_link(std::size_t core, const OneRoute& route, unsigned port, bool sends) const;
-  std::shared_ptr<const CoreText> write_core(std::size_t core);
-  void check_ramp(std::size_t core, const CoreWriter& writer) const;
-  void check_memory(std::size_t core, const CoreWriter& writer);
-  std::vector<std::uint8_t> memory_of(const CoreText& core);
-  std::vector<double> numbers(const YamlNode& said, const std::vector<std::uint32_t>& shape);
+  void read_constants(const YamlNode& said, const Pairs& given) {
+    auto& numbers = text_.names.numbers;
+    std::map<std::string, std::string> left(given.begin(), given.end());
+    left.erase("file");  // of a row, whose arguments they are
+    for (const auto& [name, at, value] : text_.members(said)) {
+      const auto own = left.find(name);
+      numbers[name] = own == left.end() ? text_.number(value) : text_.number(at, own->second);
+      left.erase(name);
+    }
+    if (left.empty()) return;
+    throw RequestError(fmt::format("{}: found '{}={}'; allowed: a constant of it: {}", path_,
+                                   left.begin()->first, left.begin()->second,
+                                   fmt::join(keys_of(numbers), ", ")));
+  }
+
+  void read_inputs(const YamlNode& inputs) {
+    for (const auto& [name, at, value] : text_.members(inputs)) {
+      NamedArray& array = text_.names.arrays[name];
+      if (value.IsSequence()) {
+        add_numbers(text_, value, array, 0);
+        continue;
+      }
+      try {
+        array = numbers_of_file(std::filesystem::path(path_).parent_path() / text_.word(value));
+      } catch (const TraceError& error) {
+        text_.refuse(value.Mark(), error.what());
+      }
+    }
+  }
+
+  void read_colors(const YamlNode& colors) {
+    for (const auto& [name, at, value] : text_.members(colors)) {
+      std::size_t number = 0;
+      for (const YamlNode& each : ProgramText::items(value)) {
+        const std::string own =
+            value.IsSequence() ? fmt::format("{}[{}]", name, number++) : std::string(name);
+        const auto color = static_cast<Color>(text_.count(each, 0, wse::kColors - 1));
+        const std::string other = color_name(color);
+        if (!other.empty()) {
+          text_.refuse(at.Mark(), fmt::format("'{}' and '{}' are one color", other, own));
+        }
+        colors_.emplace(own, color);
+      }
+    }
+  }
+
+  std::uint32_t read_side(const YamlNode& said, const char* key, unsigned most) {
+    const std::uint32_t side = said ? text_.count(said, 1, kMostCores) : 1;
+    text_.names.numbers[key] = side;
+    if (side <= most) return side;
+    throw UnsupportedError(
+        fmt::format("{}: {} = {}; wafer.{} is {}", text_.place(said.Mark()), key, side, key, most));
+  }
+
+  /// Formulas are of this core from now on. Returns what it lets names stand for.
+  std::vector<double> stand_at(std::size_t core) {
+    auto& numbers = text_.names.numbers;
+    numbers["column"] = static_cast<double>(core % fabric_.columns);
+    numbers["row"] = static_cast<double>(core / fabric_.columns);
+    for (const auto& let : let_) {
+      for (const YamlMember& each : let) numbers.erase(each.name);
+    }
+    std::vector<double> values;
+    for (const std::size_t entry : in_[core]) {
+      for (const YamlMember& each : let_[entry]) {
+        values.push_back(text_.number(each.value));
+        if (numbers.emplace(each.name, values.back()).second) continue;
+        text_.refuse(each.at.Mark(), fmt::format("'{}' is given twice", each.name));
+      }
+    }
+    text_.names.asked_place = false;
+    return values;
+  }
+
+  void place_entry(const YamlNode& entry) {
+    text_.members(entry, {"columns", "rows", "if", "let", "data", "fifos", "queues", "routes",
+                          "tasks", "read"});
+    const auto range = [&](const YamlNode& said, std::uint32_t size) {
+      return text_.range(said, said ? text_.word(said) : ":", size, false, true);
+    };
+    let_.push_back(text_.members(entry["let"]));
+    const TextRange columns = range(entry["columns"], fabric_.columns);
+    const TextRange rows = range(entry["rows"], fabric_.rows);
+    const YamlNode condition = entry["if"];
+    for (std::int64_t i = 0; i < rows.count * columns.count; ++i) {
+      const auto core =
+          static_cast<std::size_t>((rows.first + i / columns.count * rows.step) * fabric_.columns +
+                                   columns.first + i % columns.count * columns.step);
+      if (condition) stand_at(core);
+      if (!condition || text_.flag(condition)) in_[core].push_back(entries_.size());
+    }
+    entries_.push_back(entry);
+  }
+
+  /// Ports, or several positions of a switch with ports each.
+  void read_route(CoreText& core, Color color, const YamlNode& said) {
+    text_.members(said, {"rx", "tx", "positions", "ring", "pop", "filter"});
+    const YamlNode filter = said["filter"];
+    if (filter) builder_->filter(core.core, color, filter_of(filter));
+    const bool ring = text_.flag(said["ring"]);
+    const bool pop = text_.flag(said["pop"]);
+    if (ring || pop) builder_->rule(core.core, {color, ring, pop});
+    const YamlNode positions = said["positions"];
+    OneRoute route;
+    route.color = color;
+    for (const YamlNode& each : ProgramText::items(positions ? positions : said)) {
+      route.at = each.Mark();
+      if (positions) text_.members(each, {"rx", "tx"});
+      if (!each["rx"] || !each["tx"]) {
+        text_.refuse(route.at, "has not both; allowed: such as {rx: west, tx: [ramp, east]}");
+      }
+      if (route.position == wse::kPositions) text_.refuse(route.at, "a fifth position");
+      route.to = 0;
+      for (const YamlNode& tx : ProgramText::items(each["tx"])) {
+        route.to = static_cast<wse::PortSet>(route.to | wse::bit(text_.one_of(tx, ports_)));
+      }
+      for (const YamlNode& rx : ProgramText::items(each["rx"])) {
+        route.from = text_.one_of(rx, ports_);
+        add_route(core, route);
+      }
+      ++route.position;
+    }
+  }
+
+  void add_route(CoreText& core, const OneRoute& route) {
+    for (const OneRoute& other : core.routes) {
+      if (other.color == route.color && other.from == route.from &&
+          other.position == route.position) {
+        text_.refuse(route.at,
+                     fmt::format("color {} of {} has a route from there in line {} already",
+                                 color_name(route.color), core_name(core.core), other.at.line + 1));
+      }
+    }
+    core.routes.push_back(route);
+    builder_->route(core.core, route.color, route.from, route.to, route.position);
+  }
+
+  WaveletFilter filter_of(const YamlNode& said) {
+    WaveletFilter filter;
+    for (const auto& [kind, at, value] :
+         text_.members(said, {"range", "counter", "sparse_counter"})) {
+      std::vector<std::uint32_t> is;
+      for (const YamlNode& each : ProgramText::items(value)) {
+        is.push_back(text_.count(each, 0, 0xFFFF));
+      }
+      const bool range = kind == "range";
+      if (is.size() != (range ? 2 : 3) || is[1] == 0) {
+        text_.refuse(at.Mark(), range ? "allowed: [LOW, HIGH]" : "allowed: [PASS, PERIOD, OFFSET]");
+      }
+      filter = range               ? WaveletFilter::range(is[0], is[1])
+               : kind == "counter" ? WaveletFilter::counter(is[0], is[1], is[2])
+                                   : WaveletFilter::sparse_counter(is[0], is[1], is[2]);
+    }
+    return filter;
+  }
+
+  std::string color_name(Color color) const {
+    for (const auto& [name, each] : colors_) {
+      if (each == color) return name;
+    }
+    return {};
+  }
+
+  /// Whatever leaves a core over a link is taken there, and what it takes is
+  /// sent.
+  void check_routes() const {
+    for (std::size_t core = 0; core < texts_.size(); ++core) {
+      for (const OneRoute& route : texts_[core]->routes) {
+        for (unsigned port = 0; port < wse::kRamp; ++port) {
+          if (route.from == port) check_link(core, route, port, false);
+          if (route.goes(port)) check_link(core, route, port, true);
+        }
+      }
+    }
+  }
+
+  void check_link(std::size_t core, const OneRoute& route, unsigned port, bool sends) const {
+    const std::optional<std::size_t> there = fabric_.neighbour(core, port);
+    const unsigned back = wse::opposite(port);
+    const auto meets = [&](const OneRoute& other) {
+      return other.color == route.color && (sends ? other.from == back : other.goes(back));
+    };
+    if (there && any_of(texts_[*there]->routes, meets)) return;
+    text_.refuse(route.at,
+                 fmt::format("color {} {} the {}, where {}{}", color_name(route.color),
+                             sends ? "leaves " + core_name(core) + " to"
+                                   : "is awaited by " + core_name(core) + " from",
+                             wse::port_name(port), there ? core_name(*there) : "the rectangle ends",
+                             !there  ? ""
+                             : sends ? " has no route with `rx` from there"
+                                     : " has no route with `tx` to it"));
+  }
+
+  std::shared_ptr<const CoreText> write_core(std::size_t core) {
+    auto made = std::make_shared<CoreText>();
+    made->core = core;
+    std::vector<YamlNode> entries;
+    for (const std::size_t entry : in_[core]) {
+      entries.push_back(entries_[entry]);
+      for (const YamlMember& said : text_.members(entries.back()["routes"])) {
+        const Color color = text_.one_of(said.at, colors_);
+        for (const YamlNode& each : ProgramText::items(said.value)) read_route(*made, color, each);
+      }
+    }
+    made->code = core_code(text_, colors_, entries);
+    builder_->core(core, builder_->share(std::move(made->code.program)));
+    carries_ = carries_ || made->code.by_numbers;
+    check_memory(*made);
+    return made;
+  }
+
+  /// What comes down the ramp is taken, and what is taken or sent has a way.
+  void check_ramp(const CoreText& core) const {
+    const auto has = [&](const auto& asked, const char* verb, const auto& is_way) {
+      for (const auto& [color, at] : asked) {
+        if (any_of(core.routes, [&, color = color](const OneRoute& route) {
+              return route.color == color && is_way(route);
+            })) {
+          continue;
+        }
+        text_.refuse(at.Mark(), fmt::format("{} {} color {}, of which its router has no such route",
+                                            core_name(core.core), verb, color_name(color)));
+      }
+    };
+    const auto down = [](const OneRoute& route) { return route.goes(wse::kRamp); };
+    has(core.code.taken, "takes", down);
+    has(core.code.sent, "sends", [](const OneRoute& route) { return route.from == wse::kRamp; });
+    for (const OneRoute& route : core.routes) {
+      if (!down(route) || core.code.control_tasks || core.code.taken.count(route.color) != 0)
+        continue;
+      text_.refuse(route.at, fmt::format("color {} comes to {}, which has neither a task nor an "
+                                         "instruction that takes it",
+                                         color_name(route.color), core_name(core.core)));
+    }
+  }
+
+  void check_memory(const CoreText& core) {
+    const std::uint32_t most = params_.kernel_bytes();
+    made_.bytes = std::max(made_.bytes, core.code.bytes);
+    if (core.code.bytes <= most || !fits_) return;
+    std::string where = path_ + ": FIFOs";
+    for (const auto& [name, array] : core.code.arrays) {
+      if (array.end() > most) where = text_.place(array.said.Mark()) + ": " + name;
+    }
+    throw OutOfMemoryError(
+        fmt::format("{} with {} bytes of {} before its end; allowed: {} (mem.kib "
+                    "less kernel.code_kib)",
+                    where, core.code.bytes, core_name(core.core), most));
+  }
+
+  /// The numbers of an array: a formula of i, or i and j, or as many as it has.
+  std::vector<double> numbers(const YamlNode& said, const std::vector<std::uint32_t>& shape) {
+    const std::uint32_t inner = shape.size() < 2 ? 1 : shape[1];
+    const std::uint32_t count = inner * (shape.empty() ? 1 : shape[0]);
+    NamedArray made;
+    if (said.IsSequence()) {
+      add_numbers(text_, said, made, 0);
+      if (made.values.size() == count) return made.values;
+      text_.refuse(said.Mark(), fmt::format("found {} numbers; allowed: {}, or a formula",
+                                            made.values.size(), count));
+    }
+    auto& names = text_.names.numbers;
+    for (std::uint32_t at = 0; at < count; ++at) {
+      names["i"] = at / inner;
+      names["j"] = at % inner;
+      made.values.push_back(text_.number(said));
+    }
+    names.erase("i");
+    names.erase("j");
+    return made.values;
+  }
+
+  std::vector<std::uint8_t> memory_of(const CoreCode& core) {
+    wse::MemoryImage image(std::max(made_.bytes, 4U));
+    for (const auto& [name, array] : core.arrays) {
+      const YamlNode said = array.said["values"];
+      if (!said) continue;
+      const unsigned bytes = wse::source_bytes(array.element);
+      std::uint32_t address = array.address;
+      for (const double value : numbers(said, array.shape)) {
+        // integers are kept as floats; of 16 bits they are -32768 to 32767
+        const bool held = value == std::floor(value) && static_cast<float>(value) == value &&
+                          std::fabs(value + 0.5) < std::exp2(8 * bytes - 1);
+        if (wse::is_integer(array.element) && !held) {
+          text_.refuse(said.Mark(),
+                       fmt::format("found {} in {}; allowed: whole numbers of {} bits, "
+                                   "of which the highest 24 may be set",
+                                   value, name, 8 * bytes));
+        }
+        if (array.element == wse::Element::fp16 && std::fabs(value) >= 65520) {
+          text_.refuse(said.Mark(), fmt::format("found {} in {}; allowed: to 65504", value, name));
+        }
+        image.put(address, array.element, static_cast<float>(value));
+        address += bytes;
+      }
+    }
+    return std::move(image).take();
+  }
+
   std::string core_name(std::size_t core) const {
     return fmt::format("core ({}, {})", core % fabric_.columns, core / fabric_.columns);
   }
-  std::string color_name(Color color) const;
 
   const std::string path_;
   const WseParams& params_;
   bool carries_;  // numbers: they are asked for, or decide on cycles
   bool fits_;     // a core's memory has to hold its arrays
   ProgramText text_;
-  CoreWriter::Colors colors_;
+  std::map<std::string, Port> ports_;
+  ColorNames colors_;
+  wse::Fabric fabric_;  // its sides alone
   std::vector<YamlNode> entries_;
-  std::vector<YamlMember> let_;      // of all entries, each with
-  std::vector<std::size_t> let_of_;  // the entry that has it
-  wse::Fabric fabric_;               // its sides alone
+  std::vector<std::vector<YamlMember>> let_;  // by entry
   std::optional<wse::TaskBuilder> builder_;
-  std::vector<std::uint32_t> in_;                      // by core: the set of entries it lies in,
-  std::vector<std::vector<std::size_t>> sets_ = {{}};  // of these
-  std::vector<std::shared_ptr<Routes>> routes_;        // by core; of equal cores the same
+  std::vector<std::vector<std::size_t>> in_;            // by core: the entries it lies in
+  std::vector<std::shared_ptr<const CoreText>> texts_;  // by core
   OwnProgram made_;
 };
-
-OwnProgram ProgramReader::read(const Pairs& constants) {
-  const YamlNode root = text_.load(kLongestProgram, "program: `columns`, `rows` and `cores`");
-  text_.members(root, {"columns", "rows", "constants", "inputs", "colors", "cores"});
-  read_constants(root["constants"], constants);
-  read_inputs(root["inputs"]);
-  read_colors(root["colors"]);
-  fabric_.columns = read_side(root["columns"], "columns", params_.wafer.columns);
-  fabric_.rows = read_side(root["rows"], "rows", params_.wafer.rows);
-  builder_.emplace(fabric_.columns, fabric_.rows);
-  in_.resize(fabric_.size());
-  for (const YamlNode& entry : ProgramText::items(root["cores"])) place_entry(entry);
-  const std::vector<std::size_t> like = find_kinds();
-  const bool& asked_place = text_.names.asked_place;
-  std::vector<bool> differs(in_.size());  // by the first core of a kind
-  for (std::size_t core = 0; core < in_.size(); ++core) {
-    const bool again = like[core] != core && !differs[like[core]];
-    routes_.push_back(again ? routes_[like[core]] : std::make_shared<Routes>());
-    if (again) {
-      builder_->repeat(like[core], core);
-      continue;
-    }
-    read_routes(core);
-    differs[core] = asked_place;
-  }
-  check_routes();
-  std::vector<std::shared_ptr<const CoreText>> texts;
-  for (std::size_t core = 0; core < in_.size(); ++core) {
-    if (like[core] == core) differs[core] = false;
-    const bool again = like[core] != core && !differs[like[core]];
-    texts.push_back(again ? texts[like[core]] : write_core(core));
-    if (!again) differs[core] = asked_place;
-    builder_->core(core, texts.back()->program);
-  }
-  made_.program = std::move(*builder_).finish();
-  for (std::size_t core = 0; core < texts.size() && carries_; ++core) {
-    stand_at(core);
-    made_.program.memory.push_back(memory_of(*texts[core]));
-    for (const auto& [name, slice, said] : texts[core]->read) {
-      ReadBack read{name, core, slice.operand, *slice.element, slice.size(), {}};
-      if (!said.IsNull()) read.expected = numbers(said, slice.shape);
-      made_.read.push_back(std::move(read));
-    }
-  }
-  return std::move(made_);
-}
-
-void ProgramReader::read_constants(const YamlNode& said, const Pairs& given) {
-  auto& numbers = text_.names.numbers;
-  std::map<std::string, std::string> left(given.begin(), given.end());
-  left.erase("file");  // of a row, whose arguments they are
-  std::vector<std::string> known;
-  for (const auto& [name, at, value] : text_.members(said)) {
-    const auto own = left.find(name);
-    numbers[name] = own == left.end() ? text_.number(value) : text_.number(at, own->second);
-    left.erase(name);
-    known.push_back(name);
-  }
-  if (left.empty()) return;
-  throw RequestError(fmt::format("{}: found '{}={}'; allowed: a constant of it: {}", path_,
-                                 left.begin()->first, left.begin()->second,
-                                 fmt::join(known, ", ")));
-}
-
-void ProgramReader::read_inputs(const YamlNode& inputs) {
-  for (const auto& [name, at, value] : text_.members(inputs)) {
-    NamedArray& array = text_.names.arrays[name];
-    if (value.IsSequence()) {
-      add_numbers(text_, value, array, 0);
-      continue;
-    }
-    try {
-      array = numbers_of_file(std::filesystem::path(path_).parent_path() / text_.word(value));
-    } catch (const TraceError& error) {
-      text_.refuse(value.Mark(), error.what());
-    }
-  }
-}
-
-void ProgramReader::read_colors(const YamlNode& colors) {
-  for (const auto& [name, at, value] : text_.members(colors)) {
-    std::size_t number = 0;
-    for (const YamlNode& each : ProgramText::items(value)) {
-      const std::string own =
-          value.IsSequence() ? fmt::format("{}[{}]", name, number++) : std::string(name);
-      const auto color = static_cast<Color>(text_.count(each, 0, wse::kColors - 1));
-      const std::string other = color_name(color);
-      if (!other.empty()) {
-        text_.refuse(at.Mark(), fmt::format("'{}' and '{}' are one color", other, own));
-      }
-      colors_.emplace(own, color);
-    }
-  }
-}
-
-std::uint32_t ProgramReader::read_side(const YamlNode& said, const char* key, unsigned most) {
-  const std::uint32_t side = said ? text_.count(said, 1, kMostCores) : 1;
-  text_.names.numbers[key] = side;
-  if (side <= most) return side;
-  throw UnsupportedError(
-      fmt::format("{}: {} = {}; wafer.{} is {}", text_.place(said.Mark()), key, side, key, most));
-}
-
-/// Formulas are of this core from now on. Returns what it lets names stand for.
-std::vector<double> ProgramReader::stand_at(std::size_t core) {
-  auto& numbers = text_.names.numbers;
-  numbers["column"] = static_cast<double>(core % fabric_.columns);
-  numbers["row"] = static_cast<double>(core / fabric_.columns);
-  for (const YamlMember& each : let_) numbers.erase(each.name);
-  std::vector<double> values;
-  for (std::size_t i = 0; i < let_.size(); ++i) {
-    if (!contains(sets_[in_[core]], let_of_[i])) continue;
-    values.push_back(text_.number(let_[i].value));
-    if (numbers.emplace(let_[i].name, values.back()).second) continue;
-    text_.refuse(let_[i].at.Mark(), fmt::format("'{}' is given twice", let_[i].name));
-  }
-  text_.names.asked_place = false;
-  return values;
-}
-
-void ProgramReader::place_entry(const YamlNode& entry) {
-  text_.members(entry, {"columns", "rows", "if", "let", "data", "fifos", "queues", "routes",
-                        "tasks", "read"});
-  const auto range = [&](const YamlNode& said, std::uint32_t size) {
-    return text_.range(said, said ? text_.word(said) : ":", size, false, true);
-  };
-  for (const YamlMember& said : text_.members(entry["let"])) {
-    let_.push_back(said);
-    let_of_.push_back(entries_.size());
-  }
-  const TextRange columns = range(entry["columns"], fabric_.columns);
-  const TextRange rows = range(entry["rows"], fabric_.rows);
-  const YamlNode condition = entry["if"];
-  bool stands = true;
-  bool asks = static_cast<bool>(condition);
-  std::map<std::uint32_t, std::uint32_t> with;  // this entry, each set
-  for (std::int64_t i = 0; i < rows.count * columns.count; ++i) {
-    const auto core =
-        static_cast<std::size_t>((rows.first + i / columns.count * rows.step) * fabric_.columns +
-                                 columns.first + i % columns.count * columns.step);
-    if (asks) {
-      stand_at(core);
-      stands = text_.flag(condition);
-      asks = text_.names.asked_place || !let_.empty();
-    }
-    if (!stands) continue;
-    const auto [found, fresh] =
-        with.try_emplace(in_[core], static_cast<std::uint32_t>(sets_.size()));
-    if (fresh) {
-      sets_.push_back(sets_[in_[core]]);
-      sets_.back().push_back(entries_.size());
-    }
-    in_[core] = found->second;
-  }
-  entries_.push_back(entry);
-}
-
-/// Of each core the first one that lies in the same entries and lets names stand
-/// for the same: unless its place is asked for, all of them are alike.
-std::vector<std::size_t> ProgramReader::find_kinds() {
-  std::map<std::pair<std::uint32_t, std::vector<double>>, std::size_t> first;
-  std::vector<std::size_t> like;
-  for (std::size_t core = 0; core < in_.size(); ++core) {
-    std::vector<double> let;
-    if (!let_.empty()) let = stand_at(core);
-    like.push_back(first.try_emplace({in_[core], std::move(let)}, core).first->second);
-  }
-  return like;
-}
-
-void ProgramReader::read_routes(std::size_t core) {
-  stand_at(core);
-  for (const std::size_t entry : sets_[in_[core]]) {
-    for (const YamlMember& said : text_.members(entries_[entry]["routes"])) {
-      const Color color = text_.one_of(said.at, colors_);
-      for (const YamlNode& each : ProgramText::items(said.value)) read_route(core, color, each);
-    }
-  }
-}
-
-/// Ports, or several positions of a switch with ports each.
-void ProgramReader::read_route(std::size_t core, Color color, const YamlNode& said) {
-  text_.members(said, {"rx", "tx", "positions", "ring", "pop", "filter"});
-  const YamlNode filter = said["filter"];
-  if (filter) builder_->filter(core, color, filter_of(filter));
-  const bool ring = text_.flag(said["ring"]);
-  const bool pop = text_.flag(said["pop"]);
-  if (ring || pop) builder_->rule(core, {color, ring, pop});
-  const YamlNode positions = said["positions"];
-  if (!positions) return read_position(core, color, said, 0);
-  std::uint8_t position = 0;
-  for (const YamlNode& each : ProgramText::items(positions)) {
-    if (position == wse::kPositions) text_.refuse(each.Mark(), "a fifth position");
-    text_.members(each, {"rx", "tx"});
-    read_position(core, color, each, position++);
-  }
-}
-
-void ProgramReader::read_position(std::size_t core, Color color, const YamlNode& said,
-                                  std::uint8_t position) {
-  std::map<std::string, Port> ports;
-  for (unsigned port = 0; port < wse::kPorts; ++port) {
-    ports[wse::port_name(port)] = static_cast<Port>(port);
-  }
-  if (!said["rx"] || !said["tx"]) {
-    text_.refuse(said.Mark(), "has not both; allowed: such as {rx: west, tx: [ramp, east]}");
-  }
-  OneRoute route{color, wse::kRamp, 0, position, said.Mark()};
-  for (const YamlNode& each : ProgramText::items(said["tx"])) {
-    route.to = static_cast<wse::PortSet>(route.to | wse::bit(text_.one_of(each, ports)));
-  }
-  for (const YamlNode& each : ProgramText::items(said["rx"])) {
-    route.from = text_.one_of(each, ports);
-    for (const OneRoute& other : *routes_[core]) {
-      if (other.color != color || other.from != route.from || other.position != position) continue;
-      text_.refuse(said.Mark(),
-                   fmt::format("color {} of {} has a route from there in line {} already",
-                               color_name(color), core_name(core), other.at.line + 1));
-    }
-    routes_[core]->push_back(route);
-    builder_->route(core, color, route.from, route.to, position);
-  }
-}
-
-WaveletFilter ProgramReader::filter_of(const YamlNode& said) {
-  WaveletFilter filter;
-  for (const auto& [kind, at, value] :
-       text_.members(said, {"range", "counter", "sparse_counter"})) {
-    std::vector<std::uint32_t> is;
-    for (const YamlNode& each : ProgramText::items(value)) {
-      is.push_back(text_.count(each, 0, 0xFFFF));
-    }
-    const bool range = kind == "range";
-    if (is.size() != (range ? 2 : 3) || is[1] == 0) {
-      text_.refuse(at.Mark(), range ? "allowed: [LOW, HIGH]" : "allowed: [PASS, PERIOD, OFFSET]");
-    }
-    filter = range               ? WaveletFilter::range(is[0], is[1])
-             : kind == "counter" ? WaveletFilter::counter(is[0], is[1], is[2])
-                                 : WaveletFilter::sparse_counter(is[0], is[1], is[2]);
-  }
-  return filter;
-}
-
-std::string ProgramReader::color_name(Color color) const {
-  for (const auto& [name, each] : colors_) {
-    if (each == color) return name;
-  }
-  return {};
-}
-
-/// Whatever leaves a core over a link is taken there, and what it takes is
-/// sent.
-void ProgramReader::check_routes() const {
-  std::set<std::tuple<const Routes*, const Routes*, unsigned>> checked;
-  for (std::size_t core = 0; core < routes_.size(); ++core) {
-    for (unsigned port = 0; port < wse::kRamp; ++port) {
-      const std::optional<std::size_t> there = fabric_.neighbour(core, port);
-      const Routes* const others = there ? routes_[*there].get() : nullptr;
-      if (!checked.emplace(routes_[core].get(), others, port).second) continue;
-      for (const OneRoute& route : *routes_[core]) {
-        if (route.from == port) check_link(core, route, port, false);
-        if (route.goes(port)) check_link(core, route, port, true);
-      }
-    }
-  }
-}
-
-void ProgramReader::check_link(std::size_t core, const OneRoute& route, unsigned port,
-                               bool sends) const {
-  const std::optional<std::size_t> there = fabric_.neighbour(core, port);
-  const unsigned back = wse::opposite(port);
-  const auto meets = [&](const OneRoute& other) {
-    return other.color == route.color && (sends ? other.from == back : other.goes(back));
-  };
-  if (there && any_of(*routes_[*there], meets)) return;
-  text_.refuse(route.at,
-               fmt::format("color {} {} the {}, where {}{}", color_name(route.color),
-                           sends ? "leaves " + core_name(core) + " to"
-                                 : "is awaited by " + core_name(core) + " from",
-                           wse::port_name(port), there ? core_name(*there) : "the rectangle ends",
-                           !there  ? ""
-                           : sends ? " has no route with `rx` from there"
-                                   : " has no route with `tx` to it"));
-}
-
-std::shared_ptr<const CoreText> ProgramReader::write_core(std::size_t core) {
-  stand_at(core);
-  std::vector<YamlNode> entries;
-  for (const std::size_t entry : sets_[in_[core]]) entries.push_back(entries_[entry]);
-  CoreWriter writer(text_, colors_);
-  auto made = std::make_shared<CoreText>();
-  made->program = builder_->share(writer.write(entries));
-  made->arrays = writer.arrays;
-  carries_ = carries_ || writer.by_numbers;
-  for (const YamlNode& entry : entries) {
-    for (const auto& [name, at, value] : text_.members(entry["read"])) {
-      made->read.push_back({name, writer.slice(at, name), value});
-    }
-  }
-  check_ramp(core, writer);
-  check_memory(core, writer);
-  return made;
-}
-
-/// What comes down the ramp is taken, and what is taken or sent has a way.
-void ProgramReader::check_ramp(std::size_t core, const CoreWriter& writer) const {
-  const Routes& routes = *routes_[core];
-  const auto has = [&](const auto& asked, const char* verb, const auto& is_way) {
-    for (const auto& [color, at] : asked) {
-      if (any_of(routes, [&, color = color](const OneRoute& route) {
-            return route.color == color && is_way(route);
-          })) {
-        continue;
-      }
-      text_.refuse(at.Mark(), fmt::format("{} {} color {}, of which its router has no such route",
-                                          core_name(core), verb, color_name(color)));
-    }
-  };
-  const auto down = [](const OneRoute& route) { return route.goes(wse::kRamp); };
-  has(writer.taken, "takes", down);
-  has(writer.sent, "sends", [](const OneRoute& route) { return route.from == wse::kRamp; });
-  for (const OneRoute& route : routes) {
-    if (!down(route) || writer.control_tasks || writer.taken.count(route.color) != 0) continue;
-    text_.refuse(route.at, fmt::format("color {} comes to {}, which has neither a task nor an "
-                                       "instruction that takes it",
-                                       color_name(route.color), core_name(core)));
-  }
-}
-
-void ProgramReader::check_memory(std::size_t core, const CoreWriter& writer) {
-  const std::uint32_t all = params_.mem.kib;
-  const std::uint32_t most = (all - std::min(all, params_.kernel.code_kib.value())) * 1024;
-  made_.bytes = std::max(made_.bytes, writer.bytes);
-  if (writer.bytes <= most || !fits_) return;
-  std::string where = path_ + ": FIFOs";
-  for (const auto& [name, array] : writer.arrays) {
-    if (array.end() > most) where = text_.place(array.said.Mark()) + ": " + name;
-  }
-  throw OutOfMemoryError(
-      fmt::format("{} with {} bytes of {} before its end; allowed: {} (mem.kib "
-                  "less kernel.code_kib)",
-                  where, writer.bytes, core_name(core), most));
-}
-
-/// The numbers of an array: a formula of i, or i and j, or as many as it has.
-std::vector<double> ProgramReader::numbers(const YamlNode& said,
-                                           const std::vector<std::uint32_t>& shape) {
-  const std::uint32_t inner = shape.size() < 2 ? 1 : shape[1];
-  const std::uint32_t count = inner * (shape.empty() ? 1 : shape[0]);
-  NamedArray made;
-  if (said.IsSequence()) {
-    add_numbers(text_, said, made, 0);
-    if (made.values.size() == count) return made.values;
-    text_.refuse(said.Mark(), fmt::format("found {} numbers; allowed: {}, or a formula",
-                                          made.values.size(), count));
-  }
-  auto& names = text_.names.numbers;
-  for (std::uint32_t at = 0; at < count; ++at) {
-    names["i"] = at / inner;
-    names["j"] = at % inner;
-    made.values.push_back(text_.number(said));
-  }
-  names.erase("i");
-  names.erase("j");
-  return made.values;
-}
-
-std::vector<std::uint8_t> ProgramReader::memory_of(const CoreText& core) {
-  wse::MemoryImage image(std::max(made_.bytes, 4U));
-  for (const auto& [name, array] : core.arrays) {
-    const YamlNode said = array.said["values"];
-    if (!said) continue;
-    const unsigned bytes = wse::source_bytes(array.element);
-    std::uint32_t address = array.address;
-    for (const double value : numbers(said, array.shape)) {
-      // integers are kept as floats; of 16 bits they are -32768 to 32767
-      const bool held = value == std::floor(value) && static_cast<float>(value) == value &&
-                        std::fabs(value + 0.5) < std::exp2(8 * bytes - 1);
-      if (wse::is_integer(array.element) && !held) {
-        text_.refuse(said.Mark(), fmt::format("found {} in {}; allowed: whole numbers of {} bits, "
-                                              "of which the highest 24 may be set",
-                                              value, name, 8 * bytes));
-      }
-      if (array.element == wse::Element::fp16 && std::fabs(value) >= 65520) {
-        text_.refuse(said.Mark(), fmt::format("found {} in {}; allowed: to 65504", value, name));
-      }
-      image.put(address, array.element, static_cast<float>(value));
-      address += bytes;
-    }
-  }
-  return std::move(image).take();
-}
 
 }  // namespace
 
