@@ -26,6 +26,7 @@
 #include "sim/driver/result/result_describe.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_json.hpp"
+#include "sim/driver/result/result_model.hpp"
 #include "sim/driver/result/result_why_text.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/idle_settings.hpp"
@@ -77,15 +78,6 @@ std::string scaling_json(const Scaling& scaling) {
         row.rate(), scaling.efficiency(row), scaling.each, row.joules / row.each);
   }
   return text + "\n]\n";
-}
-
-std::string metrics_json(const std::vector<NamedQuantity>& metrics, const std::optional<Why>& why) {
-  std::string text = "{";
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    text += fmt::format("{}\n  \"{}\": {}", i == 0 ? "" : ",", metrics[i].name, metrics[i].value);
-  }
-  if (why) text += ",\n  \"why\": " + why_json_text(*why);
-  return text + "\n}\n";
 }
 
 }  // namespace
@@ -403,7 +395,8 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
     }
     output.write(written, streams);
   }
-  streams.out << (options.json   ? metrics_json(record.metrics, why)
+  const auto said = why ? std::optional(why_json_text(*why)) : std::nullopt;
+  streams.out << (options.json   ? metrics_json(record.metrics, said)
                   : options.wide ? text_of(record)
                                  : screen_of(record));
   if (why && !options.json) streams.out << "\nWhy it is not faster\n\n" << why_text(*why);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "sim/base/ranges.hpp"
 #include "sim/driver/system/energy.hpp"
@@ -24,10 +23,6 @@ std::string cell(double value) {
   return whole ? fmt::format("{:.0f}", value) : four_digits(value);
 }
 
-std::string number_json(double value) {
-  return std::isfinite(value) ? fmt::format("{}", value) : "null";
-}
-
 std::string table_text(const ModelTable& from) {
   TextTable table;
   table.column(from.title, "", TextTable::Align::left);
@@ -40,39 +35,7 @@ std::string table_text(const ModelTable& from) {
   return table.text();
 }
 
-std::string table_json(const ModelTable& table) {
-  std::string text = "{";
-  const char* comma = "";
-  for (const auto& [name, values] : table.rows) {
-    text += fmt::format("{}\n    {}: ", std::exchange(comma, ","), json_text(name));
-    if (values.size() == 1) {
-      text += number_json(values[0]);
-      continue;
-    }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      text += fmt::format("{}\"{}\": {}", i == 0 ? "{" : ", ", table.columns[i].first,
-                          number_json(values[i]));
-    }
-    text += '}';
-  }
-  return text + "\n  }";
-}
-
 }  // namespace
-
-std::string json_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < static_cast<unsigned char>(' ')) {
-      out += fmt::format("\\u{:04x}", code);
-      continue;
-    }
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
 
 void ModelReport::joules(const std::string& name, const EnergyRange& range, double over) {
   add_range(name, range, over, "J", numbers);
@@ -111,28 +74,6 @@ std::string model_text(const ModelReport& report) {
       report.title + '\n' + report.remark + "\n\n" + quantity_table(report.numbers, "");
   for (const ModelTable& table : report.tables) text += '\n' + table_text(table);
   return text;
-}
-
-std::string model_json(const ModelReport& report) {
-  std::string text = fmt::format("{{\n  \"model\": {},\n  \"machine\": {}", json_text(report.model),
-                                 json_text(report.machine));
-  for (const auto& [name, json] : report.facts) text += fmt::format(",\n  \"{}\": {}", name, json);
-  text += report.more_json;
-  for (const NamedQuantity& each : report.numbers) {
-    text += fmt::format(",\n  \"{}\": {}", each.name, number_json(each.value));
-  }
-  for (const ModelTable& table : report.tables) {
-    text += fmt::format(",\n  \"{}\": {}", table.name, table_json(table));
-  }
-  return text + "\n}";
-}
-
-std::string models_json(const std::vector<ModelReport>& reports) {
-  std::string text = "[";
-  for (const ModelReport& report : reports) {
-    text += (&report == reports.data() ? "\n" : ",\n") + model_json(report);
-  }
-  return text + "\n]";
 }
 
 std::vector<NamedQuantity> numbers_of(const std::vector<ModelReport>& reports) {

@@ -32,7 +32,6 @@ struct ModelReport {
   std::string title;   // what lies where
   std::string remark;  // which of the three words are true of it, and of what
   std::vector<std::pair<std::string, std::string>> facts;  // name, JSON
-  std::string more_json;                                   // ",\n  \"NAME\": ...", after the facts
   std::vector<NamedQuantity> numbers;
   std::vector<ModelTable> tables;
 
@@ -60,17 +59,8 @@ struct ModelReport {
   double of(const std::string& name) const;
 };
 
-/// A word as JSON.
-std::string json_text(const std::string& text);
-
 /// As text: title, remark, numbers, tables.
 std::string model_text(const ModelReport& report);
-
-/// As a JSON object: facts, numbers and, by their names, tables.
-std::string model_json(const ModelReport& report);
-
-/// Reports as a list of JSON.
-std::string models_json(const std::vector<ModelReport>& reports);
 
 /// Numbers that any of them has.
 std::vector<NamedQuantity> numbers_of(const std::vector<ModelReport>& reports);

@@ -18,6 +18,17 @@ struct ModelOutcome {
   std::string said;                // remarks of the run
 };
 
+/// A word as JSON.
+std::string json_text(const std::string& text);
+
+/// A report as a JSON object: facts, numbers and, by their names, tables. Several as a list.
+std::string model_json(const ModelReport& report);
+std::string models_json(const std::vector<ModelReport>& reports);
+
+/// The numbers of a step as a JSON object, and why it is not faster, as JSON, if that was asked.
+std::string metrics_json(const std::vector<NamedQuantity>& metrics,
+                         const std::optional<std::string>& why);
+
 /// An outcome as bytes for another process, and back without loss.
 std::string encode_outcome(const ModelOutcome& outcome);
 ModelOutcome decode_outcome(const std::string& bytes);

@@ -98,11 +98,6 @@ std::string with_check(const std::string& name, const std::string& text) {
       name, kCheck, hash_of(text), text);
 }
 
-std::string unchecked(const std::string& script) {
-  const std::optional<Checked> parts = checked(script);
-  return parts ? parts->text : script;
-}
-
 bool is_edited(const std::string& script) {
   const std::optional<Checked> parts = checked(script);
   return parts && parts->check != hash_of(parts->text);

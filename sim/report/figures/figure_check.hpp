@@ -25,9 +25,6 @@ bool is_edited(const std::string& script);
 /// The formats that a script draws, as its variable says.
 std::vector<std::string> formats_of(const std::string& script);
 
-/// What follows the check of a script; all of it if it has none.
-std::string unchecked(const std::string& script);
-
 /// A script with its check, which is that of all that follows the line of the check.
 std::string with_check(const std::string& name, const std::string& text);
 

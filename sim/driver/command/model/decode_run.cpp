@@ -155,7 +155,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
   std::optional<Why> why;
   if (options.why) {
     why = why_of(options, kinds, reports[0], streams);
-    reports[0].more_json += ",\n  \"why\": " + why_json_text(*why);
+    reports[0].facts.emplace_back("why", why_json_text(*why));
   }
   if (output) {
     TableResult written = runs.result();

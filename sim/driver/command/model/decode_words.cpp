@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
-#include "sim/driver/inference/model_report.hpp"
+#include "sim/driver/result/result_model.hpp"
 
 namespace lacuna {
 
@@ -240,7 +240,7 @@ std::string zeros_as_json(const Options& options, const DecodePlacement& placeme
   for (const auto& [name, value] : said(options, placement, params)) {
     all.push_back(json_text(name + " " + value));
   }
-  return all.empty() ? "" : fmt::format(",\n  \"zeros\": [{}]", fmt::join(all, ", "));
+  return all.empty() ? "" : fmt::format("[{}]", fmt::join(all, ", "));
 }
 
 }  // namespace lacuna

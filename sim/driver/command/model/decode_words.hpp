@@ -23,7 +23,7 @@ DecodeSparsity activations_of(const Options& options);
 /// lie or how something is drawn of a model that has none of it.
 void check_zeros(const Options& options, const ModelShape& model, const WseParams& params);
 
-/// Lines of the answer; empty if there is nothing to say.
+/// Lines of the answer, or a list of JSON; empty if there is nothing to say.
 std::string zeros_as_text(const Options& options, const DecodePlacement& placement,
                           const WseParams& params);
 std::string zeros_as_json(const Options& options, const DecodePlacement& placement,

@@ -480,7 +480,8 @@ ModelReport run_wafer(const ModelRequest& request, const Machine& machine, const
       "\nJoules are of the cores of blocks, head and tail, and of nothing beside the wafer.\n" +
       zeros_as_text(options, placement, params);
   while (report.remark.back() == '\n') report.remark.pop_back();
-  report.more_json = zeros_as_json(options, placement, params);
+  const std::string zeros = zeros_as_json(options, placement, params);
+  if (!zeros.empty()) report.facts.emplace_back("zeros", zeros);
   return report;
 }
 
