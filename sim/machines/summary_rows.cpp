@@ -7,6 +7,7 @@
 
 #include "models/sparsity/mask.hpp"
 #include "sim/base/ranges.hpp"
+#include "workloads/mapping/system/done_again.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
@@ -44,13 +45,12 @@ std::optional<T> sum(const std::vector<OpRecord>& ops, std::optional<T> SummaryR
   return all;
 }
 
-/// The sum over the rows that have one, or nothing if none has.
-template <class T>
-std::optional<T> sum_of_some(const std::vector<OpRecord>& ops,
-                             std::optional<T> SummaryRow::*member) {
-  std::optional<T> all;
+/// Of all operations that have any; what is done again is no more of use than the first time.
+SummaryRow::Count useful_flop(const std::vector<OpRecord>& ops) {
+  SummaryRow::Count all;
   for (const OpRecord& op : ops) {
-    if (op.row.*member) all = all.value_or(T{}) + *(op.row.*member);
+    if (!op.row.useful_flop) continue;
+    all = all.value_or(0) + (is_done_again(op.row.op_id) ? 0 : *op.row.useful_flop);
   }
   return all;
 }
@@ -91,7 +91,7 @@ std::optional<double> largest_silicon(const std::vector<OpRecord>& ops) {
 void add_sums(SummaryRow& total, const std::vector<OpRecord>& ops) {
   total.cycles = sum(ops, &SummaryRow::cycles);
   total.time_s = sum(ops, &SummaryRow::time_s);
-  total.useful_flop = sum_of_some(ops, &SummaryRow::useful_flop);
+  total.useful_flop = useful_flop(ops);
   total.sram_read_bytes = sum(ops, &SummaryRow::sram_read_bytes);
   total.sram_write_bytes = sum(ops, &SummaryRow::sram_write_bytes);
   total.fabric_bytes = sum(ops, &SummaryRow::fabric_bytes);

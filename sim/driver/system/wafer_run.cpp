@@ -14,6 +14,7 @@
 #include "sim/machines/summary_rows.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/system/done_again.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/mapping/system/row_program.hpp"
@@ -162,7 +163,7 @@ class StoreRows {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       const StoreRow& row = rows_[i];
       others += row.left;
-      if (system::is_done_again(ops_[i]) || row.tied) continue;
+      if (is_done_again(ops_[i].id) || row.tied) continue;
       if (row.gradient) {
         trained += row.kept;
         made += row.kept * bytes_of(ops_[i].dtype);
@@ -185,7 +186,7 @@ class StoreRows {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       const LayerOp& op = ops_[i];
       const bool weights = (op.op == "gemm" || op.op == "spmm") && !rows_[i].streams;
-      if (!weights || op.phase != Phase::fwd || system::is_done_again(op)) continue;
+      if (!weights || op.phase != Phase::fwd || is_done_again(op.id)) continue;
       take(entries, 0, Held::weights, rows_[i].bytes);
     }
     const system::LiveBytes live = system::live_bytes(ops_);
@@ -284,7 +285,7 @@ WaferSystemRun run_wafer_system(const Machine& machine, const WorkloadTrace& wor
   for (std::size_t i = 0; i < costs.size(); ++i) {
     densities.push_back(costs[i].density);
     if (workload.ops[i].op != "optim") operations.add(costs[i].joules, run.params.chips());
-    if (system::is_done_again(workload.ops[i])) continue;
+    if (is_done_again(workload.ops[i].id)) continue;
     run.flop += static_cast<double>(costs[i].flop) * run.params.chips();
   }
   StoreRows rows(system, workload, densities);

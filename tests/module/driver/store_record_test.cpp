@@ -55,6 +55,21 @@ TEST(StoreRecord, ALinkCarriesWhatTheWaferTakesIn) {
   down("fp32", "unstructured,0.5");
 }
 
+// Both of these rows do 2 x 128 x 128 x 16 = 524,288 FLOP, the second what the first has done: of
+// use is one of them, on a wafer as on a system of four.
+TEST(StoreRecord, WhatIsDoneAgainIsOfUseOnce) {
+  const WorkloadTrace trace = rows(
+      "fwd.a,gemm,fwd,x,128,128,16,fp16,dense,,,\n"
+      "bwd.a_again,gemm,fwd,x,128,128,16,fp16,dense,,,\n");
+  constexpr std::uint64_t kOnce = 524288;
+  for (const auto& [machine, wafers] : {std::pair("cs2x1", 1U), std::pair("cs2x4", 4U)}) {
+    RunRecord record;
+    EXPECT_EQ(run_on(machine, trace, &record).flop, static_cast<double>(wafers * kOnce));
+    EXPECT_EQ(record.total.useful_flop, wafers * kOnce) << machine;
+    for (const OpRecord& op : record.ops) EXPECT_EQ(op.row.useful_flop, kOnce) << op.row.op_id;
+  }
+}
+
 // The store has values in their type, and 2 B for the place of each kept one.
 TEST(StoreRecord, TheStoreHoldsTheFormOfTheWeights) {
   EXPECT_EQ(run_on("cs2x4", rows("a,gemm,fwd,x,128,128,16,fp32,dense,,,\n"))

@@ -10,6 +10,7 @@
 #include "sim/base/contains.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/base/texts.hpp"
+#include "workloads/mapping/system/done_again.hpp"
 #include "workloads/trace/op_kind.hpp"
 
 namespace lacuna::system {
@@ -35,7 +36,6 @@ std::string forward_id(const std::string& id) {
 }
 
 /// What the id of a forward row that is done again before the backward pass ends with.
-constexpr const char* kAgain = "_again";
 
 class LiveRows {
  public:
@@ -95,7 +95,7 @@ class LiveRows {
   /// that comes in.
   std::vector<std::size_t> operands(std::size_t i) const {
     const LayerOp& op = *rows_[i];
-    if (i >= forward_ && ends_with(op.id, kAgain)) return operands_again(i);
+    if (i >= forward_ && is_done_again(op.id)) return operands_again(i);
     std::vector<std::size_t> reads;
     for (const std::string& id : op.depends_on) {
       const auto found = place_.find(id);
@@ -219,13 +219,11 @@ LiveBytes live_bytes(const PartRows& rows, std::uint64_t input_bytes,
   return LiveRows(rows, input_bytes, gradient_bytes).live();
 }
 
-bool is_done_again(const LayerOp& op) { return ends_with(op.id, kAgain); }
-
 LiveBytes live_bytes(const std::vector<LayerOp>& step) {
   PartRows rows;
   for (const LayerOp& op : step) {
     if (op.phase == Phase::upd) continue;
-    const bool backward = op.phase == Phase::bwd || is_done_again(op) || !rows.backward.empty();
+    const bool backward = op.phase == Phase::bwd || is_done_again(op.id) || !rows.backward.empty();
     (backward ? rows.backward : rows.forward).push_back(op);
   }
   return live_bytes(rows, 0, 0);

@@ -20,9 +20,6 @@ namespace lacuna::system {
 /// `gradient_bytes` of the gradient of its result, which is.
 LiveBytes live_bytes(const PartRows& rows, std::uint64_t input_bytes, std::uint64_t gradient_bytes);
 
-/// True if the row is a forward row that is done again before its backward pass.
-bool is_done_again(const LayerOp& op);
-
 /// The same of a chip that does all rows of a trace, one micro-batch of a step: forward, then
 /// backward, for which rows may be done again (`*_again`). Rows of an optimizer have no results.
 LiveBytes live_bytes(const std::vector<LayerOp>& step);

@@ -13,6 +13,7 @@
 
 #include "sim/base/contains.hpp"
 #include "sim/base/error.hpp"
+#include "workloads/mapping/system/done_again.hpp"
 #include "workloads/mapping/system/live_memory.hpp"
 #include "workloads/mapping/system/model_parts.hpp"
 #include "workloads/mapping/system/segment_work.hpp"
@@ -45,7 +46,7 @@ Collective collective_of(const LayerOp& op) {
 }  // namespace
 
 Use use_of(const LayerOp& op) {
-  if (is_done_again(op)) return Use::recompute;
+  if (is_done_again(op.id)) return Use::recompute;
   if (op.phase == Phase::fwd) return Use::forward;
   return op.phase == Phase::bwd ? Use::backward : Use::optimizer;
 }
