@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A run is made by the GCC and by the clang build, and twice by the first: its files must be the
 # same, byte for byte, but for host.json. Then every trace that ships is run by both engines, whose
-# files must be the same but for the engine's name.
+# files must be the same but for the engine's name, and for how a row of tasks was simulated.
 set -eu
 cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
@@ -39,6 +39,8 @@ engines() {
       rm "$scratch/$engine/host.json"
       sed -i 's/clocked/event/g' "$scratch/$engine/summary.csv" "$scratch/$engine/result.json" \
         "$scratch/$engine/report.html"
+      sed -i '/<td class="text">simulated<\/td>/d' "$scratch/$engine/report.html"
+      sed -i '/"simulated",/{N;d}' "$scratch/$engine/result.json"
     done
     diff -r "$scratch/event" "$scratch/clocked"
     rm -r "$scratch/event" "$scratch/clocked"
