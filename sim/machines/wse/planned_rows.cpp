@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -76,6 +77,42 @@ wse::SharedRow places_of(const LayerOp& op, const wse::WeightCounts& counts,
   return row;
 }
 
+/// What was found to be beside products.
+class LookedInto {
+ public:
+  void add(const wse::StreamLayout& at, double beside) { all_.emplace_back(at, beside); }
+
+  /// What may be expected beside the products: all cores share it, and half of it crosses them. On
+  /// fewer rows of about as many columns it is at least what was found.
+  double beside(const wse::StreamLayout& at) const {
+    const auto is_nearer = [&](const auto& a, const auto& b) { return away(a, at) < away(b, at); };
+    const auto& [near, found] = *std::min_element(all_.begin(), all_.end(), is_nearer);
+    if (found == kImpossible) return 0;
+    const double shared = found * side(near) / side(at);
+    return are_as_wide(near, at) ? std::min(found, shared) : shared;
+  }
+
+ private:
+  using Found = std::pair<wse::StreamLayout, double>;
+
+  static double side(const wse::StreamLayout& at) {
+    return std::sqrt(static_cast<double>(at.cores()));
+  }
+  /// But for columns that are left over where groups share them.
+  static bool are_as_wide(const wse::StreamLayout& a, const wse::StreamLayout& b) {
+    return std::max(a.columns, b.columns) - std::min(a.columns, b.columns) <
+           std::max(a.groups, b.groups);
+  }
+  static auto away(const Found& found, const wse::StreamLayout& at) {
+    const wse::StreamLayout& to = found.first;
+    const auto rows = std::max(to.rows, at.rows) - std::min(to.rows, at.rows);
+    const bool other = to.groups != at.groups || to.resident != at.resident;
+    return std::tuple(!are_as_wide(to, at), rows, other);
+  }
+
+  std::vector<Found> all_;
+};
+
 /// The rows of a workload, those that are alike once.
 class Rows {
  public:
@@ -100,6 +137,7 @@ class Rows {
   /// least.
   std::vector<wse::StreamLayout> layouts(double density, const wse::GivenLayout& given) {
     products_.clear();
+    ops_.clear();
     for (const Row& row : rows_) {
       if (!is_product(*row.op)) continue;
       wse::WeightCounts counts = row.counts;
@@ -107,30 +145,32 @@ class Rows {
       counts.x_density = std::max(counts.x_density, density);
       products_.push_back(places_of(*row.op, counts, given, setup_));
       products_.back().times = row.times;
+      ops_.push_back(row.op);
     }
     return wse::shared_layouts(products_, given, setup_);
   }
 
-  /// The one with the least sum of what all rows take; infinite cycles if there is none.
+  /// The one with the least sum of what all rows take; infinite cycles if there is none. It looks
+  /// next into the layout of which the fewest cycles are expected.
   wse::StreamLayout least(std::vector<wse::StreamLayout> layouts) {
     wse::StreamLayout best;
     best.cycles = kImpossible;
-    // what is beside products is shared by all cores, and half of it crosses them
-    const auto side = [](const wse::StreamLayout& at) {
-      return std::sqrt(static_cast<double>(at.cores()));
+    LookedInto looked;
+    std::set<std::pair<std::uint32_t, bool>> kinds;
+    for (const wse::StreamLayout& at : layouts) {  // in the order of the products
+      if (kinds.insert({at.groups, at.resident}).second) looked.add(at, cycles(at) - at.cycles);
+    }
+    const auto is_sooner = [&](const auto& a, const auto& b) {
+      return a.cycles + looked.beside(a) < b.cycles + looked.beside(b);
     };
-    std::map<std::pair<std::uint32_t, bool>, double> works;  // of the first of a kind
-    const auto expected = [&](const wse::StreamLayout& at) {
-      const auto [work, is_new] = works.try_emplace({at.groups, at.resident}, 0);
-      if (is_new) work->second = (cycles(at) - at.cycles) * side(at);
-      return at.cycles + (work->second < kImpossible ? work->second / side(at) : 0);
-    };
-    for (const wse::StreamLayout& at : layouts) expected(at);  // in the order of the products
-    sort_all(layouts, [&](const auto& a, const auto& b) { return expected(a) < expected(b); });
-    layouts.resize(std::min(layouts.size(), kLookedInto));
-    for (wse::StreamLayout& at : layouts) {
-      if (at.cycles >= best.cycles) continue;
+    for (std::size_t i = 0; i < kLookedInto && !layouts.empty(); ++i) {
+      const auto next = std::min_element(layouts.begin(), layouts.end(), is_sooner);
+      wse::StreamLayout at = *next;
+      layouts.erase(next);
+      const double products = at.cycles;
+      if (products >= best.cycles) continue;
       at.cycles = cycles(at);
+      looked.add(at, at.cycles - products);
       if (at.cycles < best.cycles) best = at;
     }
     return best;
@@ -138,13 +178,14 @@ class Rows {
 
   /// Of all rows and moves.
   double cycles(const wse::StreamLayout& at) {
-    const Beside& beside = this->beside(at);
+    Beside& beside = this->beside(at);
     double sum = beside.cycles;
     const bool stay = at.resident && wse::weights_fit(products_, at, beside.working, setup_);
     for (std::size_t i = 0; i < products_.size(); ++i) {
       const wse::SharedRow& row = products_[i];
       double least = row.cost(at) + beside.moves[i];
-      if (stay && row.staying) least = std::min(least, row.staying(at) + beside.staying_moves[i]);
+      const double staying = stay && row.staying ? row.staying(at) : kImpossible;
+      if (staying < least) least = std::min(least, staying + staying_moves(at, i));
       sum += row.times * least;
     }
     return sum;
@@ -153,10 +194,10 @@ class Rows {
  private:
   /// What rows take on a rectangle beside the products.
   struct Beside {
-    double cycles = 0;                  // of what is no product
-    std::uint64_t working = 0;          // bytes of the fullest core, likewise
-    std::vector<double> moves;          // by product, with streamed weights,
-    std::vector<double> staying_moves;  // and with resident ones
+    double cycles = 0;                            // of what is no product
+    std::uint64_t working = 0;                    // bytes of the fullest core, likewise
+    std::vector<double> moves;                    // by product, with streamed weights,
+    std::map<std::size_t, double> staying_moves;  // and with resident ones, where asked
   };
 
   struct Row {
@@ -167,7 +208,7 @@ class Rows {
 
   static bool is_product(const LayerOp& op) { return has_weights(op) || is_gradient(op); }
 
-  const Beside& beside(const wse::StreamLayout& at) {
+  Beside& beside(const wse::StreamLayout& at) {
     const auto [known, is_new] = beside_.try_emplace({at.columns, at.rows, at.groups});
     Beside& found = known->second;
     if (!is_new) return found;
@@ -178,8 +219,6 @@ class Rows {
       const RoughCost own = estimated_beside(made, op, product ? nullptr : mask_of_(op));
       if (product) {
         found.moves.push_back(own.cycles);
-        found.staying_moves.push_back(
-            may_stay(op) ? estimated_beside(made, op, nullptr, true).cycles : 0);
       } else {
         found.cycles += row.times * own.cycles;
         found.working = std::max(found.working, own.bytes);
@@ -188,13 +227,23 @@ class Rows {
     return found;
   }
 
+  double staying_moves(const wse::StreamLayout& at, std::size_t product) {
+    const auto [moves, is_new] = beside(at).staying_moves.try_emplace(product, 0);
+    if (is_new) {
+      const LayerOp& op = *ops_[product];
+      moves->second = estimated_beside(rule_.laid_out(at), op, nullptr, true).cycles;
+    }
+    return moves->second;
+  }
+
   const LayoutRule& rule_;
   const MaskOf& mask_of_;
   std::vector<Row> rows_;
   std::map<std::string, std::size_t> known_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Beside> beside_;
   const wse::StreamingSetup setup_;
-  std::vector<wse::SharedRow> products_;  // in the order of those among rows_
+  std::vector<wse::SharedRow> products_;  // in the order of those among rows_,
+  std::vector<const LayerOp*> ops_;       // and their rows
   double least_ = 1;
 };
 

@@ -70,6 +70,7 @@ class HeadMoves {
   void finish(const CoreMover& mover, const char* name, const std::vector<CorePlace>& origins,
               std::vector<LayerStage>& stages);
   Heads heads_of(Role role, const OperandSource& source) const;
+  Cycle estimate(Role role, std::uint32_t features, const std::vector<TokenPart>& parts) const;
   std::vector<TokenPart> parts(Role role, const Heads& heads, std::uint32_t tokens,
                                const FeatureLayout& whole) const;
   CorePlace block(Role role, const Heads& heads, std::uint32_t feature, std::uint32_t token) const;
@@ -184,6 +185,32 @@ void HeadMoves::finish(const CoreMover& mover, const char* name,
   for (LayerStage& stage : made) stages.push_back(std::move(stage));
 }
 
+/// Roughly: all of a row of cores leaves its core, then all of a column. What goes to several cores
+/// starts for each; the first start of a core is over before its turn comes.
+Cycle HeadMoves::estimate(Role role, std::uint32_t features,
+                          const std::vector<TokenPart>& parts) const {
+  const bool inner = role == Role::w || (role == Role::x && !of_scores_);  // features are summed
+  const bool down = role == Role::x && of_scores_ == shape_.w_stays;       // and lie in rows
+  const auto each = static_cast<std::uint32_t>(ceil_div(features, request_.setup.wafer.columns));
+  const Cycle cores = ceil_div(features, each);
+  const Cycle pieces = ceil_div(each, inner ? shape_.inner : shape_.columns);
+  const Cycle start = request_.setup.costs.next(2);
+  Cycle longest = 0;
+  Cycle all = 0;
+  for (std::size_t first = 0; first < parts.size();) {
+    Cycle words = 0;
+    std::size_t end = first;
+    for (; end < parts.size() && parts[end].row == parts[first].row; ++end) {
+      words += words_of(source_bytes(element_), each * parts[end].length);
+    }
+    const Cycle vectors = end - first;
+    longest = std::max(longest, words + (vectors * (down ? 1 : pieces) - 1) * start);
+    all += words + (vectors * (down ? pieces : 1) - 1) * start;
+    first = end;
+  }
+  return cores * longest + all;
+}
+
 void HeadMoves::add_activations(Role role, const OperandSource& source, const char* name,
                                 std::vector<LayerStage>& stages) {
   const Heads heads = heads_of(role, source);
@@ -195,11 +222,8 @@ void HeadMoves::add_activations(Role role, const OperandSource& source, const ch
     throw InternalError(fmt::format("{}: {} of heads are {} features, and {} are there", op_.id,
                                     name, features, source.features));
   }
-  if (request_.setup.estimates) {  // all of a row of cores leaves its core, then all of a column
-    const std::uint64_t tokens = *std::max_element(whole.tokens.begin(), whole.tokens.end());
-    const std::uint64_t each = ceil_div(features, request_.setup.wafer.columns);
-    stages.emplace_back().estimate =
-        (features * tokens + each * source.tokens) * source_bytes(element_) / 4;
+  if (request_.setup.estimates) {
+    stages.emplace_back().estimate = estimate(role, features, token_parts(whole));
     return;
   }
   CoreMover mover(request_.setup, element_);
