@@ -77,6 +77,17 @@ wse::SharedRow places_of(const LayerOp& op, const wse::WeightCounts& counts,
   return row;
 }
 
+/// Of each number of columns the layout with the least products, these in order.
+std::vector<wse::StreamLayout> of_each_width(std::vector<wse::StreamLayout> layouts) {
+  sort_all(layouts, [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+  std::set<std::uint32_t> known;
+  std::vector<wse::StreamLayout> first;
+  for (const wse::StreamLayout& at : layouts) {
+    if (known.insert(at.columns).second) first.push_back(at);
+  }
+  return first;
+}
+
 /// What was found to be beside products.
 class LookedInto {
  public:
@@ -156,10 +167,14 @@ class Rows {
     wse::StreamLayout best;
     best.cycles = kImpossible;
     LookedInto looked;
-    std::set<std::pair<std::uint32_t, bool>> kinds;
-    for (const wse::StreamLayout& at : layouts) {  // in the order of the products
-      if (kinds.insert({at.groups, at.resident}).second) looked.add(at, cycles(at) - at.cycles);
+    double least = kImpossible;
+    for (const wse::StreamLayout& at : of_each_width(layouts)) {
+      if (at.cycles >= least) break;
+      const double all = cycles(at);
+      least = std::min(least, all);
+      looked.add(at, all - at.cycles);
     }
+    if (least == kImpossible) return best;
     const auto is_sooner = [&](const auto& a, const auto& b) {
       return a.cycles + looked.beside(a) < b.cycles + looked.beside(b);
     };
@@ -284,7 +299,7 @@ bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
   const bool filters = op.x_pattern != "dense" && !is_gradient(op);
   const bool may = (product && mask != nullptr) || is_sampled_gradient(op) || filters;
   if (!may || !given.may_keep_zeros) return false;
-  if (filters || (!has_weights(op) && !is_gradient(op))) return true;  // only its run tells
+  if (filters || !has_weights(op)) return true;  // only its run tells
   given.may_keep_zeros = false;
   const wse::StreamingSetup setup = streaming_setup(params_);
   wse::StreamLayout here = at;
