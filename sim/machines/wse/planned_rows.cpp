@@ -31,6 +31,7 @@ constexpr double kStep = 1.5;            // from one density to the next,
 constexpr double kSparsest = 0.005;      // but below this
 constexpr double kWorthIt = 0.9;         // of the estimate of a denser workload's rectangle
 constexpr std::size_t kLookedInto = 16;  // rectangles
+constexpr std::size_t kRivals = 2;       // of a density, of which short runs try both
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 /// What may be laid out together: nothing that has a program of its own, and no gradient that
@@ -77,13 +78,16 @@ wse::SharedRow places_of(const LayerOp& op, const wse::WeightCounts& counts,
   return row;
 }
 
-/// Of each number of columns the layout with the least products, these in order.
-std::vector<wse::StreamLayout> of_each_width(std::vector<wse::StreamLayout> layouts) {
+/// Of each number of columns, and of each number of groups, the layout with the least products,
+/// these in order.
+std::vector<wse::StreamLayout> of_each_kind(std::vector<wse::StreamLayout> layouts) {
   sort_all(layouts, [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
-  std::set<std::uint32_t> known;
+  std::set<std::uint32_t> widths;
+  std::set<std::pair<std::uint32_t, bool>> groups;
   std::vector<wse::StreamLayout> first;
   for (const wse::StreamLayout& at : layouts) {
-    if (known.insert(at.columns).second) first.push_back(at);
+    const bool is_new = widths.insert(at.columns).second;
+    if (groups.insert({at.groups, at.resident}).second || is_new) first.push_back(at);
   }
   return first;
 }
@@ -161,14 +165,13 @@ class Rows {
     return wse::shared_layouts(products_, given, setup_);
   }
 
-  /// The one with the least sum of what all rows take; infinite cycles if there is none. It looks
+  /// The two with the least sums of what all rows take; none if no layout is possible. It looks
   /// next into the layout of which the fewest cycles are expected.
-  wse::StreamLayout least(std::vector<wse::StreamLayout> layouts) {
-    wse::StreamLayout best;
-    best.cycles = kImpossible;
+  std::vector<wse::StreamLayout> least(std::vector<wse::StreamLayout> layouts) {
+    std::vector<wse::StreamLayout> best;
     LookedInto looked;
     double least = kImpossible;
-    for (const wse::StreamLayout& at : of_each_width(layouts)) {
+    for (const wse::StreamLayout& at : of_each_kind(layouts)) {
       if (at.cycles >= least) break;
       const double all = cycles(at);
       least = std::min(least, all);
@@ -183,10 +186,12 @@ class Rows {
       wse::StreamLayout at = *next;
       layouts.erase(next);
       const double products = at.cycles;
-      if (products >= best.cycles) continue;
+      if (best.size() == kRivals && products >= best.back().cycles) continue;
       at.cycles = cycles(at);
       looked.add(at, at.cycles - products);
-      if (at.cycles < best.cycles) best = at;
+      if (at.cycles < kImpossible) best.push_back(at);
+      sort_all(best, [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
+      best.resize(std::min(best.size(), kRivals));
     }
     return best;
   }
@@ -274,16 +279,18 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
   std::vector<wse::StreamLayout> found;
   for (double density = 1;; density /= kStep) {
     const std::vector<wse::StreamLayout> layouts = rows.layouts(density, given());
-    const wse::StreamLayout best = rows.least(layouts);
-    if (best.cycles == kImpossible) return {};
+    const std::vector<wse::StreamLayout> rivals = rows.least(layouts);
+    if (rivals.empty()) return {};
+    const wse::StreamLayout& best = rivals.front();
     double taken = kImpossible;
     if (!found.empty()) {
       const auto now = std::find(layouts.begin(), layouts.end(), found[0]);
       if (now != layouts.end()) taken = rows.cycles(*now);
       found[0].cycles = taken;
     }
-    const auto same = std::find(found.begin(), found.end(), best);
-    if (same == found.end()) found.push_back(best);
+    for (const wse::StreamLayout& rival : rivals) {
+      if (std::find(found.begin(), found.end(), rival) == found.end()) found.push_back(rival);
+    }
     if (best.cycles < kWorthIt * taken) {
       std::rotate(found.begin(), std::find(found.begin(), found.end(), best), found.end());
     }
