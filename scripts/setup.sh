@@ -13,7 +13,7 @@ build="g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev libyaml-cpp-de
        libboost-iostreams-dev libboost-system-dev libboost-filesystem-dev libgnuplot-iostream-dev gnuplot-nox fonts-liberation"
 python="pybind11-dev python3-dev python3-numpy python3-pandas python3-scipy python3-matplotlib
         python3-setuptools python3-wheel python3-venv"
-test="libgtest-dev libgmock-dev python3 python3-jsonschema clang-format patch dpkg-dev"
+test="libgtest-dev libgmock-dev python3 python3-jsonschema clang-format patch dpkg-dev file"
 full="clang clang-tidy gcovr libbenchmark-dev mmdebstrap chromium rsync mkdocs mkdocs-material"
 
 case "${1:-build}" in

@@ -31,7 +31,6 @@ constexpr double kStep = 1.5;            // from one density to the next,
 constexpr double kSparsest = 0.005;      // but below this
 constexpr double kWorthIt = 0.9;         // of the estimate of a denser workload's rectangle
 constexpr std::size_t kLookedInto = 16;  // rectangles
-constexpr std::size_t kRivals = 2;       // of a density, of which short runs try both
 constexpr double kImpossible = std::numeric_limits<double>::infinity();
 
 /// What may be laid out together: nothing that has a program of its own, and no gradient that
@@ -76,20 +75,6 @@ wse::SharedRow places_of(const LayerOp& op, const wse::WeightCounts& counts,
   row.held = op.m;
   if (!op.share.may_stay) row.cost = [](const wse::StreamLayout&) { return kImpossible; };
   return row;
-}
-
-/// Of each number of columns, and of each number of groups, the layout with the least products,
-/// these in order.
-std::vector<wse::StreamLayout> of_each_kind(std::vector<wse::StreamLayout> layouts) {
-  sort_all(layouts, [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
-  std::set<std::uint32_t> widths;
-  std::set<std::pair<std::uint32_t, bool>> groups;
-  std::vector<wse::StreamLayout> first;
-  for (const wse::StreamLayout& at : layouts) {
-    const bool is_new = widths.insert(at.columns).second;
-    if (groups.insert({at.groups, at.resident}).second || is_new) first.push_back(at);
-  }
-  return first;
 }
 
 /// What was found to be beside products.
@@ -165,19 +150,16 @@ class Rows {
     return wse::shared_layouts(products_, given, setup_);
   }
 
-  /// The two with the least sums of what all rows take; none if no layout is possible. It looks
+  /// The one with the least sum of what all rows take; infinite cycles if there is none. It looks
   /// next into the layout of which the fewest cycles are expected.
-  std::vector<wse::StreamLayout> least(std::vector<wse::StreamLayout> layouts) {
-    std::vector<wse::StreamLayout> best;
+  wse::StreamLayout least(std::vector<wse::StreamLayout> layouts) {
+    wse::StreamLayout best;
+    best.cycles = kImpossible;
     LookedInto looked;
-    double least = kImpossible;
-    for (const wse::StreamLayout& at : of_each_kind(layouts)) {
-      if (at.cycles >= least) break;
-      const double all = cycles(at);
-      least = std::min(least, all);
-      looked.add(at, all - at.cycles);
+    std::set<std::pair<std::uint32_t, bool>> kinds;
+    for (const wse::StreamLayout& at : layouts) {  // in the order of the products
+      if (kinds.insert({at.groups, at.resident}).second) looked.add(at, cycles(at) - at.cycles);
     }
-    if (least == kImpossible) return best;
     const auto is_sooner = [&](const auto& a, const auto& b) {
       return a.cycles + looked.beside(a) < b.cycles + looked.beside(b);
     };
@@ -186,12 +168,10 @@ class Rows {
       wse::StreamLayout at = *next;
       layouts.erase(next);
       const double products = at.cycles;
-      if (best.size() == kRivals && products >= best.back().cycles) continue;
+      if (products >= best.cycles) continue;
       at.cycles = cycles(at);
       looked.add(at, at.cycles - products);
-      if (at.cycles < kImpossible) best.push_back(at);
-      sort_all(best, [](const auto& a, const auto& b) { return a.cycles < b.cycles; });
-      best.resize(std::min(best.size(), kRivals));
+      if (at.cycles < best.cycles) best = at;
     }
     return best;
   }
@@ -279,18 +259,16 @@ std::vector<wse::StreamLayout> LayoutRule::shared(const WorkloadTrace& workload,
   std::vector<wse::StreamLayout> found;
   for (double density = 1;; density /= kStep) {
     const std::vector<wse::StreamLayout> layouts = rows.layouts(density, given());
-    const std::vector<wse::StreamLayout> rivals = rows.least(layouts);
-    if (rivals.empty()) return {};
-    const wse::StreamLayout& best = rivals.front();
+    const wse::StreamLayout best = rows.least(layouts);
+    if (best.cycles == kImpossible) return {};
     double taken = kImpossible;
     if (!found.empty()) {
       const auto now = std::find(layouts.begin(), layouts.end(), found[0]);
       if (now != layouts.end()) taken = rows.cycles(*now);
       found[0].cycles = taken;
     }
-    for (const wse::StreamLayout& rival : rivals) {
-      if (std::find(found.begin(), found.end(), rival) == found.end()) found.push_back(rival);
-    }
+    const auto same = std::find(found.begin(), found.end(), best);
+    if (same == found.end()) found.push_back(best);
     if (best.cycles < kWorthIt * taken) {
       std::rotate(found.begin(), std::find(found.begin(), found.end(), best), found.end());
     }
