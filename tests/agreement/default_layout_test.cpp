@@ -7,6 +7,7 @@
 
 #include "tests/support/agreement/request.hpp"
 #include "tests/support/driver/random_operation.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_file.hpp"
 #include "workloads/generate/transformer.hpp"
 #include "workloads/trace/trace_writer.hpp"
@@ -301,6 +302,22 @@ TEST(DefaultLayout, ZerosOfActivationsOfRowsNeverCost) {
         << machine << " " << pattern << "\n"
         << rows;
   });
+}
+
+double cycles_on_wafer(const std::string& trace, const std::string& pattern) {
+  const auto all = numbers_of(
+      {"run", "--machine", "wse2", "--trace", source_path(trace), "--pattern", pattern}, "TOTAL");
+  return *all.at(0).values.at("cycles");
+}
+
+// All weights may be sent on the rectangle of the dense layer, and gradients of kept weights may be
+// made whole: half of the weights take no longer, whatever rectangles were looked into.
+TEST(DefaultLayout, HalfOfTheWeightsOfALayerOnAWholeWaferNeverCosts) {
+  for (const char* const trace :
+       {"traces/bert_base_layer.csv", "traces/library/bert_base_training_step.csv"}) {
+    EXPECT_LE(cycles_on_wafer(trace, "unstructured:0.5"), at_most(cycles_on_wafer(trace, "dense")))
+        << trace;
+  }
 }
 
 /// A search over all rectangles of a whole wafer found 55 x 32 cores in five groups.

@@ -157,8 +157,13 @@ class Rows {
     best.cycles = kImpossible;
     LookedInto looked;
     std::set<std::pair<std::uint32_t, bool>> kinds;
+    double least = kImpossible;
     for (const wse::StreamLayout& at : layouts) {  // in the order of the products
-      if (kinds.insert({at.groups, at.resident}).second) looked.add(at, cycles(at) - at.cycles);
+      if (at.cycles >= least) break;
+      if (!kinds.insert({at.groups, at.resident}).second) continue;
+      const double all = cycles(at);
+      looked.add(at, all - at.cycles);
+      least = std::min(least, all);
     }
     const auto is_sooner = [&](const auto& a, const auto& b) {
       return a.cycles + looked.beside(a) < b.cycles + looked.beside(b);
