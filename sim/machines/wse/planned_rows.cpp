@@ -77,13 +77,14 @@ wse::SharedRow places_of(const LayerOp& op, const wse::WeightCounts& counts,
   return row;
 }
 
-/// What was found to be beside products.
+/// Layouts that were looked into, and what rows take there beside their products.
 class LookedInto {
  public:
   void add(const wse::StreamLayout& at, double beside) { all_.emplace_back(at, beside); }
 
-  /// What may be expected beside the products: all cores share it, and half of it crosses them. On
-  /// fewer rows of about as many columns it is at least what was found.
+  /// What to expect beside the products, from the nearest layout that was looked into: all cores
+  /// share the work, and half of it crosses them. Fewer rows of about as many columns are expected
+  /// to take no more, so that they are looked into.
   double beside(const wse::StreamLayout& at) const {
     const auto is_nearer = [&](const auto& a, const auto& b) { return away(a, at) < away(b, at); };
     const auto& [near, found] = *std::min_element(all_.begin(), all_.end(), is_nearer);
@@ -98,7 +99,7 @@ class LookedInto {
   static double side(const wse::StreamLayout& at) {
     return std::sqrt(static_cast<double>(at.cores()));
   }
-  /// But for columns that are left over where groups share them.
+  /// Whether both have as many columns, but for those that are left over where groups share them.
   static bool are_as_wide(const wse::StreamLayout& a, const wse::StreamLayout& b) {
     return std::max(a.columns, b.columns) - std::min(a.columns, b.columns) <
            std::max(a.groups, b.groups);

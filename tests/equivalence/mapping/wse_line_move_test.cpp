@@ -9,6 +9,7 @@
 #include "sim/base/random.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/line_move.hpp"
+#include "workloads/mapping/wse/layers/move.hpp"
 #include "workloads/mapping/wse/layers/tensor.hpp"
 
 namespace lacuna::wse {
@@ -66,6 +67,44 @@ TEST(LineMove, IsEstimatedWithTheStartsBetweenVectorsOfACore) {
   // core 0 takes four, and their senders wait for no start
   const std::vector<LineVector> in = {{1, 0, 8}, {2, 0, 8}, {3, 0, 8}, {4, 0, 8}};
   EXPECT_EQ(estimated_move(in, Element::fp16, 8, false), 40U);
+}
+
+/// Two heads of four features and eight tokens, on four columns of two rows: a core has two
+/// features of four tokens, which are four words.
+struct EstimatedHeads {
+  EstimatedHeads() {
+    setup.wafer.columns = 4;
+    setup.wafer.rows = 2;
+    setup.estimates = true;
+    op.m = op.n = 8;
+    op.k = 4;
+    op.batch = 2;
+    op.sources.resize(3);
+    for (std::size_t i = 0; i < 2; ++i) {
+      op.sources[i].kind = OperandSource::Kind::activations;
+      op.sources[i].features = op.sources[i].tokens = 8;
+    }
+  }
+  std::vector<Cycle> moves() const {
+    ProductShape shape{2, 4, 1, 4, false, true};  // a feature a core
+    const StreamingParams ws;
+    const IoParams io;
+    std::vector<Cycle> all;
+    for (const LayerStage& stage : attention_moves({setup, op}, shape, {ws, io}).before) {
+      all.push_back(stage.estimate);
+    }
+    return all;
+  }
+
+  LayerSetup setup;
+  LayerOp op;
+};
+
+// Queries: both features of each of the four cores of a row go to a core of their own, one start of
+// 8 between them: 4 * (4 + 8). Then two rows send four words each down a column: 2 * 4. Keys: along
+// rows 4 * 4, and down the columns each feature has a row of its own: 2 * (4 + 8).
+TEST(LineMove, OfHeadsIsEstimatedWithAStartForEachCoreThatTakesAPart) {
+  EXPECT_EQ(EstimatedHeads().moves(), (std::vector<Cycle>{48 + 8, 16 + 24}));
 }
 
 // Each of 61 cores hands 20 words on to the third behind it. Every link carries words of three
