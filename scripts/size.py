@@ -33,7 +33,7 @@ LOANS = [
     ("mapping, rest", 710, "matrices_of beside updated_parts, once rows of a trace are a stage like those of a model"),
     ("sim/machines", 10_500, "the spaces of layouts that a climb replaces"),
     ("mapping/wse", 1_070, "estimated_move beside LineMove, once moves are costed from their programs"),
-    ("sim/machines", 2_730, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
+    ("sim/machines", 2_740, "planned_rows beside planned: one search for a row and for rows that share a rectangle"),
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
     ("sim/machines", 14_200, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),
     ("sim, rest", 350, "nothing: the builder of programs in Python, within the aim of this room"),

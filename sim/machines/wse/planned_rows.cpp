@@ -157,27 +157,24 @@ class Rows {
     wse::StreamLayout best;
     best.cycles = kImpossible;
     LookedInto looked;
+    const auto look_into = [&](wse::StreamLayout at) {
+      const double products = at.cycles;
+      at.cycles = cycles(at);
+      looked.add(at, at.cycles - products);
+      if (at.cycles < best.cycles) best = at;
+    };
     std::set<std::pair<std::uint32_t, bool>> kinds;
-    double least = kImpossible;
     for (const wse::StreamLayout& at : layouts) {  // in the order of the products
-      if (at.cycles >= least) break;
-      if (!kinds.insert({at.groups, at.resident}).second) continue;
-      const double all = cycles(at);
-      looked.add(at, all - at.cycles);
-      least = std::min(least, all);
+      if (at.cycles >= best.cycles) break;
+      if (kinds.insert({at.groups, at.resident}).second) look_into(at);
     }
     const auto is_sooner = [&](const auto& a, const auto& b) {
       return a.cycles + looked.beside(a) < b.cycles + looked.beside(b);
     };
     for (std::size_t i = 0; i < kLookedInto && !layouts.empty(); ++i) {
       const auto next = std::min_element(layouts.begin(), layouts.end(), is_sooner);
-      wse::StreamLayout at = *next;
+      if (next->cycles < best.cycles) look_into(*next);
       layouts.erase(next);
-      const double products = at.cycles;
-      if (products >= best.cycles) continue;
-      at.cycles = cycles(at);
-      looked.add(at, at.cycles - products);
-      if (at.cycles < best.cycles) best = at;
     }
     return best;
   }
