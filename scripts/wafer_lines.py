@@ -26,7 +26,7 @@ SINCE = {
     "tasks in lanes": ["models/wse/lanes/*"],
     "streams that enter elsewhere than above": ["*/copy_row.*", "*/spread.*", "*/tokens.hpp"],
     "silicon, filtered products": [
-        "*/tiled_stencil.*", "*/silicon.*", "*/filtered_product.*", "*/kernel_stats.hpp", "*/scan.*"],
+        "*/silicon.*", "*/filtered_product.*", "*/kernel_stats.hpp", "*/scan.*"],
     "bounds of a stream's time and memory": ["*/stream_bound.*", "*/stream_memory.*"],
     "hardware: pauses of links, filters, tallies, slots": [
         "*/link_rule.hpp", "*/wavelet_filter.hpp", "*/stream_tallies.hpp", "*/sent_words.hpp", "*/instruction_time.hpp"],

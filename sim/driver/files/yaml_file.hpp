@@ -17,6 +17,8 @@ class YamlFile {
   explicit YamlFile(std::string path) : path_(std::move(path)) {}
 
  protected:
+  const std::string& path() const { return path_; }
+
   /// Its map, of at most so many bytes; `lacks` says what it holds none of if it is no map.
   YAML::Node load(std::size_t most, const std::string& lacks) const;
 

@@ -19,7 +19,6 @@
 #include "sim/machines/wse/params.hpp"
 #include "sim/machines/wse/program/yaml_program.hpp"
 #include "workloads/mapping/wse/inference/line_sums.hpp"
-#include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
 namespace lacuna {
 
@@ -344,23 +343,27 @@ class Probe : private PointWords {
   double tiled_stencil() const {
     require({"cycles_per_iteration"});
     if (element() != "fp32") unknown("dtype");
-    wse::TiledStencil job;
-    job.radius = number("radius");
-    std::tie(job.width, job.height) = sides("tile");
-    if (has("program")) {
-      if (text("program") != "general_with_copy") unknown("program");
-      job.first_version = true;
-    }
+    const std::uint32_t radius = number("radius");
+    const std::pair<std::uint32_t, std::uint32_t> tile = sides("tile");
+    const bool first_version = has("program");
+    if (first_version && text("program") != "general_with_copy") unknown("program");
     // the published program of radius 1 computes tiles of 4 x 4 on without its neighbours on a
     // WSE-3
-    const bool general = job.radius != 1 || job.first_version;
-    job.waits = params_.target == Target::none || general || job.width < 4 || job.height < 4;
-    if (wse::tiled_stencil_bytes(job) > params_.core_bytes()) {
+    const bool small = tile.first < 4 || tile.second < 4;
+    const bool waits = params_.target == Target::none || radius != 1 || first_version || small;
+    const std::uint64_t around = std::uint64_t{2} * radius;
+    if (8 * (tile.second + around) * (tile.first + around + 1) > params_.core_bytes()) {
       throw Unsupported{"the two arrays do not fit a core"};
     }
     const auto time = [&](std::uint32_t iterations) {
-      job.iterations = iterations;
-      return static_cast<double>(run(wse::plan_tiled_stencil(job, costs_)).cores.at(4).end);
+      return end("tiled_stencil",
+                 {{"radius", text_of(radius)},
+                  {"width", text_of(tile.first)},
+                  {"height", text_of(tile.second)},
+                  {"iterations", text_of(iterations)},
+                  {"waits", text_of(waits ? 1 : 0)},
+                  {"first_version", text_of(first_version ? 1 : 0)}},
+                 4);
     };
     return (time(4) - time(2)) / 2;
   }

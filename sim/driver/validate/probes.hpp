@@ -11,7 +11,7 @@
 namespace lacuna {
 
 /// Points of probes and stencils on wafers that no product or collective is behind. Runs the
-/// programs of traces/programs and tiled_stencil.hpp and fills in the outcomes that are unsupported
+/// programs of traces/programs and fills in the outcomes that are unsupported
 /// so far. Else says why there is nothing to run.
 void simulate_wafer_probes(const std::vector<ValidationPoint>& points, const MachineTable& table,
                            const ValidationRunSettings& run,

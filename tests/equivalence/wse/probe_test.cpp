@@ -8,7 +8,6 @@
 #include "tests/support/wse/random_memory.hpp"
 #include "tests/support/wse/shipped_program.hpp"
 #include "tests/support/wse/task_bench.hpp"
-#include "workloads/mapping/wse/kernels/tiled_stencil.hpp"
 
 namespace lacuna::wse {
 namespace {
@@ -48,9 +47,14 @@ TaskProgram random_program(std::uint64_t seed, const WseParams& costs) {
                       {"send", pick(1, 4)}},
                      costs);
     default:
-      return plan_tiled_stencil(
-          {pick(1, 3), pick(1, 9), pick(1, 9), pick(1, 3), pick(0, 1) == 0, pick(0, 3) == 0},
-          costs.costs());
+      return shipped("tiled_stencil",
+                     {{"radius", pick(1, 3)},
+                      {"width", pick(1, 9)},
+                      {"height", pick(1, 9)},
+                      {"iterations", pick(1, 3)},
+                      {"waits", pick(0, 1)},
+                      {"first_version", pick(0, 3) / 3}},
+                     costs);
   }
 }
 

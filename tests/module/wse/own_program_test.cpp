@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Programs, ShippedProgram,
                                          Shipped{"reload", 0}, Shipped{"vector", 0},
                                          Shipped{"line", 0}, Shipped{"word_tasks", 0},
                                          Shipped{"store_and_forward", 0}, Shipped{"overlap", 0},
-                                         Shipped{"point_stencil", 0}),
+                                         Shipped{"point_stencil", 0}, Shipped{"tiled_stencil", 0}),
                          [](const auto& each) { return std::string(each.param.name); });
 
 TEST_P(ShippedProgram, ComputesWhatItExpectsInBothEngines) {
@@ -289,6 +289,34 @@ TEST(OwnProgram, LetNamesNumbersOfACoreAndColorsOfOneNameAreCounted) {
     EXPECT_EQ(result.values->compared, 6U);
     EXPECT_EQ(result.values->wrong, 0U);
   }
+}
+
+// From 1 and 2: the first is the second and 1 more, 3, then the second 4, then the first 5. The
+// color goes nowhere, as its route is left out.
+TEST(OwnProgram, SeveralTasksAndArraysOfOneNameAreCounted) {
+  const test::TempFile file(R"yaml(
+colors: {east: 0}
+cores:
+  - data:
+      x[0]: {type: fp32, shape: 4, values: 1}
+      x[1]: {type: fp32, shape: 4, values: 2}
+    routes: {east: {rx: ramp, tx: east, if: columns > 1}}
+    tasks:
+      part[k]:
+        repeat: 3
+        as: k
+        active: k == 0
+        steps:
+          - add: x[k % 2][0:4], x[1 - k % 2], 1
+          - {activate: "part[k + 1]", if: k < 2}
+    read: {"x[0]": 5, "x[1]": 4}
+)yaml",
+                            ".yaml");
+  Execution execution;
+  execution.values = true;
+  const OpResult result = run_file(file.path(), execution);
+  EXPECT_EQ(result.values->compared, 8U);
+  EXPECT_EQ(result.values->wrong, 0U);
 }
 
 // The ends, and two kinds within: cores for which `let` says the same are written once. A formula

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "models/common/fp16.hpp"
 #include "sim/base/contains.hpp"
@@ -18,44 +19,54 @@
 namespace lacuna {
 namespace {
 
+using Pair = std::function<double(double, double)>;
+
+struct Operator {
+  std::string text;
+  Pair compute;
+};
+
 /// Operators by precedence, the weakest first; of one level the longer texts
 /// first.
-const std::array<std::vector<std::string>, 3> kOperators{
-    {{"==", "!=", "<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/", "%"}}};
-
-double compute(const std::string& what, double a, double b) {
-  if (what == "+") return a + b;
-  if (what == "-") return a - b;
-  if (what == "*") return a * b;
-  if (what == "/") return a / b;
-  if (what == "%") return a - b * std::floor(a / b);
-  if (what == "==") return a == b;
-  if (what == "!=") return a != b;
-  if (what == "<=") return a <= b;
-  if (what == ">=") return a >= b;
-  return what == "<" ? a < b : a > b;
+const std::array<std::vector<Operator>, 3>& operators() {
+  static const std::array<std::vector<Operator>, 3> all{
+      {{{"==", std::equal_to<>()},
+        {"!=", std::not_equal_to<>()},
+        {"<=", std::less_equal<>()},
+        {">=", std::greater_equal<>()},
+        {"<", std::less<>()},
+        {">", std::greater<>()}},
+       {{"+", std::plus<>()}, {"-", std::minus<>()}},
+       {{"*", std::multiplies<>()}, {"/", std::divides<>()}, {"%", [](double a, double b) {
+                                                                return a - b * std::floor(a / b);
+                                                              }}}}};
+  return all;
 }
 
-double call(const std::string& name, const std::vector<double>& of) {
-  const bool two = of.size() == 2;
-  if (name == "min" && two) return std::min(of[0], of[1]);
-  if (name == "max" && two) return std::max(of[0], of[1]);
-  if (name == "abs" && of.size() == 1) return std::fabs(of[0]);
-  if (name == "floor" && of.size() == 1) return std::floor(of[0]);
-  if (name == "fp16" && of.size() == 1) return to_half(static_cast<float>(of[0]));
+Formula call(const std::string& name, std::vector<Formula> of) {
+  static const std::map<std::string, Pair> of_two = {
+      {"min", [](double a, double b) { return std::min(a, b); }},
+      {"max", [](double a, double b) { return std::max(a, b); }}};
+  static const std::map<std::string, double (*)(double)> of_one = {
+      {"abs", std::fabs}, {"floor", std::floor}, {"fp16", [](double a) -> double {
+                                                    return to_half(static_cast<float>(a));
+                                                  }}};
+  const Pair* const two = value_in(of_two, name);
+  const auto* const one = value_in(of_one, name);
+  if (two != nullptr && of.size() == 2) return [=] { return (*two)(of[0](), of[1]()); };
+  if (one != nullptr && of.size() == 1) return [=] { return (*one)(of[0]()); };
   throw RequestError(
       fmt::format("found {}() of {}; allowed: min(a, b), max(a, b), abs(a), "
                   "floor(a), fp16(a), if(c, a, b), sum(k, n, a)",
                   name, of.size()));
 }
 
-/// Computes while it reads.
 class Reader {
  public:
   Reader(const std::string& text, FormulaNames& names) : text_(text), names_(names) {}
 
-  double whole() {
-    const double value = binary(0);
+  Formula whole() {
+    Formula value = binary(0);
     if (at_ != text_.size()) fail();
     return value;
   }
@@ -78,19 +89,22 @@ class Reader {
     if (!take(what)) fail();
   }
 
-  double binary(std::size_t level) {
-    if (level == kOperators.size()) return unary();
-    double value = binary(level + 1);
-    const auto& known = kOperators.at(level);
-    while (const std::string* const found =
-               find_where(known, [&](const std::string& each) { return take(each); })) {
-      value = compute(*found, value, binary(level + 1));
+  Formula binary(std::size_t level) {
+    if (level == operators().size()) return unary();
+    Formula value = binary(level + 1);
+    const auto& known = operators().at(level);
+    while (const Operator* const found =
+               find_where(known, [&](const Operator& each) { return take(each.text); })) {
+      value = [found, a = std::move(value), b = binary(level + 1)] {
+        const double first = a();
+        return found->compute(first, b());
+      };
     }
     return value;
   }
 
-  double unary() {
-    if (take("-")) return -unary();
+  Formula unary() {
+    if (take("-")) return [of = unary()] { return -of(); };
     if (take("(")) return list(")")[0];
     const std::size_t begin = at_;
     if (std::isalpha(at_ == text_.size() ? 0 : static_cast<unsigned char>(text_[at_])) != 0) {
@@ -101,7 +115,7 @@ class Reader {
     at_ = static_cast<std::size_t>(end - text_.c_str());
     if (at_ == begin) fail();
     take("");
-    return value;
+    return [value] { return value; };
   }
 
   std::string name() {
@@ -113,85 +127,101 @@ class Reader {
     return text_.substr(begin, at_ - begin);
   }
 
-  double named() {
+  Formula named() {
     const std::string what = name();
+    FormulaNames& names = names_;
     if (take("[")) {
-      const std::vector<double> indices = list("]");
-      return skips_ ? 0 : names_.element(what, indices);
+      return [&names, what, indices = list("]")] {
+        std::vector<double> at;
+        for (const Formula& index : indices) at.push_back(index());
+        return names.element(what, at);
+      };
     }
-    if (!take("(")) return skips_ ? 0 : names_.number(what);
-    if (what == "if") return choice();
-    return what == "sum" ? sum() : call(what, list(")"));
+    if (take("(")) {
+      if (what == "if") return choice();
+      return what == "sum" ? sum() : call(what, list(")"));
+    }
+    const bool place = what == "column" || what == "row";
+    return [&names, &number = names.numbers[what], what, place] {
+      names.asked_place = names.asked_place || place;
+      return number ? *number : names.other(what);
+    };
   }
 
-  std::vector<double> list(const char* end) {
-    std::vector<double> values{binary(0)};
+  std::vector<Formula> list(const char* end) {
+    std::vector<Formula> values{binary(0)};
     while (take(",")) values.push_back(binary(0));
     require(end);
     return values;
   }
 
-  double part(bool looked_at) {
-    const bool before = skips_;
-    skips_ = skips_ || !looked_at;
-    const double value = binary(0);
-    skips_ = before;
+  Formula part(const char* end) {
+    Formula value = binary(0);
+    require(end);
     return value;
   }
 
-  double choice() {
-    const bool first = binary(0) != 0;
-    require(",");
-    const double a = part(first);
-    require(",");
-    const double b = part(!first);
-    require(")");
-    return first ? a : b;
+  Formula choice() {
+    const Formula first = part(",");
+    const Formula a = part(",");
+    return [first, a, b = part(")")] { return first() != 0 ? a() : b(); };
   }
 
-  double sum() {
-    const std::string counter = name();
+  Formula sum() {
+    std::optional<double>& counter = names_.numbers[name()];
     require(",");
-    const double count = binary(0);
-    require(",");
-    const auto [place, is_new] = names_.numbers.try_emplace(counter, 0);
-    const double outer = place->second;
-    const std::size_t begin = at_;
-    double total = 0;
-    for (double k = 0; k == 0 || k < count; ++k) {
-      at_ = begin;
-      place->second = k;
-      total += part(k < count);
-    }
-    place->second = outer;
-    if (is_new) names_.numbers.erase(place);
-    require(")");
-    return count > 0 ? total : 0;
+    const Formula count = part(",");
+    return [&counter, count, term = part(")")] {
+      const double most = count();
+      const std::optional<double> outer = counter;
+      double total = 0;
+      for (double k = 0; k < most; ++k) {
+        counter = k;
+        total += term();
+      }
+      counter = outer;
+      return total;
+    };
   }
 
   const std::string& text_;
   FormulaNames& names_;
   std::size_t at_ = 0;
-  bool skips_ = false;  // what is read is not looked at
 };
 
 }  // namespace
 
-double FormulaNames::number(const std::string& name) {
-  asked_place = asked_place || name == "column" || name == "row";
-  if (const double* const found = value_in(numbers, name)) return *found;
+const Formula& FormulaNames::formula(const std::string& text) {
+  Formula& known = read_[text];
+  if (!known) known = Reader(text, *this).whole();
+  return known;
+}
+
+void FormulaNames::forget() {
+  for (auto& [name, number] : numbers) number.reset();
+  arrays.clear();
+  others.clear();
+}
+
+std::vector<std::string> FormulaNames::known() const {
+  std::vector<std::string> all;
+  for (const auto& [name, number] : numbers) {
+    if (number) all.push_back(name);
+  }
+  return all;
+}
+
+double FormulaNames::other(const std::string& name) {
   if (const double* const found = value_in(others, name)) return *found;
   const ParamBase* const parameter = parameters == nullptr ? nullptr : parameters->find(name);
   if (parameter != nullptr && parameter->is_plain()) {
     const std::string text = parameter->value_text();
     return others[name] = text == "true" ? 1 : std::strtod(text.c_str(), nullptr);
   }
-  std::vector<std::string> known;
-  for (const auto& [each, value] : numbers) known.push_back(each);
   throw RequestError(
       fmt::format("found '{}'; allowed: {}, or a parameter of "
                   "the machine such as scalar.loop{}",
-                  name, fmt::join(known, ", "), hint_of(name, known)));
+                  name, fmt::join(known(), ", "), hint_of(name, known())));
 }
 
 double FormulaNames::element(const std::string& array, const std::vector<double>& indices) const {
@@ -212,10 +242,6 @@ double FormulaNames::element(const std::string& array, const std::vector<double>
     at = at * found->shape[d] + static_cast<std::size_t>(indices[d]);
   }
   return found->values[at];
-}
-
-double value_of(const std::string& formula, FormulaNames& names) {
-  return Reader(formula, names).whole();
 }
 
 }  // namespace lacuna

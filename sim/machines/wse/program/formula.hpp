@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/base/parameter.hpp"
@@ -16,22 +19,39 @@ struct NamedArray {
   std::vector<double> values;  // row-major
 };
 
-/// What the names in the formulas of a program stand for.
+/// A formula that has been read; a call computes it from what its names stand for by then.
+using Formula = std::function<double()>;
+
+/// What the names in the formulas of a program stand for. Its formulas are read once.
 struct FormulaNames {
-  std::map<std::string, double> numbers;  // constants, counters, `column` and `row` of a core
+  FormulaNames() = default;
+  FormulaNames(const FormulaNames&) = delete;  // formulas know it by its place
+  FormulaNames& operator=(const FormulaNames&) = delete;
+
+  // constants, counters, `column` and `row` of a core; empty while a name stands for nothing
+  std::map<std::string, std::optional<double>> numbers;
   std::map<std::string, NamedArray> arrays;
   const ParameterSet* parameters = nullptr;  // by their paths, such as scalar.loop
   std::map<std::string, double> others;      // types by their names, parameters asked for
   bool asked_place = false;                  // `column` or `row` was asked for
 
-  double number(const std::string& name);
-  double element(const std::string& array, const std::vector<double>& indices) const;
-};
+  /// A formula such as `i + 16 * column`: numbers, names, A[i, j], + - * / %, comparisons (1 or
+  /// 0), min, max, abs, floor, fp16 (the bits of a half), if(condition, a, b), of which one is
+  /// looked at, and sum(k, count, term), the sum of the term for k from 0 on. RequestError says
+  /// what is wrong, here or when it is computed.
+  const Formula& formula(const std::string& text);
 
-/// The value of a formula such as `i + 16 * column`: numbers, names, A[i, j], +
-/// - * / %, comparisons (1 or 0), min, max, abs, floor, fp16 (the bits of a
-/// half), if(condition, a, b), of which one is looked at, and sum(k, count,
-/// term), the sum of the term for k from 0 on. RequestError says what is wrong.
-double value_of(const std::string& formula, FormulaNames& names);
+  /// Names stand for nothing again; formulas stay.
+  void forget();
+
+  /// The names that stand for a number.
+  std::vector<std::string> known() const;
+
+  double other(const std::string& name);
+  double element(const std::string& array, const std::vector<double>& indices) const;
+
+ private:
+  std::unordered_map<std::string, Formula> read_;
+};
 
 }  // namespace lacuna

@@ -65,22 +65,23 @@ class CoreWriter {
 
   CoreCode write(const std::vector<YamlNode>& entries) {
     std::vector<YamlMember> tasks;
-    for (const YamlNode& entry : entries) {
-      for (const YamlMember& said : text_.members(entry["data"])) add_array(said);
-      for (const YamlMember& said : text_.members(entry["fifos"])) {
+    for (YamlNode entry : entries) {
+      for (const YamlMember& said : text_.members(entry->at("data"))) add_array(said);
+      for (const YamlMember& said : text_.members(entry->at("fifos"))) {
         check_name(said);
         fifos_[said.name] = static_cast<std::uint8_t>(made_.program.fifos.size());
         const std::uint32_t words = text_.count(said.value, 1, 1 << 16);
         made_.program.fifos.push_back({wse::aligned(made_.bytes), words});
         made_.bytes = wse::aligned(made_.bytes) + 4 * words;
       }
-      for (const YamlMember& said : text_.members(entry["tasks"])) {
-        check_name(said);
-        tasks_[said.name] = static_cast<TaskIndex>(tasks.size());
-        tasks.push_back(said);
+      for (const YamlMember& said : text_.members(entry->at("tasks"))) {
+        repeated(said.value, [&] {
+          tasks.push_back({text_.numbered(said.at, said.name), said.at, said.value});
+          check_name(tasks.back());
+          tasks_.emplace(tasks.back().name, static_cast<TaskIndex>(tasks_.size()));
+        });
       }
-      const YamlNode queues = entry["queues"];
-      for (const YamlMember& way : text_.members(queues, {"in", "out"})) {
+      for (const YamlMember& way : text_.members(entry->at("queues"), {"in", "out"})) {
         for (const YamlMember& said : text_.members(way.value)) {
           const auto queue = static_cast<std::uint8_t>(text_.count(said.value, 0, 7));
           (way.name == "in" ? made_.program.in : made_.program.out)
@@ -89,13 +90,18 @@ class CoreWriter {
       }
     }
     made_.program.tasks.resize(tasks.size());
-    for (std::size_t i = 0; i < tasks.size(); ++i) add_task(tasks[i], made_.program.tasks[i]);
+    std::size_t next = 0;
+    for (YamlNode entry : entries) {
+      for (const YamlMember& said : text_.members(entry->at("tasks"))) {
+        repeated(said.value, [&] { add_task(said, made_.program.tasks[next++]); });
+      }
+    }
     check_ends(tasks);
     // the first two input queues are the deepest, and so are output queues 2 and 3
     share_queues(made_.taken, 0, 8, made_.program.in);
     share_queues(made_.sent, 2, 2, made_.program.out);
-    for (const YamlNode& entry : entries) {
-      for (const auto& [name, at, value] : text_.members(entry["read"])) {
+    for (YamlNode entry : entries) {
+      for (const auto& [name, at, value] : text_.members(entry->at("read"))) {
         made_.read.push_back({name, slice(at, name), value});
       }
     }
@@ -106,7 +112,7 @@ class CoreWriter {
   /// Arrays, FIFOs, tasks and colors are named apart.
   void check_name(const YamlMember& said) {
     if (names_.insert(said.name).second && colors_.count(said.name) == 0) return;
-    text_.refuse(said.at.Mark(), fmt::format("'{}' is given twice", said.name));
+    text_.refuse(said.at, fmt::format("'{}' is given twice", said.name));
   }
 
   void add_array(const YamlMember& said) {
@@ -119,22 +125,23 @@ class CoreWriter {
       if (each.name == "type") array.element = element(each.value);
       if (each.name == "address") array.address = text_.count(each.value, 0, 1 << 24);
       if (each.name != "shape") continue;
-      for (const YamlNode& side : ProgramText::items(each.value)) {
+      for (YamlNode side : ProgramText::items(each.value)) {
         array.shape.push_back(text_.count(side, 1, 1 << 24));
       }
     }
     if (array.shape.empty() || array.shape.size() > 2) {
-      text_.refuse(said.at.Mark(), fmt::format("'{}' has {} dimensions; allowed: `shape: N` or "
-                                               "`shape: [M, N]`",
-                                               said.name, array.shape.size()));
+      text_.refuse(said.at, fmt::format("'{}' has {} dimensions; allowed: `shape: N` or "
+                                        "`shape: [M, N]`",
+                                        said.name, array.shape.size()));
     }
     made_.bytes = std::max(made_.bytes, array.end());
+    if (said.name.back() == ']') numbered_.insert(said.name.substr(0, said.name.find('[')));
     made_.arrays.emplace(said.name, array);
   }
 
   /// The word of a type, or a constant that is given as one.
-  Element element(const YamlNode& said) {
-    const double* const number = value_in(text_.names.numbers, text_.word(said));
+  Element element(YamlNode said) {
+    const auto* const number = value_in(text_.names.numbers, text_.word(said));
     for (const auto& [name, element] : element_names()) {
       if (number != nullptr && *number == static_cast<double>(element)) return element;
     }
@@ -142,13 +149,13 @@ class CoreWriter {
   }
 
   void add_task(const YamlMember& said, Task& task) {
-    if (said.value.IsSequence()) {
-      task.steps = steps(said.value);
+    if (said.value->type == YAML::NodeType::Sequence) {
+      steps(said.value, task.steps);
       return;
     }
-    for (const YamlMember& each :
-         text_.members(said.value, {"color", "control", "active", "blocked", "steps"})) {
-      if (each.name == "steps") task.steps = steps(each.value);
+    for (const YamlMember& each : text_.members(
+             said.value, {"color", "control", "active", "blocked", "repeat", "as", "steps"})) {
+      if (each.name == "steps") steps(each.value, task.steps);
       if (each.name == "active") task.active = text_.flag(each.value);
       if (each.name == "blocked") task.blocked = text_.flag(each.value);
       if (each.name == "control") {
@@ -162,8 +169,8 @@ class CoreWriter {
       made_.taken.emplace(task.color, each.at);
       const auto [first, fresh] = data_tasks_.emplace(task.color, each.at);
       if (fresh) continue;
-      text_.refuse(each.at.Mark(), fmt::format("a second task on color {}; the first is in line {}",
-                                               each.value.Scalar(), first->second.Mark().line + 1));
+      text_.refuse(each.at, fmt::format("a second task on color {}; the first is in line {}",
+                                        each.value->word, first->second->mark.line + 1));
     }
   }
 
@@ -189,27 +196,37 @@ class CoreWriter {
     }
     for (std::size_t i = 0; i < said.size(); ++i) {
       if (next[i].count(i) == 0) continue;
-      text_.refuse(said[i].at.Mark(),
+      text_.refuse(said[i].at,
                    fmt::format("task '{}' activates itself and never ends; allowed: `repeat: N`",
                                said[i].name));
     }
   }
 
-  std::vector<std::string> indices(const YamlNode& at, const std::string& text,
-                                   const CoreArray& array) const {
-    const std::size_t open = text.find('[');
-    if (open == std::string::npos) return std::vector<std::string>(array.shape.size(), ":");
-    std::vector<std::string> said = parts_of(text.substr(open + 1, text.size() - open - 2), ',');
-    if (text.back() == ']' && said.size() == array.shape.size()) return said;
-    text_.refuse(at.Mark(),
+  /// The array that a text begins with, and what follows its name.
+  std::pair<const CoreArray*, std::string> array_of(YamlNode at, const std::string& text) {
+    std::size_t end = std::min(text.find('['), text.size());
+    std::string name = text.substr(0, end);
+    if (numbered_.count(name) != 0) {
+      end = std::min(text.find(']'), text.size() - 1) + 1;
+      name = text_.numbered(at, text.substr(0, end));
+    }
+    return {value_in(made_.arrays, name), text.substr(end)};
+  }
+
+  std::vector<std::string> indices(YamlNode at, const std::string& text, const std::string& rest,
+                                   const CoreArray& array) {
+    if (rest.empty()) return std::vector<std::string>(array.shape.size(), ":");
+    const std::vector<std::string>& said = text_.parts(rest.substr(1, rest.size() - 2), ',');
+    if (rest.back() == ']' && said.size() == array.shape.size()) return said;
+    text_.refuse(at,
                  fmt::format("found '{}'; allowed: {} indices in [ ]", text, array.shape.size()));
   }
 
-  CoreSlice slice(const YamlNode& at, const std::string& text) {
-    const std::string name = text.substr(0, text.find('['));
-    const CoreArray* const array = value_in(made_.arrays, name);
-    if (array == nullptr) text_.refuse_word(at, name, keys_of(made_.arrays));
-    const std::vector<std::string> said = indices(at, text, *array);
+  CoreSlice slice(YamlNode at, const std::string& text) {
+    const auto [array, rest] = array_of(at, text);
+    if (array == nullptr)
+      text_.refuse_word(at, text.substr(0, text.find('[')), keys_of(made_.arrays));
+    const std::vector<std::string> said = indices(at, text, rest, *array);
     CoreSlice slice;
     slice.element = array->element;
     Operand& operand = slice.operand;
@@ -237,8 +254,8 @@ class CoreWriter {
     return slice;
   }
 
-  CoreSlice operand(const YamlNode& at, const std::string& text) {
-    if (made_.arrays.count(text.substr(0, text.find('['))) != 0) return slice(at, text);
+  CoreSlice operand(YamlNode at, const std::string& text) {
+    if (array_of(at, text).first != nullptr) return slice(at, text);
     if (const wse::Color* const color = value_in(colors_, text_.numbered(at, text)))
       return {wse::on_fabric(*color), {}, {}};
     if (const std::uint8_t* const fifo = value_in(fifos_, text))
@@ -249,32 +266,29 @@ class CoreWriter {
 
   // The steps of a task: what the main thread does, one after the other.
 
-  std::vector<Step> steps(const YamlNode& list) {
-    std::vector<Step> made;
-    for (const YamlNode& said : ProgramText::items(list)) {
-      add_step(said, made);
-      if (made.size() <= kMostSteps) continue;
-      text_.refuse(said.Mark(), fmt::format("more than {} steps", kMostSteps));
+  void steps(YamlNode list, std::vector<Step>& into) {
+    for (YamlNode said : ProgramText::items(list)) {
+      add_step(said, into);
+      if (into.size() <= kMostSteps) continue;
+      text_.refuse(said, fmt::format("more than {} steps", kMostSteps));
     }
-    return made;
   }
 
   /// The first word of a step says what it does.
-  void add_step(const YamlNode& said, std::vector<Step>& into) {
-    if (said.IsScalar() && said.Scalar() == "stamp") return into.push_back(wse::stamp());
-    if (!said.IsMap() || said.size() == 0)
-      text_.refuse(said.Mark(), "found no step, such as work: 4");
-    const YamlNode key = said.begin()->first;
-    const YamlNode value = said.begin()->second;
-    const std::string& word = text_.word(key);
-    const YamlNode condition = said["if"];
-    if (condition && !text_.flag(condition)) return;
-    if (word == "repeat") return repeat(said, into);
+  void add_step(YamlNode said, std::vector<Step>& into) {
+    if (said->word == "stamp") return into.push_back(wse::stamp());
+    if (said->members.empty()) text_.refuse(said, "found no step, such as work: 4");
+    const auto& [word, key, value] = said->members.front();
+    if (!text_.holds(said)) return;
+    if (word == "repeat") {
+      text_.members(said, {"repeat", "as", "steps", "if"});
+      return repeated(said, [&] { steps(said->at("steps"), into); });
+    }
     const VectorOp* const op = value_in(operations(), word);
     if (op != nullptr && *op != VectorOp::work) {
       return into.push_back(wse::run(instruction(said, *op)));
     }
-    text_.members(said, {word, "if"});
+    text_.members(said, {word.c_str(), "if"});
     if (word == "work") return into.push_back(wse::work(text_.count(value, 0, kMostElements)));
     if (word == "activate") return into.push_back(wse::activate(text_.one_of(value, tasks_)));
     if (word == "block") return into.push_back(wse::block(text_.one_of(value, tasks_)));
@@ -284,28 +298,26 @@ class CoreWriter {
     text_.refuse_word(key, word, allowed);
   }
 
-  void repeat(const YamlNode& said, std::vector<Step>& into) {
-    text_.members(said, {"repeat", "as", "steps", "if"});
-    const std::string counter = said["as"] ? text_.word(said["as"]) : "";
-    const std::uint32_t times = text_.count(said["repeat"], 0, kMostElements);
-    auto& numbers = text_.names.numbers;
-    if (numbers.count(counter) != 0) {
-      text_.refuse(said.Mark(), fmt::format("'{}' is given twice", counter));
+  /// What may be said of it to have several: `repeat`, and a counter.
+  void repeated(YamlNode said, const std::function<void()>& each) {
+    YamlNode times = said->at("repeat");
+    YamlNode as = said->at("as");
+    std::optional<double>& counter = text_.names.numbers[as == nullptr ? "" : text_.word(as)];
+    if (counter) text_.refuse(said, fmt::format("'{}' is given twice", as->word));
+    const std::uint32_t count = times == nullptr ? 1 : text_.count(times, 0, kMostElements);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      if (as != nullptr) counter = k;
+      each();
     }
-    for (std::uint32_t k = 0; k < times && into.size() <= kMostSteps; ++k) {
-      if (!counter.empty()) numbers[counter] = k;
-      const std::vector<Step> made = steps(said["steps"]);
-      into.insert(into.end(), made.begin(), made.end());
-    }
-    numbers.erase(counter);
+    counter.reset();
   }
 
-  wse::Instruction instruction(const YamlNode& said, VectorOp op) {
-    const YamlNode at = said.begin()->second;
-    const std::vector<std::string> texts = parts_of(text_.word(at), ',');
+  wse::Instruction instruction(YamlNode said, VectorOp op) {
+    YamlNode at = said->members.front().value;
+    const std::vector<std::string>& texts = text_.parts(text_.word(at), ',');
     if (texts.size() != operands_of(op)) {
-      text_.refuse(at.Mark(), fmt::format("found {} operands; allowed: {}, the result first",
-                                          texts.size(), operands_of(op)));
+      text_.refuse(at, fmt::format("found {} operands; allowed: {}, the result first", texts.size(),
+                                   operands_of(op)));
     }
     std::vector<CoreSlice> operands;
     for (const std::string& text : texts) operands.push_back(operand(at, text));
@@ -321,21 +333,20 @@ class CoreWriter {
     made_.by_numbers = made_.by_numbers || what.control;
     if (what.to.kind == Operand::Kind::memory || what.to.is_stream()) return what;
     text_.refuse(
-        at.Mark(),
-        fmt::format("found '{}' for a result; allowed: an array, a color, a FIFO", texts[0]));
+        at, fmt::format("found '{}' for a result; allowed: an array, a color, a FIFO", texts[0]));
   }
 
   /// As long as the longest operand, where nothing else is said: others have this
   /// length, or one element, which stays the same. With `length` shorter ones are
   /// gone round again and again.
-  void set_length(const YamlNode& at, const std::vector<CoreSlice>& operands,
+  void set_length(YamlNode at, const std::vector<CoreSlice>& operands,
                   wse::Instruction& what) const {
     const bool said = what.length != 0;
     for (const CoreSlice& each : operands) {
       const bool counts = !said && each.operand.kind == Operand::Kind::memory;
       if (counts) what.length = std::max(what.length, each.size());
     }
-    if (what.length == 0) text_.refuse(at.Mark(), "has no array; allowed: `length: N` beside it");
+    if (what.length == 0) text_.refuse(at, "has no array; allowed: `length: N` beside it");
     const std::array<Operand*, 3> places{&what.to, &what.a, &what.b};
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const std::uint32_t size = operands[i].size();
@@ -347,37 +358,37 @@ class CoreWriter {
       } else if (round) {
         operand.inner = size;
       } else {
-        text_.refuse(at.Mark(), fmt::format("operand {} has {} elements; allowed: {} or 1", i + 1,
-                                            size, what.length));
+        text_.refuse(at, fmt::format("operand {} has {} elements; allowed: {} or 1", i + 1, size,
+                                     what.length));
       }
     }
   }
 
   /// The type of arrays; where there are none `type`, or fp32.
-  void set_element(const YamlNode& said, const std::vector<CoreSlice>& operands,
-                   wse::Instruction& what) {
-    const YamlNode type = said["type"];
-    const Element otherwise = type ? element(type) : operands[0].element.value_or(Element::fp32);
+  void set_element(YamlNode said, const std::vector<CoreSlice>& operands, wse::Instruction& what) {
+    YamlNode type = said->at("type");
+    const Element otherwise =
+        type != nullptr ? element(type) : operands[0].element.value_or(Element::fp32);
     const Element last = operands.back().element.value_or(operands[1].element.value_or(otherwise));
     const Element first = operands[1].element.value_or(last);
-    const Element result = operands[0].element.value_or(type ? otherwise : last);
+    const Element result = operands[0].element.value_or(type != nullptr ? otherwise : last);
     what.element = last;
     if (first == last && result == last) return;
     const bool wider = last == Element::fp16 && result == Element::fp32;
     what.element = wider ? Element::fp16_32 : Element::fp32_16;
     const bool narrower = last == Element::fp32 && result == Element::fp16;
     if (first == last && (wider || narrower)) return;
-    text_.refuse(said.begin()->second.Mark(),
+    text_.refuse(said->members.front().value,
                  "operands of two types; allowed: one, or sources of fp16 and a "
                  "result of fp32, or "
                  "the other way");
   }
 
-  void set_modifiers(const YamlNode& said, wse::Instruction& what) {
+  void set_modifiers(YamlNode said, wse::Instruction& what) {
     for (const YamlMember& each :
-         text_.members(said, {text_.word(said.begin()->first), "length", "type", "thread",
+         text_.members(said, {said->members.front().name.c_str(), "length", "type", "thread",
                               "activate", "unblock", "control", "switch", "simd64", "if"})) {
-      const YamlNode& value = each.value;
+      YamlNode value = each.value;
       if (each.name == "length") what.length = text_.count(value, 1, kMostElements);
       if (each.name == "thread") what.thread = static_cast<std::uint8_t>(text_.count(value, 1, 8));
       if (each.name == "activate") what.activates = text_.one_of(value, tasks_);
@@ -390,19 +401,19 @@ class CoreWriter {
 
   /// Commands for switches, of this router and those behind it; `own`: for this
   /// router alone.
-  wse::SwitchCommands commands(const YamlNode& said) {
+  wse::SwitchCommands commands(YamlNode said) {
     static const std::map<std::string, SwitchCommand> all = {{"none", SwitchCommand::none},
                                                              {"advance", SwitchCommand::advance},
                                                              {"reset", SwitchCommand::reset},
                                                              {"teardown", SwitchCommand::teardown}};
     unsigned made = 0;
     unsigned place = 0;
-    for (const YamlNode& each : ProgramText::items(said)) {
+    for (YamlNode each : ProgramText::items(said)) {
       if (text_.word(each) == "own") {
         made |= wse::kOwnRouterOnly;
         continue;
       }
-      if (place == 14) text_.refuse(each.Mark(), "an eighth command");
+      if (place == 14) text_.refuse(each, "an eighth command");
       made |= static_cast<unsigned>(text_.one_of(each, all)) << place;
       place += 2;
     }
@@ -413,6 +424,7 @@ class CoreWriter {
   const ColorNames& colors_;
   CoreCode made_;
   std::set<std::string> names_;
+  std::set<std::string> numbered_;  // arrays of which there are several
   std::map<std::string, std::uint8_t> fifos_;
   std::map<std::string, wse::TaskIndex> tasks_;
   ColorPlaces data_tasks_;

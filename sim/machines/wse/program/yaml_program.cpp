@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "models/wse/fabric/route_rule.hpp"
@@ -32,15 +34,14 @@ constexpr std::size_t kLongestProgram = std::size_t{1} << 24U;
 constexpr std::int64_t kMostCores = 4096;  // along a side
 
 /// The numbers of a list, or of lists of equal length.
-void add_numbers(ProgramText& text, const YamlNode& list, NamedArray& into, std::size_t depth) {
-  if (!list.IsSequence()) return into.values.push_back(text.number(list));
-  const auto size = static_cast<std::uint32_t>(list.size());
+void add_numbers(ProgramText& text, YamlNode list, NamedArray& into, std::size_t depth) {
+  if (list->type != YAML::NodeType::Sequence) return into.values.push_back(text.number(list));
+  const auto size = static_cast<std::uint32_t>(list->items.size());
   if (into.shape.size() == depth) into.shape.push_back(size);
   if (depth > 1 || into.shape[depth] != size || size == 0) {
-    text.refuse(list.Mark(),
-                "lists of several lengths; allowed: numbers, or lists of as many each");
+    text.refuse(list, "lists of several lengths; allowed: numbers, or lists of as many each");
   }
-  for (const YamlNode& each : list) add_numbers(text, each, into, depth + 1);
+  for (YamlNode each : list->items) add_numbers(text, each, into, depth + 1);
 }
 
 NamedArray numbers_of_file(const std::string& path) {
@@ -67,12 +68,12 @@ struct OneRoute {
   Port from = wse::kRamp;
   wse::PortSet to = 0;
   std::uint8_t position = 0;  // of the switch
-  YAML::Mark at;
+  YamlNode at = nullptr;
 
   bool goes(unsigned port) const { return (to & wse::bit(port)) != 0; }
 };
 
-/// What the entries that a core lies in say of it: for all such cores, unless
+/// What the entries that a core lies in say of it: for all cores of its kind, unless
 /// something in it depends on the place.
 struct CoreText {
   std::size_t core = 0;  // the first of them
@@ -80,10 +81,27 @@ struct CoreText {
   CoreCode code;
 };
 
+/// What an entry lets a name stand for.
+struct Let {
+  std::optional<double>* number;
+  const YamlMember* said;
+};
+
+struct Entry {
+  YamlNode said = nullptr;
+  std::vector<Let> lets;
+};
+
 class ProgramReader {
  public:
-  ProgramReader(const std::string& path, const WseParams& params, bool values, bool fits = true)
-      : path_(path), params_(params), carries_(values), fits_(fits), text_(path) {
+  ProgramReader(ProgramText& text, const WseParams& params, bool values, bool fits = true)
+      : params_(params),
+        carries_(values),
+        fits_(fits),
+        text_(text),
+        column_(text.names.numbers["column"]),
+        row_(text.names.numbers["row"]) {
+    text_.names.forget();
     text_.names.parameters = &params;
     for (unsigned port = 0; port < wse::kPorts; ++port) {
       ports_[wse::port_name(port)] = static_cast<Port>(port);
@@ -94,37 +112,37 @@ class ProgramReader {
   }
 
   OwnProgram read(const Pairs& constants) {
-    const YamlNode root = text_.load(kLongestProgram, "program: `columns`, `rows` and `cores`");
+    YamlNode root = text_.load(kLongestProgram, "program: `columns`, `rows` and `cores`");
     text_.members(root, {"columns", "rows", "constants", "inputs", "colors", "cores"});
-    read_constants(root["constants"], constants);
-    read_inputs(root["inputs"]);
-    read_colors(root["colors"]);
-    fabric_.columns = read_side(root["columns"], "columns", params_.wafer.columns);
-    fabric_.rows = read_side(root["rows"], "rows", params_.wafer.rows);
+    read_constants(root->at("constants"), constants);
+    read_inputs(root->at("inputs"));
+    read_colors(root->at("colors"));
+    fabric_.columns = read_side(root->at("columns"), "columns", params_.wafer.columns);
+    fabric_.rows = read_side(root->at("rows"), "rows", params_.wafer.rows);
     builder_.emplace(fabric_.columns, fabric_.rows);
-    in_.resize(fabric_.size());
-    for (const YamlNode& entry : ProgramText::items(root["cores"])) place_entry(entry);
-    using Kind = std::pair<std::vector<std::size_t>, std::vector<double>>;
-    std::map<Kind, std::shared_ptr<const CoreText>> known;
-    for (std::size_t core = 0; core < in_.size(); ++core) {
-      auto& like = known[{in_[core], stand_at(core)}];
+    groups_.emplace_back();
+    group_of_.resize(fabric_.size());
+    for (YamlNode entry : ProgramText::items(root->at("cores"))) place_entry(entry);
+    std::map<std::vector<double>, const CoreText*> known;
+    for (std::size_t core = 0; core < group_of_.size(); ++core) {
+      const CoreText*& like = known[stand_at(core)];
       if (like == nullptr) {
-        like = write_core(core);
+        like = &write_core(core);
       } else {
         builder_->repeat(like->core, core);
       }
       texts_.push_back(like);
-      if (text_.names.asked_place) like.reset();
+      if (text_.names.asked_place) like = nullptr;
     }
     check_routes();
-    for (const auto& text : texts_) check_ramp(*text);
+    for (const CoreText& kind : kinds_) check_ramp(kind);
     made_.program = std::move(*builder_).finish();
     for (std::size_t core = 0; core < texts_.size() && carries_; ++core) {
       stand_at(core);
       made_.program.memory.push_back(memory_of(texts_[core]->code));
       for (const auto& [name, slice, said] : texts_[core]->code.read) {
         ReadBack read{name, core, slice.operand, *slice.element, slice.size(), {}};
-        if (!said.IsNull()) read.expected = numbers(said, slice.shape);
+        if (said->type != YAML::NodeType::Null) read.expected = numbers(said, slice.shape);
         made_.read.push_back(std::move(read));
       }
     }
@@ -132,7 +150,7 @@ class ProgramReader {
   }
 
  private:
-  void read_constants(const YamlNode& said, const Pairs& given) {
+  void read_constants(YamlNode said, const Pairs& given) {
     auto& numbers = text_.names.numbers;
     std::map<std::string, std::string> left(given.begin(), given.end());
     left.erase("file");  // of a row, whose arguments they are
@@ -142,113 +160,127 @@ class ProgramReader {
       left.erase(name);
     }
     if (left.empty()) return;
-    throw RequestError(fmt::format("{}: found '{}={}'; allowed: a constant of it: {}", path_,
+    throw RequestError(fmt::format("{}: found '{}={}'; allowed: a constant of it: {}", text_.path(),
                                    left.begin()->first, left.begin()->second,
-                                   fmt::join(keys_of(numbers), ", ")));
+                                   fmt::join(text_.names.known(), ", ")));
   }
 
-  void read_inputs(const YamlNode& inputs) {
+  void read_inputs(YamlNode inputs) {
     for (const auto& [name, at, value] : text_.members(inputs)) {
       NamedArray& array = text_.names.arrays[name];
-      if (value.IsSequence()) {
+      if (value->type == YAML::NodeType::Sequence) {
         add_numbers(text_, value, array, 0);
         continue;
       }
       try {
-        array = numbers_of_file(std::filesystem::path(path_).parent_path() / text_.word(value));
+        array =
+            numbers_of_file(std::filesystem::path(text_.path()).parent_path() / text_.word(value));
       } catch (const TraceError& error) {
-        text_.refuse(value.Mark(), error.what());
+        text_.refuse(value, error.what());
       }
     }
   }
 
-  void read_colors(const YamlNode& colors) {
+  void read_colors(YamlNode colors) {
     for (const auto& [name, at, value] : text_.members(colors)) {
       std::size_t number = 0;
-      for (const YamlNode& each : ProgramText::items(value)) {
-        const std::string own =
-            value.IsSequence() ? fmt::format("{}[{}]", name, number++) : std::string(name);
+      for (YamlNode each : ProgramText::items(value)) {
+        const std::string own = value->type == YAML::NodeType::Sequence
+                                    ? fmt::format("{}[{}]", name, number++)
+                                    : std::string(name);
         const auto color = static_cast<Color>(text_.count(each, 0, wse::kColors - 1));
         const std::string other = color_name(color);
         if (!other.empty()) {
-          text_.refuse(at.Mark(), fmt::format("'{}' and '{}' are one color", other, own));
+          text_.refuse(at, fmt::format("'{}' and '{}' are one color", other, own));
         }
         colors_.emplace(own, color);
       }
     }
   }
 
-  std::uint32_t read_side(const YamlNode& said, const char* key, unsigned most) {
-    const std::uint32_t side = said ? text_.count(said, 1, kMostCores) : 1;
+  std::uint32_t read_side(YamlNode said, const char* key, unsigned most) {
+    const std::uint32_t side = said == nullptr ? 1 : text_.count(said, 1, kMostCores);
     text_.names.numbers[key] = side;
     if (side <= most) return side;
     throw UnsupportedError(
-        fmt::format("{}: {} = {}; wafer.{} is {}", text_.place(said.Mark()), key, side, key, most));
+        fmt::format("{}: {} = {}; wafer.{} is {}", text_.place(said), key, side, key, most));
   }
 
-  /// Formulas are of this core from now on. Returns what it lets names stand for.
-  std::vector<double> stand_at(std::size_t core) {
-    auto& numbers = text_.names.numbers;
-    numbers["column"] = static_cast<double>(core % fabric_.columns);
-    numbers["row"] = static_cast<double>(core / fabric_.columns);
-    for (const auto& let : let_) {
-      for (const YamlMember& each : let) numbers.erase(each.name);
+  /// Formulas are of this core from now on. Returns what tells its kind: the entries that it lies
+  /// in, and what they let names stand for.
+  const std::vector<double>& stand_at(std::size_t core) {
+    column_ = static_cast<double>(core % fabric_.columns);
+    row_ = static_cast<double>(core / fabric_.columns);
+    for (const Entry& entry : entries_) {
+      for (const Let& let : entry.lets) let.number->reset();
     }
-    std::vector<double> values;
-    for (const std::size_t entry : in_[core]) {
-      for (const YamlMember& each : let_[entry]) {
-        values.push_back(text_.number(each.value));
-        if (numbers.emplace(each.name, values.back()).second) continue;
-        text_.refuse(each.at.Mark(), fmt::format("'{}' is given twice", each.name));
+    kind_.assign(1, static_cast<double>(group_of_[core]));
+    for (const std::size_t entry : groups_[group_of_[core]]) {
+      for (const auto& [number, said] : entries_[entry].lets) {
+        kind_.push_back(text_.number(said->value));
+        if (*number) text_.refuse(said->at, fmt::format("'{}' is given twice", said->name));
+        *number = kind_.back();
       }
     }
     text_.names.asked_place = false;
-    return values;
+    return kind_;
   }
 
-  void place_entry(const YamlNode& entry) {
-    text_.members(entry, {"columns", "rows", "if", "let", "data", "fifos", "queues", "routes",
-                          "tasks", "read"});
-    const auto range = [&](const YamlNode& said, std::uint32_t size) {
-      return text_.range(said, said ? text_.word(said) : ":", size, false, true);
+  void place_entry(YamlNode said) {
+    text_.members(said, {"columns", "rows", "if", "let", "data", "fifos", "queues", "routes",
+                         "tasks", "read"});
+    const auto range = [&](YamlNode side, std::uint32_t size) {
+      return text_.range(side, side == nullptr ? ":" : text_.word(side), size, false, true);
     };
-    let_.push_back(text_.members(entry["let"]));
-    const TextRange columns = range(entry["columns"], fabric_.columns);
-    const TextRange rows = range(entry["rows"], fabric_.rows);
-    const YamlNode condition = entry["if"];
+    const TextRange columns = range(said->at("columns"), fabric_.columns);
+    const TextRange rows = range(said->at("rows"), fabric_.rows);
+    YamlNode condition = said->at("if");
+    Entry& entry = entries_.emplace_back();
+    entry.said = said;
+    for (const YamlMember& each : text_.members(said->at("let"))) {
+      entry.lets.push_back({&text_.names.numbers[each.name], &each});
+    }
+    std::map<std::size_t, std::size_t> joined;  // a group of cores that are in this entry too
     for (std::int64_t i = 0; i < rows.count * columns.count; ++i) {
       const auto core =
           static_cast<std::size_t>((rows.first + i / columns.count * rows.step) * fabric_.columns +
                                    columns.first + i % columns.count * columns.step);
-      if (condition) stand_at(core);
-      if (!condition || text_.flag(condition)) in_[core].push_back(entries_.size());
+      if (condition != nullptr) stand_at(core);
+      if (condition != nullptr && !text_.flag(condition)) continue;
+      const auto [group, fresh] = joined.emplace(group_of_[core], groups_.size());
+      if (fresh) {
+        std::vector<std::size_t> all = groups_[group->first];
+        all.push_back(entries_.size() - 1);
+        groups_.push_back(std::move(all));
+      }
+      group_of_[core] = group->second;
     }
-    entries_.push_back(entry);
   }
 
   /// Ports, or several positions of a switch with ports each.
-  void read_route(CoreText& core, Color color, const YamlNode& said) {
-    text_.members(said, {"rx", "tx", "positions", "ring", "pop", "filter"});
-    const YamlNode filter = said["filter"];
-    if (filter) builder_->filter(core.core, color, filter_of(filter));
-    const bool ring = text_.flag(said["ring"]);
-    const bool pop = text_.flag(said["pop"]);
+  void read_route(CoreText& core, Color color, YamlNode said) {
+    text_.members(said, {"rx", "tx", "if", "positions", "ring", "pop", "filter"});
+    YamlNode filter = said->at("filter");
+    if (filter != nullptr) builder_->filter(core.core, color, filter_of(filter));
+    const bool ring = text_.flag(said->at("ring"));
+    const bool pop = text_.flag(said->at("pop"));
     if (ring || pop) builder_->rule(core.core, {color, ring, pop});
-    const YamlNode positions = said["positions"];
+    YamlNode positions = said->at("positions");
     OneRoute route;
     route.color = color;
-    for (const YamlNode& each : ProgramText::items(positions ? positions : said)) {
-      route.at = each.Mark();
-      if (positions) text_.members(each, {"rx", "tx"});
-      if (!each["rx"] || !each["tx"]) {
-        text_.refuse(route.at, "has not both; allowed: such as {rx: west, tx: [ramp, east]}");
+    for (YamlNode each : ProgramText::items(positions == nullptr ? said : positions)) {
+      route.at = each;
+      if (positions != nullptr) text_.members(each, {"rx", "tx", "if"});
+      if (!text_.holds(each)) continue;
+      if (each->at("rx") == nullptr || each->at("tx") == nullptr) {
+        text_.refuse(each, "has not both; allowed: such as {rx: west, tx: [ramp, east]}");
       }
       if (route.position == wse::kPositions) text_.refuse(route.at, "a fifth position");
       route.to = 0;
-      for (const YamlNode& tx : ProgramText::items(each["tx"])) {
+      for (YamlNode tx : ProgramText::items(each->at("tx"))) {
         route.to = static_cast<wse::PortSet>(route.to | wse::bit(text_.one_of(tx, ports_)));
       }
-      for (const YamlNode& rx : ProgramText::items(each["rx"])) {
+      for (YamlNode rx : ProgramText::items(each->at("rx"))) {
         route.from = text_.one_of(rx, ports_);
         add_route(core, route);
       }
@@ -260,26 +292,27 @@ class ProgramReader {
     for (const OneRoute& other : core.routes) {
       if (other.color == route.color && other.from == route.from &&
           other.position == route.position) {
-        text_.refuse(route.at,
-                     fmt::format("color {} of {} has a route from there in line {} already",
-                                 color_name(route.color), core_name(core.core), other.at.line + 1));
+        text_.refuse(
+            route.at,
+            fmt::format("color {} of {} has a route from there in line {} already",
+                        color_name(route.color), core_name(core.core), other.at->mark.line + 1));
       }
     }
     core.routes.push_back(route);
     builder_->route(core.core, route.color, route.from, route.to, route.position);
   }
 
-  WaveletFilter filter_of(const YamlNode& said) {
+  WaveletFilter filter_of(YamlNode said) {
     WaveletFilter filter;
     for (const auto& [kind, at, value] :
          text_.members(said, {"range", "counter", "sparse_counter"})) {
       std::vector<std::uint32_t> is;
-      for (const YamlNode& each : ProgramText::items(value)) {
+      for (YamlNode each : ProgramText::items(value)) {
         is.push_back(text_.count(each, 0, 0xFFFF));
       }
       const bool range = kind == "range";
       if (is.size() != (range ? 2 : 3) || is[1] == 0) {
-        text_.refuse(at.Mark(), range ? "allowed: [LOW, HIGH]" : "allowed: [PASS, PERIOD, OFFSET]");
+        text_.refuse(at, range ? "allowed: [LOW, HIGH]" : "allowed: [PASS, PERIOD, OFFSET]");
       }
       filter = range               ? WaveletFilter::range(is[0], is[1])
                : kind == "counter" ? WaveletFilter::counter(is[0], is[1], is[2])
@@ -296,11 +329,15 @@ class ProgramReader {
   }
 
   /// Whatever leaves a core over a link is taken there, and what it takes is
-  /// sent.
+  /// sent. Two kinds of cores that meet are looked at once.
   void check_routes() const {
+    std::set<std::tuple<const CoreText*, unsigned, const CoreText*>> met;
     for (std::size_t core = 0; core < texts_.size(); ++core) {
-      for (const OneRoute& route : texts_[core]->routes) {
-        for (unsigned port = 0; port < wse::kRamp; ++port) {
+      for (unsigned port = 0; port < wse::kRamp; ++port) {
+        const std::optional<std::size_t> there = fabric_.neighbour(core, port);
+        const CoreText* const other = there ? texts_[*there] : nullptr;
+        if (!met.emplace(texts_[core], port, other).second) continue;
+        for (const OneRoute& route : texts_[core]->routes) {
           if (route.from == port) check_link(core, route, port, false);
           if (route.goes(port)) check_link(core, route, port, true);
         }
@@ -325,21 +362,21 @@ class ProgramReader {
                                      : " has no route with `tx` to it"));
   }
 
-  std::shared_ptr<const CoreText> write_core(std::size_t core) {
-    auto made = std::make_shared<CoreText>();
-    made->core = core;
+  const CoreText& write_core(std::size_t core) {
+    CoreText& made = kinds_.emplace_back();
+    made.core = core;
     std::vector<YamlNode> entries;
-    for (const std::size_t entry : in_[core]) {
-      entries.push_back(entries_[entry]);
-      for (const YamlMember& said : text_.members(entries.back()["routes"])) {
+    for (const std::size_t entry : groups_[group_of_[core]]) {
+      entries.push_back(entries_[entry].said);
+      for (const YamlMember& said : text_.members(entries.back()->at("routes"))) {
         const Color color = text_.one_of(said.at, colors_);
-        for (const YamlNode& each : ProgramText::items(said.value)) read_route(*made, color, each);
+        for (YamlNode each : ProgramText::items(said.value)) read_route(made, color, each);
       }
     }
-    made->code = core_code(text_, colors_, entries);
-    builder_->core(core, builder_->share(std::move(made->code.program)));
-    carries_ = carries_ || made->code.by_numbers;
-    check_memory(*made);
+    made.code = core_code(text_, colors_, entries);
+    builder_->core(core, builder_->share(std::move(made.code.program)));
+    carries_ = carries_ || made.code.by_numbers;
+    check_memory(made);
     return made;
   }
 
@@ -352,8 +389,8 @@ class ProgramReader {
             })) {
           continue;
         }
-        text_.refuse(at.Mark(), fmt::format("{} {} color {}, of which its router has no such route",
-                                            core_name(core.core), verb, color_name(color)));
+        text_.refuse(at, fmt::format("{} {} color {}, of which its router has no such route",
+                                     core_name(core.core), verb, color_name(color)));
       }
     };
     const auto down = [](const OneRoute& route) { return route.goes(wse::kRamp); };
@@ -372,9 +409,9 @@ class ProgramReader {
     const std::uint32_t most = params_.kernel_bytes();
     made_.bytes = std::max(made_.bytes, core.code.bytes);
     if (core.code.bytes <= most || !fits_) return;
-    std::string where = path_ + ": FIFOs";
+    std::string where = text_.path() + ": FIFOs";
     for (const auto& [name, array] : core.code.arrays) {
-      if (array.end() > most) where = text_.place(array.said.Mark()) + ": " + name;
+      if (array.end() > most) where = text_.place(array.said) + ": " + name;
     }
     throw OutOfMemoryError(
         fmt::format("{} with {} bytes of {} before its end; allowed: {} (mem.kib "
@@ -383,32 +420,33 @@ class ProgramReader {
   }
 
   /// The numbers of an array: a formula of i, or i and j, or as many as it has.
-  std::vector<double> numbers(const YamlNode& said, const std::vector<std::uint32_t>& shape) {
+  std::vector<double> numbers(YamlNode said, const std::vector<std::uint32_t>& shape) {
     const std::uint32_t inner = shape.size() < 2 ? 1 : shape[1];
     const std::uint32_t count = inner * (shape.empty() ? 1 : shape[0]);
     NamedArray made;
-    if (said.IsSequence()) {
+    if (said->type == YAML::NodeType::Sequence) {
       add_numbers(text_, said, made, 0);
       if (made.values.size() == count) return made.values;
-      text_.refuse(said.Mark(), fmt::format("found {} numbers; allowed: {}, or a formula",
-                                            made.values.size(), count));
+      text_.refuse(said, fmt::format("found {} numbers; allowed: {}, or a formula",
+                                     made.values.size(), count));
     }
-    auto& names = text_.names.numbers;
+    std::optional<double>& i = text_.names.numbers["i"];
+    std::optional<double>& j = text_.names.numbers["j"];
     for (std::uint32_t at = 0; at < count; ++at) {
-      names["i"] = at / inner;
-      names["j"] = at % inner;
+      i = at / inner;
+      j = at % inner;
       made.values.push_back(text_.number(said));
     }
-    names.erase("i");
-    names.erase("j");
+    i.reset();
+    j.reset();
     return made.values;
   }
 
   std::vector<std::uint8_t> memory_of(const CoreCode& core) {
     wse::MemoryImage image(std::max(made_.bytes, 4U));
     for (const auto& [name, array] : core.arrays) {
-      const YamlNode said = array.said["values"];
-      if (!said) continue;
+      YamlNode said = array.said->at("values");
+      if (said == nullptr) continue;
       const unsigned bytes = wse::source_bytes(array.element);
       std::uint32_t address = array.address;
       for (const double value : numbers(said, array.shape)) {
@@ -416,13 +454,12 @@ class ProgramReader {
         const bool held = value == std::floor(value) && static_cast<float>(value) == value &&
                           std::fabs(value + 0.5) < std::exp2(8 * bytes - 1);
         if (wse::is_integer(array.element) && !held) {
-          text_.refuse(said.Mark(),
-                       fmt::format("found {} in {}; allowed: whole numbers of {} bits, "
-                                   "of which the highest 24 may be set",
-                                   value, name, 8 * bytes));
+          text_.refuse(said, fmt::format("found {} in {}; allowed: whole numbers of {} bits, "
+                                         "of which the highest 24 may be set",
+                                         value, name, 8 * bytes));
         }
         if (array.element == wse::Element::fp16 && std::fabs(value) >= 65520) {
-          text_.refuse(said.Mark(), fmt::format("found {} in {}; allowed: to 65504", value, name));
+          text_.refuse(said, fmt::format("found {} in {}; allowed: to 65504", value, name));
         }
         image.put(address, array.element, static_cast<float>(value));
         address += bytes;
@@ -435,19 +472,22 @@ class ProgramReader {
     return fmt::format("core ({}, {})", core % fabric_.columns, core / fabric_.columns);
   }
 
-  const std::string path_;
   const WseParams& params_;
   bool carries_;  // numbers: they are asked for, or decide on cycles
   bool fits_;     // a core's memory has to hold its arrays
-  ProgramText text_;
+  ProgramText& text_;
   std::map<std::string, Port> ports_;
   ColorNames colors_;
   wse::Fabric fabric_;  // its sides alone
-  std::vector<YamlNode> entries_;
-  std::vector<std::vector<YamlMember>> let_;  // by entry
+  std::optional<double>& column_;
+  std::optional<double>& row_;
+  std::vector<Entry> entries_;
+  std::vector<std::vector<std::size_t>> groups_;  // entries that cores may lie in together
+  std::vector<std::size_t> group_of_;             // by core
+  std::vector<double> kind_;
   std::optional<wse::TaskBuilder> builder_;
-  std::vector<std::vector<std::size_t>> in_;            // by core: the entries it lies in
-  std::vector<std::shared_ptr<const CoreText>> texts_;  // by core
+  std::deque<CoreText> kinds_;
+  std::vector<const CoreText*> texts_;  // by core
   OwnProgram made_;
 };
 
@@ -455,9 +495,15 @@ class ProgramReader {
 
 wse::TaskProgram shipped_program(const std::string& name, const Pairs& constants,
                                  const WseParams& params) {
-  for (const std::filesystem::path& file : shipped_files("programs", ".yaml")) {
-    if (file.stem() != name) continue;
-    return ProgramReader(file.string(), params, false, false).read(constants).program;
+  static std::map<std::string, ProgramText> kept;
+  auto found = kept.find(name);
+  if (found == kept.end()) {
+    for (const std::filesystem::path& file : shipped_files("programs", ".yaml")) {
+      if (file.stem() == name) found = kept.try_emplace(name, file.string()).first;
+    }
+  }
+  if (found != kept.end()) {
+    return ProgramReader(found->second, params, false, false).read(constants).program;
   }
   throw RequestError("traces/programs/" + name + ".yaml is not where traces are shipped");
 }
@@ -477,7 +523,8 @@ std::vector<std::string> files_of_program(const std::string& path) {
 
 OwnProgram read_program(const std::string& path, const Pairs& constants, const WseParams& params,
                         bool values) {
-  return ProgramReader(path, params, values).read(constants);
+  ProgramText text(path);
+  return ProgramReader(text, params, values).read(constants);
 }
 
 }  // namespace lacuna

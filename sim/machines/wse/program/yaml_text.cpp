@@ -17,45 +17,79 @@ constexpr std::int64_t kMost = 0x7FFFFFFF;
 
 }  // namespace
 
-void ProgramText::refuse_word(const YamlNode& at, const std::string& found,
+YamlNode Said::at(const char* key) const {
+  const YamlMember* const found = find_named(members, key);
+  return found == nullptr ? nullptr : found->value;
+}
+
+YamlNode ProgramText::load(std::size_t most, const std::string& lacks) {
+  if (root_ == nullptr) root_ = keep(YamlFile::load(most, lacks));
+  return root_;
+}
+
+YamlNode ProgramText::keep(const YAML::Node& node) {
+  Said& made = said_.emplace_back();
+  made.mark = node.Mark();
+  made.type = node.Type();
+  if (node.IsScalar()) made.word = one_line(node);
+  if (!node.IsMap() && !node.IsSequence()) return &made;
+  // what stands in several places by its name is kept once
+  const auto [known, fresh] = collections_.emplace(std::make_pair(made.mark.pos, made.type), &made);
+  if (!fresh) return known->second;
+  for (const auto& item : node) {
+    if (node.IsSequence()) {
+      made.items.push_back(keep(item));
+      continue;
+    }
+    YamlNode key = keep(item.first);
+    if (find_named(made.members, word(key)) != nullptr) {
+      refuse(key, fmt::format("'{}' is given twice", key->word));
+    }
+    made.members.push_back({key->word, key, keep(item.second)});
+  }
+  return &made;
+}
+
+void ProgramText::refuse_word(YamlNode at, const std::string& found,
                               const std::vector<std::string>& allowed) const {
-  refuse(at.Mark(), fmt::format("found '{}'; allowed: {}{}", found, fmt::join(allowed, ", "),
-                                hint_of(found, allowed)));
+  refuse(at, fmt::format("found '{}'; allowed: {}{}", found, fmt::join(allowed, ", "),
+                         hint_of(found, allowed)));
 }
 
-const std::string& ProgramText::word(const YamlNode& node) const {
-  if (!node.IsScalar()) refuse(node.Mark(), "found a list or a map; allowed: one word or number");
-  return one_line(node);
+const std::string& ProgramText::word(YamlNode node) const {
+  if (node->type != YAML::NodeType::Scalar) {
+    refuse(node, "found a list or a map; allowed: one word or number");
+  }
+  return node->word;
 }
 
-std::string ProgramText::numbered(const YamlNode& at, const std::string& word) {
+std::string ProgramText::numbered(YamlNode at, const std::string& word) {
   const std::size_t open = word.find('[');
   if (open == std::string::npos || word.back() != ']') return word;
   const std::string index = word.substr(open + 1, word.size() - open - 2);
   return fmt::format("{}[{}]", word.substr(0, open), whole(at, index, 0, kMost));
 }
 
-double ProgramText::number(const YamlNode& at, const std::string& formula) {
+double ProgramText::number(YamlNode at, const std::string& formula) {
   try {
-    return value_of(formula, names);
+    return names.formula(formula)();
   } catch (const RequestError& error) {
-    refuse(at.Mark(), error.what());
+    refuse(at, error.what());
   }
 }
 
-std::int64_t ProgramText::whole(const YamlNode& at, const std::string& formula, std::int64_t least,
+std::int64_t ProgramText::whole(YamlNode at, const std::string& formula, std::int64_t least,
                                 std::int64_t most) {
   const double value = number(at, formula);
   if (value == std::floor(value) && value >= static_cast<double>(least) &&
       value <= static_cast<double>(most)) {
     return static_cast<std::int64_t>(value);
   }
-  refuse(at.Mark(),
-         fmt::format("found {} = {}; allowed: {} to {}, whole", formula, value, least, most));
+  refuse(at, fmt::format("found {} = {}; allowed: {} to {}, whole", formula, value, least, most));
 }
 
-TextRange ProgramText::range(const YamlNode& at, const std::string& said, std::int64_t size,
-                             bool by_word, bool none) {
+TextRange ProgramText::range(YamlNode at, const std::string& said, std::int64_t size, bool by_word,
+                             bool none) {
   TextRange range;
   const std::string rest = said.size() > 5 ? said.substr(said.find_first_not_of(' ', 5)) : "";
   const bool added = rest.empty() || rest[0] == '+' || rest[0] == '-';
@@ -66,7 +100,7 @@ TextRange ProgramText::range(const YamlNode& at, const std::string& said, std::i
     range.first = rest.empty() ? 0 : whole(at, "0" + rest, -kMost, kMost);
     return range;
   }
-  const std::vector<std::string> parts = parts_of(said, ':');
+  const std::vector<std::string>& parts = this->parts(said, ':');
   const auto number = [&](std::size_t i, std::int64_t otherwise) {
     if (i >= parts.size() || parts[i].empty()) return otherwise;
     const std::int64_t value = whole(at, parts[i], -kMost, kMost);
@@ -89,39 +123,36 @@ TextRange ProgramText::range(const YamlNode& at, const std::string& said, std::i
     return range;
   }
   if (right && range.count > 0 && inside(range.first) && inside(last)) return range;
-  refuse(at.Mark(),
-         fmt::format("found '{}'; allowed: 0 to {}, as N, A:B or A:B:STEP", said, size - 1));
+  refuse(at, fmt::format("found '{}'; allowed: 0 to {}, as N, A:B or A:B:STEP", said, size - 1));
 }
 
-bool ProgramText::flag(const YamlNode& node) {
-  if (!node || word(node) == "false") return false;
+bool ProgramText::flag(YamlNode node) {
+  if (node == nullptr || word(node) == "false") return false;
   return word(node) == "true" || number(node) != 0;
 }
 
-std::vector<YamlMember> ProgramText::members(const YamlNode& map,
-                                             const std::vector<std::string>& allowed) const {
-  std::vector<YamlMember> found;
-  if (!map || map.IsNull()) return found;
-  if (!map.IsMap()) refuse(map.Mark(), "found no map; allowed: WORD: ... lines");
-  for (const auto& item : map) {
-    const std::string& key = word(item.first);
-    if (!allowed.empty() && !contains(allowed, key)) refuse_word(item.first, key, allowed);
-    if (find_named(found, key) != nullptr) {
-      refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
-    }
-    found.push_back({key, item.first, item.second});
+const std::vector<YamlMember>& ProgramText::members(
+    YamlNode map, std::initializer_list<const char*> allowed) const {
+  static const std::vector<YamlMember> none;
+  if (map == nullptr || map->type == YAML::NodeType::Null) return none;
+  if (map->type != YAML::NodeType::Map) refuse(map, "found no map; allowed: WORD: ... lines");
+  for (const YamlMember& each : map->members) {
+    if (allowed.size() == 0 || contains(allowed, each.name)) continue;
+    refuse_word(each.at, each.name, {allowed.begin(), allowed.end()});
   }
-  return found;
+  return map->members;
 }
 
-std::vector<YamlNode> ProgramText::items(const YamlNode& list) {
-  if (!list) return {};
-  if (!list.IsSequence()) return {list};
-  return {list.begin(), list.end()};
+std::vector<YamlNode> ProgramText::items(YamlNode list) {
+  if (list == nullptr) return {};
+  if (list->type != YAML::NodeType::Sequence) return {list};
+  return list->items;
 }
 
-std::vector<std::string> parts_of(const std::string& text, char mark) {
-  std::vector<std::string> parts(1);
+const std::vector<std::string>& ProgramText::parts(const std::string& text, char mark) {
+  std::vector<std::string>& parts = parts_[mark][text];
+  if (!parts.empty()) return parts;
+  parts.emplace_back();
   int depth = 0;
   for (const char c : text) {
     depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
