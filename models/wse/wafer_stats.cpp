@@ -214,6 +214,7 @@ std::uint64_t copies_of_packets(const Program& program, const CoreCounters& core
 void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Program& program,
                          const HardwareParams& params, std::size_t row, Cycle at) {
   const StreamingKernel& kernel = program.kernel;
+  const std::uint32_t tokens = kernel.tokens[row];
   const Color weights = kernel.stream_color(0);
   if (row < program.distribution_rows) {
     core.unused += counts.ends.size() * at;
@@ -233,13 +234,13 @@ void WaferStats::add_row(const RowCounts& counts, const FoldPlan& plan, const Pr
   add_work(counted, kernel, core);
   (kernel.int8                            ? core.add_int
    : kernel.psum_fp32 || kernel.ring_fp32 ? core.add32
-                                          : core.add16) += counted.added * kernel.tokens[row];
+                                          : core.add16) += counted.added * tokens;
   core.add(counted);
-  MemoryTraffic(kernel, params.core, kernel.tokens[row]).add(counted, *this);
+  MemoryTraffic(kernel, params.core, tokens).add(counted, *this);
   add_router(counts.router, weights, router);
   core.ejected += counts.router.sent[kRamp];
-  core.deliveries += counted.sent + counts.router.filtered +
-                     copies_of_packets(program, counted, kernel.tokens[row]);
+  core.deliveries +=
+      counted.sent + counts.router.filtered + copies_of_packets(program, counted, tokens);
 }
 
 void WaferStats::add_edge(const std::vector<InjectorCounters>& injectors, const Program& program,
@@ -268,8 +269,8 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
       continue;
     }
     const CoreCounters& counted = run.cores[i];
-    const std::uint64_t tokens = kernel.tokens[row];
-    const std::uint64_t words = kernel.packed_words(kernel.tokens[row]);
+    const std::uint32_t tokens = kernel.tokens[row];
+    const std::uint64_t words = kernel.packed_words(tokens);
     core.add(counted);
     core.drained += counted.cycles[kDone];
     add_work(counted, kernel, core);
@@ -277,7 +278,7 @@ void WaferStats::collect_gradient(const WaferOutcome& run, const Program& progra
     // A dot product reads dY and X; dY is read where it is sent and written where it is kept.
     const std::uint64_t wide = ceil_div(kernel.simd * element, 8);
     core.reads_input +=
-        counted.weights * 2 * wide * ceil_div(tokens, kernel.simd) + ceil_div(counted.summed, each);
+        counted.weights * 2 * wide * kernel.beats(tokens) + ceil_div(counted.summed, each);
     core.writes_partial += ceil_div(counted.kept, each);
     sram_read_bytes += (2 * counted.products + counted.summed / words * tokens) * element;
     sram_write_bytes += counted.kept / words * tokens * element;

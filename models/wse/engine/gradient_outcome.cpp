@@ -55,14 +55,14 @@ CoreCounters GradientOutcome::core(std::size_t lane, const LaneCounts& counts, s
                                    Cycle cycles) const {
   const StreamingKernel& kernel = program_.kernel;
   const ColumnWork& work = work_[lane];
-  const std::uint64_t tokens = kernel.tokens[row];
-  const std::uint64_t words = kernel.packed_words(kernel.tokens[row]);
+  const std::uint32_t tokens = kernel.tokens[row];
+  const std::uint64_t words = kernel.packed_words(tokens);
   const std::uint64_t each = params_.core.fabric_words_per_issue;
   const std::uint64_t beats = (words + each - 1) / each;
   const std::uint64_t others = kernel.steps - work.owned;
   CoreCounters core;
   core.cycles = counts.cycles;
-  core.cycles[kFma] = work.weights * ((tokens + kernel.simd - 1) / kernel.simd);
+  core.cycles[kFma] = work.weights * kernel.beats(tokens);
   core.beside = counts.beside;
   core.cycles[kReduce] = (others + work.passed) * beats + work.weights - core.beside;
   core.cycles[kDone] = cycles;

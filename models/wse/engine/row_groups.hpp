@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/wse/program/program.hpp"
 #include "models/wse/row_marks.hpp"
 
 namespace lacuna::wse {
@@ -28,12 +29,13 @@ struct RowGroup {
   RowMarks marks = {};
 };
 
-/// Rows with equal tokens, in the order in which words come to them; if not to be folded, each row.
-inline std::vector<RowClass> classes_of(const std::vector<std::uint32_t>& tokens,
+/// Rows that are alike, in the order in which words come to them; if not to be folded, each row.
+inline std::vector<RowClass> classes_of(const StreamingKernel& kernel,
                                         const std::vector<std::uint32_t>& way, bool fold) {
+  const std::vector<std::uint32_t>& tokens = kernel.tokens;
   std::vector<RowClass> classes;
   for (std::size_t i = 0; i < way.size(); ++i) {
-    if (i == 0 || !fold || tokens[way[i]] != tokens[way[i - 1]])
+    if (i == 0 || !fold || !kernel.alike(tokens[way[i]], tokens[way[i - 1]]))
       classes.push_back({way[i], way[i]});
     classes.back().last = way[i];
   }

@@ -24,9 +24,9 @@
 namespace lacuna::wse {
 
 /// A wafer of streams as one row of lanes for each group of rows that do the same. At first these
-/// are the rows of equal tokens: they repeat the first, a hop later each, while no copy onward
-/// meets a closed link. When one does, the row that sends it leaves its group and is simulated by
-/// itself; doc/model/wafer_folding.md has the proof. A Row has
+/// are the rows whose tokens take equal times: they repeat the first, a hop later each, while no
+/// copy onward meets a closed link. When one does, the row that sends it leaves its group and is
+/// simulated by itself; doc/model/wafer_folding.md has the proof. A Row has
 ///   Row(params, program, shared, row)   step(now, next)   words()   moved()   finished()
 template <class Row>
 class RowsInLanes {
@@ -91,9 +91,9 @@ RowsInLanes<Row>::RowsInLanes(const HardwareParams& params, const Program& progr
       injectors_(params.router, program),
       metered_(LinkRule(params.router).on_links()),
       all_open_(whole_blocks<Number>(program.columns), -1) {
-  const std::vector<std::uint32_t>& tokens = program.kernel.tokens;
   const std::uint32_t entry = program.entry;
-  const bool alike = fold && std::equal(tokens.begin() + 1, tokens.end(), tokens.begin());
+  const bool alike =
+      classes_of(program.kernel, rows_from(0, program.rows, false), fold).size() == 1;
   if (!program.both_ways() || (alike && !metered_)) {
     // Rows that are alike never hold each other up, so the way to the north does what the way
     // to the south does.
@@ -109,8 +109,7 @@ RowsInLanes<Row>::RowsInLanes(const HardwareParams& params, const Program& progr
 template <class Row>
 void RowsInLanes<Row>::add_way(bool north, std::uint32_t first, std::uint32_t count, bool fold) {
   Groups& way = ways_[north ? 1 : 0];
-  for (const RowClass& rows :
-       classes_of(program_.kernel.tokens, rows_from(first, count, north), fold)) {
+  for (const RowClass& rows : classes_of(program_.kernel, rows_from(first, count, north), fold)) {
     way.push_back({rows, make_row(rows.first)});
   }
   // With meters the last row, which sends no copy on, does other things than the others.

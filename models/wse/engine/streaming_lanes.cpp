@@ -147,15 +147,17 @@ WaferMarks StreamingRows<Row>::take_marks() {
   return marks;
 }
 
-/// The rows that are kept: of each group the one nearest to where words enter, by the ways on
-/// which its rows send copies.
+/// The rows that are kept: of each group and number of tokens the one nearest to where words enter,
+/// by the ways on which its rows send copies.
 template <class Row>
 FoldPlan StreamingRows<Row>::fold(const std::vector<std::size_t>& group_of) const {
   const std::uint32_t entry = program_.entry;
+  const std::vector<std::uint32_t>& tokens = program_.kernel.tokens;
   std::vector<std::uint32_t> stands_for(program_.rows);
   const auto kept_as = [&](std::uint32_t row, std::uint32_t before) {
     const bool end = row == 0 || row + 1 == program_.rows;
-    const bool repeats = before != entry && group_of[row] == group_of[before] && !end;
+    const bool same = group_of[row] == group_of[before] && tokens[row] == tokens[before];
+    const bool repeats = before != entry && same && !end;
     stands_for[row] = repeats ? stands_for[before] : row;
   };
   stands_for[entry] = entry;

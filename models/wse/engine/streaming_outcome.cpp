@@ -27,14 +27,13 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
                                     std::uint32_t row, Cycle behind) const {
   const StreamingKernel& kernel = program_.kernel;
   const SumCounts::Column& sums = sums_.columns[column];
-  const std::uint64_t tokens = kernel.tokens[row];
-  const std::uint64_t words = kernel.sum_words(kernel.tokens[row]);
+  const std::uint32_t tokens = kernel.tokens[row];
+  const std::uint64_t words = kernel.sum_words(tokens);
   const std::uint64_t each = params_.core.fabric_words_per_issue;
   CoreCounters core;
   core.cycles = counts.cycles;
   const bool scattered = !kernel.held.empty();
-  core.cycles[kFma] =
-      scattered ? counts.elements : weights_[column] * ((tokens + kernel.simd - 1) / kernel.simd);
+  core.cycles[kFma] = scattered ? counts.elements : weights_[column] * kernel.beats(tokens);
   core.cycles[kReduce] = (kernel.steps + sums.gathered) * ((words + each - 1) / each);
   core.cycles[kWaitWeights] += behind;
   if (!scattered) core.cycles[kScalar] = 0;
@@ -56,7 +55,7 @@ CoreCounters StreamingOutcome::core(std::uint32_t column, const LaneCounts& coun
   core.tallies = counts.tallies;
   core.buffers_in_use = counts.in_use + behind;
   core.end = counts.end + behind;
-  if (kernel.exchange.on()) add_exchange(column, kernel.packed_words(kernel.tokens[row]), core);
+  if (kernel.exchange.on()) add_exchange(column, kernel.packed_words(tokens), core);
   core.cycles[kReduce] -= core.beside;
   return core;
 }

@@ -7,18 +7,13 @@
 #include "models/wse/engine/routed_reduction.hpp"
 
 namespace lacuna::wse {
-namespace {
-
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
-
-}  // namespace
 
 template <class Number, class Sums>
 StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params, const Program& program,
                                          const SumStreams& shared, std::uint32_t row)
     : Base(params, program, shared),
       row_(row),
-      vector_beats_(static_cast<Number>(ceil_div(kernel_.tokens[row], kernel_.simd))),
+      vector_beats_(static_cast<Number>(kernel_.beats(kernel_.tokens[row]))),
       word_beats_(static_cast<Number>(static_cast<std::uint32_t>(vector_beats_) *
                                       kernel_.weights_per_word())),
       control_(params.core, kernel_, kernel_.tokens[row]),

@@ -26,7 +26,7 @@ class HandlerControl {
                  bool slow)
       : dispatch_(params),
         issue_(params),
-        vector_beats_(all((tokens + stream.simd - 1) / stream.simd)),
+        vector_beats_(all(stream.beats(tokens))),
         words_per_beat_(all(params.fabric_words_per_issue.value())),
         slow_(slow) {}
 

@@ -119,7 +119,7 @@ std::uint32_t StreamingCores::begin_vector(Core& core, std::size_t index, std::u
   if (first) ++core.counters.first_weights;
   if (!values_.empty()) values_[index].multiply_add(buffer, feature, value, first);
   filled_[index * kernel_.lookahead + buffer] = 1;
-  return scattered ? elements : (tokens + kernel_.simd - 1) / kernel_.simd;
+  return scattered ? elements : kernel_.beats(tokens);
 }
 
 void StreamingCores::look_up(StreamState<Number>& state, std::size_t place, const Lane& load,

@@ -156,6 +156,12 @@ struct StreamingKernel {
   std::uint32_t words(std::size_t step, std::size_t column) const {
     return words_of(count(step, column));
   }
+  /// Of an instruction over so many tokens.
+  std::uint32_t beats(std::uint32_t tokens_of) const { return (tokens_of + simd - 1) / simd; }
+  /// Whether cores with so many tokens take equal times for all they do.
+  bool alike(std::uint32_t tokens_of, std::uint32_t others) const {
+    return beats(tokens_of) == beats(others) && packed_words(tokens_of) == packed_words(others);
+  }
   /// The words of a row of sums, of so many tokens, and those of them that a core has to move.
   std::uint32_t packed_words(std::uint32_t tokens_of) const {
     return (tokens_of + ring_elements - 1) / ring_elements;

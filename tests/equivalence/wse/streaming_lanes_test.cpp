@@ -184,5 +184,29 @@ TEST(StreamsInLanes, SayWhyTheyAreNotTaken) {
   EXPECT_EQ(refused(oldest, modules), "each core is a module");
 }
 
+// Of 8 and of 7 tokens a core has two beats of four and four words of two sums, of 6 three words,
+// of 4 one beat. What is equal is simulated once, and counted for each.
+TEST(StreamsInLanes, SimulateRowsOnceThatTakeEqualTimes) {
+  StreamingScenario scenario;
+  scenario.columns = 3;
+  scenario.counts = {2, 1, 3, 1, 2, 2};
+  scenario.final_column = {0, 2};
+  for (const std::uint32_t entry : {0U, 2U}) {
+    for (const auto& [fewer, groups] : {std::pair(7U, 1U), std::pair(6U, 2U), std::pair(4U, 2U)}) {
+      scenario.entry = entry;
+      scenario.tokens = {8, 8, 8, fewer, fewer};
+      const Program program = make_program(scenario);
+      const auto lanes = stream_in_lanes(scenario.params, program, {});
+      ASSERT_TRUE(lanes);
+      const bool ways = entry != 0 && groups != 1;  // the entry and the rows above are no class
+      EXPECT_EQ(lanes->groups, groups + (ways ? 1 : 0)) << fewer;
+      EXPECT_EQ(difference(simulate(scenario.params, program, {Engine::clocked}),
+                           unfold(lanes->kept, lanes->fold, program, scenario.params.router)),
+                "")
+          << fewer;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lacuna::wse
