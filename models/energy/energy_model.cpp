@@ -109,7 +109,7 @@ EnergyResult EnergyModel::price(const std::vector<StatEntry>& statistics,
   price_events(counts, result);
   price_overheads(input, result);
   for (const EnergyRange& component : result.components) result.total.add(component);
-  add_spreads(counts, result);
+  add_uncertainties(counts, result);
   price_members(counts, input, result);
   return result;
 }
@@ -228,10 +228,10 @@ void EnergyModel::price_overheads(const EnergyInput& input, EnergyResult& result
                                   unit_peak_pj_.at(corner) * on_chip;
     part(Component::leakage) = (leak_sram.at(corner) + leak_logic.at(corner)) * result.seconds;
   }
-  add_spread(result, "clock_overhead", result.of(Component::clock).nominal);
-  add_spread(result, clock_tree(), result.of(Component::clock_tree).nominal);
-  add_spread(result, "leak_sram", leak_sram.nominal * result.seconds);
-  add_spread(result, "leak_logic", leak_logic.nominal * result.seconds);
+  add_uncertainty(result, "clock_overhead", result.of(Component::clock).nominal);
+  add_uncertainty(result, clock_tree(), result.of(Component::clock_tree).nominal);
+  add_uncertainty(result, "leak_sram", leak_sram.nominal * result.seconds);
+  add_uncertainty(result, "leak_logic", leak_logic.nominal * result.seconds);
 }
 
 EnergyRange EnergyModel::leak_watts(const char* event, double size) const {
@@ -240,25 +240,27 @@ EnergyRange EnergyModel::leak_watts(const char* event, double size) const {
   return watts;
 }
 
-void EnergyModel::add_spreads(const Counts& counts, EnergyResult& result) const {
+void EnergyModel::add_uncertainties(const Counts& counts, EnergyResult& result) const {
   const double with_clock = 1 + fixed_price("clock_overhead").nominal;
   for (std::size_t event = 0; event < counts.size(); ++event) {
     const EnergyRow& row = table_.rows()[event];
     for (std::size_t c = 0; c < kComponents; ++c) {
       const bool on_chip = static_cast<Component>(c) != Component::off_chip;
       const double scale = on_chip ? params_.vdd_squared * params_.calibration * with_clock : 1;
-      add_spread(
+      add_uncertainty(
           result, estimate_of(row.event),
           counts[event].at(c) * row.price(params_.node).nominal * scale * kJoulesPerPicojoule);
     }
   }
 }
 
-void EnergyModel::add_spread(EnergyResult& result, const std::string& event, double joules) const {
+void EnergyModel::add_uncertainty(EnergyResult& result, const std::string& event,
+                                  double joules) const {
   if (joules == 0) return;
-  const auto same = std::find_if(result.spreads.begin(), result.spreads.end(),
-                                 [&](const EnergySpread& each) { return each.event == event; });
-  if (same != result.spreads.end()) {
+  const auto same =
+      std::find_if(result.uncertainties.begin(), result.uncertainties.end(),
+                   [&](const EnergyUncertainty& each) { return each.event == event; });
+  if (same != result.uncertainties.end()) {
     same->joules += joules;
     return;
   }
@@ -269,7 +271,7 @@ void EnergyModel::add_spread(EnergyResult& result, const std::string& event, dou
         "{}: the low price of event '{}' is {}, so its range has no ratio; it must be above 0",
         table_.name(), event, range.low));
   }
-  result.spreads.push_back({event, joules, std::log(range.high / range.low) / 2});
+  result.uncertainties.push_back({event, joules, std::log(range.high / range.low) / 2});
 }
 
 }  // namespace lacuna

@@ -40,7 +40,7 @@ struct EnergyItem {
 };
 
 /// A part of the nominal energy that hangs on one estimate, and how wide that estimate is.
-struct EnergySpread {
+struct EnergyUncertainty {
   std::string event;
   double joules = 0;
   double half_log = 0;  // ln(high / low) / 2
@@ -52,9 +52,9 @@ struct EnergyResult {
   EnergyRange total;                                  // their sum
   double seconds = 0;
   double calibration = 1;
-  std::vector<double> member_joules;  // the total with each member of a set of prices
-  std::vector<EnergyItem> items;      // per priced counter
-  std::vector<EnergySpread> spreads;  // for the factor
+  std::vector<double> member_joules;             // the total with each member of a set of prices
+  std::vector<EnergyItem> items;                 // per priced counter
+  std::vector<EnergyUncertainty> uncertainties;  // by estimate, for factor()
 
   const EnergyRange& of(Component component) const {
     return components.at(static_cast<std::size_t>(component));
@@ -112,8 +112,8 @@ class EnergyModel {
                                                const Counts& counts,
                                                const EnergyInput& input) const;
   void price_members(const Counts& counts, const EnergyInput& input, EnergyResult& result) const;
-  void add_spreads(const Counts& counts, EnergyResult& result) const;
-  void add_spread(EnergyResult& result, const std::string& event, double joules) const;
+  void add_uncertainties(const Counts& counts, EnergyResult& result) const;
+  void add_uncertainty(EnergyResult& result, const std::string& event, double joules) const;
   EnergyRange leak_watts(const char* event, double size) const;
   const char* clock_tree() const;
   std::size_t row_of(const char* event) const;

@@ -47,9 +47,9 @@ double EnergyResult::uncertainty_factor() const {
     return std::exp(std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count))));
   }
   double variance = 0;
-  for (const EnergySpread& spread : spreads) {
-    const double part = spread.joules / total.nominal * spread.half_log;
-    variance += part * part;
+  for (const EnergyUncertainty& part : uncertainties) {
+    const double share = part.joules / total.nominal * part.half_log;
+    variance += share * share;
   }
   return std::exp(std::sqrt(variance));
 }
@@ -58,7 +58,7 @@ EnergyResult EnergyResult::repeated(double times) const {
   EnergyResult result = *this;
   for (EnergyRange& component : result.components) scale(component, times);
   for (EnergyItem& item : result.items) scale(item.joules, times);
-  for (EnergySpread& spread : result.spreads) spread.joules *= times;
+  for (EnergyUncertainty& part : result.uncertainties) part.joules *= times;
   scale(result.total, times);
   for (double& joules : result.member_joules) joules *= times;
   result.seconds *= times;
@@ -94,14 +94,14 @@ EnergyResult& EnergyResult::operator+=(const EnergyResult& other) {
       same->joules.add(item.joules);
     }
   }
-  for (const EnergySpread& spread : other.spreads) {
-    const auto same = std::find_if(spreads.begin(), spreads.end(), [&](const EnergySpread& each) {
-      return each.event == spread.event;
-    });
-    if (same == spreads.end()) {
-      spreads.push_back(spread);
+  for (const EnergyUncertainty& part : other.uncertainties) {
+    const auto same =
+        std::find_if(uncertainties.begin(), uncertainties.end(),
+                     [&](const EnergyUncertainty& each) { return each.event == part.event; });
+    if (same == uncertainties.end()) {
+      uncertainties.push_back(part);
     } else {
-      same->joules += spread.joules;
+      same->joules += part.joules;
     }
   }
   return *this;

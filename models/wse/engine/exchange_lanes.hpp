@@ -26,7 +26,7 @@ template <class Number>
 class ExchangeLanes {
  public:
   using Vector = Lanes<Number>;
-  using Turn = LaneTurn<Number>;
+  using Arbiters = LaneArbiter<Number>;
 
   ExchangeLanes(const HardwareParams& params, const SumStreams& shared);
 
@@ -44,8 +44,8 @@ class ExchangeLanes {
   void ask_ramp(std::size_t i, const LanePort<Number>& port, Contest& ramp);
   void take_ramp(std::size_t i, LanePort<Number>& port, const Contest& ramp);
   // The same of the ramp from the core,
-  void ask_up(std::size_t i, const Turn& queues, Contest& ramp);
-  void take_up(std::size_t i, Turn& queues, const Contest& ramp);
+  void ask_up(std::size_t i, const Arbiters& queues, Contest& ramp);
+  void take_up(std::size_t i, Arbiters& queues, const Contest& ramp);
   // and of the port to a neighbour.
   void ask_port(std::size_t i, bool east, const LanePort<Number>& port, const Vector& open,
                 Contest& asks);
@@ -150,7 +150,7 @@ inline void ExchangeLanes<Number>::take_ramp(std::size_t i, LanePort<Number>& po
 }
 
 template <class Number>
-inline void ExchangeLanes<Number>::ask_up(std::size_t i, const Turn& queues, Contest& ramp) {
+inline void ExchangeLanes<Number>::ask_up(std::size_t i, const Arbiters& queues, Contest& ramp) {
   for (const bool east : {true, false}) {
     if ((busy_[i + 1] & sends_[i] & ways(east)) == 0) continue;
     Out& from = out(i, east);
@@ -161,7 +161,7 @@ inline void ExchangeLanes<Number>::ask_up(std::size_t i, const Turn& queues, Con
 }
 
 template <class Number>
-inline void ExchangeLanes<Number>::take_up(std::size_t i, Turn& queues, const Contest& ramp) {
+inline void ExchangeLanes<Number>::take_up(std::size_t i, Arbiters& queues, const Contest& ramp) {
   for (const bool east : {true, false}) {
     if ((busy_[i + 1] & sends_[i] & ways(east)) == 0) continue;
     Out& from = out(i, east);
@@ -170,7 +170,7 @@ inline void ExchangeLanes<Number>::take_up(std::size_t i, Turn& queues, const Co
     from.queue.push_words(from.pushed);
     from.pushed = Vector{};
     from.up.push(up, shapes_.up);
-    queues.had(up, from.number);
+    queues.granted(up, from.number);
   }
 }
 

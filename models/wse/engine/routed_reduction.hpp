@@ -72,7 +72,7 @@ class RoutedReduction {
   struct Block {
     Vector need_in, need_out, more;  // of the instruction; more: others follow
     LanePort<Number> ramp;
-    LaneTurn<Number> queues;  // on the ramp up
+    LaneArbiter<Number> queues;  // on the ramp up
   };
   /// One stream.
   struct Part : LaneStream<Number> {
@@ -242,7 +242,7 @@ inline void RoutedReduction<Number, kBuses>::send_output(std::size_t i) {
     p.queue.push_words(p.pushed);
     p.pushed = Vector{};
     p.up.push(up, shapes_.up);
-    b.queues.had(up, p.number);
+    b.queues.granted(up, p.number);
   });
   if constexpr (kBuses) buses_.take_up(i, b.queues, ramp);
 }

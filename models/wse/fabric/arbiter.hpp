@@ -27,7 +27,7 @@ inline Choices<Arbiter> arbiter_choices() {
 inline constexpr unsigned kTurns = 32;
 static_assert(kColors <= kTurns);
 
-/// How late it is the turn of `number` if `next` is asked first.
+/// How many are asked before `number` if `next` is asked first.
 constexpr unsigned turn_of(unsigned number, unsigned next) { return (number - next) % kTurns; }
 
 /// What an output port goes by.
@@ -72,13 +72,14 @@ struct ArbiterRule {
   constexpr bool fits_lanes() const { return !by_age; }
 };
 
-/// Something that is had in turn, in every lane: an output port, or the ramp of a core.
+/// A round-robin arbiter in every lane: of an output port, the ramp or the issue slot of a core. It
+/// is one of fixed priority if it is told of no grant.
 template <class Number>
-class LaneTurn {
+class LaneArbiter {
  public:
   using Vector = Lanes<Number>;
 
-  /// Of what does not ask: more than any turn.
+  /// The key of what does not ask: above all others.
   static Vector nobody() { return all_lanes<Number>(2 * kTurns); }
 
   /// The keys of the lanes that ask.
@@ -87,8 +88,8 @@ class LaneTurn {
   }
   static Vector least(const Vector& a, const Vector& b) { return select(a < b, a, b); }
 
-  /// The lanes of `won` have had it, as `number`.
-  void had(const Vector& won, const Vector& number) { next_ = select(won, number + 1, next_); }
+  /// In the lanes of `won`, `number` was granted what it asked for.
+  void granted(const Vector& won, const Vector& number) { next_ = select(won, number + 1, next_); }
 
  private:
   Vector next_{};
@@ -102,16 +103,16 @@ class LanePort {
 
   /// The keys of the lanes that ask for it with a word of `color`.
   Vector key(const ArbiterRule& rule, const Vector& asks, const Vector& color) const {
-    return turn_.key(asks, rule.place(color));
+    return arbiter_.key(asks, rule.place(color));
   }
 
   /// The lanes of `won` have sent a word of `color`.
   void sent(const ArbiterRule& rule, const Vector& won, const Vector& color) {
-    if (rule.in_turn) turn_.had(won, rule.place(color));
+    if (rule.in_turn) arbiter_.granted(won, rule.place(color));
   }
 
  private:
-  LaneTurn<Number> turn_;
+  LaneArbiter<Number> arbiter_;
 };
 
 }  // namespace lacuna::wse

@@ -20,24 +20,24 @@
 
 namespace lacuna::wse {
 
-/// Those that ask for one thing in a cycle, and who has it: the one with the least key, which the
-/// turn of the thing gives (LaneTurn, LanePort).
+/// The requests for one thing in a cycle. The least key wins; LaneArbiter or LanePort gives the
+/// keys.
 template <class Number>
 class LaneContest {
  public:
   using Vector = Lanes<Number>;
-  using Turn = LaneTurn<Number>;
+  using Arbiters = LaneArbiter<Number>;
 
-  void ask(const Vector& key) { best_ = Turn::least(best_, key); }
+  void ask(const Vector& key) { best_ = Arbiters::least(best_, key); }
   /// Once all have asked: the lanes in which `key` has won.
   Vector won(const Vector& key) const { return (key == best_) & granted(); }
-  Vector granted() const { return best_ < Turn::nobody(); }
+  Vector granted() const { return best_ < Arbiters::nobody(); }
 
  private:
-  Vector best_ = Turn::nobody();
+  Vector best_ = Arbiters::nobody();
 };
 
-/// Adds the statistics of a lane to those that are kept of it,
+/// Adds the statistics of a lane to its sum.
 template <class Number>
 void add_lane(BufferCounts<std::uint64_t>& sum, const BufferCounts<Lanes<Number>>& counts,
               std::size_t lane) {
@@ -45,7 +45,7 @@ void add_lane(BufferCounts<std::uint64_t>& sum, const BufferCounts<Lanes<Number>
     sum.statistic(i) += static_cast<std::uint64_t>(counts.statistic(i)[lane]);
   }
 }
-/// and once all lanes have been added, forgets them.
+/// Clears the statistics of all lanes, once each has been added.
 template <class Vector>
 void forget(BufferCounts<Vector>& counts) {
   for (int i = 0; i < kBufferCounts; ++i) counts.statistic(i) = Vector{};

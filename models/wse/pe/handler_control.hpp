@@ -32,7 +32,9 @@ class HandlerControl {
 
   static Vector all(std::uint64_t number) { return all_lanes<Number>(number); }
   /// Of so many words those of one beat.
-  Vector most(const Vector& left) const { return LaneTurn<Number>::least(left, words_per_beat_); }
+  Vector most(const Vector& left) const {
+    return LaneArbiter<Number>::least(left, words_per_beat_);
+  }
 
   /// Whether an instruction of the main thread has beats left or holds the slot.
   Vector active(const State& s) const {

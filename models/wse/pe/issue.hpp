@@ -138,25 +138,25 @@ class LaneIssue {
   }
 
  private:
-  using Turn = LaneTurn<Number>;
+  using Arbiters = LaneArbiter<Number>;
 
   template <std::size_t kContexts>
   std::array<Vector, kContexts> choose_in_turn(std::array<Vector, kContexts> may,
                                                std::size_t shared) {
     std::array<Vector, kContexts> keys{};
-    Vector best = Turn::nobody();
+    Vector best = Arbiters::nobody();
     for (std::size_t i = shared; i < kContexts; ++i) {
-      keys[i] = turn_.key(may[i], all_lanes<Number>(i));
-      best = Turn::least(best, keys[i]);
+      keys[i] = arbiter_.key(may[i], all_lanes<Number>(i));
+      best = Arbiters::least(best, keys[i]);
     }
     for (std::size_t i = shared; i < kContexts; ++i) {
       may[i] &= keys[i] == best;
-      turn_.had(may[i], all_lanes<Number>(i));
+      arbiter_.granted(may[i], all_lanes<Number>(i));
     }
     return may;
   }
 
-  Turn turn_;
+  Arbiters arbiter_;
   std::array<Vector, IssueRule::kSlots> left_{};
   Vector main_{};  // the beat in the first slot is one of the main thread
 };

@@ -98,7 +98,7 @@ SumPlan::SumPlan(const Target& target, const Types& types, const StaticPlan& pla
     if (classes_[c].at_home) {
       place_at_home(c, home);
     } else {
-      spread(c);
+      place_on_all_tiles(c);
     }
   }
   for (TileSums& tile : tiles_) give_to_workers(tile);
@@ -183,7 +183,7 @@ void SumPlan::place_at_home(std::uint32_t index, const LinearMap& home) {
   for (std::size_t t = 0; t < tiles_.size(); ++t) cut_regions(index, tiles_[t], before[t]);
 }
 
-void SumPlan::spread(std::uint32_t index) {
+void SumPlan::place_on_all_tiles(std::uint32_t index) {
   const SumClass& sums = classes_[index];
   const std::uint64_t vector = vector_of(types_);
   std::uint64_t begin = 0;

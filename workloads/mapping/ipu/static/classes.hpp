@@ -86,7 +86,7 @@ class SumPlan {
   void choose_place(SumClass& sums, std::uint32_t index, const LinearMap& home) const;
   std::uint64_t most_at_home(const SumClass& sums, const LinearMap& home) const;
   void place_at_home(std::uint32_t index, const LinearMap& home);
-  void spread(std::uint32_t index);
+  void place_on_all_tiles(std::uint32_t index);
   /// Runs of segments that have the same contributing tiles: where they begin, and at the end where
   /// the last one ends; elements of each.
   struct Regions {
