@@ -36,6 +36,12 @@ Journal::Facts facts_of_arguments(const Options& options) {
   return {{"arguments", shell_line(reproducing_arguments(options))}};
 }
 
+std::string command_of_trace(const Options& options) {
+  std::vector<std::string> arguments = reproducing_arguments(options);
+  arguments.resize(arguments.size() - 2);
+  return "lacuna " + shell_line(arguments);
+}
+
 std::vector<const Machine*> machines_of(const std::vector<Point>& points) {
   std::vector<const Machine*> machines;
   for (const Point& point : points) {
@@ -108,33 +114,20 @@ std::unique_ptr<Journal> open_at(fs::path target, const Journal::Facts& facts,
   return journal;
 }
 
-void say_finished(std::size_t finished, std::size_t all, const char* parts, const Options& options,
-                  std::ostream& said) {
-  if (finished == 0 || options.quiet) return;
-  const std::string of_all = all == 0 ? "" : fmt::format(" of {}", all);
-  said << fmt::format("lacuna: {}{} {} were finished before\n", finished, of_all, parts);
-}
-
 }  // namespace
 
 std::unique_ptr<Journal> open_journal(const fs::path& target, const Journal::Facts& facts,
-                                      std::size_t all, const char* parts, const Options& options,
-                                      std::ostream& said) {
+                                      std::size_t points, std::size_t operations,
+                                      const Options& options, std::ostream& said) {
   std::unique_ptr<Journal> journal = open_at(target, facts, options);
-  say_finished(journal->finished().size(), all, parts, options, said);
-  return journal;
-}
-
-std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts& facts,
-                                      const std::vector<Point>& points, const Options& options,
-                                      const Streams& streams) {
-  std::unique_ptr<Journal> journal = open_at(output.target(), facts, options);
-  const auto& finished = journal->finished();
-  const bool one = points.size() == 1;
-  const auto whole =
-      count_where(finished, [&](const auto& part) { return part.first < points.size(); });
-  say_finished(one ? finished.size() : whole, one ? points[0].workload.ops.size() : points.size(),
-               one ? "operations" : "points", options, streams.err);
+  const auto& kept = journal->finished();
+  const std::size_t finished =
+      operations != 0 ? kept.size()
+                      : count_where(kept, [&](const auto& part) { return part.first < points; });
+  if (finished == 0 || options.quiet) return journal;
+  said << fmt::format("lacuna: {} of {} {} were finished before\n", finished,
+                      operations != 0 ? operations : points,
+                      operations != 0 ? "operations" : "points");
   return journal;
 }
 

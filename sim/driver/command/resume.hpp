@@ -25,20 +25,18 @@ Journal::Facts facts_of_request(Journal::Facts about, const Options& options,
 /// What a request says by its arguments, for facts_of_request().
 Journal::Facts facts_of_arguments(const Options& options);
 
+/// The command that makes a trace again: without --engine, which a trace does not have.
+std::string command_of_trace(const Options& options);
+
 /// The machines of some points, each once.
 std::vector<const Machine*> machines_of(const std::vector<Point>& points);
 
-/// Opens the journal beside `target` and says how many of its `all` parts (0: not known yet), such
-/// as "points", were finished before.
+/// Opens the journal beside `target` and says how many of its `points` were finished before; of a
+/// single one how many of its `operations`, if it has some.
 std::unique_ptr<Journal> open_journal(const std::filesystem::path& target,
-                                      const Journal::Facts& facts, std::size_t all,
-                                      const char* parts, const Options& options,
+                                      const Journal::Facts& facts, std::size_t points,
+                                      std::size_t operations, const Options& options,
                                       std::ostream& said);
-
-/// The same of points. A single point counts its operations.
-std::unique_ptr<Journal> open_journal(const Output& output, const Journal::Facts& facts,
-                                      const std::vector<Point>& points, const Options& options,
-                                      const Streams& streams);
 
 /// The part of a request that this process simulates, with --shard: every `all`-th point from
 /// `first` on. Each share keeps its points beside the result folder, and a request with --resume

@@ -16,8 +16,9 @@
 #include "sim/base/ranges.hpp"
 #include "sim/base/texts.hpp"
 #include "sim/driver/command/command_line.hpp"
+#include "sim/driver/command/output.hpp"
+#include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/simulation.hpp"
-#include "sim/driver/command/table_result.hpp"
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/files/yaml_preset.hpp"
@@ -152,6 +153,23 @@ SystemRequest read_request(const Options& options, const MachineTable& kinds) {
   }
   request.system = std::make_unique<ChipSystem>(kinds, name, options.settings);
   return request;
+}
+
+}  // namespace
+
+namespace {
+
+/// What a result of a file is called.
+std::string name_of(const std::string& file) { return fs::path(file).filename().string(); }
+
+/// Makes the result folder, if --out asks for one, of what a file says. True, and said, if a
+/// resumed request is finished.
+bool is_in(std::optional<Output>& output, const std::string& file, const Options& options,
+           const Streams& streams) {
+  if (!options.out) return false;
+  output.emplace(*options.out, options);
+  if (fs::is_regular_file(file)) output->add_input(file);
+  return is_finished(*output, name_of(file), {}, options, streams);
 }
 
 }  // namespace
@@ -291,8 +309,8 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
   const bool rows = options.trace && !options.system_config && linked != nullptr;
   const SystemRequest request =
       rows ? request_of_trace(options, kinds, *linked) : read_request(options, kinds);
-  TableOutput output(options, fs::path(request.file).filename().string(), {request.file});
-  if (output.is_finished(streams)) return kDone;
+  std::optional<Output> output;
+  if (is_in(output, request.file, options, streams)) return kDone;
   const Pricing pricing = make_pricing(options, streams);
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
@@ -308,7 +326,7 @@ int compare_systems(const Options& options, const MachineTable& kinds, const Str
     written.parameters = values_of(request.training);
     written.pages = std::move(pages);
     written.view_title = fs::path(request.file).stem().string();
-    output.write(written, streams);
+    output->write(output->header(name_of(request.file), {}), written, streams);
   }
   streams.out << (options.json ? scaling_json(scaling) : scaling_text(scaling));
   return kDone;
@@ -366,16 +384,15 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
   const RunSettings settings = run_settings(options);
   const SystemRequest request = read_request(options, kinds);
   const ChipSystem& system = *request.system;
-  TableOutput output(options, fs::path(request.file).filename().string(), {request.file});
-  if (output.is_finished(streams)) return kDone;
+  std::optional<Output> output;
+  if (is_in(output, request.file, options, streams)) return kDone;
   const Pricing pricing = make_pricing(options, streams);
   PartCache cache = open_part_cache(options.no_cache);
   ChipTimes times(pricing, settings.seed, settings.execution.engine, &cache);
   system.refuse_layout(request.training);
   SystemRecord record =
       system.run({kinds, pricing, times, request.training, execution_of(settings), settings.seed},
-                 {static_cast<bool>(output), options.view,
-                  fs::path(request.file).filename().string(), options.settings});
+                 {output.has_value(), options.view, name_of(request.file), options.settings});
   streams.err << record.idle;
   const std::optional<Why> why = why_of(options, kinds, request, record, pricing, times, settings);
   if (output) {
@@ -393,7 +410,7 @@ int run_system(const Options& options, const MachineTable& kinds, const Streams&
       written.files.emplace_back("why.csv", why_csv(system.name(), "", *why));
       add_why_figure("why", written.view_title, *why, written.figures);
     }
-    output.write(written, streams);
+    output->write(output->header(name_of(request.file), {}), written, streams);
   }
   const auto said = why ? std::optional(why_json_text(*why)) : std::nullopt;
   streams.out << (options.json   ? metrics_json(record.metrics, said)

@@ -23,6 +23,7 @@
 #include "sim/driver/files/locations.hpp"
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/result/trust.hpp"
+#include "sim/driver/run/area.hpp"
 #include "sim/driver/run/option_table.hpp"
 #include "sim/driver/sweep/search_descent.hpp"
 #include "sim/driver/sweep/search_figures.hpp"
@@ -92,7 +93,7 @@ class Search {
   const std::vector<Objective>& objectives() const { return goal_.objectives(); }
 
   /// What no point can be below. Those of other shares are left over.
-  void find_bounds(Study& study, const RunSettings& settings) {
+  void find_bounds(PointStudy& study, const RunSettings& settings) {
     MaskStore& masks = study.masks();
     std::vector<SearchPoint> points;
     ColumnCounts counts;  // of the masks that a point and the next have in common
@@ -203,23 +204,14 @@ class Search {
           point.machine->least_cycles(op, masks.mask(op, point.workload, seed));
       cycles += static_cast<double>(least.value_or(0)) * op.repeat;
     }
-    return cycles / (value_of(*point.machine, "clock").value_or(1) * 1e9);
-  }
-
-  static std::optional<double> value_of(const Machine& machine, const char* path) {
-    const ParamBase* const found = machine.parameters().find(path);
-    if (found == nullptr) return std::nullopt;
-    return std::stod(found->value_text());
+    const ParamBase* const clock = point.machine->parameters().find("clock");
+    return cycles / ((clock == nullptr ? 1 : std::stod(clock->value_text())) * 1e9);
   }
 
   /// Of what is simulated; 0 if it is not known.
   static double area_of(const Machine& machine, const Pricing& pricing) {
     const std::optional<UnitSilicon> unit = pricing.areas().unit(machine);
-    if (!unit) return 0;
-    if (const auto tiles = value_of(machine, "ipu.tiles")) return unit->mm2.nominal * *tiles;
-    const auto columns = value_of(machine, "wafer.columns");
-    const auto rows = value_of(machine, "wafer.rows");
-    return columns && rows ? unit->mm2.nominal * *columns * *rows : 0;
+    return unit ? unit->mm2.nominal * static_cast<double>(units_of(machine)) : 0;
   }
 
   bool fulfils(const SummaryRow& total) const {
@@ -405,7 +397,7 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file) {
 
 /// Simulates a batch, of which those with the highest bounds are expected to take longest: they are
 /// begun first, so that no job ends long after the others.
-bool run_batch(const Search& search, std::vector<std::size_t> batch, Study& study) {
+bool run_batch(const Search& search, std::vector<std::size_t> batch, PointStudy& study) {
   const std::vector<SearchPoint>& points = search.order().points();
   sort_all(batch, [&](std::size_t a, std::size_t b) { return points[a].bound > points[b].bound; });
   return study.run(&batch);
@@ -456,9 +448,8 @@ std::optional<SearchResult> run_search(const Options& options, const MachineTabl
   Search search(file, options, kinds);
   const Sweep& sweep = search.sweep();
   const RunSettings settings = run_settings(options);
-  Study study(
-      {sweep.name, sweep.workloads, sweep.points, search_facts(search, file), file.path, true},
-      settings, options, streams);
+  PointStudy study({sweep.name, search_facts(search, file), sweep.workloads, {file.path}, true},
+                   sweep.points, settings, options, streams);
   if (!study.begin()) return std::nullopt;
   search.find_bounds(study, settings);
   for (std::vector<std::size_t> batch = search.next(); !batch.empty(); batch = search.next()) {

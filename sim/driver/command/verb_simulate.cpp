@@ -370,13 +370,12 @@ std::optional<ComparedRuns> compare_machines(const Options& options,
   const std::vector<Point> points = make_points(machines, workload, options, of_chips);
   check_view_steps(points, options);
   const std::vector<Point> all = with_dense_points(points, options);
-  const std::vector<WorkloadTrace> workloads = {workload};
-  Study study({workload.name, workloads, all, facts_of_arguments(options)}, of_chips, options,
-              streams);
+  PointStudy study({workload.name, facts_of_arguments(options), {workload}}, all, of_chips, options,
+                   streams);
   check_weight_stores(points, settings, study.masks());
   if (!study.begin()) return std::nullopt;
   if (may_stay_here && stays_here(all, options)) study.stay_here();
-  const bool whole = study.run_share();
+  const bool whole = study.run();
   if (!whole && count_finished(study.records()) == 0) {
     return ComparedRuns{workload, settings, {}, {}, {}, kNotCompleted, true};
   }

@@ -123,13 +123,12 @@ std::optional<SweepResult> run_sweep(const Options& options, const MachineTable&
   refuse_model_words(file, options);
   check_needs(options);
   const Sweep sweep = plan_sweep(file, options, kinds);
-  Study study(
-      {sweep.name, sweep.workloads, sweep.points, sweep_facts(sweep, options), file.path, true},
-      run_settings(options), options, streams);
+  PointStudy study({sweep.name, sweep_facts(sweep, options), sweep.workloads, {file.path}, true},
+                   sweep.points, run_settings(options), options, streams);
   if (!study.begin()) return std::nullopt;
   streams.err << idle_settings(sweep.machines, options.settings, options.fold.has_value(),
                                IdleOn::all);
-  if (!study.run_share()) return SweepResult{{}, kNotCompleted, true};
+  if (!study.run()) return SweepResult{{}, kNotCompleted, true};
   if (study.ends_as_share()) return SweepResult{{}, kDone, true};
   std::vector<RunRecord> all;
   for (std::optional<RunRecord>& record : study.records()) all.push_back(std::move(*record));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/command/resume.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/trace_file.hpp"
 #include "sim/driver/run/option_table.hpp"
@@ -23,13 +24,6 @@
 
 namespace lacuna {
 namespace {
-
-/// The command that makes this trace again.
-std::string command_of(const Options& options) {
-  std::vector<std::string> arguments = reproducing_arguments(options);
-  arguments.resize(arguments.size() - 2);  // without --engine, which a trace does not have
-  return "lacuna " + shell_line(arguments);
-}
 
 /// With `--global DIR`: masks by one threshold, in files there.
 void prune_globally(WorkloadTrace& trace, const Options& options) {
@@ -70,7 +64,7 @@ void deliver(WorkloadTrace trace, const std::vector<std::string>& comments, cons
 
 int import_files(const Options& options, const Streams& streams) {
   const Imported imported = import_workload(options.subjects, options.generator);
-  std::vector<std::string> comments = {command_of(options)};
+  std::vector<std::string> comments = {command_of_trace(options)};
   comments.insert(comments.end(), imported.notes.begin(), imported.notes.end());
   for (const std::string& warning : imported.warnings) {
     streams.err << "lacuna: warning: " << warning << '\n';
@@ -106,7 +100,7 @@ int make(const Options& options, const Streams& streams) {
   }
   if (is_file(name)) return import_files(options, streams);
   const WorkloadTrace trace = generate_workload(name, options.generator);
-  deliver(trace, {command_of(options)}, options, streams);
+  deliver(trace, {command_of_trace(options)}, options, streams);
   return kDone;
 }
 

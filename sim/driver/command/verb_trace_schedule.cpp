@@ -67,13 +67,12 @@ Figure evolution_figure(const std::vector<SchedulePoint>& points) {
 
 using Machines = std::vector<std::unique_ptr<Machine>>;
 
-/// Points of one machine after the other: the samples, and the dense step.
-std::vector<Point> points_of(const Machines& machines, const ScheduleRequest& request,
-                             const std::vector<SchedulePoint>& phases) {
+/// Adds the points of one machine after the other: the samples, and the dense step.
+void add_points(const Machines& machines, const ScheduleRequest& request,
+                const std::vector<SchedulePoint>& phases, std::vector<Point>& points) {
   const bool changes = request.options.kind != ScheduleKind::spdf &&
                        request.options.kind != ScheduleKind::gradual &&
                        request.options.kind != ScheduleKind::iterative;
-  std::vector<Point> points;
   for (const auto& machine : machines) {
     for (const SchedulePoint& phase : phases) {
       if (phase.path.empty()) continue;
@@ -87,7 +86,6 @@ std::vector<Point> points_of(const Machines& machines, const ScheduleRequest& re
     }
     points.push_back({points.size(), machine.get(), "", dense_step(request)});
   }
-  return points;
 }
 
 /// Adds up the samples of each machine, each as often as it stands for steps.
@@ -147,37 +145,27 @@ struct Simulated {
   std::vector<SampleRow> rows;
   std::vector<SummaryRow> dense;  // a step of it on each machine
   std::vector<MachineTotals> totals;
-  bool all_ran = true;
 };
 
-Simulated simulate(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
-                   const Machines& machines, Journal& journal, const Options& options,
-                   const Streams& streams) {
-  const RunSettings settings = run_settings(options);
-  const std::vector<Point> points = points_of(machines, request, phases);
-  say_what_is_slow(points, options, streams);
-  const Records records =
-      records_of_all(points, settings, make_pricing(options, streams), &journal, options, streams);
+/// What the records of add_points() come to; the first is that of `next`, which goes behind them.
+Simulated simulated(const ScheduleRequest& request, const std::vector<SchedulePoint>& phases,
+                    std::size_t machines, Records::const_iterator& next) {
   Simulated simulated;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < machines.size(); ++i) {
+  for (std::size_t i = 0; i < machines; ++i) {
     const std::size_t first = simulated.rows.size();
     std::vector<const RunRecord*> samples;
     for (const SchedulePoint& phase : phases) {
       if (phase.path.empty()) continue;
-      samples.push_back(&*records[next++]);
+      samples.push_back(&**next++);
       simulated.rows.push_back(sample_row(phase, *samples.back()));
     }
-    const RunRecord& dense = *records[next++];
+    const RunRecord& dense = **next++;
     if (request.options.kind == ScheduleKind::rigl) {
       add_dense_gradients(simulated.rows, first, samples, dense);
     }
     simulated.dense.push_back(dense.total);
   }
   simulated.totals = add_up(simulated.rows, simulated.dense);
-  for (const MachineTotals& total : simulated.totals) {
-    simulated.all_ran = simulated.all_ran && total.whole;
-  }
   return simulated;
 }
 
@@ -239,24 +227,17 @@ struct Place {
   }
 };
 
-/// Finished simulations of a size of block, beside the folder. The masks follow from the arguments:
-/// their files, which are made anew, need no hash.
-std::unique_ptr<Journal> journal_of(const Place& place, const Machines& machines,
-                                    const Options& options, const Streams& streams) {
-  if (machines.empty()) return nullptr;
-  std::vector<const Machine*> each;
-  for (const std::unique_ptr<Machine>& machine : machines) each.push_back(machine.get());
-  const std::string block = place.part.substr(0, place.part.find('/'));
-  return open_journal(place.folder.target().string() + (block.empty() ? "" : "." + block),
-                      facts_of_request(facts_of_arguments(options), options, {}, each), 0, "parts",
-                      options, streams.err);
-}
+/// One size of block.
+struct Block {
+  ScheduleRequest request;
+  Place place;
+  std::vector<SchedulePoint> phases;
+};
 
-/// One size of block: writes its files, simulates and prints.
-BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
-                       const std::string& command, const Machines& machines, Journal* journal,
-                       const Options& options, const Streams& streams) {
-  const std::vector<SchedulePoint> phases = write_schedule(request, place.path(), command);
+/// Writes what is left of its files and prints, with what its points have come to, if any.
+BlockOutcome write_block(const Block& block, const std::optional<Simulated>& simulated,
+                         const Options& options, const Streams& streams) {
+  const auto& [request, place, phases] = block;
   place.folder.write(place.part + "schedule.csv", csv_line(kPhaseColumns) + phase_rows(phases));
   std::vector<Figure> figures = {evolution_figure(phases)};
   BlockOutcome outcome;
@@ -272,12 +253,11 @@ BlockOutcome run_block(const ScheduleRequest& request, const Place& place,
       static_cast<double>(request.model->layers) / request.layers / request.sequences;
   outcome.flop = flop / outcome.steps * scale;
   outcome.dense_flop = dense_step_flop(request) * scale;
-  if (journal != nullptr) {
-    const Simulated simulated = simulate(request, phases, machines, *journal, options, streams);
-    place.folder.write(place.part + "results.csv", results_csv(simulated.rows));
-    append(figures, figures_of(request, phases, simulated));
-    streams.out << results_table(simulated.rows);
-    outcome.machines = simulated.totals;
+  if (simulated) {
+    place.folder.write(place.part + "results.csv", results_csv(simulated->rows));
+    append(figures, figures_of(request, phases, *simulated));
+    streams.out << results_table(simulated->rows);
+    outcome.machines = simulated->totals;
   } else {
     streams.out << fmt::format("{} phases in {}\n", phases.size(),
                                (fs::path(*options.out) / place.part / "schedule.csv").string());
@@ -299,26 +279,35 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     throw RequestError("--layout: goes with --machine");
   }
   job_count(options);  // or says what is wrong with it, before any work
-  std::vector<std::string> arguments = reproducing_arguments(options);
-  arguments.resize(arguments.size() - 2);
-  const std::string command = "lacuna " + shell_line(arguments);
   const std::vector<ScheduleRequest> requests = requests_of(options);
   Machines machines = make_machines(kinds, options.machines, options.settings);
   lay_out(machines, layout_request(options.layout, options.no_cache));
   ResultFolder folder(*options.out, ResultFolder::Kind::schedule);
-  std::vector<Place> places;
-  std::vector<std::unique_ptr<Journal>> journals;
   const bool several = requests.size() > 1;
-  for (const ScheduleRequest& request : requests) {
-    places.push_back({folder, several ? fmt::format("block{}/", request.options.block) : ""});
-    journals.push_back(journal_of(places.back(), machines, options, streams));
-  }
   folder.begin();
+  std::vector<Block> blocks;
+  std::vector<Point> points;
+  for (const ScheduleRequest& request : requests) {
+    const std::string part = several ? fmt::format("block{}/", request.options.block) : "";
+    blocks.push_back({request, {folder, part}, {}});
+    blocks.back().phases =
+        write_schedule(request, blocks.back().place.path(), command_of_trace(options));
+    add_points(machines, request, blocks.back().phases, points);
+  }
+  // masks follow from the arguments: their files, which are made anew, need no hash
+  PointStudy study({"", facts_of_arguments(options), {}, {}, false, false}, points,
+                   run_settings(options), options, streams);
+  if (!machines.empty() && !study.begin()) return kDone;
+  if (!machines.empty() && !study.run()) return kNotCompleted;
+  Records::const_iterator next = study.records().begin();
   std::vector<BlockOutcome> outcomes;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (several) streams.out << fmt::format("\nBlock {}\n\n", requests[i].options.block);
-    outcomes.push_back(
-        run_block(requests[i], places[i], command, machines, journals[i].get(), options, streams));
+  for (const Block& block : blocks) {
+    if (several) streams.out << fmt::format("\nBlock {}\n\n", block.request.options.block);
+    std::optional<Simulated> come_to;
+    if (!machines.empty()) {
+      come_to = simulated(block.request, block.phases, machines.size(), next);
+    }
+    outcomes.push_back(write_block(block, come_to, options, streams));
   }
   bool all_ran = true;
   for (const BlockOutcome& outcome : outcomes) {
@@ -331,9 +320,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
     Place{folder, ""}.draw(blocks_figures(outcomes), streams.err);
   }
   folder.commit();
-  for (const std::unique_ptr<Journal>& journal : journals) {
-    if (journal) journal->remove();
-  }
+  study.end();
   return all_ran ? kDone : kNotCompleted;
 }
 

@@ -164,14 +164,11 @@ TableResult result_of(const Options& options, const Report& report) {
   return result;
 }
 
-/// Finished simulations beside the folder.
-std::unique_ptr<Journal> journal_of(const Options& options, const std::vector<Point>& points,
-                                    const Output& output, const Streams& streams) {
+/// What must be the same for kept simulations to be of this request.
+Journal::Facts facts_of(const Options& options) {
   Journal::Facts facts = facts_of_arguments(options);
   for (const auto& [name, hash] : header_of(options).files) facts.emplace_back(name, hash);
-  return open_journal(output.target(),
-                      facts_of_request(std::move(facts), options, {}, machines_of(points)),
-                      points.size(), "simulations", options, streams.err);
+  return facts;
 }
 
 /// Who simulates points that are no products. Each has those that the ones before it leave.
@@ -296,20 +293,20 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   const ValidationPlan plan = plan_of(options);
   const ValidationRuns runs(kinds, plan.runs(), run);
   std::optional<Output> output;
-  std::unique_ptr<Journal> journal;
   if (options.out) {
     output.emplace(*options.out, options);
     if (options.resume &&
         is_finished(output->target(), header_of(options), "validation", streams.err)) {
       return kDone;
     }
-    journal = journal_of(options, runs.points(), *output, streams);
   }
-  Report report;
+  PointStudy study({"", facts_of(options), {}, {}, false, false}, runs.points(),
+                   {run.seed, run.execution}, options, streams);
+  if (!study.begin()) return kDone;
   const std::vector<std::size_t> order = runs.order();
-  report.outcomes = plan.outcomes(runs.results(
-      records_of_all(runs.points(), {run.seed, run.execution}, Pricing(config_folder()),
-                     journal.get(), options, streams, &order)));
+  if (!study.run(&order)) return kNotCompleted;
+  Report report;
+  report.outcomes = plan.outcomes(runs.results(study.records()));
   simulate_rest(plan.points(), kinds, run, options, streams, report.outcomes);
   report.powers = simulate_power(plan.points(), kinds, run, options.energy_table, report.outcomes);
   report.families = summarise(report.outcomes);
@@ -318,7 +315,7 @@ int validate_verb(const Options& options, const MachineTable& kinds, const Strea
   const std::string failed = failures(report.outcomes);
   print_section(streams.out, failed);
   if (output) output->write(header_of(options), result_of(options, report), streams);
-  if (journal) journal->remove();
+  study.end();
   const std::string above = options.fail_above ? above_limit(report.families, limit) : "";
   print_section(streams.out, above);
   if (!failed.empty()) return kNotCompleted;

@@ -14,6 +14,14 @@
 
 namespace lacuna {
 
+std::uint64_t units_of(const Machine& machine) {
+  const auto number = [&](const char* path) -> std::uint64_t {
+    const ParamBase* const found = machine.parameters().find(path);
+    return found == nullptr ? 0 : std::stoull(found->value_text());
+  };
+  return std::max(number("ipu.tiles"), number("wafer.columns") * number("wafer.rows"));
+}
+
 Areas::Areas(const std::filesystem::path& folder) {
   const std::filesystem::path chips = folder / "area_chips.csv";
   const ConfigTable table(chips, {"chip", "use", "mm2", "source"});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -12,6 +13,9 @@
 #include "sim/report/tables/summary.hpp"
 
 namespace lacuna {
+
+/// The tiles or cores of a machine by its parameters; 0 of one without them.
+std::uint64_t units_of(const Machine& machine);
 
 /// A chip whose area is published; "scale" ones set the factor of their kind, "check" ones are
 /// predicted by it.

@@ -205,10 +205,8 @@ bool run_points(const std::vector<Point>& points, const PointRuns& how, Records&
   bool whole = true;
   if (how.here) {
     runner.run_here(rest);
-  } else if (how.ranks != nullptr && how.ranks->several()) {
-    how.ranks->do_jobs(runner.jobs(std::move(rest)), how.progress);
   } else {
-    whole = do_jobs(runner.jobs(std::move(rest)), how.jobs, how.progress);
+    whole = do_jobs(runner.jobs(std::move(rest)), how.workers, how.progress);
   }
   how.progress.clear();
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -219,7 +217,7 @@ bool run_points(const std::vector<Point>& points, const PointRuns& how, Records&
 
 void serve_points(const std::vector<Point>& points, const PointRuns& how) {
   Runner runner(points, how, nullptr);
-  how.ranks->serve(runner.jobs({}));
+  how.workers.ranks->serve(runner.jobs({}));
 }
 
 RunRecord interrupted_record(const Point& point, const RunSettings& settings) {

@@ -24,9 +24,7 @@ struct PointRuns {
   const Pricing& pricing;
   Progress& progress;
 
-  /// Child processes beside each other; of an MPI launch its ranks are taken in their place.
-  std::size_t jobs = 1;
-  const MpiRanks* ranks = nullptr;
+  Workers workers = {};
 
   /// Keeps points as they finish, and operations of points that have several.
   Journal* journal = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -38,5 +39,20 @@ class MpiRanks {
   struct World;
   std::unique_ptr<World> world_;
 };
+
+/// Who does jobs: the other ranks of an MPI launch, or else so many child processes at a time.
+struct Workers {
+  std::size_t children = 1;
+  const MpiRanks* ranks = nullptr;
+};
+
+/// See there.
+inline bool do_jobs(const Jobs& jobs, const Workers& workers, Progress& progress) {
+  if (workers.ranks == nullptr || !workers.ranks->several()) {
+    return do_jobs(jobs, workers.children, progress);
+  }
+  workers.ranks->do_jobs(jobs, progress);
+  return true;
+}
 
 }  // namespace lacuna

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/error.hpp"
+#include "sim/driver/run/area.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -70,12 +71,7 @@ double number_of(const Machine& chip, const char* path) {
 }
 
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing) {
-  const auto number = [&](const char* path) -> std::uint64_t {
-    const ParamBase* const found = chip.parameters().find(path);
-    return found == nullptr ? 0 : std::stoull(found->value_text());
-  };
-  return idle_watts(chip, pricing,
-                    std::max(number("ipu.tiles"), number("wafer.columns") * number("wafer.rows")));
+  return idle_watts(chip, pricing, units_of(chip));
 }
 
 JouleRange idle_watts(const Machine& chip, const Pricing& pricing, std::uint64_t units) {

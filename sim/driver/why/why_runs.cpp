@@ -130,7 +130,7 @@ class WhyRuns {
       points.push_back(std::move(point));
     }
     Progress progress(means_.progress, means_.quiet, means_.terminal, points.size());
-    PointRuns how{settings_, means_.masks, means_.pricing, progress, means_.jobs};
+    PointRuns how{settings_, means_.masks, means_.pricing, progress, {means_.jobs}};
     how.keep_going = true;
     how.known = [&](std::size_t ask, const std::string& content) {
       return known(asks[ask], content);

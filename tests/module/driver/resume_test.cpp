@@ -133,6 +133,25 @@ TEST_F(Resume, SharesOfAComparisonMakeItsResult) {
   EXPECT_EQ(files("out"), files("whole"));
 }
 
+// Two sizes of block are four points: of each a sample of 6 products, and the dense step, of which
+// 4 are alike. The 17th simulation is of the last point: three are finished, in one journal.
+TEST_F(Resume, AScheduleOfSeveralSizesOfBlocksIsOneStudy) {
+  const std::string line =
+      "trace schedule dynamic --model bert-tiny --tokens 16 --block 8,16 --samples 1 --machine "
+      "fake --jobs 1 --set fault=interrupt_after";
+  const Ran whole = lacuna_(to(line, "whole"));
+  ASSERT_EQ(whole.status, 0) << whole.err;
+  interrupt_after(16);
+  const Ran ran = lacuna_(to(line, "out"));
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.err, HasSubstr("interrupted; 3 of 4 points are finished, and kept: --resume"));
+  EXPECT_TRUE(exists("out.journal"));
+  EXPECT_FALSE(exists("out"));
+  ASSERT_EQ(lacuna_(to(line, "out") + " --resume").status, 0);
+  EXPECT_EQ(files("out"), files("whole"));
+  EXPECT_FALSE(exists("out.journal"));
+}
+
 TEST_F(Resume, ARunGoesOnAfterEachOfItsOperations) {
   const std::string line =
       "run --machine fake --set fault=end_after --trace " +

@@ -15,12 +15,10 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/command/model/model_sweep.hpp"
-#include "sim/driver/command/table_result.hpp"
 #include "sim/driver/inference/model_figures.hpp"
 #include "sim/driver/result/quantity_screen.hpp"
 #include "sim/driver/result/result_model.hpp"
 #include "sim/driver/result/result_why_text.hpp"
-#include "sim/driver/run/progress.hpp"
 #include "sim/driver/why/why_models.hpp"
 #include "sim/report/figures/figure_why.hpp"
 #include "sim/report/why_csv.hpp"
@@ -67,9 +65,8 @@ Why why_of(const Options& options, const MachineTable& kinds, ModelReport& repor
     ModelSweep sweep;
     sweep.axes = {"machine"};
     for (const WhyAsk& ask : asks) sweep.points.push_back({changed(options, ask), name, {name}});
-    ModelRuns runs(sweep, options, kinds, silent, false);
-    Progress progress(nowhere, true, false, asks.size());
-    if (!runs.run(all_of(sweep), progress)) throw SimulationError(kInterruptedWhy);
+    ModelRuns runs(sweep, options, kinds, silent);
+    if (!runs.run()) throw SimulationError(kInterruptedWhy);
     std::vector<std::optional<WhyTime>> times;
     for (std::size_t i = 0; i < asks.size(); ++i) {
       const auto& made = runs.outcomes().at(i).report;
@@ -141,15 +138,12 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
       std::filesystem::is_regular_file(model) ? model.stem().string() : *options.model;
   std::vector<std::string> inputs = {*options.model, options.requests.value_or("")};
   inputs.insert(inputs.end(), options.machines.begin(), options.machines.end());
-  TableOutput output(options, title, std::move(inputs));
-  if (output.is_finished(streams)) return kDone;
   ModelSweep sweep;
   sweep.axes = {"machine"};
   for (const std::string& name : options.machines) sweep.points.push_back({options, name, {name}});
-  ModelRuns runs(sweep, options, kinds, streams, true);
-  runs.keep(output.journal(sweep.points.size(), streams));
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
-  if (!runs.run(all_of(sweep), progress)) return kNotCompleted;
+  ModelRuns runs(sweep, title, inputs, options, kinds, streams, true);
+  if (!runs.begin()) return kDone;
+  if (!runs.run()) return kNotCompleted;
   if (runs.ends_as_share()) return kDone;
   std::vector<ModelReport> reports = runs.reports();
   std::optional<Why> why;
@@ -157,7 +151,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
     why = why_of(options, kinds, reports[0], streams);
     reports[0].facts.emplace_back("why", why_json_text(*why));
   }
-  if (output) {
+  if (runs.output() != nullptr) {
     TableResult written = runs.result();
     written.view_title = title;
     written.figures = model_figures(reports);
@@ -165,7 +159,7 @@ int run_decode(const Options& options, const MachineTable& kinds, const Streams&
       written.files.emplace_back("why.csv", why_csv(reports[0].machine, "", *why));
       add_why_figure("why", reports[0].machine + ", " + title, *why, written.figures);
     }
-    output.write(written, streams);
+    runs.write(written);
   }
   const bool compares = options.verb == "compare";
   if (options.json) {

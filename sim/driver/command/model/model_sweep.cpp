@@ -5,18 +5,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <filesystem>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "sim/base/error.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/command/model/model_request.hpp"
 #include "sim/driver/result/result_folder.hpp"
 #include "sim/driver/result/result_model.hpp"
 #include "sim/driver/run/children.hpp"
 #include "sim/driver/run/option_table.hpp"
-#include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/search_goal.hpp"
 #include "sim/report/answer/screen.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -155,6 +155,18 @@ std::vector<std::string> inputs_of(const SweepFile& file, const ModelSweep& swee
   return {inputs.begin(), inputs.end()};
 }
 
+/// What a result is of whose inputs are these, as far as they are files.
+StudyPlan plan_of_files(const std::string& name, const std::vector<std::string>& inputs,
+                        const Options& options) {
+  StudyPlan plan{name, facts_of_arguments(options)};
+  for (const std::string& file : inputs) {
+    if (!options.out || !std::filesystem::is_regular_file(file)) continue;
+    plan.inputs.push_back(file);
+    plan.facts.emplace_back("SHA-256 of " + file, hash_of_input(file));
+  }
+  return plan;
+}
+
 /// What a result folder has beside the reports.
 TableResult result_of(const ModelSweep& sweep, const ModelRuns& runs) {
   TableResult result = runs.result();
@@ -176,29 +188,40 @@ bool say_reasons(const std::vector<ModelOutcome>& outcomes, const Streams& strea
 
 }  // namespace
 
-ModelRuns::ModelRuns(const ModelSweep& sweep, const Options& options, const MachineTable& kinds,
-                     const Streams& streams, bool refuses)
-    : sweep_(sweep),
-      options_(options),
+ModelRuns::ModelRuns(StudyPlan plan, const ModelSweep& sweep, const Options& options,
+                     const MachineTable& kinds, const Streams& streams, bool refuses)
+    : Study(std::move(plan), sweep.points.size(), options, streams),
+      sweep_(sweep),
       kinds_(kinds),
-      streams_(streams),
       refuses_(refuses),
       pricing_(make_pricing(options, streams)),
       cache_(model_cache(options)),
-      shard_(shard_of(options)),
       outcomes_(sweep.points.size()) {}
 
-void ModelRuns::keep(Journal* journal) {
-  journal_ = journal;
-  if (journal == nullptr) return;
-  for (const auto& [point, text] : journal->finished()) outcomes_[point] = decode_outcome(text);
+ModelRuns::ModelRuns(const ModelSweep& sweep, const std::string& name,
+                     const std::vector<std::string>& inputs, const Options& options,
+                     const MachineTable& kinds, const Streams& streams, bool refuses)
+    : ModelRuns(plan_of_files(name, inputs, options), sweep, options, kinds, streams, refuses) {}
+
+ModelRuns::ModelRuns(const ModelSweep& sweep, const Options& options, const MachineTable& kinds,
+                     const Streams& streams)
+    : ModelRuns({"", {}, {}, {}, false, false}, sweep, options, kinds, streams, false) {}
+
+bool ModelRuns::begin() {
+  if (ranks_.is_server()) {
+    ranks_.serve(jobs({}));
+    return false;
+  }
+  if (!Study::begin({})) return false;
+  if (journal_ == nullptr) return true;
+  for (const auto& [point, text] : journal_->finished()) outcomes_[point] = decode_outcome(text);
+  progress_.skip(journal_->finished().size());
+  return true;
 }
 
-bool ModelRuns::run(const std::vector<std::size_t>& points, Progress& progress) {
+Jobs ModelRuns::jobs(std::vector<std::size_t> order) {
   Jobs jobs;
-  for (const std::size_t point : points) {
-    if (!outcomes_[point].report && shard_.has(point)) jobs.order.push_back(point);
-  }
+  jobs.order = std::move(order);
   jobs.name = [this](std::size_t point) { return sweep_.name_of(point); };
   jobs.work = [this](std::size_t point, const Say& say) {
     const ModelPoint& each = sweep_.points[point];
@@ -213,18 +236,30 @@ bool ModelRuns::run(const std::vector<std::size_t>& points, Progress& progress) 
     if (refuses_ || end.kind == JobEnd::Kind::defect) end.require_done();
     if (end.kind != JobEnd::Kind::done) outcomes_[point].reason = end.text;
   };
-  const bool whole = do_jobs(jobs, job_count(options_), progress);
-  progress.clear();
+  return jobs;
+}
+
+bool ModelRuns::run(const std::vector<std::size_t>* order) {
+  const std::vector<std::size_t> points = share_of(order);
+  std::vector<std::size_t> unknown;
+  for (const std::size_t point : points) {
+    if (!outcomes_[point].report) unknown.push_back(point);
+  }
+  const bool whole = do_jobs(jobs(std::move(unknown)), {job_count(options_), &ranks_}, progress_);
+  progress_.clear();
   for (const std::size_t point : points) streams_.err << outcomes_[point].said;
   if (!whole) streams_.err << interrupted_with_cache(options_);
   return whole;
 }
 
 bool ModelRuns::ends_as_share() const {
-  const auto kept = std::count_if(outcomes_.begin(), outcomes_.end(),
-                                  [](const ModelOutcome& each) { return each.report.has_value(); });
-  return lacuna::ends_as_share(options_, static_cast<std::size_t>(kept), outcomes_.size(),
-                               streams_);
+  return Study::ends_as_share(
+      count_where(outcomes_, [](const auto& each) { return each.report.has_value(); }));
+}
+
+void ModelRuns::write(const TableResult& result) {
+  output()->write(output()->header(plan_.name, {}), result, streams_);
+  end();
 }
 
 std::vector<ModelReport> ModelRuns::reports() const {
@@ -263,26 +298,23 @@ int run_model_sweep(const SweepFile& file, const Options& options, const Machine
   const bool searches = !file.search.minimise.empty();
   std::optional<ModelSearch> search;
   if (searches) search.emplace(file.search, sweep.points.size());
-  TableOutput output(options, sweep.name, inputs_of(file, sweep));
-  if (output.is_finished(streams)) return kDone;
-  ModelRuns runs(sweep, options, kinds, streams, false);
-  runs.keep(output.journal(sweep.points.size(), streams));
-  Progress progress(streams.err, options.quiet, streams.err_is_terminal, sweep.points.size());
+  ModelRuns runs(sweep, sweep.name, inputs_of(file, sweep), options, kinds, streams, false);
+  if (!runs.begin()) return kDone;
   bool whole = true;
   if (search) {
     for (auto batch = search->order().next(); whole && !batch.empty();
          batch = search->order().next()) {
-      whole = runs.run(batch, progress);
+      whole = runs.run(&batch);
       for (const std::size_t i : batch) search->take(i, runs.outcomes()[i]);
     }
   } else {
-    whole = runs.run(all_of(sweep), progress);
+    whole = runs.run();
   }
   if (!whole) return kNotCompleted;
   if (runs.ends_as_share()) return kDone;
   const std::vector<ModelOutcome>& outcomes = runs.outcomes();
   const std::vector<ModelReport> reports = runs.reports();
-  if (output) output.write(result_of(sweep, runs), streams);
+  if (runs.output() != nullptr) runs.write(result_of(sweep, runs));
   whole = say_reasons(outcomes, streams);
   if (options.json) {
     streams.out << models_json(reports) << '\n';

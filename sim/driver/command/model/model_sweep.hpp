@@ -8,15 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "sim/driver/command/resume.hpp"
-#include "sim/driver/command/table_result.hpp"
+#include "sim/driver/command/study.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/part_cache.hpp"
 #include "sim/driver/inference/model_report.hpp"
 #include "sim/driver/result/result_model.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/run/options.hpp"
-#include "sim/driver/run/progress.hpp"
 #include "sim/driver/sweep/yaml_sweep.hpp"
 #include "sim/report/figures/figure.hpp"
 
@@ -46,21 +44,31 @@ ModelSweep plan_model_sweep(const SweepFile& file, const Options& options,
                             const MachineTable& kinds);
 
 /// Runs of language models, each in a process of its own.
-class ModelRuns {
+class ModelRuns : public Study {
  public:
-  /// All that is handed over has to outlive it. If it `refuses`, an error of a point is thrown;
-  /// else it is the outcome of that point.
+  /// All that is handed over has to outlive it. The result is called `name`; those of `inputs` that
+  /// are files were read. If it `refuses`, an error of a point is thrown; else it is the outcome of
+  /// that point.
+  ModelRuns(const ModelSweep& sweep, const std::string& name,
+            const std::vector<std::string>& inputs, const Options& options,
+            const MachineTable& kinds, const Streams& streams, bool refuses);
+
+  /// Others beside these, whose result has them: nothing is kept or written.
   ModelRuns(const ModelSweep& sweep, const Options& options, const MachineTable& kinds,
-            const Streams& streams, bool refuses);
+            const Streams& streams);
 
-  /// Points that were finished before are not simulated again; others are kept as they finish.
-  void keep(Journal* journal);
+  /// See there.
+  bool begin();
 
-  /// Simulates points, of a share those that it has. False if Ctrl-C ended it, which is said.
-  bool run(const std::vector<std::size_t>& points, Progress& progress);
+  /// Simulates points of the share that are not known: those of `order`, or all. False if Ctrl-C
+  /// ended it, which is said.
+  bool run(const std::vector<std::size_t>* order = nullptr);
 
   /// See there.
   bool ends_as_share() const;
+
+  /// Writes the result.
+  void write(const TableResult& result);
 
   const std::vector<ModelOutcome>& outcomes() const { return outcomes_; }
   std::vector<ModelReport> reports() const;
@@ -69,15 +77,15 @@ class ModelRuns {
   TableResult result() const;
 
  private:
+  ModelRuns(StudyPlan plan, const ModelSweep& sweep, const Options& options,
+            const MachineTable& kinds, const Streams& streams, bool refuses);
+  Jobs jobs(std::vector<std::size_t> order);
+
   const ModelSweep& sweep_;
-  const Options& options_;
   const MachineTable& kinds_;
-  const Streams& streams_;
   bool refuses_;
   Pricing pricing_;
   PartCache cache_;
-  const Shard shard_;
-  Journal* journal_ = nullptr;
   std::vector<ModelOutcome> outcomes_;
 };
 
