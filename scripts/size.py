@@ -37,9 +37,7 @@ LOANS = [
     ("sim/machines", 800, "Machine::expected_cycles, which search alone asks; LayoutRule::shared and note_words, once layouts of rows are placements"),
     ("sim/machines", 15_440, "half of the reader of programs, once it is written shorter; kernels in C++ that become files"),
     ("sim, rest", 350, "nothing: the builder of programs in Python, within the aim of this room"),
-    ("sim/driver", 4_900, "readers of results that decide: tables, what-ifs, the system's formulas"),
-    ("sim/report", 300, "columns that validation and search put into tables by themselves, beside those of an answer"),
-    ("sim/report", 750, "the page's own way to order and to draw"),
+    ("sim/driver", 3_400, "readers of results that decide: tables, what-ifs, the system's formulas"),
 ]
 
 CODE = (".cpp", ".hpp", ".h", ".js", ".css", ".py")

@@ -65,7 +65,7 @@ std::string op_text(const OpRecord& op) {
   const SummaryRow& row = op.row;
   const OpResult& result = op.result;
   std::string text = fmt::format("{}: {}", row.op_id, row.op);
-  if (row.m && row.k && row.n) text += fmt::format(" {}x{}x{}", *row.m, *row.k, *row.n);
+  if (row.m && row.k && row.n) text += " " + shape_text(row);
   text += '\n';
   if (result.status != Status::ok) {
     return text + fmt::format("  {}: {}\n", status_name(result.status), result.reason);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <tuple>
+#include <type_traits>
 
 #include "sim/base/ranges.hpp"
+#include "sim/report/figures/byte_ways.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
@@ -19,29 +21,14 @@ namespace {
 
 constexpr std::size_t kMostDrawnRuns = 8;
 
-/// A way that bytes take.
-struct Way {
-  const char* name;
-  const char* column;  // of phases.csv
-  const char* colour;
-  unsigned marker;
-  std::uint64_t PhaseTraffic::*bytes;
-  double Peaks::*peak;
-};
-
-constexpr std::array<Way, 3> kWays{{{"tile or core memory", "sram", "#0072B2", 7,
-                                     &PhaseTraffic::sram_bytes, &Peaks::sram_bytes_per_cycle},
-                                    {"fabric", "fabric", "#D55E00", 9, &PhaseTraffic::fabric_bytes,
-                                     &Peaks::fabric_bytes_per_cycle},
-                                    {"edge of the chip", "io", "#009E73", 13,
-                                     &PhaseTraffic::io_bytes, &Peaks::io_bytes_per_cycle}}};
+constexpr std::size_t kWays = std::tuple_size_v<std::decay_t<decltype(byte_ways())>>;
 
 /// Phases of one name: cycles, and for each way the bytes and what it could have moved.
 struct Traffic {
   std::string name;
   double cycles = 0;
-  std::array<double, kWays.size()> bytes{};
-  std::array<double, kWays.size()> possible{};
+  std::array<double, kWays> bytes{};
+  std::array<double, kWays> possible{};
 
   bool moves() const {
     return any_of(bytes, [](double b) { return b > 0; });
@@ -52,9 +39,9 @@ Traffic traffic_of(const OpRecord& op, const PhaseTraffic& phase) {
   Traffic traffic{phase.name};
   const auto times = static_cast<double>(op.repeat);
   traffic.cycles = static_cast<double>(phase.cycles) * times;
-  for (std::size_t i = 0; i < kWays.size(); ++i) {
-    traffic.bytes.at(i) = static_cast<double>(phase.*kWays.at(i).bytes) * times;
-    traffic.possible.at(i) = op.result.peaks.*kWays.at(i).peak * traffic.cycles;
+  for (std::size_t i = 0; i < kWays; ++i) {
+    traffic.bytes.at(i) = static_cast<double>(phase.*byte_ways().at(i).bytes) * times;
+    traffic.possible.at(i) = op.result.peaks.*byte_ways().at(i).peak * traffic.cycles;
   }
   return traffic;
 }
@@ -70,7 +57,7 @@ std::vector<Traffic> traffic_of(const RunRecord& run) {
       if (all.size() == kMostBars && !any_of(all, is_same)) continue;
       Traffic& same = find_or_add(all, is_same, {one.name});
       same.cycles += one.cycles;
-      for (std::size_t i = 0; i < kWays.size(); ++i) {
+      for (std::size_t i = 0; i < kWays; ++i) {
         same.bytes.at(i) += one.bytes.at(i);
         same.possible.at(i) += one.possible.at(i);
       }
@@ -81,12 +68,13 @@ std::vector<Traffic> traffic_of(const RunRecord& run) {
 
 std::string figure_rows(const std::vector<Traffic>& bars) {
   std::string csv;
-  for (std::size_t w = 0; w < kWays.size(); ++w) {
+  for (std::size_t w = 0; w < kWays; ++w) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
       const Traffic& bar = bars[i];
       if (!(bar.possible.at(w) > 0)) continue;
-      csv += csv_row(kWays.at(w).name, bar.name, i, bar.bytes.at(w) / bar.possible.at(w) * 100,
-                     bar.bytes.at(w), bar.possible.at(w), bar.cycles);
+      csv +=
+          csv_row(byte_ways().at(w).name, bar.name, i, bar.bytes.at(w) / bar.possible.at(w) * 100,
+                  bar.bytes.at(w), bar.possible.at(w), bar.cycles);
     }
   }
   return csv;
@@ -112,11 +100,10 @@ Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, const s
       "phases, and their shares of the cycles"};
   Chart chart = share_chart(name, title, labels);
   chart.columns = {"way", "phase", "place", "percent_of_peak", "bytes", "peak_bytes", "cycles"};
-  for (std::size_t w = 0; w < kWays.size(); ++w) {
+  for (std::size_t w = 0; w < kWays; ++w) {
     const bool there = any_of(bars, [&](const Traffic& bar) { return bar.possible.at(w) > 0; });
     if (!there) continue;
-    const Way& way = kWays.at(w);
-    chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
+    chart.layers.push_back(share_layer(byte_ways().at(w).name, byte_ways().at(w).style));
   }
   return draw(chart, figure_rows(bars));
 }
@@ -125,7 +112,7 @@ Figure figure_of(const RunRecord& run, const std::vector<Traffic>& bars, const s
 
 std::string phases_csv(const std::vector<RunRecord>& records) {
   std::vector<std::string> head{"run", "op_id", "phase", "cycles"};
-  for (const Way& way : kWays) {
+  for (const ByteWay& way : byte_ways()) {
     for (const char* const what : {"bytes", "gbps", "share"}) {
       head.push_back(fmt::format("{}_{}", way.column, what));
     }
@@ -137,10 +124,10 @@ std::string phases_csv(const std::vector<RunRecord>& records) {
         const Traffic traffic = traffic_of(op, phase);
         std::vector<std::string> cells{fmt::format("{}", run.run), op.row.op_id, phase.name,
                                        fmt::format("{}", phase.cycles * op.repeat)};
-        for (std::size_t w = 0; w < kWays.size(); ++w) {
+        for (std::size_t w = 0; w < kWays; ++w) {
           const double bytes = traffic.bytes.at(w);
           const double possible = traffic.possible.at(w);
-          cells.push_back(fmt::format("{}", phase.*kWays.at(w).bytes * op.repeat));
+          cells.push_back(fmt::format("{}", phase.*byte_ways().at(w).bytes * op.repeat));
           const double gbps = bytes / traffic.cycles * op.result.clock_ghz;
           cells.push_back(traffic.cycles > 0 ? fmt::format("{}", gbps) : "");
           cells.push_back(possible > 0 ? fmt::format("{}", bytes / possible) : "");
@@ -159,9 +146,9 @@ std::string phases_table(const OpRecord& op) {
   for (const PhaseTraffic& phase : op.result.phases) {
     const Traffic traffic = traffic_of(op, phase);
     std::vector<std::string> cells{phase.name, fmt::format("{}", phase.cycles * op.repeat)};
-    for (std::size_t w = 0; w < kWays.size(); ++w) {
+    for (std::size_t w = 0; w < kWays; ++w) {
       const double possible = traffic.possible.at(w);
-      cells.push_back(fmt::format("{}", phase.*kWays.at(w).bytes * op.repeat));
+      cells.push_back(fmt::format("{}", phase.*byte_ways().at(w).bytes * op.repeat));
       cells.push_back(possible > 0 ? fmt::format("{:.1f}", 100 * traffic.bytes.at(w) / possible)
                                    : "");
     }

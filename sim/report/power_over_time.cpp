@@ -4,21 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
+#include "sim/report/figures/byte_ways.hpp"
 #include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
 namespace lacuna {
 
 namespace {
-
-std::optional<double> share_of(std::uint64_t bytes, double peak_per_cycle, double cycles) {
-  if (!(peak_per_cycle > 0)) return std::nullopt;
-  return static_cast<double>(bytes) / (peak_per_cycle * cycles);
-}
 
 /// A chart of one operation over its time, without its lines; `micros` of a cycle.
 Chart over_time(const char* name, const RunRecord& run, const OpRecord& op, double micros) {
@@ -34,7 +29,7 @@ Chart over_time(const char* name, const RunRecord& run, const OpRecord& op, doub
 
 double micros_of(const OpRecord& op) { return 1 / (op.result.clock_ghz * 1000); }
 
-ChartLayer over_time(const char* column, const char* label, const char* colour) {
+ChartLayer over_time(const std::string& column, const char* label, const std::string& colour) {
   ChartLayer layer{Mark::line, {}, "time_us", column, {colour}, label};
   layer.weight = 1;
   return layer;
@@ -49,12 +44,12 @@ PowerInterval power_of(const Interval& interval, const JouleRange& joules, const
   const auto cycles = static_cast<double>(interval.to - interval.from);
   const double seconds = cycles / (result.clock_ghz * 1e9);
   for (const Corner corner : kCorners) power.watts.at(corner) = joules.at(corner) / seconds;
-  power.sram_gbps = static_cast<double>(interval.sram_bytes) / seconds * 1e-9;
-  power.fabric_gbps = static_cast<double>(interval.fabric_bytes) / seconds * 1e-9;
-  power.io_gbps = static_cast<double>(interval.io_bytes) / seconds * 1e-9;
-  power.sram_share = share_of(interval.sram_bytes, result.peaks.sram_bytes_per_cycle, cycles);
-  power.fabric_share = share_of(interval.fabric_bytes, result.peaks.fabric_bytes_per_cycle, cycles);
-  power.io_share = share_of(interval.io_bytes, result.peaks.io_bytes_per_cycle, cycles);
+  for (const ByteWay& way : byte_ways()) {
+    const auto bytes = static_cast<double>(interval.*way.in_interval);
+    const double peak = result.peaks.*way.peak;
+    power.*way.power_gbps = bytes / seconds * 1e-9;
+    if (peak > 0) power.*way.share = bytes / (peak * cycles);
+  }
   return power;
 }
 
@@ -110,9 +105,9 @@ std::string intervals_csv(const std::vector<RunRecord>& records) {
           line("cycle_stack", fmt::format("{}.{}", layer_name(part.layer), part.kind),
                "unit-cycles", each.stack[i]);
         }
-        line("bytes", "sram", "B", each.sram_bytes);
-        line("bytes", "fabric", "B", each.fabric_bytes);
-        line("bytes", "io", "B", each.io_bytes);
+        for (const ByteWay& way : byte_ways()) {
+          line("bytes", way.column, "B", each.*way.in_interval);
+        }
       }
     }
   }
@@ -140,30 +135,20 @@ Figure power_figure(const RunRecord& run, const OpRecord& op) {
 }
 
 Figure bandwidth_time_figure(const RunRecord& run, const OpRecord& op) {
-  struct Line {
-    const char* title;
-    const char* column;
-    std::optional<double> PowerInterval::*share;
-    const char* colour;
-  };
-  static constexpr std::array<Line, 3> kLines{
-      {{"memory", "sram_percent", &PowerInterval::sram_share, "#0072B2"},
-       {"fabric", "fabric_percent", &PowerInterval::fabric_share, "#D55E00"},
-       {"input/output", "io_percent", &PowerInterval::io_share, "#009E73"}}};
   const double micros = micros_of(op);
   Chart chart = over_time("bandwidth_time", run, op, micros);
-  for (const Line& line : kLines) {
-    chart.columns.emplace_back(line.column);
-    if (!(op.power.front().*line.share)) continue;  // a machine without it
-    chart.layers.push_back(over_time(line.column, line.title, line.colour));
+  for (const ByteWay& way : byte_ways()) {
+    chart.columns.push_back(way.column + std::string("_percent"));
+    if (!(op.power.front().*way.share)) continue;  // a machine without it
+    chart.layers.push_back(over_time(chart.columns.back(), way.name, way.style.colour));
   }
   std::string rows;
   double most = 0;
   for (const PowerInterval& each : op.power) {
     for (const Cycle cycle : {each.from, each.to}) {
       std::vector<std::string> cells{fmt::format("{}", static_cast<double>(cycle) * micros)};
-      for (const Line& line : kLines) {
-        const std::optional<double>& share = each.*line.share;
+      for (const ByteWay& way : byte_ways()) {
+        const std::optional<double>& share = each.*way.share;
         most = std::max(most, share.value_or(0));
         cells.push_back(share ? fmt::format("{}", 100 * *share) : "NaN");
       }

@@ -4,33 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
-#include "sim/base/contains.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/report/answer/answer.hpp"
 #include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/front.hpp"
 
 namespace lacuna {
 
 namespace {
-
-bool has_both(const RunRecord& run) {
-  return run.total.useful_tflops && run.total.pj_per_useful_flop;
-}
-
-/// True if `a` is no worse than `b` in both, and better in one.
-bool beats(const SummaryRow& a, const SummaryRow& b) {
-  const bool faster = *a.useful_tflops > *b.useful_tflops;
-  const bool cheaper = *a.pj_per_useful_flop < *b.pj_per_useful_flop;
-  const bool as_fast = *a.useful_tflops >= *b.useful_tflops;
-  const bool as_cheap = *a.pj_per_useful_flop <= *b.pj_per_useful_flop;
-  return as_fast && as_cheap && (faster || cheaper);
-}
-
-const RunRecord& run_of(const std::vector<RunRecord>& records, std::uint64_t run) {
-  return *find_where(records, [&](const RunRecord& each) { return each.run == run; });
-}
 
 /// Runs that are alike but for one axis, with their values of it.
 using StudyGroup = std::vector<std::pair<std::string, const SummaryRow*>>;
@@ -62,14 +47,6 @@ double span(const StudyGroup& group, Value value) {
   return least > 0 && std::isfinite(least) ? most / least : 1;
 }
 
-double energy_of(const SummaryRow& row) { return row.energy_j ? row.energy_j->nominal : 0; }
-
-std::string fastest_of(const std::map<std::string, std::size_t>& wins) {
-  return std::max_element(wins.begin(), wins.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
-
 Sensitivity sensitivity_of(const std::vector<RunRecord>& records, const SweepAxes& axes,
                            std::size_t axis) {
   Sensitivity result;
@@ -81,7 +58,9 @@ Sensitivity sensitivity_of(const std::vector<RunRecord>& records, const SweepAxe
     if (group.size() < 2) continue;
     ++result.groups;
     const double time = span(group, [](const SummaryRow& row) { return *row.time_s; });
-    const double energy = span(group, energy_of);
+    const double energy = span(group, [](const SummaryRow& row) {
+      return words_of(Quantity::energy).value(row).value_or(0);
+    });
     time_logs += std::log(time);
     energy_logs += std::log(energy);
     result.time_most = std::max(result.time_most, time);
@@ -95,7 +74,10 @@ Sensitivity sensitivity_of(const std::vector<RunRecord>& records, const SweepAxe
   const auto count = static_cast<double>(result.groups);
   result.time_typical = std::exp(time_logs / count);
   result.energy_typical = std::exp(energy_logs / count);
-  if (result.time_most > 1) result.fastest = fastest_of(wins);
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  if (result.time_most > 1) {
+    result.fastest = std::max_element(wins.begin(), wins.end(), fewer)->first;
+  }
   return result;
 }
 
@@ -120,27 +102,24 @@ std::string SweepAxes::line(std::uint64_t run, const std::string& machine,
   return csv_line(cells);
 }
 
-std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records) {
-  std::vector<const RunRecord*> front;
-  std::vector<std::string> machines;
+std::vector<const RunRecord*> pareto_front(const std::vector<RunRecord>& records) {
+  std::vector<const RunRecord*> all;
+  std::vector<std::pair<std::string, std::vector<const RunRecord*>>> machines;
   for (const RunRecord& run : records) {
-    if (!contains(machines, run.machine)) {
-      machines.push_back(run.machine);
-    }
-    const bool beaten = !has_both(run) || any_of(records, [&](const RunRecord& other) {
-      return other.machine == run.machine && has_both(other) && beats(other.total, run.total);
-    });
-    if (!beaten) front.push_back(&run);
+    const auto same = [&](const auto& each) { return each.first == run.machine; };
+    auto& of_machine = find_or_add(machines, same, {run.machine, {}}).second;
+    if (run.total.useful_tflops && run.total.pj_per_useful_flop) of_machine.push_back(&run);
   }
-  const auto rank = [&](const RunRecord* run) { return *place_in(machines, run->machine); };
-  sort_all(front, [&](const RunRecord* a, const RunRecord* b) {
-    if (rank(a) != rank(b)) return rank(a) < rank(b);
-    return *a->total.useful_tflops < *b->total.useful_tflops;
-  });
-  std::vector<std::uint64_t> runs;
-  runs.reserve(front.size());
-  for (const RunRecord* const run : front) runs.push_back(run->run);
-  return runs;
+  for (const auto& [machine, runs] : machines) {
+    std::vector<const RunRecord*> front = front_of(runs, [](const RunRecord* run) {
+      return std::array{-*run->total.useful_tflops, *run->total.pj_per_useful_flop};
+    });
+    sort_all(front, [](const RunRecord* a, const RunRecord* b) {
+      return *a->total.useful_tflops < *b->total.useful_tflops;
+    });
+    append(all, front);
+  }
+  return all;
 }
 
 std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
@@ -158,10 +137,9 @@ std::vector<Sensitivity> sensitivities(const std::vector<RunRecord>& records,
 
 std::string pareto_csv(const std::vector<RunRecord>& records, const SweepAxes& axes) {
   std::string csv = axes.head({"useful_tflops", "pj_per_useful_flop"});
-  for (const std::uint64_t index : pareto_front(records)) {
-    const RunRecord& run = run_of(records, index);
-    csv += axes.line(index, run.machine,
-                     as_cells(*run.total.useful_tflops, *run.total.pj_per_useful_flop));
+  for (const RunRecord* const run : pareto_front(records)) {
+    csv += axes.line(run->run, run->machine,
+                     as_cells(*run->total.useful_tflops, *run->total.pj_per_useful_flop));
   }
   return csv;
 }

@@ -24,7 +24,7 @@ struct SweepAxes {
 
 /// The Pareto front of each machine: no other run of it beats these in both useful TFLOP/s (more is
 /// better) and energy per useful FLOP (less is better). By machine, then by rising throughput.
-std::vector<std::uint64_t> pareto_front(const std::vector<RunRecord>& records);
+std::vector<const RunRecord*> pareto_front(const std::vector<RunRecord>& records);
 
 /// How much one axis matters. Runs that differ in it alone are compared with each other: the
 /// longest time over the shortest, and likewise joules.

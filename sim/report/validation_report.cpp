@@ -59,8 +59,6 @@ ValidationSummary summary_of(const std::string& name,
   return summary;
 }
 
-std::string percent(double share) { return fmt::format("{:.1f}", 100 * share); }
-
 /// "7 of 8", or nothing of nothing.
 std::string part(std::size_t some, std::size_t all) {
   return all == 0 ? "" : fmt::format("{} of {}", some, all);
@@ -119,7 +117,8 @@ std::string validation_sentence(const std::vector<ValidationSummary>& summaries)
   sort_all(medians);
   return fmt::format(
       "{} of {} points compared: the median error of a family is {} %, at most {} % ({}).",
-      compared, points, percent(quantile(medians, 0.5)), percent(worst->median), worst->name);
+      compared, points, percent_text(quantile(medians, 0.5)), percent_text(worst->median),
+      worst->name);
 }
 
 std::string validation_table(const std::vector<ValidationSummary>& summaries, std::size_t most) {
@@ -131,9 +130,9 @@ std::string validation_table(const std::vector<ValidationSummary>& summaries, st
   for (const std::size_t i : first_by(summaries.size(), most, larger)) {
     const ValidationSummary& s = summaries[i];
     const bool some = s.compared > 0;
-    table.row(as_cells(s.name, s.points, s.compared, some ? percent(s.median) : "",
-                       some ? percent(s.p95) : "", some ? percent(s.worst) : "",
-                       some ? fmt::format("{:+.1f}", 100 * s.bias) : "",
+    const auto percent = [&](double share) { return some ? percent_text(share) : ""; };
+    table.row(as_cells(s.name, s.points, s.compared, percent(s.median), percent(s.p95),
+                       percent(s.worst), some ? fmt::format("{:+.1f}", 100 * s.bias) : "",
                        part(s.same_side, s.decided), part(s.blank_predicted, s.blank),
                        s.missing == 0 ? "" : fmt::format("{}", s.missing)));
   }

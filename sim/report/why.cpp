@@ -7,16 +7,14 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <sstream>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/split.hpp"
 #include "sim/report/layout_note.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 namespace {
-
-constexpr double kNamed = 1.03;
 
 std::string two_places(const std::optional<double>& number) {
   return number ? fmt::format("{:.2f}", *number) : "";
@@ -26,7 +24,7 @@ std::string two_places(const std::optional<double>& number) {
 
 std::string Why::first() const {
   std::string cause;
-  double most = kNamed;
+  double most = kNamedGain;
   const auto take = [&](const WhyStep& step) {
     if (step.faster < most) return;
     most = step.faster;
@@ -49,8 +47,7 @@ std::optional<double> zeros_gain(const WhyStep& step) {
 std::vector<std::string> laid_out_by(const OpResult& result) {
   std::vector<std::string> settings;
   for (const char* const note : {kLayoutNote, kPlannedLayoutNote}) {
-    std::istringstream words(note_of(result, note));
-    for (std::string each; words >> each;) {
+    for (const std::string& each : split(note_of(result, note), ' ')) {
       if (each.find('=') != std::string::npos) settings.push_back(each);
     }
   }
@@ -76,6 +73,19 @@ std::string replay_words(const std::vector<std::string>& settings) {
   return text.empty() ? text : text.substr(1);
 }
 
+std::vector<LadderLine> ladder_lines(const Why& why) {
+  std::vector<LadderLine> lines;
+  std::vector<std::string> before;
+  for (const WhyStep& step : why.ladder) {
+    const bool first = step.cause.empty();
+    lines.push_back({first ? "nothing" : step.cause, step.time,
+                     first ? "" : two_places(step.faster), two_places(zeros_gain(step)),
+                     replay_words(added_settings(step.settings, before))});
+    before = step.settings;
+  }
+  return lines;
+}
+
 std::string time_text(double time) {
   if (time < 10000 && time != std::floor(time)) return four_digits(time);
   std::string text = fmt::format("{:.0f}", time);
@@ -96,13 +106,8 @@ std::string why_text(const Why& why) {
   table.column("faster", "x");
   table.column("zeros gain", "x");
   table.column("replayed by", "with those above", Align::left);
-  std::vector<std::string> before;
-  for (const WhyStep& step : why.ladder) {
-    const bool first = step.cause.empty();
-    table.row({first ? "nothing" : step.cause, time_text(step.time),
-               first ? "" : two_places(step.faster), two_places(zeros_gain(step)),
-               replay_words(added_settings(step.settings, before))});
-    before = step.settings;
+  for (const LadderLine& each : ladder_lines(why)) {
+    table.row({each.taken, time_text(each.time), each.faster, each.gain, each.by});
   }
   text += "\n" + table.text();
   if (why.alone.empty()) return text;

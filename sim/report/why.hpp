@@ -52,6 +52,18 @@ std::vector<std::string> laid_out_by(const OpResult& result);
 std::vector<std::string> added_settings(const std::vector<std::string>& settings,
                                         const std::vector<std::string>& before);
 
+/// A step of a ladder as tables have it.
+struct LadderLine {
+  std::string taken;  // away, or "nothing"
+  double time = 0;
+  std::string faster;  // empty of the first
+  std::string gain;    // of zeros, if it is known
+  std::string by;      // what replays it, with the lines above
+};
+std::vector<LadderLine> ladder_lines(const Why& why);
+
+inline constexpr double kNamedGain = 1.03;  // a step that gains less is not named
+
 /// Settings as options for a shell.
 std::string replay_words(const std::vector<std::string>& settings);
 

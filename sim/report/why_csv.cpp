@@ -11,17 +11,12 @@
 namespace lacuna {
 namespace {
 
-std::string number(const std::optional<double>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 std::string rows_of(std::uint64_t run, const std::string& machine, const std::string& pattern,
                     const Why& why) {
   std::string csv;
   const auto row = [&](const std::string& part, std::size_t step, const WhyStep& each) {
-    csv += csv_row(run, machine, pattern, part, step, each.cause, each.kind, number(each.time),
-                   number(each.faster), number(each.dense_time), number(zeros_gain(each)),
-                   replay_words(each.settings));
+    csv += csv_row(run, machine, pattern, part, step, each.cause, each.kind, each.time, each.faster,
+                   each.dense_time, zeros_gain(each), replay_words(each.settings));
   };
   for (const WhyStep& each : why.work) row("work", 0, each);
   for (std::size_t i = 0; i < why.ladder.size(); ++i) row("ladder", i, why.ladder[i]);

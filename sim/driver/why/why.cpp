@@ -87,7 +87,7 @@ class Inquiry {
     step.settings = settings;
     step.time = time;
     step.faster = now() / time;
-    step.is_named = step.faster >= kNamed;
+    step.is_named = step.faster >= kNamedGain;
     why_.ladder.push_back(std::move(step));
   }
 
@@ -253,7 +253,7 @@ void Inquiry::rank_alone(std::vector<Candidate>& all, double off, bool hide) {
     return each.alone.value_or(each.least.value_or(kUnknown));
   };
   sort_all(all, [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
-  if (hide && now() < kNamed * rank(all.front())) rank_hidden(all);
+  if (hide && now() < kNamedGain * rank(all.front())) rank_hidden(all);
 }
 
 /// Of costs of which none gains by itself: by what remains with each of them only, largest first.
@@ -283,7 +283,7 @@ void Inquiry::climb(const std::vector<Candidate>& all, double off) {
     const Settings next = settings_with(settings, all[i].cause->settings);
     const std::optional<double> found = time(next);
     if (!found) continue;  // it goes with others only
-    if (steps == 1 && why_.ladder.back().is_named && now() < kNamed * *found) {
+    if (steps == 1 && why_.ladder.back().is_named && now() < kNamedGain * *found) {
       if (spent_ > kMostSpent) return;
       continue;
     }

@@ -45,7 +45,7 @@ std::string ties(const Why& why, const WhyStep& step, double from) {
   std::string text;
   for (const WhyAlone& each : why.alone) {
     if (each.cause == step.cause || !each.not_run.empty()) continue;
-    if (each.time > kTie * step.time || from < kNamed * each.time) continue;
+    if (each.time > kTie * step.time || from < kNamedGain * each.time) continue;
     text += fmt::format(" or {}", each.cause);
   }
   return text;

@@ -9,7 +9,6 @@
 
 namespace lacuna {
 
-inline constexpr double kNamed = 1.03;   // a step that gains less is not named
 inline constexpr double kTie = 1.02;     // causes that differ by less are named together
 inline constexpr double kMostDense = 3;  // times the run, up to which dense runs are run again
 

@@ -66,6 +66,15 @@ std::string quantity_text(Quantity which, const std::optional<Mean>& mean) {
   return text(mean->mean) + (mean->half ? " +- " + text(*mean->half) : "");
 }
 
+std::optional<EnergyRange> energy_per_flop(const SummaryRow& row) {
+  if (!row.energy_j || row.useful_flop.value_or(0) == 0) return std::nullopt;
+  EnergyRange range = *row.energy_j;
+  for (const Corner corner : kCorners) {
+    range.at(corner) *= 1e12 / static_cast<double>(*row.useful_flop);
+  }
+  return range;
+}
+
 const StackShare* Waits::largest_wait() const {
   return find_where(parts, [](const StackShare& part) { return part.layer != Layer::compute; });
 }
@@ -146,15 +155,6 @@ std::optional<EnergyRange> range_of(const SeedGroup& runs, const Range& range_in
   return all;
 }
 
-std::optional<EnergyRange> per_flop(const SummaryRow& row) {
-  if (!row.energy_j || row.useful_flop.value_or(0) == 0) return std::nullopt;
-  EnergyRange range = *row.energy_j;
-  for (const Corner corner : kCorners) {
-    range.at(corner) *= 1e12 / static_cast<double>(*row.useful_flop);
-  }
-  return range;
-}
-
 std::optional<EnergyRange> silicon_of(const RunRecord& run) {
   if (!run.silicon) return std::nullopt;
   EnergyRange mm2 = run.silicon->mm2;
@@ -180,7 +180,7 @@ AnswerPoint point_of(SeedGroup runs) {
     point.means.at(static_cast<std::size_t>(words.quantity)) = mean_of(values);
   }
   point.energy = range_of(point.runs, [](const SummaryRow& row) { return row.energy_j; });
-  point.energy_per_flop = range_of(point.runs, per_flop);
+  point.energy_per_flop = range_of(point.runs, energy_per_flop);
   point.energy_vs_dense =
       range_of(point.runs, [](const SummaryRow& row) { return row.energy_vs_dense; });
   point.silicon_mm2 = silicon_of(point.run());

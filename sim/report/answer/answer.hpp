@@ -53,6 +53,9 @@ inline const QuantityWords& words_of(Quantity which) {
 /// A mean as tables show it, "8333 +- 3257" of several seeds; nothing if there is none.
 std::string quantity_text(Quantity which, const std::optional<Mean>& mean);
 
+/// Joules of a useful FLOP, in pJ.
+std::optional<EnergyRange> energy_per_flop(const SummaryRow& row);
+
 /// A part of a cycle stack, and its share of all cycles of all units.
 struct StackShare {
   Layer layer = Layer::compute;

@@ -19,17 +19,6 @@ namespace {
 using Align = TextTable::Align;
 using Need = TextTable::Need;
 
-std::string per_cent(double share) { return fmt::format("{:.1f}", 100 * share); }
-
-std::string shape(const SummaryRow& row) {
-  if (!row.m) return "";
-  std::string text = fmt::format("{}", *row.m);
-  for (const auto& side : {row.k, row.n}) {
-    if (side) text += fmt::format("x{}", *side);
-  }
-  return text;
-}
-
 std::size_t lines_of(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
@@ -128,12 +117,12 @@ std::string layers_text(const Waits& waits, std::size_t columns) {
   for (const Layer layer : kLayers) {
     if (waits.share(layer) < 0.0005) continue;
     std::string line =
-        fmt::format("  {:<10}{:>5}  ", layer_name(layer), per_cent(waits.share(layer)));
+        fmt::format("  {:<10}{:>5}  ", layer_name(layer), percent_text(waits.share(layer)));
     std::string kinds;
     for (const StackShare& part : waits.parts) {
       if (part.layer != layer || part.share < 0.0005) continue;
       const std::string kind =
-          fmt::format("{}{} {}", kinds.empty() ? "" : ", ", part.kind, per_cent(part.share));
+          fmt::format("{}{} {}", kinds.empty() ? "" : ", ", part.kind, percent_text(part.share));
       if (columns > 0 && line.size() + kinds.size() + kind.size() > columns) break;
       kinds += kind;
     }
@@ -152,7 +141,7 @@ std::string waits_table(const Answer& answer, const std::vector<std::size_t>& po
     const StackShare* const wait = point.waits.largest_wait();
     if (point.waits.parts.empty()) continue;
     std::vector<std::string> cells = {fmt::format("{}", point.run().run), point.name};
-    for (const Layer layer : kLayers) cells.push_back(per_cent(point.waits.share(layer)));
+    for (const Layer layer : kLayers) cells.push_back(percent_text(point.waits.share(layer)));
     cells.push_back(wait == nullptr ? "" : wait->kind);
     table.row(std::move(cells));
   }
@@ -192,7 +181,7 @@ std::string ops_table(const RunRecord& record, std::size_t count) {
   if (has_layouts(record)) table.column("layout", "", Align::left);
   add_number_columns(table);
   const auto add = [&](const SummaryRow& row, const std::string& layout) {
-    std::vector<std::string> cells = {row.op_id, shape(row), row.dtype,
+    std::vector<std::string> cells = {row.op_id, shape_text(row), row.dtype,
                                       row.pattern + (row.block.empty() ? "" : " " + row.block),
                                       kernel_text(row)};
     if (has_layouts(record)) cells.push_back(layout);

@@ -32,6 +32,14 @@ std::string share_text(const StackShare& part) {
   return fmt::format("{} ({}), {:.0f} %", layer_name(part.layer), part.kind, 100 * part.share);
 }
 
+/// The largest part of a stack, and the largest wait if it is another.
+std::string parts_text(const Waits& waits, const char* then) {
+  if (waits.largest() == nullptr) return "";
+  const StackShare* const wait = waits.largest_wait();
+  const bool other = wait != nullptr && wait != waits.largest();
+  return share_text(*waits.largest()) + (other ? then + share_text(*wait) : "");
+}
+
 std::string area_text(const AnswerPoint& point) {
   return point.silicon_mm2 ? fmt::format(" on {} mm2", four_digits(point.silicon_mm2->nominal))
                            : "";
@@ -101,13 +109,8 @@ std::string waits_text(const Answer& answer) {
                       why->ladder.front().dense_time.has_value();
     return why->sentences[said ? 1 : 0];
   }
-  const Waits& waits = answer.points[which].waits;
-  if (waits.largest() == nullptr) return "";
-  const StackShare* const wait = waits.largest_wait();
-  const std::string then = wait == nullptr || wait == waits.largest()
-                               ? ""
-                               : fmt::format("; the largest wait was {}", share_text(*wait));
-  return fmt::format("Most of its cycles went to {}{}.", share_text(*waits.largest()), then);
+  const std::string parts = parts_text(answer.points[which].waits, "; the largest wait was ");
+  return parts.empty() ? "" : fmt::format("Most of its cycles went to {}.", parts);
 }
 
 }  // namespace
@@ -121,13 +124,7 @@ std::string causes_text(const Answer& answer) {
   return text;
 }
 
-std::string largest_text(const Waits& waits) {
-  if (waits.largest() == nullptr) return "";
-  const StackShare* const wait = waits.largest_wait();
-  const std::string then =
-      wait == nullptr || wait == waits.largest() ? "" : "; then " + share_text(*wait);
-  return share_text(*waits.largest()) + then;
-}
+std::string largest_text(const Waits& waits) { return parts_text(waits, "; then "); }
 
 namespace {
 

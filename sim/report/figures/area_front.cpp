@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <set>
 
 #include "sim/base/ranges.hpp"
 #include "sim/report/figures/figure_style.hpp"
 #include "sim/report/tables/csv_files.hpp"
+#include "sim/report/tables/front.hpp"
 
 namespace lacuna {
 
@@ -27,18 +28,10 @@ std::string label_of(const SummaryRow& row) {
   return row.dtype.empty() ? label : label + " " + row.dtype;
 }
 
-/// True if `a` is no worse than `b` in both, and better in one.
-bool beats(const SummaryRow& a, const SummaryRow& b) {
-  const bool no_worse = *a.time_s <= *b.time_s && *a.silicon_mm2 <= *b.silicon_mm2;
-  return no_worse && (*a.time_s < *b.time_s || *a.silicon_mm2 < *b.silicon_mm2);
-}
-
 void find_front(AreaGroup& group) {
-  for (const SummaryRow* const row : group.rows) {
-    const bool beaten =
-        any_of(group.rows, [&](const SummaryRow* other) { return beats(*other, *row); });
-    if (!beaten) group.front.push_back(row);
-  }
+  group.front = front_of(group.rows, [](const SummaryRow* row) {
+    return std::array{*row->time_s, *row->silicon_mm2};
+  });
   sort_all(group.front, [](const SummaryRow* a, const SummaryRow* b) {
     return *a->silicon_mm2 < *b->silicon_mm2;
   });

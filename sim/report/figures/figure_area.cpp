@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <iterator>
-#include <sstream>
-
 #include "sim/base/ranges.hpp"
+#include "sim/base/split.hpp"
 #include "sim/report/figures/area_front.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
@@ -21,16 +19,11 @@ LinePoint point_of(const SummaryRow& row) {
           row.time_high_s ? *row.time_high_s * 1e6 : time};
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
-}
-
 /// The labels without the words that all of them begin with; the last word stays.
 std::vector<std::string> short_labels(const std::vector<AreaGroup>& groups) {
   std::vector<std::vector<std::string>> all;
   all.reserve(groups.size());
-  for (const AreaGroup& group : groups) all.push_back(words_of(group.label));
+  for (const AreaGroup& group : groups) all.push_back(split(group.label, ' '));
   std::size_t common = 0;
   const auto is_common = [&] {
     return all_of(all, [&](const std::vector<std::string>& words) {

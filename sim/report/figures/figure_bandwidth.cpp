@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
 #include <utility>
 
+#include "sim/report/figures/byte_ways.hpp"
 #include "sim/report/figures/figure_drawing.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/json_figure.hpp"
@@ -14,26 +14,12 @@ namespace lacuna {
 
 namespace {
 
-/// A way that bytes take, and what they could at most be in a second.
-struct Way {
-  const char* name;
-  const char* colour;
-  unsigned marker;
-  std::optional<double> SummaryRow::*achieved;
-  double PeakRates::*peak;
-};
-
-constexpr std::array<Way, 3> kWays{
-    {{"tile or core memory", "#0072B2", 7, &SummaryRow::sram_gbps, &PeakRates::sram_gbps},
-     {"fabric", "#D55E00", 9, &SummaryRow::fabric_gbps, &PeakRates::fabric_gbps},
-     {"edge of the chip", "#009E73", 13, &SummaryRow::io_gbps, &PeakRates::io_gbps}}};
-
 std::string bandwidth_rows(const std::vector<FigureRun>& bars) {
   std::string csv;
-  for (const Way& way : kWays) {
+  for (const ByteWay& way : byte_ways()) {
     for (std::size_t i = 0; i < bars.size(); ++i) {
-      const std::optional<double> achieved = bars[i].total.*way.achieved;
-      const double peak = (*bars[i].peaks).*way.peak;
+      const std::optional<double> achieved = bars[i].total.*way.gbps;
+      const double peak = (*bars[i].peaks).*way.peak_gbps;
       if (!achieved || peak <= 0) continue;
       csv += csv_row(way.name, bars[i].bar(), i, *achieved / peak * 100, *achieved, peak);
     }
@@ -48,8 +34,8 @@ void add_page(const std::string& name, const std::vector<std::string>& title,
   for (const FigureRun& run : bars) labels.push_back(run.bar());
   Chart chart = share_chart(name, title, labels);
   chart.columns = {"way", "bar", "place", "percent_of_peak", "gbps", "peak_gbps"};
-  for (const Way& way : kWays) {
-    chart.layers.push_back(share_layer(way.name, {way.colour, way.marker}));
+  for (const ByteWay& way : byte_ways()) {
+    chart.layers.push_back(share_layer(way.name, way.style));
   }
   figures.push_back(draw(chart, bandwidth_rows(bars)));
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/base/ranges.hpp"
-#include "sim/report/answer/mean.hpp"
+#include "sim/report/answer/answer.hpp"
 #include "sim/report/figures/figure_lines.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 
@@ -56,13 +56,8 @@ std::optional<EnergyRange> share_of_peak(const FigureRun& run) {
 }
 
 std::optional<EnergyRange> energy(const FigureRun& run) {
-  if (!run.total.energy_j || !run.total.useful_flop || *run.total.useful_flop == 0) {
-    return std::nullopt;
-  }
-  const double scale = 1e12 / static_cast<double>(*run.total.useful_flop);
-  const EnergyRange& joules = *run.total.energy_j;
-  if (joules.low <= 0) return std::nullopt;
-  return EnergyRange{joules.low * scale, joules.nominal * scale, joules.high * scale};
+  const std::optional<EnergyRange> range = energy_per_flop(run.total);
+  return range && range->low > 0 ? range : std::nullopt;
 }
 
 constexpr std::array<DensityCurve, 5> kCurves{{

@@ -13,11 +13,6 @@ namespace lacuna {
 
 namespace {
 
-std::string shape(const SummaryRow& row) {
-  if (!row.m || !row.k || !row.n) return "";
-  return fmt::format("{}x{}x{}", *row.m, *row.k, *row.n);
-}
-
 /// The one word all operations with weights agree on, or "mixed".
 template <class Word>
 std::string common(const std::vector<SummaryRow>& ops, Word word) {
@@ -54,8 +49,9 @@ struct Facet {
 };
 
 std::string workload_of(const FigureRun& run) {
-  const std::string only = run.ops.size() == 1 ? shape(run.ops.front()) : "";
-  return only.empty() ? run.total.workload : only;
+  if (run.ops.size() != 1) return run.total.workload;
+  const SummaryRow& only = run.ops.front();
+  return only.m && only.k && only.n ? shape_text(only) : run.total.workload;
 }
 
 std::string mode_of(const FigureRun& run) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/base/contains.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/report/json_figure.hpp"
 #include "sim/report/tables/csv_files.hpp"
 
@@ -35,17 +36,6 @@ Axis cells_axis(const char* label, std::size_t cells, bool down) {
   Axis axis{label, false, -0.5, end};
   if (down) std::swap(axis.from, axis.to);
   return axis;
-}
-
-/// The tracks in the order of their first spans.
-std::vector<std::string> tracks_of(const std::vector<PhaseSpan>& spans) {
-  std::vector<std::string> tracks;
-  for (const PhaseSpan& span : spans) {
-    if (!contains(tracks, span.track)) {
-      tracks.push_back(span.track);
-    }
-  }
-  return tracks;
 }
 
 std::string phases_rows(const std::vector<PhaseSpan>& spans,
@@ -100,12 +90,13 @@ Figure draw_phases(const std::string& name, const std::vector<std::string>& titl
                    const std::vector<PhaseSpan>& spans) {
   std::uint64_t end = 1;
   std::set<Layer> present;
+  std::vector<std::string> tracks;  // in the order of their first spans
   for (const PhaseSpan& span : spans) {
     end = std::max(end, span.to);
     present.insert(span.layer);
+    place_or_add(tracks, span.track);
   }
   SpanChart chart;
-  const std::vector<std::string> tracks = tracks_of(spans);
   chart.y = named_rows(tracks);
   chart.page.name = name;
   chart.page.title = title;

@@ -44,10 +44,8 @@ HtmlCell number(const std::optional<Mean>& mean, double scale) {
               : HtmlCell{};
 }
 
-HtmlCell range(const std::optional<EnergyRange>& range) {
-  if (!range) return {};
-  const std::string text = range_cell(range->low, range->high);
-  return {text, text};
+std::string range(const std::optional<EnergyRange>& range) {
+  return range ? range_cell(range->low, range->high) : "";
 }
 
 }  // namespace
@@ -59,32 +57,21 @@ std::string answer_html(const Answer& answer, const std::string& figure) {
                   5);
   for (const AnswerPoint& point : answer.points) {
     const auto cell = [&](Quantity which) {
-      const QuantityWords& words = quantity_words().at(static_cast<std::size_t>(which));
+      const QuantityWords& words = words_of(which);
       return number(point.mean(which), words.scale);
     };
     const SummaryRow& total = point.run().total;
     const std::string why = point.is_ok()
                                 ? largest_text(point.waits)
                                 : std::string(status_name(total.status)) + ": " + total.reason;
-    const std::string id = fmt::format("{}", point.run().run);
-    const auto area = point.silicon_mm2 ? HtmlCell{four_digits(point.silicon_mm2->nominal),
-                                                   fmt::format("{}", point.silicon_mm2->nominal)}
-                                        : HtmlCell{};
-    table.row(
-        {{id, id},
-         {point.run().machine, point.run().machine},
-         {point.pattern, point.pattern},
-         {bar_html(point.waits), fmt::format("{:.4f}", point.waits.share(Layer::compute)), true},
-         {why, why},
-         cell(Quantity::time),
-         cell(Quantity::speedup),
-         cell(Quantity::energy_vs_dense),
-         range(point.energy_vs_dense),
-         cell(Quantity::useful),
-         area,
-         cell(Quantity::energy),
-         cell(Quantity::energy_per_flop),
-         range(point.energy_per_flop)});
+    table.row(html_cells(
+        point.run().run, point.run().machine, point.pattern,
+        HtmlCell{bar_html(point.waits), fmt::format("{:.4f}", point.waits.share(Layer::compute)),
+                 true},
+        why, cell(Quantity::time), cell(Quantity::speedup), cell(Quantity::energy_vs_dense),
+        range(point.energy_vs_dense), cell(Quantity::useful),
+        point.silicon_mm2 ? std::optional(point.silicon_mm2->nominal) : std::nullopt,
+        cell(Quantity::energy), cell(Quantity::energy_per_flop), range(point.energy_per_flop)));
   }
   std::string text = "<p>";
   for (const std::string& sentence : sentences(answer)) {

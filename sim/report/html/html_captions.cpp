@@ -16,7 +16,7 @@ struct Caption {
 };
 
 /// In the order of a page.
-constexpr std::array<Caption, 27> kCaptions{{
+constexpr std::array<Caption, 26> kCaptions{{
     {"why",
      "What remains of the time as causes are taken away one after the other; each bar is a run."},
     {"speedup_by_op", "Speed-up of each operation over its own dense run; right of 1 zeros pay."},
@@ -65,12 +65,12 @@ constexpr std::array<Caption, 27> kCaptions{{
     {"layers", "Share of tiles or cores that compute, by layer and phase of the model."},
     {"load", "The load of each tile or core at its place on the die."},
     {"map", "A number for each tile, core or link at its place on the die."},
-    {"area", "Time against silicon; the line joins the points that no other beats in both."},
-    {"pareto", "The points that no other beats in both."},
+    {"time_against_area",
+     "Time against silicon; the line joins the points that no other beats in both."},
+    {"search_front", "The points that no other beats in both."},
     {"scaling", "How throughput grows with the number of chips, beside as many times one."},
     {"blas_share", "Share of peak that each level of BLAS reached, and what memory allows."},
     {"blas", "Bytes that each level of BLAS needs for a FLOP, and what memories give."},
-    {"sweep", "Throughput and energy against what the experiment varies."},
 }};
 
 /// The end of all if there is none.

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sim/base/replaced.hpp"
+#include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
 
@@ -133,6 +134,12 @@ std::string html_escaped(const std::string& text) {
   const std::string signs = replaced(replaced(text, "&", "&amp;"), "<", "&lt;");
   return replaced(replaced(signs, ">", "&gt;"), "\"", "&quot;");
 }
+
+HtmlCell html_cell(const std::string& text) { return {text, text}; }
+
+HtmlCell html_cell(std::uint64_t count) { return html_cell(fmt::format("{}", count)); }
+
+HtmlCell html_cell(double number) { return {four_digits(number), fmt::format("{}", number)}; }
 
 std::string html_base64(const std::string& bytes) {
   constexpr const char* kDigits =

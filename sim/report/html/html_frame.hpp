@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,23 @@ struct HtmlCell {
   std::string value;
   bool is_html = false;  // `shown` is no text but a drawing
 };
+
+/// A word, a count, and a number by four digits; nothing of what is not known.
+HtmlCell html_cell(const std::string& text);
+HtmlCell html_cell(std::uint64_t count);
+HtmlCell html_cell(double number);
+template <class Value>
+HtmlCell html_cell(const std::optional<Value>& value) {
+  return value ? html_cell(*value) : HtmlCell{};
+}
+inline HtmlCell html_cell(const char* text) { return html_cell(std::string(text)); }
+inline HtmlCell html_cell(HtmlCell cell) { return cell; }
+
+/// A row of such.
+template <class... Values>
+std::vector<HtmlCell> html_cells(const Values&... values) {
+  return {html_cell(values)...};
+}
 
 /// A table whose first `texts` columns are words. Columns without a cell that says something are
 /// left out; of more than `most` rows the first are shown, and where all are is said.

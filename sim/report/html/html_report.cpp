@@ -22,79 +22,58 @@ namespace lacuna {
 
 namespace {
 
-using Cell = HtmlCell;
-
-Cell word(const std::string& text) { return {text, text}; }
-
-Cell shown(double value) { return {four_digits(value), fmt::format("{}", value)}; }
-
-Cell number(const std::optional<double>& value, double scale = 1) {
-  return value ? shown(*value * scale) : Cell{};
+std::optional<double> scaled(const std::optional<double>& value, double scale) {
+  return value ? std::optional(*value * scale) : std::nullopt;
 }
 
-Cell energy(const SummaryRow& row, Corner corner) {
-  return row.energy_j ? shown(row.energy_j->at(corner) * 1e6) : Cell{};
+std::optional<double> micro_joules(const SummaryRow& row, Corner corner) {
+  return row.energy_j ? std::optional(row.energy_j->at(corner) * 1e6) : std::nullopt;
 }
 
-Cell count(const std::optional<std::uint64_t>& value) {
-  if (!value) return {};
-  return word(fmt::format("{}", *value));
-}
-
-std::vector<Cell> metric_cells(const SummaryRow& row) {
-  return {
-      number(row.density),
-      count(row.cycles),
-      number(row.time_s, 1e6),
-      number(row.time_low_s, 1e6),
-      number(row.time_high_s, 1e6),
-      number(row.useful_tflops),
-      number(row.speedup_vs_dense),
-      number(row.speedup_low),
-      number(row.speedup_high),
-      number(row.utilisation, 100),
-      energy(row, Corner::nominal),
-      energy(row, Corner::low),
-      energy(row, Corner::high),
-      number(row.pj_per_useful_flop),
-      number(row.silicon_mm2),
-      number(row.gflops_per_mm2),
-      word(row.trust),
-      word(row.status == Status::ok ? ""
-                                    : std::string(status_name(row.status)) + ": " + row.reason)};
-}
-
-const std::vector<std::string> kMetricColumns{"density",       "cycles",
-                                              "time (us)",     "5 % (us)",
-                                              "95 % (us)",     "useful TFLOP/s",
-                                              "speed-up",      "5 %",
-                                              "95 %",          "% of peak",
-                                              "energy (uJ)",   "low (uJ)",
-                                              "high (uJ)",     "pJ per useful FLOP",
-                                              "silicon (mm2)", "GFLOP/s/mm2",
-                                              "5 to 95 %: by", "remark"};
-
-std::vector<std::string> heads(std::vector<std::string> first) {
-  append(first, kMetricColumns);
-  return first;
+std::vector<HtmlCell> metric_cells(const SummaryRow& row) {
+  const std::string remark =
+      row.status == Status::ok ? "" : std::string(status_name(row.status)) + ": " + row.reason;
+  return html_cells(row.density, row.cycles, scaled(row.time_s, 1e6), scaled(row.time_low_s, 1e6),
+                    scaled(row.time_high_s, 1e6), row.useful_tflops, row.speedup_vs_dense,
+                    row.speedup_low, row.speedup_high, scaled(row.utilisation, 100),
+                    micro_joules(row, Corner::nominal), micro_joules(row, Corner::low),
+                    micro_joules(row, Corner::high), row.pj_per_useful_flop, row.silicon_mm2,
+                    row.gflops_per_mm2, row.trust, remark);
 }
 
 constexpr std::size_t kMostRows = 400;  // of the tables behind the answer
 
 std::string ops_table(const std::vector<RunRecord>& records) {
-  HtmlTable table(heads({"run", "machine", "pattern", "operation", "m x k x n", "mode", "weights"}),
+  HtmlTable table({"run",
+                   "machine",
+                   "pattern",
+                   "operation",
+                   "m x k x n",
+                   "mode",
+                   "weights",
+                   "density",
+                   "cycles",
+                   "time (us)",
+                   "5 % (us)",
+                   "95 % (us)",
+                   "useful TFLOP/s",
+                   "speed-up",
+                   "5 %",
+                   "95 %",
+                   "% of peak",
+                   "energy (uJ)",
+                   "low (uJ)",
+                   "high (uJ)",
+                   "pJ per useful FLOP",
+                   "silicon (mm2)",
+                   "GFLOP/s/mm2",
+                   "5 to 95 %: by",
+                   "remark"},
                   7);
   for (const RunRecord& record : records) {
     const auto add = [&](const SummaryRow& row) {
-      const std::string shape =
-          row.m && row.k && row.n ? fmt::format("{} x {} x {}", *row.m, *row.k, *row.n) : "";
-      std::vector<Cell> cells{word(fmt::format("{}", record.run)),
-                              word(record.machine),
-                              word(record.pattern),
-                              word(row.op_id),
-                              word(shape),
-                              word(row.mode),
-                              word(row.residency)};
+      std::vector<HtmlCell> cells = html_cells(record.run, record.machine, record.pattern,
+                                               row.op_id, shape_text(row), row.mode, row.residency);
       append(cells, metric_cells(row));
       table.row(cells);
     };
@@ -104,6 +83,10 @@ std::string ops_table(const std::vector<RunRecord>& records) {
   return table.text(kMostRows, "summary.csv");
 }
 
+std::optional<double> percent_of(double part, double all) {
+  return all > 0 ? std::optional(part * 100 / all) : std::nullopt;
+}
+
 std::string stack_table_html(const std::vector<RunRecord>& records) {
   HtmlTable table({"run", "machine", "pattern", "layer", "kind", "unit-cycles", "%"}, 5);
   for (const RunRecord& record : records) {
@@ -111,9 +94,9 @@ std::string stack_table_html(const std::vector<RunRecord>& records) {
     double sum = 0;
     for (const StackPart& part : stack) sum += static_cast<double>(part.cycles);
     for (const StackPart& part : stack) {
-      table.row({word(fmt::format("{}", record.run)), word(record.machine), word(record.pattern),
-                 word(layer_name(part.layer)), word(part.kind), count(part.cycles),
-                 sum > 0 ? shown(static_cast<double>(part.cycles) * 100 / sum) : Cell{}});
+      table.row(html_cells(record.run, record.machine, record.pattern, layer_name(part.layer),
+                           part.kind, part.cycles,
+                           percent_of(static_cast<double>(part.cycles), sum)));
     }
   }
   return table.text(kMostRows, "cycle_stack.csv");
@@ -129,10 +112,9 @@ std::string energy_table_html(const std::vector<RunRecord>& records) {
       for (const EnergyPart& part : op.energy) sum += part.joules.nominal;
       for (const EnergyPart& part : op.energy) {
         if (!(part.joules.high > 0)) continue;
-        table.row({word(fmt::format("{}", record.run)), word(record.machine), word(record.pattern),
-                   word(op.row.op_id), word(part.component), shown(part.joules.nominal * 1e6),
-                   shown(part.joules.low * 1e6), shown(part.joules.high * 1e6),
-                   sum > 0 ? shown(part.joules.nominal * 100 / sum) : Cell{}});
+        table.row(html_cells(record.run, record.machine, record.pattern, op.row.op_id,
+                             part.component, part.joules.nominal * 1e6, part.joules.low * 1e6,
+                             part.joules.high * 1e6, percent_of(part.joules.nominal, sum)));
       }
     }
   }
@@ -145,8 +127,7 @@ std::string notes_html(const std::vector<RunRecord>& records) {
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       for (const auto& [name, text] : op.result.notes) {
-        table.row({word(fmt::format("{}", record.run)), word(record.machine), word(op.row.op_id),
-                   word(name), word(text)});
+        table.row(html_cells(record.run, record.machine, op.row.op_id, name, text));
       }
     }
   }
@@ -160,7 +141,7 @@ std::string details(const std::string& summary, const std::string& text) {
 std::string parameter_table_html(const std::vector<ParameterValue>& parameters) {
   HtmlTable table({"parameter", "value", "unit"}, 3);
   for (const ParameterValue& parameter : parameters) {
-    table.row({word(parameter.path), word(parameter.value), word(parameter.unit)});
+    table.row(html_cells(parameter.path, parameter.value, parameter.unit));
   }
   return table.text();
 }
@@ -237,9 +218,10 @@ std::string csv_table(const std::string& csv) {
   const auto number = std::find_if(rows[1].begin(), rows[1].end(), is_number);
   HtmlTable table(rows[0], static_cast<std::size_t>(number - rows[1].begin()));
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    std::vector<Cell> cells;
+    std::vector<HtmlCell> cells;
     for (const std::string& cell : rows[i]) {
-      cells.push_back(is_number(cell) ? Cell{four_digits(std::stod(cell)), cell} : word(cell));
+      cells.push_back(is_number(cell) ? HtmlCell{four_digits(std::stod(cell)), cell}
+                                      : html_cell(cell));
     }
     table.row(cells);
   }
@@ -288,15 +270,10 @@ std::string why_html(const Answer& answer) {
     HtmlTable table({"taken away, in this order", "replayed by, with those above", "cycles",
                      "faster", "zeros gain"},
                     2);
-    std::vector<std::string> before;
-    for (const WhyStep& step : each.why().ladder) {
-      const auto gain = zeros_gain(step);
-      const std::string by = replay_words(added_settings(step.settings, before));
-      before = step.settings;
-      table.row({word(step.cause.empty() ? "nothing" : step.cause), word(by),
-                 Cell{time_text(step.time), fmt::format("{}", step.time)},
-                 word(step.cause.empty() ? "" : fmt::format("{:.2f}", step.faster)),
-                 word(gain ? fmt::format("{:.2f}", *gain) : "")});
+    for (const LadderLine& line : ladder_lines(each.why())) {
+      table.row(html_cells(line.taken, line.by,
+                           HtmlCell{time_text(line.time), fmt::format("{}", line.time)},
+                           line.faster, line.gain));
     }
     text += table.text();
   }

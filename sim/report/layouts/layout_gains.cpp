@@ -37,7 +37,7 @@ void add_error(const ValidationOutcome& outcome, const std::optional<double>& si
 }
 
 std::string median_of(const std::vector<double>& errors) {
-  return errors.empty() ? "" : fmt::format("{:.1f}", 100 * value_at(errors, 0.5));
+  return errors.empty() ? "" : percent_text(value_at(errors, 0.5));
 }
 
 std::string factor(double value) { return fmt::format("{:.3f}", value); }

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/base/contains.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/base/split.hpp"
 #include "sim/report/figures/figure_parts.hpp"
 #include "sim/report/layout_note.hpp"
 
@@ -21,13 +21,10 @@ constexpr std::size_t kMostMapRows = 24;
 /// Keys without the part before their first point: those of one machine are told apart without.
 std::string short_layout(const std::string& layout) {
   std::string text;
-  for (std::size_t at = 0; at < layout.size();) {
-    const std::size_t end = std::min(layout.find(' ', at), layout.size());
-    const std::string word = layout.substr(at, end - at);
+  for (const std::string& word : split(layout, ' ')) {
     const std::size_t point = word.find('.');
     const bool key = point != std::string::npos && point < word.find('=');
     text += (text.empty() ? "" : " ") + (key ? word.substr(point + 1) : word);
-    at = end + 1;
   }
   return text;
 }
@@ -47,25 +44,18 @@ std::vector<std::string> densities_of(const std::vector<const FigureRun*>& runs)
   return texts;
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
-}
-
 /// Names of rows without the words that all of them have.
 void shorten(std::vector<std::string>& rows) {
   if (rows.size() < 2) return;
-  std::vector<std::string> common = words_of(rows.front());
+  std::vector<std::string> common = split(rows.front(), ' ');
   for (const std::string& row : rows) {
-    const std::vector<std::string> words = words_of(row);
-    erase_where(common, [&](const std::string& word) {
-      return std::count(words.begin(), words.end(), word) == 0;
-    });
+    const std::vector<std::string> words = split(row, ' ');
+    erase_where(common, [&](const std::string& word) { return !contains(words, word); });
   }
   for (std::string& row : rows) {
     std::string text;
-    for (const std::string& word : words_of(row)) {
-      if (std::count(common.begin(), common.end(), word) != 0) continue;
+    for (const std::string& word : split(row, ' ')) {
+      if (contains(common, word)) continue;
       text += (text.empty() ? "" : " ") + word;
     }
     row = text;

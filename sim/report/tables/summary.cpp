@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/tables/summary.hpp"
 
+#include <fmt/format.h>
+
 #include "sim/base/ranges.hpp"
 
 namespace lacuna {
@@ -29,6 +31,15 @@ std::vector<const SummaryRow*> rows_of_weights(std::vector<const SummaryRow*> ro
 std::string kernel_text(const SummaryRow& row) {
   const bool both = !row.mode.empty() && !row.residency.empty();
   return row.mode + (both ? ", " : "") + row.residency;
+}
+
+std::string shape_text(const SummaryRow& row) {
+  if (!row.m) return "";
+  std::string text = fmt::format("{}", *row.m);
+  for (const auto& side : {row.k, row.n}) {
+    if (side) text += fmt::format("x{}", *side);
+  }
+  return text;
 }
 
 std::vector<StackPart> RunRecord::stack() const {

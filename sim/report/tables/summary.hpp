@@ -86,6 +86,9 @@ const std::vector<std::string>& summary_columns();
 /// are the shortest that read back as the same.
 std::vector<std::string> summary_cells(const SummaryRow& row);
 
+/// "768x3072x512", or as many sides as an operation has.
+std::string shape_text(const SummaryRow& row);
+
 /// "static, resident": the kernel that multiplied and where its weights lived, as far as they are
 /// the same for the whole row.
 std::string kernel_text(const SummaryRow& row);

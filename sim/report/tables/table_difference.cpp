@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "sim/base/contains.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/report/answer/answer.hpp"
 #include "sim/report/tables/text_table.hpp"
 #include "sim/report/why.hpp"
 
@@ -199,29 +201,23 @@ void add_parts(const RunRecord& run, Side side, std::vector<Change>& changes) {
 
 std::vector<Change> totals_of(const Pair& pair) {
   std::vector<Change> changes;
-  const SummaryRow& a = pair.before->total;
-  const SummaryRow& b = pair.after->total;
-  const auto add = [&](const char* name, std::optional<double> before,
-                       std::optional<double> after) {
-    if (before || after) changes.push_back({name, before, after});
+  const auto add = [&](const char* name, const auto& cell, double scale = 1) {
+    const auto value = [&](const RunRecord& run) {
+      const auto known = std::invoke(cell, run.total);
+      return known ? std::optional(static_cast<double>(*known) * scale) : std::nullopt;
+    };
+    const Change change{name, value(*pair.before), value(*pair.after)};
+    if (change.before || change.after) changes.push_back(change);
   };
-  const auto count = [](const std::optional<std::uint64_t>& value) {
-    return value ? std::optional<double>(static_cast<double>(*value)) : std::nullopt;
-  };
-  const auto micro = [](const std::optional<double>& value) {
-    return value ? std::optional<double>(*value * 1e6) : std::nullopt;
-  };
-  const auto joules = [](const SummaryRow& row) {
-    return row.energy_j ? std::optional<double>(row.energy_j->nominal * 1e6) : std::nullopt;
-  };
-  add("cycles", count(a.cycles), count(b.cycles));
-  add("time, us", micro(a.time_s), micro(b.time_s));
-  add("useful TFLOP/s", a.useful_tflops, b.useful_tflops);
-  add("energy, uJ (nominal)", joules(a), joules(b));
-  add("memory read, bytes", count(a.sram_read_bytes), count(b.sram_read_bytes));
-  add("memory written, bytes", count(a.sram_write_bytes), count(b.sram_write_bytes));
-  add("fabric, bytes", count(a.fabric_bytes), count(b.fabric_bytes));
-  add("edge, bytes", count(a.io_bytes), count(b.io_bytes));
+  using Row = SummaryRow;
+  add("cycles", &Row::cycles);
+  add("time, us", &Row::time_s, 1e6);
+  add("useful TFLOP/s", &Row::useful_tflops);
+  add("energy, uJ (nominal)", words_of(Quantity::energy).value, 1e6);
+  add("memory read, bytes", &Row::sram_read_bytes);
+  add("memory written, bytes", &Row::sram_write_bytes);
+  add("fabric, bytes", &Row::fabric_bytes);
+  add("edge, bytes", &Row::io_bytes);
   return changes;
 }
 

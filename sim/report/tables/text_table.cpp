@@ -237,6 +237,8 @@ std::string TextTable::markdown() const {
   return text;
 }
 
+std::string percent_text(double share) { return fmt::format("{:.1f}", 100 * share); }
+
 std::string four_digits(double value) {
   const double size = std::fabs(value);
   if (size == 0) return "0";

@@ -82,6 +82,9 @@ std::vector<std::string> lines_of_words(const std::string& text, std::size_t wid
 /// A text as lines of at most TextTable::width() letters, broken between words.
 std::string wrapped(const std::string& text);
 
+/// A share as per cent with one decimal.
+std::string percent_text(double share);
+
 /// `value` with four significant digits and no exponent if it is between 10^-3 and 10^7.
 std::string four_digits(double value);
 
