@@ -30,8 +30,8 @@ void GradientDrain::begin(std::uint32_t lane, Cycle at) {
   if (column.words != 0) column.next = arrival(column, 0);
 }
 
-/// The next word comes a cycle after this one. If there was no room for it in the last link until a
-/// word before it left, it is there a cycle after this one has left at the latest.
+/// The next word comes a cycle after this one. If the last link had no room for it until an earlier
+/// word left, it comes a cycle after this word has left at the latest.
 void GradientDrain::let_go(Column& column, Cycle now) {
   column.left.push_back(now);
   --inside_;

@@ -174,7 +174,7 @@ void refuse_words_of_runs(const PlotOptions& plot, bool overlay) {
                   overlay ? "--overlay" : "--run"));
 }
 
-/// All figures of the results: those of their runs, and of a single one what else its folder has.
+/// All figures of the runs. If there is one result, also those of the other files in its folder.
 std::vector<Figure> all_figures(const Options& options) {
   const std::vector<RunRecord> all = read_all(options.subjects);
   if (all.empty()) refuse_words_of_runs(options, options.overlay.has_value());

@@ -90,8 +90,8 @@ Cycle least_of_sums(const Target& target, const Types& types, Cycle sync, const 
   return sync + moved + target.worker_clocks(bundles);
 }
 
-/// Of each phase the fullest tile, as they follow each other: what it receives or copies to where
-/// it reads it, single elements that are put into order, its vertex, and its sums.
+/// The sum over phases of the fullest tile's least cycles. A phase has what the tile receives or
+/// copies before it reads, single elements that are put into order, its vertex, and its sums.
 Cycle least_of(const Target& target, const Types& types, Cycle sync, const StaticPlan& plan,
                const Mask& mask) {
   const BandedNonzeros nonzeros(mask, plan);

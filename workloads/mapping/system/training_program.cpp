@@ -231,8 +231,8 @@ class StepBuilder : private ReplicaWork {
     collective(to, Collective::all_reduce, std::move(pairs), bytes, Use::all_reduce);
   }
 
-  /// One after the other, so that of state from elsewhere no more than one is there. State and
-  /// streamed weights go back.
+  /// Parts are updated one after the other, so chips hold no more than one part's state from
+  /// elsewhere. State and streamed weights go back.
   void update_part(Segment& to, unsigned place, const UpdatedPart& part, bool load,
                    bool store) const {
     const std::uint64_t all = state_bytes(part.trained);

@@ -151,8 +151,8 @@ class SideBySide {
   ExchangePlan plan_;
 };
 
-/// A bus each way among the columns of each place: each sends after those before it, so the packet
-/// of its neighbour moves its switch, and its own moves it back.
+/// A bus in each direction among the columns of each place. Columns send in order: the neighbour's
+/// packet moves a column's switch, and the column's own packet moves it back.
 ExchangePlan interleaved(const ExchangeShape& shape) {
   const ColumnGroups& groups = shape.groups;
   const std::uint32_t last = groups.count - 1;

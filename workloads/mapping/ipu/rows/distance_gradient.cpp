@@ -164,8 +164,8 @@ void GradientKernel::write(ProgramBuilder& builder, DType stored) {
   supervisor_ = builder.codelet({issue(overhead, kVectorSupervisor), run(0)});
 }
 
-/// The worker of groups [begin, end), row by row: what it has of its first row, whole rows, and
-/// what it has of its last.
+/// The worker of groups [begin, end), row by row: its part of the first row, whole rows, its part
+/// of the last row.
 std::uint32_t GradientKernel::worker(ProgramBuilder& builder, std::uint64_t begin,
                                      std::uint64_t end, const PairPart& part) {
   std::vector<Call> calls{{enter_, {}}};

@@ -164,7 +164,7 @@ std::vector<TaskProgram> PrefillParts::plan(PrefillPart part) const {
   return plan_products(part);
 }
 
-/// Of one core or, if it adds up along `line`, of one of these, which are one below the other.
+/// The program of one core or, of a part that is summed along `line`, of one column of cores.
 TaskProgram PrefillParts::written(const LineSums* line, Write write) const {
   return plan_cores(
       cores(1, line == nullptr ? 1 : line->cores()), makers(),
