@@ -24,12 +24,7 @@ struct LayoutSpace {
   std::string kind;  // of operations, such as "static sparse product"
   std::vector<LayoutChoice> choices;
 
-  /// What the machine can do and no climb tries, and why.
-  struct LeftOut {
-    std::string what;
-    std::string why;
-  };
-  std::vector<LeftOut> left_out = {};
+  std::string left_out = {};  // what the machine can do and no climb tries, and why
 };
 
 }  // namespace lacuna

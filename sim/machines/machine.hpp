@@ -12,7 +12,6 @@
 #include "sim/base/parameter.hpp"
 #include "sim/base/silicon.hpp"
 #include "sim/kernel/engine.hpp"
-#include "sim/machines/layout_space.hpp"
 #include "sim/report/critical_path.hpp"
 #include "sim/report/result.hpp"
 #include "workloads/trace/layer_op.hpp"
@@ -38,6 +37,12 @@ struct Execution {
   std::uint64_t shuffle = 0;  // step the blocks of a cycle in an order drawn from this; 0: in order
   Cycle jitter = 0;           // delay tokens by up to this many cycles (a test of robustness)
   std::uint64_t jitter_seed = 1;
+
+  /// Whether the result is that of any other simulation of which nothing is asked beside it.
+  bool asks_for_nothing() const {
+    return engine == Engine::event && fold && !values && sigma == 0 && !event_log && !explain &&
+           interval == 0 && !event_details && view == 0 && shuffle == 0 && jitter == 0;
+  }
 };
 
 using MaskOf = std::function<const Mask*(const LayerOp&)>;
@@ -88,30 +93,36 @@ class Machine {
   /// should be and the time is many times longer. Empty if all shortcuts are there.
   virtual std::vector<std::string> slow_settings() const { return {}; }
 
+  /// About how long `op` takes if that is long, why, and what is sooner done, to be said before it
+  /// runs; else empty.
+  virtual std::string takes_long(const LayerOp& /*op*/) const { return ""; }
+
+  /// How a row and those whose results it takes are laid out, if each may be in a way of its own:
+  /// rows of equal content may differ in that.
+  virtual std::string layouts_of(const LayerOp& /*op*/) const { return ""; }
+
+  /// Bytes that the fullest tile needs for `op`, whose X is dense, as a run notes them; nothing if
+  /// only a run tells. OutOfMemoryError if it has too few.
+  virtual std::optional<std::uint64_t> tile_bytes(const LayerOp& /*op*/, const Mask* /*mask*/,
+                                                  std::uint64_t /*seed*/) const {
+    return std::nullopt;
+  }
+
   /// What the unit of this name is, as event logs and waves call it. Empty if the machine has no
   /// names of that form. RequestError if it has, but not this one.
   virtual std::string describe_unit(const std::string& /*name*/) const { return ""; }
 
   /// Why `op` cannot be held whatever elements its mask keeps, from counts alone and so before the
   /// mask is made; empty if it may fit.
-  virtual std::string no_room(const LayerOp& op) const;
+  virtual std::string no_room(const LayerOp& /*op*/) const { return ""; }
 
   /// Cycles that no run of `op` can be below, from counts alone; nothing if no bound is known.
-  virtual std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const;
-
-  /// Cycles that `op` is expected to take, cheaply and without promise; nothing if no one can say.
-  virtual std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const {
-    return least_cycles(op, mask);
+  virtual std::optional<Cycle> least_cycles(const LayerOp& /*op*/, const Mask* /*mask*/) const {
+    return std::nullopt;
   }
 
   /// A machine of equal parameters; null if its kind cannot be copied.
   virtual std::unique_ptr<Machine> clone() const { return nullptr; }
-
-  /// What can be chosen of how operations lie here, for each kind of them.
-  virtual const std::vector<LayoutSpace>& layouts() const;
-
-  /// The kind of layouts() that `op` is; empty if it has one layout only.
-  virtual std::string layout_kind(const LayerOp& /*op*/, const Mask* /*mask*/) const { return ""; }
 
   /// Fills in what the rows of a workload tell of each other that changes how they run here.
   /// `mask_of` gives the mask of a row (null: dense), good until the next is asked for; `seed` is
@@ -130,18 +141,6 @@ class Machine {
   virtual OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                        const Execution& execution) const = 0;
 };
-
-inline std::optional<Cycle> Machine::least_cycles(const LayerOp& /*op*/,
-                                                  const Mask* /*mask*/) const {
-  return std::nullopt;
-}
-
-inline const std::vector<LayoutSpace>& Machine::layouts() const {
-  static const std::vector<LayoutSpace> none;
-  return none;
-}
-
-inline std::string Machine::no_room(const LayerOp& /*op*/) const { return {}; }
 
 /// Makes a machine of a kind ("ipu", "wse") with default parameters, to be set from a preset.
 std::unique_ptr<Machine> make_ipu_machine(std::string name);

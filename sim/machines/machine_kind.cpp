@@ -2,6 +2,7 @@
 #include "sim/machines/machine_kind.hpp"
 
 #include "sim/report/chip_parameters.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 
@@ -13,10 +14,8 @@ std::string value_of(const RunRecord& run, const std::string& path) {
 }
 
 std::string asked(const OpRecord& op, const std::string& key) {
-  for (const auto& [name, value] : op.request) {
-    if (name == key) return value;
-  }
-  return "";
+  const std::string* const value = find_value(op.request, key);
+  return value == nullptr ? "" : *value;
 }
 
 }  // namespace lacuna

@@ -33,10 +33,6 @@ class MachineOver : public Machine {
     return inner_->describe_unit(name);
   }
   std::string no_room(const LayerOp& op) const override { return inner_->no_room(op); }
-  const std::vector<LayoutSpace>& layouts() const override { return inner_->layouts(); }
-  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
-    return inner_->layout_kind(op, mask);
-  }
   void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override {
     inner_->relate(workload, mask_of, seed);
   }

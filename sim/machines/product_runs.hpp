@@ -27,10 +27,9 @@ struct ProductRuns {
   /// What is known to take more cycles is given up, where a machine can tell: CycleLimitPassed.
   Cycle limit = kNever;
 
-  /// Only what the product takes at its fastest matters. Ways of doing it that turn out slower than
-  /// another are given up, and a result lacks what it would say of them. Such results are not kept.
+  /// Only what the product takes at its fastest matters: a place of its weights that turns out
+  /// slower than the other is given up, and a result lacks what it would say of it.
   bool fastest_only = false;
-  bool in_part = false;  // of the result that was made last something is missing
 };
 
 }  // namespace lacuna

@@ -6,6 +6,7 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/command/describe_pages.hpp"
 #include "sim/driver/layout/layout.hpp"
+#include "sim/machines/system/store_system.hpp"
 #include "sim/report/tables/text_table.hpp"
 
 namespace lacuna {
@@ -33,9 +34,7 @@ std::string space_text(const Machine& machine, const LayoutSpace& space, const O
   }
   std::string text = fmt::format(options.markdown ? "\n### {}\n\n" : "\n{}\n\n", space.kind);
   text += shown(table, options);
-  for (const LayoutSpace::LeftOut& each : space.left_out) {
-    text += fmt::format("\nLeft out: {}: {}\n", each.what, each.why);
-  }
+  if (!space.left_out.empty()) text += fmt::format("\nLeft out: {}\n", space.left_out);
   return text;
 }
 
@@ -50,16 +49,17 @@ std::string layouts_text(const MachineTable& kinds, const Options& options) {
         "planner.\n";
   }
   const auto add = [&](const Machine& machine, const std::string& title) {
-    if (machine.layouts().empty()) return;
+    const StoreSystem* const system = as_store_system(machine);
+    const Machine& chip = system == nullptr ? machine : system->chip();
+    const auto* const plans = dynamic_cast<const PlansLayouts*>(&chip);
+    if (plans == nullptr) return false;
     text += fmt::format(options.markdown ? "\n## {}\n" : "\n{}\n", title);
-    for (const LayoutSpace& space : machine.layouts()) text += space_text(machine, space, options);
+    for (const LayoutSpace& space : plans->layouts()) text += space_text(chip, space, options);
+    return true;
   };
   for (const std::string& name : options.machines) {
-    const std::unique_ptr<Machine> machine = make_machine(kinds, name);
-    if (machine->layouts().empty()) {
-      throw RequestError(fmt::format("--machine: {} has no layouts to choose from", name));
-    }
-    add(*machine, name);
+    if (add(*make_machine(kinds, name), name)) continue;
+    throw RequestError(fmt::format("--machine: {} has no layouts to choose from", name));
   }
   for (const MachineKind& kind : kinds) {
     if (options.machines.empty()) {

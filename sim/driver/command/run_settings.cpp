@@ -15,7 +15,6 @@
 #include "sim/driver/command/simulation.hpp"
 #include "sim/driver/command/verbs.hpp"
 #include "sim/driver/files/locations.hpp"
-#include "sim/machines/takes_long.hpp"
 #include "sim/machines/value_check.hpp"
 
 namespace lacuna {
@@ -136,9 +135,8 @@ void say_what_is_slow(const std::vector<Point>& points, const Options& options,
   for (const Point& point : points) {
     for (const std::string& setting : point.machine->slow_settings())
       say(fmt::format("{}: simulated without a shortcut, {}", point.machine->name(), setting));
-    const auto* const knows = dynamic_cast<const TakesLong*>(point.machine);
     for (const LayerOp& op : point.workload.ops)
-      if (const std::string text = knows == nullptr ? "" : knows->takes_long(op); !text.empty())
+      if (const std::string text = point.machine->takes_long(op); !text.empty())
         say(fmt::format("{}, {}: {}", point.machine->name(), op.id, text));
   }
 }

@@ -25,7 +25,6 @@
 #include "sim/driver/result/trust.hpp"
 #include "sim/driver/run/area.hpp"
 #include "sim/driver/run/option_table.hpp"
-#include "sim/driver/sweep/search_descent.hpp"
 #include "sim/driver/sweep/search_figures.hpp"
 #include "sim/driver/sweep/search_goal.hpp"
 #include "sim/driver/sweep/search_order.hpp"
@@ -75,7 +74,7 @@ class Search {
         sweep_(plan_sweep(file, options, kinds)),
         goal_(words_, objective_words(), "") {
     for (const SweepCondition& each : goal_.conditions()) check_names(each);
-    if (words_.descent && objectives().size() > 1) {
+    if (words_.terms.descends && objectives().size() > 1) {
       throw RequestError(fmt::format(
           "{}: strategy: descent goes to the least of one objective, and minimise has {}; strategy "
           "bounds finds a front",
@@ -99,70 +98,47 @@ class Search {
     ColumnCounts counts;  // of the masks that a point and the next have in common
     std::string counted;
     for (const Point& point : sweep_.points) {
-      if (!study.shares(points.size())) {
-        SearchPoint other;
-        other.fate = Fate::left_over;
-        other.bound.resize(objectives().size(), kNoTime);
-        points.push_back(std::move(other));
+      SearchPoint& made = points.emplace_back();
+      made.bound.resize(objectives().size(), kNoTime);
+      if (!study.shares(points.size() - 1)) {
+        made.fate = Fate::left_over;
         continue;
       }
       const std::string masked = masks_of(point, settings);
       if (masked != counted) counts.forget();
       counted = masked;
-      SearchPoint made;
-      if (const std::string why = refusal(point, masks, settings); !why.empty()) {
+      std::string why;
+      const double time = least_time(point, masks, settings, why);
+      if (!why.empty()) {
         made.fate = Fate::excluded;
         if (refusal_.empty()) refusal_ = why;
-        made.bound.resize(objectives().size(), kNoTime);
-        points.push_back(std::move(made));
         continue;
       }
-      const double time = least_time(point, masks, settings);
       const double area = area_of(*point.machine, study.pricing());
-      for (const Objective objective : objectives()) {
-        double bound = 0;
-        if (objective == Objective::time) bound = time;
-        if (objective == Objective::area) bound = area;
-        if (objective == Objective::area_delay) bound = area * time;
-        made.bound.push_back(bound);
+      for (std::size_t i = 0; i < objectives().size(); ++i) {
+        const Objective objective = objectives()[i];
+        made.bound[i] = objective == Objective::time         ? time
+                        : objective == Objective::area       ? area
+                        : objective == Objective::area_delay ? area * time
+                                                             : 0;
       }
-      points.push_back(std::move(made));
     }
-    if (words_.descent) {
-      DescentEffort effort;
-      effort.seed = settings.seed;
-      effort.budget = words_.terms.budget == 0 ? points.size() : words_.terms.budget;
-      effort.restarts = words_.restarts;
-      effort.batch = words_.terms.at_a_time;
-      effort.gain = words_.terms.gain;
-      std::vector<double> bounds;
-      bounds.reserve(points.size());
-      for (const SearchPoint& point : points) bounds.push_back(point.bound[0]);
-      descent_.emplace(sweep_.axis_text, bounds, effort);
-    }
-    order_.emplace(std::move(points), words_.terms);
+    words_.terms.seed = settings.seed;
+    order_.emplace(std::move(points), words_.terms, sweep_.axis_text);
   }
 
-  std::vector<std::size_t> next() {
-    if (!descent_) return order_->next();
-    std::vector<std::size_t> batch = descent_->next();
-    if (batch.empty()) order_->leave_rest();
-    return batch;
-  }
+  std::vector<std::size_t> next() { return order_->next(); }
 
   void take(std::size_t point, const RunRecord& record) {
     const SummaryRow& total = record.total;
     const std::optional<double> time = total.time_s;
     const bool ran = total.status == Status::ok && time;
     if (!ran || !fulfils(total)) {
-      if (descent_) descent_->take(point, std::nullopt);
       return ran ? order_->unmet(point) : order_->failed(point);
     }
     const double joules = total.energy_j ? total.energy_j->nominal : 0;
     const double mm2 = total.silicon_mm2.value_or(0);
-    std::vector<double> value = goal_.values(*time, joules, mm2);
-    if (descent_) descent_->take(point, value[0]);
-    order_->simulated(point, std::move(value));
+    order_->simulated(point, goal_.values(*time, joules, mm2));
     taken_.push_back(point);
   }
 
@@ -181,28 +157,21 @@ class Search {
     return text;
   }
 
-  /// Why a point cannot be, as far as that is known without a simulation; empty if it may.
-  static std::string refusal(const Point& point, MaskStore& masks, const RunSettings& settings) {
-    const std::uint64_t seed = point.settings_or(settings).seed;
-    try {
-      for (const LayerOp& op : point.workload.ops) {
-        point.machine->expected_cycles(op, masks.mask(op, point.workload, seed));
-      }
-    } catch (const RequestError& error) {
-      return error.what();
-    } catch (const SimulationError& error) {
-      return error.what();
-    }
-    return "";
-  }
-
-  static double least_time(const Point& point, MaskStore& masks, const RunSettings& settings) {
+  /// `why`: why the point cannot be, as far as that is known without a simulation.
+  static double least_time(const Point& point, MaskStore& masks, const RunSettings& settings,
+                           std::string& why) {
     const std::uint64_t seed = point.settings_or(settings).seed;
     double cycles = 0;
-    for (const LayerOp& op : point.workload.ops) {
-      const std::optional<Cycle> least =
-          point.machine->least_cycles(op, masks.mask(op, point.workload, seed));
-      cycles += static_cast<double>(least.value_or(0)) * op.repeat;
+    try {
+      for (const LayerOp& op : point.workload.ops) {
+        const std::optional<Cycle> least =
+            point.machine->least_cycles(op, masks.mask(op, point.workload, seed));
+        cycles += static_cast<double>(least.value_or(0)) * op.repeat;
+      }
+    } catch (const RequestError& error) {
+      why = error.what();
+    } catch (const SimulationError& error) {
+      why = error.what();
     }
     const ParamBase* const clock = point.machine->parameters().find("clock");
     return cycles / ((clock == nullptr ? 1 : std::stod(clock->value_text())) * 1e9);
@@ -226,7 +195,6 @@ class Search {
   SearchGoal goal_;
   std::string refusal_;  // of the first point that cannot be
   std::optional<SearchOrder> order_;
-  std::optional<SearchDescent> descent_;
   std::vector<std::size_t> taken_;  // simulated points, in this order
 };
 
@@ -274,9 +242,7 @@ std::string slack_table(const Search& search) {
   for (const char* const each : {"least", "median", "most"}) table.column(each, "%");
   for (std::size_t axis = 0; axis < search.sweep().axes.size(); ++axis) {
     std::vector<std::string> values;  // as they come
-    for (const auto& text : search.sweep().axis_text) {
-      if (std::count(values.begin(), values.end(), text[axis]) == 0) values.push_back(text[axis]);
-    }
+    for (const auto& text : search.sweep().axis_text) place_or_add(values, text[axis]);
     for (const std::string& value : values) {
       const std::vector<double> slack = order.slack(
           [&](std::size_t point) { return search.sweep().axis_text[point][axis] == value; });
@@ -389,8 +355,8 @@ Journal::Facts search_facts(const Search& search, const SweepFile& file) {
   }
   const SearchTerms& terms = file.search.terms;
   facts.emplace_back("budget", fmt::format("{}", terms.budget));
-  const char* const strategy = !terms.prunes ? "all" : file.search.descent ? "descent" : "bounds";
-  facts.emplace_back("strategy", fmt::format("{} {}", strategy, file.search.restarts));
+  const char* const strategy = !terms.prunes ? "all" : terms.descends ? "descent" : "bounds";
+  facts.emplace_back("strategy", fmt::format("{} {}", strategy, terms.restarts));
   facts.emplace_back("gain", fmt::format("{}, {} at a time", terms.gain, terms.at_a_time));
   return facts;
 }

@@ -32,9 +32,10 @@ class YamlFile {
   std::string new_key(const YAML::Node& key, const std::string& prefix = "");
   void check_new(const YAML::Node& key, const std::string& name);
 
+  std::map<std::string, int> seen_;  // such keys, and in which line
+
  private:
   std::string path_;
-  std::map<std::string, int> seen_;  // and in which line
 };
 
 }  // namespace lacuna

@@ -42,11 +42,11 @@ class LayoutsReader : YamlFile {
     return node.Scalar();
   }
 
-  LayoutEntry entry(const YAML::Node& map) const {
+  LayoutEntry entry(const YAML::Node& map) {
     if (!map.IsMap()) refuse(map.Mark(), "a layout is a map, with `machine` and `layout`");
     LayoutEntry made;
     made.place = place(map.Mark());
-    bool has_layout = false;
+    seen_.clear();
     std::vector<std::string> allowed = layout_words();
     allowed.insert(allowed.end(), {"layout", "extent", "found"});
     for (const auto& item : map) {
@@ -55,29 +55,28 @@ class LayoutsReader : YamlFile {
         refuse(item.first.Mark(), unknown(key, allowed));
       }
       if (key == "found") continue;
+      check_new(item.first, key);
       if (key == "layout") {
-        if (has_layout) refuse(item.first.Mark(), "'layout' is given twice");
-        has_layout = true;
         add_settings(item.second, made);
       } else if (key == "extent") {
-        if (!made.extent.empty()) refuse(item.first.Mark(), "'extent' is given twice");
         made.extent = scalar(item.second, key);
         if (made.extent.empty()) refuse(item.second.Mark(), "extent: says nothing");
-      } else if (!made.of.emplace(key, scalar(item.second, key)).second) {
-        refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
+      } else {
+        made.of[key] = scalar(item.second, key);
       }
     }
-    if (!has_layout) refuse(map.Mark(), "has no `layout`; {} is the one that is planned");
+    if (seen_.count("layout") == 0)
+      refuse(map.Mark(), "has no `layout`; {} is the one that is planned");
     return made;
   }
 
-  void add_settings(const YAML::Node& map, LayoutEntry& made) const {
+  void add_settings(const YAML::Node& map, LayoutEntry& made) {
     if (!map.IsMap()) refuse(map.Mark(), "`layout` is no map of choices and values");
     for (const auto& item : map) {
       const std::string key = scalar(item.first, "a choice");
-      const bool twice = any_of(made.layout, [&](const Setting& each) { return each.path == key; });
-      if (twice) refuse(item.first.Mark(), fmt::format("'{}' is given twice", key));
-      made.layout.push_back({key, scalar(item.second, key), place(item.first.Mark())});
+      check_new(item.first, key);
+      made.layout.emplace_back(key, scalar(item.second, key));
+      made.places.push_back(place(item.first.Mark()));
     }
   }
 };
@@ -116,9 +115,8 @@ std::string layouts_yaml(const std::vector<LayoutEntry>& entries,
       lead = "    ";
     }
     std::string settings;
-    for (const Setting& each : entries[i].layout) {
-      settings +=
-          fmt::format("{}{}: {}", settings.empty() ? "" : ", ", each.path, quoted(each.value));
+    for (const auto& [key, value] : entries[i].layout) {
+      settings += fmt::format("{}{}: {}", settings.empty() ? "" : ", ", key, quoted(value));
     }
     text += fmt::format("{}layout: {{{}}}\n", lead, settings);
     if (i < found.size() && !found[i].empty()) text += fmt::format("    found: \"{}\"\n", found[i]);

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/files/yaml_preset.hpp"
+#include "models/sparsity/pattern_spec.hpp"
 
 namespace lacuna {
 
 /// A layout of a file: of which operations it is, and what was chosen.
 struct LayoutEntry {
   std::map<std::string, std::string> of;  // layout_words() with what an operation must have
-  std::vector<Setting> layout;            // each with its place in the file
+  Pairs layout;                           // keys with values,
+  std::vector<std::string> places;        // and where in the file each is
   std::string place;                      // "layouts.yaml:4:3"
   std::string extent;  // of the machine that it was found for, Machine::extent(); empty: not said
 };

@@ -11,8 +11,6 @@
 #include "sim/base/cycle_limit.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
-#include "sim/machines/moves_operands.hpp"
-#include "sim/machines/plans_layouts.hpp"
 
 namespace lacuna {
 
@@ -55,24 +53,20 @@ LayoutFound climb(const std::vector<Layout>& starts,
 }
 
 LayoutTrial try_layout(const Machine& machine, const Layout& layout, const LayerOp& op,
-                       const Mask* mask, std::uint64_t seed, const Execution& execution,
-                       const TakeOperands& take_operands, Cycle most, bool fastest_only) {
+                       const Mask* mask, std::uint64_t seed, Cycle most, bool fastest_only) {
   LayoutTrial trial;
   try {
     LayerOp laid = op;
-    std::unique_ptr<Machine> made = laid_out(machine, layout, laid, "layout");
-    if (take_operands) made = take_operands(std::move(made), laid);
+    const std::unique_ptr<Machine> made = laid_out(machine, layout, laid, "layout");
     if (most != kNever && made->least_cycles(laid, mask).value_or(0) >= most) {
       trial.fate = Tried::Fate::pruned;
       return trial;
     }
-    if (auto* const sharing = dynamic_cast<MovesOperands*>(made.get())) {
-      trial.runs = std::make_shared<ProductRuns>();
-      trial.runs->limit = most;
-      trial.runs->fastest_only = fastest_only;
-      sharing->share_runs(trial.runs);
-    }
-    trial.result = std::make_shared<OpResult>(made->run(laid, mask, seed, execution));
+    trial.runs = std::make_shared<ProductRuns>();
+    trial.runs->limit = most;
+    trial.runs->fastest_only = fastest_only;
+    dynamic_cast<PlansLayouts&>(*made).share_runs(trial.runs);
+    trial.result = std::make_shared<OpResult>(made->run(laid, mask, seed, {}));
   } catch (const CycleLimitPassed&) {
   } catch (const RequestError&) {  // parameters that do not go together
     trial.fate = Tried::Fate::impossible;
@@ -91,40 +85,28 @@ Cycle limit_below(double most) {
   return most < kLargest ? static_cast<Cycle>(std::max(0.0, most)) : kNever;
 }
 
-bool asks_for_nothing(const Execution& execution) {
-  return !execution.values && execution.sigma == 0 && !execution.event_log && !execution.explain &&
-         execution.interval == 0 && execution.view == 0 && execution.shuffle == 0 &&
-         execution.jitter == 0;
-}
-
-std::optional<LayoutFound> climb_alone(const Machine& machine, const std::vector<Layout>& starts,
-                                       const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                       const TakeOperands& take_operands,
-                                       const ClimbEffort& effort) {
-  const auto* const rule = dynamic_cast<const PlansLayouts*>(&machine);
-  if (rule == nullptr) return std::nullopt;
-  const Execution plain;                   // how it is run is no part of its layout
+std::optional<LayoutFound> climb_alone(const Machine& machine, const LayerOp& op, const Mask* mask,
+                                       std::uint64_t seed, const ClimbEffort& effort) {
+  const auto& rule = dynamic_cast<const PlansLayouts&>(machine);
   std::shared_ptr<const OpResult> result;  // of the fastest
   const auto attempt = [&](const Layout& layout, double best) {
-    const LayoutTrial trial =
-        try_layout(machine, layout, op, mask, seed, plain, take_operands, limit_below(best));
+    const LayoutTrial trial = try_layout(machine, layout, op, mask, seed, limit_below(best));
     Tried tried{trial.fate};
     if (trial.result) tried.cycles = static_cast<double>(trial.result->cycles);
     if (tried.cycles < best) result = trial.result;
     return tried;
   };
-  const auto around = [&](const Layout& layout) { return rule->around(op, mask, layout); };
-  LayoutFound found = climb(starts, around, attempt, effort);
+  const auto around = [&](const Layout& layout) { return rule.around(op, mask, layout); };
+  LayoutFound found = climb(rule.planned(op, mask), around, attempt, effort);
   if (found.cycles == 0) return std::nullopt;
   found.result = result;
   return found;
 }
 
 std::string encode_found(const LayoutFound& found) {
-  std::string text = fmt::format("{} {} {} {} {} {}", found.cycles, found.planned, found.simulated,
-                                 found.pruned, found.impossible, found.cut_off ? 1 : 0);
-  for (const auto& [key, value] : found.layout) text += fmt::format(" {}={}", key, value);
-  return text;
+  return fmt::format("{} {} {} {} {} {} {}", found.cycles, found.planned, found.simulated,
+                     found.pruned, found.impossible, found.cut_off ? 1 : 0,
+                     layout_text(found.layout));
 }
 
 std::optional<LayoutFound> decode_found(const std::string& text) {
@@ -135,11 +117,7 @@ std::optional<LayoutFound> decode_found(const std::string& text) {
     return std::nullopt;
   }
   found.kept = true;
-  for (std::string word; in >> word;) {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) return std::nullopt;
-    found.layout.emplace_back(word.substr(0, equals), word.substr(equals + 1));
-  }
+  found.layout = read_layout(in);
   return found;
 }
 

@@ -56,35 +56,25 @@ LayoutFound climb(const std::vector<Layout>& starts,
 /// The limit of a simulation that is of no use if it takes more cycles.
 Cycle limit_below(double most);
 
-/// True if nothing is asked of a simulation beside its result: it is that of any other such one.
-bool asks_for_nothing(const Execution& execution);
-
 /// A line that encodes it, and back; nothing if the text is none.
 std::string encode_found(const LayoutFound& found);
 std::optional<LayoutFound> decode_found(const std::string& text);
-
-/// Changes a machine that `laid_out` made for an operation to one whose operands come from
-/// elsewhere, and tells the operation so.
-using TakeOperands =
-    std::function<std::unique_ptr<Machine>(std::unique_ptr<Machine> machine, LayerOp& op)>;
 
 /// The simulation of a layout.
 struct LayoutTrial {
   Tried::Fate fate = Tried::Fate::simulated;
   std::shared_ptr<const OpResult> result;  // null if it takes more cycles than were of use
-  std::shared_ptr<ProductRuns> runs;       // of a machine that shares them
+  std::shared_ptr<ProductRuns> runs;
 };
 
-/// Simulates an operation in a layout, which is given up if it takes more cycles than `most`.
-/// `fastest_only` as ProductRuns has it; `take_operands` may be empty.
+/// Simulates an operation in a layout, which is given up if it takes more cycles than `most`. How
+/// it is run is no part of its layout. `fastest_only` as ProductRuns has it.
 LayoutTrial try_layout(const Machine& machine, const Layout& layout, const LayerOp& op,
-                       const Mask* mask, std::uint64_t seed, const Execution& execution,
-                       const TakeOperands& take_operands, Cycle most, bool fastest_only = false);
+                       const Mask* mask, std::uint64_t seed, Cycle most, bool fastest_only = false);
 
-/// The climb of an operation by itself. Nothing if no layout can be.
-std::optional<LayoutFound> climb_alone(const Machine& machine, const std::vector<Layout>& starts,
-                                       const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                                       const TakeOperands& take_operands,
-                                       const ClimbEffort& effort);
+/// The climb of an operation by itself from the layouts that are planned. Nothing if no layout can
+/// be.
+std::optional<LayoutFound> climb_alone(const Machine& machine, const LayerOp& op, const Mask* mask,
+                                       std::uint64_t seed, const ClimbEffort& effort);
 
 }  // namespace lacuna

@@ -11,8 +11,6 @@
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/driver/run/experiment.hpp"
-#include "sim/machines/moves_operands.hpp"
-#include "sim/machines/plans_layouts.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
 
@@ -52,11 +50,11 @@ class RowsClimb {
   RowsClimb(const RelatedOn& way, const MaskOf& mask_of, std::uint64_t seed,
             const ClimbEffort& effort)
       : machine_(*way.machine),
-        moves_(dynamic_cast<const MovesOperands*>(&machine_)),
+        plans_(dynamic_cast<const PlansLayouts&>(machine_)),
         mask_of_(mask_of),
         effort_(effort) {
-    for (const LayerOp& op : way.rows.workload.ops) add_row(op, seed, way.words);
-    for (std::size_t i = 0; i < rows_.size() && moves_ != nullptr; ++i) relate(i, way.rows);
+    for (const LayerOp& op : way.workload.ops) add_row(op, seed, way.words);
+    for (std::size_t i = 0; i < rows_.size(); ++i) relate(i, way);
   }
 
   /// Simulates the rows as they begin, each as is fastest behind those before it.
@@ -85,7 +83,7 @@ class RowsClimb {
     double sum = 0;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const Row& row = rows_[i];
-      const double own = row.at ? row.at->cycles : without_moves(row);
+      const double own = row.at ? row.at->cycles : without_moves(i);
       sum += row.op->repeat * (own + moves(i, [this](std::size_t other) { return at(other); }));
     }
     return sum;
@@ -108,9 +106,8 @@ class RowsClimb {
     row.op = &op;
     row.seed = row_seed(op, seed);
     const Mask* const mask = mask_of_(op);
-    row.space = layout_space(machine_, machine_.layout_kind(op, mask));
-    const auto* const rule = dynamic_cast<const PlansLayouts*>(&machine_);
-    if (row.space != nullptr && rule != nullptr) row.starts = rule->of_row(op, mask, words);
+    row.space = plans_.layout_space(op, mask);
+    if (row.space != nullptr) row.starts = plans_.of_row(op, mask, words);
     if (row.space != nullptr && !has_own_choice(*row.space)) row.space = nullptr;
     row.content = operation_content(op, mask, row.seed, {});
     LayerOp plain = op;
@@ -120,7 +117,7 @@ class RowsClimb {
     rows_.push_back(std::move(row));
   }
 
-  void relate(std::size_t i, const RelatedRows& related) {
+  void relate(std::size_t i, const RelatedOn& related) {
     Row& row = rows_[i];
     for (std::size_t s = 0; s < row.op->sources.size(); ++s) {
       std::optional<std::size_t> maker = related.row(related.makers[i][s]);
@@ -135,22 +132,32 @@ class RowsClimb {
 
   const Placed* at(std::size_t row) const { return rows_[row].at ? &*rows_[row].at : nullptr; }
 
-  Placed placed(std::size_t i, const Layout& layout, const LayoutTrial& trial) const {
+  /// Before it is simulated.
+  Placed laid(std::size_t i, const Layout& layout) const {
     const Row& row = rows_[i];
     Placed made;
-    made.trial = trial;
     made.layout = layout;
+    made.lies = lies_as(machine_, *row.space, layout);
     made.op = *row.op;
     made.machine = laid_out_row(machine_, layout, made.op, mask_of_(*row.op), "layout");
-    if (made.op.residency == Residency::automatic) {  // where it was decided that they live
-      for (const Residency each : {Residency::streamed, Residency::resident}) {
-        if (trial.result->residency == word(each)) made.op.residency = each;
-      }
-    }
-    made.lies = lies_as(machine_, *row.space, layout);
-    made.lives = word(made.op.residency);
-    made.cycles = static_cast<double>(trial.result->cycles);
     return made;
+  }
+
+  /// With its weights where it was decided that they live.
+  Placed placed(std::size_t i, const Layout& layout, const LayoutTrial& trial) const {
+    Placed made = laid(i, layout);
+    made.trial = trial;
+    made.cycles = static_cast<double>(trial.result->cycles);
+    for (const Residency each : places_of(made.op)) {
+      if (trial.result->residency == word(each)) made.op.residency = each;
+    }
+    made.lives = word(made.op.residency);
+    return made;
+  }
+
+  static std::vector<Residency> places_of(const LayerOp& op) {
+    if (op.residency != Residency::automatic) return {op.residency};
+    return {Residency::streamed, Residency::resident};
   }
 
   /// What decides about the moves of a row: how it and its makers lie.
@@ -161,7 +168,7 @@ class RowsClimb {
     for (const auto& maker : row.makers) {
       const Placed* const from = maker ? chosen(*maker) : nullptr;
       key += "\n" + (from == nullptr ? "" : from->lies);
-      if (maker && moves_->lies_by_content()) key += rows_[*maker].content;
+      if (maker && plans_.lies_by_content()) key += rows_[*maker].content;
     }
     return key;
   }
@@ -171,41 +178,39 @@ class RowsClimb {
     const Row& row = rows_[i];
     const bool depends =
         row.space != nullptr || any_of(row.makers, [](const auto& m) { return !!m; });
-    if (moves_ == nullptr || row.op->sources.empty() || !depends) return false;
-    return row.space == nullptr || chosen(i) != nullptr;
+    return !row.op->sources.empty() && depends && (row.space == nullptr || chosen(i) != nullptr);
   }
 
   /// Cycles by which a row takes longer as its operands move; more than there are if they cannot.
   double moves(std::size_t i, const Chosen& chosen) {
-    const Row& row = rows_[i];
     if (!is_moved(i, chosen)) return 0;
-    const Placed* const own = row.space == nullptr ? nullptr : chosen(i);
     const auto [at, is_new] = known_moves_.try_emplace(key_of_moves(i, chosen), kImpossible);
     if (!is_new) return at->second;
     try {
-      at->second = moved(row, own, chosen);
+      at->second = moved(i, chosen);
     } catch (const SimulationError&) {  // no room for what moves, or no program that moves it
     }
     return at->second;
   }
 
-  double moved(const Row& row, const Placed* own, const Chosen& chosen) {
+  double moved(std::size_t i, const Chosen& chosen) {
+    const Row& row = rows_[i];
     std::vector<const Machine*> makers;
     for (const auto& maker : row.makers) {
       const Placed* const from = maker ? chosen(*maker) : nullptr;
       makers.push_back(from == nullptr ? nullptr : from->machine.get());
     }
     const Mask* const mask = mask_of_(*row.op);
-    if (own != nullptr) {
-      const auto& laid = dynamic_cast<const MovesOperands&>(*own->machine);
-      const std::unique_ptr<Machine> taking = laid.taking_from(makers);
-      LayerOp op = own->op;
+    if (row.space != nullptr) {
+      const auto& own = dynamic_cast<const PlansLayouts&>(*chosen(i)->machine);
+      const std::unique_ptr<Machine> taking = own.taking_from(makers);
+      LayerOp op = chosen(i)->op;
       op.sources = row.op->sources;
-      const auto& moving = dynamic_cast<MovesOperands&>(*taking);
+      const auto& moving = dynamic_cast<PlansLayouts&>(*taking);
       return static_cast<double>(moving.operand_moves(op, mask, row.seed));
     }
-    const Cycle with = moves_->taking_from(makers)->run(*row.op, mask, row.seed, {}).cycles;
-    return static_cast<double>(with) - without_moves(row);
+    const Cycle with = plans_.taking_from(makers)->run(*row.op, mask, row.seed, {}).cycles;
+    return static_cast<double>(with) - without_moves(i);
   }
 
   /// Cycles of the moves to a row that is laid out so and from it, others as they are so far.
@@ -219,36 +224,24 @@ class RowsClimb {
   /// The same, wherever its weights live: known before the row is simulated, which takes longer.
   /// Infinite if something cannot be moved.
   double least_moves(std::size_t i, const Layout& layout) {
-    const Row& row = rows_[i];
-    Placed made;
-    made.op = *row.op;
-    try {
-      made.machine = laid_out_row(machine_, layout, made.op, mask_of_(*row.op), "layout");
-    } catch (const RequestError&) {
-      return kImpossible;
-    }
-    const Residency asked = made.op.residency;
-    made.lies = lies_as(machine_, *row.space, layout);
     double least = kImpossible;
-    for (const Residency each : {Residency::streamed, Residency::resident}) {
-      if (asked != Residency::automatic && asked != each) continue;
-      made.op.residency = each;
-      made.lives = word(each);
-      least = std::min(least, moves_around(i, made));
+    try {
+      Placed made = laid(i, layout);
+      for (const Residency each : places_of(made.op)) {
+        made.op.residency = each;
+        made.lives = word(each);
+        least = std::min(least, moves_around(i, made));
+      }
+    } catch (const RequestError&) {  // parameters that do not go together
     }
     return least;
   }
 
   /// Cycles of a row without a choice as its operands lie where it takes them.
-  double without_moves(const Row& row) {
-    const auto [at, is_new] = without_moves_.try_emplace(row.content, 0);
-    if (is_new) {
-      LayerOp alone = *row.op;
-      alone.sources.clear();
-      const OpResult result = machine_.run(alone, mask_of_(*row.op), row.seed, {});
-      at->second = static_cast<double>(result.cycles);
-    }
-    return at->second;
+  double without_moves(std::size_t i) {
+    const LayoutTrial trial = simulate(i, {}, kNever);
+    if (!trial.result) throw SimulationError("a row that cannot be");
+    return static_cast<double>(trial.result->cycles);
   }
 
   /// What has the content of a row before it, as dense rows of one shape do, is not simulated again
@@ -260,10 +253,8 @@ class RowsClimb {
     if (known != results_.end()) return known->second;
     LayerOp alone = *row.op;
     alone.sources.clear();
-    const Mask* const asked = mask_of_(*row.op);
-    const std::optional<Mask> mask = asked == nullptr ? std::nullopt : std::optional(*asked);
-    LayoutTrial trial = try_layout(machine_, layout, alone, mask ? &*mask : nullptr, row.seed, {},
-                                   {}, most, moves_ != nullptr);
+    const LayoutTrial trial =
+        try_layout(machine_, layout, alone, mask_of_(*row.op), row.seed, most, true);
     if (trial.result) results_.emplace(key, trial);
     return trial;
   }
@@ -287,10 +278,9 @@ class RowsClimb {
     std::vector<Layout> starts = row.starts;
     const Placed* const like = is_new ? nullptr : at(first->second);
     if (like != nullptr) starts.push_back(like->layout);
-    const auto& rule = dynamic_cast<const PlansLayouts&>(machine_);
     const auto around = [&](const Layout& layout) {
       return like != nullptr ? std::vector<Layout>{}
-                             : rule.around(*row.op, mask_of_(*row.op), layout);
+                             : plans_.around(*row.op, mask_of_(*row.op), layout);
     };
     row.found = climb(starts, around, attempt, effort_);
   }
@@ -298,14 +288,13 @@ class RowsClimb {
   std::optional<LayoutFound> found_of(std::size_t i) {
     const Row& row = rows_[i];
     LayoutFound found = row.found;
-    if (row.space == nullptr && !row.starts.empty() && !row.starts[0].empty()) {
+    if (row.space == nullptr && !row.starts.empty()) {
       found.layout = row.starts[0];  // with all the others
       return found;
     }
     if (!row.at) return std::nullopt;
     found.layout = row.at->layout;
     found.runs = row.at->trial.runs;
-    if (moves_ == nullptr) found.result = row.at->trial.result;
     const double moved = moves(i, [this](std::size_t other) { return at(other); });
     found.cycles = static_cast<Cycle>(row.at->cycles + moved);
     const auto begun = [this](std::size_t other) {
@@ -316,19 +305,18 @@ class RowsClimb {
   }
 
   const Machine& machine_;
-  const MovesOperands* moves_;  // null: the machine charges none
+  const PlansLayouts& plans_;  // the same
   const MaskOf& mask_of_;
   ClimbEffort effort_;
   std::vector<Row> rows_;
   std::map<std::string, double> known_moves_;
-  std::map<std::string, double> without_moves_;  // of rows without a choice, by content
-  std::map<std::string, std::size_t> climbed_;   // the first row of each kind that is alike
-  std::map<std::string, LayoutTrial> results_;   // of products by themselves, as laid out
+  std::map<std::string, std::size_t> climbed_;  // the first row of each kind that is alike
+  std::map<std::string, LayoutTrial> results_;  // of rows by themselves, as laid out
 };
 
 }  // namespace
 
-std::optional<std::size_t> RelatedRows::row(const std::string& id) const {
+std::optional<std::size_t> RelatedOn::row(const std::string& id) const {
   for (std::size_t i = 0; i < workload.ops.size(); ++i) {
     if (!id.empty() && workload.ops[i].id == id) return i;
   }
@@ -353,7 +341,7 @@ RowsFound climb_rows(const std::vector<RelatedOn>& ways, const MaskOf& mask_of, 
     best = std::move(rows);
     way = &each;
   }
-  return {shared_words(*way->machine, way->words), best->find()};
+  return {shared_words(dynamic_cast<const PlansLayouts&>(*way->machine), way->words), best->find()};
 }
 
 }  // namespace lacuna

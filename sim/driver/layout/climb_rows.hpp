@@ -10,16 +10,6 @@
 
 namespace lacuna {
 
-/// Rows of a workload with all sources of their operands (find_sources), and who made these
-/// (source_makers).
-struct RelatedRows {
-  WorkloadTrace workload;
-  std::vector<std::vector<std::string>> makers;
-
-  /// The number of a row; nothing if it is none of them.
-  std::optional<std::size_t> row(const std::string& id) const;
-};
-
 /// The layouts of rows that follow each other: what all have in common, and the rest by row.
 /// Nothing where there is no choice or no layout can be.
 struct RowsFound {
@@ -27,12 +17,17 @@ struct RowsFound {
   std::vector<std::optional<LayoutFound>> rows;
 };
 
-/// A machine on which `workload` is run with what its rows share of a layout, and the rows as they
-/// are related there.
+/// A machine on which a workload is run with what its rows share of a layout, and the rows as they
+/// are related there: with all sources of their operands (find_sources), and who made these
+/// (source_makers).
 struct RelatedOn {
   Layout words;  // of the rule, for all rows
   std::unique_ptr<Machine> machine;
-  RelatedRows rows;
+  WorkloadTrace workload;
+  std::vector<std::vector<std::string>> makers;
+
+  /// The number of a row; nothing if it is none of them.
+  std::optional<std::size_t> row(const std::string& id) const;
 };
 
 /// Finds the layouts of all rows together, moves between them included. It takes the way to share

@@ -19,10 +19,7 @@
 #include "sim/driver/result/result_json.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/options.hpp"
-#include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/machine_over.hpp"
-#include "sim/machines/moves_operands.hpp"
-#include "sim/machines/plans_layouts.hpp"
 #include "sim/machines/summary_rows.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "sim/report/layout_note.hpp"
@@ -42,11 +39,6 @@ std::string content_alone(LayerOp op, const Mask* mask, std::uint64_t seed) {
   return operation_content(op, mask, seed, {});
 }
 
-/// Whether a search has simulated as it is to be.
-bool is_as_searched(const Execution& execution) {
-  return asks_for_nothing(execution) && execution.engine == Engine::event && execution.fold;
-}
-
 /// How a layout was found, and what it gains.
 std::string source_text(const LayoutFound& found) {
   if (found.cycles == 0) return "shared with the rows around it";
@@ -60,11 +52,11 @@ std::string source_text(const LayoutFound& found) {
                             found.planned);
 }
 
-class LaidOutMachine final : public MachineOver, public LaysOutRows {
+class LaidOutMachine final : public MachineOver {
  public:
   LaidOutMachine(std::unique_ptr<Machine> plain, LayoutRequest request)
       : MachineOver(std::move(plain)),
-        plans_(dynamic_cast<const PlansLayouts*>(inner_.get())),
+        plans_(dynamic_cast<const PlansLayouts&>(*inner_)),
         request_(std::move(request)) {}
 
   const Machine& plain() const { return *inner_; }
@@ -72,78 +64,78 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
   /// Every row with a choice has a layout.
   void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override {
     chosen_.clear();
-    related_ = {};
-    shared_.clear();
+    rows_ = {};
     const bool follows =
         any_of(workload.ops, [](const LayerOp& op) { return !op.depends_on.empty(); });
-    const bool best = request_.source == LayoutRequest::Source::best;
-    if (!follows && best &&
-        plans_ != nullptr) {  // what may stay is what may where the climb begins
-      const std::unique_ptr<Machine> planned = inner_->clone();
-      dynamic_cast<PlansLayouts&>(*planned).plan_layouts(true);
-      return planned->relate(workload, mask_of, seed);
+    if (!follows && is_best()) {  // what may stay is what may where the climb begins
+      return by_rule()->relate(workload, mask_of, seed);
     }
     if (!follows) {
       inner_->relate(workload, mask_of, seed);
-      for (const LayerOp& op : workload.ops) {
-        if (!best) layout_entry(request_.entries, request_.file, *inner_, op);
-      }
+      for (const LayerOp& op : workload.ops) entry_of(op);
       return;
     }
-    shared_ = best ? choose(workload, mask_of, seed) : take_from_file(workload);
-    RelatedOn way = related_on(workload, mask_of, seed, shared_);
-    workload = way.rows.workload;
-    follow(way);
-    related_ = std::move(way.rows);
-    for (const LayerOp& op : related_.workload.ops) lay_out_row(op, mask_of(op), seed);
+    const Layout shared = is_best() ? choose(workload, mask_of, seed) : take_from_file(workload);
+    rows_ = related_on(workload, mask_of, seed, shared);
+    workload = rows_.workload;
+    follow(rows_);
+    for (const LayerOp& op : rows_.workload.ops) lay_out_row(op, mask_of(op), seed);
   }
 
   std::string layouts_of(const LayerOp& op) const override {
-    const auto layout = [this](const std::string& id) {
-      const auto row = chosen_.find(id);
-      const bool laid = row != chosen_.end() && row->second.found;
-      return laid ? layout_text(row->second.found->layout) : std::string();
-    };
-    const std::optional<std::size_t> row = related_.row(op.id);
+    const std::optional<std::size_t> row = rows_.row(op.id);
     if (!row) return {};
-    std::string text = layout_text(shared_) + layout(op.id);
-    const auto* const moves = dynamic_cast<const MovesOperands*>(inner_.get());
-    const bool by_content = moves != nullptr && moves->lies_by_content();
-    for (const std::string& id : related_.makers[*row]) {
+    const auto layout = [this](const std::string& id) {
+      const auto chosen = chosen_.find(id);
+      return chosen == chosen_.end() ? "" : layout_text(chosen->second.found.layout);
+    };
+    std::string text = layout_text(rows_.words) + layout(op.id);
+    for (const std::string& id : rows_.makers[*row]) {
       text += fmt::format("\n{}", layout(id));
       const auto maker = chosen_.find(id);
-      if (by_content && maker != chosen_.end()) text += maker->second.alone;
+      if (plans_.lies_by_content() && maker != chosen_.end()) text += maker->second.alone;
     }
     return text;
   }
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override {
-    return request_.source != LayoutRequest::Source::best ? run_from_file(op, mask, seed, execution)
-                                                          : run_best(op, mask, seed, execution);
+    return is_best() ? run_best(op, mask, seed, execution)
+                     : run_from_file(op, mask, seed, execution);
   }
 
  private:
   /// How a row of the workload was laid out.
   struct Chosen {
-    std::optional<LayoutFound> found;
+    LayoutFound found;
     const LayoutEntry* entry = nullptr;  // of a file
-    std::string content;                 // of the row
-    std::string alone;                   // likewise, but for where its operands come from
+    std::string alone;                   // content, but for where its operands come from
     std::shared_ptr<const Machine> machine;
   };
 
+  bool is_best() const { return request_.source == LayoutRequest::Source::best; }
+
+  const LayoutEntry* entry_of(const LayerOp& op) const {
+    return layout_entry(request_.entries, request_.file, *inner_, op);
+  }
+
+  /// The machine as its rule has it.
+  std::unique_ptr<Machine> by_rule() const {
+    std::unique_ptr<Machine> planned = inner_->clone();
+    dynamic_cast<PlansLayouts&>(*planned).plan_layouts(true);
+    return planned;
+  }
+
   OpResult run_from_file(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                          const Execution& execution) const {
-    const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *inner_, op);
+    const LayoutEntry* const entry = entry_of(op);
     if (entry == nullptr) {
-      return with_idle(run_laid_out(shared_, op, mask, seed, execution, request_.file));
+      return with_idle(run_laid_out(rows_.words, op, mask, seed, execution, request_.file));
     }
-    const Layout layout = layout_of(*entry);
+    const Layout& layout = entry->layout;
     check_choices(*entry, *inner_, op, mask);
-    OpResult result = with_idle(run_laid_out(layout, op, mask, seed, execution, entry->place));
-    result.notes.emplace_back(kLayoutNote, layout_text(layout));
-    result.notes.emplace_back(kLayoutSourceNote, entry->place);
+    OpResult result =
+        noted(run_laid_out(layout, op, mask, seed, execution, entry->place), layout, entry->place);
     if (!entry->extent.empty() && entry->extent != inner_->extent()) {
       result.remarks.push_back(fmt::format(
           "layout {} ({}) was found for {}, and this is {}: it can be, and another may be faster",
@@ -155,17 +147,28 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
   OpResult run_best(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                     const Execution& execution) const {
     const auto row = chosen_.find(op.id);
-    // the dense form of a row, which it is compared with, has a layout of its own
-    const bool is_row = row != chosen_.end() && row->second.content == pattern_label(op.pattern);
-    const std::optional<LayoutFound> found = is_row ? row->second.found : find(op, mask, seed);
-    if (!found) return with_idle(run_row(nullptr, op, mask, seed, execution));
-    const bool known = !is_row && found->result != nullptr && is_as_searched(execution);
-    OpResult result = known    ? *found->result
-                      : is_row ? run_row(&*found, op, mask, seed, execution)
-                               : run_laid_out(found->layout, op, mask, seed, execution, "best");
+    if (row != chosen_.end()) {
+      const LayoutFound& found = row->second.found;
+      return noted(run_row(&found, op, mask, seed, execution), found.layout, source_text(found));
+    }
+    if (rows_.row(op.id)) return with_idle(run_row(nullptr, op, mask, seed, execution));
+    const std::optional<LayoutFound> found = find(op, mask, seed);
+    if (!found) return with_idle(by_rule()->run(op, mask, seed, execution));
+    const bool known = found->result != nullptr && execution.asks_for_nothing();
+    return noted(
+        known ? *found->result : run_laid_out(found->layout, op, mask, seed, execution, "best"),
+        found->layout, source_text(*found));
+  }
+
+  OpResult noted(OpResult result, const Layout& layout, const std::string& source) const {
     result = with_idle(std::move(result));
-    result.notes.emplace_back(kLayoutNote, layout_text(found->layout));
-    result.notes.emplace_back(kLayoutSourceNote, source_text(*found));
+    result.notes.emplace_back(kLayoutNote, layout_text(layout));
+    result.notes.emplace_back(kLayoutSourceNote, source);
+    return result;
+  }
+
+  OpResult with_idle(OpResult result) const {
+    plans_.add_idle(result);
     return result;
   }
 
@@ -173,189 +176,142 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
                         std::uint64_t seed, const Execution& execution, const std::string& origin,
                         const std::shared_ptr<ProductRuns>& runs = nullptr) const {
     LayerOp laid = op;
-    std::unique_ptr<Machine> machine = laid_out(*inner_, layout, laid, origin);
-    const std::unique_ptr<Machine> ready = taking(std::move(machine), laid);
-    auto* const sharing = dynamic_cast<MovesOperands*>(ready.get());
-    if (runs != nullptr && sharing != nullptr) sharing->share_runs(runs);
+    const std::unique_ptr<Machine> machine = taking(layout, laid, origin);
+    if (runs != nullptr) dynamic_cast<PlansLayouts&>(*machine).share_runs(runs);
+    const auto place = [&](const std::exception& error) {
+      return fmt::format("layout {} ({}): {}", layout_text(layout), origin, error.what());
+    };
     try {
-      return ready->run(laid, mask, seed, execution);
+      return machine->run(laid, mask, seed, execution);
     } catch (const OutOfMemoryError& error) {
-      throw OutOfMemoryError(
-          fmt::format("layout {} ({}): {}", layout_text(layout), origin, error.what()));
+      throw OutOfMemoryError(place(error));
     } catch (const UnsupportedError& error) {
-      throw UnsupportedError(
-          fmt::format("layout {} ({}): {}", layout_text(layout), origin, error.what()));
+      throw UnsupportedError(place(error));
     }
-  }
-
-  /// A row by itself that has no layout of its own to choose.
-  OpResult run_planned(const LayerOp& op, const Mask* mask, std::uint64_t seed,
-                       const Execution& execution) const {
-    const std::unique_ptr<Machine> planned = inner_->clone();
-    if (auto* const plans = dynamic_cast<PlansLayouts*>(planned.get())) plans->plan_layouts(true);
-    return planned->run(op, mask, seed, execution);
   }
 
   /// A row among others, as laid out; null: as it is. What its search or an earlier run has
   /// simulated is not simulated again.
   OpResult run_row(const LayoutFound* found, const LayerOp& op, const Mask* mask,
                    std::uint64_t seed, const Execution& execution) const {
-    const Layout layout = found == nullptr ? shared_ : found->layout;
-    const std::optional<std::size_t> row = related_.row(op.id);
-    if (!row && found == nullptr) return run_planned(op, mask, seed, execution);
-    if (!row || !is_as_searched(execution)) {
+    const Layout& layout = found == nullptr ? rows_.words : found->layout;
+    const std::optional<std::size_t> row = rows_.row(op.id);
+    if (!row || !execution.asks_for_nothing()) {
       return run_laid_out(layout, op, mask, seed, execution, "best");
     }
-    const bool shared = found != nullptr && shares(op, mask, seed);
     LayerOp placed = op;
-    placed.sources = related_.workload.ops[*row].sources;
-    const bool keeps = request_.cache != nullptr && op.x_file.empty();
+    placed.sources = rows_.workload.ops[*row].sources;
+    PartCache& cache = this->cache(is_known(op));
     const std::string key =
-        cache_key(request_.effort_of_rows,
-                  fmt::format("{}\n{}\n{}\n{}\n{}", layout_text(layout), layouts_of(op), op.id,
-                              operation_content(op, mask, seed, {}),
-                              operation_content(placed, mask, seed, {})));
-    if (keeps) {
-      const std::optional<std::string> text = request_.cache->find(kRowKind, key);
-      if (text) return std::move(decode_record(*text).ops.at(0).result);
-    }
+        layout_key(*inner_, request_.effort_of_rows,
+                   fmt::format("{}\n{}\n{}\n{}\n{}", layout_text(layout), layouts_of(op), op.id,
+                               operation_content(op, mask, seed, {}),
+                               operation_content(placed, mask, seed, {})));
+    const std::optional<std::string> text = cache.find(kRowKind, key);
+    if (text) return std::move(decode_record(*text).ops.at(0).result);
     RunRecord record;
     record.ops.emplace_back();
     OpResult& result = record.ops[0].result;
-    result = shared && found->result != nullptr
-                 ? *found->result
-                 : run_laid_out(layout, op, mask, seed, execution, "best",
-                                shared ? found->runs : nullptr);
+    result = run_laid_out(layout, op, mask, seed, execution, "best",
+                          found != nullptr && shares(op, mask, seed) ? found->runs : nullptr);
     record.ops[0].row = describe_op(op, mask, default_mode());
     add_result(record.ops[0].row, result);  // which holds what is a row's of the record
-    if (keeps) request_.cache->keep(kRowKind, key, encode_record(record));
+    cache.keep(kRowKind, key, encode_record(record));
     return std::move(result);
-  }
-
-  OpResult with_idle(OpResult result) const {
-    if (plans_ != nullptr) plans_->add_idle(result);
-    return result;
   }
 
   /// Whether an operation is, but for its operands' way, the row of its name that was laid out: a
   /// system may run a part of a row.
   bool shares(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
-    const auto row = chosen_.find(op.id);
-    return row != chosen_.end() && row->second.alone == content_alone(op, mask, row_seed(op, seed));
+    return chosen_.at(op.id).alone == content_alone(op, mask, row_seed(op, seed));
   }
 
-  /// `machine`, which runs `op`, with the operands where the rows before it have left them.
-  std::unique_ptr<Machine> taking(std::unique_ptr<Machine> machine, LayerOp& op) const {
-    const std::optional<std::size_t> row = related_.row(op.id);
-    const auto* const moves = dynamic_cast<const MovesOperands*>(machine.get());
-    if (!row || moves == nullptr) return machine;
-    op.sources = related_.workload.ops[*row].sources;
+  /// A file of activations is known by its name alone.
+  static bool is_known(const LayerOp& op) { return op.x_file.empty(); }
+
+  PartCache& cache(bool keeps) const { return keeps ? *request_.cache : closed_; }
+
+  /// A machine that lays `op` out so, with the operands where the rows before it have left them.
+  std::unique_ptr<Machine> taking(const Layout& layout, LayerOp& op,
+                                  const std::string& origin) const {
+    std::unique_ptr<Machine> machine = laid_out(*inner_, layout, op, origin);
+    const std::optional<std::size_t> row = rows_.row(op.id);
+    if (!row) return machine;
+    op.sources = rows_.workload.ops[*row].sources;
     std::vector<const Machine*> makers;
-    for (const std::string& id : related_.makers[*row]) {
+    for (const std::string& id : rows_.makers[*row]) {
       const auto maker = chosen_.find(id);
       makers.push_back(maker == chosen_.end() ? nullptr : maker->second.machine.get());
     }
-    return moves->taking_from(makers);
+    return dynamic_cast<const PlansLayouts&>(*machine).taking_from(makers);
   }
 
-  std::string cache_key(const ClimbEffort& effort, const std::string& what) const {
-    return layout_key(*inner_, effort, what);
-  }
-
-  /// By itself, among rows that have their layouts.
+  /// By itself.
   std::optional<LayoutFound> find(const LayerOp& op, const Mask* mask, std::uint64_t seed) const {
-    const LayoutSpace* const space = layout_space(*inner_, inner_->layout_kind(op, mask));
-    if (space == nullptr) return std::nullopt;
-    const std::string key = layouts_of(op) + operation_content(op, mask, seed, {});
-    const auto known = found_.find(key);
-    if (known != found_.end()) return known->second;
-    // a file of activations is known by its name alone
-    const bool keeps = request_.cache != nullptr && op.x_file.empty();
-    const std::string kept_as = cache_key(request_.effort, key);
-    if (keeps) {
-      if (const std::optional<std::string> kept = request_.cache->find(kLayoutKind, kept_as)) {
-        if (const std::optional<LayoutFound> layout = decode_found(*kept)) {
-          return found_[key] = layout;
-        }
-      }
-    }
-    const TakeOperands as_they_lie = [this](std::unique_ptr<Machine> machine, LayerOp& laid) {
-      return taking(std::move(machine), laid);
-    };
-    if (plans_ == nullptr) return std::nullopt;
-    const std::vector<Layout> starts =
-        related_.row(op.id) ? plans_->of_row(op, mask, shared_) : plans_->planned(op, mask);
-    const std::optional<LayoutFound> found =
-        climb_alone(*inner_, starts, op, mask, seed, as_they_lie, request_.effort);
-    if (keeps && found) request_.cache->keep(kLayoutKind, kept_as, encode_found(*found));
-    return found_[key] = found;
+    if (plans_.layout_space(op, mask) == nullptr) return std::nullopt;
+    const std::string key = operation_content(op, mask, seed, {});
+    const auto [known, is_new] = found_.try_emplace(key);
+    std::optional<LayoutFound>& found = known->second;
+    if (!is_new) return found;
+    PartCache& cache = this->cache(is_known(op));
+    const std::string kept_as = layout_key(*inner_, request_.effort, key);
+    const std::optional<std::string> kept = cache.find(kLayoutKind, kept_as);
+    if (kept) found = decode_found(*kept);
+    if (found) return found;
+    found = climb_alone(*inner_, op, mask, seed, request_.effort);
+    if (found) cache.keep(kLayoutKind, kept_as, encode_found(*found));
+    return found;
   }
 
   /// The plain machine with what rows that follow each other share, and the rows as they are there.
   RelatedOn related_on(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed,
                        const Layout& words) const {
-    RelatedOn way;
-    way.words = words;
     LayerOp none;
-    way.machine = laid_out(*inner_, shared_words(*inner_, words), none, "layout");
-    way.rows.workload = workload;
-    way.machine->relate(way.rows.workload, mask_of, seed);
+    RelatedOn way{
+        words, laid_out(*inner_, shared_words(plans_, words), none, "layout"), workload, {}};
+    way.machine->relate(way.workload, mask_of, seed);
     return way;
   }
 
   /// Takes the rows of a workload as they are related on a machine: all sources of their operands,
   /// as which of these make moves follows from layouts.
-  static void follow(RelatedOn& way) {
-    find_sources(way.rows.workload);
-    way.rows.makers = source_makers(way.rows.workload);
-    const auto* const moves = dynamic_cast<const MovesOperands*>(way.machine.get());
-    if (moves != nullptr) moves->keep_moved(way.rows.workload, way.rows.makers);
+  void follow(RelatedOn& way) const {
+    find_sources(way.workload);
+    way.makers = source_makers(way.workload);
+    plans_.keep_moved(way.workload, way.makers);
   }
 
-  /// The layouts of all rows together, or what was kept of them: a line for what they share, and
-  /// one for each row.
+  /// The layouts of all rows together, or what was kept of them: a line for what they share, which
+  /// is returned, and one for each row.
   Layout choose(const WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const {
     std::string key;
-    bool keeps = request_.cache != nullptr;
     for (const LayerOp& op : workload.ops) {
       key += fmt::format("{} {} {} {}\n", op.id, op.repeat, fmt::join(op.depends_on, " "),
                          operation_content(op, mask_of(op), row_seed(op, seed), {}));
-      keeps = keeps && op.x_file.empty();
     }
-    key = cache_key(request_.effort_of_rows, key);
+    key = layout_key(*inner_, request_.effort_of_rows, key);
+    PartCache& cache = this->cache(all_of(workload.ops, is_known));
     std::vector<std::optional<LayoutFound>> lines;
-    if (keeps) {
-      std::istringstream kept(request_.cache->find(kRowsKind, key).value_or(""));
-      for (std::string line; std::getline(kept, line);) lines.push_back(decode_found(line));
-    }
-    RowsFound found;
-    if (lines.size() == workload.ops.size() + 1 && lines[0]) {
-      found.shared = lines[0]->layout;
-      found.rows.assign(lines.begin() + 1, lines.end());
-    } else {
-      found = climb_together(workload, mask_of, seed);
-      LayoutFound shared;
-      shared.layout = found.shared;
-      std::string text = encode_found(shared) + "\n";
-      for (const auto& each : found.rows) text += (each ? encode_found(*each) : "one") + "\n";
-      if (keeps) request_.cache->keep(kRowsKind, key, text);
+    std::istringstream kept(cache.find(kRowsKind, key).value_or(""));
+    for (std::string line; std::getline(kept, line);) lines.push_back(decode_found(line));
+    if (lines.size() != workload.ops.size() + 1 || !lines[0]) {
+      std::vector<RelatedOn> ways;
+      for (const Layout& words : plans_.planned_together(workload, mask_of)) {
+        ways.push_back(related_on(workload, mask_of, seed, words));
+        follow(ways.back());
+      }
+      const RowsFound found = climb_rows(ways, mask_of, seed, request_.effort_of_rows);
+      lines = {LayoutFound()};
+      lines[0]->layout = found.shared;
+      append(lines, found.rows);
+      std::string text;
+      for (const auto& each : lines) text += (each ? encode_found(*each) : "one") + "\n";
+      cache.keep(kRowsKind, key, text);
     }
     for (std::size_t i = 0; i < workload.ops.size(); ++i) {
-      chosen_[workload.ops[i].id].found = found.rows[i];
+      if (lines[i + 1]) chosen_[workload.ops[i].id].found = *lines[i + 1];
     }
-    return found.shared;
-  }
-
-  RowsFound climb_together(const WorkloadTrace& workload, const MaskOf& mask_of,
-                           std::uint64_t seed) const {
-    std::vector<Layout> together = {{}};
-    if (plans_ != nullptr) together = plans_->planned_together(workload, mask_of);
-    std::vector<RelatedOn> ways;
-    for (const Layout& words : together) {
-      ways.push_back(related_on(workload, mask_of, seed, words));
-      follow(ways.back());
-    }
-    return climb_rows(ways, mask_of, seed, request_.effort_of_rows);
+    return lines[0]->layout;
   }
 
   /// What the layouts of a file share.
@@ -363,11 +319,12 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
     std::optional<Layout> shared;
     const LayoutEntry* first = nullptr;
     for (const LayerOp& op : workload.ops) {
-      const LayoutEntry* const entry = layout_entry(request_.entries, request_.file, *inner_, op);
+      const LayoutEntry* const entry = entry_of(op);
       if (entry == nullptr) continue;
-      LayoutFound found;
-      found.layout = layout_of(*entry);
-      const Layout mine = shared_words(*inner_, found.layout);
+      Chosen& chosen = chosen_[op.id];
+      chosen.found.layout = entry->layout;
+      chosen.entry = entry;
+      const Layout mine = shared_words(plans_, chosen.found.layout);
       if (shared && *shared != mine) {
         throw RequestError(fmt::format(
             "{}: rows that follow each other share a part of {}: found {}, and {} has {}",
@@ -375,8 +332,6 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
       }
       shared = mine;
       first = entry;
-      chosen_[op.id].found = found;
-      chosen_[op.id].entry = entry;
     }
     return shared.value_or(Layout());
   }
@@ -385,24 +340,18 @@ class LaidOutMachine final : public MachineOver, public LaysOutRows {
     const auto row = chosen_.find(op.id);
     if (row == chosen_.end()) return;
     Chosen& chosen = row->second;
-    if (!chosen.found) {
-      chosen_.erase(row);
-      return;
-    }
-    if (request_.source == LayoutRequest::Source::file)
-      check_choices(*chosen.entry, *inner_, op, mask);
-    const std::string origin = chosen.entry == nullptr ? "best" : chosen.entry->place;
+    if (chosen.entry != nullptr) check_choices(*chosen.entry, *inner_, op, mask);
     LayerOp laid = op;
-    chosen.machine = laid_out_row(*inner_, chosen.found->layout, laid, mask, origin);
-    chosen.content = pattern_label(op.pattern);
+    chosen.machine = laid_out_row(*inner_, chosen.found.layout, laid, mask,
+                                  chosen.entry == nullptr ? "best" : chosen.entry->place);
     chosen.alone = content_alone(op, mask, row_seed(op, seed));
   }
 
-  const PlansLayouts* plans_;  // the same; null if it has no rule
+  const PlansLayouts& plans_;  // the same
   LayoutRequest request_;
+  mutable PartCache closed_;  // keeps nothing
   // of the workload that was related last, if its rows follow each other, and what was found of it
-  mutable RelatedRows related_;
-  mutable Layout shared_;                         // what its rows have in common
+  mutable RelatedOn rows_;
   mutable std::map<std::string, Chosen> chosen_;  // by id
   mutable std::map<std::string, std::optional<LayoutFound>> found_;
 };
@@ -456,20 +405,20 @@ LayoutRequest layout_request(const std::optional<std::string>& option, bool no_c
 
 std::unique_ptr<Machine> with_layouts(std::unique_ptr<Machine> machine,
                                       const LayoutRequest& request) {
-  if (request.source == LayoutRequest::Source::first) return machine;
   auto* const system = dynamic_cast<StoreSystem*>(machine.get());
+  auto* const plans =
+      dynamic_cast<PlansLayouts*>(system == nullptr ? machine.get() : &system->chip());
+  if (request.source == LayoutRequest::Source::first || plans == nullptr) return machine;
   if (request.source == LayoutRequest::Source::planned) {
-    Machine& chip = system == nullptr ? *machine : system->chip();
-    if (auto* const plans = dynamic_cast<PlansLayouts*>(&chip)) plans->plan_layouts(true);
+    plans->plan_layouts(true);
     return machine;
   }
-  if (system != nullptr) {
-    system->replace_chip([&](std::unique_ptr<Machine> chip) {
-      return std::make_unique<LaidOutMachine>(std::move(chip), request);
-    });
-    return machine;
-  }
-  return std::make_unique<LaidOutMachine>(std::move(machine), request);
+  const auto over = [&](std::unique_ptr<Machine> chip) -> std::unique_ptr<Machine> {
+    return std::make_unique<LaidOutMachine>(std::move(chip), request);
+  };
+  if (system == nullptr) return over(std::move(machine));
+  system->replace_chip(over);
+  return machine;
 }
 
 std::unique_ptr<Machine> plain_copy(const Machine& machine) {

@@ -23,7 +23,8 @@ struct LayoutRequest {
   std::string file;
   ClimbEffort effort;
   ClimbEffort effort_of_rows = {16, 6};  // that follow each other, of each
-  std::shared_ptr<PartCache> cache;      // of what `best` has found; none: only this process knows
+  /// Of what `best` has found; closed: only this process knows.
+  std::shared_ptr<PartCache> cache = std::make_shared<PartCache>();
 };
 
 /// "planned", which is the default, "first", "best", or a file of layouts; RequestError if it is

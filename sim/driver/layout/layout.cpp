@@ -5,8 +5,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
-#include "sim/machines/moves_operands.hpp"
-#include "sim/machines/plans_layouts.hpp"
+#include "workloads/trace/op_kind.hpp"
 
 namespace lacuna {
 
@@ -18,18 +17,20 @@ std::string layout_text(const Layout& layout) {
   return text.empty() ? "as planned" : text;
 }
 
-const LayoutSpace* layout_space(const Machine& machine, const std::string& kind) {
-  for (const LayoutSpace& space : machine.layouts()) {
-    if (space.kind == kind) return &space;
+Layout read_layout(std::istream& text) {
+  Layout layout;
+  for (std::string word; text >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) continue;  // "as planned"
+    layout.emplace_back(word.substr(0, equals), word.substr(equals + 1));
   }
-  return nullptr;
+  return layout;
 }
 
 std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, LayerOp& op,
                                   const std::string& origin) {
   std::unique_ptr<Machine> made = machine.clone();
-  if (made == nullptr) throw InternalError(machine.name() + " has layouts, and no copy of it");
-  if (auto* const plans = dynamic_cast<PlansLayouts*>(made.get())) plans->begin_layout();
+  dynamic_cast<PlansLayouts&>(*made).begin_layout();
   for (const auto& [key, value] : layout) {
     if (key != kResidencyKey) {
       made->set(key, value, origin);
@@ -50,7 +51,7 @@ std::unique_ptr<Machine> laid_out(const Machine& machine, const Layout& layout, 
 std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layout, LayerOp& op,
                                       const Mask* mask, const std::string& origin) {
   std::unique_ptr<Machine> made = laid_out(machine, layout, op, origin);
-  if (auto* const moves = dynamic_cast<MovesOperands*>(made.get())) moves->stand_for(op, mask);
+  dynamic_cast<PlansLayouts&>(*made).stand_for(op, mask);
   return made;
 }
 
@@ -59,19 +60,15 @@ bool has_own_choice(const LayoutSpace& space) {
                 [](const LayoutChoice& each) { return each.seen != LayoutChoice::Seen::same; });
 }
 
-Layout shared_words(const Machine& machine, const Layout& layout) {
-  const auto is_shared = [&](const std::string& key) {
-    for (const LayoutSpace& space : machine.layouts()) {
-      for (const LayoutChoice& choice : space.choices) {
-        if (choice.key == key) return choice.seen == LayoutChoice::Seen::same;
-      }
-    }
-    return false;
-  };
-  Layout shared;
-  for (const auto& word : layout) {
-    if (is_shared(word.first)) shared.push_back(word);
-  }
+Layout shared_words(const PlansLayouts& machine, const Layout& layout) {
+  Layout shared = layout;
+  erase_where(shared, [&](const auto& word) {
+    return !any_of(machine.layouts(), [&](const LayoutSpace& space) {
+      return any_of(space.choices, [&](const LayoutChoice& choice) {
+        return choice.key == word.first && choice.seen == LayoutChoice::Seen::same;
+      });
+    });
+  });
   return shared;
 }
 
@@ -79,11 +76,10 @@ std::string lies_as(const Machine& machine, const LayoutSpace& space, const Layo
   std::string text;
   for (const LayoutChoice& choice : space.choices) {
     if (choice.seen == LayoutChoice::Seen::no) continue;
-    std::string value = machine.parameters().find(choice.key)->value_text();
-    for (const auto& [key, chosen] : layout) {
-      if (key == choice.key) value = chosen;
-    }
-    text += choice.key + "=" + value + " ";
+    const std::string* const chosen = find_value(layout, choice.key);
+    text += choice.key + "=" +
+            (chosen != nullptr ? *chosen : machine.parameters().find(choice.key)->value_text()) +
+            " ";
   }
   return text;
 }

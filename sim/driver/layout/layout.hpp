@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <istream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/machines/machine.hpp"
+#include "sim/machines/plans_layouts.hpp"
 
 namespace lacuna {
 
@@ -19,11 +20,11 @@ using Layout = std::vector<std::pair<std::string, std::string>>;
 /// "ws.groups=5 ws.k_partition=balanced"; "as planned" if nothing was chosen.
 std::string layout_text(const Layout& layout);
 
+/// The words of the rest of such a text.
+Layout read_layout(std::istream& text);
+
 /// The word of a row that is a key beside the parameters of a machine.
 inline constexpr const char* kResidencyKey = "residency";
-
-/// The space of the kind that a machine calls `kind`, or null.
-const LayoutSpace* layout_space(const Machine& machine, const std::string& kind);
 
 /// A copy of `machine` that lays `op` out so, and tells `op` what is said by words of a row.
 /// ParameterError, beginning with `origin`, if a value is none of its parameter's, or parameters do
@@ -39,7 +40,7 @@ std::unique_ptr<Machine> laid_out_row(const Machine& machine, const Layout& layo
 bool has_own_choice(const LayoutSpace& space);
 
 /// The part of a layout that rows which follow each other share.
-Layout shared_words(const Machine& machine, const Layout& layout);
+Layout shared_words(const PlansLayouts& machine, const Layout& layout);
 
 /// What the rows around an operation see of its layout: where it has its operands and leaves its
 /// result. If two texts are equal, operands move alike.

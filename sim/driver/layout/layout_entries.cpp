@@ -75,29 +75,24 @@ std::string of_that_name(const std::vector<LayoutEntry>& entries,
 
 }  // namespace
 
-Layout layout_of(const LayoutEntry& entry) {
-  Layout layout;
-  for (const Setting& each : entry.layout) layout.emplace_back(each.path, each.value);
-  return layout;
-}
-
 /// Null if the row has one layout only, or none that is its own.
 const LayoutEntry* layout_entry(const std::vector<LayoutEntry>& entries, const std::string& file,
                                 const Machine& machine, const LayerOp& op) {
-  const Mask some;  // layout_kind() asks whether there is one
+  const Mask some;  // layout_space() asks whether there is one
   const bool dense = op.pattern.name == "dense";
-  const std::string kind = machine.layout_kind(op, dense ? nullptr : &some);
-  if (kind.empty()) {
+  const auto& plans = dynamic_cast<const PlansLayouts&>(machine);
+  const LayoutSpace* const space = plans.layout_space(op, dense ? nullptr : &some);
+  if (space == nullptr) {
     check_one_layout(entries, machine, op);
     return nullptr;
   }
   const std::map<std::string, std::string> names = names_of(machine, op);
-  const bool own = has_own_choice(*layout_space(machine, kind));
+  const bool own = has_own_choice(*space);
   const LayoutEntry* found = nullptr;
   for (const LayoutEntry& each : entries) {
     if (!fits(each, names)) continue;
-    if (!own && shared_words(machine, layout_of(each)) != layout_of(each)) continue;
-    if (found != nullptr && layout_of(*found) != layout_of(each)) {
+    if (!own && shared_words(plans, each.layout) != each.layout) continue;
+    if (found != nullptr && found->layout != each.layout) {
       throw RequestError(fmt::format("{}: also has a layout for {} on {}, other than {}",
                                      each.place, row_text(op), machine.name(), found->place));
     }
@@ -115,15 +110,17 @@ const LayoutEntry* layout_entry(const std::vector<LayoutEntry>& entries, const s
 /// What a file says of a row are choices that it has.
 void check_choices(const LayoutEntry& entry, const Machine& machine, const LayerOp& op,
                    const Mask* mask) {
-  const LayoutSpace* const space = layout_space(machine, machine.layout_kind(op, mask));
+  const LayoutSpace* const space =
+      dynamic_cast<const PlansLayouts&>(machine).layout_space(op, mask);
   if (space == nullptr) return;
   std::vector<std::string> keys;
   for (const LayoutChoice& choice : space->choices) keys.push_back(choice.key);
-  for (const Setting& each : entry.layout) {
-    if (contains(keys, each.path)) continue;
+  for (std::size_t i = 0; i < entry.layout.size(); ++i) {
+    const std::string& key = entry.layout[i].first;
+    if (contains(keys, key)) continue;
     throw RequestError(fmt::format("{}: '{}' is no choice of a {} of {}; allowed: {}{}",
-                                   each.origin, each.path, space->kind, machine.name(),
-                                   fmt::join(keys, ", "), hint_of(each.path, keys)));
+                                   entry.places[i], key, space->kind, machine.name(),
+                                   fmt::join(keys, ", "), hint_of(key, keys)));
   }
 }
 

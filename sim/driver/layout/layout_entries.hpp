@@ -11,9 +11,6 @@ namespace lacuna {
 
 struct Point;
 
-/// What an entry of a file chooses.
-Layout layout_of(const LayoutEntry& entry);
-
 /// The entry of an operation on a machine; null if it has one layout only, or none that is its own.
 /// RequestError if a file has none, or two that differ.
 const LayoutEntry* layout_entry(const std::vector<LayoutEntry>& entries, const std::string& file,

@@ -6,17 +6,12 @@
 #include <sstream>
 
 #include "sim/driver/files/yaml_layouts.hpp"
+#include "sim/driver/layout/layout.hpp"
+#include "sim/machines/machine_kind.hpp"
 #include "sim/report/layout_note.hpp"
 
 namespace lacuna {
 namespace {
-
-std::string asked_for(const OpRecord& op, const char* name) {
-  for (const auto& [key, text] : op.request) {
-    if (key == name) return text;
-  }
-  return {};
-}
 
 LayoutEntry entry_of(const OpRecord& op) {
   LayoutEntry entry;
@@ -25,13 +20,9 @@ LayoutEntry entry_of(const OpRecord& op) {
   entry.of["m"] = std::to_string(row.m.value_or(0));
   entry.of["k"] = std::to_string(row.k.value_or(0));
   entry.of["n"] = std::to_string(row.n.value_or(0));
-  for (const char* const word : {"batch", "pattern", "mode"}) entry.of[word] = asked_for(op, word);
+  for (const char* const word : {"batch", "pattern", "mode"}) entry.of[word] = asked(op, word);
   std::istringstream words(note_of(op.result, kLayoutNote));
-  for (std::string each; words >> each;) {
-    const std::size_t equals = each.find('=');
-    if (equals == std::string::npos) continue;  // "as planned"
-    entry.layout.push_back({each.substr(0, equals), each.substr(equals + 1), ""});
-  }
+  entry.layout = read_layout(words);
   return entry;
 }
 

@@ -10,7 +10,6 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/idealisation.hpp"
-#include "sim/base/mix.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/base/share.hpp"
 #include "sim/driver/run/invariants.hpp"
@@ -18,11 +17,12 @@
 #include "sim/driver/run/workload.hpp"
 #include "sim/driver/system/energy.hpp"
 #include "sim/driver/system/wafer_run.hpp"
-#include "sim/machines/lays_out_rows.hpp"
+#include "sim/machines/machine_kind.hpp"
 #include "sim/machines/summary_rows.hpp"
 #include "sim/machines/system/parameters_of.hpp"
 #include "sim/report/interval_series.hpp"
 #include "sim/report/unit_series.hpp"
+#include "workloads/trace/matrix/given_masks.hpp"
 #include "workloads/trace/op_kind.hpp"
 #include "workloads/trace/options.hpp"
 #include "workloads/trace/row_mask.hpp"
@@ -30,13 +30,6 @@
 namespace lacuna {
 
 namespace {
-
-std::string fact(const std::vector<std::pair<std::string, std::string>>& facts, const char* name) {
-  for (const auto& [key, text] : facts) {
-    if (key == name) return text;
-  }
-  return {};
-}
 
 /// What two operations must have in common for a comparison of their speed to mean something. Where
 /// weights live is asked for alike: `auto` compares the faster place of both.
@@ -47,7 +40,7 @@ std::string shape_key(const std::string& machine, const OpRecord& op) {
   const std::string kind = row.op == "spmm" ? "gemm" : row.op == "sddmm" ? "bmm" : row.op;
   return fmt::format("{} {} {}x{}x{} {} {} {} {} {}", machine, kind, row.m.value_or(0),
                      row.k.value_or(0), row.n.value_or(0), row.dtype, op.result.mac_algorithmic, id,
-                     fact(op.request, "residency"), fact(op.request, "partials"));
+                     asked(op, "residency"), asked(op, "partials"));
 }
 
 /// The machine of a run, all its parameters, and how it lays operations out if that varies.
@@ -171,21 +164,6 @@ OpResult simulate(const Machine& machine, const LayerOp& op, const Mask* mask, s
   } catch (const InternalError& error) {
     throw InternalError(fmt::format("{}, {}: {}", machine.name(), op.id, error.what()));
   }
-}
-
-/// Two hashes of what a mask keeps, as text.
-std::string digest(const Mask& mask) {
-  std::uint64_t first = mix(mask.rows);
-  std::uint64_t second = mix(~std::uint64_t{mask.cols});
-  const auto add = [&](std::uint64_t value) {
-    first = (first ^ value) * 0x9e3779b97f4a7c15U;
-    first ^= first >> 29U;
-    second = mix(second + value);
-  };
-  add(std::uint64_t{mask.block_rows} << 32U | mask.block_cols);
-  for (const std::uint64_t offset : mask.offsets) add(offset);
-  for (const std::uint32_t column : mask.columns) add(column);
-  return fmt::format("{:016x}{:016x}", first, second);
 }
 
 std::string text_of(const OperandSource& source) {
@@ -364,7 +342,6 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
   point.machine->relate(
       workload, [&](const LayerOp& op) { return masks.mask(op, point.workload, settings.seed); },
       settings.seed);
-  const auto* const lays_out = dynamic_cast<const LaysOutRows*>(point.machine);
   for (const LayerOp& op : workload.ops) {
     const std::size_t place = record.ops.size();
     const SharePart share(static_cast<double>(place), static_cast<double>(workload.ops.size()));
@@ -375,7 +352,7 @@ RunRecord run_point(const Point& point, const RunSettings& common, MaskStore& ma
     }
     const Mask* const mask = masks.mask(op, point.workload, settings.seed);
     const std::string content = operation_content(op, mask, settings.seed, settings.execution) +
-                                (lays_out == nullptr ? "" : lays_out->layouts_of(op));
+                                point.machine->layouts_of(op);
     const auto [first, is_new] = simulated.emplace(content, place);
     const OpRecord* const same = is_new ? nullptr : &record.ops[first->second];
     std::optional<OpRecord> kept = keeper.find ? keeper.find(place, content) : std::nullopt;

@@ -66,11 +66,21 @@ const char* word(Fate fate) {
   return kWords.at(static_cast<std::size_t>(fate));
 }
 
-SearchOrder::SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms)
-    : points_(std::move(points)), order_(points_.size()), terms_(terms) {
+SearchOrder::SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms,
+                         const std::vector<std::vector<std::string>>& axis_text)
+    : points_(std::move(points)), order_(points_.size()), terms_(terms), random_(terms.seed) {
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  sort_all(order_,
-           [&](std::size_t a, std::size_t b) { return points_[a].bound < points_[b].bound; });
+  order_ = sorted(std::move(order_));
+  if (!terms_.descends || points_.empty()) return;
+  at_ = order_[0];
+  std::vector<std::vector<std::string>> values(axis_text[0].size());  // of each axis, as they come
+  for (const std::vector<std::string>& text : axis_text) {
+    Place& place = places_.emplace_back();
+    for (std::size_t a = 0; a < text.size(); ++a) {
+      place.push_back(place_or_add(values[a], text[a]));
+    }
+  }
+  for (const auto& each : values) values_.push_back(each.size());
 }
 
 bool SearchOrder::is_beaten(const SearchPoint& point) const {
@@ -80,18 +90,68 @@ bool SearchOrder::is_beaten(const SearchPoint& point) const {
   return terms_.prunes && any_of(points_, beats);
 }
 
-std::vector<std::size_t> SearchOrder::next() {
-  std::vector<std::size_t> batch;
-  for (const std::size_t i : order_) {
-    SearchPoint& point = points_[i];
-    if (point.fate != Fate::open) continue;
-    if (is_beaten(point)) {
-      point.fate = Fate::pruned;
-    } else if (batch.size() < terms_.at_a_time && (terms_.budget == 0 || used_ < terms_.budget)) {
-      batch.push_back(i);
-      ++used_;
+std::vector<std::size_t> SearchOrder::sorted(std::vector<std::size_t> points) const {
+  sort_all(points,
+           [&](std::size_t a, std::size_t b) { return points_[a].bound < points_[b].bound; });
+  return points;
+}
+
+std::optional<std::size_t> SearchOrder::at(const Place& place) const {
+  const auto found = std::find(places_.begin(), places_.end(), place);
+  if (found == places_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - places_.begin());
+}
+
+/// Where is looked next: a descent looks around where it is, once that is known.
+std::vector<std::size_t> SearchOrder::near() const {
+  if (!terms_.descends) return order_;
+  if (!surrounds_) return {at_};
+  std::vector<std::size_t> near;
+  for (std::size_t axis = 0; axis < values_.size(); ++axis) {
+    Place place = places_[at_];
+    for (place[axis] = 0; place[axis] < values_[axis]; ++place[axis]) {
+      if (const auto point = at(place)) near.push_back(*point);
     }
   }
+  return sorted(std::move(near));
+}
+
+bool SearchOrder::start_anew() {
+  constexpr std::size_t kDraws = 64;
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < kDraws; ++i) {
+    Place place;
+    for (const std::size_t values : values_) place.push_back(random_.bounded(values));
+    const std::optional<std::size_t> point = at(place);
+    const auto is_no_better = [&](const SearchPoint& known) {
+      return known.fate == Fate::simulated && known.value[0] <= points_[*point].bound[0];
+    };
+    if (!point || points_[*point].fate != Fate::open || any_of(points_, is_no_better)) continue;
+    if (!first || points_[*point].bound < points_[*first].bound) first = point;
+  }
+  if (!first) return false;
+  at_ = *first;
+  at_value_ = std::numeric_limits<double>::infinity();
+  surrounds_ = false;
+  return true;
+}
+
+std::vector<std::size_t> SearchOrder::next() {
+  std::vector<std::size_t> batch;
+  const auto may_go_on = [&] { return terms_.budget == 0 || used_ < terms_.budget; };
+  do {
+    for (const std::size_t i : near()) {
+      SearchPoint& point = points_[i];
+      if (point.fate != Fate::open) continue;
+      if (is_beaten(point)) {
+        point.fate = Fate::pruned;
+      } else if (batch.size() < terms_.at_a_time && may_go_on()) {
+        batch.push_back(i);
+        ++used_;
+      }
+    }
+  } while (batch.empty() && terms_.descends && may_go_on() && starts_++ < terms_.restarts &&
+           start_anew());
   if (batch.empty()) leave_rest();
   return batch;
 }
@@ -104,8 +164,22 @@ void SearchOrder::leave_rest() {
 }
 
 void SearchOrder::simulated(std::size_t point, std::vector<double> value) {
+  if (value[0] < at_value_) {
+    at_ = point;
+    at_value_ = value[0];
+    surrounds_ = true;
+  }
   points_[point].value = std::move(value);
   points_[point].fate = Fate::simulated;
+}
+
+/// The budget of a descent is for what takes time, and a start that cannot be has neighbours that
+/// may.
+void SearchOrder::refused(std::size_t point, Fate fate) {
+  points_[point].fate = fate;
+  if (!terms_.descends) return;
+  --used_;
+  surrounds_ = surrounds_ || point == at_;
 }
 
 std::vector<std::size_t> SearchOrder::front() const {

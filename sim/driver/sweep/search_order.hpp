@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "sim/base/random.hpp"
 
 namespace lacuna {
 
@@ -39,25 +42,31 @@ struct SearchTerms {
   bool prunes = true;         // else all points are open whatever their bounds
   double gain = 0;            // a point has to be able to be better by more than this share
   std::size_t at_a_time = 8;  // points that are handed out before any of them is known
+  bool descends = false;      // to neighbours of good points, not to all that bounds leave
+  std::size_t restarts = 2;   // of a descent, after its first start,
+  std::uint64_t seed = 1;     // and by which draws
 };
 
 /// Best first by lower bounds: which points are simulated next, and which need not be. A point need
 /// not be if a simulated one is at least as good as its bound, but for the gain. The order does not
 /// depend on how many points a computer simulates at a time: they come in batches of a fixed size.
+///
+/// A descent begins at the least bound and looks at neighbours alone, which differ in the value of
+/// one axis. The first batch with a better point moves it there. Where none is better it starts
+/// anew, at the least bound of some points that are drawn.
 class SearchOrder {
  public:
-  SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms);
+  /// `axis_text`: of each point its values, for a descent.
+  SearchOrder(std::vector<SearchPoint> points, const SearchTerms& terms,
+              const std::vector<std::vector<std::string>>& axis_text = {});
 
   /// The next points, those with the lowest bounds first and of equal ones the first; empty at the
   /// end. What was simulated is to be told before.
   std::vector<std::size_t> next();
 
   void simulated(std::size_t point, std::vector<double> value);
-  /// Points that no one looks at any more are left over; those that one already met, pruned.
-  void leave_rest();
-
-  void failed(std::size_t point) { points_[point].fate = Fate::failed; }
-  void unmet(std::size_t point) { points_[point].fate = Fate::unmet; }
+  void failed(std::size_t point) { refused(point, Fate::failed); }
+  void unmet(std::size_t point) { refused(point, Fate::unmet); }
 
   const std::vector<SearchPoint>& points() const { return points_; }
 
@@ -78,12 +87,30 @@ class SearchOrder {
   std::vector<double> slack(const std::function<bool(std::size_t point)>& wanted) const;
 
  private:
+  using Place = std::vector<std::size_t>;  // the number of a value for each axis
+
+  /// Points that no one looks at any more are left over; those that one already met, pruned.
+  void leave_rest();
   bool is_beaten(const SearchPoint& point) const;
+  std::vector<std::size_t> sorted(std::vector<std::size_t> points) const;
+  std::vector<std::size_t> near() const;
+  std::optional<std::size_t> at(const Place& place) const;
+  bool start_anew();
+  void refused(std::size_t point, Fate fate);
 
   std::vector<SearchPoint> points_;
   std::vector<std::size_t> order_;
   SearchTerms terms_;
   std::size_t used_ = 0;
+
+  // of a descent
+  std::vector<std::size_t> values_;  // of each axis, how many
+  std::vector<Place> places_;        // of each point
+  Random random_;
+  std::size_t starts_ = 0;
+  std::size_t at_ = 0;
+  double at_value_ = std::numeric_limits<double>::infinity();
+  bool surrounds_ = false;  // what is at `at_` is known
 };
 
 }  // namespace lacuna

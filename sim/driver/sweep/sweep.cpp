@@ -14,6 +14,7 @@
 #include "sim/base/nearest.hpp"
 #include "sim/base/ranges.hpp"
 #include "sim/driver/command/verbs.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/idle_settings.hpp"
 #include "sim/driver/run/option_table.hpp"

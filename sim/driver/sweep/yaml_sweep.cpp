@@ -106,7 +106,7 @@ class Reader : YamlFile {
       return;
     }
     if (name == "restarts") {
-      file_.search.restarts = count_of(name, value, "starts", 0);
+      file_.search.terms.restarts = count_of(name, value, "starts", 0);
       return;
     }
     if (name == "gain" || name == "at_a_time") {
@@ -158,7 +158,7 @@ class Reader : YamlFile {
       refuse(value.Mark(), fmt::format("strategy: found '{}'; allowed: {}{}", text,
                                        fmt::join(allowed, ", "), hint_of(text, allowed)));
     }
-    file_.search.descent = text == "descent";
+    file_.search.terms.descends = text == "descent";
     file_.search.terms.prunes = text != "all";
     file_.search.place = place(value.Mark());
   }

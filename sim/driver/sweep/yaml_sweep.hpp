@@ -27,8 +27,6 @@ struct SearchWords {
   std::vector<Word> minimise;    // one or more objectives
   std::vector<Word> subject_to;  // conditions of what is measured, such as "power_w <= 300"
   SearchTerms terms;             // `strategy: all` does not prune
-  bool descent = false;          // neighbours of good points, not all that bounds leave
-  std::size_t restarts = 2;      // of a descent
   std::string place;             // of `strategy`
   std::string terms_place;       // of `gain` or `at_a_time`; empty: neither is there
 };

@@ -8,7 +8,6 @@
 #include "sim/base/error.hpp"
 #include "sim/driver/files/sha256.hpp"
 #include "sim/driver/result/result_json.hpp"
-#include "sim/machines/plans_memory.hpp"
 #include "sim/machines/summary_rows.hpp"
 #include "sim/machines/system/store_system.hpp"
 #include "workloads/trace/matrix/array_file.hpp"
@@ -136,15 +135,14 @@ Cycle ChipTimes::least(const Machine& chip, const LayerOp& op, const WorkloadTra
 
 std::uint64_t ChipTimes::tile_bytes(const Machine& chip, const LayerOp& op,
                                     const WorkloadTrace& trace) {
-  const auto* const plans = dynamic_cast<const PlansMemory*>(&chip);
   const std::string key = this->key(chip, op, trace);
-  if (plans == nullptr || op.x_pattern != "dense" || known_.count(key) != 0) {
-    return cost(chip, op, trace).tile_bytes;
+  if (op.x_pattern == "dense" && known_.count(key) == 0) {
+    const auto planned = planned_.find(key);
+    if (planned != planned_.end()) return planned->second;
+    const auto bytes = chip.tile_bytes(op, masks_.mask(op, trace, seed_), seed_);
+    if (bytes) return planned_[key] = *bytes;
   }
-  const auto planned = planned_.find(key);
-  if (planned != planned_.end()) return planned->second;
-  const Mask* const mask = masks_.mask(op, trace, seed_);
-  return planned_[key] = plans->tile_bytes(op, mask, seed_);
+  return cost(chip, op, trace).tile_bytes;
 }
 
 system::ChipCost ChipTimes::cost(const Machine& chip, const LayerOp& op,

@@ -11,6 +11,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/report/layout_note.hpp"
 
 namespace lacuna {

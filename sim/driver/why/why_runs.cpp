@@ -13,6 +13,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
+#include "sim/driver/files/yaml_preset.hpp"
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/layout/layout.hpp"
 #include "sim/driver/run/idle_settings_rows.hpp"

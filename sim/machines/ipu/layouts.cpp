@@ -15,9 +15,6 @@ using Values = std::vector<std::string>;
 constexpr const char* kSums = "planner.sums";
 constexpr const char* kFewWorkers = "planner.few_workers";
 constexpr const char* kBands = "planner.static_bands";
-constexpr const char* kDense = "dense product";
-constexpr const char* kStatic = "static sparse product";
-constexpr const char* kDynamic = "dynamic sparse product";
 
 /// Parts of a dimension: all small ones, then steps of about a third; 0 leaves it to the planner.
 Values parts(unsigned most) {
@@ -40,7 +37,7 @@ LayoutChoice seen(std::string key, const Values& values, std::string memory) {
 const std::vector<LayoutSpace>& layout_spaces() {
   constexpr unsigned kAll = 1472;
   static const std::vector<LayoutSpace> spaces = {
-      {kDense,
+      {"dense product",
        {seen("planner.dense_columns", parts(kAll),
              "a tile holds 1/parts of the columns of X and Y"),
         seen("planner.dense_rows", parts(kAll), "a tile holds 1/parts of the rows of W and Y"),
@@ -50,13 +47,13 @@ const std::vector<LayoutSpace>& layout_spaces() {
              "operands of one step beside the homes of all"),
         seen("planner.dense_column_steps", {"0", "1", "2", "3", "4", "6", "8"},
              "operands of one step beside the homes of all")}},
-      {kStatic,
+      {"static sparse product",
        {{"planner.static_parts", parts(32), "a tile gathers rows of n / parts columns"},
         {"planner.static_bands", parts(128),
          "a tile gathers rows of one band; more bands, more partial sums"},
         {kSums, {"rule", "home", "spread"}, "partial sums are where they are added up"},
         {kFewWorkers, {"true", "false"}, "none"}}},
-      {kDynamic,
+      {"dynamic sparse product",
        {seen("planner.dynamic_rows", parts(kAll), "a tile holds 1/parts of the rows of Y"),
         seen("planner.dynamic_contraction", parts(kAll),
              "a tile holds 1/parts of the rows of X, and partial sums of its part of Y"),
@@ -105,11 +102,12 @@ std::vector<std::vector<Pairs>> layouts_around(const LayoutSpace& space, const P
   return all;
 }
 
-std::string layout_kind(const LayerOp& op, const Mask* mask) {
+const LayoutSpace* layout_space(const LayerOp& op, const Mask* mask) {
   const bool product = op.op == "gemm" || op.op == "spmm";
-  if (!product || op.batch != 1 || op.x_pattern != "dense") return "";
-  if (mask == nullptr || op.mode == Mode::dense) return kDense;
-  return op.mode == Mode::dynamic ? kDynamic : kStatic;
+  if (!product || op.batch != 1 || op.x_pattern != "dense") return nullptr;
+  const LayoutSpace* const spaces = layout_spaces().data();  // dense, static, dynamic
+  if (mask == nullptr || op.mode == Mode::dense) return spaces;
+  return spaces + (op.mode == Mode::dynamic ? 2 : 1);
 }
 
 }  // namespace lacuna::ipu

@@ -23,7 +23,7 @@ const std::vector<LayoutSpace>& layout_spaces();
 std::vector<std::vector<Pairs>> layouts_around(const LayoutSpace& space, const ParameterSet& own,
                                                const Pairs& layout);
 
-/// The kind of an operation, empty if it has one layout only.
-std::string layout_kind(const LayerOp& op, const Mask* mask);
+/// That of an operation; null if it has one layout only.
+const LayoutSpace* layout_space(const LayerOp& op, const Mask* mask);
 
 }  // namespace lacuna::ipu

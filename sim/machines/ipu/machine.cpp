@@ -21,9 +21,7 @@
 #include "sim/machines/ipu/moves.hpp"
 #include "sim/machines/ipu/phases.hpp"
 #include "sim/machines/ipu/tile_series.hpp"
-#include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
-#include "sim/machines/plans_memory.hpp"
 #include "sim/machines/result_builder.hpp"
 #include "sim/machines/value_check.hpp"
 #include "workloads/mapping/ipu/operation.hpp"
@@ -286,10 +284,7 @@ void check_kernel(const LayerOp& op, const Mask* mask) {
   }
 }
 
-class IpuMachine final : public Machine,
-                         public MovesOperands,
-                         public PlansLayouts,
-                         public PlansMemory {
+class IpuMachine final : public Machine, public PlansLayouts {
  public:
   explicit IpuMachine(std::string name) : name_(std::move(name)) {}
 
@@ -331,37 +326,26 @@ class IpuMachine final : public Machine,
 
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override;
 
-  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
-    const bool planned = !layout_kind(op, mask).empty();
-    return planned ? ipu::expected_cycles(params_.chip(), params_.planner, op, mask)
-                   : least_cycles(op, mask);
-  }
-
   std::unique_ptr<Machine> clone() const override { return std::make_unique<IpuMachine>(*this); }
   const std::vector<LayoutSpace>& layouts() const override { return ipu::layout_spaces(); }
-  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
-    return ipu::layout_kind(op, mask);
+  const LayoutSpace* layout_space(const LayerOp& op, const Mask* mask) const override {
+    return ipu::layout_space(op, mask);
   }
-
-  void plan_layouts(bool /*by_rule*/) override {}  // its planner is the rule
   void begin_layout() override {
     planned_ = std::make_shared<const ipu::PlannerParams>(params_.planner);
   }
+  /// Its planner is the rule.
   std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override {
-    return std::vector<Pairs>(layout_kind(op, mask).empty() ? 0 : 1);
-  }
-  std::vector<Pairs> planned_together(const WorkloadTrace& /*workload*/,
-                                      const MaskOf& /*mask_of*/) const override {
-    return {{}};
+    return std::vector<Pairs>(layout_space(op, mask) == nullptr ? 0 : 1);
   }
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
                             const Pairs& layout) const override;
-  void add_idle(OpResult& /*result*/) const override {}
 
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
 
-  std::uint64_t tile_bytes(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override {
+  std::optional<std::uint64_t> tile_bytes(const LayerOp& op, const Mask* mask,
+                                          std::uint64_t seed) const override {
     return ipu::plan_operation({params_.chip(), params_.planner, op, mask, seed})
         .lowered.tile_bytes;
   }
@@ -405,24 +389,18 @@ std::unique_ptr<Machine> IpuMachine::taking_from(const std::vector<const Machine
 /// Of each choice the value that the planner expects to be fastest, then the next of each.
 std::vector<Pairs> IpuMachine::around(const LayerOp& op, const Mask* mask,
                                       const Pairs& layout) const {
-  const std::string kind = layout_kind(op, mask);
   std::vector<std::tuple<std::size_t, Cycle, Pairs>> all;  // by their place among those of a choice
-  for (const LayoutSpace& space : layouts()) {
-    if (space.kind != kind) continue;
-    for (const std::vector<Pairs>& values : ipu::layouts_around(space, params_, layout)) {
-      std::vector<std::pair<Cycle, Pairs>> steps;
-      for (const Pairs& step : values) {
-        try {
-          IpuMachine laid(*this);
-          for (const auto& [key, value] : step) laid.set(key, value, "layout");
-          steps.emplace_back(laid.expected_cycles(op, mask).value_or(kNever), step);
-        } catch (const SimulationError&) {  // no room, or no such plan
-        }
-      }
-      sort_all(steps);
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        all.emplace_back(i, steps[i].first, steps[i].second);
-      }
+  for (const auto& values : ipu::layouts_around(*layout_space(op, mask), params_, layout)) {
+    std::vector<std::pair<Cycle, Pairs>> steps;
+    for (const Pairs& step : values) {
+      IpuParams laid = params_;
+      for (const auto& [key, value] : step) laid.set(key, value, "layout");
+      const auto cycles = ipu::expected_cycles(laid.chip(), laid.planner, op, mask);
+      steps.emplace_back(cycles.value_or(kNever), step);  // of which there may be no plan
+    }
+    sort_all(steps);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      all.emplace_back(i, steps[i].first, steps[i].second);
     }
   }
   sort_all(all);
@@ -469,7 +447,7 @@ std::optional<Cycle> IpuMachine::least_cycles(const LayerOp& op, const Mask* mas
   const std::uint64_t products = weights * op.n * op.batch;
   const std::uint64_t each = std::uint64_t{macs} * params_.ipu.tiles;
   const Cycle least = (products + each - 1) / each;
-  if (layout_kind(op, mask).empty() || op.phase != Phase::fwd) return least;
+  if (layout_space(op, mask) == nullptr || op.phase != Phase::fwd) return least;
   return std::max(least, ipu::least_cycles(params_.chip(), params_.planner, op, mask).value_or(0));
 }
 

@@ -73,11 +73,6 @@ OpResult StoreSystem::run(const LayerOp& op, const Mask* mask, std::uint64_t see
   return result;
 }
 
-std::string StoreSystem::layouts_of(const LayerOp& op) const {
-  const auto* const lays_out = dynamic_cast<const LaysOutRows*>(inner_.get());
-  return lays_out == nullptr ? "" : lays_out->layouts_of(op);
-}
-
 const StoreSystem* as_store_system(const Machine& machine) {
   return dynamic_cast<const StoreSystem*>(&machine);
 }

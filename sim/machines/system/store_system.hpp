@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "models/system/wafer_system.hpp"
-#include "sim/machines/lays_out_rows.hpp"
 #include "sim/machines/machine_over.hpp"
 #include "sim/machines/system/takes_streams.hpp"
 
@@ -25,7 +24,7 @@ using MakeChip =
 /// Chips that share a store of weights, as a machine: rows are those of one chip, which all its
 /// chips run alike, and the chip runs them. Parameters have two names: those of the system are its
 /// own, those of the chip begin with chip. (see parameters_of.hpp); parameters() are the chip's.
-class StoreSystem final : public MachineOver, public LaysOutRows {
+class StoreSystem final : public MachineOver {
  public:
   /// RequestError if its chip takes no weights from a store.
   StoreSystem(std::string name, MakeChip make);
@@ -54,15 +53,12 @@ class StoreSystem final : public MachineOver, public LaysOutRows {
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     return inner_->least_cycles(op, mask);
   }
-  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
-    return inner_->expected_cycles(op, mask);
-  }
   /// A collective between the chips takes no cycles of a chip, nor does what an optimizer does;
   /// their time is the system's.
   /// UnsupportedError of words from one chip to another.
   OpResult run(const LayerOp& op, const Mask* mask, std::uint64_t seed,
                const Execution& execution) const override;
-  std::string layouts_of(const LayerOp& op) const override;
+  std::string layouts_of(const LayerOp& op) const override { return inner_->layouts_of(op); }
 
  private:
   struct ChipSetting {

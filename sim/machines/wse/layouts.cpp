@@ -75,10 +75,9 @@ LayoutSpace gradient_space() {
       {"ws.share", {}, "rows: X is held by each group", Seen::moves},
       {kReduceWord, {}, "none; colors and queues"}};
   space.choices.insert(space.choices.end(), words.begin(), words.end());
-  space.left_out = {
-      {"ws.share=tokens",
-       "each group sends a part of every sum, and what adds these up outside takes no time here: "
-       "it would win for that"}};
+  space.left_out =
+      "ws.share=tokens: each group sends a part of every sum, and what adds these up outside takes "
+      "no time here: it would win for that";
   return space;
 }
 

@@ -16,10 +16,8 @@
 #include "models/wse/simulate.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/ranges.hpp"
-#include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
 #include "sim/machines/system/takes_streams.hpp"
-#include "sim/machines/takes_long.hpp"
 #include "sim/machines/wse/counts.hpp"
 #include "sim/machines/wse/gradient.hpp"
 #include "sim/machines/wse/inference/decoder_rows.hpp"
@@ -49,11 +47,7 @@ bool is_short(const WorkloadTrace& workload, const wse::StreamLayout& at) {
   return cells < kShort;
 }
 
-class WseMachine final : public Machine,
-                         public MovesOperands,
-                         public TakesStreams,
-                         public TakesLong,
-                         public PlansLayouts {
+class WseMachine final : public Machine, public TakesStreams, public PlansLayouts {
  public:
   explicit WseMachine(std::string name) : name_(std::move(name)) {}
 
@@ -145,8 +139,8 @@ class WseMachine final : public Machine,
   Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override;
   void share_runs(std::shared_ptr<ProductRuns> runs) override { params_.runs = std::move(runs); }
   const std::vector<LayoutSpace>& layouts() const override { return wafer_layout_spaces(); }
-  std::string layout_kind(const LayerOp& op, const Mask* /*mask*/) const override {
-    return wafer_layout_kind(params_, op);
+  const LayoutSpace* layout_space(const LayerOp& op, const Mask* /*mask*/) const override {
+    return wafer_layout_space(params_, op);
   }
 
   void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,17 +19,6 @@ constexpr std::uint64_t kFewCores = 1024;  // of programs that are simulated cor
 
 std::uint32_t number(const std::string& text) {
   return static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
-}
-
-/// The numbers of an ascending list that are up to two places from `at`.
-std::set<std::uint32_t> near(const std::set<std::uint32_t>& all, std::uint32_t at) {
-  constexpr int kPlaces = 2;
-  std::set<std::uint32_t> found;
-  auto up = all.upper_bound(at);
-  for (int i = 0; i < kPlaces && up != all.end(); ++i) found.insert(*up++);
-  auto down = all.lower_bound(at);
-  for (int i = 0; i < kPlaces && down != all.begin(); ++i) found.insert(*--down);
-  return found;
 }
 
 /// The same layout with another word.
@@ -143,35 +131,23 @@ std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const
   return steps;
 }
 
-/// Those next to it of the rule, and the best with the weights elsewhere.
+/// The next of the rule by their estimates that differ in one thing, and the best with the weights
+/// elsewhere.
 void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
                                 std::vector<Pairs>& steps) const {
+  constexpr std::size_t kNext = 8;
   const wse::StreamLayout here = parsed(at, op);
-  const std::vector<wse::StreamLayout> found = all(op, counts_of(op, mask), given());
   const auto width = [](const wse::StreamLayout& each) { return each.columns / each.groups; };
-  std::set<std::uint32_t> widths;
-  std::set<std::uint32_t> rows;
-  for (const wse::StreamLayout& each : found) {
-    widths.insert(width(each));
-    rows.insert(each.rows);
-  }
-  widths = near(widths, width(here));
-  rows = near(rows, here.rows);
   bool elsewhere = false;
-  for (const wse::StreamLayout& each : found) {
+  for (const wse::StreamLayout& each : all(op, counts_of(op, mask), given())) {
     const bool other_place = each.resident != here.resident || each.keeps_zeros != here.keeps_zeros;
-    if (other_place && !elsewhere) steps.push_back(words_of(*this, op, each));
+    const int differ = (width(each) != width(here)) + (each.rows != here.rows) +
+                       (each.groups != here.groups) +
+                       (each.share != here.share && each.groups != 1);
+    if (other_place ? elsewhere : differ != 1 || steps.size() > kNext) continue;
     elsewhere = elsewhere || other_place;
-    if (other_place) continue;
-    const bool same_width = width(each) == width(here);
-    const bool same_rows = each.rows == here.rows;
-    const bool same_groups = each.groups == here.groups;
-    const bool same_share = each.share == here.share || each.groups == 1;
-    const int differ = !same_width + !same_rows + !same_groups + !same_share;
-    if (differ != 1) continue;
-    if (!same_width && widths.count(width(each)) == 0) continue;
-    if (!same_rows && rows.count(each.rows) == 0) continue;
-    steps.push_back(on_rectangle(at, words_of(*this, op, each)));
+    const Pairs words = words_of(*this, op, each);
+    steps.push_back(other_place ? words : on_rectangle(at, words));
   }
 }
 

@@ -248,12 +248,6 @@ void attempt(std::string& refused, const Action& action) {
   }
 }
 
-/// Whether all that is asked for is what a simulation keeps (ProductRuns).
-bool is_kept(const Execution& execution) {
-  return wants_times(execution) && execution.engine == Engine::event && !execution.explain &&
-         execution.sigma == 0 && execution.shuffle == 0 && !execution.event_details;
-}
-
 void WeightsRun::sample(Place& place) const {
   const std::uint64_t tokens = std::uint64_t{op_.n} * op_.batch;
   RowSample rows;
@@ -396,7 +390,7 @@ bool may_stay(const LayerOp& op) {
 
 OpResult run_kept(const WaferRequest& request, bool resident, RowSample* sample) {
   ProductRuns* const runs = request.params.runs.get();
-  if (runs == nullptr || request.op.x_pattern != "dense" || !is_kept(request.execution)) {
+  if (runs == nullptr || request.op.x_pattern != "dense" || !request.execution.asks_for_nothing()) {
     return run_streamed(request, resident, sample);
   }
   const std::pair key(resident, sample == nullptr ? 0U : sample->rows);
@@ -405,9 +399,7 @@ OpResult run_kept(const WaferRequest& request, bool resident, RowSample* sample)
     ++runs->found;
   } else {
     ProductRuns::Kept made;
-    runs->in_part = false;
     made.result = run_streamed(request, resident, sample);
-    if (runs->in_part) return std::move(made.result);
     if (sample != nullptr) made.sampled = sample->cycles;
     if (sample != nullptr) made.fullest = sample->fullest;
     known = runs->kept.emplace(key, std::move(made)).first;

@@ -64,7 +64,6 @@ class StreamedOperation : StreamRun {
   Simulated simulate_best();
   Simulated simulate_form(bool packed) const { return simulate_form(packed, limit()); }
   Simulated simulate_form(bool packed, Cycle limit) const;
-  Simulated simulate_faster_form() const;
   Cycle limit() const { return params_.runs == nullptr ? kNever : params_.runs->limit; }
   void simulate(Simulated& run, Cycle limit) const;
   bool simulate_rows_in_lanes(const wse::RunOptions& options, Simulated& run) const;
@@ -93,7 +92,6 @@ Simulated StreamedOperation::simulate_best() {
   const wse::IndexBits bits = params_.ws.index_bits;
   if (filters || holds_nonzeros()) return simulate_form(false);
   if (bits != wse::IndexBits::automatic) return simulate_form(bits == wse::IndexBits::none);
-  if (params_.runs != nullptr && params_.runs->fastest_only) return simulate_faster_form();
   // only what passes the limit in both forms is given up
   std::optional<Simulated> packed;
   try {
@@ -111,26 +109,6 @@ Simulated StreamedOperation::simulate_best() {
              fmt::format("{} cycles with an index for each value, {} packed without; {} taken",
                          indexed.cycles, packed->cycles, is_packed ? "packed" : "indexed"));
   return is_packed ? *std::move(packed) : std::move(indexed);
-}
-
-/// The one that is given up is missing.
-Simulated StreamedOperation::simulate_faster_form() const {
-  params_.runs->in_part = true;
-  std::optional<Simulated> packed;
-  bool unknown = false;
-  try {
-    packed = simulate_form(true);
-  } catch (const CycleLimitPassed& passed) {
-    unknown = passed.unknown;
-  }
-  try {
-    Simulated indexed = simulate_form(false, packed ? std::min(limit(), packed->cycles) : limit());
-    return packed && packed->cycles < indexed.cycles ? *std::move(packed) : std::move(indexed);
-  } catch (CycleLimitPassed& passed) {
-    if (packed) return *std::move(packed);
-    passed.unknown = passed.unknown || unknown;
-    throw;
-  }
 }
 
 Simulated StreamedOperation::simulate_form(bool packed, Cycle limit) const {

@@ -13,7 +13,6 @@
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
-#include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
@@ -30,7 +29,7 @@ std::unique_ptr<Machine> small_wafer() {
 }
 
 /// A wafer that notes what it was told to share.
-class Noted final : public Machine, public MovesOperands, public PlansLayouts {
+class Noted final : public Machine, public PlansLayouts {
  public:
   using Notes = std::vector<std::shared_ptr<ProductRuns>>;
 
@@ -51,15 +50,12 @@ class Noted final : public Machine, public MovesOperands, public PlansLayouts {
   std::optional<Cycle> least_cycles(const LayerOp& op, const Mask* mask) const override {
     return real_->least_cycles(op, mask);
   }
-  std::optional<Cycle> expected_cycles(const LayerOp& op, const Mask* mask) const override {
-    return real_->expected_cycles(op, mask);
-  }
   std::unique_ptr<Machine> clone() const override {
     return std::make_unique<Noted>(real_->clone(), notes_);
   }
-  const std::vector<LayoutSpace>& layouts() const override { return real_->layouts(); }
-  std::string layout_kind(const LayerOp& op, const Mask* mask) const override {
-    return real_->layout_kind(op, mask);
+  const std::vector<LayoutSpace>& layouts() const override { return plans().layouts(); }
+  const LayoutSpace* layout_space(const LayerOp& op, const Mask* mask) const override {
+    return plans().layout_space(op, mask);
   }
   void relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uint64_t seed) const override {
     real_->relate(workload, mask_of, seed);
@@ -75,7 +71,7 @@ class Noted final : public Machine, public MovesOperands, public PlansLayouts {
       const auto* const noted = dynamic_cast<const Noted*>(maker);
       real.push_back(noted == nullptr ? nullptr : noted->real_.get());
     }
-    return std::make_unique<Noted>(moves().taking_from(real), notes_);
+    return std::make_unique<Noted>(plans().taking_from(real), notes_);
   }
   void plan_layouts(bool by_rule) override { plans().plan_layouts(by_rule); }
   std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override {
@@ -95,16 +91,15 @@ class Noted final : public Machine, public MovesOperands, public PlansLayouts {
   }
   void add_idle(OpResult& result) const override { plans().add_idle(result); }
   Cycle operand_moves(const LayerOp& op, const Mask* mask, std::uint64_t seed) const override {
-    return moves().operand_moves(op, mask, seed);
+    return plans().operand_moves(op, mask, seed);
   }
   void share_runs(std::shared_ptr<ProductRuns> runs) override {
     notes_->push_back(runs);
-    dynamic_cast<MovesOperands&>(*real_).share_runs(std::move(runs));
+    plans().share_runs(std::move(runs));
   }
 
  private:
   PlansLayouts& plans() const { return dynamic_cast<PlansLayouts&>(*real_); }
-  const MovesOperands& moves() const { return dynamic_cast<const MovesOperands&>(*real_); }
 
   std::unique_ptr<Machine> real_;
   std::shared_ptr<Notes> notes_;
@@ -139,21 +134,18 @@ TEST(LayoutRuns, MovesAreThoseOfTheRowAlsoOfXWithZeros) {
   made.features = op.k;
   made.tokens = op.n;
   op.sources = {made};
-  const Cycle moved = dynamic_cast<MovesOperands&>(*wafer).operand_moves(op, nullptr, 7);
+  const Cycle moved = dynamic_cast<PlansLayouts&>(*wafer).operand_moves(op, nullptr, 7);
   EXPECT_GT(moved, 0U);
   EXPECT_EQ(cycles(op), alone + moved);
 }
 
 // The search of a row has simulated it as it was chosen, so the run of the row finds that; its
-// result is that of the same layout on a machine which has searched nothing. (Of the two forms of a
-// stream of dense weights a search gives one up; here there is one.)
+// result is that of the same layout on a machine which has searched nothing.
 TEST(LayoutRuns, ARowIsNotSimulatedAgainAfterItsSearch) {
   const auto notes = std::make_shared<Noted::Notes>();
   LayoutRequest request;
   request.source = LayoutRequest::Source::best;
-  auto wafer = small_wafer();
-  wafer->set("ws.index_bits", "0", "test");
-  const auto machine = with_layouts(std::make_unique<Noted>(std::move(wafer), notes), request);
+  const auto machine = with_layouts(std::make_unique<Noted>(small_wafer(), notes), request);
   WorkloadTrace workload;
   workload.ops = {product("a", {}), product("b", {"a"})};
   machine->relate(workload, no_mask, 1);
@@ -218,7 +210,7 @@ TEST(LayoutRuns, ASimulationThatPassesItsLimitIsGivenUp) {
       const auto runs = std::make_shared<ProductRuns>();
       machine->set("ws.index_bits", bits, "test");
       const Cycle cycles = machine->run(op, nullptr, 1, execution).cycles;
-      dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+      dynamic_cast<PlansLayouts&>(*machine).share_runs(runs);
       runs->limit = cycles / 2;
       EXPECT_THROW(machine->run(op, nullptr, 1, execution), CycleLimitPassed) << bits;
       runs->limit = cycles;
@@ -239,7 +231,7 @@ TEST(LayoutRuns, ASimulationOfManyRowsIsGivenUpForItsWork) {
     const LayerOp op = product("a", {});
     const Cycle cycles = machine->run(op, nullptr, 1, execution).cycles;
     const auto runs = std::make_shared<ProductRuns>();
-    dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+    dynamic_cast<PlansLayouts&>(*machine).share_runs(runs);
     runs->limit = cycles;
     bool unknown = false;
     try {
@@ -249,24 +241,6 @@ TEST(LayoutRuns, ASimulationOfManyRowsIsGivenUpForItsWork) {
     }
     EXPECT_EQ(unknown, rows == 12) << rows;
   }
-}
-
-// A dense product can be sent with indices or without, and its result says the cycles of both. A
-// search wants the faster alone: the other is given up, and such a result is not kept.
-TEST(LayoutRuns, WhereOnlyTheFastestMattersOtherFormsAreGivenUpAndNothingIsKept) {
-  const auto machine = small_wafer();
-  const LayerOp op = product("a", {});
-  const OpResult whole = machine->run(op, nullptr, 1, {});
-  const auto runs = std::make_shared<ProductRuns>();
-  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
-  runs->fastest_only = true;
-  EXPECT_EQ(machine->run(op, nullptr, 1, {}).cycles, whole.cycles);
-  EXPECT_TRUE(runs->in_part);
-  EXPECT_TRUE(runs->kept.empty());
-  runs->fastest_only = false;
-  const OpResult again = machine->run(op, nullptr, 1, {});
-  EXPECT_EQ(again.notes, whole.notes) << "of both forms";
-  EXPECT_EQ(runs->kept.size(), 1U);
 }
 
 // 96 rows of W for each of 12 columns: words are taken at an even pace, a row after the other. Of
@@ -279,7 +253,7 @@ TEST(LayoutRuns, ASimulationThatFallsBehindItsLimitIsGivenUpEarly) {
   op.m = 960;
   const Cycle cycles = machine->run(op, nullptr, 1, {}).cycles;
   const auto runs = std::make_shared<ProductRuns>();
-  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  dynamic_cast<PlansLayouts&>(*machine).share_runs(runs);
   runs->limit = cycles / 2;
   try {
     machine->run(op, nullptr, 1, {});
@@ -305,7 +279,7 @@ TEST(LayoutRuns, APlaceOfWeightsWhoseBoundIsAboveTheLimitIsNotSimulated) {
   MaskStore masks(1);
   const Mask* const mask = masks.mask(op, workload);
   const auto runs = std::make_shared<ProductRuns>();
-  dynamic_cast<MovesOperands&>(*machine).share_runs(runs);
+  dynamic_cast<PlansLayouts&>(*machine).share_runs(runs);
   runs->limit = 1;
   EXPECT_THROW(machine->run(op, mask, 1, {}), CycleLimitPassed);
   EXPECT_TRUE(runs->kept.empty());

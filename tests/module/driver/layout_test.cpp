@@ -11,6 +11,7 @@
 #include "sim/driver/layout/laid_out_machine.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
+#include "sim/machines/plans_layouts.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
 #include "tests/support/printed_row.hpp"
@@ -253,8 +254,9 @@ TEST(Layout, SpacesAreDescribedAsTheyAreSearched) {
   EXPECT_EQ(ran.status, 0);
   for (const MachineKind& kind : standard_machines()) {
     const auto machine = kind.make(kind.kind);
-    ASSERT_FALSE(machine->layouts().empty());
-    for (const LayoutSpace& space : machine->layouts()) {
+    const auto& plans = dynamic_cast<const PlansLayouts&>(*machine);
+    ASSERT_FALSE(plans.layouts().empty());
+    for (const LayoutSpace& space : plans.layouts()) {
       EXPECT_THAT(ran.out, HasSubstr(space.kind));
       for (const LayoutChoice& choice : space.choices) {
         EXPECT_THAT(ran.out, HasSubstr(choice.key));

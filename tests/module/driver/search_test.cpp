@@ -13,9 +13,11 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/random.hpp"
+#include "sim/base/ranges.hpp"
 #include "sim/driver/run/experiment.hpp"
 #include "sim/driver/run/machine_table.hpp"
 #include "sim/driver/sweep/search_order.hpp"
+#include "sim/machines/plans_layouts.hpp"
 #include "tests/support/csv_table.hpp"
 #include "tests/support/driver/program_bench.hpp"
 #include "tests/support/driver/real_program.hpp"
@@ -212,14 +214,13 @@ TEST(Search, LeavesOutWhatSubjectToDoesNotAllow) {
 }
 
 /// Lays operations out at random, within what `machine` calls its choices.
-void draw_layout(Machine& machine, const std::string& kind, Random& random) {
-  for (const LayoutSpace& space : machine.layouts()) {
-    if (space.kind != kind) continue;
-    for (const LayoutChoice& choice : space.choices) {
-      if (machine.parameters().find(choice.key) == nullptr || random.bounded(3) != 0) continue;
-      if (choice.values.empty()) continue;  // the rule's
-      machine.set(choice.key, choice.values[random.bounded(choice.values.size())], "test");
-    }
+void draw_layout(Machine& machine, const LayerOp& op, const Mask* mask, Random& random) {
+  const LayoutSpace* const space = dynamic_cast<PlansLayouts&>(machine).layout_space(op, mask);
+  if (space == nullptr) return;
+  for (const LayoutChoice& choice : space->choices) {
+    if (machine.parameters().find(choice.key) == nullptr || random.bounded(3) != 0) continue;
+    if (choice.values.empty()) continue;  // the rule's
+    machine.set(choice.key, choice.values[random.bounded(choice.values.size())], "test");
   }
 }
 
@@ -248,7 +249,7 @@ TEST(Search, BoundsAreNeverAboveWhatIsSimulatedInAnyLayout) {
     trace.ops = {op};
     MaskStore masks(seed);
     const Mask* const mask = masks.mask(op, trace);
-    draw_layout(*machine, machine->layout_kind(op, mask), random);
+    draw_layout(*machine, op, mask, random);
     try {
       machine->check();
       const auto bound = machine->least_cycles(op, mask);
@@ -320,7 +321,7 @@ TEST(Search, BoundsOfGradientsAreNeverAboveWhatIsSimulated) {
     trace.ops = {op};
     MaskStore masks(seed);
     const Mask* const mask = masks.mask(op, trace);
-    draw_layout(*machine, machine->layout_kind(op, mask), random);
+    draw_layout(*machine, op, mask, random);
     if (four_rings) put_four_rings_on_each_link(*machine);
     try {
       machine->check();
@@ -418,13 +419,10 @@ SmallSpace draw_space(std::uint64_t seed, MaskStore& masks, Drawn drawn_of) {
   if (wafer) first->set("wafer.rows", std::to_string(1 + random.bounded(6)), "test");
   if (wafer && random.bounded(2) == 0) first->set("io.share", "1", "test");
   space.points.push_back(first->clone());
-  const std::string kind = first->layout_kind(space.op, masks.mask(space.op, space.trace));
-  std::vector<LayoutChoice> choices;
-  for (const LayoutSpace& each : first->layouts()) {
-    if (each.kind != kind) continue;
-    std::copy_if(each.choices.begin(), each.choices.end(), std::back_inserter(choices),
-                 [](const LayoutChoice& choice) { return !choice.values.empty(); });
-  }
+  std::vector<LayoutChoice> choices = dynamic_cast<PlansLayouts&>(*first)
+                                          .layout_space(space.op, masks.mask(space.op, space.trace))
+                                          ->choices;
+  erase_where(choices, [](const LayoutChoice& choice) { return choice.values.empty(); });
   for (unsigned drawn = 0; drawn < 3; ++drawn) {
     const LayoutChoice& choice = choices[random.bounded(choices.size())];
     if (first->parameters().find(choice.key) == nullptr) continue;  // residency, a word of the row

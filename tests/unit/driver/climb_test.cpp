@@ -8,7 +8,6 @@
 #include <string>
 
 #include "sim/driver/layout/climb_rows.hpp"
-#include "sim/machines/moves_operands.hpp"
 #include "sim/machines/plans_layouts.hpp"
 
 namespace lacuna::test {
@@ -113,7 +112,7 @@ struct SideParams : ParameterSet {
 
 /// Products that may lie on three sides. Each takes 100 cycles, on side 1 what `gain` says less,
 /// and 30 to move what was left on another side.
-class Sided final : public Machine, public MovesOperands, public PlansLayouts {
+class Sided final : public Machine, public PlansLayouts {
  public:
   explicit Sided(Cycle gain) : gain_(gain) {}
 
@@ -134,7 +133,9 @@ class Sided final : public Machine, public MovesOperands, public PlansLayouts {
         {"product", {{"side", {"0", "1"}, "", LayoutChoice::Seen::moves}}}};
     return spaces;
   }
-  std::string layout_kind(const LayerOp&, const Mask*) const override { return "product"; }
+  const LayoutSpace* layout_space(const LayerOp&, const Mask*) const override {
+    return layouts().data();
+  }
   OpResult run(const LayerOp&, const Mask*, std::uint64_t, const Execution&) const override {
     OpResult result;
     result.cycles = 100 - (params_.side == 1 ? gain_ : 0);
@@ -152,15 +153,10 @@ class Sided final : public Machine, public MovesOperands, public PlansLayouts {
   }
   void share_runs(std::shared_ptr<ProductRuns>) override {}
 
-  void plan_layouts(bool) override {}
   std::vector<Pairs> planned(const LayerOp&, const Mask*) const override { return {{}}; }
-  std::vector<Pairs> planned_together(const WorkloadTrace&, const MaskOf&) const override {
-    return {{}};
-  }
   std::vector<Pairs> around(const LayerOp&, const Mask*, const Pairs&) const override {
     return {{{"side", "1"}}, {{"side", "0"}}};
   }
-  void add_idle(OpResult&) const override {}
 
  private:
   std::string name_ = "sided";
@@ -182,9 +178,9 @@ Cycle cycles_between(Cycle gain) {
     OperandSource source;
     source.of_product = true;
     if (id != "a") op.sources = {source};
-    way.rows.workload.ops.push_back(op);
+    way.workload.ops.push_back(op);
   }
-  way.rows.makers = {{}, {"a"}, {"b"}};
+  way.makers = {{}, {"a"}, {"b"}};
   std::vector<RelatedOn> ways;
   ways.push_back(std::move(way));
   const RowsFound found =

@@ -157,5 +157,44 @@ TEST(SearchOrder, AllPointsAreSimulatedIfBoundsPruneNone) {
   EXPECT_EQ(every.next().size(), 1U);
 }
 
+// Nine points a3 + b of two axes. The least bound is that of the middle, 4, and all around it have
+// the next: those of the first axis come first, 1 and 7, then 3 and 5. From 1, which is the best of
+// them, 0 and 2 are left, which are worse. No one looks at 6 and 8.
+TEST(SearchOrder, ADescentLooksAroundTheBestAlone) {
+  std::vector<SearchPoint> points(9, {{2}});
+  points[4].bound = {1};
+  std::vector<std::vector<std::string>> values;
+  for (const char* const a : {"p", "q", "r"}) {
+    for (const char* const b : {"x", "y", "z"}) values.push_back({a, b});
+  }
+  SearchTerms terms;
+  terms.descends = true;
+  terms.restarts = 0;
+  SearchOrder order(points, terms, values);
+  EXPECT_THAT(order.next(), ElementsAre(4));
+  order.simulated(4, {10});
+  EXPECT_THAT(order.next(), ElementsAre(1, 7, 3, 5));
+  for (const std::size_t i : {7, 3, 5}) order.simulated(i, {9});
+  order.simulated(1, {8});
+  EXPECT_THAT(order.next(), ElementsAre(0, 2));
+  order.simulated(0, {20});
+  order.simulated(2, {30});
+  EXPECT_THAT(order.next(), IsEmpty());
+  EXPECT_THAT(order.front(), ElementsAre(1));
+  EXPECT_EQ(order.points()[6].fate, Fate::left_over);
+}
+
+// What cannot be costs nothing of a budget of one, and its neighbours are looked at.
+TEST(SearchOrder, ADescentGoesOnAroundAStartThatCannotBe) {
+  std::vector<SearchPoint> points(3, {{2}});
+  points[1].bound = {1};
+  SearchTerms terms = budget_of(1);
+  terms.descends = true;
+  SearchOrder order(points, terms, {{"x"}, {"y"}, {"z"}});
+  EXPECT_THAT(order.next(), ElementsAre(1));
+  order.failed(1);
+  EXPECT_THAT(order.next(), ElementsAre(0));
+}
+
 }  // namespace
 }  // namespace lacuna

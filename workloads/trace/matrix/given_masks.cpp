@@ -33,8 +33,9 @@ Registry& registry() {
   return known;
 }
 
-/// Two hashes of all that a mask says.
-std::string name_of(const Mask& mask) {
+}  // namespace
+
+std::string digest(const Mask& mask) {
   std::uint64_t first = mix(mask.rows);
   std::uint64_t second = mix(~std::uint64_t{mask.cols});
   const auto add = [&](std::uint64_t value) {
@@ -44,13 +45,11 @@ std::string name_of(const Mask& mask) {
   add(std::uint64_t{mask.block_rows} << 32U | mask.block_cols);
   for (const std::uint64_t offset : mask.offsets) add(offset);
   for (const std::uint32_t column : mask.columns) add(column);
-  return fmt::format("{}{:016x}{:016x}", kMark, first, second);
+  return fmt::format("{:016x}{:016x}", first, second);
 }
 
-}  // namespace
-
 GivenMask::GivenMask(std::shared_ptr<const Mask> mask)
-    : name_(name_of(*mask)), mask_(std::move(mask)) {
+    : name_(kMark + digest(*mask)), mask_(std::move(mask)) {
   const std::lock_guard<std::mutex> lock(registry().mutex);
   Known& known = registry().masks[name_];
   if (known.holders++ == 0) known.mask = mask_;

@@ -8,6 +8,9 @@
 
 namespace lacuna {
 
+/// Two hashes of all that a mask says, as text.
+std::string digest(const Mask& mask);
+
 /// While it lives, a mask that a program has made itself can be named wherever a file of a pattern
 /// or of activations may be named. The name is `given:` and a hash of what the mask keeps: equal
 /// masks have equal names in every process, and a result says of which mask it is.

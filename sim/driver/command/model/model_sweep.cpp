@@ -114,7 +114,7 @@ class ModelSearch {
         order_(std::vector<SearchPoint>(
                    points, {std::vector<double>(words.minimise.size()), {}, Fate::open}),
                words.terms) {
-    if (words.descent) {
+    if (words.terms.descends) {
       throw RequestError(fmt::format(
           "{}: strategy: descent is of layouts; points of a model are all simulated", words.place));
     }
