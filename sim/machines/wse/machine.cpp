@@ -82,7 +82,7 @@ class WseMachine final : public Machine, public TakesStreams, public PlansLayout
   bool takes_while_it_gives() const override { return params_.io.duplex == wse::IoDuplex::full; }
   std::uint64_t memory_bytes() const override {
     const unsigned kib = params_.mem.kib - std::min(params_.mem.code_kib, params_.mem.kib);
-    return std::uint64_t{1024} * kib * params_.wafer.columns * params_.wafer.rows;
+    return 1024 * kib * params_.cores();
   }
 
   void check() const override {

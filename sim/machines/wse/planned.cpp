@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -50,11 +51,6 @@ double simulated_cells(const LayerOp& op, const wse::WeightCounts& counts,
   const bool one_by_one = scattered || at.inject == wse::Inject::west_edge;
   const double rows = at.resident ? op.n : op.m;
   return rows * op.batch * at.columns * (one_by_one ? at.rows : 1);
-}
-
-const TargetSetter& nothing_given() {
-  static const TargetSetter nothing;
-  return nothing;
 }
 
 /// Products whose layouts are simulated where estimates know little of them.
@@ -109,7 +105,7 @@ std::vector<std::string> LayoutRule::given_words(const LayerOp& op) const {
 
 /// Whether estimates are of layouts with what is given.
 bool LayoutRule::estimates(bool gradient) const {
-  const LayoutRule free(params_, nothing_given());
+  const LayoutRule free(params_, {});
   const bool left = all_of(kLeft, [&](const char* path) {
     return params_.find(path)->value_text() == params_.find(path)->initial_text();
   });
@@ -170,8 +166,15 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::Wei
   const bool may_stay = has_weights(op) && op.share.may_stay;
   if (asked == Residency::resident || (asked == Residency::automatic && may_stay)) {
     std::vector<wse::StreamLayout> staying = all(op, counts, given, true);
-    // beside weights of other rows they take what was counted for them
-    if (op.share.beside != 0 && !staying.empty()) staying = {wse::least_of(staying)};
+    // beside weights of other rows they take no more than was counted for them
+    if (op.share.beside != 0 && !staying.empty()) {
+      const wse::StreamLayout counted = wse::least_of(staying);
+      const wse::RowBytes bytes =
+          wse::staying_bytes(streaming_job(op, nullptr, true), counts, streaming_setup(params_));
+      erase_where(staying, [&](const auto& at) {
+        return at.keeps_zeros > counted.keeps_zeros || bytes(at).weights > bytes(counted).weights;
+      });
+    }
     append(found, staying);
   }
   wse::sort_by_cycles(found);
@@ -195,7 +198,7 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
   if (given.empty()) return chosen(op, counts);
   WseParams params = params_;
   for (const std::string& word : given) params.set(word, params.find(word)->initial_text());
-  const LayoutRule free(params, nothing_given());
+  const LayoutRule free(params, {});
   const auto obeys = [&](const wse::StreamLayout& layout) {
     const Pairs words = free.words(layout);
     return all_of(given, [&](const std::string& word) {
@@ -248,8 +251,8 @@ PlannedLayouts LayoutRule::chosen(const LayerOp& op, const wse::WeightCounts& co
 }
 
 /// Layouts that may be faster than the one with the least estimate: those that denser weights would
-/// have, all that a dense product would try, with zeros kept, and the next. Where estimates know
-/// too little, the best of each number of groups.
+/// have, and the next with the weights in either place and with zeros kept or not: all that a dense
+/// product would try. Where estimates know too little, the best of each number of groups.
 std::vector<wse::StreamLayout> LayoutRule::rivals(
     const LayerOp& op, const wse::WeightCounts& counts,
     const std::vector<wse::StreamLayout>& found) const {
@@ -276,10 +279,15 @@ std::vector<wse::StreamLayout> LayoutRule::rivals(
   std::vector<wse::StreamLayout> kept = found;
   erase_where(kept, [](const wse::StreamLayout& each) { return !each.keeps_zeros; });
   if (!kept.empty()) rivals.push_back(wse::least_of(kept));
-  for (const std::vector<wse::StreamLayout>& some : {kept, found}) {
-    if (some.empty()) continue;
-    const std::size_t best = simulated_cells(op, counts, some[0]) < kVeryShort ? kMore : kBest;
-    rivals.insert(rivals.end(), some.begin(), some.begin() + std::min(best, some.size()));
+  std::map<std::pair<bool, bool>, std::size_t> left;  // to be tried
+  for (const wse::StreamLayout& each : found) {
+    const double cells =
+        std::min(simulated_cells(op, counts, each), simulated_cells(op, counts, found[0]));
+    const std::pair kind(each.resident, each.keeps_zeros);
+    std::size_t& more = left.try_emplace(kind, cells < kVeryShort ? kMore : kBest).first->second;
+    if (more == 0) continue;
+    --more;
+    rivals.push_back(each);
   }
   return rivals;
 }

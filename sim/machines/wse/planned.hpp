@@ -30,7 +30,8 @@ struct PlannedLayouts {
 /// and `rows` of `wafer` are the most that a product may take, words of `ws` stay as they are.
 class LayoutRule {
  public:
-  LayoutRule(const WseParams& params, const TargetSetter& given) : params_(params), given_(given) {}
+  LayoutRule(const WseParams& params, TargetSetter given)
+      : params_(params), given_(std::move(given)) {}
 
   /// Whether it lays an operation out.
   bool takes(const LayerOp& op) const;
@@ -85,7 +86,7 @@ class LayoutRule {
   bool estimates(bool gradient) const;
 
   const WseParams& params_;
-  const TargetSetter& given_;
+  const TargetSetter given_;
 };
 
 /// Times the least estimate: what is expected to take no more may be faster all the same.

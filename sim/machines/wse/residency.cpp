@@ -219,8 +219,7 @@ constexpr const char* kSampleErrors =
 /// Tokens times cores, if they all differ.
 std::uint64_t scattered_steps(const WseParams& params, const LayerOp& op, bool sparse) {
   if (!sparse || params.resident.storage != wse::ResidentStorage::nonzeros) return 0;
-  const std::uint64_t cores = std::uint64_t{params.wafer.columns} * params.wafer.rows;
-  return std::uint64_t{op.n} * op.batch * cores;
+  return std::uint64_t{op.n} * op.batch * params.cores();
 }
 
 bool takes_long(const WseParams& params, const LayerOp& op, const Mask* mask) {
@@ -262,12 +261,11 @@ void WeightsRun::sample(Place& place) const {
 /// Of all rows, which may take hours, only what asks for them by its residency is simulated.
 void WeightsRun::require_times(Residency place) const {
   if (wants_times(execution_)) return;
-  const std::uint64_t cores = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
   throw UnsupportedError(fmt::format(
       "residency auto: weights {}, as a sample of rows says, and --fold off, --values, --interval, "
       "--view and --event-log need all rows of {} cores that all differ, with {} tokens: minutes "
       "to hours; residency {} simulates them all, residency {} the other way",
-      phrase(place), cores, std::uint64_t{op_.n} * op_.batch, word(place),
+      phrase(place), params_.cores(), std::uint64_t{op_.n} * op_.batch, word(place),
       word(place == Residency::resident ? Residency::streamed : Residency::resident)));
 }
 
@@ -495,8 +493,7 @@ std::string long_run(const WseParams& params, const LayerOp& op) {
       "residency resident: {} cores whose non-zeros all differ, with {} tokens, are all "
       "simulated, which takes some {}; residency auto takes a sample of their rows and says so, "
       "and fewer tokens or cores (wafer.columns, wafer.rows) take less",
-      std::uint64_t{params.wafer.columns} * params.wafer.rows, std::uint64_t{op.n} * op.batch,
-      time);
+      params.cores(), std::uint64_t{op.n} * op.batch, time);
 }
 
 Cycle least_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask) {

@@ -23,9 +23,7 @@ template <class... Args>
   throw UnsupportedError(request.machine + ": " + fmt::format(what, std::forward<Args>(args)...));
 }
 
-bool is_weight_product(const WseParams& /*params*/, const LayerOp& op) {
-  return op.op == "gemm" || op.op == "spmm";
-}
+bool is_weight_product(const WseParams& /*params*/, const LayerOp& op) { return has_weights(op); }
 
 bool is_sparse_gradient(const WseParams& /*params*/, const LayerOp& op) {
   return is_sampled_gradient(op);

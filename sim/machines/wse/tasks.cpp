@@ -166,7 +166,7 @@ class TaskOperation {
   }
 
   TaskKernel local() const {
-    const std::uint64_t cores = std::uint64_t{params_.wafer.columns} * params_.wafer.rows;
+    const std::uint64_t cores = params_.cores();
     const std::uint64_t all = std::uint64_t{op_.m} * op_.n;
     const std::uint64_t each = (all + cores - 1) / cores;
     require_memory(fmt::format("vectors of {} elements", each),
