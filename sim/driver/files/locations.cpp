@@ -33,6 +33,20 @@ fs::path config_above(fs::path folder) {
   return {};
 }
 
+/// The folder of presets that was built or installed with this code; empty if there is none.
+fs::path own_config() {
+  std::error_code ignored;
+  for (const fs::path& start : {own_file(), fs::read_symlink("/proc/self/exe", ignored)}) {
+    fs::path found = config_above(start.parent_path());
+    if (!found.empty()) return found;
+  }
+  if (lacuna_config_of_package != nullptr &&
+      fs::is_directory(lacuna_config_of_package(), ignored)) {
+    return lacuna_config_of_package();
+  }
+  return {};
+}
+
 }  // namespace
 
 fs::path own_file() {
@@ -53,19 +67,12 @@ fs::path config_folder() {
     }
     return given;
   }
-  const fs::path binary = fs::read_symlink("/proc/self/exe", ignored);
-  for (const fs::path& start : {own_file(), binary}) {
-    fs::path found = config_above(start.parent_path());
-    if (!found.empty()) return found;
-  }
-  if (lacuna_config_of_package != nullptr &&
-      fs::is_directory(lacuna_config_of_package(), ignored)) {
-    return lacuna_config_of_package();
-  }
+  const fs::path own = own_config();
+  if (!own.empty()) return own;
   throw RequestError(fmt::format(
       "the presets are neither in share/lacuna/config nor in sim/config above '{}'; set "
       "LACUNA_CONFIG to their folder",
-      binary.parent_path().string()));
+      fs::read_symlink("/proc/self/exe", ignored).parent_path().string()));
 }
 
 std::vector<fs::path> files_in(const fs::path& folder, const char* extension) {
@@ -85,8 +92,9 @@ std::vector<std::string> yaml_names(const fs::path& folder) {
   return names;
 }
 
-std::vector<fs::path> shipped_files(const char* folder, const char* ending) {
-  const fs::path config = config_folder();
+std::vector<fs::path> shipped_files(const char* folder, const char* ending, bool own) {
+  fs::path config = own_config();
+  if (!own || config.empty()) config = config_folder();
   for (const fs::path& above : {config.parent_path(), config.parent_path().parent_path()}) {
     std::vector<fs::path> files = files_in(above / "traces" / folder, ending);
     if (!files.empty()) return files;

@@ -18,7 +18,9 @@ std::filesystem::path own_file();
 
 /// The files of traces/FOLDER with this ending that are shipped beside it, or stand in the source
 /// tree, sorted; none if there are none.
-std::vector<std::filesystem::path> shipped_files(const char* folder, const char* ending);
+/// `own`: those of this code, whatever LACUNA_CONFIG says.
+std::vector<std::filesystem::path> shipped_files(const char* folder, const char* ending,
+                                                 bool own = false);
 
 /// The presets in it, by name, sorted.
 std::vector<std::string> preset_names();

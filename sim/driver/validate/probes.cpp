@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "models/wse/simulate.hpp"
@@ -276,7 +275,7 @@ class Probe : private PointWords {
     if (has("distance") && number("distance") != 1) unknown("distance");
     const Pairs sides{{"cores", text_of(cores)}, {"words", text_of(words)}};
     Pairs back = sides;
-    back.emplace_back("bulk", text_of(bulk ? 1 : 0));
+    back.emplace_back("bulk", text_of(bulk));
     return cycles("park", sides) + cycles("reload", back);
   }
 
@@ -344,14 +343,14 @@ class Probe : private PointWords {
     require({"cycles_per_iteration"});
     if (element() != "fp32") unknown("dtype");
     const std::uint32_t radius = number("radius");
-    const std::pair<std::uint32_t, std::uint32_t> tile = sides("tile");
+    const auto tile = sides("tile");
     const bool first_version = has("program");
     if (first_version && text("program") != "general_with_copy") unknown("program");
     // the published program of radius 1 computes tiles of 4 x 4 on without its neighbours on a
     // WSE-3
-    const bool small = tile.first < 4 || tile.second < 4;
-    const bool waits = params_.target == Target::none || radius != 1 || first_version || small;
-    const std::uint64_t around = std::uint64_t{2} * radius;
+    const bool waits = params_.target == Target::none || radius != 1 || first_version ||
+                       std::min(tile.first, tile.second) < 4;
+    const auto around = 2UL * radius;
     if (8 * (tile.second + around) * (tile.first + around + 1) > params_.core_bytes()) {
       throw Unsupported{"the two arrays do not fit a core"};
     }
@@ -361,8 +360,8 @@ class Probe : private PointWords {
                   {"width", text_of(tile.first)},
                   {"height", text_of(tile.second)},
                   {"iterations", text_of(iterations)},
-                  {"waits", text_of(waits ? 1 : 0)},
-                  {"first_version", text_of(first_version ? 1 : 0)}},
+                  {"waits", text_of(waits)},
+                  {"first_version", text_of(first_version)}},
                  4);
     };
     return (time(4) - time(2)) / 2;
@@ -371,12 +370,12 @@ class Probe : private PointWords {
   /// How the program is arranged and which iterations are timed, where the source does not say; a
   /// point may say it (`scripts/stencil_halves.py` does).
   Pairs point_arrangement() const {
-    Pairs of{{"pairs", text_of(params_.target == Target::none ? 1 : 0)},
+    Pairs of{{"pairs", text_of(params_.target == Target::none)},
              // by default the word is at the router
              {"send", text_of(number("send", 1 + params_.router.ramp))}};
     if (has("loop")) {
       if (text("loop") != "within" && text("loop") != "last") unknown("loop");
-      of.emplace_back("within", text_of(text("loop") == "within" ? 1 : 0));
+      of.emplace_back("within", text_of(text("loop") == "within"));
     }
     if (!has("order")) return of;
     const std::string sides = "udlr";

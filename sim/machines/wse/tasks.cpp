@@ -11,6 +11,7 @@
 #include "models/sparsity/mask.hpp"
 #include "sim/base/error.hpp"
 #include "sim/machines/wse/layers.hpp"
+#include "sim/machines/wse/program/yaml_program.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
@@ -212,7 +213,7 @@ class TaskOperation {
     }
     require_memory(fmt::format("{} points", std::uint64_t{job.width} * job.height),
                    wse::stencil_bytes(job));
-    return wse::plan_stencil(job, costs());
+    return stencil_kernel(job, params_);
   }
 
   TaskKernel dense() const {
@@ -245,6 +246,24 @@ class TaskOperation {
 };
 
 }  // namespace
+
+wse::TaskKernel stencil_kernel(const wse::StencilJob& job, const WseParams& params) {
+  const bool flat = job.shape == wse::StencilShape::five_points;
+  const bool star = job.shape == wse::StencilShape::seven_points;
+  Pairs constants{{"type", job.element == Element::fp16 ? "fp16" : "fp32"}};
+  const auto add = [&](const char* name, std::uint32_t value) {
+    constants.emplace_back(name, std::to_string(value));
+  };
+  add("wide", job.columns);
+  add("high", job.rows);
+  add("iterations", job.iterations);
+  add(flat ? "width" : "depth", job.width);
+  if (flat) add("height", job.height);
+  return stencil_of(job, shipped_program(flat   ? "stencil_plane"
+                                         : star ? "stencil_star"
+                                                : "stencil_far",
+                                         constants, params));
+}
 
 bool runs_as_tasks(const WseParams& params, const LayerOp& op) {
   for (const char* const name :

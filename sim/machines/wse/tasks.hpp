@@ -10,6 +10,9 @@ namespace lacuna {
 /// dense ones if kernel.gemm says so.
 bool runs_as_tasks(const WseParams& params, const LayerOp& op);
 
+/// A stencil, whose programs are files of traces/programs.
+wse::TaskKernel stencil_kernel(const wse::StencilJob& job, const WseParams& params);
+
 /// Runs it. Throws as Machine::run().
 OpResult run_tasks(const WaferRequest& request);
 

@@ -11,6 +11,7 @@
 #include "models/wse/simulate.hpp"
 #include "tests/support/wse/draw.hpp"
 #include "tests/support/wse/random_links.hpp"
+#include "tests/support/wse/shipped_program.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"

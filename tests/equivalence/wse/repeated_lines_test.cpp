@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "tests/support/wse/random_hardware.hpp"
+#include "tests/support/wse/shipped_program.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"

@@ -3,6 +3,7 @@
 
 #include "models/wse/simulate.hpp"
 #include "models/wse/task_outcome.hpp"
+#include "tests/support/wse/shipped_program.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"
 
 namespace lacuna::wse {

@@ -9,6 +9,7 @@
 #include "sim/base/mix.hpp"
 #include "tests/support/wse/random_links.hpp"
 #include "tests/support/wse/random_memory.hpp"
+#include "tests/support/wse/shipped_program.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/collective.hpp"
 #include "workloads/mapping/wse/kernels/task_builder.hpp"

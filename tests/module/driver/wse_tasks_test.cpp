@@ -11,6 +11,7 @@
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/tasks.hpp"
+#include "tests/support/wse/shipped_program.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/trace/options.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/machines/wse/program/yaml_program.hpp"
+#include "sim/machines/wse/tasks.hpp"
 
 namespace lacuna::wse {
 
@@ -25,6 +26,14 @@ inline TaskProgram shipped(const std::string& name,
   Pairs texts;
   for (const auto& [key, value] : constants) texts.emplace_back(key, value.text);
   return shipped_program(name, texts, params);
+}
+
+/// A stencil with these costs.
+inline TaskKernel plan_stencil(const StencilJob& job, const CodeCosts& costs) {
+  WseParams params;
+  static_cast<ScalarParams&>(params.scalar) = costs.scalar;
+  static_cast<VectorParams&>(params.vec) = costs.vec;
+  return stencil_kernel(job, params);
 }
 
 }  // namespace lacuna::wse

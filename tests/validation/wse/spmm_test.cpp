@@ -10,6 +10,7 @@
 #include "models/sparsity/mask.hpp"
 #include "models/sparsity/pattern.hpp"
 #include "models/wse/simulate.hpp"
+#include "tests/support/wse/shipped_program.hpp"
 #include "tests/support/wse/task_bench.hpp"
 #include "workloads/mapping/wse/kernels/dense_mesh.hpp"
 #include "workloads/mapping/wse/kernels/task_kernels.hpp"

@@ -24,7 +24,8 @@ using wse::Task;
 using wse::TaskIndex;
 using wse::VectorOp;
 
-constexpr std::int64_t kMostElements = 1 << 24;
+constexpr std::int64_t kMostElements = 1 << 26;
+constexpr std::int64_t kMostBytes = 1 << 26;               // of a core
 constexpr std::size_t kMostSteps = std::size_t{1} << 20U;  // of a task, repeated ones too
 
 const std::map<std::string, VectorOp>& operations() {
@@ -123,10 +124,10 @@ class CoreWriter {
     for (const YamlMember& each :
          text_.members(said.value, {"type", "shape", "values", "address"})) {
       if (each.name == "type") array.element = element(each.value);
-      if (each.name == "address") array.address = text_.count(each.value, 0, 1 << 24);
+      if (each.name == "address") array.address = text_.count(each.value, 0, kMostBytes);
       if (each.name != "shape") continue;
       for (YamlNode side : ProgramText::items(each.value)) {
-        array.shape.push_back(text_.count(side, 1, 1 << 24));
+        array.shape.push_back(text_.count(side, 1, kMostElements));
       }
     }
     if (array.shape.empty() || array.shape.size() > 2) {

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "models/wse/fabric/route_rule.hpp"
@@ -85,6 +85,7 @@ struct CoreText {
 struct Let {
   std::optional<double>* number;
   const YamlMember* said;
+  const Formula& formula;
 };
 
 struct Entry {
@@ -216,8 +217,8 @@ class ProgramReader {
     }
     kind_.assign(1, static_cast<double>(group_of_[core]));
     for (const std::size_t entry : groups_[group_of_[core]]) {
-      for (const auto& [number, said] : entries_[entry].lets) {
-        kind_.push_back(text_.number(said->value));
+      for (const auto& [number, said, formula] : entries_[entry].lets) {
+        kind_.push_back(text_.value(said->value, formula));
         if (*number) text_.refuse(said->at, fmt::format("'{}' is given twice", said->name));
         *number = kind_.back();
       }
@@ -238,7 +239,8 @@ class ProgramReader {
     Entry& entry = entries_.emplace_back();
     entry.said = said;
     for (const YamlMember& each : text_.members(said->at("let"))) {
-      entry.lets.push_back({&text_.names.numbers[each.name], &each});
+      const Formula& formula = text_.formula(each.value, text_.word(each.value));
+      entry.lets.push_back({&text_.names.numbers[each.name], &each, formula});
     }
     std::map<std::size_t, std::size_t> joined;  // a group of cores that are in this entry too
     for (std::int64_t i = 0; i < rows.count * columns.count; ++i) {
@@ -247,13 +249,13 @@ class ProgramReader {
                                    columns.first + i % columns.count * columns.step);
       if (condition != nullptr) stand_at(core);
       if (condition != nullptr && !text_.flag(condition)) continue;
-      const auto [group, fresh] = joined.emplace(group_of_[core], groups_.size());
-      if (fresh) {
-        std::vector<std::size_t> all = groups_[group->first];
-        all.push_back(entries_.size() - 1);
-        groups_.push_back(std::move(all));
+      std::size_t& group = joined[group_of_[core]];
+      if (group == 0) {
+        group = groups_.size();
+        groups_.push_back(groups_[group_of_[core]]);
+        groups_.back().push_back(entries_.size() - 1);
       }
-      group_of_[core] = group->second;
+      group_of_[core] = group;
     }
   }
 
@@ -331,12 +333,16 @@ class ProgramReader {
   /// Whatever leaves a core over a link is taken there, and what it takes is
   /// sent. Two kinds of cores that meet are looked at once.
   void check_routes() const {
-    std::set<std::tuple<const CoreText*, unsigned, const CoreText*>> met;
+    using Meeting = std::array<const CoreText*, 2>;
+    std::array<std::set<Meeting>, wse::kRamp> met;
+    std::array<Meeting, wse::kRamp> last{};
     for (std::size_t core = 0; core < texts_.size(); ++core) {
       for (unsigned port = 0; port < wse::kRamp; ++port) {
         const std::optional<std::size_t> there = fabric_.neighbour(core, port);
-        const CoreText* const other = there ? texts_[*there] : nullptr;
-        if (!met.emplace(texts_[core], port, other).second) continue;
+        const Meeting meeting{texts_[core], there ? texts_[*there] : nullptr};
+        if (meeting == last.at(port)) continue;
+        last.at(port) = meeting;
+        if (!met.at(port).insert(meeting).second) continue;
         for (const OneRoute& route : texts_[core]->routes) {
           if (route.from == port) check_link(core, route, port, false);
           if (route.goes(port)) check_link(core, route, port, true);
@@ -498,7 +504,7 @@ wse::TaskProgram shipped_program(const std::string& name, const Pairs& constants
   static std::map<std::string, ProgramText> kept;
   auto found = kept.find(name);
   if (found == kept.end()) {
-    for (const std::filesystem::path& file : shipped_files("programs", ".yaml")) {
+    for (const std::filesystem::path& file : shipped_files("programs", ".yaml", true)) {
       if (file.stem() == name) found = kept.try_emplace(name, file.string()).first;
     }
   }

@@ -70,9 +70,17 @@ std::string ProgramText::numbered(YamlNode at, const std::string& word) {
   return fmt::format("{}[{}]", word.substr(0, open), whole(at, index, 0, kMost));
 }
 
-double ProgramText::number(YamlNode at, const std::string& formula) {
+const Formula& ProgramText::formula(YamlNode at, const std::string& text) {
   try {
-    return names.formula(formula)();
+    return names.formula(text);
+  } catch (const RequestError& error) {
+    refuse(at, error.what());
+  }
+}
+
+double ProgramText::value(YamlNode at, const Formula& formula) const {
+  try {
+    return formula();
   } catch (const RequestError& error) {
     refuse(at, error.what());
   }

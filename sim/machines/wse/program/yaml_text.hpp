@@ -79,8 +79,10 @@ class ProgramText : public YamlFile {
   /// Such a word with the value of its formula, as `name[3]`.
   std::string numbered(YamlNode at, const std::string& word);
 
-  /// The value of a formula that stands in `at`.
-  double number(YamlNode at, const std::string& formula);
+  /// A formula that stands in `at`, and the value of one.
+  const Formula& formula(YamlNode at, const std::string& text);
+  double value(YamlNode at, const Formula& formula) const;
+  double number(YamlNode at, const std::string& text) { return value(at, formula(at, text)); }
   double number(YamlNode node) { return number(node, word(node)); }
   std::int64_t whole(YamlNode at, const std::string& formula, std::int64_t least,
                      std::int64_t most);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "models/wse/pe/vector_unit.hpp"
@@ -48,6 +49,26 @@ class ProgramKey {
   std::string bytes_;
 };
 
+/// The same: all that a router does.
+std::string key_of(const RouterProgram& router) {
+  std::string key;
+  for (const Route& route : router.routes) {
+    for (const unsigned part : {static_cast<unsigned>(route.color), unsigned{route.from},
+                                unsigned{route.to}, unsigned{route.position}}) {
+      key += static_cast<char>(part);
+    }
+  }
+  for (const RouterProgram::Rule& rule : router.rules) {
+    key += {'r', static_cast<char>(rule.color), rule.ring ? '1' : '0', rule.pop ? '1' : '0'};
+  }
+  for (const auto& [color, filter] : router.filters) {
+    key += fmt::format("f{} {} {} {} {}", static_cast<unsigned>(color),
+                       static_cast<int>(filter.kind()), filter.pass(), filter.period(),
+                       filter.offset());
+  }
+  return key;
+}
+
 }  // namespace
 
 Task& Script::task() {
@@ -78,23 +99,33 @@ CoreProgram Script::finish() && {
   return std::move(program_);
 }
 
-TaskBuilder::TaskBuilder(std::uint32_t columns, std::uint32_t rows)
-    : routers_(std::size_t{columns} * rows) {
+TaskBuilder::TaskBuilder(std::uint32_t columns, std::uint32_t rows) : routers_(1) {
   program_.columns = columns;
   program_.rows = rows;
   program_.cores.emplace_back();  // a core that does nothing
-  program_.core_of.assign(routers_.size(), 0);
+  program_.core_of.assign(std::size_t{columns} * rows, 0);
+  program_.router_of = program_.core_of;
+}
+
+RouterProgram& TaskBuilder::router(std::size_t place) {
+  std::uint32_t& own = program_.router_of[place];
+  if (own == 0) {
+    own = static_cast<std::uint32_t>(routers_.size());
+    routers_.emplace_back();
+  }
+  return routers_[own];
 }
 
 void TaskBuilder::route(std::size_t place, Color color, Port from, PortSet to,
                         std::uint8_t position) {
-  for (Route& route : routers_[place].routes) {
+  std::vector<Route>& routes = router(place).routes;
+  for (Route& route : routes) {
     if (route.color == color && route.from == from && route.position == position) {
       route.to = static_cast<PortSet>(route.to | to);
       return;
     }
   }
-  routers_[place].routes.push_back({color, from, to, position});
+  routes.push_back({color, from, to, position});
 }
 
 Port TaskBuilder::towards(std::size_t from, std::size_t to) const {
@@ -149,26 +180,17 @@ std::uint32_t TaskBuilder::add_routine(Routine routine) {
 TaskProgram TaskBuilder::finish() && {
   // routers that differ in nothing but their place are one
   std::map<std::string, std::uint32_t> known;
-  for (RouterProgram& router : routers_) {
-    std::string key;
-    for (const Route& route : router.routes) {
-      for (const unsigned part : {static_cast<unsigned>(route.color), unsigned{route.from},
-                                  unsigned{route.to}, unsigned{route.position}}) {
-        key += static_cast<char>(part);
-      }
+  std::vector<std::optional<std::uint32_t>> same(routers_.size());
+  for (std::uint32_t& place : program_.router_of) {
+    std::optional<std::uint32_t>& number = same[place];
+    if (!number) {
+      RouterProgram& router = routers_[place];
+      const auto next = static_cast<std::uint32_t>(program_.routers.size());
+      const auto [found, fresh] = known.emplace(key_of(router), next);
+      if (fresh) program_.routers.push_back(std::move(router));
+      number = found->second;
     }
-    for (const RouterProgram::Rule& rule : router.rules) {
-      key += {'r', static_cast<char>(rule.color), rule.ring ? '1' : '0', rule.pop ? '1' : '0'};
-    }
-    for (const auto& [color, filter] : router.filters) {
-      key += fmt::format("f{} {} {} {} {}", static_cast<unsigned>(color),
-                         static_cast<int>(filter.kind()), filter.pass(), filter.period(),
-                         filter.offset());
-    }
-    const auto next = static_cast<std::uint32_t>(program_.routers.size());
-    const auto [found, fresh] = known.emplace(key, next);
-    if (fresh) program_.routers.push_back(std::move(router));
-    program_.router_of.push_back(found->second);
+    place = *number;
   }
   return std::move(program_);
 }

@@ -79,11 +79,11 @@ class TaskBuilder {
   /// The router takes its own command out of the list that wavelets of `color` carry. `ring`: its
   /// last position is followed by the first.
   void pops(std::size_t place, Color color, bool ring = false) { rule(place, {color, ring, true}); }
-  void rule(std::size_t place, RouterProgram::Rule what) { routers_[place].rules.push_back(what); }
+  void rule(std::size_t place, RouterProgram::Rule what) { router(place).rules.push_back(what); }
 
   /// What of the words of `color` that come down the ramp the core takes.
   void filter(std::size_t place, Color color, const WaveletFilter& filter) {
-    routers_[place].filters.push_back({color, filter});
+    router(place).filters.push_back({color, filter});
   }
 
   /// Routes a path of neighbouring cores, from the ramp of the first to that of the last.
@@ -102,9 +102,9 @@ class TaskBuilder {
 
   void core(std::size_t place, std::uint32_t program) { program_.core_of[place] = program; }
   void core(std::size_t place, CoreProgram program) { core(place, add(std::move(program))); }
-  /// Gives `place` the routes and the program that `like` has by now.
+  /// Gives `place` the routes and the program that `like` has. It shares both from now on.
   void repeat(std::size_t like, std::size_t place) {
-    routers_[place] = routers_[like];
+    program_.router_of[place] = program_.router_of[like];
     program_.core_of[place] = program_.core_of[like];
   }
   /// The number of a program for core(),
@@ -121,8 +121,11 @@ class TaskBuilder {
   TaskProgram finish() &&;
 
  private:
+  /// That of a place, which gets its own when it is asked for.
+  RouterProgram& router(std::size_t place);
+
   TaskProgram program_;
-  std::vector<RouterProgram> routers_;                     // by place
+  std::vector<RouterProgram> routers_;                     // the first does nothing
   std::unordered_map<std::string, std::uint32_t> shared_;  // programs, by all that they say
 };
 

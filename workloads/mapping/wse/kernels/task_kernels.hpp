@@ -166,7 +166,8 @@ struct StencilJob {
   bool values = false;
   std::uint64_t seed = 1;
 };
-TaskKernel plan_stencil(const StencilJob& job, const CodeCosts& costs);
+/// This is such a kernel with its program, the values that it begins with and the comparison.
+TaskKernel stencil_of(const StencilJob& job, TaskProgram program);
 
 /// Memory that a core needs for it: two blocks or columns with their frames. A plan is made for
 /// what fits a core only.
