@@ -68,6 +68,9 @@ PlannedOperation plan_instance(const OperationRequest& request, const ChipParams
                                const GemmProblem& problem) {
   if (const std::optional<Distance> distance = distance_of(request.op)) {
     check_vector_type(request.op);
+    if (problem.mask != nullptr) {
+      throw UnsupportedError("an IPU computes distances (bmm l1, l2) of dense operands alone");
+    }
     const auto plan = request.op.phase == Phase::bwd ? plan_distance_gradient : plan_distances;
     return plan(chip, request.planner, problem, *distance);
   }
@@ -117,17 +120,37 @@ std::uint64_t operand_elements(const OperationRequest& request, Series series) {
   return all;
 }
 
+/// What an instance takes on its tiles alone: step after step, each as long as its busiest tile.
+Cycle cycles_alone(const ChipParams& chip, const Program& program) {
+  std::vector<std::uint64_t> issues(program.bundles.size());
+  std::vector<Cycle> costs;
+  for (const Vertex& vertex : program.vertices) {
+    costs.push_back(vertex_cost(program, vertex, issues).cycles);
+  }
+  Cycle sum = 0;
+  for (const ComputeSet& set : program.computes) {
+    Cycle longest = 0;
+    for (std::size_t tile = 0; tile + 1 < set.first.size(); ++tile) {
+      Cycle cycles = chip.tile.launch;
+      for (std::uint32_t i = set.first[tile]; i < set.first[tile + 1]; ++i) {
+        cycles += costs[set.items[i].index];
+      }
+      longest = std::max(longest, cycles);
+    }
+    sum += longest;
+  }
+  for (const ExchangePhase& phase : program.exchanges) {
+    sum += chip.sync.cycles + phase.plan.length;
+  }
+  return sum;
+}
+
 Candidate consider(const OperationRequest& request, Series series, const BatchPlan& batch) {
   Candidate candidate;
   candidate.batch = batch;
   candidate.one = plan_instance(request, small_chip(request.chip, batch.tiles),
                                 problem_of(request, series, 0, false));
-  Cycle total = 0;
-  for (const auto& [phase, cycles] : candidate.one.estimates) {
-    if (phase == "total") total = cycles;
-  }
-  const std::uint64_t barriers = candidate.one.lowered.program.exchanges.size();
-  candidate.estimate = batch.rounds * (total + barriers * request.chip.sync.cycles);
+  candidate.estimate = batch.rounds * cycles_alone(request.chip, candidate.one.lowered.program);
   candidate.bytes =
       candidate.one.lowered.tile_bytes +
       (batch.rounds - 1) *

@@ -32,17 +32,17 @@ const SupervisorClocks& DynamicCodelets::supervisor_clocks() const {
 }
 
 std::uint32_t DynamicCodelets::zero_vertex(std::uint64_t elements) {
-  const auto found = zeros_.find(elements);
-  if (found != zeros_.end()) return found->second;
-  const std::uint64_t stores = ceil_div(elements * types_.partial_bytes(), 8);
-  const std::uint64_t share = ceil_div(stores, target_.workers);
-  std::vector<std::uint32_t> set;
-  for (unsigned worker = 0; worker < target_.workers; ++worker) {
-    const std::uint64_t begin = std::min(stores, worker * share);
-    const auto mine = static_cast<std::uint32_t>(std::min(share, stores - begin));
-    set.push_back(builder_.worker({{zero_, {mine, 0, 0}}}));
-  }
-  return zeros_[elements] = builder_.vertex({{start_, {}}}, set);
+  return once(zeros_, elements, [&] {
+    const std::uint64_t stores = ceil_div(elements * types_.partial_bytes(), 8);
+    const std::uint64_t share = ceil_div(stores, target_.workers);
+    std::vector<std::uint32_t> set;
+    for (unsigned worker = 0; worker < target_.workers; ++worker) {
+      const std::uint64_t begin = std::min(stores, worker * share);
+      const auto mine = static_cast<std::uint32_t>(std::min(share, stores - begin));
+      set.push_back(builder_.worker({{zero_, {mine, 0, 0}}}));
+    }
+    return builder_.vertex({{start_, {}}}, set);
+  });
 }
 
 std::uint32_t DynamicCodelets::control_vertex() {
@@ -89,21 +89,15 @@ std::uint32_t DynamicCodelets::vertex(const std::vector<BucketWork>& buckets,
 }
 
 std::uint32_t DynamicCodelets::clocks(std::uint64_t n) {
-  const auto found = clocks_.find(n);
-  if (found != clocks_.end()) return found->second;
-  return clocks_[n] = builder_.codelet({issue(overhead_, count(n))});
+  return once(clocks_, n, [&] { return builder_.codelet({issue(overhead_, count(n))}); });
 }
 
 std::uint32_t DynamicCodelets::wait(std::uint64_t bundles) {
-  const auto found = waits_.find(bundles);
-  if (found != waits_.end()) return found->second;
-  return waits_[bundles] = builder_.worker({{clocks(bundles), {}}});
+  return once(waits_, bundles, [&] { return builder_.worker({{clocks(bundles), {}}}); });
 }
 
 std::uint32_t DynamicCodelets::launch(std::uint32_t set) {
-  const auto found = launches_.find(set);
-  if (found != launches_.end()) return found->second;
-  return launches_[set] = builder_.codelet({run(set)});
+  return once(launches_, set, [&] { return builder_.codelet({run(set)}); });
 }
 
 void DynamicCodelets::make_element_bundles() {

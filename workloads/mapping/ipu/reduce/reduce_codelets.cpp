@@ -92,73 +92,73 @@ void ReduceCodelets::make_moves() {
 
 // The first workers have a vector more than the others, or one of them has what is left over.
 std::uint32_t ReduceCodelets::add_vertex(const ReducePiece& piece) {
-  const auto found = adds_.find(piece);
-  if (found != adds_.end()) return found->second;
-  const unsigned width = types_.partials == DType::fp32 ? 4 : 8;
-  const std::uint64_t tail = piece.elements % width;
-  const std::uint64_t vectors = piece.elements / width;
-  const std::uint64_t all =
-      reduce_worker_bundles(target_, piece.elements, piece.depth, types_.partials, out_);
-  std::vector<std::uint32_t> set;
-  for (unsigned worker = 0; worker < target_.workers; ++worker) {
-    const std::uint64_t mine =
-        vectors / target_.workers + (worker < vectors % target_.workers ? 1 : 0);
-    const std::uint64_t whole = mine == 0
-                                    ? 32
-                                    : reduce_worker_bundles(target_, mine * width * target_.workers,
-                                                            piece.depth, types_.partials, out_);
-    const bool has_tail = tail != 0 && worker + 1 == target_.workers;
-    // What the formula gives the busiest worker, the last has: its vectors and what is left over.
-    const std::uint64_t entry = 32 + (has_tail && all > whole ? all - whole : 0);
-    set.push_back(builder_.worker({{add_, {arg(mine), piece.depth, arg(entry)}}}));
-  }
-  return adds_[piece] = builder_.vertex({{launch_, {}}}, set);
+  return once(adds_, piece, [&] {
+    const unsigned width = types_.partials == DType::fp32 ? 4 : 8;
+    const std::uint64_t tail = piece.elements % width;
+    const std::uint64_t vectors = piece.elements / width;
+    const std::uint64_t all =
+        reduce_worker_bundles(target_, piece.elements, piece.depth, types_.partials, out_);
+    std::vector<std::uint32_t> set;
+    for (unsigned worker = 0; worker < target_.workers; ++worker) {
+      const std::uint64_t mine =
+          vectors / target_.workers + (worker < vectors % target_.workers ? 1 : 0);
+      const std::uint64_t whole =
+          mine == 0 ? 32
+                    : reduce_worker_bundles(target_, mine * width * target_.workers, piece.depth,
+                                            types_.partials, out_);
+      const bool has_tail = tail != 0 && worker + 1 == target_.workers;
+      // What the formula gives the busiest worker, the last has: its vectors and what is left over.
+      const std::uint64_t entry = 32 + (has_tail && all > whole ? all - whole : 0);
+      set.push_back(builder_.worker({{add_, {arg(mine), piece.depth, arg(entry)}}}));
+    }
+    return builder_.vertex({{launch_, {}}}, set);
+  });
 }
 
 std::uint32_t ReduceCodelets::contiguous_vertex(const ReducePiece& piece) {
-  const auto found = contiguous_adds_.find(piece);
-  if (found != contiguous_adds_.end()) return found->second;
-  const std::uint64_t vectors = piece.elements / (types_.partials == DType::fp32 ? 4 : 8);
-  std::vector<std::uint32_t> set;
-  for (unsigned worker = 0; worker < target_.workers; ++worker) {
-    const std::uint64_t mine =
-        vectors / target_.workers + (worker < vectors % target_.workers ? 1 : 0);
-    set.push_back(builder_.worker({{contiguous_, {arg(mine), piece.depth, 0}}}));
-  }
-  return contiguous_adds_[piece] = builder_.vertex({{contiguous_launch_, {}}}, set);
+  return once(contiguous_adds_, piece, [&] {
+    const std::uint64_t vectors = piece.elements / (types_.partials == DType::fp32 ? 4 : 8);
+    std::vector<std::uint32_t> set;
+    for (unsigned worker = 0; worker < target_.workers; ++worker) {
+      const std::uint64_t mine =
+          vectors / target_.workers + (worker < vectors % target_.workers ? 1 : 0);
+      set.push_back(builder_.worker({{contiguous_, {arg(mine), piece.depth, 0}}}));
+    }
+    return builder_.vertex({{contiguous_launch_, {}}}, set);
+  });
 }
 
 std::uint32_t ReduceCodelets::strided_vertex(
     const std::vector<std::vector<ReducePiece>>& of_workers) {
-  const auto found = strides_.find(of_workers);
-  if (found != strides_.end()) return found->second;
-  const std::uint64_t width = 8 / types_.partial_bytes();
-  std::vector<std::uint32_t> set;
-  for (unsigned worker = 0; worker < target_.workers; ++worker) {
-    std::vector<Call> calls;
-    if (worker < of_workers.size()) {
-      for (const ReducePiece& piece : of_workers[worker]) {
-        calls.push_back({strided_, {arg(ceil_div(piece.elements, width)), piece.depth, 0}});
+  return once(strides_, of_workers, [&] {
+    const std::uint64_t width = 8 / types_.partial_bytes();
+    std::vector<std::uint32_t> set;
+    for (unsigned worker = 0; worker < target_.workers; ++worker) {
+      std::vector<Call> calls;
+      if (worker < of_workers.size()) {
+        for (const ReducePiece& piece : of_workers[worker]) {
+          calls.push_back({strided_, {arg(ceil_div(piece.elements, width)), piece.depth, 0}});
+        }
       }
+      if (calls.empty()) calls.push_back({idle_, {}});
+      set.push_back(builder_.worker(calls));
     }
-    if (calls.empty()) calls.push_back({idle_, {}});
-    set.push_back(builder_.worker(calls));
-  }
-  return strides_[of_workers] = builder_.vertex({{launch_, {}}}, set);
+    return builder_.vertex({{launch_, {}}}, set);
+  });
 }
 
 /// A vertex whose workers share `items` issues of a codelet.
 std::uint32_t ReduceCodelets::shared_vertex(std::uint32_t codelet, std::uint64_t items) {
-  const auto found = shared_.find({codelet, items});
-  if (found != shared_.end()) return found->second;
-  const std::uint64_t share = ceil_div(items, target_.workers);
-  std::vector<std::uint32_t> set;
-  for (unsigned worker = 0; worker < target_.workers; ++worker) {
-    const std::uint64_t begin = std::min(items, worker * share);
-    set.push_back(builder_.worker({{codelet, {arg(std::min(share, items - begin)), 0, 0}}}));
-  }
-  const Call launch{codelet == copy_ ? copy_launch_ : launch_, {}};
-  return shared_[{codelet, items}] = builder_.vertex({launch}, set);
+  return once(shared_, {codelet, items}, [&] {
+    const std::uint64_t share = ceil_div(items, target_.workers);
+    std::vector<std::uint32_t> set;
+    for (unsigned worker = 0; worker < target_.workers; ++worker) {
+      const std::uint64_t begin = std::min(items, worker * share);
+      set.push_back(builder_.worker({{codelet, {arg(std::min(share, items - begin)), 0, 0}}}));
+    }
+    const Call launch{codelet == copy_ ? copy_launch_ : launch_, {}};
+    return builder_.vertex({launch}, set);
+  });
 }
 
 std::uint32_t ReduceCodelets::fill_vertex(std::uint64_t bytes) {
@@ -174,9 +174,7 @@ std::uint32_t ReduceCodelets::copy_vertex(std::uint64_t bytes) {
 }
 
 std::uint32_t ReduceCodelets::empty_vertex() {
-  const auto found = shared_.find({empty_, 0});
-  if (found != shared_.end()) return found->second;
-  return shared_[{empty_, 0}] = builder_.vertex({{empty_, {}}}, {});
+  return once(shared_, {empty_, 0}, [&] { return builder_.vertex({{empty_, {}}}, {}); });
 }
 
 std::uint32_t ReduceCodelets::cast_vertex(std::uint64_t elements) {

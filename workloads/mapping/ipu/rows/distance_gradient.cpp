@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
 #include "workloads/mapping/ipu/codelet_arguments.hpp"
 #include "workloads/mapping/ipu/pair_grid.hpp"
@@ -215,9 +214,6 @@ DistanceGradientBundles distance_gradient_bundles(DType type, Distance distance)
 
 PlannedOperation plan_distance_gradient(const ChipParams& chip, const PlannerParams& planner,
                                         const GemmProblem& problem, Distance distance) {
-  if (problem.mask != nullptr) {
-    throw UnsupportedError("an IPU computes distances (bmm l1, l2) of dense operands alone");
-  }
   GradientKernel kernel(make_target(chip, planner), problem, distance);
   return plan_pairs(chip, planner, problem, kernel);
 }

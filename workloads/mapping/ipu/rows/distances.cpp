@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/base/error.hpp"
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/codelet_arguments.hpp"
 #include "workloads/mapping/ipu/pair_grid.hpp"
 #include "workloads/mapping/ipu/rows/vector_codelets.hpp"
 #include "workloads/mapping/ipu/sampled/sampled.hpp"
@@ -116,24 +116,21 @@ void DistanceKernel::write(ProgramBuilder& builder, DType stored) {
 std::uint32_t DistanceKernel::vertex(ProgramBuilder& builder, const PairPart& part) {
   const std::uint64_t pairs = part.rows * part.groups;
   const auto steps = static_cast<std::uint32_t>(steps_of(part));
-  const auto found = vertices_.find({pairs, steps});
-  if (found != vertices_.end()) return found->second;
-  const std::uint64_t share = ceil_div(pairs, target_.workers);
-  std::vector<std::uint32_t> set;
-  for (unsigned w = 0; w < target_.workers; ++w) {
-    const std::uint64_t mine = std::min(share, pairs - std::min(pairs, w * share));
-    set.push_back(builder.worker({{worker_, {static_cast<std::uint32_t>(mine), steps, 0}}}));
-  }
-  return vertices_[{pairs, steps}] = builder.vertex({{supervisor_, {}}}, set);
+  return once(vertices_, {pairs, steps}, [&] {
+    const std::uint64_t share = ceil_div(pairs, target_.workers);
+    std::vector<std::uint32_t> set;
+    for (unsigned w = 0; w < target_.workers; ++w) {
+      const std::uint64_t mine = std::min(share, pairs - std::min(pairs, w * share));
+      set.push_back(builder.worker({{worker_, {static_cast<std::uint32_t>(mine), steps, 0}}}));
+    }
+    return builder.vertex({{supervisor_, {}}}, set);
+  });
 }
 
 }  // namespace
 
 PlannedOperation plan_distances(const ChipParams& chip, const PlannerParams& planner,
                                 const GemmProblem& problem, Distance distance) {
-  if (problem.mask != nullptr) {
-    throw UnsupportedError("an IPU computes distances (bmm l1, l2) of dense operands alone");
-  }
   DistanceKernel kernel(make_target(chip, planner), problem, distance);
   return plan_pairs(chip, planner, problem, kernel);
 }

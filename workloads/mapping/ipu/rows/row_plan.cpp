@@ -2,9 +2,11 @@
 #include "workloads/mapping/ipu/rows/row_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "workloads/functions/ceil_div.hpp"
+#include "workloads/mapping/ipu/reduce/reduce_cost.hpp"
 
 namespace lacuna::ipu {
 namespace {
@@ -21,37 +23,27 @@ std::uint64_t longest(const std::vector<WorkerCode>& workers) {
   return most;
 }
 
-/// Whole rows: the next one goes to the worker that has least.
-RowWork whole_rows(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
-                   std::size_t last, const std::vector<std::uint64_t>& vectors) {
-  std::vector<WorkerCode> workers(target.workers);
-  std::vector<std::uint64_t> load(target.workers, 0);
-  for (const std::uint64_t length : vectors) {
-    const auto least =
-        static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
-    for (std::size_t s = first; s < last; ++s) {
-      const std::uint64_t entry = workers[least].empty() ? kVectorEntry : 0;
-      workers[least].push_back({stages[s], entry + kRowSetup, length});
-      load[least] += workers[least].back().bundles();
-    }
-  }
-  const std::uint64_t most = longest(workers);
-  return {{std::move(workers)}, most};
-}
-
-/// Every row over all workers, one launch for each pass.
-RowWork shared_rows(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
-                    std::size_t last, const std::vector<std::uint64_t>& vectors) {
+/// The first `whole` rows go to one worker each, the next to the one that has least. All workers
+/// share every other row and meet after each pass.
+RowWork deal_rows(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
+                  std::size_t last, const std::vector<std::uint64_t>& vectors, std::size_t whole) {
   RowWork work;
-  for (std::size_t s = first; s < last; ++s) {
+  std::vector<std::uint64_t> load(target.workers, 0);
+  for (std::size_t s = first; s < last && (s == first || whole < vectors.size()); ++s) {
     std::vector<WorkerCode> workers(target.workers);
-    for (const std::uint64_t length : vectors) {
-      const std::uint64_t share = ceil_div(length, target.workers);
-      for (unsigned w = 0; w < target.workers; ++w) {
-        const std::uint64_t mine = std::min(share, length - std::min(length, w * share));
-        if (mine == 0) continue;
-        const std::uint64_t entry = workers[w].empty() ? kVectorEntry : 0;
-        workers[w].push_back({stages[s], entry + kRowSetup, mine});
+    const auto add = [&](std::size_t w, std::size_t stage, std::uint64_t length) {
+      const std::uint64_t entry = workers[w].empty() ? kVectorEntry : 0;
+      workers[w].push_back({stages[stage], entry + kRowSetup, length});
+      load[w] += workers[w].back().bundles();
+    };
+    for (std::size_t r = 0; s == first && r < whole; ++r) {
+      const auto least = std::min_element(load.begin(), load.end()) - load.begin();
+      for (std::size_t stage = first; stage < last; ++stage) add(least, stage, vectors[r]);
+    }
+    for (std::size_t r = whole; r < vectors.size(); ++r) {
+      const std::uint64_t share = ceil_div(vectors[r], target.workers);
+      for (std::uint64_t w = 0; w * share < vectors[r]; ++w) {
+        add(w, s, std::min(share, vectors[r] - w * share));
       }
     }
     work.bundles += longest(workers);
@@ -116,28 +108,35 @@ class Search {
   }
 
  private:
+  /// One group adds up no columns of others.
   void consider(std::uint64_t parts, std::uint64_t vectors) {
-    const std::uint64_t groups = std::min<std::uint64_t>(rows_, target_.tiles / parts);
-    const std::uint64_t rows = ceil_div(rows_, groups);
-    const Cycle cycles = estimate(parts, rows, vectors);
-    if (cycles >= best_.estimate) return;
-    best_.estimate = cycles;
-    best_.parts = parts;
-    best_.part_length = vectors * width_;
-    best_.first = equal_runs(rows_, groups);
+    for (const std::uint64_t groups :
+         {std::min<std::uint64_t>(rows_, target_.tiles / parts), 1UL}) {
+      const Cycle cycles = estimate(parts, ceil_div(rows_, groups), vectors);
+      if (cycles >= best_.estimate) continue;
+      best_.estimate = cycles;
+      best_.parts = parts;
+      best_.part_length = vectors * width_;
+      best_.first = equal_runs(rows_, groups);
+    }
   }
 
-  // Equal rows need no list: whole rows to workers, or each row over all of them.
+  // Equal rows need no list.
   std::uint64_t bundles(std::size_t first, std::size_t last, std::uint64_t rows,
                         std::uint64_t vectors) const {
-    std::uint64_t whole = 0;
-    std::uint64_t shared = 0;
-    for (std::size_t s = first; s < last; ++s) {
-      const std::uint64_t each = passes_.stages[s].bundles();
-      whole += ceil_div(rows, target_.workers) * (kRowSetup + vectors * each);
-      shared += kVectorEntry + rows * (kRowSetup + ceil_div(vectors, target_.workers) * each);
-    }
-    return std::min(whole + kVectorEntry, shared);
+    const auto dealt = [&](std::uint64_t rounds, std::uint64_t shared) {
+      std::uint64_t sum = shared == 0 ? kVectorEntry : 0;
+      for (std::size_t s = first; s < last; ++s) {
+        const std::uint64_t each = passes_.stages[s].bundles();
+        sum += rounds * (kRowSetup + vectors * each);
+        if (shared == 0) continue;
+        sum += kVectorEntry + shared * (kRowSetup + ceil_div(vectors, target_.workers) * each);
+      }
+      return sum;
+    };
+    const std::uint64_t rounds = rows / target_.workers;
+    return std::min({dealt(ceil_div(rows, target_.workers), 0), dealt(0, rows),
+                     dealt(rounds, rows - rounds * target_.workers)});
   }
 
   Cycle estimate(std::uint64_t parts, std::uint64_t rows, std::uint64_t vectors) const {
@@ -150,7 +149,6 @@ class Search {
         cycles += target_.worker_clocks(bundles(s, s + 1, rows, vectors));
         const std::uint64_t words = rows * function_.stages[s].stats;
         if (words == 0) continue;
-        constexpr Cycle kLatency = 100;
         cycles += sync_ + kLatency + (parts - 1) * std::max<std::uint64_t>(words, 3);
         cycles += target_.worker_clocks(ceil_div(rows, target_.workers) * (4 + parts));
       }
@@ -158,10 +156,24 @@ class Search {
     if (function_.sums > 0) {
       const std::uint64_t each = kColumnSetup + rows * passes_.columns.bundles();
       cycles += target_.worker_clocks(kVectorEntry + ceil_div(vectors, target_.workers) * each);
+      cycles += column_cycles(function_.sums * vectors * width_, ceil_div(rows_, rows));
     }
     return cycles;
   }
 
+  /// Of the stages in which ColumnReduce adds up so many elements of the parts of `tiles` tiles.
+  Cycle column_cycles(std::uint64_t elements, std::uint64_t tiles) const {
+    const auto slices = static_cast<std::uint64_t>(std::ceil(std::sqrt(tiles)));
+    Cycle cycles = 0;
+    for (const std::uint64_t depth : {slices, ceil_div(tiles, slices)}) {
+      elements = ceil_div(elements, depth);
+      cycles += reduce_clocks(target_, elements, depth, DType::fp32, DType::fp32);
+      if (depth > 1) cycles += sync_ + kLatency + (depth - 1) * elements;
+    }
+    return cycles;
+  }
+
+  static constexpr Cycle kLatency = 100;
   const Target target_;
   const RowFunction& function_;
   const RowPasses& passes_;
@@ -175,9 +187,13 @@ class Search {
 
 RowWork row_work(const Target& target, const std::vector<VectorPass>& stages, std::size_t first,
                  std::size_t last, const std::vector<std::uint64_t>& vectors) {
-  RowWork whole = whole_rows(target, stages, first, last, vectors);
-  RowWork shared = shared_rows(target, stages, first, last, vectors);
-  return shared.bundles < whole.bundles ? shared : whole;
+  RowWork best = deal_rows(target, stages, first, last, vectors, vectors.size());
+  for (const std::size_t whole :
+       {std::size_t{0}, vectors.size() / target.workers * target.workers}) {
+    RowWork work = deal_rows(target, stages, first, last, vectors, whole);
+    if (work.bundles < best.bundles) best = std::move(work);
+  }
+  return best;
 }
 
 RowPlan plan_row_parts(const Target& target, const RowFunction& function, std::uint64_t rows,

@@ -83,13 +83,13 @@ std::uint32_t VectorCodelets::worker(const WorkerCode& code) {
   std::vector<std::tuple<VectorPass, std::uint64_t, std::uint64_t>> key;
   key.reserve(code.size());
   for (const Stretch& s : code) key.emplace_back(s.pass, s.setup, s.vectors);
-  const auto found = workers_.find(key);
-  if (found != workers_.end()) return found->second;
-  std::vector<Call> calls;
-  for (const Stretch& s : code) {
-    calls.push_back({codelet(s.pass), {arg(s.setup), arg(s.vectors), 0}});
-  }
-  return workers_[key] = builder_.worker(calls);
+  return once(workers_, key, [&] {
+    std::vector<Call> calls;
+    for (const Stretch& s : code) {
+      calls.push_back({codelet(s.pass), {arg(s.setup), arg(s.vectors), 0}});
+    }
+    return builder_.worker(calls);
+  });
 }
 
 // Arguments: bundles before the loop, vectors.
@@ -139,22 +139,17 @@ std::uint32_t VectorCodelets::bundle(const VectorPass& pass, unsigned index) {
     if (index >= first && index < first + count) made.add(tally, special ? lanes / 2 : lanes);
     first += count;
   }
-  const auto found = bundles_.find(made.tallies);
-  if (found != bundles_.end()) return found->second;
-  const Tallies key = made.tallies;
-  return bundles_[key] = builder_.bundle(std::move(made));
+  return once(bundles_, made.tallies, [&] { return builder_.bundle(made); });
 }
 
 std::uint32_t VectorCodelets::clocks(std::uint64_t count) {
-  const auto found = clocks_.find(count);
-  if (found != clocks_.end()) return found->second;
-  return clocks_[count] = builder_.codelet({issue(overhead_, static_cast<std::int32_t>(count))});
+  return once(clocks_, count, [&] {
+    return builder_.codelet({issue(overhead_, static_cast<std::int32_t>(count))});
+  });
 }
 
 std::uint32_t VectorCodelets::launch(std::uint32_t set) {
-  const auto found = launches_.find(set);
-  if (found != launches_.end()) return found->second;
-  return launches_[set] = builder_.codelet({run(set)});
+  return once(launches_, set, [&] { return builder_.codelet({run(set)}); });
 }
 
 }  // namespace lacuna::ipu

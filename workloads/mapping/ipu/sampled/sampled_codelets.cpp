@@ -241,15 +241,11 @@ std::uint32_t SampledCodelets::vertex(const std::vector<std::vector<std::uint32_
 }
 
 std::uint32_t SampledCodelets::clocks(std::uint64_t n) {
-  const auto found = clocks_.find(n);
-  if (found != clocks_.end()) return found->second;
-  return clocks_[n] = builder_.codelet({issue(overhead_, count(n))});
+  return once(clocks_, n, [&] { return builder_.codelet({issue(overhead_, count(n))}); });
 }
 
 std::uint32_t SampledCodelets::launch(std::uint32_t set) {
-  const auto found = launches_.find(set);
-  if (found != launches_.end()) return found->second;
-  return launches_[set] = builder_.codelet({run(set)});
+  return once(launches_, set, [&] { return builder_.codelet({run(set)}); });
 }
 
 // A row: its overhead, then for each block (argument 0) its meta-information, the loads and

@@ -108,9 +108,8 @@ std::uint32_t StaticCodelets::row_codelet(std::uint64_t columns) {
 }
 
 std::uint32_t StaticCodelets::entry_codelet(std::uint64_t bundles) {
-  const auto found = entries_.find(bundles);
-  if (found != entries_.end()) return found->second;
-  return entries_[bundles] = builder_.codelet({issue(overhead_, count(bundles))});
+  return once(entries_, bundles,
+              [&] { return builder_.codelet({issue(overhead_, count(bundles))}); });
 }
 
 // With at most half as many rows as workers, each row is given to two workers, half of the
