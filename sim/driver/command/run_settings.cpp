@@ -25,10 +25,12 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
   std::uint64_t near = 0;
   std::uint64_t lost = 0;
   int status = kDone;
+  const char* expected = "the reference product";
   for (const RunRecord& record : records) {
     for (const OpRecord& op : record.ops) {
       if (op.result.status != Status::ok) continue;
       const std::string who = fmt::format("{}, {}", record.machine, op.row.op_id);
+      if (op.row.op == "program") expected = "what its program expects";
       if (!op.result.values) throw InternalError(who + ": --values, but no product was compared");
       const ValueCheck& values = *op.result.values;
       near += values.finite();
@@ -37,22 +39,21 @@ int check_values(const std::vector<RunRecord>& records, const Options& options,
         streams.out << fmt::format("\n{}: {}\n", who, describe_values(values));
       }
       if (values.wrong == 0) continue;
-      streams.err << fmt::format(
-          "lacuna: {}: {} of {} values differ from the reference product, "
-          "by {} at most\n",
-          who, values.wrong, values.compared, values.largest_error);
+      streams.err << fmt::format("lacuna: {}: {} of {} values differ from {}, by {} at most\n", who,
+                                 values.wrong, values.compared, expected, values.largest_error);
       status = kCheckFailed;
     }
   }
-  if (status == kDone && near + lost == 0) {
-    notes(options, streams)
-        << "lacuna: --values: no product was made, so that no value was compared\n";
-  } else if (status == kDone) {
-    const std::string others = lost == 0 ? "" : fmt::format(", {} are not finite", lost);
-    notes(options, streams) << fmt::format(
-        "lacuna: {} values {} the reference product{}\n", near,
-        run_settings(options).execution.sigma > 0 ? "are near" : "equal", others);
-  }
+  if (status != kDone) return status;
+  const std::string others = lost == 0 ? "" : fmt::format(", {} are not finite", lost);
+  notes(options, streams) << (near + lost == 0
+                                  ? "lacuna: --values: nothing says what the results should be, so "
+                                    "no value was compared\n"
+                                  : fmt::format("lacuna: {} values {} {}{}\n", near,
+                                                run_settings(options).execution.sigma > 0
+                                                    ? "are near"
+                                                    : "equal",
+                                                expected, others));
   return status;
 }
 

@@ -38,7 +38,8 @@ void require_int8(const WaferRequest& request) {
   if (request.params.simd.int8 == 0) {
     refuse(request, "simd.int8 = 0, its datapath has no int8 instruction; that of a wse3 has one");
   }
-  if (is_sampled_gradient(op)) refuse(request, "weight gradients of int8");
+  if (is_sampled_gradient(op))
+    refuse(request, "weight gradients of int8; fp16 and fp32 are possible");
   if (op.partials != Partials::automatic && op.partials != Partials::int32) {
     refuse(request, "floating-point partial sums of int8 products; they are int32");
   }

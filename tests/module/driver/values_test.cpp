@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/driver/real_program.hpp"
+#include "tests/support/paths.hpp"
 
 namespace lacuna::test {
 namespace {
@@ -49,6 +50,16 @@ TEST(Values, AreIntegersIfNothingElseIsSaid) {
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("512 values equal the reference product")) << values;
   }
+}
+
+// histogram.yaml says of each of its 16 bins what it should hold; line.yaml says nothing.
+TEST(Values, OfAProgramAreComparedWithWhatItExpectsNotWithAProduct) {
+  const std::string run =
+      "run --machine wse2 --values --program " + source_path("traces/programs/");
+  EXPECT_THAT(run_real(run + "histogram.yaml").err,
+              HasSubstr("16 values equal what its program expects"));
+  EXPECT_THAT(run_real(run + "line.yaml").err,
+              HasSubstr("nothing says what the results should be"));
 }
 
 TEST(Values, OfAnUnknownKindAreRefusedWithTheKinds) {
