@@ -216,10 +216,13 @@ constexpr std::uint64_t kMostRows = 128;
 constexpr const char* kSampleErrors =
     "of 300 random products nine of ten samples were within 0.11 % of all rows, the worst 27 % off";
 
+/// Of all products of a batch.
+std::uint64_t tokens_of(const LayerOp& op) { return std::uint64_t{op.n} * op.batch; }
+
 /// Tokens times cores, if they all differ.
 std::uint64_t scattered_steps(const WseParams& params, const LayerOp& op, bool sparse) {
   if (!sparse || params.resident.storage != wse::ResidentStorage::nonzeros) return 0;
-  return std::uint64_t{op.n} * op.batch * params.cores();
+  return tokens_of(op) * params.cores();
 }
 
 bool takes_long(const WseParams& params, const LayerOp& op, const Mask* mask) {
@@ -248,10 +251,9 @@ void attempt(std::string& refused, const Action& action) {
 }
 
 void WeightsRun::sample(Place& place) const {
-  const std::uint64_t tokens = std::uint64_t{op_.n} * op_.batch;
   RowSample rows;
   rows.rows = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-      kSampled / (tokens * params_.wafer.columns), kFewestRows, kMostRows));
+      kSampled / (tokens_of(op_) * params_.wafer.columns), kFewestRows, kMostRows));
   const bool enough = wants_times(execution_);
   place.result = in(place.residency, enough ? execution_ : without_record(execution_), &rows);
   place.most = rows.fullest + (place.result->cycles - rows.cycles);  // and moves
@@ -265,7 +267,7 @@ void WeightsRun::require_times(Residency place) const {
       "residency auto: weights {}, as a sample of rows says, and --fold off, --values, --interval, "
       "--view and --event-log need all rows of {} cores that all differ, with {} tokens: minutes "
       "to hours; residency {} simulates them all, residency {} the other way",
-      phrase(place), params_.cores(), std::uint64_t{op_.n} * op_.batch, word(place),
+      phrase(place), params_.cores(), tokens_of(op_), word(place),
       word(place == Residency::resident ? Residency::streamed : Residency::resident)));
 }
 
@@ -493,7 +495,7 @@ std::string long_run(const WseParams& params, const LayerOp& op) {
       "residency resident: {} cores whose non-zeros all differ, with {} tokens, are all "
       "simulated, which takes some {}; residency auto takes a sample of their rows and says so, "
       "and fewer tokens or cores (wafer.columns, wafer.rows) take less",
-      params.cores(), std::uint64_t{op.n} * op.batch, time);
+      params.cores(), tokens_of(op), time);
 }
 
 Cycle least_cycles_of_weights(const WseParams& params, const LayerOp& op, const Mask* mask) {
