@@ -44,6 +44,7 @@ const typename Rows::value_type* find_named(const Rows& rows, const std::string&
 template <class Rows>
 std::vector<std::string> names_in(const Rows& rows) {
   std::vector<std::string> names;
+  names.reserve(std::size(rows));
   for (const auto& row : rows) names.emplace_back(row.name);
   return names;
 }

@@ -18,6 +18,7 @@ struct BufferCountWords {
 inline constexpr BufferCountWords kBufferCountWords[] = {
     {"stalls", "cycles", "A word at the head of a buffer stayed there.", nullptr},
 };
+// NOLINTNEXTLINE(cppcoreguidelines-pro-bounds-array-to-pointer-decay)
 inline constexpr int kBufferCounts = sizeof kBufferCountWords / sizeof *kBufferCountWords;
 
 /// First the statistics, in the order of their names, each of which is taken from here and added

@@ -267,9 +267,7 @@ BlockOutcome write_block(const Block& block, const std::optional<Simulated>& sim
   return outcome;
 }
 
-}  // namespace
-
-int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+void check_words(const Options& options) {
   if (!options.out) throw RequestError("--out: a folder is needed for the traces and masks");
   if (options.jobs && options.machines.empty()) throw RequestError("--jobs: goes with --machine");
   if (options.resume && options.machines.empty()) {
@@ -278,7 +276,13 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
   if (options.layout && options.machines.empty()) {
     throw RequestError("--layout: goes with --machine");
   }
-  job_count(options);  // or says what is wrong with it, before any work
+  job_count(options);
+}
+
+}  // namespace
+
+int schedule_verb(const Options& options, const MachineTable& kinds, const Streams& streams) {
+  check_words(options);  // before any work
   const std::vector<ScheduleRequest> requests = requests_of(options);
   Machines machines = make_machines(kinds, options.machines, options.settings);
   lay_out(machines, layout_request(options.layout, options.no_cache));
@@ -299,7 +303,7 @@ int schedule_verb(const Options& options, const MachineTable& kinds, const Strea
                    run_settings(options), options, streams);
   if (!machines.empty() && !study.begin()) return kDone;
   if (!machines.empty() && !study.run()) return kNotCompleted;
-  Records::const_iterator next = study.records().begin();
+  auto next = study.records().cbegin();
   std::vector<BlockOutcome> outcomes;
   for (const Block& block : blocks) {
     if (several) streams.out << fmt::format("\nBlock {}\n\n", block.request.options.block);

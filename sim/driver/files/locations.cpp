@@ -67,7 +67,7 @@ fs::path config_folder() {
     }
     return given;
   }
-  const fs::path own = own_config();
+  fs::path own = own_config();
   if (!own.empty()) return own;
   throw RequestError(fmt::format(
       "the presets are neither in share/lacuna/config nor in sim/config above '{}'; set "

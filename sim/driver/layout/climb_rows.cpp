@@ -253,7 +253,7 @@ class RowsClimb {
     if (known != results_.end()) return known->second;
     LayerOp alone = *row.op;
     alone.sources.clear();
-    const LayoutTrial trial =
+    LayoutTrial trial =
         try_layout(machine_, layout, alone, mask_of_(*row.op), row.seed, most, true);
     if (trial.result) results_.emplace(key, trial);
     return trial;
@@ -326,7 +326,7 @@ std::optional<std::size_t> RelatedOn::row(const std::string& id) const {
 RowsFound climb_rows(const std::vector<RelatedOn>& ways, const MaskOf& mask_of, std::uint64_t seed,
                      const ClimbEffort& effort) {
   std::unique_ptr<RowsClimb> best;
-  const RelatedOn* way = nullptr;
+  const RelatedOn* way = &ways.front();
   double least = kImpossible;
   for (const RelatedOn& each : ways) {
     auto rows = std::make_unique<RowsClimb>(each, mask_of, seed, effort);
@@ -336,7 +336,7 @@ RowsFound climb_rows(const std::vector<RelatedOn>& ways, const MaskOf& mask_of, 
       total = ways.size() == 1 ? 0 : rows->total();
     } catch (const SimulationError&) {  // a row that cannot be, which its run says
     }
-    if (way != nullptr && total >= least) continue;
+    if (best != nullptr && total >= least) continue;
     least = total;
     best = std::move(rows);
     way = &each;

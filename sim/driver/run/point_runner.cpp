@@ -148,7 +148,7 @@ class Runner {
     keep(firsts_[index] + std::stoul(text.substr(1, line)), text.substr(line + 1));
   }
 
-  void keep(std::size_t part, const std::string& bytes) {
+  void keep(std::size_t part, const std::string& bytes) const {
     // millions of events take longer to keep than to make again
     constexpr std::size_t kMostBytes = std::size_t{1} << 25U;
     if (how_.journal == nullptr || bytes.size() > kMostBytes) return;

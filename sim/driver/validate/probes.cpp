@@ -275,7 +275,7 @@ class Probe : private PointWords {
     if (has("distance") && number("distance") != 1) unknown("distance");
     const Pairs sides{{"cores", text_of(cores)}, {"words", text_of(words)}};
     Pairs back = sides;
-    back.emplace_back("bulk", text_of(bulk));
+    back.emplace_back("bulk", text_of(bulk ? 1 : 0));
     return cycles("park", sides) + cycles("reload", back);
   }
 
@@ -360,8 +360,8 @@ class Probe : private PointWords {
                   {"width", text_of(tile.first)},
                   {"height", text_of(tile.second)},
                   {"iterations", text_of(iterations)},
-                  {"waits", text_of(waits)},
-                  {"first_version", text_of(first_version)}},
+                  {"waits", text_of(waits ? 1 : 0)},
+                  {"first_version", text_of(first_version ? 1 : 0)}},
                  4);
     };
     return (time(4) - time(2)) / 2;
@@ -370,12 +370,12 @@ class Probe : private PointWords {
   /// How the program is arranged and which iterations are timed, where the source does not say; a
   /// point may say it (`scripts/stencil_halves.py` does).
   Pairs point_arrangement() const {
-    Pairs of{{"pairs", text_of(params_.target == Target::none)},
+    Pairs of{{"pairs", text_of(params_.target == Target::none ? 1 : 0)},
              // by default the word is at the router
              {"send", text_of(number("send", 1 + params_.router.ramp))}};
     if (has("loop")) {
       if (text("loop") != "within" && text("loop") != "last") unknown("loop");
-      of.emplace_back("within", text_of(text("loop") == "within"));
+      of.emplace_back("within", text_of(text("loop") == "within" ? 1 : 0));
     }
     if (!has("order")) return of;
     const std::string sides = "udlr";

@@ -201,7 +201,9 @@ void IpuRun::set_peaks() {
 void IpuRun::describe(const ipu::IpuChip& chip) {
   for (const auto& [name, text] : planned_.notes) into_.note(name, text);
   unsigned used = 0;
-  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) used += chip.used(tile);
+  for (unsigned tile = 0; tile < params_.ipu.tiles; ++tile) {
+    if (chip.used(tile)) ++used;
+  }
   into_.note("tiles used", fmt::format("{} of {}", used, params_.ipu.tiles.value()));
   into_.note("memory of a tile", fmt::format("{} of {} B", planned_.lowered.tile_bytes,
                                              params_.tile.memory.kib * 1024U));
@@ -405,6 +407,7 @@ std::vector<Pairs> IpuMachine::around(const LayerOp& op, const Mask* mask,
   }
   sort_all(all);
   std::vector<Pairs> sorted;
+  sorted.reserve(all.size());
   for (auto& step : all) sorted.push_back(std::move(std::get<2>(step)));
   return sorted;
 }

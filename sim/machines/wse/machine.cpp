@@ -81,7 +81,7 @@ class WseMachine final : public Machine, public TakesStreams, public PlansLayout
   void feed_from_store() override { params_.fed_from_store = true; }
   bool takes_while_it_gives() const override { return params_.io.duplex == wse::IoDuplex::full; }
   std::uint64_t memory_bytes() const override {
-    const unsigned kib = params_.mem.kib - std::min(params_.mem.code_kib, params_.mem.kib);
+    const std::uint64_t kib = params_.mem.kib - std::min(params_.mem.code_kib, params_.mem.kib);
     return 1024 * kib * params_.cores();
   }
 
@@ -220,26 +220,25 @@ void WseMachine::relate(WorkloadTrace& workload, const MaskOf& mask_of, std::uin
     }
     group_decoder_rows(params_, workload, mask_of, seed);
   };
+  std::vector<wse::StreamLayout> layouts;
+  if (by_rule_ && follow) layouts = together(workload, mask_of);
   std::optional<wse::StreamLayout> fastest;
   double least = 0;
-  if (by_rule_ && follow) {
-    const std::vector<wse::StreamLayout> layouts = together(workload, mask_of);
-    for (const wse::StreamLayout& layout : layouts) {
-      shared_ = layout;
-      if (layouts.size() == 1 || !is_short(workload, layout)) break;
-      share();
-      place_operands(workload);
-      const double cycles = cycles_of(workload, mask_of, seed);
-      if (fastest && cycles >= least) continue;
-      fastest = layout;
-      least = cycles;
-    }
-    if (fastest) shared_ = fastest;
+  for (const wse::StreamLayout& layout : layouts) {
+    shared_ = layout;
+    if (layouts.size() == 1 || !is_short(workload, layout)) break;
+    share();
+    place_operands(workload);
+    const double cycles = cycles_of(workload, mask_of, seed);
+    if (fastest && cycles >= least) continue;
+    fastest = layout;
+    least = cycles;
   }
+  if (fastest) shared_ = fastest;
   share();
-  const bool grouped =
-      any_of(workload.ops, [](const LayerOp& op) { return op.share.group != nullptr; });
-  if (grouped && shared_) {  // a group has a placement of its own, and rows beside it the wafer
+  if (shared_ &&
+      any_of(workload.ops, [](const LayerOp& op) { return op.share.group != nullptr; })) {
+    // a group has a placement of its own, and rows beside it the wafer
     shared_.reset();
     share();
   }
@@ -253,7 +252,7 @@ std::vector<wse::StreamLayout> WseMachine::together(WorkloadTrace& workload,
   wse::StreamLayout all;
   all.columns = params_.wafer.columns;
   all.rows = params_.wafer.rows;
-  const WseParams whole = rule().laid_out(all);
+  WseParams whole = rule().laid_out(all);
   share_wafer(whole, workload, mask_of, [&](const LayerOp&, const Mask*) { return whole; });
   return rule().shared(workload, mask_of);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -57,7 +58,7 @@ double simulated_cells(const LayerOp& op, const wse::WeightCounts& counts,
 constexpr double kRatherShort = 1e6;
 
 /// Words that are in no space: the rule leaves them as they are declared.
-constexpr const char* kLeft[] = {"ws.exchange", "ws.copies"};
+constexpr std::array kLeft = {"ws.exchange", "ws.copies"};
 
 }  // namespace
 
@@ -163,8 +164,8 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::Wei
   } else if (asked != Residency::resident) {
     found = all(op, counts, given, false);
   }
-  const bool may_stay = has_weights(op) && op.share.may_stay;
-  if (asked == Residency::resident || (asked == Residency::automatic && may_stay)) {
+  if (asked == Residency::resident ||
+      (asked == Residency::automatic && has_weights(op) && op.share.may_stay)) {
     std::vector<wse::StreamLayout> staying = all(op, counts, given, true);
     // beside weights of other rows they take no more than was counted for them
     if (op.share.beside != 0 && !staying.empty()) {

@@ -99,11 +99,11 @@ bool LayoutRule::may_change(const std::string& key, const LayerOp& op, const Mas
   if (key == "kernel.gemm") return mask == nullptr && cores <= kFewCores;
   if (key == "ws.gradient") return cores <= kFewCores;  // whose rows are all simulated
   if (key != kResidencyWord) return true;
-  const bool may = op.residency == Residency::automatic && op.mode == Mode::automatic;
   const bool scattered =
       mask != nullptr && params_.resident.storage == wse::ResidentStorage::nonzeros;
   const std::uint64_t work = std::uint64_t{op.n} * op.batch * cores;
-  return may && op.share.may_stay && !takes(op) && !(scattered && work > kMostScattered);
+  return op.residency == Residency::automatic && op.mode == Mode::automatic && op.share.may_stay &&
+         !takes(op) && !(scattered && work > kMostScattered);
 }
 
 void LayoutRule::add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
@@ -141,9 +141,11 @@ void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs
   bool elsewhere = false;
   for (const wse::StreamLayout& each : all(op, counts_of(op, mask), given())) {
     const bool other_place = each.resident != here.resident || each.keeps_zeros != here.keeps_zeros;
+    // NOLINTBEGIN(readability-implicit-bool-conversion): how many differ
     const int differ = (width(each) != width(here)) + (each.rows != here.rows) +
                        (each.groups != here.groups) +
                        (each.share != here.share && each.groups != 1);
+    // NOLINTEND(readability-implicit-bool-conversion)
     if (other_place ? elsewhere : differ != 1 || steps.size() > kNext) continue;
     elsewhere = elsewhere || other_place;
     const Pairs words = words_of(*this, op, each);

@@ -19,7 +19,7 @@ std::string time_text(const Mean& seconds) {
   };
   for (const Unit& unit : {Unit{1, 1, "s"}, Unit{1e-3, 1e3, "ms"}, Unit{0, 1e6, "us"}}) {
     if (seconds.mean < unit.least) continue;
-    const std::string text = mean_text(seconds, unit.scale) + " " + unit.name;
+    std::string text = mean_text(seconds, unit.scale) + " " + unit.name;
     if (!seconds.half) return text;
     return fmt::format("{} ({} seeds: {} to {})", text, seconds.count,
                        four_digits(seconds.least * unit.scale),

@@ -21,8 +21,10 @@ inline std::vector<std::uint32_t> widths(std::uint32_t features, std::uint32_t m
     const auto least = static_cast<std::uint32_t>(ceil_div(features, each));
     if (all.empty() || all.back() < least) all.push_back(least);
   };
-  for (double width = 1; width < most; width = std::max(width + 1, width * 1.3)) {
+  double width = 1;
+  while (width < most) {
     add(static_cast<std::uint32_t>(width));
+    width = std::max(width + 1, width * 1.3);
   }
   if (most != 0) add(most);
   return all;

@@ -43,7 +43,7 @@ const std::array<std::vector<Operator>, 3>& operators() {
   return all;
 }
 
-Formula call(const std::string& name, std::vector<Formula> of) {
+Formula call(const std::string& name, const std::vector<Formula>& of) {
   static const std::map<std::string, Pair> of_two = {
       {"min", [](double a, double b) { return std::min(a, b); }},
       {"max", [](double a, double b) { return std::max(a, b); }}};
@@ -133,6 +133,7 @@ class Reader {
     if (take("[")) {
       return [&names, what, indices = list("]")] {
         std::vector<double> at;
+        at.reserve(indices.size());
         for (const Formula& index : indices) at.push_back(index());
         return names.element(what, at);
       };
@@ -175,8 +176,9 @@ class Reader {
       const double most = count();
       const std::optional<double> outer = counter;
       double total = 0;
-      for (double k = 0; k < most; ++k) {
-        counter = k;
+      double k = 0;
+      while (k < most) {
+        counter = k++;
         total += term();
       }
       counter = outer;

@@ -37,7 +37,8 @@ RowWork deal_rows(const Target& target, const std::vector<VectorPass>& stages, s
       load[w] += workers[w].back().bundles();
     };
     for (std::size_t r = 0; s == first && r < whole; ++r) {
-      const auto least = std::min_element(load.begin(), load.end()) - load.begin();
+      const auto least =
+          static_cast<std::size_t>(std::min_element(load.begin(), load.end()) - load.begin());
       for (std::size_t stage = first; stage < last; ++stage) add(least, stage, vectors[r]);
     }
     for (std::size_t r = whole; r < vectors.size(); ++r) {
