@@ -139,7 +139,7 @@ std::vector<wse::StreamLayout> LayoutRule::all(const LayerOp& op, const wse::Wei
   std::vector<wse::StreamLayout> found = wse::stream_layouts(
       streaming_job(op, nullptr, resident), counts, given, streaming_setup(params_));
   // cores that all differ are all simulated
-  const std::uint64_t tokens = std::uint64_t{op.n} * op.batch;
+  const std::uint64_t tokens = tokens_of(op);
   const bool asked = op.residency == Residency::resident || op.mode == Mode::static_;
   const auto takes_long = [&](const wse::StreamLayout& at) {
     return resident && counts.sparse && !at.keeps_zeros && tokens * at.cores() > kMostScattered;

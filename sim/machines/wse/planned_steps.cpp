@@ -101,7 +101,7 @@ bool LayoutRule::may_change(const std::string& key, const LayerOp& op, const Mas
   if (key != kResidencyWord) return true;
   const bool scattered =
       mask != nullptr && params_.resident.storage == wse::ResidentStorage::nonzeros;
-  const std::uint64_t work = std::uint64_t{op.n} * op.batch * cores;
+  const std::uint64_t work = tokens_of(op) * cores;
   return op.residency == Residency::automatic && op.mode == Mode::automatic && op.share.may_stay &&
          !takes(op) && !(scattered && work > kMostScattered);
 }

@@ -216,9 +216,6 @@ constexpr std::uint64_t kMostRows = 128;
 constexpr const char* kSampleErrors =
     "of 300 random products nine of ten samples were within 0.11 % of all rows, the worst 27 % off";
 
-/// Of all products of a batch.
-std::uint64_t tokens_of(const LayerOp& op) { return std::uint64_t{op.n} * op.batch; }
-
 /// Tokens times cores, if they all differ.
 std::uint64_t scattered_steps(const WseParams& params, const LayerOp& op, bool sparse) {
   if (!sparse || params.resident.storage != wse::ResidentStorage::nonzeros) return 0;

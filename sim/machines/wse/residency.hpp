@@ -15,6 +15,9 @@ struct RowSample;
 /// does that for so many tokens times cores, which take a minute or so; of more it samples rows.
 inline constexpr std::uint64_t kMostScattered = std::uint64_t{1} << 23U;
 
+/// Of all products of a batch.
+inline std::uint64_t tokens_of(const LayerOp& op) { return std::uint64_t{op.n} * op.batch; }
+
 /// Whether the weights of a product are asked to stay, or may be.
 bool may_stay(const LayerOp& op);
 
