@@ -43,22 +43,18 @@ const std::array<std::vector<Operator>, 3>& operators() {
   return all;
 }
 
-Formula call(const std::string& name, const std::vector<Formula>& of) {
-  static const std::map<std::string, Pair> of_two = {
-      {"min", [](double a, double b) { return std::min(a, b); }},
-      {"max", [](double a, double b) { return std::max(a, b); }}};
-  static const std::map<std::string, double (*)(double)> of_one = {
-      {"abs", std::fabs}, {"floor", std::floor}, {"fp16", [](double a) -> double {
-                                                    return to_half(static_cast<float>(a));
-                                                  }}};
-  const Pair* const two = value_in(of_two, name);
-  const auto* const one = value_in(of_one, name);
-  if (two != nullptr && of.size() == 2) return [=] { return (*two)(of[0](), of[1]()); };
-  if (one != nullptr && of.size() == 1) return [=] { return (*one)(of[0]()); };
-  throw RequestError(
-      fmt::format("found {}() of {}; allowed: min(a, b), max(a, b), abs(a), "
-                  "floor(a), fp16(a), if(c, a, b), sum(k, n, a)",
-                  name, of.size()));
+using Parts = std::vector<Formula>;
+
+/// Functions by name and number of parts.
+const auto& functions() {
+  static const std::map<std::pair<std::string, std::size_t>, double (*)(const Parts&)> all = {
+      {{"min", 2}, [](const Parts& of) { return std::min(of[0](), of[1]()); }},
+      {{"max", 2}, [](const Parts& of) { return std::max(of[0](), of[1]()); }},
+      {{"abs", 1}, [](const Parts& of) { return std::fabs(of[0]()); }},
+      {{"floor", 1}, [](const Parts& of) { return std::floor(of[0]()); }},
+      {{"fp16", 1}, [](const Parts& of) { return 1.0 * to_half(static_cast<float>(of[0]())); }},
+      {{"if", 3}, [](const Parts& of) { return of[0]() != 0 ? of[1]() : of[2](); }}};
+  return all;
 }
 
 class Reader {
@@ -85,9 +81,6 @@ class Reader {
     at_ = std::min(text_.find_first_not_of(' ', at_ + what.size()), text_.size());
     return true;
   }
-  void require(const char* what) {
-    if (!take(what)) fail();
-  }
 
   Formula binary(std::size_t level) {
     if (level == operators().size()) return unary();
@@ -107,9 +100,7 @@ class Reader {
     if (take("-")) return [of = unary()] { return -of(); };
     if (take("(")) return list(")")[0];
     const std::size_t begin = at_;
-    if (std::isalpha(at_ == text_.size() ? 0 : static_cast<unsigned char>(text_[at_])) != 0) {
-      return named();
-    }
+    if (std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) return named();
     char* end = nullptr;
     const double value = std::strtod(text_.c_str() + begin, &end);
     at_ = static_cast<std::size_t>(end - text_.c_str());
@@ -120,10 +111,9 @@ class Reader {
 
   std::string name() {
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  text_[at_] == '_' || text_[at_] == '.')) {
-      ++at_;
-    }
+    at_ = std::min(text_.find_first_not_of(
+                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.0123456789", at_),
+                   text_.size());
     return text_.substr(begin, at_ - begin);
   }
 
@@ -139,8 +129,7 @@ class Reader {
       };
     }
     if (take("(")) {
-      if (what == "if") return choice();
-      return what == "sum" ? sum() : call(what, list(")"));
+      return what == "sum" ? sum() : call(what);
     }
     const bool place = what == "column" || what == "row";
     return [&names, &number = names.numbers[what], what, place] {
@@ -149,37 +138,36 @@ class Reader {
     };
   }
 
-  std::vector<Formula> list(const char* end) {
-    std::vector<Formula> values{binary(0)};
+  Parts list(const char* end) {
+    Parts values{binary(0)};
     while (take(",")) values.push_back(binary(0));
-    require(end);
+    if (!take(end)) fail();
     return values;
   }
 
-  Formula part(const char* end) {
-    Formula value = binary(0);
-    require(end);
-    return value;
-  }
-
-  Formula choice() {
-    const Formula first = part(",");
-    const Formula a = part(",");
-    return [first, a, b = part(")")] { return first() != 0 ? a() : b(); };
+  Formula call(const std::string& name) {
+    Parts of = list(")");
+    const auto* const known = value_in(functions(), std::pair(name, of.size()));
+    if (known != nullptr) return [known, of = std::move(of)] { return (*known)(of); };
+    throw RequestError(
+        fmt::format("found {}() of {}; allowed: min(a, b), max(a, b), abs(a), floor(a), fp16(a), "
+                    "if(c, a, b), sum(k, n, a)",
+                    name, of.size()));
   }
 
   Formula sum() {
     std::optional<double>& counter = names_.numbers[name()];
-    require(",");
-    const Formula count = part(",");
-    return [&counter, count, term = part(")")] {
-      const double most = count();
+    if (!take(",")) fail();
+    const Parts of = list(")");
+    if (of.size() != 2) fail();
+    return [&counter, of] {
+      const double most = of[0]();
       const std::optional<double> outer = counter;
       double total = 0;
       double k = 0;
       while (k < most) {
         counter = k++;
-        total += term();
+        total += of[1]();
       }
       counter = outer;
       return total;

@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <regex>
 #include <set>
 
 #include "sim/base/contains.hpp"
@@ -66,6 +67,13 @@ class CoreWriter {
 
   CoreCode write(const std::vector<YamlNode>& entries) {
     std::vector<YamlMember> tasks;
+    const auto each_task = [&](const auto& take) {
+      for (YamlNode entry : entries) {
+        for (const YamlMember& said : text_.members(entry->at("tasks"))) {
+          repeated(said.value, [&] { take(said); });
+        }
+      }
+    };
     for (YamlNode entry : entries) {
       for (const YamlMember& said : text_.members(entry->at("data"))) add_array(said);
       for (const YamlMember& said : text_.members(entry->at("fifos"))) {
@@ -75,13 +83,6 @@ class CoreWriter {
         made_.program.fifos.push_back({wse::aligned(made_.bytes), words});
         made_.bytes = wse::aligned(made_.bytes) + 4 * words;
       }
-      for (const YamlMember& said : text_.members(entry->at("tasks"))) {
-        repeated(said.value, [&] {
-          tasks.push_back({text_.numbered(said.at, said.name), said.at, said.value});
-          check_name(tasks.back());
-          tasks_.emplace(tasks.back().name, static_cast<TaskIndex>(tasks_.size()));
-        });
-      }
       for (const YamlMember& way : text_.members(entry->at("queues"), {"in", "out"})) {
         for (const YamlMember& said : text_.members(way.value)) {
           const auto queue = static_cast<std::uint8_t>(text_.count(said.value, 0, 7));
@@ -90,13 +91,15 @@ class CoreWriter {
         }
       }
     }
-    made_.program.tasks.resize(tasks.size());
-    std::size_t next = 0;
-    for (YamlNode entry : entries) {
-      for (const YamlMember& said : text_.members(entry->at("tasks"))) {
-        repeated(said.value, [&] { add_task(said, made_.program.tasks[next++]); });
-      }
-    }
+    each_task([&](const YamlMember& said) {
+      tasks.push_back({text_.numbered(said.at, said.name), said.at, said.value});
+      check_name(tasks.back());
+      tasks_.emplace(tasks.back().name, static_cast<TaskIndex>(tasks_.size()));
+    });
+    each_task([&](const YamlMember& said) {
+      made_.program.tasks.emplace_back();
+      add_task(said, made_.program.tasks.back());
+    });
     check_ends(tasks);
     // the first two input queues are the deepest, and so are output queues 2 and 3
     share_queues(made_.taken, 0, 8, made_.program.in);
@@ -228,6 +231,8 @@ class CoreWriter {
     if (array == nullptr)
       text_.refuse_word(at, text.substr(0, text.find('[')), keys_of(made_.arrays));
     const std::vector<std::string> said = indices(at, text, rest, *array);
+    // a half of the word that started the task, and what is added to it
+    static const std::regex by_word("(upper|lower) *([-+].*)?");
     CoreSlice slice;
     slice.element = array->element;
     Operand& operand = slice.operand;
@@ -235,12 +240,16 @@ class CoreWriter {
     const unsigned bytes_each = wse::source_bytes(array->element);
     std::int64_t first = 0;
     for (std::size_t d = 0; d < said.size(); ++d) {
-      const TextRange index = text_.range(at, said[d], array->shape[d], true);
       const std::int64_t pitch = d + 1 < said.size() ? array->shape[1] : 1;
-      first += index.first * pitch;
       const auto apart = static_cast<std::uint32_t>(pitch * bytes_each);
-      if (index.half == "upper") operand.index_bytes += apart;
-      if (index.half == "lower") operand.offset_bytes += apart;
+      std::smatch half;
+      if (std::regex_match(said[d], half, by_word)) {
+        (half[1] == "upper" ? operand.index_bytes : operand.offset_bytes) += apart;
+        first += text_.whole(at, "0" + half.str(2), -kMostElements, kMostElements) * pitch;
+        continue;
+      }
+      const TextRange index = text_.range(at, said[d], array->shape[d]);
+      first += index.first * pitch;
       if (index.single) continue;
       if (!slice.shape.empty()) {  // the second dimension is the inner one
         operand.outer = operand.stride;

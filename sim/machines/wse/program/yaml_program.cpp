@@ -70,7 +70,10 @@ struct OneRoute {
   std::uint8_t position = 0;  // of the switch
   YamlNode at = nullptr;
 
-  bool goes(unsigned port) const { return (to & wse::bit(port)) != 0; }
+  /// True if words leave by this port, or come from it.
+  bool uses(unsigned port, bool leave) const {
+    return leave ? (to & wse::bit(port)) != 0 : from == port;
+  }
 };
 
 /// What the entries that a core lies in say of it: for all cores of its kind, unless
@@ -79,6 +82,12 @@ struct CoreText {
   std::size_t core = 0;  // the first of them
   std::vector<OneRoute> routes;
   CoreCode code;
+
+  bool has(Color color, unsigned port, bool leave) const {
+    return any_of(routes, [&](const OneRoute& route) {
+      return route.color == color && route.uses(port, leave);
+    });
+  }
 };
 
 /// What an entry lets a name stand for.
@@ -88,8 +97,12 @@ struct Let {
   const Formula& formula;
 };
 
+/// It says something of a rectangle of cores.
 struct Entry {
   YamlNode said = nullptr;
+  YamlNode condition = nullptr;
+  TextRange columns;
+  TextRange rows;
   std::vector<Let> lets;
 };
 
@@ -121,11 +134,9 @@ class ProgramReader {
     fabric_.columns = read_side(root->at("columns"), "columns", params_.wafer.columns);
     fabric_.rows = read_side(root->at("rows"), "rows", params_.wafer.rows);
     builder_.emplace(fabric_.columns, fabric_.rows);
-    groups_.emplace_back();
-    group_of_.resize(fabric_.size());
     for (YamlNode entry : ProgramText::items(root->at("cores"))) place_entry(entry);
     std::map<std::vector<double>, const CoreText*> known;
-    for (std::size_t core = 0; core < group_of_.size(); ++core) {
+    for (std::size_t core = 0; core < fabric_.size(); ++core) {
       const CoreText*& like = known[stand_at(core)];
       if (like == nullptr) {
         like = &write_core(core);
@@ -208,16 +219,23 @@ class ProgramReader {
   }
 
   /// Formulas are of this core from now on. Returns what tells its kind: the entries that it lies
-  /// in, and what they let names stand for.
+  /// in, each with what it lets names stand for.
   const std::vector<double>& stand_at(std::size_t core) {
     column_ = static_cast<double>(core % fabric_.columns);
     row_ = static_cast<double>(core / fabric_.columns);
     for (const Entry& entry : entries_) {
       for (const Let& let : entry.lets) let.number->reset();
     }
-    kind_.assign(1, static_cast<double>(group_of_[core]));
-    for (const std::size_t entry : groups_[group_of_[core]]) {
-      for (const auto& [number, said, formula] : entries_[entry].lets) {
+    kind_.clear();
+    here_.clear();
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      const bool inside = entry.columns.holds(static_cast<std::int64_t>(core % fabric_.columns)) &&
+                          entry.rows.holds(static_cast<std::int64_t>(core / fabric_.columns));
+      if (!inside || (entry.condition != nullptr && !text_.flag(entry.condition))) continue;
+      here_.push_back(entry.said);
+      kind_.push_back(static_cast<double>(i));
+      for (const auto& [number, said, formula] : entry.lets) {
         kind_.push_back(text_.value(said->value, formula));
         if (*number) text_.refuse(said->at, fmt::format("'{}' is given twice", said->name));
         *number = kind_.back();
@@ -231,31 +249,16 @@ class ProgramReader {
     text_.members(said, {"columns", "rows", "if", "let", "data", "fifos", "queues", "routes",
                          "tasks", "read"});
     const auto range = [&](YamlNode side, std::uint32_t size) {
-      return text_.range(side, side == nullptr ? ":" : text_.word(side), size, false, true);
+      return text_.range(side, side == nullptr ? ":" : text_.word(side), size, true);
     };
-    const TextRange columns = range(said->at("columns"), fabric_.columns);
-    const TextRange rows = range(said->at("rows"), fabric_.rows);
-    YamlNode condition = said->at("if");
     Entry& entry = entries_.emplace_back();
     entry.said = said;
+    entry.condition = said->at("if");
+    entry.columns = range(said->at("columns"), fabric_.columns);
+    entry.rows = range(said->at("rows"), fabric_.rows);
     for (const YamlMember& each : text_.members(said->at("let"))) {
       const Formula& formula = text_.formula(each.value, text_.word(each.value));
       entry.lets.push_back({&text_.names.numbers[each.name], &each, formula});
-    }
-    std::map<std::size_t, std::size_t> joined;  // a group of cores that are in this entry too
-    for (std::int64_t i = 0; i < rows.count * columns.count; ++i) {
-      const auto core =
-          static_cast<std::size_t>((rows.first + i / columns.count * rows.step) * fabric_.columns +
-                                   columns.first + i % columns.count * columns.step);
-      if (condition != nullptr) stand_at(core);
-      if (condition != nullptr && !text_.flag(condition)) continue;
-      std::size_t& group = joined[group_of_[core]];
-      if (group == 0) {
-        group = groups_.size();
-        groups_.push_back(groups_[group_of_[core]]);
-        groups_.back().push_back(entries_.size() - 1);
-      }
-      group_of_[core] = group;
     }
   }
 
@@ -343,43 +346,40 @@ class ProgramReader {
         if (meeting == last.at(port)) continue;
         last.at(port) = meeting;
         if (!met.at(port).insert(meeting).second) continue;
-        for (const OneRoute& route : texts_[core]->routes) {
-          if (route.from == port) check_link(core, route, port, false);
-          if (route.goes(port)) check_link(core, route, port, true);
-        }
+        check_link(core, port);
       }
     }
   }
 
-  void check_link(std::size_t core, const OneRoute& route, unsigned port, bool sends) const {
+  void check_link(std::size_t core, unsigned port) const {
     const std::optional<std::size_t> there = fabric_.neighbour(core, port);
-    const unsigned back = wse::opposite(port);
-    const auto meets = [&](const OneRoute& other) {
-      return other.color == route.color && (sends ? other.from == back : other.goes(back));
-    };
-    if (there && any_of(texts_[*there]->routes, meets)) return;
-    text_.refuse(route.at,
-                 fmt::format("color {} {} the {}, where {}{}", color_name(route.color),
-                             sends ? "leaves " + core_name(core) + " to"
-                                   : "is awaited by " + core_name(core) + " from",
-                             wse::port_name(port), there ? core_name(*there) : "the rectangle ends",
-                             !there  ? ""
-                             : sends ? " has no route with `rx` from there"
-                                     : " has no route with `tx` to it"));
+    for (const OneRoute& route : texts_[core]->routes) {
+      for (const bool leave : {false, true}) {
+        if (!route.uses(port, leave)) continue;
+        if (there && texts_[*there]->has(route.color, wse::opposite(port), !leave)) continue;
+        text_.refuse(
+            route.at,
+            fmt::format("color {} {} the {}, where {}{}", color_name(route.color),
+                        leave ? "leaves " + core_name(core) + " to"
+                              : "is awaited by " + core_name(core) + " from",
+                        wse::port_name(port), there ? core_name(*there) : "the rectangle ends",
+                        !there  ? ""
+                        : leave ? " has no route with `rx` from there"
+                                : " has no route with `tx` to it"));
+      }
+    }
   }
 
   const CoreText& write_core(std::size_t core) {
     CoreText& made = kinds_.emplace_back();
     made.core = core;
-    std::vector<YamlNode> entries;
-    for (const std::size_t entry : groups_[group_of_[core]]) {
-      entries.push_back(entries_[entry].said);
-      for (const YamlMember& said : text_.members(entries.back()->at("routes"))) {
+    for (YamlNode entry : here_) {
+      for (const YamlMember& said : text_.members(entry->at("routes"))) {
         const Color color = text_.one_of(said.at, colors_);
         for (YamlNode each : ProgramText::items(said.value)) read_route(made, color, each);
       }
     }
-    made.code = core_code(text_, colors_, entries);
+    made.code = core_code(text_, colors_, here_);
     builder_->core(core, builder_->share(std::move(made.code.program)));
     carries_ = carries_ || made.code.by_numbers;
     check_memory(made);
@@ -388,23 +388,19 @@ class ProgramReader {
 
   /// What comes down the ramp is taken, and what is taken or sent has a way.
   void check_ramp(const CoreText& core) const {
-    const auto has = [&](const auto& asked, const char* verb, const auto& is_way) {
-      for (const auto& [color, at] : asked) {
-        if (any_of(core.routes, [&, color = color](const OneRoute& route) {
-              return route.color == color && is_way(route);
-            })) {
-          continue;
-        }
-        text_.refuse(at, fmt::format("{} {} color {}, of which its router has no such route",
-                                     core_name(core.core), verb, color_name(color)));
+    for (const bool sends : {false, true}) {
+      for (const auto& [color, at] : sends ? core.code.sent : core.code.taken) {
+        if (core.has(color, wse::kRamp, !sends)) continue;
+        text_.refuse(
+            at, fmt::format("{} {} color {}, of which its router has no such route",
+                            core_name(core.core), sends ? "sends" : "takes", color_name(color)));
       }
-    };
-    const auto down = [](const OneRoute& route) { return route.goes(wse::kRamp); };
-    has(core.code.taken, "takes", down);
-    has(core.code.sent, "sends", [](const OneRoute& route) { return route.from == wse::kRamp; });
+    }
     for (const OneRoute& route : core.routes) {
-      if (!down(route) || core.code.control_tasks || core.code.taken.count(route.color) != 0)
+      if (!route.uses(wse::kRamp, true) || core.code.control_tasks ||
+          core.code.taken.count(route.color) != 0) {
         continue;
+      }
       text_.refuse(route.at, fmt::format("color {} comes to {}, which has neither a task nor an "
                                          "instruction that takes it",
                                          color_name(route.color), core_name(core.core)));
@@ -488,8 +484,7 @@ class ProgramReader {
   std::optional<double>& column_;
   std::optional<double>& row_;
   std::vector<Entry> entries_;
-  std::vector<std::vector<std::size_t>> groups_;  // entries that cores may lie in together
-  std::vector<std::size_t> group_of_;             // by core
+  std::vector<YamlNode> here_;  // the entries that the core lies in where formulas are now
   std::vector<double> kind_;
   std::optional<wse::TaskBuilder> builder_;
   std::deque<CoreText> kinds_;

@@ -96,41 +96,29 @@ std::int64_t ProgramText::whole(YamlNode at, const std::string& formula, std::in
   refuse(at, fmt::format("found {} = {}; allowed: {} to {}, whole", formula, value, least, most));
 }
 
-TextRange ProgramText::range(YamlNode at, const std::string& said, std::int64_t size, bool by_word,
-                             bool none) {
-  TextRange range;
-  const std::string rest = said.size() > 5 ? said.substr(said.find_first_not_of(' ', 5)) : "";
-  const bool added = rest.empty() || rest[0] == '+' || rest[0] == '-';
-  for (const char* const half : {"upper", "lower"}) {
-    if (!by_word || said.compare(0, 5, half) != 0 || !added) continue;
-    range.single = true;
-    range.half = half;
-    range.first = rest.empty() ? 0 : whole(at, "0" + rest, -kMost, kMost);
-    return range;
-  }
+TextRange ProgramText::range(YamlNode at, const std::string& said, std::int64_t size, bool none) {
   const std::vector<std::string>& parts = this->parts(said, ':');
-  const auto number = [&](std::size_t i, std::int64_t otherwise) {
+  const auto part = [&](std::size_t i, std::int64_t otherwise) {
     if (i >= parts.size() || parts[i].empty()) return otherwise;
     const std::int64_t value = whole(at, parts[i], -kMost, kMost);
     return i < 2 && value < 0 ? value + size : value;
   };
+  TextRange range;
   range.single = parts.size() == 1;
-  range.step = number(2, 1);
-  const bool down = range.step < 0;
-  range.first = number(0, range.single ? -1 : down ? size - 1 : 0);
-  if (!range.single && range.step != 0) {
-    const std::int64_t end = number(1, down ? -1 : size);
-    range.count = (down ? range.first - end : end - range.first) + std::abs(range.step) - 1;
-    range.count /= std::abs(range.step);
+  range.step = part(2, 1);
+  const int way = range.step < 0 ? -1 : 1;
+  range.first = part(0, range.single ? -1 : way < 0 ? size - 1 : 0);
+  const std::int64_t end = range.single ? range.first + 1 : part(1, way < 0 ? -1 : size);
+  const auto inside = [](std::int64_t place, std::int64_t most) {
+    return place >= 0 && place <= most;
+  };
+  if (parts.size() <= 3 && range.step != 0) {
+    range.count = std::max((end - range.first + range.step - way) / range.step, std::int64_t{0});
+    const std::int64_t last = range.first + (range.count - 1) * range.step;
+    if (range.count == 0 ? none && inside(range.first, size)
+                         : inside(range.first, size - 1) && inside(last, size - 1))
+      return range;
   }
-  const std::int64_t last = range.first + (range.count - 1) * range.step;
-  const auto inside = [&](std::int64_t place) { return place >= 0 && place < size; };
-  const bool right = range.step != 0 && parts.size() <= 3;
-  if (right && none && range.count <= 0 && range.first >= 0 && range.first <= size) {
-    range.count = 0;
-    return range;
-  }
-  if (right && range.count > 0 && inside(range.first) && inside(last)) return range;
   refuse(at, fmt::format("found '{}'; allowed: 0 to {}, as N, A:B or A:B:STEP", said, size - 1));
 }
 

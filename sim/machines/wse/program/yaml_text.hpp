@@ -40,15 +40,17 @@ struct Said {
   YamlNode at(const char* key) const;
 };
 
-/// Numbers `first`, `first + step`, ...: an index of an array, or columns or
-/// rows of cores.
+/// Numbers `first`, `first + step`, ...: an index of an array, or columns or rows of cores.
 struct TextRange {
   std::int64_t first = 0;
-  std::int64_t count = 1;
+  std::int64_t count = 0;
   std::int64_t step = 1;
   bool single = false;  // said as one number
-  std::string half;     // of the word that started the task, which is added:
-                        // "upper" or "lower"
+
+  bool holds(std::int64_t number) const {
+    const std::int64_t place = (number - first) / step;
+    return place >= 0 && place < count && first + place * step == number;
+  }
 };
 
 /// The file of a program: words, and numbers that are formulas. RequestError
@@ -94,11 +96,9 @@ class ProgramText : public YamlFile {
   /// False if a map has an `if` that is 0.
   bool holds(YamlNode map) { return map->at("if") == nullptr || flag(map->at("if")); }
 
-  /// `N`, `A:B` or `A:B:STEP` of `size`, each a formula, negative ones from the
-  /// end; `by_word`: `upper` or `lower` and what is added to it, too. `none`: it
-  /// may be empty.
-  TextRange range(YamlNode at, const std::string& said, std::int64_t size, bool by_word = false,
-                  bool none = false);
+  /// `N`, `A:B` or `A:B:STEP` of `size`, each a formula, negative ones from the end. `none`: it may
+  /// be empty.
+  TextRange range(YamlNode at, const std::string& said, std::int64_t size, bool none = false);
 
   /// What a map has; none if it is not there. `allowed` empty: any key.
   const std::vector<YamlMember>& members(YamlNode map,
