@@ -26,10 +26,6 @@ struct ProductRuns {
 
   /// What is known to take more cycles is given up, where a machine can tell: CycleLimitPassed.
   Cycle limit = kNever;
-
-  /// Only what the product takes at its fastest matters: a place of its weights that turns out
-  /// slower than the other is given up, and a result lacks what it would say of it.
-  bool fastest_only = false;
 };
 
 }  // namespace lacuna

@@ -53,7 +53,7 @@ LayoutFound climb(const std::vector<Layout>& starts,
 }
 
 LayoutTrial try_layout(const Machine& machine, const Layout& layout, const LayerOp& op,
-                       const Mask* mask, std::uint64_t seed, Cycle most, bool fastest_only) {
+                       const Mask* mask, std::uint64_t seed, Cycle most) {
   LayoutTrial trial;
   try {
     LayerOp laid = op;
@@ -64,7 +64,6 @@ LayoutTrial try_layout(const Machine& machine, const Layout& layout, const Layer
     }
     trial.runs = std::make_shared<ProductRuns>();
     trial.runs->limit = most;
-    trial.runs->fastest_only = fastest_only;
     dynamic_cast<PlansLayouts&>(*made).share_runs(trial.runs);
     trial.result = std::make_shared<OpResult>(made->run(laid, mask, seed, {}));
   } catch (const CycleLimitPassed&) {
@@ -73,10 +72,7 @@ LayoutTrial try_layout(const Machine& machine, const Layout& layout, const Layer
   } catch (const SimulationError&) {  // no room, no such kernel
     trial.fate = Tried::Fate::impossible;
   }
-  if (trial.runs) {
-    trial.runs->limit = kNever;
-    trial.runs->fastest_only = false;
-  }
+  if (trial.runs) trial.runs->limit = kNever;
   return trial;
 }
 

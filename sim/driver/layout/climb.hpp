@@ -68,9 +68,9 @@ struct LayoutTrial {
 };
 
 /// Simulates an operation in a layout, which is given up if it takes more cycles than `most`. How
-/// it is run is no part of its layout. `fastest_only` as ProductRuns has it.
+/// it is run is no part of its layout.
 LayoutTrial try_layout(const Machine& machine, const Layout& layout, const LayerOp& op,
-                       const Mask* mask, std::uint64_t seed, Cycle most, bool fastest_only = false);
+                       const Mask* mask, std::uint64_t seed, Cycle most);
 
 /// The climb of an operation by itself from the layouts that are planned. Nothing if no layout can
 /// be.

@@ -253,8 +253,7 @@ class RowsClimb {
     if (known != results_.end()) return known->second;
     LayerOp alone = *row.op;
     alone.sources.clear();
-    LayoutTrial trial =
-        try_layout(machine_, layout, alone, mask_of_(*row.op), row.seed, most, true);
+    LayoutTrial trial = try_layout(machine_, layout, alone, mask_of_(*row.op), row.seed, most);
     if (trial.result) results_.emplace(key, trial);
     return trial;
   }

@@ -192,7 +192,6 @@ class WeightsRun {
     Cycle cycles() const { return result ? result->cycles : kNever; }
   };
 
-  bool fastest_only() const { return params_.runs != nullptr && params_.runs->fastest_only; }
   [[noreturn]] static void give_up(const std::vector<Place>& places);
   void simulate(Place& place, bool only) const;
   void sample(Place& place) const;
@@ -332,7 +331,6 @@ WeightsRun::Place* WeightsRun::best_of(std::vector<Place>& places) const {
     if (!place.result) continue;
     const Cycle so_far = best == nullptr ? kNever : best->cycles();
     if (place.cycles() < so_far || (place.cycles() == so_far && wins_ties)) best = &place;
-    if (fastest_only()) params_.runs->limit = std::min(params_.runs->limit, best->cycles());
   }
   return best;
 }
@@ -347,7 +345,6 @@ OpResult WeightsRun::faster() const {
   sort_all(places, before);
   Place* best = best_of(places);
   const bool passed = any_of(places, [](const Place& place) { return place.passed.has_value(); });
-  if (passed && best != nullptr && fastest_only()) return std::move(*best->result);
   if (passed && best != nullptr) {  // a remark compares the two
     params_.runs->limit = kNever;
     return faster();
