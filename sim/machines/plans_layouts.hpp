@@ -40,19 +40,15 @@ class PlansLayouts {
   /// machine as it is now.
   virtual void begin_layout() {}
 
-  /// The layouts of which the rule takes the fastest; none if an operation has one layout only.
-  virtual std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const = 0;
+  /// The layouts of which the rule takes the fastest: of an operation by itself, or of a row in a
+  /// layout of all rows. None if it has one layout only.
+  virtual std::vector<Pairs> planned(const LayerOp& op, const Mask* mask,
+                                     const Pairs& together) const = 0;
 
   /// The layouts that rows of a workload which follow each other have together: the first is the
   /// rule's, others may be faster.
   virtual std::vector<Pairs> planned_together(const WorkloadTrace& /*workload*/,
                                               const MaskOf& /*mask_of*/) const {
-    return {{}};
-  }
-
-  /// The layouts of a row in such a layout of all, of which the rule takes the fastest.
-  virtual std::vector<Pairs> of_row(const LayerOp& /*op*/, const Mask* /*mask*/,
-                                    const Pairs& /*together*/) const {
     return {{}};
   }
 

@@ -93,7 +93,7 @@ std::optional<LayoutFound> climb_alone(const Machine& machine, const LayerOp& op
     return tried;
   };
   const auto around = [&](const Layout& layout) { return rule.around(op, mask, layout); };
-  LayoutFound found = climb(rule.planned(op, mask), around, attempt, effort);
+  LayoutFound found = climb(rule.planned(op, mask, {}), around, attempt, effort);
   if (found.cycles == 0) return std::nullopt;
   found.result = result;
   return found;

@@ -107,7 +107,7 @@ class RowsClimb {
     row.seed = row_seed(op, seed);
     const Mask* const mask = mask_of_(op);
     row.space = plans_.layout_space(op, mask);
-    if (row.space != nullptr) row.starts = plans_.of_row(op, mask, words);
+    if (row.space != nullptr) row.starts = plans_.planned(op, mask, words);
     if (row.space != nullptr && !has_own_choice(*row.space)) row.space = nullptr;
     row.content = operation_content(op, mask, row.seed, {});
     LayerOp plain = op;

@@ -86,7 +86,7 @@ bool is_by_rule(const Point& point, const OpRecord& row, MaskStore& masks) {
   plans->take_as_not_given();
   plans->plan_layouts(true);
   const LayerOp& op = point.workload.ops.front();
-  const std::vector<Layout> layouts = plans->planned(op, masks.mask(op, point.workload));
+  const std::vector<Layout> layouts = plans->planned(op, masks.mask(op, point.workload), {});
   return layouts.size() == 1 &&
          layout_text(layouts.front()) == note_of(row.result, kPlannedLayoutNote);
 }

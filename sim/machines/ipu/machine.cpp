@@ -337,7 +337,8 @@ class IpuMachine final : public Machine, public PlansLayouts {
     planned_ = std::make_shared<const ipu::PlannerParams>(params_.planner);
   }
   /// Its planner is the rule.
-  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override {
+  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask,
+                             const Pairs& /*together*/) const override {
     return std::vector<Pairs>(layout_space(op, mask) == nullptr ? 0 : 1);
   }
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,

@@ -66,13 +66,10 @@ class WseMachine final : public Machine, public TakesStreams, public PlansLayout
   void begin_layout() override {
     if (!whole_) whole_ = std::make_shared<const WseParams>(params_);
   }
-  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override;
+  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask,
+                             const Pairs& together) const override;
   std::vector<Pairs> planned_together(const WorkloadTrace& workload,
                                       const MaskOf& mask_of) const override;
-  std::vector<Pairs> of_row(const LayerOp& op, const Mask* mask,
-                            const Pairs& together) const override {
-    return rule().of_row(op, mask, together);
-  }
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
                             const Pairs& layout) const override {
     return rule().around(op, mask, layout);
@@ -318,16 +315,12 @@ Cycle WseMachine::operand_moves(const LayerOp& op, const Mask* mask, std::uint64
   return run_moves({name_, params_, op, mask, seed, plain}, resident).cycles;
 }
 
-std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask) const {
-  if (wafer_layout_kind(params_, op).empty()) return {};
-  const PlannedLayouts found = rule().layouts(op, mask);
+std::vector<Pairs> WseMachine::planned(const LayerOp& op, const Mask* mask,
+                                       const Pairs& together) const {
   std::vector<Pairs> words;
-  for (std::size_t i = 0; i < found.simulated; ++i) {
-    words.push_back(words_of(rule(), op, found.layouts[i]));
-  }
-  const bool streams = has_weights(op) || is_gradient(op);
-  if (words.empty() && !streams) return rule().of_row(op, mask, {});
-  if (found.as_set || words.empty()) words.emplace_back();
+  if (wafer_layout_kind(params_, op).empty()) return words;
+  const RowWays ways = rule().ways(op, mask, together);
+  for (std::size_t i = 0; i < ways.simulated; ++i) words.push_back(ways.all[i].words);
   return words;
 }
 
@@ -361,11 +354,14 @@ Cycle WseMachine::least_of_layouts(const LayerOp& op, const Mask* mask) const {
     } catch (const UnsupportedError&) {
     }
   };
-  const PlannedLayouts planned = by_rule_ ? rule().layouts(op, mask) : PlannedLayouts{};
-  for (const wse::StreamLayout& layout : planned.layouts) {
-    add(rule().laid_out(layout), placed(op, layout));
+  if (!by_rule_) return in(params_, op);
+  const RowWays ways = rule().ways(op, mask, {});
+  for (std::size_t i = 0; i < ways.all.size(); ++i) {
+    const Pairs& words = ways.all[i].words;
+    if (words.empty() && i >= ways.simulated) continue;
+    const LaidRow row = rule().laid_out(op, {}, words);
+    add(row.params, row.op);
   }
-  if (planned.as_set) add(params_, op);
   return least != kNever ? least : in(params_, op);
 }
 
@@ -374,11 +370,10 @@ OpResult WseMachine::run(const LayerOp& op, const Mask* mask, std::uint64_t seed
   OpResult result;
   const bool as_whole = whole_ && has_all_cores(op);
   const WaferRequest request{name_, as_whole ? *whole_ : params_, op, mask, seed, execution};
-  if (op.share.among_rows && shared_) {
-    result = run_together(request, rule(), &*shared_);
-  } else {
-    result = by_rule_ ? run_planned(request, rule()) : run_wafer_row(request);
-  }
+  const bool together = op.share.among_rows && shared_;
+  result = together || by_rule_
+               ? run_planned(request, rule(), together ? rule().words(*shared_) : Pairs())
+               : run_wafer_row(request);
   if (params_.target != Target::none) {
     result.notes.emplace_back("target", params_.target.value_text());
   }

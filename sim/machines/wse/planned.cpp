@@ -62,6 +62,13 @@ constexpr std::array kLeft = {"ws.exchange", "ws.copies"};
 
 }  // namespace
 
+/// Layouts of an operation by itself, the most promising first, of which the first are simulated.
+struct LayoutRule::Candidates {
+  std::vector<wse::StreamLayout> layouts;
+  std::size_t simulated = 0;
+  bool as_set = false;  // the wafer as it is set is simulated too: estimates know too little
+};
+
 wse::WeightCounts counts_of(const LayerOp& op, const Mask* mask) {
   wse::WeightCounts counts = wse::weight_counts(mask);
   counts.even = op.pattern.name == "nm";
@@ -192,7 +199,7 @@ std::vector<wse::StreamLayout> LayoutRule::resident(const LayerOp& op, const Mas
 /// The layouts that it has with nothing given, as far as they obey what is given: a word that is
 /// what the rule takes changes nothing. Others too, if none does that would be simulated, or those
 /// that do are far from the least estimate of what obeys.
-PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
+LayoutRule::Candidates LayoutRule::candidates(const LayerOp& op, const Mask* mask) const {
   if (!takes(op)) return {};
   const wse::WeightCounts counts = counts_of(op, mask);
   const std::vector<std::string> given = given_words(op);
@@ -201,21 +208,19 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
   for (const std::string& word : given) params.set(word, params.find(word)->initial_text());
   const LayoutRule free(params, {});
   const auto obeys = [&](const wse::StreamLayout& layout) {
-    const Pairs words = free.words(layout);
+    const WseParams made = free.laid_out(layout);
     return all_of(given, [&](const std::string& word) {
-      const std::string* const value = find_value(words, word);
-      return (value == nullptr ? params.find(word)->value_text() : *value) ==
-             params_.find(word)->value_text();
+      return made.find(word)->value_text() == params_.find(word)->value_text();
     });
   };
-  const PlannedLayouts all = free.chosen(op, counts);
-  PlannedLayouts planned;
+  const Candidates all = free.chosen(op, counts);
+  Candidates planned;
   for (std::size_t i = 0; i < all.layouts.size(); ++i) {
     if (!obeys(all.layouts[i])) continue;
     planned.layouts.push_back(all.layouts[i]);
     planned.simulated += i < all.simulated ? 1 : 0;
   }
-  const PlannedLayouts own = chosen(op, counts);
+  const Candidates own = chosen(op, counts);
   const double least = own.layouts.empty() ? 0 : own.layouts[0].cycles;
   for (std::size_t i = 0; i < planned.simulated; ++i) {
     if (planned.layouts[i].cycles < kRival * least + kRivalCycles || least == 0) return planned;
@@ -227,10 +232,11 @@ PlannedLayouts LayoutRule::layouts(const LayerOp& op, const Mask* mask) const {
   return planned;
 }
 
-PlannedLayouts LayoutRule::chosen(const LayerOp& op, const wse::WeightCounts& counts) const {
+LayoutRule::Candidates LayoutRule::chosen(const LayerOp& op,
+                                          const wse::WeightCounts& counts) const {
   const std::vector<wse::StreamLayout> found = all(op, counts, given());
   if (found.empty()) return {};
-  PlannedLayouts planned;
+  Candidates planned;
   planned.as_set = !estimates(is_sampled_gradient(op));
   const auto add = [&](const wse::StreamLayout& layout) {
     if (!contains(planned.layouts, layout)) planned.layouts.push_back(layout);
@@ -326,10 +332,64 @@ WseParams LayoutRule::laid_out(const wse::StreamLayout& layout) const {
   return made;
 }
 
-LayerOp placed(LayerOp op, const wse::StreamLayout& layout) {
-  if (!has_weights(op)) return op;
-  op.residency = layout.resident ? Residency::resident : Residency::streamed;
-  return op;
+Pairs LayoutRule::words_of(const LayerOp& op, const wse::StreamLayout& layout) const {
+  Pairs words = this->words(layout);
+  if (has_weights(op)) {
+    words.emplace_back(kResidencyWord, layout.resident ? "resident" : "streamed");
+  }
+  return words;
+}
+
+LaidRow LayoutRule::laid_out(const LayerOp& op, const Pairs& together, const Pairs& words) const {
+  LaidRow made{params_, op};
+  WseParams& params = made.params;
+  for (const auto& [path, text] : together) params.set(path, text, "layout");
+  const WseParams all = params;
+  for (const auto& [path, text] : words) {
+    if (path == kResidencyWord) {
+      made.op.residency = text == "resident" ? Residency::resident : Residency::streamed;
+    } else {
+      params.set(path, text, "layout");
+    }
+  }
+  if (params.ws.lie != all.ws.lie) {  // its operands move from where they lie
+    params.makers.assign(op.sources.size(), std::make_shared<const WseParams>(all));
+  }
+  return made;
+}
+
+RowWays LayoutRule::ways(const LayerOp& op, const Mask* mask, const Pairs& together) const {
+  // the layouts of a whole X; its zeros are left out where weights stay, if all are not sent
+  const bool filters = op.x_pattern != "dense" && has_weights(op);
+  LayerOp whole = op;
+  whole.x_pattern = "dense";
+  Candidates planned = candidates(whole, mask);
+  RowWays ways;
+  if (planned.layouts.empty()) {
+    for (Pairs& words : of_row(op, mask, together)) ways.all.push_back({std::move(words)});
+    ways.simulated = ways.all.size();
+    return ways;
+  }
+  if (filters && op.residency == Residency::automatic) {
+    whole.residency = Residency::resident;
+    const Candidates stay = candidates(whole, mask);
+    const auto end = stay.layouts.begin() + static_cast<std::ptrdiff_t>(stay.simulated);
+    planned.layouts.insert(planned.layouts.begin(), stay.layouts.begin(), end);
+    planned.simulated += stay.simulated;
+  }
+  for (std::size_t place = 0; place < planned.layouts.size(); ++place) {
+    const wse::StreamLayout& layout = planned.layouts[place];
+    if (planned.as_set && place == planned.simulated) ways.all.emplace_back();
+    ways.all.push_back({words_of(op, layout), layout});
+    if (filters && layout.resident && given().may_keep_zeros) {
+      ways.all.push_back(ways.all.back());
+      ways.all.back().words.emplace_back("ws.zero_filter", "false");
+    }
+    if (place < planned.simulated) ways.simulated = ways.all.size();
+  }
+  ways.all.emplace_back();
+  ways.simulated += planned.as_set ? 1 : 0;
+  return ways;
 }
 
 void add_idle_cores(const WseParams& whole, OpResult& result) {
@@ -343,39 +403,17 @@ void add_idle_cores(const WseParams& whole, OpResult& result) {
 
 namespace {
 
-void note(const Pairs& words, OpResult& result) {
+void say(const WaferRequest& request, const RowWay& way, OpResult& result) {
+  if (way.words.empty()) return;
   std::string text;
-  for (const auto& [path, value] : words) {
+  for (const auto& [path, value] : way.words) {
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", path, value);
   }
   result.notes.emplace_back(kPlannedLayoutNote, text);
-}
-
-}  // namespace
-
-void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& result) {
-  Pairs words;
-  laid_out.for_each([&](const std::string& path, const ParamBase& parameter) {
-    if (whole.find(path)->value_text() == parameter.value_text()) return;
-    words.emplace_back(path, parameter.value_text());
-  });
-  note(words, result);
-}
-
-Pairs words_of(const LayoutRule& rule, const LayerOp& op, const wse::StreamLayout& layout) {
-  Pairs words = rule.words(layout);
-  if (has_weights(op))
-    words.emplace_back(kResidencyWord, layout.resident ? "resident" : "streamed");
-  return words;
-}
-
-namespace {
-
-void say(const WaferRequest& request, const LayoutRule& rule, const wse::StreamLayout& layout,
-         OpResult& result) {
-  note(words_of(rule, request.op, layout), result);
-  result.notes.emplace_back("estimate", fmt::format("{:.0f} cycles by counts", layout.cycles));
   add_idle_cores(request.params, result);
+  if (!way.layout) return;
+  const wse::StreamLayout& layout = *way.layout;
+  result.notes.emplace_back("estimate", fmt::format("{:.0f} cycles by counts", layout.cycles));
   result.remarks.push_back(fmt::format(
       "planned: {} x {} cores{}{}; {} others stand idle and draw power", layout.columns,
       layout.rows, layout.groups == 1 ? "" : fmt::format(" in {} groups", layout.groups),
@@ -383,28 +421,28 @@ void say(const WaferRequest& request, const LayoutRule& rule, const wse::StreamL
 }
 
 /// Nothing if it is refused.
-std::optional<OpResult> attempt(const WaferRequest& request, const RowWay& way,
-                                const Execution& execution) {
-  const auto& [machine, params, op, mask, seed, asked] = request;
+std::optional<OpResult> attempt(const WaferRequest& request) {
   try {
-    return run_wafer_row({machine, way.params, way.op, mask, seed, execution});
+    return run_wafer_row(request);
   } catch (const OutOfMemoryError&) {  // counts of a mask are not even
   } catch (const UnsupportedError&) {
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, std::size_t most) {
-  if (most == 1 || ways.size() == 1) return 0;
-  std::size_t best = ways.size() - 1;
+/// The fastest of the first `most` that are not refused, or the last; the first, without a
+/// simulation, if one is asked for. What falls behind is given up; what was simulated is kept.
+std::size_t fastest_of(const WaferRequest& request, std::vector<LaidRow>& rows, std::size_t most) {
+  if (most == 1 || rows.size() == 1) return 0;
+  const Execution plain;  // how it is run is no part of its layout
+  std::size_t best = rows.size() - 1;
   Cycle least = kNever;
-  for (std::size_t i = 0; i < ways.size() && most != 0; ++i) {
-    const auto runs = ways[i].params.runs = std::make_shared<ProductRuns>();
-    runs->limit = least;
+  for (std::size_t i = 0; i < rows.size() && most != 0; ++i) {
+    auto& [params, op] = rows[i];
+    params.runs = std::make_shared<ProductRuns>();
+    params.runs->limit = least;
     try {
-      const auto result = attempt(request, ways[i], {});  // how it is run is no part of its layout
+      const auto result = attempt({request.machine, params, op, request.mask, request.seed, plain});
       if (!result) continue;
       if (result->cycles < least) {
         least = result->cycles;
@@ -414,51 +452,28 @@ std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, s
     }
     --most;
   }
-  for (const RowWay& way : ways) {
-    if (way.params.runs) way.params.runs->limit = kNever;
+  for (const LaidRow& row : rows) {
+    if (row.params.runs) row.params.runs->limit = kNever;
   }
   return best;
 }
 
-OpResult run_planned(const WaferRequest& request, const LayoutRule& rule) {
-  const LayerOp& op = request.op;
-  // the layouts of a whole X; its zeros are left out where weights stay, if all are not sent
-  const bool filters = op.x_pattern != "dense" && has_weights(op);
-  LayerOp whole = op;
-  whole.x_pattern = "dense";
-  PlannedLayouts planned = rule.layouts(whole, request.mask);
-  if (filters && op.residency == Residency::automatic) {
-    whole.residency = Residency::resident;
-    const PlannedLayouts stay = rule.layouts(whole, request.mask);
-    const auto end = stay.layouts.begin() + static_cast<std::ptrdiff_t>(stay.simulated);
-    planned.layouts.insert(planned.layouts.begin(), stay.layouts.begin(), end);
-    planned.simulated += stay.simulated;
+}  // namespace
+
+OpResult run_planned(const WaferRequest& request, const LayoutRule& rule, const Pairs& together) {
+  const auto& [machine, whole, op, mask, seed, execution] = request;
+  if (has_all_cores(op)) return run_wafer_row(request);
+  const RowWays ways = rule.ways(op, mask, together);
+  std::vector<LaidRow> rows;
+  for (const RowWay& way : ways.all) rows.push_back(rule.laid_out(op, together, way.words));
+  for (std::size_t at = fastest_of(request, rows, ways.simulated);; ++at) {
+    const WaferRequest laid{machine, rows[at].params, rows[at].op, mask, seed, execution};
+    const bool last = at + 1 == rows.size();
+    std::optional<OpResult> result = last ? run_wafer_row(laid) : attempt(laid);
+    if (!result) continue;
+    say(request, ways.all[at], *result);
+    return *std::move(result);
   }
-  const RowWay as_set{request.params, op};
-  std::vector<RowWay> ways;
-  std::size_t simulated = 0;
-  for (std::size_t place = 0; place < planned.layouts.size(); ++place) {
-    const wse::StreamLayout& layout = planned.layouts[place];
-    if (planned.as_set && place == planned.simulated) ways.push_back(as_set);
-    ways.push_back({rule.laid_out(layout), placed(op, layout), &layout});
-    if (filters && layout.resident && rule.given().may_keep_zeros) {
-      ways.push_back(ways.back());
-      ways.back().params.ws.zero_filter = false;
-    }
-    if (place < planned.simulated) simulated = ways.size();
-  }
-  ways.push_back(as_set);
-  std::size_t at = fastest_of(request, ways, simulated + (planned.as_set ? 1 : 0));
-  for (; ways[at].layout != nullptr; ++at) {
-    if (std::optional<OpResult> result = attempt(request, ways[at], request.execution)) {
-      say(request, rule, *ways[at].layout, *result);
-      return *std::move(result);
-    }
-  }
-  if (!planned.layouts.empty() || has_weights(request.op) || is_gradient(request.op)) {
-    return run_wafer_row(request);
-  }
-  return run_together(request, rule, nullptr);
 }
 
 }  // namespace lacuna

@@ -17,13 +17,23 @@ namespace lacuna {
 
 struct WaferRequest;
 
-/// Layouts of an operation, the most promising first. The fastest of the first `simulated` that are
-/// not refused is taken; of the others the first, if all of these are. None if the rule says
-/// nothing of the operation.
-struct PlannedLayouts {
-  std::vector<wse::StreamLayout> layouts;
+/// A way to run a row: the words of a layout; none as the wafer is set.
+struct RowWay {
+  Pairs words;
+  std::optional<wse::StreamLayout> layout = {};  // if estimates chose it
+};
+
+/// Ways to run a row, the most promising first. The fastest of the first `simulated` that are not
+/// refused is taken; if all of these are, the first of the others.
+struct RowWays {
+  std::vector<RowWay> all;
   std::size_t simulated = 0;
-  bool as_set = false;  // the wafer as it is set is simulated too: estimates know too little
+};
+
+/// A row in one of these.
+struct LaidRow {
+  WseParams params;
+  LayerOp op;  // whose weights live where the layout has them
 };
 
 /// Lays products with weights out by wse::stream_layouts(), within what is set by name: `columns`
@@ -33,12 +43,12 @@ class LayoutRule {
   LayoutRule(const WseParams& params, TargetSetter given)
       : params_(params), given_(std::move(given)) {}
 
-  /// Whether it lays an operation out.
-  bool takes(const LayerOp& op) const;
+  /// The ways of a row by itself, or in a layout of all rows. Where runs are short those that
+  /// denser weights would have are tried too.
+  RowWays ways(const LayerOp& op, const Mask* mask, const Pairs& together) const;
 
-  /// None for operations of other kinds. Where runs are short those that denser weights would have
-  /// are simulated too.
-  PlannedLayouts layouts(const LayerOp& op, const Mask* mask) const;
+  /// A row in such a layout, with words of its own.
+  LaidRow laid_out(const LayerOp& op, const Pairs& together, const Pairs& words) const;
 
   /// The best layout that keeps the weights in the cores, with nothing beside them; empty likewise,
   /// and where estimates do not know what is given.
@@ -48,9 +58,6 @@ class LayoutRule {
   /// others that may be faster. None if one of the rows cannot be laid out so.
   std::vector<wse::StreamLayout> shared(const WorkloadTrace& workload, const MaskOf& mask_of) const;
 
-  /// The words of a row in a layout of all rows, in each way that the rule tries.
-  std::vector<Pairs> of_row(const LayerOp& op, const Mask* mask, const Pairs& together) const;
-
   /// The parameters that a layout sets.
   Pairs words(const wse::StreamLayout& layout) const;
 
@@ -58,13 +65,21 @@ class LayoutRule {
   /// that are of use together. What is given stays.
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask, const Pairs& at) const;
 
-  /// What of a layout is given.
-  wse::GivenLayout given() const;
-
   /// A wafer with these words.
   WseParams laid_out(const wse::StreamLayout& layout) const;
 
  private:
+  struct Candidates;
+
+  /// Whether it lays an operation out by itself.
+  bool takes(const LayerOp& op) const;
+
+  /// What of a layout is given.
+  wse::GivenLayout given() const;
+
+  Candidates candidates(const LayerOp& op, const Mask* mask) const;
+  std::vector<Pairs> of_row(const LayerOp& op, const Mask* mask, const Pairs& together) const;
+  Pairs words_of(const LayerOp& op, const wse::StreamLayout& layout) const;
   std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts,
                                      const wse::GivenLayout& given, bool resident) const;
   std::vector<wse::StreamLayout> all(const LayerOp& op, const wse::WeightCounts& counts,
@@ -73,14 +88,11 @@ class LayoutRule {
                       std::vector<Pairs>& steps) const;
   void add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
                  std::vector<Pairs>& steps) const;
-  bool may_change(const std::string& key, const LayerOp& op, const Mask* mask,
-                  const Pairs& at) const;
-  std::string value_of(const Pairs& words, const std::string& key, const LayerOp& op) const;
+  bool may_change(const std::string& key, const Mask* mask, const LaidRow& at) const;
   bool may_keep_zeros(const LayerOp& op, const Mask* mask, const wse::StreamLayout& at) const;
-  PlannedLayouts chosen(const LayerOp& op, const wse::WeightCounts& counts) const;
+  Candidates chosen(const LayerOp& op, const wse::WeightCounts& counts) const;
   std::vector<wse::StreamLayout> rivals(const LayerOp& op, const wse::WeightCounts& counts,
                                         const std::vector<wse::StreamLayout>& found) const;
-  wse::StreamLayout parsed(const Pairs& words, const LayerOp& op) const;
   Pairs fixed_words(bool gradient) const;
   std::vector<std::string> given_words(const LayerOp& op) const;
   bool estimates(bool gradient) const;
@@ -95,36 +107,11 @@ inline constexpr double kRival = 1.3;
 /// What the rule has to know of the weights of a row.
 wse::WeightCounts counts_of(const LayerOp& op, const Mask* mask);
 
-/// A row whose weights live where a layout has them.
-LayerOp placed(LayerOp op, const wse::StreamLayout& layout);
-
-/// A layout as a file has it: where weights live, too.
-Pairs words_of(const LayoutRule& rule, const LayerOp& op, const wse::StreamLayout& layout);
-
 /// Counts the cores of `whole` that stand beside those of a result, and what they could have done.
 void add_idle_cores(const WseParams& whole, OpResult& result);
 
-/// Notes which parameters a row was laid out by: those of `laid_out` that `whole` has otherwise.
-void note_words(const WseParams& whole, const WseParams& laid_out, OpResult& result);
-
-/// A way to run a row.
-struct RowWay {
-  WseParams params;
-  LayerOp op;
-  const wse::StreamLayout* layout = nullptr;  // null: as the wafer is set
-};
-
-/// The fastest of the first `most` ways that are not refused, or the last way; the first, without a
-/// simulation, if one is asked for. What falls behind is given up; what was simulated is kept.
-std::size_t fastest_of(const WaferRequest& request, std::vector<RowWay>& ways, std::size_t most);
-
-/// Runs a row as `rule` lays it out, or as its wafer is where the rule says nothing. Says how, and
-/// how many cores of the wafer stand beside it.
-OpResult run_planned(const WaferRequest& request, const LayoutRule& rule);
-
-/// Runs one of several rows as all of them are laid out, or as the wafer is set. Its zeros are kept
-/// where that is faster.
-OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
-                      const wse::StreamLayout* layout);
+/// Runs a row in the fastest of its ways. Says how, and how many cores of the wafer stand beside
+/// it.
+OpResult run_planned(const WaferRequest& request, const LayoutRule& rule, const Pairs& together);
 
 }  // namespace lacuna

@@ -17,6 +17,7 @@
 #include "sim/machines/wse/layers.hpp"
 #include "sim/machines/wse/layouts.hpp"
 #include "sim/machines/wse/planned.hpp"
+#include "sim/machines/wse/residency.hpp"
 #include "sim/machines/wse/rows.hpp"
 #include "sim/machines/wse/streaming.hpp"
 #include "sim/machines/wse/tasks.hpp"
@@ -294,30 +295,6 @@ bool LayoutRule::may_keep_zeros(const LayerOp& op, const Mask* mask,
   here.resident = true;
   return places_of(op, {}, given, setup).cycles(here) <
          kRival * places_of(op, counts_of(op, mask), given, setup).cycles(here);
-}
-
-OpResult run_together(const WaferRequest& request, const LayoutRule& rule,
-                      const wse::StreamLayout* layout) {
-  const auto& [machine, whole, op, mask, seed, execution] = request;
-  if (has_all_cores(op)) return run_wafer_row(request);
-  const WseParams params = layout == nullptr ? whole : rule.laid_out(*layout);
-  const Pairs together = layout == nullptr ? Pairs() : rule.words(*layout);
-  std::vector<RowWay> ways;
-  for (const Pairs& words : rule.of_row(op, mask, together)) {
-    ways.push_back({params, op});
-    WseParams& own = ways.back().params;
-    for (const auto& [path, text] : words) own.set(path, text, "layout");
-    if (own.ws.lie != params.ws.lie) {  // its operands move from where they lie
-      own.makers.assign(op.sources.size(), std::make_shared<const WseParams>(params));
-    }
-  }
-  const std::size_t at = fastest_of(request, ways, ways.size());
-  if (layout == nullptr && at == 0) return run_wafer_row(request);
-  const WseParams& fastest = ways[at].params;
-  OpResult result = run_wafer_row({machine, fastest, op, mask, seed, execution});
-  add_idle_cores(whole, result);
-  note_words(whole, fastest, result);
-  return result;
 }
 
 }  // namespace lacuna

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::uint64_t kFewCores = 1024;  // of programs that are simulated core by core
 
-std::uint32_t number(const std::string& text) {
-  return static_cast<std::uint32_t>(std::strtoul(text.c_str(), nullptr, 10));
-}
-
 /// The same layout with another word.
 Pairs with(Pairs words, const std::string& key, const std::string& value) {
   for (auto& [each, text] : words) {
@@ -41,46 +37,41 @@ Pairs on_rectangle(Pairs at, const Pairs& to) {
   return enters != nullptr && *enters == "column_top" ? with(at, kInjectWord, *enters) : at;
 }
 
-}  // namespace
-
-std::string LayoutRule::value_of(const Pairs& words, const std::string& key,
-                                 const LayerOp& op) const {
-  if (const std::string* const found = find_value(words, key)) return *found;
-  return key == kResidencyWord ? word(op.residency) : params_.find(key)->value_text();
-}
-
 /// What a layout of these words is, as far as the rule knows them.
-wse::StreamLayout LayoutRule::parsed(const Pairs& words, const LayerOp& op) const {
-  const auto value = [&](const char* key) { return value_of(words, key, op); };
+wse::StreamLayout parsed(const LaidRow& row) {
+  const WseParams& params = row.params;
   wse::StreamLayout at;
-  at.resident = value(kResidencyWord) == "resident";
-  at.columns = number(value(kColumnsWord));
-  at.rows = number(value(kRowsWord));
-  at.groups = number(value(kGroupsWord));
-  at.lookahead = number(value("ws.lookahead"));
-  at.share = value("ws.share") == "tokens" ? wse::Share::tokens : wse::Share::rows;
-  at.keeps_zeros = value("ws.zero_filter") == "false" || value("resident.storage") == "all";
+  at.resident = row.op.residency == Residency::resident;
+  at.columns = params.wafer.columns;
+  at.rows = params.wafer.rows;
+  at.groups = params.ws.groups;
+  at.lookahead = params.ws.lookahead;
+  at.share = params.ws.share;
+  at.keeps_zeros = !params.ws.zero_filter || params.resident.storage == wse::ResidentStorage::all;
   return at;
 }
 
-/// No other row sees the groups and the order of rows of a sampled gradient.
+}  // namespace
+
+/// The words of a row in a layout of all rows, in each way that is tried. No other row sees the
+/// groups and the order of rows of a sampled gradient.
 std::vector<Pairs> LayoutRule::of_row(const LayerOp& op, const Mask* mask,
                                       const Pairs& together) const {
   Pairs shared;
   LayerOp whole = op;
   whole.x_pattern = "dense";
   const LayoutSpace* const space = wafer_layout_space(params_, whole);
-  if (space == nullptr) return {shared};
+  if (space == nullptr) return {together};
   for (const LayoutChoice& choice : space->choices) {
     const std::string* const value = find_value(together, choice.key);
     if (value != nullptr) shared.emplace_back(choice.key, *value);
   }
   std::vector<Pairs> ways = {shared};
-  if (is_sampled_gradient(op)) {
+  if (is_sampled_gradient(op) && !together.empty()) {
     ways = {with(shared, kOrderWord, "ring")};
     ways.push_back(with(ways[0], kLieWord, "side_by_side"));
   }
-  if (may_keep_zeros(op, mask, parsed(together, op))) {
+  if (may_keep_zeros(op, mask, parsed(laid_out(op, together, {})))) {
     ways.push_back(with(shared, "ws.zero_filter", "false"));
     if (has_weights(op)) ways.back().emplace_back("resident.storage", "all");
   }
@@ -88,11 +79,10 @@ std::vector<Pairs> LayoutRule::of_row(const LayerOp& op, const Mask* mask,
 }
 
 /// Whether another value makes a difference, and is simulated in a time that is worth it.
-bool LayoutRule::may_change(const std::string& key, const LayerOp& op, const Mask* mask,
-                            const Pairs& at) const {
-  const bool grouped = value_of(at, kGroupsWord, op) != "1";
-  const std::uint64_t cores =
-      std::uint64_t{number(value_of(at, kColumnsWord, op))} * number(value_of(at, kRowsWord, op));
+bool LayoutRule::may_change(const std::string& key, const Mask* mask, const LaidRow& at) const {
+  const auto& [params, op] = at;
+  const bool grouped = params.ws.groups != 1U;
+  const std::uint64_t cores = params.cores();
   if (given_.named(key)) return false;
   if (key == "ws.share" || key == kLieWord || key == "ws.buses") return grouped;
   if (key == kGroupsWord) return !takes(op);  // the rectangle goes with them
@@ -108,18 +98,20 @@ bool LayoutRule::may_change(const std::string& key, const LayerOp& op, const Mas
 
 void LayoutRule::add_words(const LayerOp& op, const Mask* mask, const Pairs& at,
                            std::vector<Pairs>& steps) const {
+  const LaidRow row = laid_out(op, {}, at);
   for (const LayoutChoice& choice : wafer_layout_space(params_, op)->choices) {
-    if (choice.values.empty() || !may_change(choice.key, op, mask, at)) continue;
-    const std::string now = value_of(at, choice.key, op);
-    const std::uint32_t columns = number(value_of(at, kColumnsWord, op));
-    if (choice.key == kReduceWord && !given_.named(kOrderWord)) {  // the order goes with the sums
+    const std::string& key = choice.key;
+    if (choice.values.empty() || !may_change(key, mask, row)) continue;
+    const std::string now =
+        key == kResidencyWord ? word(row.op.residency) : row.params.find(key)->value_text();
+    if (key == kReduceWord && !given_.named(kOrderWord)) {  // the order goes with the sums
       const bool ring = now == "ring";
       steps.push_back(with(with(at, kReduceWord, ring ? "chain" : "ring"), kOrderWord,
                            ring ? "natural" : "ring"));
     }
     for (const std::string& value : choice.values) {
-      if (value == now || (choice.key == kGroupsWord && columns % number(value) != 0)) continue;
-      steps.push_back(with(at, choice.key, value));
+      const bool even = key != kGroupsWord || row.params.wafer.columns % std::stoul(value) == 0;
+      if (value != now && even) steps.push_back(with(at, key, value));
     }
   }
 }
@@ -136,7 +128,7 @@ std::vector<Pairs> LayoutRule::around(const LayerOp& op, const Mask* mask, const
 void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs& at,
                                 std::vector<Pairs>& steps) const {
   constexpr std::size_t kNext = 8;
-  const wse::StreamLayout here = parsed(at, op);
+  const wse::StreamLayout here = parsed(laid_out(op, {}, at));
   const auto width = [](const wse::StreamLayout& each) { return each.columns / each.groups; };
   bool elsewhere = false;
   for (const wse::StreamLayout& each : all(op, counts_of(op, mask), given())) {
@@ -148,7 +140,7 @@ void LayoutRule::add_rectangles(const LayerOp& op, const Mask* mask, const Pairs
     // NOLINTEND(readability-implicit-bool-conversion)
     if (other_place ? elsewhere : differ != 1 || steps.size() > kNext) continue;
     elsewhere = elsewhere || other_place;
-    const Pairs words = words_of(*this, op, each);
+    const Pairs words = words_of(op, each);
     steps.push_back(other_place ? words : on_rectangle(at, words));
   }
 }

@@ -74,16 +74,13 @@ class Noted final : public Machine, public PlansLayouts {
     return std::make_unique<Noted>(plans().taking_from(real), notes_);
   }
   void plan_layouts(bool by_rule) override { plans().plan_layouts(by_rule); }
-  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask) const override {
-    return plans().planned(op, mask);
+  std::vector<Pairs> planned(const LayerOp& op, const Mask* mask,
+                             const Pairs& together) const override {
+    return plans().planned(op, mask, together);
   }
   std::vector<Pairs> planned_together(const WorkloadTrace& workload,
                                       const MaskOf& mask_of) const override {
     return plans().planned_together(workload, mask_of);
-  }
-  std::vector<Pairs> of_row(const LayerOp& op, const Mask* mask,
-                            const Pairs& together) const override {
-    return plans().of_row(op, mask, together);
   }
   std::vector<Pairs> around(const LayerOp& op, const Mask* mask,
                             const Pairs& layout) const override {

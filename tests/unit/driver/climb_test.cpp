@@ -153,7 +153,9 @@ class Sided final : public Machine, public PlansLayouts {
   }
   void share_runs(std::shared_ptr<ProductRuns>) override {}
 
-  std::vector<Pairs> planned(const LayerOp&, const Mask*) const override { return {{}}; }
+  std::vector<Pairs> planned(const LayerOp&, const Mask*, const Pairs&) const override {
+    return {{}};
+  }
   std::vector<Pairs> around(const LayerOp&, const Mask*, const Pairs&) const override {
     return {{{"side", "1"}}, {{"side", "0"}}};
   }
