@@ -161,12 +161,20 @@ struct MemoryPorts {
 
   static constexpr std::uint32_t kShareParts = 3000;  // so that thirds and thousandths are exact
 
-  /// Of a beat by itself that reads and writes so many bits, 1 at least. With a write share that
-  /// is its time rounded up: a beat that begins with an instruction of its own.
+  /// Of a beat that reads and writes so many bits, 1 at least, and begins an instruction.
   std::uint32_t cycles(std::uint64_t read, std::uint64_t write) const {
+    return cycles(0, 1, read, write);
+  }
+  /// Of the beat with elements [first, first + count) of an instruction, each of so many bits. With
+  /// a write share parts of a cycle add up over its beats.
+  std::uint32_t cycles(std::uint64_t first, std::uint64_t count, std::uint64_t read,
+                       std::uint64_t write) const {
     if (model == MemoryModel::none) return 1;
-    return std::max({1U, need(read, read_bits), need(write, write_bits),
-                     static_cast<std::uint32_t>(shared_until(read, write))});
+    const std::uint64_t end = first + count;
+    const std::uint64_t shared =
+        shared_until(read * end, write * end) - shared_until(read * first, write * first);
+    return std::max({1U, need(read * count, read_bits), need(write * count, write_bits),
+                     static_cast<std::uint32_t>(shared)});
   }
 
   /// When reads and the share of writes of everything up to a place in an instruction, so many

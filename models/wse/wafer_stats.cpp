@@ -13,14 +13,12 @@ class MemoryTraffic {
  public:
   MemoryTraffic(const StreamingKernel& kernel, const CoreParams& params, std::uint64_t tokens)
       : tokens_(tokens),
-        element_(kernel.fp32   ? 4
-                 : kernel.int8 ? 1
-                               : 2),
-        output_(kernel.fp32 || kernel.int8 ? 4 : 2),
-        psum_(kernel.psum_fp32 ? 4 : 2),
+        element_(kernel.element_bytes()),
+        output_(kernel.output_bytes()),
+        psum_(kernel.sum_bytes()),
         cached_(kernel.psum_cached),
         scattered_(!kernel.held.empty()),
-        beats_(ceil_div(tokens, kernel.simd)),
+        beats_(kernel.beats(static_cast<std::uint32_t>(tokens))),
         per_beat_input_(ceil_div(kernel.simd * element_, 8)),
         per_beat_psum_(ceil_div(kernel.simd * psum_, 8)) {
     const std::uint64_t e = std::uint64_t{kernel.ring_elements} * params.fabric_words_per_issue;

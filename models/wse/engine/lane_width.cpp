@@ -28,10 +28,8 @@ std::uint64_t largest_in_lanes(const HardwareParams& params, const Program& prog
        dispatch.longest(), shapes.ramp_down(queue.stream()).capacity + 1U,
        shapes.ramp_down(queue.sums_in()).capacity + 1U,
        QueueShapes::output(queue.sums_out()).capacity + 2U, program.column_fifo,
-       shapes.ramp_up().capacity + 1U, kernel.simd + 16U,
-       std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
-                 kernel.gather_cycles, kernel.exchange.send_cycles, kernel.exchange.take_cycles}) +
-           std::uint64_t{kernel.stalls},
+       shapes.ramp_up().capacity + 1U,
+       kernel.most_cycles() + kernel.stalls * (kernel.simd / 16U + 1U),
        shapes.link().capacity + 1U});
 }
 

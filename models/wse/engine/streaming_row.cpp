@@ -13,11 +13,8 @@ StreamingRow<Number, Sums>::StreamingRow(const HardwareParams& params, const Pro
                                          const SumStreams& shared, std::uint32_t row)
     : Base(params, program, shared),
       row_(row),
-      vector_beats_(static_cast<Number>(kernel_.beats(kernel_.tokens[row]))),
-      word_beats_(static_cast<Number>(static_cast<std::uint32_t>(vector_beats_) *
-                                      kernel_.weights_per_word())),
+      vector_beats_(kernel_.beats(kernel_.tokens[row])),
       control_(params.core, kernel_, kernel_.tokens[row]),
-      packed_(kernel_.form == StreamForm::packed),
       next_word_(kernel_.held.empty() ? 0 : columns_, 0),
       main_step_(columns_, 0),
       reduce_step_(columns_, 0) {
@@ -39,9 +36,7 @@ void StreamingRow<Number, Sums>::place_columns() {
 /// The beats of the last word of a row of `count` weights, if it is not full; else 0.
 template <class Number, class Sums>
 Number StreamingRow<Number, Sums>::rest(std::uint32_t count) const {
-  if (!packed_) return 0;
-  const std::uint32_t values = count % kernel_.weights_per_word();
-  return static_cast<Number>(values * static_cast<std::uint32_t>(vector_beats_));
+  return static_cast<Number>(count % kernel_.weights_per_word() * vector_beats_);
 }
 
 template <class Number, class Sums>
@@ -88,8 +83,8 @@ inline Lanes<Number> StreamingRow<Number, Sums>::start(std::size_t place, const 
   if (values_ != nullptr) {
     for_each_lane<Number>(lanes, [&](unsigned i) { values_->start(column(place, i)); });
   }
-  const Vector beats = all(static_cast<std::uint64_t>(word_beats_));
-  if (!packed_) return beats;
+  const Vector beats = all(vector_beats_ * kernel_.weights_per_word());
+  if (kernel_.weights_per_word() == 1) return beats;
   return select(lanes & (b.last_beats > Vector{}) & words_.all_taken(place), b.last_beats, beats);
 }
 

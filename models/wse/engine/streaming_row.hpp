@@ -123,10 +123,8 @@ class StreamingRow : public CoreRow<StreamingRow<NumberOf, Sums>, StreamBlock<Nu
   void end_lanes(const Vector& ended, std::size_t first, Cycle now);
 
   const std::size_t row_;
-  Number vector_beats_;  // of an instruction
-  Number word_beats_;    // of the instructions that a word starts
+  std::uint32_t vector_beats_;  // of an instruction
   const Control control_;
-  bool packed_ = false;
   bool counts_beats_ = false;
   std::size_t finished_ = 0;
   bool quiet_ = true;  // no word is left on a bus, once all have finished

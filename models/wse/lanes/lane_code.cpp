@@ -177,7 +177,7 @@ class Coder {
     };
     result_.counters.received += std::uint64_t{beat.count} * beat.words_in * classes(beat.takes);
     result_.counters.sent += std::uint64_t{beat.count} * beat.words_out;
-    const std::uint32_t extra = stalls.bank + stalls.residual + stalls.special;
+    const std::uint32_t extra = stalls.all();
     const bool in_main = beat.context == 0;
     if (extra > kMostExtra || (!in_main && extra != 0)) refuse("a beat that takes long");
     if (!in_main && params_.core.slots == 2U && kind != TaskCycle::fabric) {

@@ -124,7 +124,8 @@ class GradientControl : HandlerControl<Number, GradientState<Number>> {
   /// If the chain is left out, dot products wait for ever, and count as one that is always there.
   GradientControl(const CoreParams& params, const StreamingKernel& stream,
                   const GradientKernel& kernel, std::uint32_t tokens, bool chains)
-      : Base(params, stream, tokens, kernel.dot_cycles != 1 || kernel.move_cycles != 1),
+      : Base(params, kernel.dot_cycles != 1 || kernel.move_cycles != 1),
+        vector_beats_(all(stream.beats(tokens))),
         words_(all(stream.packed_words(tokens))),
         results_most_(all(chains ? kernel.results : std::uint64_t{kMost})),
         lookahead_(all(stream.lookahead)),
@@ -168,7 +169,7 @@ class GradientControl : HandlerControl<Number, GradientState<Number>> {
   static constexpr Number kMost = std::numeric_limits<Number>::max();
 
   using Base::all, Base::most;
-  using Base::issue_, Base::vector_beats_, Base::slow_;
+  using Base::issue_, Base::slow_;
 
   Vector load(State& s, Cores& cores, std::size_t place) const;
   Vector main_thread(State& s, Cores& cores, std::size_t place, Cycle now) const;
@@ -180,6 +181,7 @@ class GradientControl : HandlerControl<Number, GradientState<Number>> {
   Waits causes(const State& s, Cores& cores, std::size_t place, const Vector& no_beat) const;
   void finish(State& s, Cores& cores, std::size_t place, const Vector& progress) const;
 
+  const Vector vector_beats_;  // of an instruction
   const Vector words_;
   const Vector results_most_;
   const Vector lookahead_, dot_, move_;

@@ -22,11 +22,9 @@ class HandlerControl {
   using Vector = Lanes<Number>;
 
   /// `slow`: some beats take several cycles.
-  HandlerControl(const CoreParams& params, const StreamingKernel& stream, std::uint32_t tokens,
-                 bool slow)
+  HandlerControl(const CoreParams& params, bool slow)
       : dispatch_(params),
         issue_(params),
-        vector_beats_(all(stream.beats(tokens))),
         words_per_beat_(all(params.fabric_words_per_issue.value())),
         slow_(slow) {}
 
@@ -71,7 +69,6 @@ class HandlerControl {
 
   const Dispatch dispatch_;
   const IssueRule issue_;
-  const Vector vector_beats_;  // of an instruction
   const Vector words_per_beat_;
   const bool slow_;
 };

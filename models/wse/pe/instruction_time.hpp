@@ -11,8 +11,7 @@ inline Cycle cycles_alone(const Instruction& what, const BeatCost& cost, std::ui
   if (done == what.length) return 0;
   const Cycle left = what.length - done;
   if (what.op == VectorOp::work) return left;
-  const BeatStalls stalls = cost.stalls_from(done, what.length);
-  return cost.beats(done, what.length) + stalls.bank + stalls.residual + stalls.special;
+  return cost.beats(done, what.length) + cost.stalls_from(done, what.length).all();
 }
 
 }  // namespace lacuna::wse

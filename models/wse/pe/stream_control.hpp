@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "models/wse/lanes.hpp"
 #include "models/wse/params.hpp"
@@ -39,8 +40,6 @@ struct StreamState {
   Vector summed{};         // a row was closed whose sums take no time (ReducePlan::idealised)
   Vector extra{};          // stalls among the cycles for which a beat keeps the slot
   Vector adds{};           // the instruction reads sums
-  Vector beats_left{};     // of the instruction
-  Vector element{};        // the next one of it, modulo 16
   // The exchange among groups: words left of its instructions, and whether others are to follow.
   Vector sending{}, taking{};
   Vector unsent{}, untaken{};
@@ -76,10 +75,11 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
   using Issued = std::array<Vector, kExchanges ? kStreamContexts : 2>;
 
   StreamControl(const CoreParams& params, const StreamingKernel& kernel, std::uint32_t tokens)
-      : Base(params, kernel, tokens, is_slow(kernel)),
+      : Base(params, !kernel.held.empty() || kernel.stalls != 0 || kernel.most_cycles() != 1),
         kernel_(kernel),
+        first_(beats_of(kernel.first_beats, 0, tokens)),
+        adds_(beats_of(kernel.beats_that_add, kernel.stalls, tokens)),
         reduce_words_(all(kernel.sum_words(tokens))),
-        packed_(kernel.form == StreamForm::packed),
         wide_(kernel.form == StreamForm::wide),
         exchanges_(kernel.exchange.on()) {}
 
@@ -116,13 +116,28 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
 
  private:
   using Base::all, Base::most, Base::active;
-  using Base::issue_, Base::vector_beats_, Base::slow_;
+  using Base::issue_, Base::slow_;
 
-  static bool is_slow(const StreamingKernel& kernel) {
-    return !kernel.held.empty() ||
-           std::max({kernel.first_cycles, kernel.beat_cycles, kernel.reduce_cycles,
-                     kernel.gather_cycles, kernel.stalls + 1, kernel.exchange.send_cycles,
-                     kernel.exchange.take_cycles}) != 1;
+  struct Beat {
+    Number cycles;
+    Number stalls;  // of them
+    bool last;      // of its instruction
+  };
+  /// Of a word, the last one first. Residual stalls count whole beats.
+  std::vector<Beat> beats_of(const BeatTime& time, std::uint32_t stalls,
+                             std::uint32_t tokens) const {
+    const std::uint32_t simd = kernel_.simd;
+    std::vector<Beat> beats;
+    for (std::uint32_t weight = 0; weight < kernel_.weights_per_word(); ++weight) {
+      for (std::uint32_t first = 0; first < tokens; first += simd) {
+        const auto extra = residual_stalls(first + simd, stalls) - residual_stalls(first, stalls);
+        const auto cycles = time.cycles(first, std::min(simd, tokens - first)) + extra;
+        beats.push_back(
+            {static_cast<Number>(cycles), static_cast<Number>(extra), first + simd >= tokens});
+      }
+    }
+    std::reverse(beats.begin(), beats.end());
+    return beats;
   }
   /// Lanes whose exchange is not over.
   static Vector exchanging(const State& s) {
@@ -140,8 +155,9 @@ class StreamControl : HandlerControl<Number, StreamState<Number>> {
                const Vector& fed) const;
 
   const StreamingKernel& kernel_;
+  const std::vector<Beat> first_;  // by those of the word that are left, less one
+  const std::vector<Beat> adds_;
   const Vector reduce_words_;
-  const bool packed_;
   const bool wide_;
   const bool exchanges_;
 };
@@ -194,8 +210,6 @@ inline void StreamControl<Number, Cores, kExchanges>::begin_instruction(State& s
     const Vector overwrites = kernel_.held.empty() ? s.fresh : Vector{};
     s.adds = (s.adds & ~start) | (start & ~overwrites);
     s.fresh &= ~start;
-    s.beats_left = select(start, packed_ ? vector_beats_ : s.vector, s.beats_left);
-    s.element &= ~start;
   }
   if (wide_) cores.take_value(place, start);
 }
@@ -269,32 +283,23 @@ template <class Number, class Cores, bool kExchanges>
 inline void StreamControl<Number, Cores, kExchanges>::keep_slots(State& s, const Issued& issued,
                                                                  const Vector& others,
                                                                  const Vector& gathers) const {
-  const Vector zero{};
   const Vector& main = issued[0];
-  const Vector adding = main & s.adds;
-  const Vector rest_of_beat = all(kernel_.simd % 16);
-  Vector extra = adding & all(std::uint64_t{kernel_.stalls} * (kernel_.simd / 16));
-  for (std::uint32_t i = 1; i <= kernel_.stalls; ++i) {
-    const Vector at = all(residual_place(i, kernel_.stalls));
-    const Vector end = s.element + rest_of_beat;
-    extra -= adding & (((s.element < at) & (at <= end)) | (at + 16 <= end));
-  }
-  if (kernel_.stalls != 0) {
-    s.element = (s.element + (adding & rest_of_beat)) & all(15);
-  }
-  const Vector beat = select(s.adds, all(kernel_.beat_cycles), all(kernel_.first_cycles));
+  Vector beats{};
+  Vector extra{};
+  for_each_lane<Number>(main, [&](unsigned lane) {
+    const std::vector<Beat>& of = s.adds[lane] != 0 ? adds_ : first_;
+    const Beat& beat = of[std::min<std::size_t>(s.vector[lane], of.size()) - 1];
+    beats[lane] = beat.cycles;
+    extra[lane] = beat.stalls;
+    if (beat.last) s.adds[lane] = -1;  // the next instruction of a packed word
+  });
   Vector cycles = select(gathers, all(kernel_.gather_cycles), all(kernel_.reduce_cycles));
-  s.beats_left += main;
-  const Vector over = main & (s.beats_left == zero);  // the next instruction of a packed word
-  s.adds |= over;
-  s.element &= ~over;
-  s.beats_left |= over & vector_beats_;
   if constexpr (kExchanges) {
     cycles = select(issued[2], all(kernel_.exchange.send_cycles), cycles);
     cycles = select(issued[3], all(kernel_.exchange.take_cycles), cycles);
   }
   s.extra = select(issue_.two ? main : main | others, extra, s.extra);
-  s.slot.keep(issue_, main, beat + extra, others, cycles);
+  s.slot.keep(issue_, main, beats, others, cycles);
 }
 
 /// Why the lanes without a beat had none: what keeps the main thread, or if that has finished the

@@ -491,13 +491,8 @@ void TaskCores::beats(Core& core, Thread& thread, Cycle now, Cycle until) {
   const Instruction& what = *thread.instruction;
   const std::uint32_t elements = elements_until(core, thread, now, until);
   const std::uint32_t end = thread.done + elements;
-  const std::uint32_t count_beats = thread.cost.beats(thread.done, end);
-  BeatStalls stalls;
-  if (count_beats == 1) stalls = thread.cost.stalls(thread.done, elements);
-  if (count_beats > 1 && what.op != VectorOp::work) {
-    stalls = thread.cost.stalls_from(thread.done, what.length);
-  }
-  book(core, thread, count_beats, stalls, now);
+  book(core, thread, thread.cost.beats(thread.done, end), thread.cost.stalls_from(thread.done, end),
+       now);
   count_accesses(what, thread.cost, thread.done, end, core.counters);
   move_elements(core, thread, elements, now);
   thread.done += elements;
@@ -514,7 +509,7 @@ void TaskCores::book(Core& core, const Thread& thread, std::uint32_t beats,
   TaskCycle kind = takes_fabric(what) ? TaskCycle::fabric : TaskCycle::vector;
   if (what.op == VectorOp::work) kind = TaskCycle::scalar;
   const unsigned slot = slot_of(core, thread);
-  core.slot_free[slot] = now + beats + stalls.bank + stalls.residual + stalls.special;
+  core.slot_free[slot] = now + beats + stalls.all();
   core.stalls[slot] = stalls;
   auto& cycles = core.counters.cycles;
   if (slot != 0 && core.accounted > now) {

@@ -67,7 +67,7 @@ TaskCycle TaskCores::of_stall(const BeatStalls& stalls, Cycle cycle) {
 /// the main thread's.
 void TaskCores::book_kept(Core& core, Cycle until) {
   const BeatStalls& stalls = core.stalls[1];
-  const Cycle begin = core.slot_free[1] - (stalls.bank + stalls.residual + stalls.special);
+  const Cycle begin = core.slot_free[1] - stalls.all();
   for (; core.accounted < std::min(until, core.slot_free[1]); ++core.accounted) {
     extend_run(core, kBusyRun, core.accounted, 1);
     ++core.counters.cycles[static_cast<std::size_t>(of_stall(stalls, core.accounted - begin))];

@@ -146,7 +146,7 @@ std::uint32_t BeatCost::beats(std::uint32_t first, std::uint32_t end) const {
 
 /// Every beat costs the same as the first.
 bool BeatCost::constant() const {
-  if (ports_.write_share != 0 || !even()) return false;  // parts of a cycle add up
+  if ((ports_.write_share != 0 && writes_) || !even()) return false;  // parts of a cycle add up
   if (in_place_ && write_meets_read(ports_.write_lag * width_)) {
     return false;  // the first beats meet no write
   }
@@ -192,25 +192,14 @@ bool BeatCost::write_meets_read(std::uint32_t first) const {
   return offset < bytes || kBanks - offset < bytes;
 }
 
-std::uint32_t BeatCost::port_cycles(std::uint32_t first, std::uint32_t count) const {
-  const std::uint64_t each = std::uint64_t{8} * port_bytes_;
-  const std::uint64_t read = each * count;
-  const std::uint64_t written = std::uint64_t{8} * write_bytes_;
-  const std::uint64_t write = written * count;
-  if (ports_.write_share == 0) return ports_.cycles(read, write);
-  const std::uint64_t end = std::uint64_t{first} + count;
-  const std::uint64_t shared = ports_.shared_until(each * end, written * end) -
-                               ports_.shared_until(each * first, written * first);
-  return std::max({1U, ports_.need(read, ports_.read_bits), ports_.need(write, ports_.write_bits),
-                   static_cast<std::uint32_t>(shared)});
-}
-
 std::uint32_t BeatCost::bank_stalls(std::uint32_t first, std::uint32_t count) const {
   if (ports_.model == MemoryModel::none || (sources_ == 0 && !writes_)) return 0;
   std::uint32_t cycles = 1;
   if (sources_ > 2) cycles = 2;  // three reads, two ports
   if (reads_meet(first, count) || write_meets_read(first)) cycles = 2;
-  return std::max(cycles, port_cycles(first, count)) - 1;
+  return std::max(cycles, ports_.cycles(first, count, std::uint64_t{8} * port_bytes_,
+                                        std::uint64_t{8} * write_bytes_)) -
+         1;
 }
 
 BeatStalls BeatCost::stalls(std::uint32_t first, std::uint32_t count) const {

@@ -26,6 +26,7 @@ struct BeatStalls {
   std::uint32_t bank = 0;      // two reads in the same bank, or more bytes than the ports carry
   std::uint32_t residual = 0;  // of multiply-accumulates in place, see mem.fma32_stalls
   std::uint32_t special = 0;   // operations that take more than a cycle for each element
+  std::uint32_t all() const { return bank + residual + special; }
 };
 
 /// The instruction as the datapath sees it: its width and what its beats cost.
@@ -65,7 +66,6 @@ class BeatCost {
   std::uint32_t bank_stalls(std::uint32_t first, std::uint32_t count) const;
   bool reads_meet(std::uint32_t first, std::uint32_t count) const;
   bool write_meets_read(std::uint32_t first) const;
-  std::uint32_t port_cycles(std::uint32_t first, std::uint32_t count) const;
   bool constant() const;
 
   MemoryPorts ports_;

@@ -57,6 +57,28 @@ enum class StreamForm : std::uint8_t {
   plain,    // an FP32 value; the index follows from the order
 };
 
+/// How long the beats of an instruction of a stream take: as long as their elements need the ports
+/// of memory. The last one may have fewer.
+struct BeatTime {
+  MemoryPorts ports;
+  std::uint32_t read = 0;     // bits of an element
+  std::uint32_t written = 0;  // the same
+  std::uint32_t least = 1;    // cycles of a beat
+
+  /// Of the beat with elements [first, first + count). None is longer than a whole first one.
+  std::uint32_t cycles(std::uint32_t first, std::uint32_t count) const {
+    return std::max(least, ports.cycles(first, count, read, written));
+  }
+  /// Of an instruction over so many elements, `simd` in a beat.
+  std::uint64_t cycles_of(std::uint32_t elements, std::uint32_t simd) const {
+    std::uint64_t sum = 0;
+    for (std::uint32_t first = 0; first < elements; first += simd) {
+      sum += cycles(first, std::min(simd, elements - first));
+    }
+    return sum;
+  }
+};
+
 /// The task of a core in a streamed product. Each weight that arrives starts
 /// psum += X[index] * w over the core's tokens; a command closes the row, and a microthread adds
 /// the sums up along the ring. What is streamed may as well be activations, and what the core
@@ -82,8 +104,8 @@ struct StreamingKernel {
   bool psum_fp32 = false;
   bool psum_cached = false;  // the vector in use lies beside the datapath, not in SRAM
   bool ring_fp32 = false;
-  std::uint32_t first_cycles = 1;   // of a beat of the first weight of a row, which overwrites
-  std::uint32_t beat_cycles = 1;    // of a beat of the others, which also reads sums
+  BeatTime first_beats;             // of the first weight of a row, which overwrites
+  BeatTime beats_that_add;          // of the others, which also read sums
   std::uint32_t reduce_cycles = 1;  // of a beat of a reduction
   std::uint32_t gather_cycles = 1;  // of one that writes sums back
   std::uint32_t stalls = 0;         // further cycles in 16 elements that read sums
@@ -107,7 +129,7 @@ struct StreamingKernel {
   std::vector<std::vector<float>> activations;
 
   /// Of each core, if it holds only the elements that are not zero; then an element takes a beat of
-  /// beat_cycles. Empty if it holds all.
+  /// beats_that_add. Empty if it holds all.
   HeldElements held;
 
   std::uint32_t columns() const { return static_cast<std::uint32_t>(ring.size()); }
@@ -156,11 +178,22 @@ struct StreamingKernel {
   std::uint32_t words(std::size_t step, std::size_t column) const {
     return words_of(count(step, column));
   }
+  std::uint32_t element_bytes() const { return fp32 ? 4 : int8 ? 1 : 2; }
+  /// Results of INT8 are the INT32 sums: what scales them is another operation.
+  std::uint32_t output_bytes() const { return fp32 || int8 ? 4 : 2; }
+  std::uint32_t sum_bytes() const { return psum_fp32 ? 4 : 2; }
+  /// Of a beat of any kind.
+  std::uint64_t most_cycles() const {
+    return std::max({first_beats.cycles(0, simd), beats_that_add.cycles(0, simd), reduce_cycles,
+                     gather_cycles, exchange.send_cycles, exchange.take_cycles});
+  }
   /// Of an instruction over so many tokens.
   std::uint32_t beats(std::uint32_t tokens_of) const { return (tokens_of + simd - 1) / simd; }
   /// Whether cores with so many tokens take equal times for all they do.
   bool alike(std::uint32_t tokens_of, std::uint32_t others) const {
-    return beats(tokens_of) == beats(others) && packed_words(tokens_of) == packed_words(others);
+    return beats(tokens_of) == beats(others) && packed_words(tokens_of) == packed_words(others) &&
+           first_beats.cycles_of(tokens_of, simd) == first_beats.cycles_of(others, simd) &&
+           beats_that_add.cycles_of(tokens_of, simd) == beats_that_add.cycles_of(others, simd);
   }
   /// The words of a row of sums, of so many tokens, and those of them that a core has to move.
   std::uint32_t packed_words(std::uint32_t tokens_of) const {

@@ -75,8 +75,9 @@ class WseExplainer {
                const std::function<double(std::size_t)>& value);
 
   std::uint32_t most_tokens() const { return kernel_.tokens[in_.plan.program.entry]; }
-  std::uint64_t beats() const {
-    return kernel_.held.empty() ? ceil_div(most_tokens(), kernel_.simd) : 0;
+  /// Of the instruction of a weight.
+  std::uint64_t cycles_of_weight() const {
+    return kernel_.held.empty() ? kernel_.beats_that_add.cycles_of(most_tokens(), kernel_.simd) : 0;
   }
   /// A column's core in the row where words enter, and the issue slots that it used.
   const CoreCounters& core_of(std::size_t column) const {
@@ -108,7 +109,7 @@ void WseExplainer::bounds() {
   for (std::size_t c = 0; c < columns_; ++c) {
     const CoreCounters& core = core_of(c);
     const std::uint64_t each = std::max<std::uint64_t>(
-        beats() * kernel_.weights_per_word() * kernel_.beat_cycles, in_.params.core.dispatch);
+        cycles_of_weight() * kernel_.weights_per_word(), in_.params.core.dispatch);
     all[0].cycles =
         std::max(all[0].cycles, core.words * each + core.commands * in_.params.core.cmd_cycles);
     all[1].cycles = std::max(all[1].cycles,

@@ -44,11 +44,19 @@ class RandomStreamingLanes : public ::testing::TestWithParam<LanesBatch> {
   /// Beats of several cycles, as of a memory with a narrow port.
   static void slow_down(StreamingScenario& scenario, std::uint64_t seed) {
     Random random(stream_seed(seed, "slow"));
-    for (std::uint32_t* cycles : {&scenario.first_cycles, &scenario.beat_cycles,
+    for (std::uint32_t* cycles : {&scenario.first_beats.least, &scenario.beats_that_add.least,
                                   &scenario.reduce_cycles, &scenario.gather_cycles}) {
       *cycles = 1 + static_cast<std::uint32_t>(random.bounded(3));
     }
     scenario.simd = 2 + static_cast<std::uint32_t>(random.bounded(7));  // need not divide 16
+    if (random.bounded(2) == 0) return;
+    for (BeatTime* time : {&scenario.first_beats, &scenario.beats_that_add}) {
+      time->ports.model = MemoryModel::rule;
+      time->ports.read_bits = time->ports.write_bits = 64;
+      time->ports.write_share = 500 * static_cast<std::uint32_t>(random.bounded(7));  // sixths
+      time->read = 16 + 16 * static_cast<std::uint32_t>(random.bounded(2));
+      time->written = 16 * static_cast<std::uint32_t>(random.bounded(3));
+    }
   }
   static StreamingScenario scenario(std::uint64_t seed) {
     StreamingScenario scenario = GetParam().routes ? random_reduction(seed, GetParam().rows)
@@ -58,7 +66,8 @@ class RandomStreamingLanes : public ::testing::TestWithParam<LanesBatch> {
     scenario.params.router.entries = std::max(2U, scenario.params.router.entries.value());
     scenario.columns = std::max(2U, scenario.columns);
     scenario.held = 0;
-    scenario.beat_cycles = scenario.first_cycles = scenario.reduce_cycles = 1;
+    scenario.beats_that_add = scenario.first_beats = {};
+    scenario.reduce_cycles = 1;
     if (seed % 2 == 0) slow_down(scenario, seed);
     if (scenario.columns * scenario.final_column.size() != scenario.counts.size()) {
       scenario.counts.resize(scenario.columns * scenario.final_column.size(), 3);

@@ -74,7 +74,7 @@ StreamingScenario random_scenario(std::uint64_t seed, Rows rows) {
   draw_slots(seed, scenario.params.core);
   scenario.lookahead = draw.in(1, 8);
   scenario.simd = 1U << draw.in(1, 3);
-  scenario.beat_cycles = draw.one_in(4) ? 2 : 1;
+  scenario.beats_that_add.least = draw.one_in(4) ? 2 : 1;
   scenario.form = static_cast<StreamForm>(draw.in(0, 3));
   if (draw.one_in(4)) scenario.stalls = draw.in(1, 8);
   if (scenario.form == StreamForm::indexed && draw.one_in(3)) scenario.held = draw.in(1, 6);
@@ -135,7 +135,7 @@ std::string describe(const StreamingScenario& s) {
       "overlap {} sched {} words {} queues {} {} {} entries {} hop {} ramp {} multicast {} arbiter "
       "{} finals {} counts {}",
       static_cast<int>(s.reduce), s.input_queues, s.gather_cycles, s.entry, s.int8, s.columns,
-      fmt::join(s.tokens, ","), s.final_column.size(), s.lookahead, s.simd, s.beat_cycles,
+      fmt::join(s.tokens, ","), s.final_column.size(), s.lookahead, s.simd, s.beats_that_add.least,
       static_cast<int>(s.form), s.stalls, s.held, s.rate.words, s.rate.per, p.core.dispatch.value(),
       p.core.cmd_cycles.value(), p.core.dispatch_overlap.value(), p.core.sched.value_text(),
       p.core.fabric_words_per_issue.value(), p.queue.stream(), p.queue.sums_in(),

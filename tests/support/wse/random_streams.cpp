@@ -184,12 +184,27 @@ class Maker {
     kernel.ring_fp32 = kernel.int8 || kernel.fp32 || draw_.chance(40);
     kernel.ring_elements = kernel.ring_fp32 ? 1 : 2;
     if (draw_.chance(40)) {
-      for (std::uint32_t* cycles : {&kernel.first_cycles, &kernel.beat_cycles,
-                                    &kernel.reduce_cycles, &kernel.gather_cycles}) {
-        *cycles = draw_.pick(1, 3);
-      }
+      kernel.first_beats = beats();
+      kernel.beats_that_add = beats();
+      kernel.reduce_cycles = draw_.pick(1, 3);
+      kernel.gather_cycles = draw_.pick(1, 3);
     }
     if (draw_.chance(40)) kernel.stalls = draw_.pick(1, 8);
+  }
+
+  /// By their bytes, of which a share takes the port twice, or all alike.
+  BeatTime beats() {
+    BeatTime time;
+    time.least = draw_.pick(1, 3);
+    if (draw_.chance(30)) return time;
+    time.ports.model = MemoryModel::rule;
+    time.ports.read_bits = 16 * draw_.pick(1, 8);
+    time.ports.write_bits = 16 * draw_.pick(1, 8);
+    time.ports.port_cycles = draw_.chance(80) ? 1 : 2;
+    if (draw_.chance(60)) time.ports.write_share = 100 * draw_.pick(0, 30);
+    time.read = 8 * draw_.pick(1, 8);
+    time.written = 8 * draw_.pick(0, 4);
+    return time;
   }
 
   void weights() {
@@ -250,6 +265,8 @@ class Maker {
           held.push_back(static_cast<std::uint16_t>(draw_.pick(0, 5)));
         }
         kernel.held.push_back(held);
+        kernel.beats_that_add.ports = {};  // an element takes a beat, without residual stalls
+        kernel.stalls = 0;
         continue;
       }
       std::vector<float> x(std::size_t{features} * kernel.tokens[core / columns_]);
@@ -297,6 +314,12 @@ class Maker {
   StreamCase made_;
   std::uint32_t columns_ = 1;
 };
+
+std::string text_of(const BeatTime& time) {
+  const MemoryPorts& ports = time.ports;
+  return fmt::format("{}/{} of {}/{}, {} {}, {} at least", time.read, time.written, ports.read_bits,
+                     ports.write_bits, ports.port_cycles, ports.write_share, time.least);
+}
 
 }  // namespace
 
@@ -376,8 +399,8 @@ std::string print(const StreamCase& made) {
       "{}\nkept by {}\ncounts {}",
       changed_parameters(shown), p.columns, p.rows, p.entry, p.distribution_rows, p.rate.words,
       p.rate.per, p.column_fifo, p.background.size(), p.full_duplex, k.steps, k.lookahead, k.simd,
-      static_cast<int>(k.form), k.int8, k.fp32, k.psum_fp32, k.ring_fp32, k.first_cycles,
-      k.beat_cycles, k.reduce_cycles, k.gather_cycles, k.stalls, !k.activations.empty(),
+      static_cast<int>(k.form), k.int8, k.fp32, k.psum_fp32, k.ring_fp32, text_of(k.first_beats),
+      text_of(k.beats_that_add), k.reduce_cycles, k.gather_cycles, k.stalls, !k.activations.empty(),
       !k.zeros.empty(), !k.held.empty(), k.groups.count, k.groups.interleaved, !p.source.empty(),
       k.exchange.buses.size(), k.group_colors, fmt::join(k.tokens, " "),
       fmt::join(k.final_column, " "), fmt::join(k.counts, " "));

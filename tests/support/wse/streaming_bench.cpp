@@ -17,6 +17,7 @@ namespace {
 /// Each core keeps a number of non-zeros of each of 16 features that differs from core to core.
 void hold(const StreamingScenario& scenario, StreamingKernel& kernel) {
   constexpr std::uint32_t kFeatures = 16;
+  kernel.stalls = 0;
   for (std::size_t core = 0; core < kernel.tokens.size() * scenario.columns; ++core) {
     std::vector<std::uint16_t> mine;
     for (std::uint32_t j = 0; j < kFeatures; ++j) {
@@ -87,8 +88,8 @@ Program make_program(const StreamingScenario& scenario) {
   kernel.steps = static_cast<std::uint32_t>(scenario.final_column.size()) / scenario.groups;
   kernel.lookahead = scenario.lookahead;
   kernel.simd = scenario.simd;
-  kernel.beat_cycles = scenario.beat_cycles;
-  kernel.first_cycles = scenario.first_cycles;
+  kernel.beats_that_add = scenario.beats_that_add;
+  kernel.first_beats = scenario.first_beats;
   kernel.reduce_cycles = scenario.reduce_cycles;
   kernel.gather_cycles = scenario.gather_cycles;
   kernel.form = scenario.form;

@@ -19,7 +19,7 @@ struct StreamingScenario {
   std::vector<std::uint32_t> counts;        // by step and column
   std::uint32_t lookahead = 2;
   std::uint32_t simd = 4;
-  std::uint32_t beat_cycles = 1;
+  BeatTime beats_that_add;
   StreamForm form = StreamForm::indexed;
   std::uint32_t stalls = 0;
   std::uint32_t held = 0;  // not 0: a core keeps up to so many non-zeros of each feature
@@ -29,7 +29,7 @@ struct StreamingScenario {
   Reduce reduce = Reduce::ring;
   std::uint32_t entry = 0;
   bool int8 = false;  // four values in a packed word, not two
-  std::uint32_t first_cycles = 1;
+  BeatTime first_beats;
   std::uint32_t reduce_cycles = 1;
   std::uint32_t gather_cycles = 1;
   /// Groups of columns; then final_column is by step and group, and counts by step and column.

@@ -116,29 +116,66 @@ TEST(WeightStreamingPlanner, AMaskSendsItsWeightsToTheColumnsThatOwnTheirFeature
   EXPECT_EQ(plan.weights, 4U);
 }
 
+/// Cycles of a whole beat of the first weight of a row and of another one.
+struct WholeBeat {
+  std::uint32_t first;
+  std::uint32_t beat;
+};
+WholeBeat beat_of(const StreamingJob& job, const StreamingSetup& setup) {
+  const StreamingKernel kernel = plan_streaming(job, setup).program.kernel;
+  return {kernel.first_beats.cycles(0, kernel.simd), kernel.beats_that_add.cycles(0, kernel.simd)};
+}
+
 TEST(WeightStreamingPlanner, SumsLieInTheCacheIfAVectorFits) {
   StreamingSetup wide = setup(4, 4);
   wide.simd.fma16 = 8;
   wide.core.psum_cache = true;
   wide.core.cache_bytes = 512;
   // 256 tokens are 512 bytes of sums: a beat reads 8 elements of X alone, 128 bits.
-  EXPECT_EQ(plan_streaming(problem(8, 8, 4 * 256), wide).program.kernel.beat_cycles, 1U);
+  EXPECT_EQ(beat_of(problem(8, 8, 4 * 256), wide).beat, 1U);
   // One token more, and 8 sums are read too, 256 bits: four elements in a cycle.
-  EXPECT_EQ(plan_streaming(problem(8, 8, 4 * 257), wide).program.kernel.beat_cycles, 2U);
+  EXPECT_EQ(beat_of(problem(8, 8, 4 * 257), wide).beat, 2U);
 }
 
 TEST(WeightStreamingPlanner, BeatsTakeAsLongAsTheirBytesNeedTheMemoryPorts) {
   StreamingSetup narrow = setup(4, 4);
   // Four FP16 elements: 64 bits of X and 64 of sums are read, 64 written.
-  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 1U);
+  EXPECT_EQ(beat_of(problem(8, 8, 16), narrow).beat, 1U);
   narrow.mem.read_bits = 64;
-  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 2U);
-  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.first_cycles, 1U);
+  EXPECT_EQ(beat_of(problem(8, 8, 16), narrow).beat, 2U);
+  EXPECT_EQ(beat_of(problem(8, 8, 16), narrow).first, 1U);
   narrow.mem.read_bits = 128;
   narrow.map.align = Alignment::bad;  // sums and X in the same banks
-  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 2U);
+  EXPECT_EQ(beat_of(problem(8, 8, 16), narrow).beat, 2U);
   narrow.mem.model = MemoryModel::none;
-  EXPECT_EQ(plan_streaming(problem(8, 8, 16), narrow).program.kernel.beat_cycles, 1U);
+  EXPECT_EQ(beat_of(problem(8, 8, 16), narrow).beat, 1U);
+}
+
+TEST(WeightStreamingPlanner, ABeatOfFewerElementsTakesWhatTheseNeed) {
+  StreamingSetup wide = setup(4, 4);
+  wide.simd.fma16 = 16;
+  // 20 tokens are a beat of 16 and one of four. Of an element 32 bits are read, through a port of
+  // 128, and 16 written, through one of 64: four cycles and one.
+  const StreamingKernel kernel = plan_streaming(problem(8, 8, 4 * 20), wide).program.kernel;
+  EXPECT_EQ(kernel.beats_that_add.cycles(0, 16), 4U);
+  EXPECT_EQ(kernel.beats_that_add.cycles(16, 4), 1U);
+  EXPECT_EQ(kernel.beats_that_add.cycles_of(20, 16), 5U);
+  EXPECT_EQ(kernel.first_beats.cycles_of(20, 16), 5U);  // its writes alone
+}
+
+TEST(WeightStreamingPlanner, PartsOfACycleAddUpOverTheBeatsOfAnInstruction) {
+  StreamingSetup chip = setup(4, 4);
+  chip.simd.fma16 = 8;
+  chip.mem.write_bits = 128;
+  chip.mem.write_share = 2.0 / 3;
+  // An element reads 32 bits, and two thirds of the 16 that it writes take the port of 128 again:
+  // a third of a cycle. So three elements take a cycle, and a beat of eight 8 / 3 of them: 3, 3, 2.
+  const StreamingKernel kernel = plan_streaming(problem(8, 8, 4 * 28), chip).program.kernel;
+  EXPECT_EQ(kernel.beats_that_add.cycles(0, 8), 3U);
+  EXPECT_EQ(kernel.beats_that_add.cycles(8, 8), 3U);
+  EXPECT_EQ(kernel.beats_that_add.cycles(16, 8), 2U);
+  EXPECT_EQ(kernel.beats_that_add.cycles(24, 4), 2U);  // 28 / 3 is 9.33
+  EXPECT_EQ(kernel.beats_that_add.cycles_of(28, 8), 10U);
 }
 
 }  // namespace

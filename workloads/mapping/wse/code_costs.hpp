@@ -40,12 +40,6 @@ struct CodeCosts {
   std::uint32_t start(const Instruction& what, bool stands = false) const;
   /// What the main thread does before `what` is handed to a microthread.
   std::uint32_t start_beside(const Instruction& what) const;
-  /// A data task with so many cycles of instructions. What the core's dispatch takes is part of
-  /// task.overhead; it overlaps the task before if the core can do that.
-  std::uint32_t data_task(std::uint32_t instructions) const {
-    const std::uint32_t dispatch = core.dispatch_overlap ? 0U : core.dispatch.value();
-    return std::max(task.overhead.value(), dispatch) - dispatch + instructions;
-  }
 };
 
 }  // namespace lacuna::wse

@@ -112,7 +112,7 @@ class GradientPlanner {
     set_types(job_.dtype, job_.partials, setup_, k);
     gradient_.kept = setup_.ws.gradient == GradientSums::kept;
     gradient_.results = setup_.ws.results;
-    const std::uint64_t element = 8 * element_bytes(k);
+    const std::uint64_t element = 8 * k.element_bytes();
     const MemoryPorts ports = setup_.mem.ports();
     const bool conflict =
         setup_.mem.model == MemoryModel::rule && setup_.map.align == Alignment::bad;
@@ -150,7 +150,7 @@ class GradientPlanner {
   /// What the cores need beside dot products that are kept.
   void check_memory() {
     const std::uint64_t tokens = formats_.tokens.empty() ? 0 : formats_.tokens[distribution_];
-    const std::uint64_t element = element_bytes(formats_);
+    const std::uint64_t element = formats_.element_bytes();
     limit_ = std::uint64_t{setup_.mem.kib} * 1024;
     const std::uint64_t code = std::uint64_t{setup_.mem.code_kib} * 1024;
     const std::uint64_t queues = 4 * (std::uint64_t{setup_.queue.stream()} +

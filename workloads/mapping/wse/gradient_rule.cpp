@@ -71,10 +71,11 @@ class Gradient {
     const double inputs = std::ceil(job_.n / width);
     const double outputs = std::ceil(job_.m / width);
     const double rest =
-        elements * (inputs + outputs + at.lookahead) * static_cast<double>(element_bytes(kernel_)) +
+        elements * (inputs + outputs + at.lookahead) *
+            static_cast<double>(kernel_.element_bytes()) +
         4.0 * (setup_.queue.stream() + 2.0 * (setup_.queue.sums_in() + setup_.queue.sums_out())) +
         1024.0 * setup_.mem.code_kib;
-    return (1024.0 * setup_.mem.kib - rest) / static_cast<double>(sum_bytes(kernel_));
+    return (1024.0 * setup_.mem.kib - rest) / static_cast<double>(kernel_.sum_bytes());
   }
 
   const GradientJob& job_;

@@ -27,7 +27,8 @@ class Bound {
         held_(held),
         groups_(kernel.groups.count),
         width_(loads.sent.size()),
-        beats_(ceil_div(tokens, kernel.simd)),
+        adds_(kernel.beats_that_add.cycles_of(tokens, kernel.simd)),
+        first_(std::min(adds_, kernel.first_beats.cycles_of(tokens, kernel.simd))),
         words_(kernel.packed_words(tokens)),
         moved_(kernel.sum_words(tokens)) {}
 
@@ -73,8 +74,7 @@ class Bound {
     const std::uint64_t sent = loads_.sent[place];
     const std::uint64_t rows = std::uint64_t{k_.steps} * groups_;
     const std::uint64_t first = std::min(rows, sent);  // that may overwrite, in fewer cycles
-    const std::uint64_t cheap = std::min(k_.first_cycles, k_.beat_cycles);
-    return beats_ * (first * cheap + (sent - first) * k_.beat_cycles);
+    return first * first_ + (sent - first) * adds_;
   }
 
   /// And of their rows of sums, each of which they send on or keep, and of other sums they take in.
@@ -104,7 +104,7 @@ class Bound {
     const std::uint64_t command = core_.cmd_cycles.value();
     if (held_ != nullptr) return held_->paced[place] + rows * std::min(data, command);
     const std::uint64_t sent = loads_.sent[place];
-    const std::uint64_t work = each * beats_ * std::min(k_.first_cycles, k_.beat_cycles);
+    const std::uint64_t work = each * first_;
     return sent * std::max(work, data) / each + rows * std::min(data, command);
   }
 
@@ -182,7 +182,8 @@ class Bound {
   const HeldWork* const held_;
   const std::uint64_t groups_;
   const std::uint64_t width_;
-  const std::uint64_t beats_;  // of a weight
+  const std::uint64_t adds_;   // cycles of the beats of a weight
+  const std::uint64_t first_;  // of the first one, if they are fewer
   const std::uint64_t words_;  // of a row of sums
   const std::uint64_t moved_;  // of them, along the row of cores
 };
@@ -228,7 +229,8 @@ HeldWork work_of_row(const StreamingKernel& kernel, const CoreParams& core, std:
     const std::size_t place = kernel.groups.place_of(c);
     const auto held = kernel.held[row * words.size() + c];
     for (std::size_t feature = 0; feature < held.size(); ++feature) {
-      const std::uint64_t cycles = std::uint64_t{held[feature]} * kernel.beat_cycles;
+      const std::uint64_t cycles =
+          std::uint64_t{held[feature]} * kernel.beats_that_add.cycles(0, 1);
       work.slots[place] += words[c][feature] * cycles;
       work.paced[place] += words[c][feature] * std::max(cycles, dispatch);
     }

@@ -14,15 +14,6 @@ namespace lacuna::wse {
 void set_types(DType dtype, Partials partials, const StreamingSetup& setup,
                StreamingKernel& kernel);
 
-inline std::uint64_t element_bytes(const StreamingKernel& kernel) {
-  return kernel.fp32 ? 4 : kernel.int8 ? 1 : 2;
-}
-/// Results of INT8 are the INT32 sums: what scales them is another operation.
-inline std::uint64_t output_bytes(const StreamingKernel& kernel) {
-  return kernel.fp32 || kernel.int8 ? 4 : 2;
-}
-inline std::uint64_t sum_bytes(const StreamingKernel& kernel) { return kernel.psum_fp32 ? 4 : 2; }
-
 /// Cycles of the kernel's beats with `elements` of a row in a core: what a beat moves through the
 /// memory's ports, and one more where two of its reads meet in a bank. `scattered` as StreamMemory.
 void set_beats(const StreamingSetup& setup, std::uint64_t elements, bool scattered,
@@ -45,9 +36,6 @@ struct StreamMemory {
   bool scattered = false;  // elements are held one by one, each with its place
   std::uint64_t queue_bytes = 0;
 
-  std::uint64_t element_bytes() const { return wse::element_bytes(kernel); }
-  std::uint64_t output_bytes() const { return wse::output_bytes(kernel); }
-  std::uint64_t sum_bytes() const { return wse::sum_bytes(kernel); }
   static std::uint64_t bytes_of(const QueueParams& queue) {
     return 4 * (std::uint64_t{queue.stream()} + queue.sums_in() + queue.sums_out());
   }

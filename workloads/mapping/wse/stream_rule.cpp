@@ -135,9 +135,9 @@ Product::Shape Product::shape(const StreamLayout& at) const {
   StreamingKernel kernel = kernel_;
   const auto elements = static_cast<std::uint32_t>(s.elements);
   set_beats(setup_, elements, false, kernel);
-  const double beats = std::ceil(s.elements / kernel.simd);
-  s.first = beats * kernel.first_cycles;
-  s.next = beats * kernel.beat_cycles + residual_stalls(elements, kernel.stalls);
+  s.first = static_cast<double>(kernel.first_beats.cycles_of(elements, kernel.simd));
+  s.next = static_cast<double>(kernel.beats_that_add.cycles_of(elements, kernel.simd)) +
+           residual_stalls(elements, kernel.stalls);
   s.reduce = 1.0 * kernel.reduce_cycles / setup_.core.fabric_words_per_issue;
   s.sums = sum_words(s.elements);
   const double each = std::ceil(rows() / s.width);  // rows of a place
@@ -167,7 +167,7 @@ CoreBytes Product::bytes(const StreamLayout& at) const {
   share.held = static_cast<std::uint64_t>(std::ceil(held));
   share.inputs = static_cast<std::uint32_t>(s.features);
   share.outputs = static_cast<std::uint32_t>(std::ceil(rows() / s.width));
-  const std::uint64_t sums = at.lookahead * elements * memory.sum_bytes();
+  const std::uint64_t sums = at.lookahead * elements * kernel_.sum_bytes();
   return {memory.held_bytes(share.held, share.inputs), memory.core_bytes(share) + sums};
 }
 

@@ -257,22 +257,6 @@ std::uint64_t bits_read(const std::vector<Access>& reads, const MemoryParams& me
   return bits;
 }
 
-/// Cycles of the ports for elements [first, end).
-std::uint64_t port_cycles(std::uint64_t read, std::uint64_t write, const MemoryParams& mem,
-                          std::uint32_t first, std::uint32_t end) {
-  const std::uint64_t slow = mem.port_cycles;
-  const std::uint64_t count = end - first;
-  std::uint64_t cycles = std::max(divide_up(read * count * slow, mem.read_bits),
-                                  divide_up(write * count * slow, mem.write_bits));
-  // Shares are thirds and thousandths.
-  const auto share = static_cast<std::uint64_t>(std::lround(mem.write_share * 3000));
-  if (share == 0 || read == 0 || write == 0) return cycles;
-  const auto until = [&](std::uint64_t elements) {
-    return divide_up((read * 3000 + write * share) * elements * slow, mem.read_bits * 3000ULL);
-  };
-  return std::max(cycles, until(end) - until(first));
-}
-
 std::uint32_t stall_rate(const Instruction& what, const MemoryParams& mem) {
   if (mem.conflict_bytes != 8U && what.to.inner != 0) return 0;
   switch (what.element) {
@@ -290,6 +274,21 @@ std::uint32_t stall_rate(const Instruction& what, const MemoryParams& mem) {
 }
 
 }  // namespace
+
+std::uint64_t port_cycles(std::uint64_t read, std::uint64_t write, const MemoryPorts& ports,
+                          std::uint32_t first, std::uint32_t end) {
+  const std::uint64_t slow = ports.port_cycles;
+  const std::uint64_t count = end - first;
+  std::uint64_t cycles = std::max(divide_up(read * count * slow, ports.read_bits),
+                                  divide_up(write * count * slow, ports.write_bits));
+  // Shares are thirds and thousandths.
+  const std::uint64_t share = ports.write_share;
+  if (share == 0 || read == 0 || write == 0) return cycles;
+  const auto until = [&](std::uint64_t elements) {
+    return divide_up((read * 3000 + write * share) * elements * slow, ports.read_bits * 3000ULL);
+  };
+  return std::max(cycles, until(end) - until(first));
+}
 
 Extra extra_cycles(const Instruction& what, const TaskParams& params, std::uint32_t word,
                    std::uint32_t first, std::uint32_t count, std::uint32_t width) {
@@ -311,8 +310,8 @@ Extra extra_cycles(const Instruction& what, const TaskParams& params, std::uint3
   const bool behind = write_meets(what, reads, params.mem, first, width);
   std::uint64_t cycles = reads.size() > 2 || meet || behind ? 2 : 1;
   const std::uint64_t write = writes ? 8ULL * bytes(is_half_result(what.element)) : 0;
-  cycles = std::max(
-      cycles, port_cycles(bits_read(reads, params.mem), write, params.mem, first, first + count));
+  cycles = std::max(cycles, port_cycles(bits_read(reads, params.mem), write, params.mem.ports(),
+                                        first, first + count));
   extra.conflict = static_cast<std::uint32_t>(cycles - 1);
   if (what.op != VectorOp::fma || !writes) return extra;
   // A longer beat leaves time for the write that would have met a read, unless it is the write

@@ -35,6 +35,10 @@ struct Extra {
 Extra extra_cycles(const Instruction& what, const TaskParams& params, std::uint32_t word,
                    std::uint32_t first, std::uint32_t count, std::uint32_t width);
 
+/// Cycles of the ports for elements [first, end), which read and write so many bits each.
+std::uint64_t port_cycles(std::uint64_t read, std::uint64_t write, const MemoryPorts& ports,
+                          std::uint32_t first, std::uint32_t end);
+
 /// What the beat counts, but for cycles and words.
 void count_beat(const Instruction& what, std::uint32_t count, TaskCounters& counters);
 

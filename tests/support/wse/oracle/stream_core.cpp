@@ -7,6 +7,7 @@
 #include "models/common/fp16.hpp"
 #include "models/wse/program/event_kinds.hpp"
 #include "models/wse/stream_tallies.hpp"
+#include "tests/support/wse/oracle/datapath.hpp"
 
 namespace lacuna::wse::oracle {
 namespace {
@@ -255,7 +256,6 @@ void StreamCore::begin_vector(std::uint32_t feature, float value) {
   vector_ = {};
   vector_.beats = scattered ? elements : divide_up(elements, kernel_.simd);
   vector_.adds = scattered || !fresh_;
-  vector_.cycles = vector_.adds ? kernel_.beat_cycles : kernel_.first_cycles;
   ++position_;
   ++counters.weights;
   counters.products += elements;
@@ -297,16 +297,30 @@ void StreamCore::keep_slot(Cycle now, Cycle cycles) {
 }
 
 void StreamCore::main_beat(Cycle now) {
+  const std::uint32_t cycles = cycles_of_beat();
   const std::uint32_t stalls = stalls_of_beat();
   Slot& slot = slots_[0];
   slot.kind = kernel_.held.empty() ? kConflict : kScalar;
-  slot.stalled_from = now + vector_.cycles;
+  slot.stalled_from = now + cycles;
   slot.free = slot.stalled_from + stalls;
   vector_over_ = slot.free;
   --vector_.beats;
   if (vector_.beats != 0 || follow_ == 0) return;
   --follow_;
-  vector_ = {divide_up(tokens(), kernel_.simd), kernel_.beat_cycles, true, 0};
+  vector_ = {};
+  vector_.beats = divide_up(tokens(), kernel_.simd);
+  vector_.adds = true;
+}
+
+std::uint32_t StreamCore::cycles_of_beat() {
+  const BeatTime& time = vector_.adds ? kernel_.beats_that_add : kernel_.first_beats;
+  const std::uint32_t first = vector_.begun;
+  const bool scattered = !kernel_.held.empty();
+  vector_.begun = scattered ? first + 1 : std::min(first + kernel_.simd, tokens());
+  if (time.ports.model == MemoryModel::none) return time.least;
+  const std::uint64_t cycles =
+      port_cycles(time.read, time.written, time.ports, first, vector_.begun);
+  return std::max(time.least, static_cast<std::uint32_t>(cycles));
 }
 
 /// Of k stalls in 16 elements the s-th comes after element 15 s / k, rounded down.

@@ -36,10 +36,10 @@ class StreamCore final : public KernelCore {
   };
   /// An instruction of the main thread: over the tokens of one feature, or over what a core holds.
   struct Vector {
-    std::uint32_t beats = 0;   // left
-    std::uint32_t cycles = 1;  // of a beat
-    bool adds = false;         // reads sums
-    std::uint32_t done = 0;    // elements
+    std::uint32_t beats = 0;  // left
+    bool adds = false;        // reads sums
+    std::uint32_t begun = 0;  // elements
+    std::uint32_t done = 0;   // the same, with those that the last beat leaves out
   };
   /// An instruction of the microthread.
   struct Reduction {
@@ -81,6 +81,7 @@ class StreamCore final : public KernelCore {
   void issue(Cycle now, std::vector<Event>& log);
   void keep_slot(Cycle now, Cycle cycles);
   void main_beat(Cycle now);
+  std::uint32_t cycles_of_beat();
   std::uint32_t stalls_of_beat();
   std::uint32_t words_of_beat() const;
   bool is_starved(Cycle now) const;
